@@ -1,0 +1,70 @@
+# `make` alone prints the words below.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+PYTHON ?= $(firstword $(foreach v,python3.13 python3.12 python3.11 python3,$(shell $(v) -c 'import sys, venv; (3,11) <= sys.version_info[:2] <= (3,13) and print("$(v)")' 2>/dev/null)))
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+SANDBOX_STACK ?= sandbox-dev
+
+.PHONY: help up down test check unit engine chaos bench lock wheel format clean
+
+help: ## Print these words
+	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(STAMP): requirements/dev.txt pyproject.toml
+	@[ -n "$(PYTHON)" ] || { echo "make: Python 3.11, 3.12 or 3.13 is needed, and none is on PATH" >&2; exit 2; }
+	@echo "==> Python environment in $(VENV) (about a minute the first time)"
+	@[ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+up: $(STAMP) ## Bring up the sandbox: control plane, GPU fleet, workloads; ends with a table
+	@$(BIN)/gpufleet sandbox up --deploy $(SANDBOX_STACK)
+
+down: $(STAMP) ## Stop every process of the sandbox and free its ports; data stays until `gpufleet sandbox reset`
+	@$(BIN)/gpufleet sandbox down
+
+check: $(STAMP) ## Format, lint, types, import order
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/pyright
+	PYTHONPATH=components:policies $(BIN)/lint-imports
+
+unit: $(STAMP) ## Tests that need no built program, in parallel
+	$(BIN)/pytest -q -n 2 -m "not engine and not sandbox and not chaos"
+
+engine: $(STAMP) ## Tests on the real engine, control plane and scheduler
+	$(BIN)/gpufleet sandbox programs
+	$(BIN)/pytest -q -m "(engine or sandbox) and not chaos"
+
+test: check ## Everything CI runs: check, unit and engine tests, the built wheel
+	$(BIN)/gpufleet sandbox programs
+	$(BIN)/pytest -q -n 2 -m "not engine and not sandbox and not chaos"
+	$(BIN)/pytest -q -m "(engine or sandbox) and not chaos"
+
+chaos: $(STAMP) ## Long campaigns that kill engine and control plane in the middle of updates
+	$(BIN)/gpufleet sandbox programs
+	$(BIN)/pytest -q -m chaos
+
+bench: $(STAMP) ## Paired measurements; writes docs/benchmarks.md
+	$(BIN)/python -m benchmarks
+
+format: $(STAMP) ## Rewrite files in the project's style
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+wheel: $(STAMP) ## Build the wheel into dist/
+	$(BIN)/python -m build --wheel --no-isolation --outdir dist .
+
+lock: ## Write requirements/dev.txt again from pyproject.toml (needs uv)
+	uv pip compile pyproject.toml --extra policies --extra sandbox --group dev \
+	  -c requirements/constraints.txt --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --no-emit-find-links --no-header -o requirements/dev.txt
+
+clean: ## Remove what this Makefile made, except the program cache
+	rm -rf $(VENV) dist build .pytest_cache .ruff_cache .hypothesis

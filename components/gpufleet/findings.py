@@ -1,0 +1,103 @@
+"""Finding: the one result type of compile, contract, policies and planner.
+
+A finding is data, never an exception on its own: code that judges returns findings, and only the
+outermost caller decides whether an error stops the work.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class Severity(StrEnum):
+    """How much a finding weighs. The order of the members is the order of weight."""
+
+    ERROR = "error"
+    """It cannot work, or must not be deployed. Commands exit 1, components refuse to register."""
+    WARNING = "warning"
+    """It works, but not as it reads, or it wastes money."""
+    INFO = "info"
+    """A decision that was taken for the reader, with its reason."""
+
+
+_RANK = {severity: rank for rank, severity in enumerate(Severity)}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing found about one place of a declaration.
+
+    The message names the value found and the limit it breaks; the fix names the nearest thing that
+    would work.
+    """
+
+    code: str
+    """Stable kebab-case identifier, subject first: `mig-layout-impossible`."""
+    severity: Severity
+    path: str
+    """Where, as the author wrote it: `pools[2].sharing.mig.layouts[0].devices`. Empty: the whole."""
+    message: str
+    """One sentence: what was found and which limit it breaks."""
+    evidence: Mapping[str, object] = field(default_factory=dict[str, object], hash=False)
+    """Machine-readable facts behind the message: the value, the limit, the source."""
+    fix: str | None = None
+    """What to write instead, or None when no single change mends it."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The JSON form every command prints."""
+        return {
+            "code": self.code,
+            "severity": self.severity.value,
+            "path": self.path,
+            "message": self.message,
+            "evidence": dict(self.evidence),
+            "fix": self.fix,
+        }
+
+    def __str__(self) -> str:
+        place = f"{self.path}: " if self.path else ""
+        fix = f"\n    fix: {self.fix}" if self.fix else ""
+        return f"{self.severity.value} {self.code}: {place}{self.message}{fix}"
+
+
+def error(
+    code: str, path: str, message: str, fix: str | None = None, **evidence: object
+) -> Finding:
+    """A finding of severity error; keywords become its evidence."""
+    return Finding(code, Severity.ERROR, path, message, evidence, fix)
+
+
+def warning(
+    code: str, path: str, message: str, fix: str | None = None, **evidence: object
+) -> Finding:
+    """A finding of severity warning; keywords become its evidence."""
+    return Finding(code, Severity.WARNING, path, message, evidence, fix)
+
+
+def info(code: str, path: str, message: str, fix: str | None = None, **evidence: object) -> Finding:
+    """A finding of severity info; keywords become its evidence."""
+    return Finding(code, Severity.INFO, path, message, evidence, fix)
+
+
+def has_errors(findings: Iterable[Finding]) -> bool:
+    """Whether any finding is of severity error."""
+    return any(f.severity is Severity.ERROR for f in findings)
+
+
+def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Findings without duplicates: errors first, then in the order they were found."""
+    return tuple(sorted(dict.fromkeys(findings), key=lambda f: _RANK[f.severity]))
+
+
+class FleetError(ValueError):
+    """Raised where an error finding must stop the program: it carries and prints all of them."""
+
+    def __init__(self, findings: Iterable[Finding], subject: str = "") -> None:
+        self.findings = ordered(findings)
+        head = f"{subject}: " if subject else ""
+        errors = sum(f.severity is Severity.ERROR for f in self.findings)
+        super().__init__(
+            f"{head}{errors} error{'' if errors == 1 else 's'}\n"
+            + "\n".join(str(f) for f in self.findings)
+        )

@@ -1,0 +1,62 @@
+"""What every part of the FleetSpec has in common: frozen, camelCase in files, no unknown keys."""
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic.alias_generators import to_camel
+
+
+class SpecModel(BaseModel):
+    """A part of the declaration. Files and JSON write camelCase, Python reads snake_case."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        alias_generator=to_camel,
+        populate_by_name=False,
+        use_attribute_docstrings=True,
+        strict=False,
+    )
+
+
+DnsLabel = Annotated[
+    str, StringConstraints(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", min_length=1, max_length=63)
+]
+"""A name Kubernetes accepts as an RFC 1123 label: at most 63 of a-z, 0-9 and inner hyphens."""
+
+PoolName = Annotated[
+    str, StringConstraints(pattern=r"^[a-z]([-a-z0-9]*[a-z0-9])?$", min_length=1, max_length=40)
+]
+"""Name of a pool: an RFC 1123 label that starts with a letter, at most 40 characters, so that every
+name derived from it (GKE node pools allow 40, Kubernetes labels 63) stays legal."""
+
+SecretName = Annotated[
+    str,
+    StringConstraints(pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", min_length=1, max_length=253),
+]
+"""Name of a Kubernetes Secret: specs name Secrets and never contain them."""
+
+Port = Annotated[int, Field(ge=1, le=65535)]
+
+
+class Platform(StrEnum):
+    """Where the fleet runs."""
+
+    EKS = "eks"
+    GKE = "gke"
+    VSPHERE = "vsphere"
+    OPENSHIFT = "openshift"
+    SANDBOX = "sandbox"
+    """The local control plane with simulated GPU nodes."""
+
+
+class Ownership(StrEnum):
+    """Who makes and changes the thing."""
+
+    MANAGED = "managed"
+    """gpufleet creates, changes and deletes it."""
+    EXISTING = "existing"
+    """Somebody else made it: nothing is created, but contract, quotas, spend and policies count it."""
+    GITOPS = "gitops"
+    """Only rendered to files (`gpufleet render`); an outside tool applies them."""

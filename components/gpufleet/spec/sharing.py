@@ -1,0 +1,157 @@
+"""How the GPUs of a pool are shared: one tagged union, declared once, on the pool."""
+
+from enum import StrEnum
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, StringConstraints, model_validator
+
+from gpufleet.spec.base import SpecModel
+
+ProfileName = Annotated[
+    str,
+    StringConstraints(
+        pattern=r"^([1-9][0-9]*c\.)?[1-9][0-9]*g\.[1-9][0-9]*gb([+-][a-z][a-z0-9.]*(,[a-z][a-z0-9.]*)*)?$",
+        max_length=40,
+    ),
+]
+"""A MIG profile as NVIDIA writes it: `1g.10gb`, `1g.10gb+me`, `1c.3g.40gb` (lower case)."""
+
+
+class MigStrategy(StrEnum):
+    """How the device plugin names MIG devices."""
+
+    SINGLE = "single"
+    """Every GPU cut into the same profile, advertised as `nvidia.com/gpu`."""
+    MIXED = "mixed"
+    """Each profile is a resource of its own: `nvidia.com/mig-1g.10gb`."""
+
+
+class Exclusive(SpecModel):
+    """Whole GPUs, one container each. The default."""
+
+
+class TimeSlicing(SpecModel):
+    """Containers take turns on the GPU: no memory isolation, no guaranteed share."""
+
+    replicas: int = Field(ge=2, le=256)
+    """Replicas each GPU (or, on MIG, each slice) is advertised as; 2 to 256."""
+    rename: bool = True
+    """Advertise `nvidia.com/gpu.shared`, so that a pod that wants a whole GPU cannot land here.
+    Default true."""
+    fail_requests_greater_than_one: bool = True
+    """Refuse pods that ask for more than one replica: two replicas are not twice the share.
+    Default true."""
+
+
+class Mps(SpecModel):
+    """CUDA Multi-Process Service: concurrent kernels with a memory and thread limit per client."""
+
+    replicas: int = Field(ge=2, le=256)
+    """Clients each GPU is divided into. The GPU's own limit (48, 16 before Volta) is checked when
+    the fleet is compiled."""
+    rename: bool = True
+    """Advertise `nvidia.com/gpu.shared`. Default true."""
+
+
+class MigLayout(SpecModel):
+    """What some of the GPUs of each node are cut into."""
+
+    gpus: int | Literal["all"] = "all"
+    """How many GPUs of the node get this layout, or `all` (default: every GPU of the node)."""
+    devices: dict[ProfileName, Annotated[int, Field(ge=1, le=64)]]
+    """Profile -> instances on each of these GPUs, such as `{1g.10gb: 7}`. An empty mapping leaves
+    the GPUs whole, without MIG; several layouts need `strategy: mixed` then."""
+
+    @model_validator(mode="after")
+    def _some_gpus(self) -> Self:
+        if isinstance(self.gpus, int) and self.gpus < 1:
+            raise ValueError("gpus must be at least 1, or `all`")
+        return self
+
+
+class Mig(SpecModel):
+    """Multi-Instance GPU: hardware slices with memory and fault isolation."""
+
+    strategy: MigStrategy = MigStrategy.MIXED
+    """`mixed` (default): one resource per profile. `single`: one profile on every GPU, as
+    `nvidia.com/gpu`."""
+    layouts: Annotated[tuple[MigLayout, ...], Field(min_length=1, max_length=16)]
+    """What the GPUs of each node are cut into, in order of GPU index. GPUs left over stay whole."""
+    time_slicing: TimeSlicing | None = None
+    """Time-slice each MIG slice further. Default: slices are exclusive."""
+
+
+class Vgpu(SpecModel):
+    """NVIDIA vGPU: the hypervisor hands each virtual machine a share of a GPU (vSphere, OpenShift)."""
+
+    profile: Annotated[
+        str, StringConstraints(pattern=r"^[A-Za-z0-9_]+-[A-Za-z0-9-]+$", max_length=60)
+    ]
+    """vGPU type as vCenter lists it: `grid_a100-40c`, or MIG-backed `grid_a100-3-20c`."""
+    license_secret: str | None = None
+    """Name of the Secret with `client_configuration_token.tok`; default: none, an unlicensed guest
+    is throttled."""
+
+
+class DraSharing(StrEnum):
+    """How the DRA driver shares what a claim was given."""
+
+    EXCLUSIVE = "exclusive"
+    TIME_SLICING = "timeSlicing"
+    MPS = "mps"
+
+
+class Dra(SpecModel):
+    """Dynamic Resource Allocation: the DRA driver publishes the GPUs, the device plugin is off."""
+
+    devices: Literal["gpu", "mig"] = "gpu"
+    """`gpu` (default): whole GPUs. `mig`: partitionable devices, cut on demand."""
+    sharing: DraSharing = DraSharing.EXCLUSIVE
+    """How pods share one claim. Default exclusive."""
+    extended_resource: bool = False
+    """Answer classic `nvidia.com/gpu` requests too (needs DRAExtendedResource, on by default in
+    Kubernetes 1.36). Default false."""
+
+
+class Sharing(SpecModel):
+    """Exactly one way of sharing. `exclusive: {}` is the default of a pool."""
+
+    exclusive: Exclusive | None = None
+    time_slicing: TimeSlicing | None = None
+    mps: Mps | None = None
+    mig: Mig | None = None
+    vgpu: Vgpu | None = None
+    dra: Dra | None = None
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> Self:
+        chosen = self.modes
+        if len(chosen) != 1:
+            found = " and ".join(chosen) if chosen else "none"
+            raise ValueError(
+                f"exactly one of exclusive, timeSlicing, mps, mig, vgpu, dra is needed, found {found}"
+            )
+        return self
+
+    @property
+    def modes(self) -> list[str]:
+        """The alternatives that are set, in the spelling of the file."""
+        fields = {
+            "exclusive": self.exclusive,
+            "timeSlicing": self.time_slicing,
+            "mps": self.mps,
+            "mig": self.mig,
+            "vgpu": self.vgpu,
+            "dra": self.dra,
+        }
+        return [name for name, value in fields.items() if value is not None]
+
+    @property
+    def mode(self) -> str:
+        """The alternative that is set: `exclusive`, `timeSlicing`, `mps`, `mig`, `vgpu`, `dra`."""
+        return self.modes[0]
+
+
+def exclusive() -> Sharing:
+    """Whole GPUs: the default of a pool."""
+    return Sharing(exclusive=Exclusive())
