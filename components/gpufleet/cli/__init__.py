@@ -1,0 +1,55 @@
+"""The `gpufleet` program: one file per command, loaded only when it is called."""
+
+import importlib
+import sys
+
+import click
+
+from gpufleet.cli.output import UnreadableInput
+
+COMMANDS = {
+    "compile": "FleetSpec -> Fleet: everything that follows from a declaration, and every finding",
+    "explain": "the same for people: who asks for what, proof of each MIG layout, price",
+    "partition": "can these MIG instances be placed on that GPU? proof, or the nearest layouts",
+    "catalogue": "the facts everything rests on, each with source and date",
+    "schema": "JSON Schema of the FleetSpec, for editors",
+    "policies": "the policy rules, and a pack folder for your own project",
+    "sandbox": "a local control plane with simulated GPU nodes: up, down, status, reset",
+}
+"""Name -> one line of help. The module `gpufleet.cli.<name>` holds `command`."""
+
+
+class _LazyGroup(click.Group):
+    """Imports a command's module when the command is named, so that `--help` costs nothing."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        return importlib.import_module(f"gpufleet.cli.{cmd_name}").command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.command(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="pulumi-gpufleet", prog_name="gpufleet")
+def _program() -> None:
+    """One declaration of a GPU fleet: compiled, proven, priced, rendered and policed.
+
+    Every command reads `-` as standard input, takes `--format text|json`, prints all findings at
+    once and exits 0 (fine, warnings allowed), 1 (a finding of severity error) or 2 (input
+    unreadable or wrong usage). Deploying is `pulumi up`.
+    """
+
+
+def main() -> None:
+    """Entry point of the program: no command ends in a traceback for bad input."""
+    try:
+        _program(prog_name="gpufleet")
+    except UnreadableInput as problem:
+        click.echo(f"gpufleet: {problem}", err=True)
+        sys.exit(2)

@@ -1,0 +1,143 @@
+"""How capacity is bought: an ordered list, first choice first."""
+
+import re
+from datetime import UTC, datetime
+from typing import Annotated, Self
+
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
+
+from gpufleet.spec.base import SpecModel
+
+_DURATION = re.compile(r"^([1-9][0-9]*)(m|h|d)$")
+
+
+def _utc(moment: datetime) -> datetime:
+    if moment.tzinfo is None:
+        raise ValueError("a time needs its zone: write 2026-12-20T11:30:00Z")
+    return moment.astimezone(UTC)
+
+
+UtcTime = Annotated[datetime, AfterValidator(_utc)]
+"""A moment in UTC, written `2026-12-20T11:30:00Z`."""
+
+Duration = Annotated[str, StringConstraints(pattern=_DURATION.pattern)]
+"""A whole number of minutes, hours or days: `90m`, `12h`, `7d`."""
+
+_MINUTES = {"m": 1, "h": 60, "d": 24 * 60}
+
+
+def minutes(duration: str) -> int:
+    """Minutes in a duration such as `12h`."""
+    found = _DURATION.match(duration)
+    assert found is not None
+    return int(found[1]) * _MINUTES[found[2]]
+
+
+class OnDemand(SpecModel):
+    """List price, no commitment."""
+
+
+class Spot(SpecModel):
+    """Spare capacity that can be taken back within minutes."""
+
+    max_price_usd_per_hour: Annotated[str, StringConstraints(pattern=r"^[0-9]+(\.[0-9]{1,6})?$")] | None = None
+    """Highest price to pay for one instance and hour, in dollars. Default: the on-demand price."""
+
+
+class Reserved(SpecModel):
+    """Capacity that was reserved beforehand: an EC2 ODCR, a Google reservation."""
+
+    id: str = Field(min_length=1, max_length=256)
+    """EC2: `cr-...`. Google: name, or projects/P/reservations/R for a shared one."""
+    zone: str | None = None
+    """Zone the reservation is in; needed when the pool's subnets span zones."""
+    blocks: tuple[str, ...] = ()
+    """Google: reservation blocks or sub-blocks to use. Default: any."""
+
+
+class CapacityBlock(SpecModel):
+    """EC2 Capacity Block: GPU capacity bought for a window, in one zone."""
+
+    id: Annotated[str, StringConstraints(pattern=r"^cr-[0-9a-f]{17}$")]
+    """Capacity reservation id of the block: `cr-` and 17 hexadecimal digits."""
+    zone: str = Field(min_length=1)
+    """The block's zone, `us-east-1a`: the node group gets the subnet of this zone only."""
+    until: UtcTime
+    """When the block ends (UTC). EC2 starts terminating instances 30 minutes earlier."""
+    usd_per_hour: Annotated[str, StringConstraints(pattern=r"^[0-9]+(\.[0-9]{1,6})?$")] | None = None
+    """What was paid for one instance and hour. Block prices are in no public list; without it the
+    pool's spend is unknown."""
+
+
+class FlexStart(SpecModel):
+    """Google Dynamic Workload Scheduler, flex start: waits for capacity, runs at most 7 days."""
+
+    max_run_duration: Duration = "7d"
+    """Longest run, at most 7 days. Default 7d."""
+
+    @model_validator(mode="after")
+    def _at_most_a_week(self) -> Self:
+        if minutes(self.max_run_duration) > 7 * 24 * 60:
+            raise ValueError(f"maxRunDuration {self.max_run_duration} is over the limit of 7d")
+        return self
+
+
+class Queued(SpecModel):
+    """Google queued provisioning: all nodes of a request at once, through a ProvisioningRequest."""
+
+    max_run_duration: Duration = "7d"
+    """Longest run, at most 7 days. Default 7d."""
+
+    @model_validator(mode="after")
+    def _at_most_a_week(self) -> Self:
+        if minutes(self.max_run_duration) > 7 * 24 * 60:
+            raise ValueError(f"maxRunDuration {self.max_run_duration} is over the limit of 7d")
+        return self
+
+
+class OnPrem(SpecModel):
+    """Own hardware."""
+
+    usd_per_gpu_hour: Annotated[str, StringConstraints(pattern=r"^[0-9]+(\.[0-9]{1,6})?$")] | None = None
+    """What one GPU costs an hour, write-off, power and rack included. Default: not priced."""
+
+
+class Capacity(SpecModel):
+    """Exactly one way of buying."""
+
+    on_demand: OnDemand | None = None
+    spot: Spot | None = None
+    reserved: Reserved | None = None
+    capacity_block: CapacityBlock | None = None
+    flex_start: FlexStart | None = None
+    queued: Queued | None = None
+    on_prem: OnPrem | None = None
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> Self:
+        if len(self.modes) != 1:
+            found = " and ".join(self.modes) if self.modes else "none"
+            raise ValueError(
+                "exactly one of onDemand, spot, reserved, capacityBlock, flexStart, queued, "
+                f"onPrem is needed in each entry, found {found}"
+            )
+        return self
+
+    @property
+    def modes(self) -> list[str]:
+        """The alternatives that are set, in the spelling of the file."""
+        fields = {
+            "onDemand": self.on_demand,
+            "spot": self.spot,
+            "reserved": self.reserved,
+            "capacityBlock": self.capacity_block,
+            "flexStart": self.flex_start,
+            "queued": self.queued,
+            "onPrem": self.on_prem,
+        }
+        return [name for name, value in fields.items() if value is not None]
+
+    @property
+    def mode(self) -> str:
+        """The alternative that is set, in the spelling of the file."""
+        return self.modes[0]
