@@ -57,6 +57,6 @@ class Ownership(StrEnum):
     MANAGED = "managed"
     """gpufleet creates, changes and deletes it."""
     EXISTING = "existing"
-    """Somebody else made it: nothing is created, but contract, quotas, spend and policies count it."""
+    """Somebody else made it: nothing is created, but contract, quotas and spend count it."""
     GITOPS = "gitops"
     """Only rendered to files (`gpufleet render`); an outside tool applies them."""

@@ -40,7 +40,9 @@ class OnDemand(SpecModel):
 class Spot(SpecModel):
     """Spare capacity that can be taken back within minutes."""
 
-    max_price_usd_per_hour: Annotated[str, StringConstraints(pattern=r"^[0-9]+(\.[0-9]{1,6})?$")] | None = None
+    max_price_usd_per_hour: (
+        Annotated[str, StringConstraints(pattern=r"^[0-9]+(\.[0-9]{1,6})?$")] | None
+    ) = None
     """Highest price to pay for one instance and hour, in dollars. Default: the on-demand price."""
 
 
@@ -64,7 +66,9 @@ class CapacityBlock(SpecModel):
     """The block's zone, `us-east-1a`: the node group gets the subnet of this zone only."""
     until: UtcTime
     """When the block ends (UTC). EC2 starts terminating instances 30 minutes earlier."""
-    usd_per_hour: Annotated[str, StringConstraints(pattern=r"^[0-9]+(\.[0-9]{1,6})?$")] | None = None
+    usd_per_hour: Annotated[str, StringConstraints(pattern=r"^[0-9]+(\.[0-9]{1,6})?$")] | None = (
+        None
+    )
     """What was paid for one instance and hour. Block prices are in no public list; without it the
     pool's spend is unknown."""
 
@@ -98,7 +102,9 @@ class Queued(SpecModel):
 class OnPrem(SpecModel):
     """Own hardware."""
 
-    usd_per_gpu_hour: Annotated[str, StringConstraints(pattern=r"^[0-9]+(\.[0-9]{1,6})?$")] | None = None
+    usd_per_gpu_hour: (
+        Annotated[str, StringConstraints(pattern=r"^[0-9]+(\.[0-9]{1,6})?$")] | None
+    ) = None
     """What one GPU costs an hour, write-off, power and rack included. Default: not priced."""
 
 

@@ -82,7 +82,7 @@ class Mig(SpecModel):
 
 
 class Vgpu(SpecModel):
-    """NVIDIA vGPU: the hypervisor hands each virtual machine a share of a GPU (vSphere, OpenShift)."""
+    """NVIDIA vGPU: the hypervisor hands each virtual machine a share of a GPU."""
 
     profile: Annotated[
         str, StringConstraints(pattern=r"^[A-Za-z0-9_]+-[A-Za-z0-9-]+$", max_length=60)
@@ -129,7 +129,8 @@ class Sharing(SpecModel):
         if len(chosen) != 1:
             found = " and ".join(chosen) if chosen else "none"
             raise ValueError(
-                f"exactly one of exclusive, timeSlicing, mps, mig, vgpu, dra is needed, found {found}"
+                "exactly one of exclusive, timeSlicing, mps, mig, vgpu, dra is needed, "
+                f"found {found}"
             )
         return self
 

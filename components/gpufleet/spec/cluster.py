@@ -1,0 +1,36 @@
+"""The cluster a fleet lives in."""
+
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, StringConstraints
+
+from gpufleet.spec.base import SpecModel
+
+
+def _quoted(version: Any) -> Any:
+    if isinstance(version, float):
+        raise ValueError(  # noqa: TRY004 - pydantic collects ValueError only
+            f'YAML reads {version} as a number and drops zeros: quote it, "1.36"'
+        )
+    return version
+
+
+KubernetesVersion = Annotated[
+    str, BeforeValidator(_quoted), StringConstraints(pattern=r"^1\.[1-9][0-9]$")
+]
+"""Minor version, quoted: `"1.36"`."""
+
+
+class Cluster(SpecModel):
+    """Name, place and version; everything another resource produces belongs to `connection`."""
+
+    name: Annotated[
+        str, StringConstraints(pattern=r"^[a-zA-Z0-9]([-a-zA-Z0-9_]*[a-zA-Z0-9])?$", max_length=100)
+    ]
+    """Name of the cluster, at most 100 characters."""
+    region: str | None = Field(default=None, min_length=1, max_length=40)
+    """EKS and GKE region, `us-east-1`, `us-central1`. Needed there; no meaning elsewhere."""
+    kubernetes_version: KubernetesVersion = "1.36"
+    """Minor version of the API server. Default "1.36"."""
+    project: str | None = Field(default=None, min_length=1, max_length=63)
+    """GKE: the Google Cloud project. Default: the provider's."""

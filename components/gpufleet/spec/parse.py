@@ -1,0 +1,375 @@
+"""From plain data to a FleetSpec: every structural problem at once, as findings."""
+
+import difflib
+import re
+import types
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any, Union, cast, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from gpufleet.findings import Finding, error
+from gpufleet.spec.fleet_spec import FleetSpec
+
+_PLAIN = (str, int, float, bool, type(None), Decimal, date, datetime)
+_SHOWN = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """What could be read of a declaration."""
+
+    spec: FleetSpec | None
+    """The declaration, or None when it has a structural problem."""
+    readable: FleetSpec | None
+    """The declaration without the pools and sections that have one, so that the rest can still be
+    judged in the same run; None when nothing is left to judge."""
+    pool_index: tuple[int, ...]
+    """For each pool of `readable`: its place in the file."""
+    findings: tuple[Finding, ...]
+
+
+def parse(data: Mapping[str, Any]) -> Parsed:
+    """Read plain data (as YAML or JSON gives it) as a FleetSpec. Never raises for bad input."""
+    foreign = tuple(_foreign_values(data, ""))
+    if foreign:
+        return Parsed(None, None, (), foreign)
+    secrets = tuple(_secrets(data, ""))
+    try:
+        spec = FleetSpec.model_validate(data)
+    except ValidationError as problem:
+        findings = tuple(_findings(problem, data))
+        readable, index = _without(data, problem)
+        return Parsed(None, readable, index, findings + secrets)
+    everything = tuple(range(len(spec.pools)))
+    return Parsed(None if secrets else spec, spec, everything, secrets)
+
+
+def _foreign_values(value: object, path: str) -> list[Finding]:
+    """Values no file can hold: an Output of a program, above all."""
+    if isinstance(value, Mapping):
+        found: list[Finding] = []
+        for key, item in cast("Mapping[object, object]", value).items():
+            found += _foreign_values(item, f"{path}.{key}" if path else str(key))
+        return found
+    if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
+        found = []
+        for index, item in enumerate(cast("Sequence[object]", value)):
+            found += _foreign_values(item, f"{path}[{index}]")
+        return found
+    if isinstance(value, _PLAIN):
+        return []
+    kind = type(value).__name__
+    if kind == "Output":
+        return [
+            error(
+                "spec-holds-output",
+                path,
+                "a Pulumi Output stands here, and its value is not known before deployment",
+                "the spec says what is wanted and is plain data: pass what other resources produce "
+                "in `connection`",
+                type=kind,
+            )
+        ]
+    return [
+        error(
+            "spec-value-foreign",
+            path,
+            f"a value of type {kind} stands here; a spec holds only text, numbers, booleans, "
+            "times, lists and mappings",
+            type=kind,
+        )
+    ]
+
+
+_SECRET_SHAPES = {
+    "an AWS access key id": re.compile(r"\b(AKIA|ASIA)[0-9A-Z]{16}\b"),
+    "a private key": re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----"),
+    "an NGC API key": re.compile(r"\bnvapi-[A-Za-z0-9_-]{20,}"),
+    "a JSON web token": re.compile(r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\."),
+    "a Hugging Face token": re.compile(r"\bhf_[A-Za-z0-9]{20,}"),
+    "a GitHub token": re.compile(r"\b(ghp|gho|ghs|github_pat)_[A-Za-z0-9_]{20,}"),
+}
+_SECRET_KEY = re.compile(
+    r"(password|passwd|secret[-_]?access[-_]?key|api[-_]?key|private[-_]?key|auth[-_]?token)$",
+    re.IGNORECASE,
+)
+
+
+def _secrets(value: object, path: str) -> list[Finding]:
+    """Values that look like credentials. The finding never repeats the value."""
+    found: list[Finding] = []
+    if isinstance(value, Mapping):
+        for key, item in cast("Mapping[str, object]", value).items():
+            inner = f"{path}.{key}" if path else str(key)
+            if isinstance(item, str) and item and _SECRET_KEY.search(str(key)):
+                found.append(_secret(inner, f"the key `{key}` names a credential"))
+            else:
+                found += _secrets(item, inner)
+    elif isinstance(value, (list, tuple)):
+        for index, item in enumerate(cast("Sequence[object]", value)):
+            found += _secrets(item, f"{path}[{index}]")
+    elif isinstance(value, str):
+        for kind, shape in _SECRET_SHAPES.items():
+            if shape.search(value):
+                found.append(_secret(path, f"the value looks like {kind}"))
+                break
+    return found
+
+
+def _secret(path: str, why: str) -> Finding:
+    return error(
+        "spec-holds-secret",
+        path,
+        f"{why}; specs are committed and end up in state, so they never hold secrets",
+        "put it into a Kubernetes Secret and name that Secret here",
+    )
+
+
+def _without(
+    data: Mapping[str, Any], problem: ValidationError
+) -> tuple[FleetSpec | None, tuple[int, ...]]:
+    """The same declaration less the pools and sections that could not be read."""
+    bad_pools: set[int] = set()
+    kept = dict(data)
+    for detail in problem.errors(include_url=False, include_input=False, include_context=False):
+        place = detail["loc"]
+        if len(place) > 1 and place[0] == "pools" and isinstance(place[1], int):
+            bad_pools.add(place[1])
+        elif place:
+            kept.pop(str(place[0]), None)
+    pools: object = kept.get("pools")
+    if not isinstance(pools, list):
+        return None, ()
+    good = [(i, pool) for i, pool in enumerate(cast("list[Any]", pools)) if i not in bad_pools]
+    kept["pools"] = [pool for _, pool in good]
+    try:
+        return FleetSpec.model_validate(kept), tuple(i for i, _ in good)
+    except ValidationError:
+        return None, ()
+
+
+def _findings(problem: ValidationError, data: Mapping[str, Any]) -> list[Finding]:
+    details = problem.errors(include_url=False)
+    places = [detail["loc"] for detail in details]
+    by_path: dict[str, Finding] = {}
+    for detail in details:
+        if detail["type"] == "too_short" and any(
+            len(place) > len(detail["loc"]) and place[: len(detail["loc"])] == detail["loc"]
+            for place in places
+        ):
+            continue  # its entries are there, and each has a finding of its own
+        finding = _finding(detail, data)
+        known = by_path.get(finding.path)
+        if known is None:
+            by_path[finding.path] = finding
+        else:  # one value that fits no member of a union: one finding, both reasons
+            fix = known.fix or finding.fix
+            message = f"{known.message}; {finding.message}"
+            by_path[finding.path] = replace(known, message=message, fix=fix)
+    return list(by_path.values())
+
+
+def _finding(detail: ErrorDetails, data: Mapping[str, Any]) -> Finding:
+    place = _real_place(detail["loc"], data)
+    path = _written(place)
+    value: object = detail.get("input")
+    context: dict[str, Any] = dict(detail.get("ctx") or {})
+    kind = detail["type"]
+    found = _shown(value)
+    if kind == "extra_forbidden":
+        return _unknown_key(place, path, str(detail["loc"][-1]))
+    if kind == "missing":
+        return error("spec-key-missing", path, "this key is needed and missing", f"add `{path}`")
+    if kind in {"enum", "literal_error"}:
+        allowed = re.findall(r"'([^']*)'|(\b\d+\b)", str(context.get("expected", "")))
+        names = [a or b for a, b in allowed]
+        near = difflib.get_close_matches(str(value), names, 1, 0.4)
+        return error(
+            "spec-value-unknown",
+            path,
+            f"{found} is none of {', '.join(names)}",
+            f"nearest: {near[0]}" if near else None,
+            found=found,
+            allowed=names,
+        )
+    if kind in _BOUNDS:
+        word, key = _BOUNDS[kind]
+        limit = context.get(key)
+        return error(
+            "spec-value-out-of-range",
+            path,
+            f"{found} is not {word} {limit}",
+            f"write {_nearest(kind, limit)}",
+            found=found,
+            limit=str(limit),
+        )
+    if kind in {"too_long", "too_short", "string_too_long", "string_too_short"}:
+        limit = context.get("max_length", context.get("min_length"))
+        word = "at most" if "max_length" in context else "at least"
+        length = context.get("actual_length", len(value) if isinstance(value, str) else 0)
+        unit = "characters" if kind.startswith("string") else "entries"
+        return error(
+            "spec-length-out-of-range",
+            path,
+            f"{length} {unit} found, {word} {limit} allowed",
+            found=length,
+            limit=limit,
+        )
+    if kind == "string_pattern_mismatch":
+        return error(
+            "spec-value-malformed",
+            path,
+            f"{found} does not have the form {context.get('pattern')}",
+            _form_hint(place, value),
+            found=found,
+            pattern=context.get("pattern"),
+        )
+    message = detail["msg"].removeprefix("Value error, ")
+    if kind == "value_error":
+        return error("spec-value-inconsistent", path, message, found=found)
+    if kind == "string_type" and isinstance(value, (int, float)):
+        return error(
+            "spec-value-wrong-type",
+            path,
+            f"{found} is read as a {'truth value' if isinstance(value, bool) else 'number'}, and "
+            "text is wanted",
+            f'put it in quotes: "{found}"',
+            found=found,
+        )
+    return error("spec-value-wrong-type", path, f"found {found}: {_said(message)}", found=found)
+
+
+_BOUNDS = {
+    "greater_than_equal": ("at least", "ge"),
+    "greater_than": ("more than", "gt"),
+    "less_than_equal": ("at most", "le"),
+    "less_than": ("less than", "lt"),
+}
+
+
+def _nearest(kind: str, limit: object) -> str:
+    return f"{limit}" if kind.endswith("equal") else f"a value {_BOUNDS[kind][0]} {limit}"
+
+
+def _said(message: str) -> str:
+    said = message.removeprefix("Input should be ")
+    if said == message:
+        return message
+    said = (
+        said.split(" or instance of ")[0].removeprefix("a valid ").removeprefix("an ").split(",")[0]
+    )
+    return _PLAIN_WORDS.get(said, f"{said} is wanted")
+
+
+_PLAIN_WORDS = {
+    "integer": "a whole number is wanted",
+    "string": "text is wanted",
+    "boolean": "true or false is wanted",
+    "number": "a number is wanted",
+    "tuple": "a list is wanted",
+    "dictionary": "a mapping is wanted",
+}
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, str):
+        text = repr(value)
+    elif isinstance(value, Mapping):
+        text = "a mapping"
+    elif isinstance(value, (list, tuple)):
+        text = f"a list of {len(cast('Sequence[object]', value))}"
+    elif value is None:
+        text = "null"
+    else:
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+
+
+def _form_hint(place: tuple[str | int, ...], value: object) -> str | None:
+    """The nearest value of the wanted form, where one is obvious."""
+    if not isinstance(value, str):
+        return None
+    last = place[-1] if place else ""
+    if last in {"name", "namePrefix", "environment", "team"}:
+        near = re.sub(r"[^a-z0-9]+", "-", value.lower()).strip("-").lstrip("0123456789-")[:40]
+        return f"write {near}" if near and near != value else None
+    if place and "devices" in place:
+        return "profiles are written like 1g.10gb, 1g.10gb+me: lower case, compute then memory"
+    return None
+
+
+def _real_place(place: tuple[int | str, ...], data: object) -> tuple[int | str, ...]:
+    """The place without the parts pydantic adds for unions and dictionary keys."""
+    real: list[int | str] = []
+    here: object = data
+    for position, part in enumerate(place):
+        if isinstance(here, Mapping) and isinstance(part, str):
+            mapping = cast("Mapping[str, object]", here)
+            if part in mapping:
+                here = mapping[part]
+            elif position < len(place) - 1 or part == "[key]":
+                continue
+            real.append(part)
+        elif isinstance(here, (list, tuple)) and isinstance(part, int):
+            items = cast("Sequence[object]", here)
+            here = items[part] if part < len(items) else None
+            real.append(part)
+    return tuple(real)
+
+
+def _written(place: tuple[int | str, ...]) -> str:
+    text = ""
+    for part in place:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        else:
+            text += f".{part}" if text else part
+    return text
+
+
+def _unknown_key(place: tuple[int | str, ...], path: str, key: str) -> Finding:
+    allowed = _keys_at(place[:-1])
+    near = difflib.get_close_matches(key, allowed, 1, 0.6)
+    folded = {name.lower(): name for name in allowed}
+    nearest = folded.get(key.lower().replace("_", "").replace("-", "")) or (
+        near[0] if near else None
+    )
+    return error(
+        "spec-key-unknown",
+        path,
+        f"`{key}` is no key here; the keys are {', '.join(allowed)}",
+        f"nearest: {nearest}" if nearest else "remove it",
+        allowed=allowed,
+    )
+
+
+def _keys_at(place: tuple[int | str, ...]) -> list[str]:
+    """The keys of the model that a place of a FleetSpec is read as."""
+    model: type[BaseModel] = FleetSpec
+    for part in place:
+        if isinstance(part, int):
+            continue
+        for name, field in model.model_fields.items():
+            if (field.alias or name) == part:
+                inner = _model_in(field.annotation)
+                if inner is None:
+                    return []
+                model = inner
+                break
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _model_in(annotation: object) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    if get_origin(annotation) in {Union, types.UnionType, tuple, list} or get_args(annotation):
+        for argument in get_args(annotation):
+            found = _model_in(argument)
+            if found is not None:
+                return found
+    return None

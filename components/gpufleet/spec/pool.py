@@ -1,0 +1,183 @@
+"""A pool: identical GPU nodes and how their GPUs are shared."""
+
+from enum import StrEnum
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, StringConstraints, model_validator
+
+from gpufleet.spec.base import DnsLabel, Ownership, PoolName, SpecModel
+from gpufleet.spec.capacity import Capacity
+from gpufleet.spec.sharing import Sharing, exclusive
+
+LabelKey = Annotated[
+    str,
+    StringConstraints(
+        pattern=r"^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$"
+    ),
+]
+"""A Kubernetes label key: an optional DNS prefix and `/`, then at most 63 characters."""
+
+LabelValue = Annotated[
+    str, StringConstraints(pattern=r"^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$")
+]
+"""A Kubernetes label value: at most 63 of letters, digits, `-`, `_` and `.`."""
+
+
+class Intent(StrEnum):
+    """What the pool is for: sets disruption, spot and packing defaults."""
+
+    TRAINING = "training"
+    """Long jobs on whole GPUs: never disrupted, never spot by default."""
+    BATCH = "batch"
+    """Jobs that can be restarted."""
+    INFERENCE = "inference"
+    """Services with replicas: nodes may be replaced when the replicas can move."""
+    INTERACTIVE = "interactive"
+    """People at notebooks: nodes go only when empty."""
+
+
+class Provisioner(StrEnum):
+    """Who adds and removes nodes."""
+
+    MANAGED = "managed"
+    """The cloud's own node group or node pool, with its own scaling limits."""
+    KARPENTER = "karpenter"
+    CLUSTER_AUTOSCALER = "clusterAutoscaler"
+
+
+class Fabric(StrEnum):
+    """Network between GPU nodes."""
+
+    NONE = "none"
+    EFA = "efa"
+    """AWS Elastic Fabric Adapter."""
+    TCPX = "tcpx"
+    """Google GPUDirect-TCPX (A3 High)."""
+    TCPXO = "tcpxo"
+    """Google GPUDirect-TCPXO (A3 Mega)."""
+    RDMA = "rdma"
+    """RoCE or InfiniBand: Google A3 Ultra and A4, or own hardware through the Network Operator."""
+
+
+class Nodes(SpecModel):
+    """How many nodes the pool may have."""
+
+    min: int = Field(ge=0, le=10_000)
+    """Fewest nodes, 0 to 10000."""
+    max: int = Field(ge=1, le=10_000)
+    """Most nodes, 1 to 10000. There is no default: an unbounded pool has an unbounded bill."""
+    expected: int | None = Field(default=None, ge=0, le=10_000)
+    """Nodes on an average hour, for the expected spend. Default: half way between min and max,
+    rounded up."""
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.min > self.max:
+            raise ValueError(f"min {self.min} is greater than max {self.max}")
+        if self.expected is not None and not self.min <= self.expected <= self.max:
+            raise ValueError(
+                f"expected {self.expected} is outside min {self.min} and max {self.max}"
+            )
+        return self
+
+
+class Taint(SpecModel):
+    """A taint beside the GPU taint every pool carries."""
+
+    key: LabelKey
+    value: LabelValue = ""
+    """Default: empty."""
+    effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] = "NoSchedule"
+    """In Kubernetes' spelling; each cloud's own spelling is rendered. Default NoSchedule."""
+
+
+class Disk(SpecModel):
+    """Root disk of each node."""
+
+    size_gib: int = Field(default=200, ge=50, le=16_384)
+    """50 to 16384 GiB; default 200, because CUDA images do not fit the clouds' own default."""
+
+
+class Attachment(StrEnum):
+    """How a vSphere virtual machine gets its GPU."""
+
+    PASSTHROUGH = "passthrough"
+    """A fixed PCI device of one host."""
+    DYNAMIC_DIRECT_PATH = "dynamicDirectPath"
+    """Any free device of the kind; the default."""
+    VGPU = "vgpu"
+    """A vGPU profile, named in `sharing.vgpu`."""
+
+
+class VsphereOptions(SpecModel):
+    """What only vSphere needs to know."""
+
+    cpus: int = Field(ge=1, le=768)
+    memory_gib: int = Field(ge=4, le=24_576)
+    """Fully reserved: DirectPath and vGPU machines cannot overcommit memory."""
+    template: str = Field(min_length=1, max_length=200)
+    """Name of the virtual machine template to clone: EFI firmware, hardware version 20 or later."""
+    attachment: Attachment = Attachment.DYNAMIC_DIRECT_PATH
+    datastore: str | None = None
+    folder: str | None = None
+
+
+class GkeOptions(SpecModel):
+    """What only GKE needs to know."""
+
+    driver: Literal["gke", "gpuOperator"] = "gke"
+    """Who installs driver and device plugin: GKE (default) or the GPU Operator."""
+    accelerator_network_profile: Literal["auto"] | None = None
+    compact_placement: bool = False
+
+
+class EksOptions(SpecModel):
+    """What only EKS needs to know."""
+
+    release_version: str | None = Field(default=None, min_length=1, max_length=60)
+    """Pinned AMI release, `1.36.0-20261101`. Default: the newest when the group is made."""
+    placement_group: bool | None = None
+    """Cluster placement group. Default: with `fabric: efa`."""
+
+
+class GpuPool(SpecModel):
+    """A group of identical GPU nodes."""
+
+    name: PoolName
+    gpu: str | None = Field(default=None, min_length=1, max_length=60)
+    """GPU key of the catalogue, `L4`, `A100-80GB`. This or `instanceTypes`."""
+    instance_types: Annotated[tuple[str, ...], Field(max_length=20)] = ()
+    """Instance types in order of preference, all with the same GPU and count. At most 20."""
+    gpus_per_node: int | None = Field(default=None, ge=1, le=16)
+    """GPUs of each node, 1 to 16. Default: what the instance types have; with `gpu`, the smallest
+    machine the platform offers; 1 on own hardware."""
+    nodes: Nodes
+    intent: Intent = Intent.INFERENCE
+    """Default inference."""
+    provisioner: Provisioner | None = None
+    """Default: the fleet's."""
+    capacity: Annotated[tuple[Capacity, ...], Field(max_length=8)] = ()
+    """Ways of buying, in order of preference. Default: onDemand in a cloud, onPrem on own
+    hardware."""
+    sharing: Sharing = Field(default_factory=exclusive)
+    """Default: `exclusive: {}`, whole GPUs."""
+    fabric: Fabric = Fabric.NONE
+    """Default none."""
+    ownership: Ownership = Ownership.MANAGED
+    """Default managed."""
+    import_id: str | None = Field(default=None, min_length=1, max_length=300)
+    """Id of an existing node group to adopt, only with `ownership: managed`."""
+    image: str | None = Field(default=None, min_length=1, max_length=60)
+    """Node image key of the catalogue, `al2023-nvidia`, `cos`. Default: the platform's."""
+    zones: tuple[str, ...] = ()
+    """Zones to use. Default: all the connection has subnets in."""
+    disk: Disk = Field(default_factory=Disk)
+    labels: dict[LabelKey, LabelValue] = Field(default_factory=dict[str, str])
+    """Labels every node is born with, beside those that gpufleet derives."""
+    taints: tuple[Taint, ...] = ()
+    """Taints beside `nvidia.com/gpu=present:NoSchedule`, which every GPU pool carries."""
+    team: DnsLabel | None = None
+    """Team the pool's cost is booked on. Default: shared by all."""
+    eks: EksOptions | None = None
+    gke: GkeOptions | None = None
+    vsphere: VsphereOptions | None = None
