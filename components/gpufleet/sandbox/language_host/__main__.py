@@ -5,9 +5,12 @@ Started by path, `python -u .../language_host/__main__.py ROLE ...`, never with 
 this one become a private package, so that none of them can shadow a module of the program.
 """
 
+import atexit
 import importlib
 import importlib.util
+import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -38,8 +41,28 @@ def main(arguments: list[str]) -> int:
         return _sibling("server").serve(rest)
     _sibling("lifeline").hold()
     if role == "program":
-        return _sibling("program").run(rest)
+        return _leave_quickly(lambda: _sibling("program").run(rest))
     return _sibling("plugin").run(role, rest)
+
+
+def _leave_quickly(run: Callable[[], int]) -> int:
+    """Run, and skip the interpreter's own clean-up afterwards: 0.1 s and more per command.
+
+    Handlers registered by anybody else run as usual, and non-daemon threads are waited for: exit
+    handlers run last in, first out, and ours is the first in. A program that leaves by an exception,
+    `sys.exit` among them, takes the regular way.
+    """
+    status: list[int] = []
+
+    def leave() -> None:
+        if status:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(status[0])
+
+    atexit.register(leave)
+    status.append(run())
+    return status[0]
 
 
 if __name__ == "__main__":

@@ -22,10 +22,17 @@ print(json.dumps(sorted((name, found[name].version) for name in keep)))
 
 
 def sdk_version() -> str:
-    """Version of the Pulumi SDK in the host's own environment."""
-    from importlib.metadata import version
+    """Version of the Pulumi SDK in the host's own environment; empty when it cannot be told.
 
-    return version("pulumi")
+    The engine asks at each command. Searching the installed distributions takes 60 ms, reading
+    their folder's name takes none.
+    """
+    import pulumi
+
+    for site in {Path(root).parent for root in pulumi.__path__}:
+        for found in site.glob("pulumi-[0-9]*.dist-info"):
+            return found.name.removeprefix("pulumi-").removesuffix(".dist-info")
+    return ""
 
 
 def version_of(interpreter: Interpreter) -> str:
