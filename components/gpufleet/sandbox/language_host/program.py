@@ -112,7 +112,8 @@ def program_traceback(error: BaseException, entry: Path) -> str:
 
 
 def _within(filename: str, folder: Path) -> bool:
-    return Path(filename).resolve().is_relative_to(folder)
+    # Python's own frozen modules are named "<frozen ...>", which would count as a relative path.
+    return not filename.startswith("<") and Path(filename).resolve().is_relative_to(folder)
 
 
 def _discard(_: object) -> None:
