@@ -1,0 +1,174 @@
+"""The catalogue of one edition: tables parsed on first use, look-ups with helpful errors."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from gpufleet.catalogue import gpu_rows, instance_rows, price_rows, software_rows, source_rows
+from gpufleet.catalogue.edition import Edition, read_edition, read_rows
+from gpufleet.catalogue.frozen import frozen
+from gpufleet.catalogue.instance import Cloud, InstanceType, Price
+from gpufleet.catalogue.lookup import (
+    UnknownKeyError,
+    alias_index,
+    bare_product,
+    find_row,
+    nearest_names,
+    resolve_gpu,
+)
+from gpufleet.catalogue.model import Chart, Gpu, MigGeometry, Model, NodeImage, SourceEntry
+
+
+@dataclass(frozen=True, eq=False)
+class Catalogue:
+    """All facts of one edition. Immutable; every table is parsed when it is first asked for.
+
+    Two threads that ask at once may parse a table twice; both get equal rows.
+    """
+
+    edition: str
+    """Name of the edition: `2026.11`."""
+    folder: Path = field(repr=False)
+    overrides: Mapping[tuple[str, str], Price] = field(
+        default_factory=dict[tuple[str, str], Price], repr=False
+    )
+    """Prices that replace those of the edition."""
+
+    @cached_property
+    def about(self) -> Edition:
+        """What the edition says about itself: name, date, notes."""
+        return read_edition(self.folder)
+
+    @cached_property
+    def sources(self) -> Mapping[str, SourceEntry]:
+        """Every document a row was taken from, by key."""
+        return source_rows.source_table(read_rows(self.folder, "sources"))
+
+    @cached_property
+    def geometries(self) -> Mapping[str, MigGeometry]:
+        """MIG geometry by GPU key, where its placements are known."""
+        return gpu_rows.mig_table(read_rows(self.folder, "mig"), self.sources)
+
+    @cached_property
+    def gpus(self) -> Mapping[str, Gpu]:
+        """GPUs and other accelerators by key."""
+        return gpu_rows.gpu_table(read_rows(self.folder, "gpus"), self.geometries, self.sources)
+
+    @cached_property
+    def instances(self) -> Mapping[str, InstanceType]:
+        """Machine types of all clouds by name."""
+        table: dict[str, InstanceType] = {}
+        advisor = read_rows(self.folder, "spot-advisor-aws")
+        for cloud in Cloud:
+            prices = price_rows.price_table(read_rows(self.folder, f"prices-{cloud}"), self.sources)
+            prices.update(self.overrides)
+            rows = read_rows(self.folder, f"instances-{cloud}")
+            table.update(instance_rows.instance_rows(cloud, rows, prices, advisor, self.sources))
+        return frozen(table)
+
+    @cached_property
+    def models(self) -> Mapping[str, Model]:
+        """Language models by name."""
+        return software_rows.model_table(read_rows(self.folder, "models"), self.sources)
+
+    @cached_property
+    def charts(self) -> Mapping[str, Chart]:
+        """Helm chart pins by chart name."""
+        return software_rows.chart_table(read_rows(self.folder, "charts"), self.sources)
+
+    @cached_property
+    def images(self) -> Mapping[str, NodeImage]:
+        """Node images by key."""
+        return software_rows.image_table(read_rows(self.folder, "images"), self.sources)
+
+    def gpu(self, key: str) -> Gpu:
+        """The GPU of exactly this key. Raises UnknownKeyError with the nearest keys."""
+        return find_row(self.gpus, "GPU", key)
+
+    def instance(self, name: str) -> InstanceType:
+        """The machine type of exactly this name. Raises UnknownKeyError with the nearest names."""
+        return find_row(self.instances, "instance type", name)
+
+    def model(self, name: str) -> Model:
+        """The language model of exactly this name. Raises UnknownKeyError, with the nearest."""
+        return find_row(self.models, "model", name)
+
+    def chart(self, name: str) -> Chart:
+        """The pin of exactly this chart. Raises UnknownKeyError with the nearest names."""
+        return find_row(self.charts, "chart", name)
+
+    def image(self, key: str) -> NodeImage:
+        """The node image of exactly this key. Raises UnknownKeyError with the nearest keys."""
+        return find_row(self.images, "node image", key)
+
+    def find_gpu(self, text: str) -> Gpu:
+        """The GPU somebody means: key, alias, product name, cloud accelerator type, in any case.
+
+        `A100-80`, `h100`, `nvidia-l4` and `NVIDIA L4` are understood. Raises AmbiguousKeyError
+        (an UnknownKeyError) listing the candidates for `A100`, and UnknownKeyError for the rest.
+        """
+        return resolve_gpu(self.gpus, self._aliases, text)
+
+    def gpu_by_product_label(self, label: str) -> Gpu:
+        """The GPU of a node from its `nvidia.com/gpu.product` label.
+
+        The suffixes that MIG and sharing append may be there or not.
+
+        Raises UnknownKeyError with the nearest labels.
+        """
+        found = self._product_labels.get(bare_product(label))
+        if found is None:
+            near = nearest_names(label, self._product_labels)
+            raise UnknownKeyError("GPU product label", label, near)
+        return found
+
+    def instances_with_gpu(
+        self, gpu_key: str, cloud: Cloud | str | None = None, *, fractional: bool = False
+    ) -> tuple[InstanceType, ...]:
+        """Machine types that carry this GPU, cheapest on-demand price first, unpriced ones last.
+
+        Whole GPUs only, unless `fractional` adds the types that carry a slice of one. `cloud` None
+        (default): all clouds. Unpriced ones are ordered by spot price, then by name.
+        Raises UnknownKeyError when there is no such GPU.
+        """
+        self.gpu(gpu_key)
+        found = [
+            instance
+            for instance in self.instances.values()
+            if instance.accelerator.gpu == gpu_key
+            and (cloud is None or instance.cloud == cloud)
+            and (fractional or not instance.fractional)
+        ]
+        return tuple(sorted(found, key=_cheapest_first))
+
+    def device_memory(self, instance: InstanceType) -> int | None:
+        """Bytes of memory one device of this instance offers; None where not sourced.
+
+        A whole GPU: what its driver reports (clouds state the slightly larger nominal size). A
+        slice: what the cloud states, else the GPU's memory times the fraction.
+        """
+        accelerator = instance.accelerator
+        driver = self.gpu(accelerator.gpu).memory_bytes
+        if accelerator.fraction == 1:
+            return driver if driver is not None else accelerator.memory_bytes
+        if accelerator.memory_bytes is not None:
+            return accelerator.memory_bytes
+        return None if driver is None else int(driver * accelerator.fraction)
+
+    @cached_property
+    def _aliases(self) -> Mapping[str, tuple[str, ...]]:
+        return alias_index(self.gpus)
+
+    @cached_property
+    def _product_labels(self) -> Mapping[str, Gpu]:
+        return {
+            name.replace(" ", "-"): gpu for gpu in self.gpus.values() for name in gpu.product_names
+        }
+
+
+def _cheapest_first(instance: InstanceType) -> tuple[float, float, str]:
+    def order(price: Price) -> float:
+        return float("inf") if price.micro_usd_per_hour is None else price.micro_usd_per_hour
+
+    return order(instance.on_demand), order(instance.spot), instance.name

@@ -1,0 +1,178 @@
+"""Types of the GPU table: what a board is, what it can be cut into, how well that is known.
+
+Units: memory is integer bytes, rates are per second. Marketing figures keep the unit in their name
+(`nominal_gb`).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from gpufleet.catalogue.source import Source
+
+
+class Evidence(StrEnum):
+    """How well a MIG placement is known. Carried to every answer that rests on it."""
+
+    VERIFIED = "verified"
+    """Seen in real nvidia-smi output, or in two NVIDIA tables that agree."""
+    PARTLY_VERIFIED = "partly-verified"
+    """One emulator table, consistent with a published hardware session."""
+    INFERRED = "inferred"
+    """By the geometry all published parts of this kind share; no output of this board was found."""
+
+
+EVIDENCE_ORDER = (Evidence.VERIFIED, Evidence.PARTLY_VERIFIED, Evidence.INFERRED)
+"""Strongest first: the weakest of several is the one furthest to the right."""
+
+
+@dataclass(frozen=True, slots=True)
+class MigProfile:
+    """One GPU instance profile of one GPU: what it occupies and where it may start."""
+
+    name: str
+    """NVIDIA's spelling in a mig-parted file: `1g.10gb`, `1g.10gb+me`, `2g.48gb-me`."""
+    compute_slices: int
+    memory_slots: int
+    """Placement units (the `size` of `nvidia-smi mig -lgipp`), not compute slices."""
+    starts: tuple[int, ...]
+    """Memory slots at which an instance may start."""
+    max_instances: int
+    nominal_gb: int
+    """The number in the name. Not the usable memory."""
+    usable_bytes: int | None
+    """Memory column of `nvidia-smi mig -lgip`; None where it was not sourced."""
+    multiprocessors: int | None
+    """Streaming multiprocessors; None where not sourced."""
+    engines: Mapping[str, int | None] = field(hash=False)
+    """Media and copy engines by name: copy, nvdec, nvenc, jpeg, ofa. None, or an empty mapping: not
+    sourced."""
+    evidence: Evidence
+    """How well the placement is known; its sources are those of `source`."""
+    source: Source
+    min_driver: str | None = None
+    profile_id: int | None = None
+    """Id in `nvidia-smi mig -lgip` (not the NVML enumeration)."""
+    figures_source: str | None = None
+    """What the memory, multiprocessor and engine figures rest on, where that is not `source`."""
+    notes: str = ""
+
+    @property
+    def attributes(self) -> frozenset[str]:
+        """What follows the memory in the name: `+me`, `+gfx`, `+me.all`, `-me`."""
+        for sign in "+-":
+            _, found, tail = self.name.partition(sign)
+            if found:
+                return frozenset(sign + attribute for attribute in tail.split(","))
+        return frozenset()
+
+    @property
+    def resource(self) -> str:
+        """Extended resource under the mixed strategy: `nvidia.com/mig-1g.10gb.me`."""
+        return f"nvidia.com/mig-{self.label}"
+
+    @property
+    def label(self) -> str:
+        """The profile as labels and resource names spell it: `+` becomes a dot."""
+        return self.name.replace("+", ".").replace(",", ".")
+
+
+@dataclass(frozen=True, slots=True)
+class MigGeometry:
+    """What one GPU can be cut into."""
+
+    compute_slices: int
+    memory_slots: int
+    profiles: Mapping[str, MigProfile] = field(hash=False)
+    """By name, smallest first."""
+    balanced: Mapping[str, int] = field(hash=False)
+    """The layout mig-parted's `all-balanced` gives this GPU."""
+    evidence: Evidence
+    """The weakest evidence among the profiles."""
+    reset_needed: bool
+    """Whether switching MIG mode needs a GPU reset (Ampere) rather than only an idle GPU."""
+    alternate_names: Mapping[str, str] = field(hash=False)
+    """Names some boards or drivers report for the same profile -> our name."""
+    shape: str = ""
+    """Compute slices x memory slots: GPUs of one shape place alike."""
+    min_driver: str | None = None
+    """Oldest driver (branch) that offers MIG on this GPU; None where not sourced."""
+    notes: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """Dense peak rates of one board; None where the board cannot do it or it was not sourced."""
+
+    memory_bandwidth: int | None
+    """Bytes per second."""
+    tf32: int | None
+    """Dense operations per second, like all of the following."""
+    bf16: int | None
+    fp16: int | None
+    fp8: int | None
+    int8: int | None
+    fp4: int | None
+    tdp_watts: int | None = None
+    nvlink_bytes_per_second: int = 0
+    """Both directions together; 0 without NVLink."""
+    nvlink_bridge: bool = False
+    """NVLink only where a bridge joins two boards."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """One GPU model, or another vendor's accelerator, as the fleet names it."""
+
+    key: str
+    """`A100-80GB`, `L4`, `H100-80GB`: what specs, commands and findings write."""
+    name: str
+    """As people write it: `NVIDIA A100 80 GB`."""
+    vendor: str
+    """`nvidia`, `amd`, `aws`, `google`, `habana`, `qualcomm`, `xilinx`."""
+    architecture: str
+    """`ampere`, `hopper`, `ada-lovelace`, `blackwell`, ... in the spelling of GFD's gpu.family; for
+    other vendors the product line."""
+    compute_capability: tuple[int, int] | None
+    nominal_gb: int | None
+    """Marketing size; None where not sourced."""
+    memory_bytes: int | None
+    """What the driver reports; None where not sourced."""
+    product_names: tuple[str, ...]
+    """What NVML calls the boards; GFD's label is the first with spaces as hyphens."""
+    pci_device_ids: tuple[str, ...]
+    """Device and vendor, `0x20B210DE`, as a mig-parted device filter wants them."""
+    rates: Mapping[str, Rates] = field(hash=False)
+    """By board (`sxm`, `pcie`, `nvl`, ...); the first is the one cloud instances carry. Empty where
+    not sourced."""
+    tdp_watts: int | None
+    """Of the first board."""
+    nvlink_bytes_per_second: int
+    """Of the first board, both directions together; 0 without NVLink."""
+    mig: MigGeometry | None
+    """None: no MIG, unless `mig_unknown` says that it exists."""
+    mps_max_clients: int
+    """Most MPS clients the device plugin accepts on this GPU; 0: MPS unsupported."""
+    source: Source
+    mig_unknown: str | None = None
+    """Set when the hardware has MIG but its placements are not published: the reason. No layout can
+    be proven then, and none may be assumed."""
+    mig_published: Mapping[str, int | None] = field(
+        default_factory=dict[str, "int | None"], hash=False
+    )
+    """With `mig_unknown`: profile name -> most instances (None: not sourced)."""
+    pci_boards: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
+    """PCI device id -> the board that has it."""
+    aliases: tuple[str, ...] = ()
+    """Other names `Catalogue.find_gpu` understands: clouds' accelerator types, short forms."""
+    notes: str = ""
+
+    @property
+    def product_label(self) -> str:
+        """Value of `nvidia.com/gpu.product` on a node with whole, unshared GPUs."""
+        return (self.product_names[0] if self.product_names else self.name).replace(" ", "-")
+
+    @property
+    def has_mig(self) -> bool:
+        """Whether the hardware has MIG, with known placements or without."""
+        return self.mig is not None or self.mig_unknown is not None

@@ -1,0 +1,123 @@
+"""Lines of gpus.jsonl and mig.jsonl -> Gpu rows."""
+
+from collections.abc import Iterable, Mapping
+
+from gpufleet.catalogue.edition import RawRow
+from gpufleet.catalogue.frozen import FrozenDict, frozen
+from gpufleet.catalogue.gpu import EVIDENCE_ORDER, Evidence, Gpu, MigGeometry, MigProfile, Rates
+from gpufleet.catalogue.source_rows import SourceTable, source_of
+
+MIB = 2**20
+GIGA = 10**9
+TERA = 10**12
+
+
+def gpu_table(
+    gpus: Iterable[RawRow], geometries: Mapping[str, MigGeometry], sources: SourceTable
+) -> FrozenDict[str, Gpu]:
+    """All GPUs by key, in the order of the file: oldest NVIDIA part first, other vendors last."""
+    return frozen({raw["key"]: _gpu(raw, geometries.get(raw["key"]), sources) for raw in gpus})
+
+
+def mig_table(rows: Iterable[RawRow], sources: SourceTable) -> FrozenDict[str, MigGeometry]:
+    """All known MIG geometries by GPU key. A line with `profile` belongs to the GPU it names."""
+    heads: dict[str, RawRow] = {}
+    profiles: dict[str, dict[str, MigProfile]] = {}
+    for raw in rows:
+        if "profile" in raw:
+            profiles[raw["gpu"]][raw["profile"]] = _profile(raw, sources)
+        else:
+            heads[raw["gpu"]] = raw
+            profiles[raw["gpu"]] = {}
+    return frozen({key: _geometry(raw, profiles[key]) for key, raw in heads.items()})
+
+
+def _geometry(raw: RawRow, profiles: Mapping[str, MigProfile]) -> MigGeometry:
+    return MigGeometry(
+        compute_slices=raw["compute_slices"],
+        memory_slots=raw["memory_slots"],
+        profiles=frozen(profiles),
+        balanced=frozen(raw["balanced"]),
+        evidence=max((p.evidence for p in profiles.values()), key=EVIDENCE_ORDER.index),
+        reset_needed=raw["reset_needed"],
+        alternate_names=frozen(raw.get("alternate_names", {})),
+        shape=raw["shape"],
+        min_driver=raw.get("min_driver"),
+        notes=raw.get("notes", ""),
+    )
+
+
+def _profile(raw: RawRow, sources: SourceTable) -> MigProfile:
+    usable = raw.get("usable_mib")
+    return MigProfile(
+        name=raw["profile"],
+        compute_slices=raw["compute_slices"],
+        memory_slots=raw["memory_slots"],
+        starts=tuple(raw["starts"]),
+        max_instances=raw["max_instances"],
+        nominal_gb=raw["nominal_gb"],
+        usable_bytes=None if usable is None else usable * MIB,
+        multiprocessors=raw.get("multiprocessors"),
+        engines=frozen(raw.get("engines", {})),
+        evidence=Evidence(raw["evidence"]),
+        source=source_of(raw, sources),
+        min_driver=raw.get("min_driver"),
+        profile_id=raw["id"],
+        figures_source=raw.get("figures_source"),
+        notes=raw.get("notes", ""),
+    )
+
+
+def _gpu(raw: RawRow, mig: MigGeometry | None, sources: SourceTable) -> Gpu:
+    rates = frozen({board: _rates(line) for board, line in raw.get("boards", {}).items()})
+    first = next(iter(rates.values()), None)
+    mib = raw.get("memory_mib")
+    boards = raw.get("pci", {})
+    return Gpu(
+        key=raw["key"],
+        name=raw["name"],
+        vendor=raw["vendor"],
+        architecture=raw["architecture"],
+        compute_capability=_capability(raw.get("compute_capability")),
+        nominal_gb=raw.get("nominal_gb"),
+        memory_bytes=None if mib is None else mib * MIB,
+        product_names=tuple(raw.get("product_names", ())),
+        pci_device_ids=tuple(boards),
+        rates=rates,
+        tdp_watts=first.tdp_watts if first else None,
+        nvlink_bytes_per_second=first.nvlink_bytes_per_second if first else 0,
+        mig=mig,
+        mps_max_clients=raw["mps_max_clients"],
+        source=source_of(raw, sources),
+        mig_unknown=raw.get("mig_unknown"),
+        mig_published=frozen(raw.get("mig_published", {})),
+        pci_boards=frozen(boards),
+        aliases=tuple(raw.get("aliases", ())),
+        notes=raw.get("notes", ""),
+    )
+
+
+def _capability(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    major, _, minor = text.partition(".")
+    return int(major), int(minor)
+
+
+def _rates(line: RawRow) -> Rates:
+    def operations(name: str) -> int | None:
+        tera = line.get(name)
+        return None if tera is None else round(tera * TERA)
+
+    return Rates(
+        memory_bandwidth=line["gbs"] * GIGA if "gbs" in line else None,
+        tf32=operations("tf32"),
+        bf16=operations("bf16"),
+        fp16=operations("fp16"),
+        fp8=operations("fp8"),
+        int8=operations("int8"),
+        fp4=operations("fp4"),
+        tdp_watts=line.get("tdp"),
+        nvlink_bytes_per_second=line.get("nvlink_gbs", 0) * GIGA,
+        nvlink_bridge=line.get("nvlink_bridge", False),
+    )

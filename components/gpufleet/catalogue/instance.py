@@ -1,0 +1,157 @@
+"""Types of the instance table: machine types of the clouds and what they cost.
+
+Money is integer micro-dollars (1 USD = 1_000_000) for one hour of one instance; memory is integer
+bytes.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from enum import StrEnum
+from fractions import Fraction
+
+from gpufleet.catalogue.source import Source
+
+MICRO_USD = 1_000_000
+"""Micro-dollars in one US dollar."""
+
+
+class Cloud(StrEnum):
+    """Who sells an instance type."""
+
+    AWS = "aws"
+    GCP = "gcp"
+
+
+class Offer(StrEnum):
+    """Whether a price is known. What is not sold is a different thing from an unknown price."""
+
+    PRICED = "priced"
+    NOT_SOLD = "not-sold"
+    """This purchase option does not exist for the instance type."""
+    UNKNOWN = "unknown"
+    """It is sold, or may be, but no dated price could be sourced."""
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Price of one instance for one hour in one region, on one day."""
+
+    offer: Offer
+    micro_usd_per_hour: int | None
+    """Set exactly when the offer is priced. For spot the lowest over the region's zones."""
+    region: str | None
+    source: Source
+    high_micro_usd_per_hour: int | None = None
+    """For spot: the highest over the region's zones; None when there is one figure."""
+    list_micro_usd_per_hour: int | None = None
+    """A figure the cloud's price list carries for something that cannot be ordered (offer
+    `not-sold`). Shown, never counted with."""
+    notes: str = ""
+
+    @property
+    def usd_per_hour(self) -> Decimal | None:
+        """The price in dollars, or None when there is none."""
+        if self.micro_usd_per_hour is None:
+            return None
+        return Decimal(self.micro_usd_per_hour) / MICRO_USD
+
+
+@dataclass(frozen=True, slots=True)
+class Accelerator:
+    """What an instance type carries."""
+
+    gpu: str
+    """Key of `Catalogue.gpus`."""
+    count: int | None
+    """Devices the operating system sees; a fractional GPU counts as one. None where not sourced:
+    nothing can be planned on such a type."""
+    fraction: Fraction
+    """Share of one physical GPU each device is: 1, or 1/8, 1/4, 1/2 for g6f and g4 slices."""
+    memory_bytes: int | None
+    """Memory of each device as the cloud's API states it; None where it states none
+    (`Catalogue.device_memory` falls back to the GPU)."""
+    interconnect: str | None
+    api_count: int | None = None
+    """What the cloud's API calls the number of GPUs: 0 for fractional types on AWS. None where not
+    sourced."""
+    nominal_gb: int | None = None
+    """Marketing size of each device."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostLimit:
+    """Largest N1 host that an attachable accelerator count may be put on."""
+
+    vcpu: int
+    memory_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceType:
+    """One machine type of one cloud."""
+
+    name: str
+    cloud: Cloud
+    family: str
+    architecture: str
+    """`amd64` or `arm64`."""
+    vcpu: int | None
+    memory_bytes: int | None
+    accelerator: Accelerator
+    network_gbps: Decimal | None
+    """AWS: the sustained rate, not the "up to" figure. Google: the most the machine can reach."""
+    network_cards: int | None
+    efa_interfaces: int | None
+    """Most EFA interfaces; one per network card at most. 0: none; None: not sourced."""
+    local_nvme_bytes: int | None
+    on_demand: Price
+    spot: Price
+    purchase_options: frozenset[str]
+    """What is known to be on sale: `onDemand`, `spot`, `reserved`, `capacityBlock`, `flexStart`,
+    `queued`. Empty: not sourced."""
+    gke_accelerator_type: str | None
+    """Google's name of the accelerator, `nvidia-l4`; None on AWS."""
+    attachable: bool
+    """N1 machines: the accelerator is attached, the machine size is free."""
+    gpudirect: str | None
+    """Google: `GPUDirect-TCPX`, `GPUDirect-TCPXO`, `GPUDirect RDMA`; None otherwise."""
+    gke_partition_sizes: Mapping[str, int] = field(hash=False)
+    """`gpu_partition_size` values GKE accepts here, with the partitions each yields per GPU."""
+    spot_interruption: str | None
+    """AWS spot advisor band, `5-10%`; None where not sourced."""
+    notes: str
+    source: Source
+    spot_saving_percent: int | None = None
+    """AWS spot advisor: saving over on-demand, percent; of the same day as `spot_interruption`."""
+    spot_advisor_source: Source | None = None
+    nic_layout: str | None = None
+    """Google: the extra network cards, in words."""
+    local_ssd_in_price: bool | None = None
+    """Google: whether the on-demand and spot figures contain the bundled local SSD."""
+    host_limit: HostLimit | None = None
+    """Attachable accelerators: the largest host."""
+
+    other_prices: Mapping[str, Price] = field(default_factory=dict[str, Price], hash=False)
+    """Prices of further purchase options (`capacityBlock`, `flexStart`, `reserved`, `queued`). No
+    edition has any, because no dated list is published: they come from price overrides."""
+
+    def price(self, option: str) -> Price:
+        """The price of a purchase option; `unknown` where there is none."""
+        if option == "onDemand":
+            return self.on_demand
+        if option == "spot":
+            return self.spot
+        return self.other_prices.get(option) or Price(Offer.UNKNOWN, None, None, self.source)
+
+    @property
+    def fractional(self) -> bool:
+        """Whether each device is a part of a GPU (a vGPU slice: no MIG, MPS or NVLink)."""
+        return self.accelerator.fraction != 1
+
+    @property
+    def gpus(self) -> Fraction | None:
+        """Physical GPUs of the instance: count times fraction; None where not sourced."""
+        if self.accelerator.count is None:
+            return None
+        return self.accelerator.count * self.accelerator.fraction

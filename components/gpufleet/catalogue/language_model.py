@@ -1,0 +1,51 @@
+"""Type of the model table: the shape of one language model, from its published configuration."""
+
+from dataclasses import dataclass
+
+from gpufleet.catalogue.source import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """Shape of one language model, from its published configuration."""
+
+    name: str
+    layers: int
+    hidden: int
+    query_heads: int
+    kv_heads: int | None
+    """None: multi-head latent attention, see `kv_bytes_per_token`."""
+    head_dim: int | None
+    """None with multi-head latent attention."""
+    intermediate: int
+    """Feed-forward size; of one expert where there are experts."""
+    vocabulary: int
+    tied_embeddings: bool
+    parameters: int
+    """Rounded to the precision of the source (0.5 %)."""
+    active_parameters: int
+    """Read for one token, embeddings and head included; equal to `parameters` without experts."""
+    kv_bytes_per_token: int
+    """BF16, whole model, full attention in every layer."""
+    notes: str
+    source: Source
+    experts: int | None = None
+    """Routed experts of a mixture-of-experts layer; None: a dense model."""
+    experts_per_token: int | None = None
+    shared_experts: int = 0
+    sliding_window: int | None = None
+    """Tokens a windowed layer holds; None: every layer holds all."""
+    full_attention_every: int = 1
+    """One layer in this many has full attention, the rest the window; 1: all have."""
+    gated: bool = True
+    """Whether the feed-forward is gated (three matrices) or plain (two)."""
+    latent_kv: int | None = None
+    """Multi-head latent attention: compressed size r_kv."""
+    latent_rope: int | None = None
+    """Multi-head latent attention: rotary part d_rope."""
+    latent_query: int | None = None
+    """Multi-head latent attention: compressed query size r_q; None: none, or not sourced."""
+    dense_layers: int = 0
+    """Leading layers without experts."""
+    dense_intermediate: int | None = None
+    """Feed-forward size of those."""

@@ -1,0 +1,108 @@
+"""Finding a row by name: exact keys, aliases, and what to say when there is none."""
+
+import difflib
+import re
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
+
+from gpufleet.catalogue.gpu import Gpu
+
+Row = TypeVar("Row")
+
+_SEPARATORS = re.compile(r"[\s_\-]+")
+_VENDOR_PREFIX = re.compile(r"^(nvidia|tesla|amd|aws|google)+")
+_MEMORY_SIZE = re.compile(r"-\d+GB$", re.IGNORECASE)
+_PRODUCT_SUFFIX = re.compile(r"(-MIG-[0-9a-zA-Z.]+)?(-SHARED)?$")
+
+
+class UnknownKeyError(LookupError):
+    """A table has no row of this name. Carries the nearest names, best first."""
+
+    def __init__(self, kind: str, key: str, nearest: Iterable[str] = ()) -> None:
+        self.kind = kind
+        self.key = key
+        self.nearest = tuple(nearest)
+        hint = f"; nearest: {', '.join(self.nearest)}" if self.nearest else ""
+        super().__init__(f"no {kind} named {key!r} in the catalogue{hint}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (type(self), (self.kind, self.key, self.nearest))
+
+
+class AmbiguousKeyError(UnknownKeyError):
+    """A short name fits several rows: `nearest` lists them all."""
+
+    def __init__(self, kind: str, key: str, nearest: Iterable[str] = ()) -> None:
+        super().__init__(kind, key, nearest)
+        self.args = (f"{key!r} names more than one {kind}: write {' or '.join(self.nearest)}",)
+
+
+def nearest_names(key: str, names: Iterable[str], limit: int = 3) -> tuple[str, ...]:
+    """At most `limit` names that look like the key, best first, whatever the case."""
+    by_folded: dict[str, str] = {}
+    for name in names:
+        by_folded.setdefault(name.lower(), name)
+    close = difflib.get_close_matches(key.lower(), list(by_folded), n=limit, cutoff=0.5)
+    return tuple(by_folded[name] for name in close)
+
+
+def find_row(table: Mapping[str, Row], kind: str, key: str) -> Row:
+    """The row of exactly this name.
+
+    Raises UnknownKeyError with the nearest names; a name that differs in case only comes first.
+    """
+    try:
+        return table[key]
+    except KeyError:
+        raise UnknownKeyError(kind, key, nearest_names(key, table)) from None
+
+
+def squeezed(text: str) -> str:
+    """A name in lower case without separators: `nvidia-tesla-a100` is `nvidiateslaa100`."""
+    return _SEPARATORS.sub("", text.strip().lower())
+
+
+def plain(text: str) -> str:
+    """A squeezed name without vendor in front and `gb` behind: `NVIDIA A100-80GB` is `a10080`."""
+    return _VENDOR_PREFIX.sub("", squeezed(text)).removesuffix("gb")
+
+
+def alias_index(gpus: Mapping[str, Gpu]) -> dict[str, tuple[str, ...]]:
+    """Name -> keys of the GPUs it may mean. More than one: the name is ambiguous.
+
+    A GPU is known by its key, name and product names, with or without vendor and `GB`, and by its
+    aliases as they stand. Keys and aliases without their memory size (`A100`) are names too, except
+    where an alias gives such a name to one GPU (`H100`).
+    """
+    exact: dict[str, set[str]] = {}
+    families: dict[str, set[str]] = {}
+    for gpu in gpus.values():
+        for name in (gpu.key, gpu.name, *gpu.product_names):
+            exact.setdefault(plain(name), set()).add(gpu.key)
+        for name in gpu.aliases:
+            exact.setdefault(squeezed(name), set()).add(gpu.key)
+        for name in (gpu.key, *gpu.aliases):
+            family = _MEMORY_SIZE.sub("", name)
+            if family != name:
+                families.setdefault(plain(family), set()).add(gpu.key)
+    return {name: tuple(sorted(keys)) for name, keys in (families | exact).items()}
+
+
+def resolve_gpu(gpus: Mapping[str, Gpu], index: Mapping[str, tuple[str, ...]], text: str) -> Gpu:
+    """The GPU meant by a key, alias, product name or cloud accelerator type.
+
+    Raises AmbiguousKeyError when several fit and UnknownKeyError when none does.
+    """
+    if text in gpus:
+        return gpus[text]
+    keys = index.get(squeezed(text)) or index.get(plain(text), ())
+    if len(keys) == 1:
+        return gpus[keys[0]]
+    if keys:
+        raise AmbiguousKeyError("GPU", text, keys)
+    raise UnknownKeyError("GPU", text, nearest_names(text, gpus))
+
+
+def bare_product(label: str) -> str:
+    """A `nvidia.com/gpu.product` value without the suffixes that MIG and sharing append."""
+    return _PRODUCT_SUFFIX.sub("", label)

@@ -1,0 +1,60 @@
+"""Types of the software tables: chart pins and what each node image contains."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gpufleet.catalogue.source import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """Pin of one Helm chart."""
+
+    name: str
+    version: str
+    app_version: str
+    """What the chart deploys by default; empty where not sourced."""
+    repository: str
+    """Where the vendor publishes it. `charts.source` replaces it."""
+    namespace: str
+    """Where we install it unless told otherwise."""
+    min_kubernetes: str
+    """Lowest Kubernetes minor the chart's kubeVersion admits; empty where it states none."""
+    source: Source
+    documented_kubernetes: tuple[str, str] | None = None
+    """First and last Kubernetes minor the vendor documents as supported."""
+    components: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
+    """Versions of the parts the chart deploys by default: `driver`, `device-plugin`, ..."""
+    dependencies: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
+    """Charts it brings along, with their versions: what must not be installed twice."""
+    notes: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeImage:
+    """What a node image brings, so that nothing is installed twice."""
+
+    key: str
+    """`al2023-nvidia`, `bottlerocket-nvidia`, `cos`, `ubuntu`, ..."""
+    platform: str
+    """`eks`, `gke`, `vsphere`, `openshift`, `sandbox`."""
+    architectures: tuple[str, ...]
+    driver: bool
+    """A GPU driver is in the image (or the platform installs it by itself)."""
+    toolkit: bool
+    device_plugin: bool
+    efa: bool
+    ami_types: Mapping[str, str] = field(hash=False)
+    """EKS: architecture -> `amiType`."""
+    notes: str
+    source: Source
+    driver_branch: str | None = None
+    """Major version of the driver in the image; None: no driver, or not sourced."""
+    operator_may_install_driver: bool = True
+    """Whether the GPU Operator can install the driver on this image when it has none."""
+    vendors: tuple[str, ...] = ("nvidia",)
+    """Accelerator vendors the image serves."""
+    operator_supported: bool = True
+    """Whether the GPU Operator's vendor lists the operating system as supported."""
+    evidence: str = ""
+    """What was not verified about this row; empty: all of it was read in the source."""
