@@ -1,0 +1,172 @@
+"""What is wrong with a sharing declaration before any GPU is cut: which way goes with which GPU.
+
+Sources: NVIDIA/k8s-device-plugin (`api/config/v1`, `cmd/mps-control-daemon`), the rules its own
+code applies only once the plugin runs on the node.
+"""
+
+from fractions import Fraction
+
+from gpufleet.catalogue.gpu import Gpu
+from gpufleet.findings import Finding, error, warning
+from gpufleet.partition.shares import GIB, RESOURCES, gib
+from gpufleet.spec.sharing import Sharing
+
+SMALLEST_USEFUL_SHARE = GIB
+"""Memory below which a share is suspicious: a CUDA context alone takes 0.3 to 0.5 GiB."""
+
+
+def check(
+    gpu: Gpu, sharing: Sharing, path: str, fraction: Fraction, memory: int | None
+) -> list[Finding]:
+    """Findings about the way of sharing on this GPU. `memory`: bytes of one device, None when
+    it was not sourced."""
+    mode = sharing.mode
+    place = f"{path}.{mode}"
+    if mode in {"vgpu", "dra"}:
+        return [_not_yet(gpu, mode, place)]
+    if gpu.vendor not in RESOURCES:
+        return [
+            error(
+                "not-yet-supported",
+                path,
+                f"{gpu.key}: the resource name of {gpu.vendor} devices is not known yet, only "
+                f"those of {', '.join(RESOURCES)}",
+                gpu=gpu.key,
+                vendor=gpu.vendor,
+            )
+        ]
+    if mode != "exclusive" and gpu.vendor != "nvidia":
+        return [
+            error(
+                "sharing-needs-nvidia",
+                place,
+                f"{mode} works on NVIDIA GPUs only, {gpu.key} is made by {gpu.vendor}",
+                "write `exclusive: {}`",
+                gpu=gpu.key,
+                vendor=gpu.vendor,
+            )
+        ]
+    if sharing.mps is not None:
+        return _check_mps(gpu, sharing.mps.replicas, place, fraction, memory)
+    if sharing.time_slicing is not None:
+        return small_shares(gpu.key, sharing.time_slicing.replicas, memory, place)
+    if sharing.mig is not None:
+        return _check_mig(gpu, place, fraction)
+    return []
+
+
+def _not_yet(gpu: Gpu, mode: str, place: str) -> Finding:
+    later = {
+        "vgpu": "vGPU profiles (device manager configuration, licences)",
+        "dra": "DRA (DeviceClasses, claim templates, feature gates)",
+    }[mode]
+    now = "exclusive, timeSlicing, mps" + (" or mig" if gpu.mig is not None else "")
+    return error(
+        "not-yet-supported",
+        place,
+        f"{mode} parses but cannot be compiled yet; {later} come with a later release",
+        f"use {now}",
+        mode=mode,
+        supported=("exclusive", "timeSlicing", "mps", "mig"),
+    )
+
+
+def _check_mps(
+    gpu: Gpu, replicas: int, place: str, fraction: Fraction, memory: int | None
+) -> list[Finding]:
+    most = gpu.mps_max_clients
+    if most == 0:
+        return [
+            error(
+                "mps-unsupported",
+                place,
+                f"{gpu.key} does not support MPS",
+                f"write `timeSlicing: {{replicas: {replicas}}}`",
+                gpu=gpu.key,
+            )
+        ]
+    if fraction != 1:
+        return [
+            error(
+                "mps-on-fraction",
+                place,
+                f"each device is {fraction} of a {gpu.key}, a vGPU instance: MPS is not supported "
+                "there",
+                f"write `timeSlicing: {{replicas: {replicas}}}`, or choose an instance type with "
+                "whole GPUs",
+                gpu=gpu.key,
+                fraction=str(fraction),
+            )
+        ]
+    if replicas > most:
+        return [
+            error(
+                "mps-too-many-clients",
+                f"{place}.replicas",
+                f"{replicas} MPS clients, the device plugin accepts at most {most} on {gpu.key}",
+                f"write `replicas: {most}`",
+                value=replicas,
+                limit=most,
+            )
+        ]
+    return small_shares(gpu.key, replicas, memory, place)
+
+
+def _check_mig(gpu: Gpu, place: str, fraction: Fraction) -> list[Finding]:
+    if gpu.mig is None and gpu.mig_unknown is not None:
+        return [
+            error(
+                "mig-placement-unknown",
+                place,
+                f"{gpu.key} has MIG, but no layout of it can be proven: {gpu.mig_unknown}",
+                "write `exclusive: {}`, `timeSlicing` or `mps`",
+                gpu=gpu.key,
+                published=dict(gpu.mig_published),
+            )
+        ]
+    if gpu.mig is None:
+        return [
+            error(
+                "mig-unsupported",
+                place,
+                f"{gpu.key} has no MIG",
+                "share it with `timeSlicing` or `mps`, or choose a GPU with MIG (A30, A100, H100, "
+                "H200, B200, RTX PRO 6000, ...)",
+                gpu=gpu.key,
+            )
+        ]
+    if fraction != 1:
+        return [
+            error(
+                "mig-on-fraction",
+                place,
+                f"each device is {fraction} of a {gpu.key}, a vGPU instance: it cannot be "
+                "partitioned again",
+                "choose an instance type with whole GPUs, or write `timeSlicing`",
+                gpu=gpu.key,
+                fraction=str(fraction),
+            )
+        ]
+    return []
+
+
+def small_shares(what: str, replicas: int, memory: int | None, place: str) -> list[Finding]:
+    """A warning when an even share of the memory is known to be too small to be useful."""
+    if memory is None:
+        return []
+    each = memory // replicas
+    if each >= SMALLEST_USEFUL_SHARE:
+        return []
+    fitting = memory // SMALLEST_USEFUL_SHARE
+    return [
+        warning(
+            "share-memory-small",
+            f"{place}.replicas",
+            f"{replicas} shares of {what} ({gib(memory)}) leave {gib(each)} each, less than "
+            f"{gib(SMALLEST_USEFUL_SHARE)}; a CUDA context alone takes 0.3 to 0.5 GiB",
+            f"write `replicas: {fitting}` or fewer" if fitting >= 2 else "do not share it",
+            value=replicas,
+            bytes_each=each,
+            limit=SMALLEST_USEFUL_SHARE,
+        )
+    ]
