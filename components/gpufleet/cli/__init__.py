@@ -5,7 +5,7 @@ import sys
 
 import click
 
-from gpufleet.cli.output import UnreadableInput
+from gpufleet.cli.output import UnreadableInputError
 
 COMMANDS = {
     "compile": "FleetSpec -> Fleet: everything that follows from a declaration, and every finding",
@@ -50,6 +50,6 @@ def main() -> None:
     """Entry point of the program: no command ends in a traceback for bad input."""
     try:
         _program(prog_name="gpufleet")
-    except UnreadableInput as problem:
+    except UnreadableInputError as problem:
         click.echo(f"gpufleet: {problem}", err=True)
         sys.exit(2)

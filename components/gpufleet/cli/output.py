@@ -13,7 +13,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 
 
-class UnreadableInput(Exception):
+class UnreadableInputError(Exception):
     """The input cannot be read at all: the program says why and exits 2."""
 
 

@@ -42,7 +42,8 @@ class _StrictLoader(_Loader):
             if key in seen:
                 raise UnreadableDocumentError(f"line {line}: the key {key!r} is written twice")
             seen.add(key)
-        return super().construct_mapping(node, deep=deep)
+        parent: Any = super()
+        return cast("dict[Hashable, Any]", parent.construct_mapping(node, deep=deep))
 
 
 def _expanded_nodes(node: yaml.Node, depth: int, known: dict[int, int]) -> int:

@@ -327,6 +327,8 @@ def _written(place: tuple[int | str, ...]) -> str:
     for part in place:
         if isinstance(part, int):
             text += f"[{part}]"
+        elif not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", part):
+            text += f'["{part}"]'
         else:
             text += f".{part}" if text else part
     return text

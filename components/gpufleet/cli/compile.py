@@ -1,0 +1,41 @@
+"""`gpufleet compile`: FleetSpec -> Fleet."""
+
+import sys
+
+import click
+
+from gpufleet.cli.output import exit_code, format_option, print_findings, print_json
+from gpufleet.cli.source import compile_source
+from gpufleet.cli.tables import print_fleet
+from gpufleet.fleet import fleet_as_dict
+
+
+@click.command()
+@click.argument("source", metavar="SPEC")
+@click.option(
+    "--prices",
+    metavar="FILE",
+    help="Prices of your own, over the catalogue's list prices (docs/catalogue.md).",
+)
+@format_option
+def command(source: str, prices: str | None, output_format: str) -> None:
+    """Compile a FleetSpec: what every pool is, advertises and costs, and what is wrong with it.
+
+    SPEC is a YAML or JSON file, a Pulumi stack file with `gpufleet:fleet`, or `-`.
+
+    \b
+        gpufleet compile stacks/Pulumi.sandbox-dev.yaml
+        gpufleet compile fleet.yaml --format json | jq '.fleet.pools[].advertised'
+
+    JSON: {"fleet": {...} or null, "findings": [...]}. Exits 1 when a finding is an error, 2 when
+    SPEC cannot be read.
+    """
+    compiled = compile_source(source, prices)
+    if output_format == "json":
+        fleet = None if compiled.fleet is None else fleet_as_dict(compiled.fleet)
+        print_json({"fleet": fleet, "findings": [f.as_dict() for f in compiled.findings]})
+    else:
+        print_findings(compiled.findings)
+        if compiled.fleet is not None and compiled.deployable:
+            print_fleet(compiled.fleet)
+    sys.exit(exit_code(compiled.findings))

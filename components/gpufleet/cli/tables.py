@@ -1,0 +1,65 @@
+"""Tables for people: pools, what they advertise, and what they cost."""
+
+from decimal import Decimal
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from gpufleet.catalogue.model import MICRO_USD
+from gpufleet.fleet import Fleet, Pool, Unbounded
+from gpufleet.fleet.model import Money
+
+
+def usd(bound: Money) -> str:
+    """A bound per hour as people read it: `12.34`, or `unbounded`."""
+    if isinstance(bound, Unbounded):
+        return "unbounded"
+    return f"{Decimal(bound) / MICRO_USD:,.2f}"
+
+
+def sharing_line(pool: Pool) -> str:
+    """How the pool's GPUs are shared, in a few words."""
+    partition = pool.partition
+    if partition.mode == "exclusive":
+        return "whole GPUs"
+    if partition.mode == "mig":
+        slices = ", ".join(f"{n} x {profile}" for profile, n in partition.slices.items())
+        shared = f", each shared by {partition.replicas}" if partition.replicas > 1 else ""
+        return f"MIG {partition.strategy}: {slices}{shared}"
+    word = "time-sliced" if partition.mode == "timeSlicing" else "MPS"
+    return f"{word}, {partition.replicas} per GPU"
+
+
+def print_fleet(fleet: Fleet, console: Console | None = None) -> None:
+    """One row per pool, and the fleet's spend under it."""
+    console = console or Console()
+    table = Table(title=f"{fleet.spec.cluster.name} on {fleet.spec.platform.value}")
+    for heading in ("pool", "GPU", "machine", "nodes", "sharing", "advertised per node"):
+        table.add_column(heading, overflow="fold")
+    table.add_column("USD/h per node", justify="right")
+    table.add_column("USD/h min to max", justify="right")
+    for pool in fleet.pools:
+        price = pool.hourly_usd
+        machine = pool.machines[0].name
+        if len(pool.machines) > 1:
+            machine += f" (+{len(pool.machines) - 1})"
+        table.add_row(
+            escape(pool.name),
+            f"{pool.gpus_per_node} x {pool.gpu.key}",
+            escape(machine),
+            f"{pool.nodes.minimum} to {pool.nodes.maximum}",
+            sharing_line(pool),
+            "\n".join(f"{name}: {count}" for name, count in pool.advertised.items()),
+            "unknown" if price is None else f"{price:,.2f}",
+            f"{usd(pool.spend.minimum)} to {usd(pool.spend.maximum)}",
+        )
+    console.print(table)
+    console.print(
+        f"Spend: at least {usd(fleet.spend.minimum)}, expected {usd(fleet.spend.expected)}, "
+        f"at most {usd(fleet.spend.maximum)} USD/h",
+        highlight=False,
+    )
+    if isinstance(fleet.spend.maximum, Unbounded):
+        for cause in fleet.spend.maximum.causes:
+            console.print(f"  unbounded: {escape(cause)}", highlight=False)

@@ -1,0 +1,137 @@
+"""Which ways of buying a pool may use: by platform, by machine, and with one another."""
+
+from collections.abc import Sequence
+
+from gpufleet.catalogue.model import Offer
+from gpufleet.findings import Finding, error, warning
+from gpufleet.fleet.model import Machine
+from gpufleet.spec.base import Platform
+from gpufleet.spec.capacity import Capacity, OnDemand, OnPrem
+from gpufleet.spec.pool import GpuPool, Intent, Provisioner
+
+ALLOWED = {
+    Platform.EKS: ("onDemand", "spot", "reserved", "capacityBlock"),
+    Platform.GKE: ("onDemand", "spot", "reserved", "flexStart", "queued"),
+    Platform.VSPHERE: ("onPrem",),
+    Platform.OPENSHIFT: ("onPrem",),
+    Platform.SANDBOX: ("onDemand", "spot", "reserved", "onPrem"),
+}
+"""Ways of buying each platform knows (EKS: CreateNodegroup capacityType; GKE: NodeConfig)."""
+
+_ALONE = {
+    "capacityBlock": "a block is one reservation in one zone, and a node group of it takes "
+    "nothing else",
+    "queued": "queued provisioning makes all nodes of a request at once, and a node pool of it "
+    "cannot be spot, reserved or on demand as well",
+    "flexStart": "flex start is a property of the whole node pool",
+}
+
+
+def default(platform: Platform) -> tuple[Capacity, ...]:
+    """What a pool gets that names no capacity: on demand in a cloud, own hardware elsewhere."""
+    if ALLOWED[platform] == ("onPrem",):
+        return (Capacity(on_prem=OnPrem()),)  # pyright: ignore[reportCallIssue]
+    return (Capacity(on_demand=OnDemand()),)  # pyright: ignore[reportCallIssue]
+
+
+def judge(
+    pool: GpuPool,
+    path: str,
+    platform: Platform,
+    provisioner: Provisioner,
+    machines: Sequence[Machine],
+) -> list[Finding]:
+    """What is wrong with the pool's capacity list."""
+    modes = [entry.mode for entry in pool.capacity]
+    findings: list[Finding] = []
+    for index, mode in enumerate(modes):
+        place = f"{path}.capacity[{index}].{mode}"
+        if mode not in ALLOWED[platform]:
+            findings.append(
+                error(
+                    "capacity-not-on-platform",
+                    place,
+                    f"{platform.value} has no {mode} capacity; it has "
+                    f"{', '.join(ALLOWED[platform])}",
+                    f"write {ALLOWED[platform][0]}: {{}}",
+                    found=mode,
+                    allowed=list(ALLOWED[platform]),
+                )
+            )
+        elif mode in modes[:index] and mode != "reserved":
+            findings.append(error("capacity-twice", place, f"{mode} is listed twice", "remove one"))
+        elif mode in _ALONE and len(modes) > 1:
+            others = ", ".join(other for other in modes if other != mode)
+            findings.append(
+                error(
+                    "capacity-not-combinable",
+                    place,
+                    f"{mode} cannot be combined with {others}: {_ALONE[mode]}",
+                    "make a pool for each",
+                    found=modes,
+                )
+            )
+        else:
+            findings += _not_sold(mode, place, machines, platform)
+    if (
+        len(modes) > 1
+        and platform is Platform.EKS
+        and provisioner is Provisioner.MANAGED
+        and not findings
+    ):
+        findings.append(
+            error(
+                "capacity-list-on-managed-group",
+                f"{path}.capacity",
+                f"an EKS managed node group buys in one way only, and {len(modes)} are listed",
+                "write `provisioner: karpenter`, or keep one entry",
+                found=modes,
+            )
+        )
+    if pool.intent is Intent.TRAINING and "spot" in modes:
+        findings.append(
+            warning(
+                "spot-for-training",
+                f"{path}.capacity",
+                "a training pool on spot capacity loses the whole job when one node is taken back",
+                "write `intent: batch` if the jobs restart from checkpoints, else drop spot",
+            )
+        )
+    if "capacityBlock" in modes and len(machines) > 1:
+        findings.append(
+            error(
+                "capacity-block-one-type",
+                f"{path}.instanceTypes",
+                f"a Capacity Block is of one instance type, and {len(machines)} are possible",
+                "name the block's type alone in instanceTypes",
+                found=[machine.name for machine in machines],
+            )
+        )
+    return findings
+
+
+def _not_sold(
+    mode: str, place: str, machines: Sequence[Machine], platform: Platform
+) -> list[Finding]:
+    findings: list[Finding] = []
+    for machine in machines:
+        row = machine.instance
+        if row is None or platform is Platform.SANDBOX:
+            continue
+        missing = mode not in row.purchase_options
+        if mode == "onDemand":
+            missing = row.on_demand.offer is Offer.NOT_SOLD
+        if missing:
+            options = sorted(row.purchase_options & set(ALLOWED[platform]))
+            findings.append(
+                error(
+                    "capacity-not-sold",
+                    place,
+                    f"{machine.name} is not sold as {mode}",
+                    f"it is sold as {', '.join(options)}" if options else None,
+                    found=mode,
+                    instance=machine.name,
+                    sold=options,
+                )
+            )
+    return findings

@@ -1,0 +1,276 @@
+"""compile_fleet: FleetSpec + catalogue -> Fleet. Pure: the same input gives the same result."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gpufleet.catalogue import Catalogue, UnknownKeyError
+from gpufleet.catalogue.model import Gpu, NodeImage
+from gpufleet.contract import owners as contract_owners
+from gpufleet.contract.gke_sharing import judge_gke_sharing
+from gpufleet.findings import Finding, error, ordered, warning
+from gpufleet.fleet import capacity_rules, machines, pool_rules, spend
+from gpufleet.fleet.config_names import birth_labels
+from gpufleet.fleet.model import (
+    GPU_TAINT,
+    AddonPlan,
+    Fleet,
+    Machine,
+    NodeRange,
+    NodeTaint,
+    OperatorPlan,
+    Pool,
+    SpendBounds,
+    Unbounded,
+)
+from gpufleet.partition import Partition, cut
+from gpufleet.spec.base import Platform
+from gpufleet.spec.capacity import Capacity
+from gpufleet.spec.fleet_spec import FleetSpec
+from gpufleet.spec.pool import GpuPool, Provisioner
+
+DEFAULT_IMAGES = {
+    Platform.EKS: "al2023-nvidia",
+    Platform.GKE: "cos",
+    Platform.VSPHERE: "ubuntu-vsphere",
+    Platform.OPENSHIFT: "rhcos",
+    Platform.SANDBOX: "sandbox",
+}
+"""Node image of a pool that names none (`catalogue/data/<edition>/images`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """A pool whose own declaration holds; what the others imply is still to come."""
+
+    spec: GpuPool
+    path: str
+    provisioner: Provisioner
+    gpu: Gpu
+    machines: tuple[Machine, ...]
+    capacity: tuple[Capacity, ...]
+    partition: Partition
+    image: NodeImage | None
+
+
+def compile_fleet(
+    spec: FleetSpec, catalogue: Catalogue, *, pool_index: Sequence[int] | None = None
+) -> Fleet:
+    """Everything that follows from a declaration, with every finding about it.
+
+    `pool_index` gives each pool's place in the file when some pools could not be read; findings
+    then still name the author's own line. Pools with an error are left out of the result. Never
+    raises for a bad declaration.
+    """
+    index = range(len(spec.pools)) if pool_index is None else pool_index
+    paths = [f"pools[{i}]" for i in index]
+    findings = pool_rules.judge_fleet(spec, paths)
+    drafts: list[_Draft] = []
+    for pool, path in zip(spec.pools, paths, strict=True):
+        draft, found = _draft(pool, path, spec, catalogue)
+        findings += found
+        if draft is not None:
+            drafts.append(draft)
+    parts, found = contract_owners.decide(
+        [(d.spec.name, d.path, d.image) for d in drafts], spec.addons.gpu_operator
+    )
+    findings += found
+    strategy, found = _mig_strategy(drafts)
+    findings += found
+    pools = tuple(_pool(draft, spec, parts) for draft in drafts)
+    total = spend.total(pool.spend for pool in pools)
+    findings += _budget(spec, total)
+    addons = AddonPlan(_operator(spec, drafts, parts, strategy, catalogue))
+    return Fleet(spec, pools, addons, ordered(findings), total)
+
+
+def _draft(
+    pool: GpuPool, path: str, spec: FleetSpec, catalogue: Catalogue
+) -> tuple[_Draft | None, list[Finding]]:
+    platform = spec.platform
+    provisioner = pool.provisioner or spec.provisioner
+    chosen, gpu, found = machines.choose(pool, path, platform, catalogue)
+    findings = list(found)
+    capacity = pool.capacity or capacity_rules.default(platform)
+    findings += pool_rules.judge(pool, path, platform, provisioner, chosen)
+    judged = pool if pool.capacity else pool.model_copy(update={"capacity": capacity})
+    findings += capacity_rules.judge(judged, path, platform, provisioner, chosen)
+    if gpu is None or not chosen:
+        return None, findings
+    if gpu.vendor != "nvidia":
+        findings.append(
+            error(
+                "accelerator-not-yet-supported",
+                path,
+                f"{chosen[0].name} carries {gpu.name}; this version compiles NVIDIA pools only",
+                "keep such pools outside the spec until Neuron and TPU pools are supported",
+                found=gpu.key,
+            )
+        )
+        return None, findings
+    image, found = _image(pool, path, platform, chosen[0], catalogue)
+    findings += found
+    partition, found = cut(
+        gpu, chosen[0].gpus, pool.sharing, f"{path}.sharing", fraction=chosen[0].fraction
+    )
+    findings += found
+    if partition is None:
+        return None, findings
+    findings += judge_gke_sharing(pool, path, platform, chosen[0].instance)
+    return (
+        _Draft(pool, path, provisioner, gpu, chosen, capacity, partition, image),
+        findings,
+    )
+
+
+def _image(
+    pool: GpuPool, path: str, platform: Platform, machine: Machine, catalogue: Catalogue
+) -> tuple[NodeImage | None, list[Finding]]:
+    key = pool.image or DEFAULT_IMAGES[platform]
+    on_platform = [i.key for i in catalogue.images.values() if i.platform == platform.value]
+    try:
+        image = catalogue.image(key)
+    except UnknownKeyError:
+        image = None
+    if image is None or image.platform != platform.value:
+        return None, [
+            error(
+                "image-not-on-platform",
+                f"{path}.image",
+                f"{key!r} is no node image of {platform.value}",
+                f"one of {', '.join(on_platform)}",
+                found=key,
+                allowed=on_platform,
+            )
+        ]
+    if machine.architecture not in image.architectures:
+        return None, [
+            error(
+                "image-architecture",
+                f"{path}.image",
+                f"{key} exists for {', '.join(image.architectures)}, and {machine.name} is "
+                f"{machine.architecture}",
+                found=machine.architecture,
+                allowed=list(image.architectures),
+            )
+        ]
+    return image, []
+
+
+def _mig_strategy(drafts: Sequence[_Draft]) -> tuple[str, list[Finding]]:
+    """One strategy for the cluster: the operator's setting overrides any per-node one."""
+    by_strategy: dict[str, list[str]] = {}
+    for draft in drafts:
+        if draft.partition.strategy != "none":
+            by_strategy.setdefault(draft.partition.strategy, []).append(draft.spec.name)
+    if len(by_strategy) > 1:
+        single, mixed = by_strategy["single"], by_strategy["mixed"]
+        path = next(d.path for d in drafts if d.spec.name == single[0])
+        return "mixed", [
+            error(
+                "mig-strategy-conflict",
+                f"{path}.sharing.mig.strategy",
+                f"{', '.join(single)} wants single and {', '.join(mixed)} wants mixed; the GPU "
+                "Operator has one MIG strategy for the whole cluster",
+                f"write `strategy: mixed` on {', '.join(single)}, and let its pods ask for "
+                "nvidia.com/mig-<profile>",
+                single=single,
+                mixed=mixed,
+            )
+        ]
+    return next(iter(by_strategy), "none"), []
+
+
+def _pool(draft: _Draft, spec: FleetSpec, parts: contract_owners.OwnedParts) -> Pool:
+    pool = draft.spec
+    nodes = NodeRange(
+        pool.nodes.min,
+        pool.nodes.expected
+        if pool.nodes.expected is not None
+        else (pool.nodes.min + pool.nodes.max + 1) // 2,
+        pool.nodes.max,
+    )
+    taints = (GPU_TAINT, *(NodeTaint(t.key, t.value, t.effect) for t in pool.taints))
+    labels = {
+        **pool.labels,
+        **birth_labels(pool.name, draft.gpu, draft.partition),
+        **contract_owners.deploy_labels(draft.image, parts),
+    }
+    if pool.team is not None:
+        labels["gpufleet.dev/team"] = pool.team
+    return Pool(
+        name=pool.name,
+        path=draft.path,
+        spec=pool,
+        platform=spec.platform,
+        provisioner=draft.provisioner,
+        ownership=pool.ownership,
+        intent=pool.intent,
+        fabric=pool.fabric,
+        gpu=draft.gpu,
+        machines=draft.machines,
+        nodes=nodes,
+        capacity=draft.capacity,
+        partition=draft.partition,
+        image=draft.image,
+        owners=contract_owners.owners(draft.image, parts),
+        labels=dict(sorted(labels.items())),
+        taints=taints,
+        hourly_micro_usd=spend.first_choice(draft.machines, draft.capacity),
+        spend=spend.pool_spend(pool.name, draft.machines, draft.capacity, nodes),
+    )
+
+
+def _budget(spec: FleetSpec, total: SpendBounds) -> list[Finding]:
+    if spec.budget is None:
+        return []
+    limit = spend.micro(str(spec.budget.usd_per_hour))
+    if isinstance(total.maximum, Unbounded):
+        return [
+            warning(
+                "spend-unbounded",
+                "budget.usdPerHour",
+                f"{spec.budget.usd_per_hour} USD/h cannot be guaranteed: "
+                + "; ".join(total.maximum.causes),
+                "give the price where it is known to you, such as capacityBlock.usdPerHour",
+                causes=list(total.maximum.causes),
+            )
+        ]
+    if total.maximum > limit:
+        over = total.usd(total.maximum)
+        return [
+            error(
+                "budget-exceeded",
+                "budget.usdPerHour",
+                f"all pools at their largest size cost {over} USD/h, and the budget is "
+                f"{spec.budget.usd_per_hour}",
+                "lower nodes.max of the dearest pool, or raise the budget",
+                maximum=str(over),
+                limit=str(spec.budget.usd_per_hour),
+            )
+        ]
+    return []
+
+
+def _operator(
+    spec: FleetSpec,
+    drafts: Sequence[_Draft],
+    parts: contract_owners.OwnedParts,
+    strategy: str,
+    catalogue: Catalogue,
+) -> OperatorPlan:
+    declared = spec.addons.gpu_operator
+    chart = catalogue.chart("gpu-operator")
+    mig = any(draft.partition.mode == "mig" for draft in drafts)
+    return OperatorPlan(
+        enabled=True if declared.enabled is None else declared.enabled,
+        ownership=declared.ownership,
+        version=declared.version or chart.version,
+        namespace=chart.namespace,
+        driver=parts.driver,
+        toolkit=parts.toolkit,
+        device_plugin=parts.device_plugin,
+        mig_manager=mig if declared.mig_manager.enabled is None else declared.mig_manager.enabled,
+        mig_strategy=strategy,
+        dcgm_exporter=declared.dcgm_exporter.enabled is not False,
+        node_feature_discovery=declared.node_feature_discovery.enabled is not False,
+    )

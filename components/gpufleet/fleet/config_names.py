@@ -1,0 +1,63 @@
+"""Names of the node-side configurations a pool needs, and the labels that choose them.
+
+The names carry a digest of what they stand for: mig-manager acts on a changed label and ignores an
+edit under the same name (NVIDIA mig-parted v0.15.0), so a changed layout must change the name.
+"""
+
+import hashlib
+import json
+
+from gpufleet.catalogue.model import Gpu
+from gpufleet.partition import Partition
+
+MIG_CONFIG_LABEL = "nvidia.com/mig.config"
+DEVICE_PLUGIN_CONFIG_LABEL = "nvidia.com/device-plugin.config"
+POOL_LABEL = "gpufleet.dev/pool"
+
+ALL_DISABLED = "all-disabled"
+"""mig-parted configuration that turns MIG off on every GPU; every configuration file has it."""
+
+DEFAULT_PLUGIN_CONFIG = "default"
+"""Key of the device-plugin configuration for nodes whose GPUs are not shared."""
+
+
+def _digest(document: object) -> str:
+    text = json.dumps(document, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def mig_config_name(pool: str, partition: Partition) -> str:
+    """Configuration of the pool's mig-parted file: `<pool>-<digest of the layout>`.
+
+    At most 49 characters and legal as a label value, as pool names have at most 40.
+    """
+    if not partition.mig_enabled:
+        return ALL_DISABLED
+    return f"{pool}-{_digest([partition.gpu, [dict(gpu.devices) for gpu in partition.gpus]])}"
+
+
+def device_plugin_config_name(pool: str, partition: Partition) -> str:
+    """Key of the pool's device-plugin configuration: `<pool>-<digest of the sharing>`."""
+    if partition.replicas == 1:
+        return DEFAULT_PLUGIN_CONFIG
+    return f"{pool}-" + _digest(
+        [
+            partition.mode,
+            partition.strategy,
+            partition.replicas,
+            partition.rename,
+            partition.fail_requests_greater_than_one,
+            sorted(partition.advertised),
+        ]
+    )
+
+
+def birth_labels(pool: str, gpu: Gpu, partition: Partition) -> dict[str, str]:
+    """Labels that make the operands cut and share the GPUs as declared, from the node's birth."""
+    labels = {
+        POOL_LABEL: pool,
+        DEVICE_PLUGIN_CONFIG_LABEL: device_plugin_config_name(pool, partition),
+    }
+    if gpu.mig is not None:
+        labels[MIG_CONFIG_LABEL] = mig_config_name(pool, partition)
+    return labels

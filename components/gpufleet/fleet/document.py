@@ -1,0 +1,58 @@
+"""From the text of a declaration to its Fleet, in one step: what commands and tests call."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gpufleet.catalogue import Catalogue, UnknownEditionError, load
+from gpufleet.findings import Finding, error, has_errors, ordered
+from gpufleet.fleet.compile import compile_fleet
+from gpufleet.fleet.model import Fleet
+from gpufleet.spec import fleet_part, parse, read_document
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """The result of reading and compiling a declaration."""
+
+    fleet: Fleet | None
+    """What could be compiled; None when nothing could. Deploy it only when no finding is an
+    error."""
+    findings: tuple[Finding, ...]
+
+    @property
+    def deployable(self) -> bool:
+        """Whether the declaration compiled without an error."""
+        return self.fleet is not None and not has_errors(self.findings)
+
+
+def compile_document(text: str | bytes, *, prices: Path | None = None) -> Compiled:
+    """Read and compile a FleetSpec or stack file.
+
+    `prices` overrides list prices from a file. Raises UnreadableDocumentError when the text is no
+    bounded YAML or JSON mapping; everything else that is wrong comes back as findings.
+    """
+    return compile_data(fleet_part(read_document(text)), prices=prices)
+
+
+def compile_data(data: Mapping[str, Any], *, prices: Path | None = None) -> Compiled:
+    """Compile plain data, as YAML or JSON gives it."""
+    parsed = parse(data)
+    if parsed.readable is None:
+        return Compiled(None, ordered(parsed.findings))
+    try:
+        catalogue: Catalogue = load(parsed.readable.catalogue, prices=prices)
+    except UnknownEditionError as unknown:
+        finding = error(
+            "catalogue-edition-unknown",
+            "catalogue",
+            f"there is no edition {parsed.readable.catalogue!r}",
+            f"one of {', '.join(unknown.nearest)}",
+            found=parsed.readable.catalogue,
+            allowed=list(unknown.nearest),
+        )
+        return Compiled(None, ordered((*parsed.findings, finding)))
+    fleet = compile_fleet(parsed.readable, catalogue, pool_index=parsed.pool_index)
+    findings = ordered((*parsed.findings, *fleet.findings))
+    return Compiled(fleet, findings)

@@ -1,0 +1,319 @@
+"""Which machines a pool consists of: from a GPU, or from instance types that must agree."""
+
+from fractions import Fraction
+
+from gpufleet.catalogue import Catalogue, UnknownKeyError
+from gpufleet.catalogue.model import Cloud, Gpu, InstanceType
+from gpufleet.findings import Finding, error
+from gpufleet.fleet.model import GIB, Machine
+from gpufleet.spec.base import Platform
+from gpufleet.spec.pool import GpuPool
+
+CLOUDS = {
+    Platform.EKS: (Cloud.AWS,),
+    Platform.GKE: (Cloud.GCP,),
+    Platform.SANDBOX: (Cloud.AWS, Cloud.GCP),
+    Platform.VSPHERE: (),
+    Platform.OPENSHIFT: (),
+}
+"""Clouds whose instance types a platform runs on; the sandbox simulates those of any cloud."""
+
+MAX_INSTANCE_TYPES = 20
+"""Most instance types of one node group (EKS CreateNodegroup `instanceTypes`)."""
+
+
+def choose(
+    pool: GpuPool, path: str, platform: Platform, catalogue: Catalogue
+) -> tuple[tuple[Machine, ...], Gpu | None, tuple[Finding, ...]]:
+    """The pool's machines in order of preference, their GPU, and what is wrong with the choice.
+
+    No machines come back exactly when a finding is an error.
+    """
+    gpu, findings = _declared_gpu(pool, path, catalogue)
+    if findings:
+        return (), None, findings
+    if not CLOUDS[platform]:
+        return _own_machine(pool, path, platform, gpu)
+    if pool.instance_types:
+        return _from_instance_types(pool, path, platform, gpu, catalogue)
+    assert gpu is not None
+    return _from_gpu(pool, path, platform, gpu, catalogue)
+
+
+def _declared_gpu(
+    pool: GpuPool, path: str, catalogue: Catalogue
+) -> tuple[Gpu | None, tuple[Finding, ...]]:
+    if pool.gpu is None:
+        if pool.instance_types:
+            return None, ()
+        return None, (
+            error(
+                "pool-hardware-missing",
+                path,
+                "neither `gpu` nor `instanceTypes` is given",
+                "write the GPU, such as `gpu: L4`, and the catalogue finds the machines",
+            ),
+        )
+    try:
+        return catalogue.find_gpu(pool.gpu), ()
+    except UnknownKeyError as unknown:
+        near = ", ".join(unknown.nearest)
+        return None, (
+            error(
+                "gpu-unknown",
+                f"{path}.gpu",
+                f"the catalogue has no GPU {pool.gpu!r}",
+                f"nearest: {near}" if near else "`gpufleet catalogue gpus` lists them",
+                found=pool.gpu,
+                nearest=list(unknown.nearest),
+            ),
+        )
+
+
+def _machine(row: InstanceType) -> Machine:
+    return Machine(
+        name=row.name,
+        architecture=row.architecture,
+        vcpu=row.vcpu,
+        memory_bytes=row.memory_bytes,
+        local_nvme_bytes=row.local_nvme_bytes,
+        efa_interfaces=row.efa_interfaces or 0,
+        gpus=_devices(row),
+        fraction=row.accelerator.fraction,
+        instance=row,
+    )
+
+
+def _from_gpu(
+    pool: GpuPool, path: str, platform: Platform, gpu: Gpu, catalogue: Catalogue
+) -> tuple[tuple[Machine, ...], Gpu | None, tuple[Finding, ...]]:
+    rows: list[InstanceType] = []
+    for cloud in CLOUDS[platform]:
+        rows = list(catalogue.instances_with_gpu(gpu.key, cloud))
+        if rows:
+            break
+    if not rows:
+        offered = _gpus_of(platform, catalogue)
+        near = sorted(offered, key=lambda other: (_memory_apart(other, gpu), other.key))[:3]
+        return (
+            (),
+            None,
+            (
+                error(
+                    "gpu-not-on-platform",
+                    f"{path}.gpu",
+                    f"no {platform.value} instance type carries a whole {gpu.key}",
+                    "nearest in memory there: " + ", ".join(g.key for g in near),
+                    found=gpu.key,
+                    platform=platform.value,
+                    offered=sorted(g.key for g in offered),
+                ),
+            ),
+        )
+    counts = sorted({_devices(row) for row in rows})
+    wanted = pool.gpus_per_node or counts[0]
+    if wanted not in counts:
+        return (
+            (),
+            None,
+            (
+                error(
+                    "gpus-per-node-not-offered",
+                    f"{path}.gpusPerNode",
+                    f"no {platform.value} machine carries {wanted} x {gpu.key}; there are machines "
+                    f"with {', '.join(map(str, counts))}",
+                    f"write {min(counts, key=lambda n: (abs(n - wanted), n))}",
+                    found=wanted,
+                    offered=counts,
+                ),
+            ),
+        )
+    fitting = [row for row in rows if _devices(row) == wanted]
+    architecture = fitting[0].architecture
+    same = [row for row in fitting if row.architecture == architecture]
+    return tuple(_machine(row) for row in same[:MAX_INSTANCE_TYPES]), gpu, ()
+
+
+def _devices(row: InstanceType) -> int:
+    """Devices a node of this type has; 0 where the count was not sourced (no NVIDIA type)."""
+    return row.accelerator.count or 0
+
+
+def _memory_apart(one: Gpu, other: Gpu) -> int:
+    return abs((one.nominal_gb or 0) - (other.nominal_gb or 0))
+
+
+def _gpus_of(platform: Platform, catalogue: Catalogue) -> list[Gpu]:
+    keys = {
+        row.accelerator.gpu
+        for row in catalogue.instances.values()
+        if row.cloud in CLOUDS[platform] and row.accelerator.fraction == 1
+    }
+    return [catalogue.gpu(key) for key in keys if catalogue.gpu(key).vendor == "nvidia"]
+
+
+def _from_instance_types(
+    pool: GpuPool, path: str, platform: Platform, gpu: Gpu | None, catalogue: Catalogue
+) -> tuple[tuple[Machine, ...], Gpu | None, tuple[Finding, ...]]:
+    findings: list[Finding] = []
+    rows: list[InstanceType] = []
+    for index, name in enumerate(pool.instance_types):
+        place = f"{path}.instanceTypes[{index}]"
+        try:
+            row = _instance(name, gpu, pool.gpus_per_node or 1, catalogue)
+        except UnknownKeyError as unknown:
+            near = ", ".join(unknown.nearest)
+            findings.append(
+                error(
+                    "instance-type-unknown",
+                    place,
+                    f"the catalogue has no GPU instance type {name!r}",
+                    f"nearest: {near}" if near else "`gpufleet catalogue instances` lists them",
+                    found=name,
+                    nearest=list(unknown.nearest),
+                )
+            )
+            continue
+        if row.cloud not in CLOUDS[platform]:
+            findings.append(_elsewhere(row, place, platform, catalogue))
+        elif name in pool.instance_types[:index]:
+            findings.append(
+                error("instance-type-twice", place, f"{name} is listed twice", "remove one")
+            )
+        else:
+            rows.append(row)
+    if findings:
+        return (), None, tuple(findings)
+    findings += _disagreements(rows, pool, path, gpu)
+    if findings:
+        return (), None, tuple(findings)
+    return tuple(map(_machine, rows)), catalogue.gpu(rows[0].accelerator.gpu), ()
+
+
+def _instance(name: str, gpu: Gpu | None, count: int, catalogue: Catalogue) -> InstanceType:
+    """The catalogue row; an N1 machine takes whatever GPU is attached to it."""
+    if name.startswith("n1-") and gpu is not None:
+        for row in catalogue.instances_with_gpu(gpu.key, Cloud.GCP):
+            if row.attachable and row.accelerator.count == count:
+                return row
+    return catalogue.instance(name)
+
+
+def _elsewhere(row: InstanceType, place: str, platform: Platform, catalogue: Catalogue) -> Finding:
+    same: list[str] = []
+    for cloud in CLOUDS[platform]:
+        same += [r.name for r in catalogue.instances_with_gpu(row.accelerator.gpu, cloud)]
+    return error(
+        "instance-type-not-on-platform",
+        place,
+        f"{row.name} is sold by {row.cloud.value}, and the fleet runs on {platform.value}",
+        f"with the same GPU there: {', '.join(same[:3])}"
+        if same
+        else f"{platform.value} has no machine with {row.accelerator.gpu}",
+        found=row.name,
+        platform=platform.value,
+    )
+
+
+def _disagreements(
+    rows: list[InstanceType], pool: GpuPool, path: str, gpu: Gpu | None
+) -> list[Finding]:
+    """All machines of a pool must look alike to the scheduler."""
+    findings: list[Finding] = []
+    first = rows[0]
+    for row in rows[1:]:
+        ours, theirs = _shape(first), _shape(row)
+        different = [
+            f"{key} {theirs[key]} beside {ours[key]}" for key in ours if ours[key] != theirs[key]
+        ]
+        if different:
+            findings.append(
+                error(
+                    "instance-types-differ",
+                    f"{path}.instanceTypes",
+                    f"{row.name} and {first.name} cannot share a pool: {', '.join(different)}",
+                    "make a pool for each: a scheduler and an autoscaler take all nodes of a pool "
+                    "to be alike",
+                    first=ours,
+                    other=theirs,
+                )
+            )
+    carried = first.accelerator.gpu
+    if gpu is not None and gpu.key != carried:
+        findings.append(
+            error(
+                "gpu-and-instance-type-disagree",
+                f"{path}.gpu",
+                f"{first.name} carries {carried}, not {gpu.key}",
+                f"remove `gpu`, or write {carried}",
+                found=gpu.key,
+                carried=carried,
+            )
+        )
+    count = _devices(first)
+    if pool.gpus_per_node is not None and pool.gpus_per_node != count:
+        findings.append(
+            error(
+                "gpus-per-node-not-offered",
+                f"{path}.gpusPerNode",
+                f"{first.name} has {count} GPUs, not {pool.gpus_per_node}",
+                "remove gpusPerNode: the instance type says it",
+                found=pool.gpus_per_node,
+                offered=[count],
+            )
+        )
+    return findings
+
+
+def _shape(row: InstanceType) -> dict[str, str]:
+    return {
+        "GPU": row.accelerator.gpu,
+        "GPUs": str(row.accelerator.count),
+        "fraction": str(row.accelerator.fraction),
+        "architecture": row.architecture,
+    }
+
+
+def _own_machine(
+    pool: GpuPool, path: str, platform: Platform, gpu: Gpu | None
+) -> tuple[tuple[Machine, ...], Gpu | None, tuple[Finding, ...]]:
+    findings: list[Finding] = []
+    if pool.instance_types:
+        findings.append(
+            error(
+                "instance-types-on-premises",
+                f"{path}.instanceTypes",
+                f"{platform.value} has no instance types",
+                "write `gpu` and `gpusPerNode`, and the machine's shape under `vsphere`",
+                found=list(pool.instance_types),
+            )
+        )
+    if platform is Platform.VSPHERE and pool.vsphere is None:
+        findings.append(
+            error(
+                "vsphere-options-missing",
+                f"{path}.vsphere",
+                "a vSphere pool needs the shape of its machines",
+                "add `vsphere: {cpus: 16, memoryGib: 128, template: ...}`",
+            )
+        )
+    if findings or gpu is None:
+        return (), None, tuple(findings)
+    shape = pool.vsphere
+    return (
+        (
+            Machine(
+                name=f"{platform.value}:{pool.name}",
+                architecture="amd64",
+                vcpu=shape.cpus if shape else None,
+                memory_bytes=shape.memory_gib * GIB if shape else None,
+                local_nvme_bytes=None,
+                efa_interfaces=0,
+                gpus=pool.gpus_per_node or 1,
+                fraction=Fraction(1),
+                instance=None,
+            ),
+        ),
+        gpu,
+        (),
+    )

@@ -1,0 +1,182 @@
+"""Fleet: what a declaration means. Plain frozen data; manifests and values are rendered from it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from gpufleet.catalogue.model import MICRO_USD, Gpu, InstanceType, NodeImage
+from gpufleet.contract.owners import Owners
+from gpufleet.findings import Finding, has_errors
+from gpufleet.partition import Partition
+from gpufleet.spec.base import Ownership, Platform
+from gpufleet.spec.capacity import Capacity
+from gpufleet.spec.fleet_spec import FleetSpec
+from gpufleet.spec.pool import Fabric, GpuPool, Intent, Provisioner
+
+GIB = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """One machine a pool may consist of: an instance type, or the shape of an own machine."""
+
+    name: str
+    architecture: str
+    vcpu: int | None
+    memory_bytes: int | None
+    local_nvme_bytes: int | None
+    efa_interfaces: int
+    gpus: int
+    fraction: Fraction
+    """Share of a physical GPU each device is; 1 except for fractional instance types."""
+    instance: InstanceType | None
+    """Row of the catalogue; None for own hardware."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unbounded:
+    """A spend that no number bounds, and why: each cause names its pool."""
+
+    causes: tuple[str, ...]
+
+
+Money = int | Unbounded
+"""Micro-dollars per hour, or the reason there is no bound."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpendBounds:
+    """What a pool or a fleet costs per hour at least, on average and at most.
+
+    Each is an exact sum over pools of nodes x price, in micro-dollars.
+    """
+
+    minimum: Money
+    """Fewest nodes at the cheapest way of buying that the pool allows."""
+    expected: Money
+    """Expected nodes at the first choice."""
+    maximum: Money
+    """Most nodes at the dearest way of buying that the pool allows."""
+
+    def usd(self, bound: Money) -> Decimal | None:
+        """The bound in dollars, or None when it is unbounded."""
+        return None if isinstance(bound, Unbounded) else Decimal(bound) / MICRO_USD
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRange:
+    """How many nodes a pool may have."""
+
+    minimum: int
+    expected: int
+    maximum: int
+
+
+@dataclass(frozen=True, slots=True)
+class NodeTaint:
+    """A taint in Kubernetes' spelling."""
+
+    key: str
+    value: str
+    effect: str
+
+
+GPU_TAINT = NodeTaint("nvidia.com/gpu", "present", "NoSchedule")
+"""The taint of every GPU pool: all GPU Operator operands tolerate the key, and GKE sets just this
+one by itself (NVIDIA gpu-operator v26.7.0 `daemonsets.tolerations`; GKE documentation)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """One compiled pool."""
+
+    name: str
+    path: str
+    """Where the declaration stands: `pools[0]`."""
+    spec: GpuPool
+    platform: Platform
+    provisioner: Provisioner
+    ownership: Ownership
+    intent: Intent
+    fabric: Fabric
+    gpu: Gpu
+    machines: tuple[Machine, ...]
+    """In order of preference; all have the same GPU, count and architecture."""
+    nodes: NodeRange
+    capacity: tuple[Capacity, ...]
+    partition: Partition
+    image: NodeImage | None
+    owners: Owners
+    labels: Mapping[str, str]
+    """What a node is born with."""
+    taints: tuple[NodeTaint, ...]
+    hourly_micro_usd: int | None
+    """One node at the pool's first choice; None when that has no known price."""
+    spend: SpendBounds
+
+    @property
+    def gpus_per_node(self) -> int:
+        """GPU devices of each node."""
+        return self.machines[0].gpus
+
+    @property
+    def advertised(self) -> Mapping[str, int]:
+        """Extended resources each node publishes."""
+        return self.partition.advertised
+
+    @property
+    def hourly_usd(self) -> Decimal | None:
+        """One node at the pool's first choice, in dollars an hour; None when not priced."""
+        if self.hourly_micro_usd is None:
+            return None
+        return Decimal(self.hourly_micro_usd) / MICRO_USD
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorPlan:
+    """What the GPU Operator is told to run, and the pins."""
+
+    enabled: bool
+    ownership: Ownership
+    version: str
+    namespace: str
+    driver: bool
+    toolkit: bool
+    device_plugin: bool
+    mig_manager: bool
+    mig_strategy: str
+    """`none`, `single` or `mixed`: one for the whole cluster, it overrides any per-node setting."""
+    dcgm_exporter: bool
+    node_feature_discovery: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AddonPlan:
+    """What exists once per cluster."""
+
+    gpu_operator: OperatorPlan
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """Everything that follows from one FleetSpec and one catalogue edition."""
+
+    spec: FleetSpec
+    pools: tuple[Pool, ...]
+    """The pools that could be compiled: all of them exactly when no finding is an error."""
+    addons: AddonPlan
+    findings: tuple[Finding, ...]
+    spend: SpendBounds
+
+    @property
+    def deployable(self) -> bool:
+        """Whether no finding is an error."""
+        return not has_errors(self.findings)
+
+    def pool(self, name: str) -> Pool:
+        """The compiled pool of that name; KeyError when there is none."""
+        for pool in self.pools:
+            if pool.name == name:
+                return pool
+        raise KeyError(name)

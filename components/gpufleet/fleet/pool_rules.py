@@ -1,0 +1,263 @@
+"""What a pool may ask of its platform, and which labels and taints are its own to set."""
+
+from collections.abc import Iterable, Sequence
+
+from gpufleet.findings import Finding, error
+from gpufleet.fleet.model import GPU_TAINT, Machine
+from gpufleet.spec.base import Ownership, Platform
+from gpufleet.spec.fleet_spec import FleetSpec
+from gpufleet.spec.pool import Attachment, Fabric, GpuPool, Provisioner
+
+PROVISIONERS = {
+    Platform.EKS: (Provisioner.MANAGED, Provisioner.KARPENTER, Provisioner.CLUSTER_AUTOSCALER),
+    Platform.GKE: (Provisioner.MANAGED,),
+    Platform.VSPHERE: (Provisioner.MANAGED,),
+    Platform.OPENSHIFT: (Provisioner.MANAGED, Provisioner.CLUSTER_AUTOSCALER),
+    Platform.SANDBOX: (Provisioner.MANAGED,),
+}
+"""Who can add nodes where. GKE runs its own autoscaler, and a second one fights it (GKE docs);
+Karpenter's production provider is AWS's."""
+
+FABRICS = {
+    Platform.EKS: (Fabric.NONE, Fabric.EFA),
+    Platform.GKE: (Fabric.NONE, Fabric.TCPX, Fabric.TCPXO, Fabric.RDMA),
+    Platform.VSPHERE: (Fabric.NONE, Fabric.RDMA),
+    Platform.OPENSHIFT: (Fabric.NONE, Fabric.RDMA),
+    Platform.SANDBOX: (Fabric.NONE,),
+}
+"""Networks between GPU nodes that a platform has."""
+
+RESERVED_PREFIXES = (
+    "nvidia.com/",
+    "gpufleet.dev/",
+    "sandbox.gpufleet.dev/",
+    "karpenter.sh/",
+    "karpenter.k8s.aws/",
+    "kubernetes.io/",
+    "node.kubernetes.io/",
+    "node-role.kubernetes.io/",
+    "topology.kubernetes.io/",
+    "cloud.google.com/",
+    "eks.amazonaws.com/",
+    "k8s.amazonaws.com/",
+)
+"""Label prefixes that gpufleet, the operators or the platform write themselves."""
+
+
+def judge(
+    pool: GpuPool,
+    path: str,
+    platform: Platform,
+    provisioner: Provisioner,
+    machines: Sequence[Machine],
+) -> list[Finding]:
+    """Findings about one pool that need nothing but its platform and its machines."""
+    return [
+        *_platform(pool, path, platform, provisioner),
+        *_fabric(pool, path, platform, machines),
+        *_labels_and_taints(pool, path),
+        *_ownership(pool, path),
+    ]
+
+
+def _platform(
+    pool: GpuPool, path: str, platform: Platform, provisioner: Provisioner
+) -> Iterable[Finding]:
+    if provisioner not in PROVISIONERS[platform]:
+        allowed = [p.value for p in PROVISIONERS[platform]]
+        yield error(
+            "provisioner-not-on-platform",
+            f"{path}.provisioner" if pool.provisioner else "provisioner",
+            f"{provisioner.value} cannot provision nodes on {platform.value}",
+            f"write {allowed[0]}" if len(allowed) == 1 else f"one of {', '.join(allowed)}",
+            found=provisioner.value,
+            allowed=allowed,
+        )
+    options = {"eks": pool.eks, "gke": pool.gke, "vsphere": pool.vsphere}
+    for name, value in options.items():
+        if value is not None and name != platform.value:
+            yield error(
+                "options-of-other-platform",
+                f"{path}.{name}",
+                f"`{name}` settings have no meaning on {platform.value}",
+                "remove them",
+                platform=platform.value,
+            )
+    if pool.vsphere is not None and platform is Platform.VSPHERE:
+        by_profile = pool.vsphere.attachment is Attachment.VGPU
+        if by_profile != (pool.sharing.vgpu is not None):
+            yield error(
+                "vgpu-attachment-and-sharing-disagree",
+                f"{path}.vsphere.attachment",
+                f"attachment is {pool.vsphere.attachment.value} and sharing is {pool.sharing.mode}",
+                "`attachment: vgpu` and `sharing: {vgpu: {profile: ...}}` go together",
+            )
+    if provisioner is Provisioner.KARPENTER and pool.sharing.dra is not None:
+        yield error(
+            "dra-with-karpenter",
+            f"{path}.sharing.dra",
+            "Karpenter ignores pods with resource claims (`--ignore-dra-requests` is on by "
+            "default, and its AWS provider publishes no device templates)",
+            "write `provisioner: managed`, or clusterAutoscaler",
+        )
+
+
+def _fabric(
+    pool: GpuPool, path: str, platform: Platform, machines: Sequence[Machine]
+) -> Iterable[Finding]:
+    if pool.fabric is Fabric.NONE:
+        return
+    place = f"{path}.fabric"
+    if pool.fabric not in FABRICS[platform]:
+        allowed = [f.value for f in FABRICS[platform]]
+        yield error(
+            "fabric-not-on-platform",
+            place,
+            f"{platform.value} has no {pool.fabric.value}; it has {', '.join(allowed)}",
+            f"write {allowed[-1]}",
+            found=pool.fabric.value,
+            allowed=allowed,
+        )
+        return
+    for machine in machines:
+        row = machine.instance
+        if pool.fabric is Fabric.EFA and machine.efa_interfaces == 0:
+            yield error(
+                "fabric-not-on-machine",
+                place,
+                f"{machine.name} has no EFA interface",
+                "write `fabric: none`, or choose a machine with EFA",
+                found=machine.name,
+            )
+        elif platform is Platform.GKE and row is not None:
+            offered = (row.gpudirect or "none").lower()
+            if pool.fabric.value not in offered.replace("-", " ").split():
+                yield error(
+                    "fabric-not-on-machine",
+                    place,
+                    f"{machine.name} offers GPUDirect {row.gpudirect or 'not at all'}, "
+                    f"not {pool.fabric.value}",
+                    f"write {offered}" if row.gpudirect else "write `fabric: none`",
+                    found=machine.name,
+                )
+
+
+def _labels_and_taints(pool: GpuPool, path: str) -> Iterable[Finding]:
+    for key in pool.labels:
+        prefix = next((p for p in RESERVED_PREFIXES if key.startswith(p)), None)
+        if prefix:
+            yield error(
+                "label-reserved",
+                f'{path}.labels["{key}"]',
+                f"labels under {prefix} are written by gpufleet, the operators or the platform",
+                "use a prefix of your own; sharing belongs in `sharing`",
+                found=key,
+            )
+    seen: set[tuple[str, str]] = {(GPU_TAINT.key, GPU_TAINT.effect)}
+    for index, taint in enumerate(pool.taints):
+        if (taint.key, taint.effect) in seen:
+            yield error(
+                "taint-twice",
+                f"{path}.taints[{index}]",
+                f"{taint.key}:{taint.effect} is already there"
+                + (" on every GPU pool" if taint.key == GPU_TAINT.key else ""),
+                "remove it",
+                found=taint.key,
+            )
+        seen.add((taint.key, taint.effect))
+
+
+def _ownership(pool: GpuPool, path: str) -> Iterable[Finding]:
+    if pool.import_id is not None and pool.ownership is not Ownership.MANAGED:
+        yield error(
+            "import-of-unmanaged-pool",
+            f"{path}.importId",
+            f"an imported node group becomes managed, and ownership is {pool.ownership.value}",
+            "write `ownership: managed`, or remove importId",
+        )
+
+
+def judge_fleet(spec: FleetSpec, paths: Sequence[str]) -> list[Finding]:
+    """Findings about the pools and teams together."""
+    findings: list[Finding] = []
+    by_name: dict[str, str] = {}
+    by_import: dict[str, str] = {}
+    teams = {team.name for team in spec.queues.teams} if spec.queues else None
+    for pool, path in zip(spec.pools, paths, strict=True):
+        if pool.name in by_name:
+            findings.append(
+                error(
+                    "pool-name-twice",
+                    f"{path}.name",
+                    f"{by_name[pool.name]} is called {pool.name!r} too",
+                    f"write {pool.name}-2",
+                    found=pool.name,
+                )
+            )
+        by_name.setdefault(pool.name, path)
+        if pool.import_id is not None:
+            if pool.import_id in by_import:
+                findings.append(
+                    error(
+                        "import-id-twice",
+                        f"{path}.importId",
+                        f"{by_import[pool.import_id]} imports {pool.import_id!r} too",
+                        found=pool.import_id,
+                    )
+                )
+            by_import.setdefault(pool.import_id, path)
+        if teams is not None and pool.team is not None and pool.team not in teams:
+            findings.append(
+                error(
+                    "team-unknown",
+                    f"{path}.team",
+                    f"{pool.team!r} is none of the teams {', '.join(sorted(teams))}",
+                    "add it under queues.teams",
+                    found=pool.team,
+                )
+            )
+    findings += _teams(spec)
+    if spec.platform in (Platform.EKS, Platform.GKE) and spec.cluster.region is None:
+        findings.append(
+            error(
+                "region-missing",
+                "cluster.region",
+                f"{spec.platform.value} needs the cluster's region",
+                "add `region: us-east-1`"
+                if spec.platform is Platform.EKS
+                else "add `region: us-central1`",
+            )
+        )
+    return findings
+
+
+def _teams(spec: FleetSpec) -> list[Finding]:
+    if spec.queues is None:
+        return []
+    findings: list[Finding] = []
+    seen: set[str] = set()
+    for index, team in enumerate(spec.queues.teams):
+        if team.name in seen:
+            findings.append(
+                error(
+                    "team-twice",
+                    f"queues.teams[{index}].name",
+                    f"a team {team.name!r} is already there",
+                    "give each team one entry",
+                    found=team.name,
+                )
+            )
+        seen.add(team.name)
+    shares = sum(team.share for team in spec.queues.teams)
+    if shares > 1 + 1e-9:
+        findings.append(
+            error(
+                "team-shares-over-one",
+                "queues.teams",
+                f"the shares add up to {round(shares, 6)}, and the fleet is 1",
+                "lower them; teams can still borrow what others leave idle",
+                found=round(shares, 6),
+                limit=1,
+            )
+        )
+    return findings
