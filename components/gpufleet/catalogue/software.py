@@ -15,7 +15,8 @@ class Chart:
     app_version: str
     """What the chart deploys by default; empty where not sourced."""
     repository: str
-    """Where the vendor publishes it. `charts.source` replaces it."""
+    """Where the vendor publishes it: address of a chart repository, or with `oci://` the complete
+    reference of the chart. `charts.source` replaces it."""
     namespace: str
     """Where we install it unless told otherwise."""
     min_kubernetes: str
