@@ -1,0 +1,110 @@
+"""The physical truth of one simulated node: what its annotation says is bolted into it."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gpufleet.sandbox.operands.boards import BOARDS, Board, board_named
+
+HARDWARE_ANNOTATION = "sandbox.gpufleet.dev/hardware"
+"""JSON on the Node: `gpus` (list of product, memoryMiB, count), `cpu`, `memory`, and optionally
+`driver` (version the image brings), `toolkit`, `gpuReset`, `pods`, `ephemeralStorage`."""
+
+SIMULATED_LABEL = "gpufleet.dev/simulated"
+"""Nodes without this label (value `true`) are never touched."""
+
+_KEYS = frozenset(
+    {"gpus", "cpu", "memory", "driver", "toolkit", "gpuReset", "pods", "ephemeralStorage"}
+)
+
+
+class HardwareError(ValueError):
+    """The hardware annotation cannot be read; the message names the key and what is allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """One GPU in its slot."""
+
+    index: int
+    board: Board
+    memory_mib: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hardware:
+    """What is in the machine, before any operand runs."""
+
+    gpus: tuple[Gpu, ...]
+    cpu: str
+    memory: str
+    driver: str | None
+    """Driver version of the image; None: the driver container must bring it."""
+    toolkit: bool
+    """Whether the image brings the container toolkit. Default: when it brings the driver."""
+    gpu_reset: bool
+    """False where the hypervisor forbids a GPU reset, as on many cloud machines. Default true."""
+    pods: str
+    ephemeral_storage: str | None
+
+    @property
+    def mig_capable(self) -> bool:
+        """Whether any GPU can be cut."""
+        return any(gpu.board.mig_capable for gpu in self.gpus)
+
+
+def read_hardware(annotations: Mapping[str, str]) -> Hardware:
+    """Read the annotation; raises HardwareError."""
+    text = annotations.get(HARDWARE_ANNOTATION)
+    if text is None:
+        raise HardwareError(f"the node has no annotation {HARDWARE_ANNOTATION}")
+    try:
+        data: Any = json.loads(text)
+    except json.JSONDecodeError as problem:
+        raise HardwareError(f"{HARDWARE_ANNOTATION} is not JSON: {problem}") from problem
+    if not isinstance(data, dict):
+        raise HardwareError(f"{HARDWARE_ANNOTATION} must be a JSON object")
+    unknown = sorted(set(data) - _KEYS)
+    if unknown:
+        raise HardwareError(
+            f"unknown key {', '.join(unknown)}; known keys are {', '.join(sorted(_KEYS))}"
+        )
+    for key in ("cpu", "memory"):
+        if not isinstance(data.get(key), str) or not data[key]:
+            raise HardwareError(f"{key} must be a Kubernetes quantity in quotes")
+    driver = data.get("driver") or None
+    if driver is not None and not isinstance(driver, str):
+        raise HardwareError("driver must be a version in quotes, such as '580.95.05'")
+    return Hardware(
+        gpus=_gpus(data.get("gpus", [])),
+        cpu=data["cpu"],
+        memory=data["memory"],
+        driver=driver,
+        toolkit=bool(data.get("toolkit", driver is not None)),
+        gpu_reset=bool(data.get("gpuReset", True)),
+        pods=str(data.get("pods", "110")),
+        ephemeral_storage=data.get("ephemeralStorage"),
+    )
+
+
+def _gpus(groups: Any) -> tuple[Gpu, ...]:
+    if not isinstance(groups, list):
+        raise HardwareError("gpus must be a list of {product, memoryMiB, count}")
+    gpus: list[Gpu] = []
+    for number, group in enumerate(groups):
+        if not isinstance(group, dict) or set(group) != {"product", "memoryMiB", "count"}:
+            raise HardwareError(f"gpus[{number}] must have product, memoryMiB and count only")
+        board = board_named(str(group["product"]))
+        if board is None:
+            raise HardwareError(
+                f"gpus[{number}].product {group['product']!r} is no board the simulator knows: "
+                f"{', '.join(sorted(BOARDS))}"
+            )
+        for key in ("memoryMiB", "count"):
+            if not isinstance(group[key], int) or group[key] < 1:
+                raise HardwareError(f"gpus[{number}].{key} must be a whole number above 0")
+        gpus.extend(
+            Gpu(len(gpus) + offset, board, group["memoryMiB"]) for offset in range(group["count"])
+        )
+    return tuple(gpus)

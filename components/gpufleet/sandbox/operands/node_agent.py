@@ -1,0 +1,114 @@
+"""Everything that happens on one simulated node, in the order it happens on a real one."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from gpufleet.sandbox.operands.cluster import ClusterView, Decision, NodeView, Notice
+from gpufleet.sandbox.operands.feature_discovery import owns
+from gpufleet.sandbox.operands.gpu_operator import (
+    DEPLOY,
+    feature_discovery_labels,
+    is_gpu_node,
+    operator_labels,
+)
+from gpufleet.sandbox.operands.hardware import Hardware, HardwareError, read_hardware
+from gpufleet.sandbox.operands.mig_operand import MigOperand, read_record
+from gpufleet.sandbox.operands.plugin_operand import PluginOperand, Published
+
+
+class NodeAgent:
+    """The kubelet and the operands of one node. Keeps what a running process would remember."""
+
+    def __init__(self, mig_delay: float) -> None:
+        self.mig = MigOperand(mig_delay)
+        self.plugin = PluginOperand()
+        self._told = ""
+
+    def step(
+        self,
+        node: NodeView,
+        cluster: ClusterView,
+        now: float,
+        gpu_pods: Callable[[], Sequence[str]],
+    ) -> Decision:
+        """One look at the node; returns only what differs from what it already carries."""
+        decision = Decision()
+        try:
+            hardware = read_hardware(node.annotations)
+        except HardwareError as problem:
+            if self._told != str(problem):
+                decision.notices.append(Notice("HardwareUnreadable", str(problem), warning=True))
+            self._told = str(problem)
+            decision.healthy = False
+            return decision
+        self._told = ""
+        published = self._operands(node, hardware, cluster, now, gpu_pods, decision)
+        for label in node.labels:
+            if owns(label) and label not in published.labels and not published.paused:
+                decision.labels[label] = None
+        decision.labels |= published.labels
+        decision.resources = _resources(node, hardware, published)
+        _only_changes(node, decision)
+        return decision
+
+    def _operands(
+        self,
+        node: NodeView,
+        hardware: Hardware,
+        cluster: ClusterView,
+        now: float,
+        gpu_pods: Callable[[], Sequence[str]],
+        decision: Decision,
+    ) -> Published:
+        if cluster.feature_discovery:
+            decision.labels |= feature_discovery_labels(hardware)
+        labels = _merged(node, decision)
+        policy = cluster.policy
+        if policy is None or cluster.operator_namespace is None:
+            return Published({}, {})
+        if not hardware.gpus or not is_gpu_node(labels):
+            return Published({}, {})
+        decision.labels |= operator_labels(hardware, labels, policy)
+        labels = _merged(node, decision)
+        states = read_record(node, hardware).states
+        if policy.mig_manager_enabled and labels.get(f"{DEPLOY}mig-manager") == "true":
+            states = self.mig.step(node, hardware, policy, cluster, now, gpu_pods, decision)
+        labels = _merged(node, decision)
+        return self.plugin.step(node, hardware, policy, cluster, states, labels, decision)
+
+
+def _merged(node: NodeView, decision: Decision) -> dict[str, str]:
+    merged = {**node.labels, **decision.labels}
+    return {key: value for key, value in merged.items() if value is not None}
+
+
+def _resources(node: NodeView, hardware: Hardware, published: Published) -> dict[str, str | None]:
+    """What the kubelet reports. A paused plugin leaves its resources at zero."""
+    resources: dict[str, str | None] = {
+        "cpu": hardware.cpu,
+        "memory": hardware.memory,
+        "pods": hardware.pods,
+    }
+    if hardware.ephemeral_storage:
+        resources["ephemeral-storage"] = hardware.ephemeral_storage
+    for name in {**node.capacity, **node.allocatable}:
+        if name.startswith("nvidia.com/"):
+            resources[name] = "0" if published.paused else None
+    resources |= {name: str(count) for name, count in published.resources.items()}
+    return resources
+
+
+def _only_changes(node: NodeView, decision: Decision) -> None:
+    decision.labels = _differing(decision.labels, node.labels)
+    decision.annotations = _differing(decision.annotations, node.annotations)
+    same = {
+        name
+        for name, value in decision.resources.items()
+        if node.capacity.get(name) == value and node.allocatable.get(name) == value
+    }
+    decision.resources = {n: v for n, v in decision.resources.items() if n not in same}
+
+
+def _differing(
+    wanted: Mapping[str, str | None], present: Mapping[str, str]
+) -> dict[str, str | None]:
+    return {key: value for key, value in wanted.items() if present.get(key) != value}

@@ -1,0 +1,74 @@
+"""From API objects to the plain views that decisions are made on."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from gpufleet.sandbox.operands.cluster import ClusterView, NodeView
+from gpufleet.sandbox.operands.cluster_policy import CLUSTER_POLICY_NAME, read_cluster_policy
+from gpufleet.sandbox.operands.informer import Key
+
+OPERATOR_APP = "gpu-operator"
+"""Label `app` of the operator's Deployment."""
+DISCOVERY_NAME = "node-feature-discovery"
+"""Label `app.kubernetes.io/name` of NFD's Deployment."""
+
+Objects = Mapping[Key, dict[str, Any]]
+
+
+def node_view(node: Mapping[str, Any]) -> NodeView:
+    """The parts of a Node the operands look at."""
+    metadata, status = node["metadata"], node.get("status", {})
+    return NodeView(
+        name=metadata["name"],
+        uid=metadata.get("uid", ""),
+        labels=metadata.get("labels") or {},
+        annotations=metadata.get("annotations") or {},
+        capacity=status.get("capacity") or {},
+        allocatable=status.get("allocatable") or {},
+    )
+
+
+def cluster_view(policies: Objects, deployments: Objects, config_maps: Objects) -> ClusterView:
+    """The parts of the cluster the operands look at. A Deployment of no replicas does nothing."""
+    policy = policies.get(("", CLUSTER_POLICY_NAME))
+    namespace = next(
+        (ns for (ns, _), item in sorted(deployments.items()) if _is(item, "app", OPERATOR_APP)),
+        None,
+    )
+    discovery = any(
+        _is(item, "app.kubernetes.io/name", DISCOVERY_NAME) for item in deployments.values()
+    )
+    return ClusterView(
+        policy=None if policy is None else read_cluster_policy(policy),
+        operator_namespace=namespace,
+        feature_discovery=discovery,
+        config_maps={
+            name: item.get("data") or {}
+            for (ns, name), item in config_maps.items()
+            if ns == namespace
+        },
+    )
+
+
+def gpu_pod_names(pods: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Pods that hold a GPU: not ended, and with a request of one of NVIDIA's resources."""
+    return [
+        f"{pod['metadata'].get('namespace')}/{pod['metadata']['name']}"
+        for pod in pods
+        if pod.get("status", {}).get("phase") not in ("Succeeded", "Failed") and _asks_gpu(pod)
+    ]
+
+
+def _asks_gpu(pod: Mapping[str, Any]) -> bool:
+    spec = pod.get("spec", {})
+    for container in [*spec.get("containers", []), *spec.get("initContainers", [])]:
+        resources = container.get("resources", {})
+        for name in {**resources.get("requests", {}), **resources.get("limits", {})}:
+            if name.startswith("nvidia.com/"):
+                return True
+    return False
+
+
+def _is(deployment: Mapping[str, Any], label: str, value: str) -> bool:
+    labels = deployment["metadata"].get("labels") or {}
+    return labels.get(label) == value and deployment.get("spec", {}).get("replicas", 1) > 0
