@@ -28,6 +28,9 @@ def load(
     if prices is None:
         return base
     if isinstance(prices, Path):
+        # Only who overrides prices pays for importing the reader.
+        from gpufleet.catalogue.price_overrides import read_price_overrides
+
         prices = read_price_overrides(prices, base)
     return Catalogue(edition, base.folder, dict(prices))
 
