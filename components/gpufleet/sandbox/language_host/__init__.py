@@ -10,3 +10,13 @@ child that runs a program or a plugin in the interpreter that the project chose.
 imports the rest of `gpufleet`, so that start-up stays short and the child works in any
 environment that has the SDK.
 """
+
+from pathlib import Path
+
+
+def install(bin_dir: Path, python: str) -> None:
+    """Write the two executables into `bin_dir`; see `installation.install`."""
+    # Imported here: this file also runs in every language host and every program it starts.
+    from .installation import install as write
+
+    write(bin_dir, python)

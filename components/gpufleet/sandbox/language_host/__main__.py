@@ -49,8 +49,8 @@ def _leave_quickly(run: Callable[[], int]) -> int:
     """Run, and skip the interpreter's own clean-up afterwards: 0.1 s and more per command.
 
     Handlers registered by anybody else run as usual, and non-daemon threads are waited for: exit
-    handlers run last in, first out, and ours is the first in. A program that leaves by an exception,
-    `sys.exit` among them, takes the regular way.
+    handlers run last in, first out, and ours is the first in. A program that leaves by an
+    exception, `sys.exit` among them, takes the regular way.
     """
     status: list[int] = []
 

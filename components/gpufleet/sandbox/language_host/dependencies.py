@@ -104,7 +104,9 @@ def install(options: Mapping[str, object], root: Path, program: Path) -> Iterato
         [str(python), "-m", "pip", "--version"], capture_output=True, check=False
     )
     if has_pip.returncode != 0:
-        raise OptionError(f"{python} has no pip; install the dependencies with the tool that made it")
+        raise OptionError(
+            f"{python} has no pip; install the dependencies with the tool that made it"
+        )
     yield from _run([str(python), "-m", "pip", "install", *wanted], program)
 
 

@@ -62,9 +62,7 @@ def install(bin_dir: Path, python: str) -> None:
         return
     bin_dir.mkdir(parents=True, exist_ok=True)
     for name, script in ((HOST, _HOST_SCRIPT), (DYNAMIC_PROVIDER, _DYNAMIC_PROVIDER_SCRIPT)):
-        text = script.format(
-            mark=MARK, python=shlex.quote(python), entry=shlex.quote(str(_ENTRY))
-        )
+        text = script.format(mark=MARK, python=shlex.quote(python), entry=shlex.quote(str(_ENTRY)))
         target = bin_dir / name
         if not target.exists() or (_is_ours(target) and target.read_text() != text):
             _write_executable(target, text)

@@ -1,5 +1,8 @@
 """The engine's calls to a language host, answered for Python."""
 
+# The protocol names the methods and hands each a request and a context, needed or not.
+# ruff: noqa: N802, ARG002
+
 import json
 import os
 import queue
@@ -148,8 +151,11 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
             context.abort(grpc.StatusCode.FAILED_PRECONDITION, str(error))
             return
         context.add_callback(lambda: _end_in_background(self._children, child))
-        for name, chunk in _output_of(child):
-            yield messages.RunPluginResponse(**{name: chunk})
+        for is_error, chunk in _output_of(child):
+            if is_error:
+                yield messages.RunPluginResponse(stderr=chunk)
+            else:
+                yield messages.RunPluginResponse(stdout=chunk)
         yield messages.RunPluginResponse(exitcode=self._children.wait(child))
 
     def InstallDependencies(self, request: Any, context: grpc.ServicerContext) -> Iterator[Any]:
@@ -227,7 +233,7 @@ def _run_response(status: int) -> Any:
         return messages.RunResponse(bail=True)
     if status < 0:
         return messages.RunResponse(
-            error=f"the program was ended by signal {signal.Signals(-status).name}"
+            error=f"the program was ended by signal {-status} ({signal.strsignal(-status)})"
         )
     return messages.RunResponse(error=f"the program ended with exit status {status}")
 
@@ -238,24 +244,24 @@ def _end_in_background(children: Children, child: "subprocess.Popen[bytes]") -> 
         threading.Thread(target=children.end, args=(child,), daemon=True).start()
 
 
-def _output_of(child: "subprocess.Popen[bytes]") -> Iterator[tuple[str, bytes]]:
-    """Chunks of a child's two outputs as they come, until both are closed."""
-    chunks: queue.SimpleQueue[tuple[str, bytes]] = queue.SimpleQueue()
+def _output_of(child: "subprocess.Popen[bytes]") -> Iterator[tuple[bool, bytes]]:
+    """(whether it is an error output, chunk) as they come, until both outputs are closed."""
+    chunks: queue.SimpleQueue[tuple[bool, bytes]] = queue.SimpleQueue()
 
-    def read(name: str, stream: IO[bytes]) -> None:
+    def read(is_error: bool, stream: IO[bytes]) -> None:
         with stream:
             while chunk := os.read(stream.fileno(), 65536):
-                chunks.put((name, chunk))
-        chunks.put((name, b""))
+                chunks.put((is_error, chunk))
+        chunks.put((is_error, b""))
 
-    streams = {"stdout": child.stdout, "stderr": child.stderr}
-    for name, stream in streams.items():
+    streams = {False: child.stdout, True: child.stderr}
+    for is_error, stream in streams.items():
         assert stream is not None
-        threading.Thread(target=read, args=(name, stream), daemon=True).start()
+        threading.Thread(target=read, args=(is_error, stream), daemon=True).start()
     still_open = len(streams)
     while still_open:
-        name, chunk = chunks.get()
+        is_error, chunk = chunks.get()
         if chunk:
-            yield name, chunk
+            yield is_error, chunk
         else:
             still_open -= 1
