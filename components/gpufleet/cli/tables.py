@@ -35,10 +35,11 @@ def print_fleet(fleet: Fleet, console: Console | None = None) -> None:
     """One row per pool, and the fleet's spend under it."""
     console = console or Console()
     table = Table(title=f"{fleet.spec.cluster.name} on {fleet.spec.platform.value}")
-    for heading in ("pool", "GPU", "machine", "nodes", "sharing", "advertised per node"):
-        table.add_column(heading, overflow="fold")
-    table.add_column("USD/h per node", justify="right")
-    table.add_column("USD/h min to max", justify="right")
+    table.add_column("pool", overflow="fold")
+    table.add_column("machine", overflow="fold")
+    table.add_column("nodes", justify="right")
+    table.add_column("each node advertises", no_wrap=True)
+    table.add_column("USD/h", justify="right")
     for pool in fleet.pools:
         price = pool.hourly_usd
         machine = pool.machines[0].name
@@ -46,13 +47,12 @@ def print_fleet(fleet: Fleet, console: Console | None = None) -> None:
             machine += f" (+{len(pool.machines) - 1})"
         table.add_row(
             escape(pool.name),
-            f"{pool.gpus_per_node} x {pool.gpu.key}",
-            escape(machine),
+            f"{escape(machine)}\n{pool.gpus_per_node} x {pool.gpu.key}",
             f"{pool.nodes.minimum} to {pool.nodes.maximum}",
-            sharing_line(pool),
-            "\n".join(f"{name}: {count}" for name, count in pool.advertised.items()),
-            "unknown" if price is None else f"{price:,.2f}",
+            "\n".join(f"{count} {name}" for name, count in pool.advertised.items()),
+            f"{'unknown' if price is None else f'{price:,.2f}'} a node\n"
             f"{usd(pool.spend.minimum)} to {usd(pool.spend.maximum)}",
+            end_section=True,
         )
     console.print(table)
     console.print(

@@ -6,7 +6,7 @@ from gpufleet.catalogue.model import Offer
 from gpufleet.findings import Finding, error, warning
 from gpufleet.fleet.model import Machine
 from gpufleet.spec.base import Platform
-from gpufleet.spec.capacity import Capacity, OnDemand, OnPrem
+from gpufleet.spec.capacity import Capacity
 from gpufleet.spec.pool import GpuPool, Intent, Provisioner
 
 ALLOWED = {
@@ -29,9 +29,8 @@ _ALONE = {
 
 def default(platform: Platform) -> tuple[Capacity, ...]:
     """What a pool gets that names no capacity: on demand in a cloud, own hardware elsewhere."""
-    if ALLOWED[platform] == ("onPrem",):
-        return (Capacity(on_prem=OnPrem()),)  # pyright: ignore[reportCallIssue]
-    return (Capacity(on_demand=OnDemand()),)  # pyright: ignore[reportCallIssue]
+    mode = "onPrem" if ALLOWED[platform] == ("onPrem",) else "onDemand"
+    return (Capacity.model_validate({mode: {}}),)
 
 
 def judge(
@@ -113,25 +112,34 @@ def judge(
 def _not_sold(
     mode: str, place: str, machines: Sequence[Machine], platform: Platform
 ) -> list[Finding]:
-    findings: list[Finding] = []
-    for machine in machines:
-        row = machine.instance
-        if row is None or platform is Platform.SANDBOX:
-            continue
-        missing = mode not in row.purchase_options
-        if mode == "onDemand":
-            missing = row.on_demand.offer is Offer.NOT_SOLD
-        if missing:
-            options = sorted(row.purchase_options & set(ALLOWED[platform]))
-            findings.append(
-                error(
-                    "capacity-not-sold",
-                    place,
-                    f"{machine.name} is not sold as {mode}",
-                    f"it is sold as {', '.join(options)}" if options else None,
-                    found=mode,
-                    instance=machine.name,
-                    sold=options,
-                )
-            )
-    return findings
+    refused = [
+        machine.instance
+        for machine in machines
+        if machine.instance is not None
+        and platform is not Platform.SANDBOX
+        and (
+            machine.instance.on_demand.offer is Offer.NOT_SOLD
+            if mode == "onDemand"
+            else mode not in machine.instance.purchase_options
+        )
+    ]
+    if not refused:
+        return []
+    names = [row.name for row in refused]
+    options = [
+        option
+        for option in ALLOWED[platform]
+        if option != mode and all(option in row.purchase_options for row in refused)
+    ]
+    shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    return [
+        error(
+            "capacity-not-sold",
+            place,
+            f"{shown} {'is' if len(names) == 1 else 'are'} not sold as {mode}",
+            f"sold as {', '.join(options)}" if options else "choose another machine",
+            found=mode,
+            instances=names,
+            sold=options,
+        )
+    ]

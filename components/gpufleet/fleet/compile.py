@@ -262,7 +262,9 @@ def _operator(
     chart = catalogue.chart("gpu-operator")
     mig = any(draft.partition.mode == "mig" for draft in drafts)
     return OperatorPlan(
-        enabled=True if declared.enabled is None else declared.enabled,
+        enabled=(parts.driver or parts.toolkit or parts.device_plugin or mig)
+        if declared.enabled is None
+        else declared.enabled,
         ownership=declared.ownership,
         version=declared.version or chart.version,
         namespace=chart.namespace,

@@ -80,13 +80,15 @@ def _check_depth(text: str) -> None:
             depth -= 1
 
 
-def _yaml_problem(problem: yaml.YAMLError) -> str:
+def _yaml_problem(problem: yaml.YAMLError, text: str) -> str:
     mark = getattr(problem, "problem_mark", None)
     place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
     said = str(getattr(problem, "problem", None) or problem).replace("\n", " ")
-    if "'\\t'" in said or "\t" in said:
+    lines = text.splitlines()
+    line = lines[mark.line] if mark and mark.line < len(lines) else ""
+    if "\t" in line[: len(line) - len(line.lstrip())]:
         return f"{place}a tab stands where YAML wants spaces: indent with spaces"
-    if "expected a single document" in said:
+    if "another document" in said:
         return f"{place}a second document starts here: one FleetSpec per file"
     return f"{place}{said}"
 
@@ -118,7 +120,7 @@ def read_document(text: str | bytes) -> dict[str, Any]:
             )
         data = _yaml.load(text, Loader=_StrictLoader)
     except yaml.YAMLError as problem:
-        raise UnreadableDocumentError(_yaml_problem(problem)) from None
+        raise UnreadableDocumentError(_yaml_problem(problem, text)) from None
     except ValueError as problem:
         if isinstance(problem, UnreadableDocumentError):
             raise

@@ -1,0 +1,116 @@
+"""`gpufleet explain`: a compiled fleet for people, with the proof of each MIG layout."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from gpufleet.cli.output import (
+    UnreadableInputError,
+    exit_code,
+    format_option,
+    print_findings,
+    print_json,
+)
+from gpufleet.cli.source import compile_source
+from gpufleet.cli.tables import sharing_line, usd
+from gpufleet.fleet import Fleet, Pool
+from gpufleet.fleet.as_dict import pool_as_dict
+from gpufleet.render.slots import draw_partition
+from gpufleet.render.slots_svg import draw_partition_svg
+
+
+@click.command()
+@click.argument("source", metavar="SPEC")
+@click.argument("pool", required=False)
+@click.option("--svg", "svg", metavar="FILE", help="Also draw the pool's GPUs into an SVG file.")
+@format_option
+def command(source: str, pool: str | None, svg: str | None, output_format: str) -> None:
+    """Explain a FleetSpec pool by pool: who brings what, what is cut how, what it costs and why.
+
+    SPEC is a YAML or JSON file, a Pulumi stack file with `gpufleet:fleet`, or `-`. Without POOL,
+    all pools are explained.
+
+    \b
+        gpufleet explain stacks/Pulumi.sandbox-dev.yaml
+        gpufleet explain fleet.yaml notebooks --svg notebooks.svg
+    """
+    compiled = compile_source(source, None)
+    fleet = compiled.fleet
+    pools = _chosen(fleet, pool) if fleet is not None else ()
+    if svg is not None:
+        _draw(pools, svg)
+    if output_format == "json":
+        findings = [finding.as_dict() for finding in compiled.findings]
+        print_json({"pools": [pool_as_dict(one) for one in pools], "findings": findings})
+    else:
+        print_findings(compiled.findings)
+        click.echo("\n\n".join(explain_pool(one) for one in pools))
+    sys.exit(exit_code(compiled.findings))
+
+
+def _chosen(fleet: Fleet, name: str | None) -> tuple[Pool, ...]:
+    if name is None:
+        return fleet.pools
+    chosen = tuple(pool for pool in fleet.pools if pool.name == name)
+    if not chosen:
+        names = ", ".join(pool.name for pool in fleet.pools) or "none that compiles"
+        raise UnreadableInputError(f"there is no pool {name!r}; the pools are {names}")
+    return chosen
+
+
+def _draw(pools: tuple[Pool, ...], file: str) -> None:
+    if len(pools) != 1:
+        names = ", ".join(pool.name for pool in pools) or "none that compiles"
+        raise UnreadableInputError(f"--svg draws one pool, name it: {names}")
+    picture = draw_partition_svg(pools[0].gpu, pools[0].partition, f"Pool {pools[0].name}")
+    try:
+        Path(file).write_text(picture, encoding="utf-8")
+    except OSError as problem:
+        raise UnreadableInputError(f"{file}: {problem.strerror or problem}") from None
+
+
+def explain_pool(pool: Pool) -> str:
+    """One pool as text: hardware, owners, sharing with proof, requests, price."""
+    partition = pool.partition
+    lines = [
+        click.style(f"{pool.name}", bold=True) + f"  {pool.intent.value}, {_buying(pool)}",
+        f"  machine      {_machines(pool)}",
+        f"  nodes        {pool.nodes.minimum} to {pool.nodes.maximum}, "
+        f"{pool.nodes.expected} expected, provisioned by {pool.provisioner.value}",
+        f"  sharing      {sharing_line(pool)}",
+        f"  brought by   driver: {pool.owners.driver.value}, container toolkit: "
+        f"{pool.owners.toolkit.value}, device plugin: {pool.owners.device_plugin.value}"
+        + (f" (image {pool.image.key})" if pool.image else ""),
+        "  pods ask for",
+    ]
+    for share in partition.shares:
+        memory = "" if share.memory_bytes is None else f", {share.memory_bytes / 2**30:.1f} GiB"
+        lines.append(f"    {share.resource}: 1   ({share.per_node} per node{memory} each)")
+    lines.append("  and tolerate")
+    lines += [
+        f"    {taint.key}{f'={taint.value}' if taint.value else ''}:{taint.effect}"
+        for taint in pool.taints
+    ]
+    lines.append("  GPUs of one node")
+    drawing = draw_partition(pool.gpu, partition)
+    lines += [f"    {line}" if line else "" for line in drawing.splitlines()]
+    if partition.mode == "mig":
+        lines.append(f"    placement {partition.evidence.value} (docs/partitioning.md)")
+    price = pool.hourly_usd
+    lines.append(
+        f"  price        {'unknown' if price is None else f'{price:,.4f} USD/h'} a node; "
+        f"{usd(pool.spend.minimum)} to {usd(pool.spend.maximum)} USD/h for the pool, "
+        f"{usd(pool.spend.expected)} expected"
+    )
+    return "\n".join(lines)
+
+
+def _buying(pool: Pool) -> str:
+    return "bought as " + ", then ".join(entry.mode for entry in pool.capacity)
+
+
+def _machines(pool: Pool) -> str:
+    names = [machine.name for machine in pool.machines]
+    shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+    return f"{shown}: {pool.gpus_per_node} x {pool.gpu.key}"
