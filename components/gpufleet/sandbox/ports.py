@@ -1,0 +1,53 @@
+"""Free loopback ports, kept from one start to the next where possible."""
+
+import socket
+from collections.abc import Iterable, Mapping
+
+LOOPBACK = "127.0.0.1"
+
+
+def is_free(port: int) -> bool:
+    """Whether a server could listen on this loopback port now."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        # As servers do: ports of connections that ended a moment ago count as free.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((LOOPBACK, port))
+        except OSError:
+            return False
+        return True
+
+
+def listens(port: int) -> bool:
+    """Whether something accepts connections on this loopback port."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.settimeout(0.5)
+        return probe.connect_ex((LOOPBACK, port)) == 0
+
+
+def choose(names: Iterable[str], recorded: Mapping[str, int], held: set[str]) -> dict[str, int]:
+    """A port for every name.
+
+    Args:
+        names: What needs a port.
+        recorded: Ports of the last start. One is kept when it is free, so that a kubeconfig or a
+            provider that names it stays right across restarts.
+        held: Names whose recorded port is in use by the very process it belongs to.
+    """
+    chosen: dict[str, int] = {}
+    probes: list[socket.socket] = []
+    try:
+        for name in names:
+            port = recorded.get(name)
+            if port is not None and port not in chosen.values() and (name in held or is_free(port)):
+                chosen[name] = port
+                continue
+            # All probes stay open until every name has its port: no port is given out twice.
+            probe = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+            probes.append(probe)
+            probe.bind((LOOPBACK, 0))
+            chosen[name] = probe.getsockname()[1]
+    finally:
+        for probe in probes:
+            probe.close()
+    return chosen
