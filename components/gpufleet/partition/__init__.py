@@ -1,5 +1,6 @@
 """What a GPU is cut into and what the node then advertises: geometry with proof, and arithmetic."""
 
+from gpufleet.partition.layouts import judge_layout
 from gpufleet.partition.nearest import Layout
 from gpufleet.partition.partition import GpuLayout, Partition, Share, cut
 from gpufleet.partition.placement import PlacedInstance, Placement, Reason, Refusal, place
@@ -14,5 +15,6 @@ __all__ = [
     "Refusal",
     "Share",
     "cut",
+    "judge_layout",
     "place",
 ]

@@ -1,6 +1,7 @@
 """MIG layouts of a pool: which GPU of the node gets which, and proof that each can exist."""
 
 from collections.abc import Iterable, Mapping
+from fractions import Fraction
 
 from gpufleet.catalogue.frozen import frozen
 from gpufleet.catalogue.gpu import Evidence, Gpu, MigGeometry
@@ -19,29 +20,45 @@ Cut = tuple[Mapping[str, int], Placement | None]
 
 def lay_out(gpu: Gpu, gpus_per_node: int, mig: Mig, path: str) -> tuple[list[Cut], list[Finding]]:
     """The cut of every GPU of a node by index, and every finding about the layouts."""
-    geometry = gpu.mig
-    assert geometry is not None, "rules.check refuses MIG on a GPU without it"
     findings = _check_distribution(mig, gpus_per_node, path)
     cuts: list[Cut] = []
     for number, layout in enumerate(mig.layouts):
-        where = f"{path}.layouts[{number}].devices"
-        count = gpus_per_node if layout.gpus == "all" else layout.gpus
+        count = _gpus(layout, gpus_per_node)
         if not layout.devices:
             cuts += [(frozen({}), None)] * count
             continue
-        answer = place(geometry, layout.devices)
-        findings += renamings(answer.renamed, gpu, where)
-        if isinstance(answer, Refusal):
-            findings += refusals(answer, gpu, layout.devices, where)
-            continue
-        devices = _own_names(layout.devices, answer.renamed)
-        cuts += [(devices, answer)] * count
-        findings += _check_waste(gpu, geometry, mig.strategy, answer, where)
-        findings += _check_evidence(gpu, answer, where)
+        where = f"{path}.layouts[{number}].devices"
+        answer, found = judge_layout(gpu, layout.devices, where, mig.strategy)
+        findings += found
+        if isinstance(answer, Placement):
+            cuts += [(_own_names(layout.devices, answer.renamed), answer)] * count
     cuts += [(frozen({}), None)] * (gpus_per_node - len(cuts))
     findings += _check_strategy(gpu, mig, gpus_per_node, path)
     findings += _check_slicing(gpu, mig, path)
     return cuts[:gpus_per_node], findings
+
+
+def judge_layout(
+    gpu: Gpu,
+    devices: Mapping[str, int],
+    where: str,
+    strategy: MigStrategy = MigStrategy.MIXED,
+) -> tuple[Placement | Refusal | None, tuple[Finding, ...]]:
+    """One layout on one GPU: the proof or refusal, and every finding about it.
+
+    None when the GPU cannot be partitioned at all. `where` is the place of the layout in the
+    author's text. An error is among the findings exactly when there is no placement.
+    """
+    unable = rules.check_mig(gpu, where, Fraction(1))
+    if unable or gpu.mig is None:
+        return None, tuple(unable)
+    answer = place(gpu.mig, devices)
+    findings = _renamings(answer.renamed, gpu, where)
+    if isinstance(answer, Refusal):
+        return answer, (*findings, *_refusals(answer, gpu, devices, where))
+    findings += _check_waste(gpu, gpu.mig, strategy, answer, where)
+    findings += _check_evidence(gpu, answer, where)
+    return answer, tuple(findings)
 
 
 # -- names and numbers ---------------------------------------------------------------------------
@@ -90,7 +107,7 @@ def written(devices: Mapping[str, int]) -> str:
 # -- findings ------------------------------------------------------------------------------------
 
 
-def refusals(refusal: Refusal, gpu: Gpu, devices: Mapping[str, int], where: str) -> list[Finding]:
+def _refusals(refusal: Refusal, gpu: Gpu, devices: Mapping[str, int], where: str) -> list[Finding]:
     """A refused layout as findings: one per unknown profile or bad count, one for the limits."""
     findings: list[Finding] = []
     nearest = refusal.alternatives[0] if refusal.alternatives else None
@@ -134,7 +151,7 @@ def refusals(refusal: Refusal, gpu: Gpu, devices: Mapping[str, int], where: str)
     return findings
 
 
-def renamings(renamed: Mapping[str, str], gpu: Gpu, where: str) -> list[Finding]:
+def _renamings(renamed: Mapping[str, str], gpu: Gpu, where: str) -> list[Finding]:
     """What was read as another name, for the author to confirm."""
     return [
         info(

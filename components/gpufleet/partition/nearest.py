@@ -88,7 +88,8 @@ def better_layout(
 ) -> Layout | None:
     """The nearest layout that uses more compute slices and shrinks nothing.
 
-    Least unused compute first, then fewest changes, instances added and dropped in all, profiles
+    Instances with attributes (`+me`, ...) are kept as they are. Least unused compute first, then
+    fewest changes, instances added and dropped in all, profiles
     with attributes nobody asked for, unused memory. Nothing shrinks: every instance asked for
     keeps its compute and memory or gets more. None: there is no better one.
     """
@@ -103,8 +104,9 @@ def better_layout(
     in_use = sum(count * table.profile_compute[i] for i, count in asked)
     needs = _sizes(table, asked)
     best: tuple[int, int, int, int, int, int] | None = None
+    kept = [(i, count) for i, count in asked if geometry.profiles[names[i]].attributes]
     for number, counts in enumerate(table.counts):
-        if table.compute[number] <= in_use:
+        if table.compute[number] <= in_use or any(counts[i] < count for i, count in kept):
             continue
         common = sum(min(count, counts[i]) for i, count in asked)
         key = (

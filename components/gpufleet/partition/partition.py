@@ -213,7 +213,8 @@ def _whole_share(
 
 def _partitioned(gpu: Gpu, gpus: tuple[GpuLayout, ...], mig: Mig, memory: int | None) -> Partition:
     """MIG: one resource per profile under mixed, `nvidia.com/gpu` for all of them under single."""
-    slicing = mig.time_slicing
+    # Where nothing was cut there is nothing to slice, and the node needs no strategy.
+    slicing = mig.time_slicing if any(layout.mig_enabled for layout in gpus) else None
     replicas = slicing.replicas if slicing is not None else 1
     rename = slicing is not None and slicing.rename
     whole = sum(not layout.mig_enabled for layout in gpus)
@@ -239,7 +240,7 @@ def _partitioned(gpu: Gpu, gpus: tuple[GpuLayout, ...], mig: Mig, memory: int | 
         )
     return Partition(
         mode="mig",
-        strategy=mig.strategy.value,
+        strategy=mig.strategy.value if whole < len(gpus) else "none",
         gpu=gpu.key,
         fraction=Fraction(1),
         gpus=gpus,

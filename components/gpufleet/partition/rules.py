@@ -51,7 +51,7 @@ def check(
     if sharing.time_slicing is not None:
         return small_shares(gpu.key, sharing.time_slicing.replicas, memory, place)
     if sharing.mig is not None:
-        return _check_mig(gpu, place, fraction)
+        return check_mig(gpu, place, fraction)
     return []
 
 
@@ -112,7 +112,8 @@ def _check_mps(
     return small_shares(gpu.key, replicas, memory, place)
 
 
-def _check_mig(gpu: Gpu, place: str, fraction: Fraction) -> list[Finding]:
+def check_mig(gpu: Gpu, place: str, fraction: Fraction) -> list[Finding]:
+    """Why this GPU cannot be partitioned at all; empty when it can."""
     if gpu.mig is None and gpu.mig_unknown is not None:
         return [
             error(

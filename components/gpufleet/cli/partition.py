@@ -1,0 +1,152 @@
+"""`gpufleet partition`: can these MIG instances be placed on that GPU?"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any, cast
+
+import click
+
+from gpufleet.catalogue import Gpu, UnknownKeyError, load
+from gpufleet.cli.output import (
+    UnreadableInputError,
+    exit_code,
+    format_option,
+    print_findings,
+    print_json,
+)
+from gpufleet.findings import Finding, error
+from gpufleet.partition import Layout, Placement, Refusal, judge_layout
+from gpufleet.render.slots import balance, draw_slots
+from gpufleet.render.slots_svg import draw_placement_svg
+
+
+@click.command("partition")
+@click.option("--gpu", "key", required=True, help="GPU of the catalogue, such as A100-80GB.")
+@click.option(
+    "--want",
+    required=True,
+    help='Instances as JSON, such as \'{"1g.10gb": 3, "3g.40gb": 1}\'; `-` reads standard input.',
+)
+@click.option(
+    "--svg",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    help="Also write a picture of the placed layout to this file.",
+)
+@format_option
+def command(key: str, want: str, svg: Path | None, output_format: str) -> None:
+    """Can these MIG instances be placed on one GPU?
+
+    Prints the proof with start slots and what still fits, or why not and the nearest layouts.
+    Exits 1 when they cannot be placed.
+    """
+    wanted = _wanted(want)
+    answer: Placement | Refusal | None = None
+    gpu: Gpu | None = None
+    findings: tuple[Finding, ...]
+    try:
+        gpu = load().find_gpu(key)
+    except UnknownKeyError as problem:
+        near = ", ".join(problem.nearest)
+        fix = f"one of {near}" if near else "`gpufleet catalogue gpus` lists them"
+        findings = (error("gpu-unknown", "gpu", str(problem), fix, value=key),)
+    else:
+        answer, findings = judge_layout(gpu, wanted, "want")
+    if output_format == "json":
+        print_json(_document(answer, findings))
+    else:
+        _print_text(key if gpu is None else gpu.key, gpu, answer, findings)
+    if svg is not None and gpu is not None and isinstance(answer, Placement):
+        try:
+            svg.write_text(draw_placement_svg(gpu, answer), encoding="utf-8")
+        except OSError as problem:
+            raise UnreadableInputError(f"--svg {svg}: {problem.strerror}") from problem
+    raise SystemExit(exit_code(findings))
+
+
+def _wanted(text: str) -> dict[str, Any]:
+    """The request, checked for shape; whether it is possible is judged later."""
+    if text == "-":
+        text = sys.stdin.read()
+    try:
+        wanted = json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_no_number)
+    except (json.JSONDecodeError, RecursionError) as problem:
+        raise UnreadableInputError(
+            f"--want is no JSON ({problem}); write profile and count, such as "
+            '\'{"1g.10gb": 3, "3g.40gb": 1}\''
+        ) from problem
+    if not isinstance(wanted, dict) or not wanted:
+        raise UnreadableInputError(
+            "--want must be a JSON object with at least one profile, such as '{\"1g.10gb\": 3}'"
+        )
+    return cast(dict[str, Any], wanted)
+
+
+def _no_number(text: str) -> float:
+    raise UnreadableInputError(f"--want holds {text}, which is no count")
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    names = [name for name, _ in pairs]
+    for name in names:
+        if names.count(name) > 1:
+            raise UnreadableInputError(f"--want names {name!r} twice; write one count")
+    return dict(pairs)
+
+
+def _document(answer: Placement | Refusal | None, findings: tuple[Finding, ...]) -> dict[str, Any]:
+    placement = answer if isinstance(answer, Placement) else None
+    alternatives = answer.alternatives if isinstance(answer, Refusal) else ()
+    return {
+        "placeable": placement is not None,
+        "placements": [
+            {
+                "profile": instance.profile,
+                "start": instance.start,
+                "size": instance.size,
+                **(
+                    {"computeInstances": list(instance.compute_instances)}
+                    if instance.compute_instances
+                    else {}
+                ),
+            }
+            for instance in (placement.instances if placement else ())
+        ],
+        "free": dict(placement.free) if placement else {},
+        "completions": [dict(c) for c in placement.completions] if placement else [],
+        "unusedCompute": placement.unused_compute if placement else None,
+        "unusedMemorySlots": placement.unused_memory if placement else None,
+        "strandedCompute": placement.stranded_compute if placement else None,
+        "strandedMemorySlots": placement.stranded_memory if placement else None,
+        "evidence": answer.evidence.value if answer else None,
+        "alternatives": [_alternative(layout) for layout in alternatives],
+        "findings": [finding.as_dict() for finding in findings],
+    }
+
+
+def _alternative(layout: Layout) -> dict[str, Any]:
+    return {
+        "devices": dict(layout.devices),
+        "changes": layout.changes,
+        "unusedCompute": layout.unused_compute,
+        "unusedMemorySlots": layout.unused_memory,
+    }
+
+
+def _print_text(
+    key: str, gpu: Gpu | None, answer: Placement | Refusal | None, findings: tuple[Finding, ...]
+) -> None:
+    if isinstance(answer, Placement) and gpu is not None and gpu.mig is not None:
+        click.echo(f"{key}: can be placed, {balance(gpu.mig, answer)}")
+        click.echo(draw_slots(gpu.mig, answer))
+    else:
+        click.echo(f"{key}: cannot be placed")
+    if isinstance(answer, Refusal) and answer.alternatives:
+        click.echo("nearest layouts:")
+        for layout in answer.alternatives:
+            changes = "1 change" if layout.changes == 1 else f"{layout.changes} changes"
+            click.echo(
+                f"  {layout}  ({changes}, {layout.unused_compute} compute slices and "
+                f"{layout.unused_memory} memory slots unused)"
+            )
+    print_findings(findings)

@@ -1,0 +1,1 @@
+"""One file per artefact: each renders compiled data into one format and decides nothing."""

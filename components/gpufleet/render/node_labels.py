@@ -1,0 +1,103 @@
+"""Labels GPU feature discovery will publish on the nodes of a pool: what selectors may rely on.
+
+Source: NVIDIA/k8s-device-plugin `internal/lm` (`resource.go`, `mig-strategy.go`). Labels that a
+pool's nodes carry from birth are in `fleet.config_names`.
+"""
+
+from gpufleet.catalogue.gpu import Gpu
+from gpufleet.fleet.config_names import birth_labels
+from gpufleet.partition import Partition, Share
+from gpufleet.partition.layouts import gpu_instance_of
+from gpufleet.partition.profile_name import parse
+from gpufleet.partition.shares import MIB, SHARED_SUFFIX
+
+__all__ = ["birth_labels", "product", "published_labels"]
+
+GPU = "nvidia.com/gpu"
+_FAMILIES = {"ampere", "ada-lovelace", "hopper", "blackwell", "turing", "volta", "pascal"}
+
+
+def product(gpu: Gpu, partition: Partition) -> str:
+    """Value of `nvidia.com/gpu.product` on the pool's nodes.
+
+    The bare product name for whole GPUs; `-MIG-<profile>` under the single strategy; `-SHARED`
+    behind it where a replicated resource kept its name.
+    """
+    suffix = ""
+    share = partition.shares[0]
+    if partition.strategy == "single" and share.profile is not None:
+        suffix += f"-MIG-{_dotted(share.profile)}"
+    if share.resource == GPU and share.replicas > 1:
+        suffix += "-SHARED"
+    return gpu.product_label + suffix
+
+
+def published_labels(
+    gpu: Gpu, partition: Partition, cluster_strategy: str | None = None
+) -> dict[str, str]:
+    """Labels of the pool's nodes that follow from declaration and catalogue.
+
+    `cluster_strategy` is the MIG strategy of the cluster's device plugin, by default what the pool
+    needs. Left out: everything that depends on driver, machine and time, media engines, and
+    figures the catalogue has not sourced.
+    """
+    strategy = cluster_strategy or partition.strategy
+    sharing = {"timeSlicing": "time-slicing", "mps": "mps"}.get(partition.mode, "none")
+    labels = {
+        "nvidia.com/mig.capable": _boolean(gpu.has_mig and partition.fraction == 1),
+        "nvidia.com/mps.capable": _boolean(partition.mode == "mps"),
+        f"{GPU}.product": product(gpu, partition),
+        f"{GPU}.count": str(len(partition.gpus)),
+        # GPUs in MIG mode are counted, but say 0 replicas unless whole ones stand beside them.
+        f"{GPU}.replicas": "0" if partition.whole_gpus == 0 else "1",
+        f"{GPU}.sharing-strategy": sharing,
+    }
+    if gpu.memory_bytes is not None and partition.fraction == 1:
+        labels[f"{GPU}.memory"] = str(gpu.memory_bytes // MIB)
+    if gpu.architecture in _FAMILIES:
+        labels[f"{GPU}.family"] = gpu.architecture
+    if gpu.compute_capability is not None:
+        labels[f"{GPU}.compute.major"] = str(gpu.compute_capability[0])
+        labels[f"{GPU}.compute.minor"] = str(gpu.compute_capability[1])
+    if strategy != "none":
+        labels["nvidia.com/mig.strategy"] = strategy
+    if not partition.mig_enabled:
+        labels[f"{GPU}.replicas"] = str(partition.replicas)
+    if strategy == "single" and partition.mig_enabled:
+        labels.pop(f"{GPU}.memory", None)  # replaced by that of the slices, where it is known
+    for share in partition.shares:
+        if share.profile is not None:
+            labels |= _slice_labels(gpu, partition, share, share.profile)
+    return dict(sorted(labels.items()))
+
+
+def _slice_labels(gpu: Gpu, partition: Partition, share: Share, profile: str) -> dict[str, str]:
+    """Labels of one kind of MIG device; under single they replace those of the GPU."""
+    single = partition.strategy == "single"
+    prefix = GPU if single else share.resource.removesuffix(SHARED_SUFFIX)
+    suffix = "-SHARED" if share.replicas > 1 and not partition.rename else ""
+    labels = {
+        f"{prefix}.count": str(share.per_node // share.replicas),
+        f"{prefix}.product": f"{gpu.product_label}-MIG-{_dotted(profile)}{suffix}",
+        f"{prefix}.replicas": str(share.replicas),
+        f"{prefix}.sharing-strategy": "time-slicing" if share.replicas > 1 else "none",
+    }
+    geometry = gpu.mig.profiles.get(gpu_instance_of(profile)) if gpu.mig is not None else None
+    if geometry is not None:
+        name = parse(profile)
+        inside = name.compute_instance_slices if name is not None else None
+        labels[f"{prefix}.slices.gi"] = str(geometry.compute_slices)
+        labels[f"{prefix}.slices.ci"] = str(inside or geometry.compute_slices)
+        if geometry.usable_bytes is not None:
+            labels[f"{prefix}.memory"] = str(geometry.usable_bytes // MIB)
+        if geometry.multiprocessors is not None and inside in {None, geometry.compute_slices}:
+            labels[f"{prefix}.multiprocessors"] = str(geometry.multiprocessors)
+    return labels
+
+
+def _dotted(profile: str) -> str:
+    return profile.replace("+", ".").replace(",", ".")
+
+
+def _boolean(value: bool) -> str:
+    return "true" if value else "false"

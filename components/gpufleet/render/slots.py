@@ -1,0 +1,135 @@
+"""GPUs of a node as text: one row of memory slots per distinct layout, instances as boxes."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from gpufleet.catalogue.gpu import Gpu, MigGeometry
+from gpufleet.partition import GpuLayout, Partition, Placement
+from gpufleet.partition.shares import gib
+
+_WIDTH = 72
+"""Columns of a drawing without its right border: divisible by 4, 8 and 12 slots."""
+
+
+UNUSED = "unused"
+"""Title of memory slots that no instance uses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A run of memory slots: one instance, or slots nothing uses."""
+
+    start: int
+    size: int
+    title: str
+    """Profile, or `unused`."""
+    detail: str
+    """Attributes, compute instances or memory; empty for unused slots."""
+    used: bool
+
+
+def draw_partition(gpu: Gpu, partition: Partition) -> str:
+    """Every distinct layout of a node's GPUs, with what can be asked for."""
+    blocks: list[str] = []
+    for layouts in alike(partition.gpus):
+        head = f"{indices(layouts)}  {gpu.key}"
+        placement = layouts[0].placement
+        if placement is None or gpu.mig is None:
+            blocks.append(f"{head}  whole\n{_box([(_WIDTH, whole_gpu(gpu, partition), '')])}")
+            continue
+        blocks.append(f"{head}  {balance(gpu.mig, placement)}\n{draw_slots(gpu.mig, placement)}")
+    offered = ", ".join(f"{name} x {count}" for name, count in partition.advertised.items())
+    return "\n\n".join([*blocks, f"one node offers: {offered}"])
+
+
+def draw_slots(geometry: MigGeometry, placement: Placement) -> str:
+    """One GPU: boxes over numbered memory slots."""
+    column = _WIDTH // geometry.memory_slots
+    segments = slot_segments(geometry, placement)
+    boxes = _box([(s.size * column, s.title, s.detail) for s in segments])
+    numbers = "".join(f"{slot:<{column}}" for slot in range(geometry.memory_slots)).rstrip()
+    return f"{boxes}\n {numbers}"
+
+
+def slot_segments(geometry: MigGeometry, placement: Placement) -> tuple[Segment, ...]:
+    """Instances and unused runs from slot 0 on, without gaps."""
+    segments: list[Segment] = []
+    slot = 0
+    instances = sorted((*placement.instances, *placement.occupied), key=lambda i: i.start)
+    for instance in instances:
+        if instance.start > slot:
+            segments.append(Segment(slot, instance.start - slot, UNUSED, "", False))
+        name, detail = _split_attributes(instance.profile)
+        usable = geometry.profiles[instance.profile].usable_bytes
+        if instance.compute_instances:
+            detail = ", ".join(i.partition(".")[0] for i in instance.compute_instances)
+        elif not detail and usable is not None:
+            detail = gib(usable)
+        segments.append(Segment(instance.start, instance.size, name, detail, True))
+        slot = instance.start + instance.size
+    if slot < geometry.memory_slots:
+        segments.append(Segment(slot, geometry.memory_slots - slot, UNUSED, "", False))
+    return tuple(segments)
+
+
+def alike(gpus: Sequence[GpuLayout]) -> Iterator[list[GpuLayout]]:
+    """GPUs grouped by layout, in order of the first index."""
+    groups: dict[tuple[tuple[str, int], ...], list[GpuLayout]] = {}
+    for gpu in gpus:
+        groups.setdefault(tuple(sorted(gpu.devices.items())), []).append(gpu)
+    yield from groups.values()
+
+
+def indices(gpus: Sequence[GpuLayout]) -> str:
+    """`GPU 0`, `GPUs 0-3` or `GPUs 0, 2, 5`."""
+    numbers = [gpu.index for gpu in gpus]
+    if len(numbers) == 1:
+        return f"GPU {numbers[0]}"
+    if numbers == list(range(numbers[0], numbers[-1] + 1)):
+        return f"GPUs {numbers[0]}-{numbers[-1]}"
+    return "GPUs " + ", ".join(map(str, numbers))
+
+
+def balance(geometry: MigGeometry, placement: Placement) -> str:
+    """What the instances use of the GPU, and what is lost for good."""
+    text = (
+        f"{placement.used_compute} of {geometry.compute_slices} compute slices, "
+        f"{placement.used_memory} of {geometry.memory_slots} memory slots"
+    )
+    if placement.free:
+        room = ", ".join(f"{count} x {name}" for name, count in placement.free.items())
+        text += f"; room for {room} (each alone)"
+    if placement.stranded_compute:
+        text += f"; {placement.stranded_compute} compute stranded"
+    return text
+
+
+def whole_gpu(gpu: Gpu, partition: Partition) -> str:
+    """What stands in the box of a GPU without MIG."""
+    share = next((s for s in partition.shares if s.profile is None), None)
+    memory = "" if share is None or share.memory_bytes is None else f", {gib(share.memory_bytes)}"
+    if share is None or share.replicas == 1:
+        return f"whole GPU{memory}"
+    way = "MPS clients" if partition.mode == "mps" else "time-sliced shares"
+    return f"{share.replicas} {way} of {gpu.key}{memory} each"
+
+
+def _split_attributes(profile: str) -> tuple[str, str]:
+    for sign in "+-":
+        base, found, tail = profile.partition(sign)
+        if found:
+            return base, sign + tail
+    return profile, ""
+
+
+def _box(cells: Sequence[tuple[int, str, str]]) -> str:
+    """Boxes of the given widths side by side: title and detail on two lines, cut to fit."""
+    top = "┌" + "┬".join("─" * (width - 1) for width, _, _ in cells) + "┐"
+    low = "└" + "┴".join("─" * (width - 1) for width, _, _ in cells) + "┘"
+    titles = [_inside(width - 1, title, title) for width, title, _ in cells]
+    details = [_inside(width - 1, title, detail) for width, title, detail in cells]
+    return "\n".join([top, *(f"│{'│'.join(row)}│" for row in (titles, details)), low])
+
+
+def _inside(width: int, title: str, text: str) -> str:
+    return "░" * width if title == UNUSED else f"{text[:width]:^{width}}"
