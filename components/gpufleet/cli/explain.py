@@ -76,12 +76,9 @@ def explain_pool(pool: Pool) -> str:
     lines = [
         click.style(f"{pool.name}", bold=True) + f"  {pool.intent.value}, {_buying(pool)}",
         f"  machine      {_machines(pool)}",
-        f"  nodes        {pool.nodes.minimum} to {pool.nodes.maximum}, "
-        f"{pool.nodes.expected} expected, provisioned by {pool.provisioner.value}",
+        f"  nodes        {_nodes(pool)}",
         f"  sharing      {sharing_line(pool)}",
-        f"  brought by   driver: {pool.owners.driver.value}, container toolkit: "
-        f"{pool.owners.toolkit.value}, device plugin: {pool.owners.device_plugin.value}"
-        + (f" (image {pool.image.key})" if pool.image else ""),
+        f"  brought by   {_brought_by(pool)}",
         "  pods ask for",
     ]
     for share in partition.shares:
@@ -104,6 +101,24 @@ def explain_pool(pool: Pool) -> str:
         f"{usd(pool.spend.expected)} expected"
     )
     return "\n".join(lines)
+
+
+def _nodes(pool: Pool) -> str:
+    nodes = pool.nodes
+    return (
+        f"{nodes.minimum} to {nodes.maximum}, {nodes.expected} expected, "
+        f"provisioned by {pool.provisioner.value}"
+    )
+
+
+def _brought_by(pool: Pool) -> str:
+    parts = {
+        "driver": pool.owners.driver,
+        "container toolkit": pool.owners.toolkit,
+        "device plugin": pool.owners.device_plugin,
+    }
+    said = ", ".join(f"{part}: {owner.value}" for part, owner in parts.items())
+    return f"{said} (image {pool.image.key})" if pool.image else said
 
 
 def _buying(pool: Pool) -> str:
