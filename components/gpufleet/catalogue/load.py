@@ -7,7 +7,6 @@ from pathlib import Path
 from gpufleet.catalogue.catalogue import Catalogue
 from gpufleet.catalogue.edition import DEFAULT_EDITION, edition_folder
 from gpufleet.catalogue.instance import Price
-from gpufleet.catalogue.price_overrides import read_price_overrides
 
 
 def load(

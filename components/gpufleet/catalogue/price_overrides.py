@@ -33,7 +33,12 @@ Overrides = dict[tuple[str, str], Price]
 
 def read_price_overrides(path: Path, catalogue: Catalogue) -> Overrides:
     """The prices of a file. Raises FleetError with all problems at once, OSError if unreadable."""
-    prices, findings = parse_price_overrides(path.read_text(encoding="utf-8"), path.name, catalogue)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as problem:
+        message = f"{path.name} is not UTF-8 text: {problem.reason} at byte {problem.start}"
+        raise FleetError([error("prices-unreadable", "", message)]) from None
+    prices, findings = parse_price_overrides(text, path.name, catalogue)
     if has_errors(findings):
         raise FleetError(findings, f"price file {path.name}")
     return prices
@@ -60,7 +65,7 @@ def _parse(text: str, name: str) -> object:
 
     try:
         return yaml.safe_load(text)
-    except yaml.YAMLError as problem:
+    except (yaml.YAMLError, RecursionError) as problem:
         raise ValueError(" ".join(str(problem).split())) from None
 
 
@@ -77,10 +82,11 @@ class _Reader:
         self._refuse_unknown(document, ("date", "prices"), "")
         day = self._day(document.get("date"), "date")
         rows = cast("object", document.get("prices"))
+        found = _kind(rows)
         if not isinstance(rows, list) or not rows:
-            message = f"prices must be a list of at least one price, found {_kind(rows)}"
-            self._findings.append(error("prices-shape", "prices", message))
-            rows = []
+            message = f"prices must be a list of at least one price, found {found}"
+            self._add("prices-shape", "prices", message)
+            return {}, tuple(self._findings)
         for index, row in enumerate(cast("list[object]", rows)):
             self._row(row, f"prices[{index}]", day)
         return self._prices, tuple(self._findings)
@@ -207,4 +213,9 @@ def _figure(value: object) -> tuple[int | None, str]:
 
 
 def _kind(value: object) -> str:
-    return "nothing" if value is None else f"a {type(value).__name__}"
+    if value is None:
+        return "nothing"
+    for kind, words in ((dict, "a mapping"), (list, "a list"), (str, "a text")):
+        if isinstance(value, kind):
+            return words
+    return repr(value)

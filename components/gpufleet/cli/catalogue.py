@@ -1,0 +1,98 @@
+"""`gpufleet catalogue`: the facts everything rests on, each with its source and date."""
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+
+from gpufleet.catalogue import Catalogue, UnknownKeyError, load
+from gpufleet.cli.catalogue_rows import TABLES, Row
+from gpufleet.cli.output import exit_code, format_option, print_findings, print_json
+from gpufleet.findings import FleetError
+
+_BY_GPU = ("gpus", "mig", "instances", "prices")
+_BY_CLOUD = ("instances", "prices")
+
+
+@click.command()
+@click.argument("table", metavar="TABLE", type=click.Choice(list(TABLES)))
+@click.option("--gpu", metavar="KEY", help=f"Only rows of this GPU ({', '.join(_BY_GPU)}).")
+@click.option("--cloud", type=click.Choice(["aws", "gcp"]), help="Only instances of this cloud.")
+@click.option("--edition", metavar="E", help="Edition of the catalogue. Default: the newest.")
+@click.option(
+    "--prices",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Prices that replace those of the edition (docs/catalogue.md has the format).",
+)
+@format_option
+def command(
+    table: str,
+    gpu: str | None,
+    cloud: str | None,
+    edition: str | None,
+    prices: Path | None,
+    output_format: str,
+) -> None:
+    """Show a table of the catalogue: gpus, mig, instances, prices, models, charts, images, sources.
+
+    \b
+        gpufleet catalogue mig --gpu A100-80
+        gpufleet catalogue prices --gpu L4 --cloud aws
+        gpufleet catalogue gpus --format json | jq '.[] | select(.mig_unknown)'
+
+    JSON: a list of rows with every field; what no source gives is null. Exits 1 when the price file
+    has errors, 2 for an unknown GPU or edition.
+    """
+    if gpu and table not in _BY_GPU:
+        raise click.UsageError(f"--gpu has no meaning for {table}, only for {', '.join(_BY_GPU)}")
+    if cloud and table not in _BY_CLOUD:
+        raise click.UsageError(
+            f"--cloud has no meaning for {table}, only for {', '.join(_BY_CLOUD)}"
+        )
+    try:
+        catalogue = _load(edition, prices)
+        key = catalogue.find_gpu(gpu).key if gpu else None
+    except UnknownKeyError as problem:
+        raise click.UsageError(str(problem)) from None
+    except FleetError as problem:
+        print_findings(problem.findings)
+        sys.exit(exit_code(problem.findings))
+    rows_of, columns = TABLES[table]
+    rows = rows_of(catalogue, key, cloud)
+    if output_format == "json":
+        print_json(list(rows))
+    else:
+        _print_table(f"{table}, edition {catalogue.edition}", columns, rows)
+
+
+def _load(edition: str | None, prices: Path | None) -> Catalogue:
+    return load(prices=prices) if edition is None else load(edition, prices=prices)
+
+
+def _print_table(title: str, columns: Iterable[str], rows: Iterable[Row]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    output = Table(title=title, title_justify="left")
+    for name in columns:
+        output.add_column(name.replace("_", " "), overflow="fold")
+    for row in rows:
+        output.add_row(*(Text(_words(row.get(name))) for name in columns))
+    console = Console(width=None if sys.stdout.isatty() else 180)
+    console.print(output)
+
+
+def _words(value: object) -> str:
+    """A value as a person reads it; nothing where no source gave one."""
+    if value is None or value == "":
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, dict):
+        return " ".join(f"{key}:{_words(item)}" for key, item in value.items())
+    if isinstance(value, list):
+        return " ".join(_words(item) for item in value)
+    return str(value)

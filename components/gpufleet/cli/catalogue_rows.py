@@ -1,0 +1,189 @@
+"""Rows of `gpufleet catalogue`: what JSON carries, and which columns people see."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from gpufleet.catalogue import Catalogue, Cloud, InstanceType, Price, Source
+from gpufleet.catalogue.instance import MICRO_USD
+
+Row = dict[str, Any]
+RowsOf = Callable[[Catalogue, str | None, str | None], Iterator[Row]]
+"""(catalogue, GPU key or None, cloud or None) -> rows."""
+
+GIB = 2**30
+
+
+def as_row(fact: Any, *leave_out: str) -> Row:
+    """A row of the catalogue as plain data, its source and date as fields of their own."""
+    row: Row = {}
+    for item in fields(fact):
+        if item.name in leave_out or item.name == "source":
+            continue
+        row[item.name] = _plain(getattr(fact, item.name))
+    if hasattr(fact, "source"):
+        row |= _source(fact.source)
+    return row
+
+
+def _source(source: Source) -> Row:
+    return {"source": source.key, "date": source.date.isoformat(), "also": list(source.also)}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Source):
+        return _source(value)
+    if is_dataclass(value):
+        return as_row(value)
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, frozenset):
+        return sorted(value)
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, Fraction | Decimal):
+        return str(value)
+    return value
+
+
+def _gpus(catalogue: Catalogue, gpu: str | None, _cloud: str | None) -> Iterator[Row]:
+    for fact in catalogue.gpus.values():
+        if gpu in (None, fact.key):
+            capability = fact.compute_capability
+            row = as_row(fact, "mig", "compute_capability")
+            row["compute_capability"] = capability and f"{capability[0]}.{capability[1]}"
+            row["memory_gib"] = _gib(fact.memory_bytes)
+            row["mig"] = fact.mig and {
+                "shape": fact.mig.shape,
+                "evidence": fact.mig.evidence.value,
+                "profiles": list(fact.mig.profiles),
+                "balanced": dict(fact.mig.balanced),
+            }
+            row["mig_layouts"] = (
+                fact.mig.shape if fact.mig else "unknown" if fact.mig_unknown else "none"
+            )
+            yield row
+
+
+def _mig(catalogue: Catalogue, gpu: str | None, _cloud: str | None) -> Iterator[Row]:
+    for key, geometry in catalogue.geometries.items():
+        if gpu in (None, key):
+            for profile in geometry.profiles.values():
+                row = {"gpu": key, **as_row(profile)}
+                row["resource"] = profile.resource
+                row["usable_gib"] = _gib(profile.usable_bytes)
+                yield row
+    for fact in catalogue.gpus.values():
+        if gpu in (None, fact.key) and fact.mig_unknown:
+            for name, most in fact.mig_published.items():
+                yield {
+                    "gpu": fact.key,
+                    "name": name,
+                    "max_instances": most,
+                    "starts": None,
+                    "evidence": "unknown",
+                    "notes": fact.mig_unknown,
+                    **_source(fact.source),
+                }
+
+
+def _selected(catalogue: Catalogue, gpu: str | None, cloud: str | None) -> Iterator[InstanceType]:
+    if gpu is not None:
+        yield from catalogue.instances_with_gpu(
+            gpu, Cloud(cloud) if cloud else None, fractional=True
+        )
+        return
+    for fact in catalogue.instances.values():
+        if cloud in (None, fact.cloud.value):
+            yield fact
+
+
+def _instances(catalogue: Catalogue, gpu: str | None, cloud: str | None) -> Iterator[Row]:
+    for fact in _selected(catalogue, gpu, cloud):
+        row = as_row(fact)
+        row["gpu"] = fact.accelerator.gpu
+        row["gpus"] = None if fact.gpus is None else str(fact.gpus)
+        row["memory_gib"] = _gib(fact.memory_bytes)
+        row["on_demand_usd"] = _money(fact.on_demand)
+        yield row
+
+
+def _prices(catalogue: Catalogue, gpu: str | None, cloud: str | None) -> Iterator[Row]:
+    for fact in _selected(catalogue, gpu, cloud):
+        prices = {"onDemand": fact.on_demand, "spot": fact.spot, **fact.other_prices}
+        for option, price in prices.items():
+            row: Row = {"instance": fact.name, "cloud": fact.cloud.value, "buy": option}
+            row |= as_row(price)
+            row["usd_per_hour"] = _money(price)
+            row["interruption"] = fact.spot_interruption if option == "spot" else None
+            yield row
+
+
+def _table(name: str) -> RowsOf:
+    def rows(catalogue: Catalogue, _gpu: str | None, _cloud: str | None) -> Iterator[Row]:
+        for fact in getattr(catalogue, name).values():
+            yield as_row(fact)
+
+    return rows
+
+
+def _gib(size: int | None) -> float | None:
+    return None if size is None else round(size / GIB, 2)
+
+
+def _money(price: Price) -> str | None:
+    """Dollars: `12.34`, `0.35 to 0.55` for a range, or the state of the offer."""
+    if price.micro_usd_per_hour is None:
+        return price.offer.value
+    low = f"{Decimal(price.micro_usd_per_hour) / MICRO_USD:f}"
+    if price.high_micro_usd_per_hour is None:
+        return low
+    return f"{low} to {Decimal(price.high_micro_usd_per_hour) / MICRO_USD:f}"
+
+
+TABLES: Mapping[str, tuple[RowsOf, tuple[str, ...]]] = {
+    "gpus": (
+        _gpus,
+        ("key", "name", "architecture", "compute_capability", "memory_gib", "mig_layouts",
+         "mps_max_clients", "tdp_watts", "source", "date"),
+    ),
+    "mig": (
+        _mig,
+        ("gpu", "name", "compute_slices", "memory_slots", "starts", "max_instances", "usable_gib",
+         "multiprocessors", "evidence", "source", "date"),
+    ),
+    "instances": (
+        _instances,
+        ("name", "gpu", "gpus", "vcpu", "memory_gib", "network_gbps", "efa_interfaces",
+         "on_demand_usd", "purchase_options", "source", "date"),
+    ),
+    "prices": (
+        _prices,
+        ("instance", "buy", "usd_per_hour", "region", "interruption", "notes", "source", "date"),
+    ),
+    "models": (
+        _table("models"),
+        ("name", "layers", "hidden", "query_heads", "kv_heads", "head_dim", "parameters",
+         "active_parameters", "kv_bytes_per_token", "source", "date"),
+    ),
+    "charts": (
+        _table("charts"),
+        ("name", "version", "app_version", "repository", "namespace", "min_kubernetes", "source",
+         "date"),
+    ),
+    "images": (
+        _table("images"),
+        ("key", "platform", "architectures", "driver", "toolkit", "device_plugin", "efa",
+         "operator_may_install_driver", "source", "date"),
+    ),
+    "sources": (
+        _table("sources"),
+        ("key", "title", "location", "date", "undated"),
+    ),
+}  # fmt: skip
+"""Table -> its rows, and the columns that text output shows."""
