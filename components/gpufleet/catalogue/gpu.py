@@ -93,6 +93,7 @@ class MigGeometry:
     """Whether switching MIG mode needs a GPU reset (Ampere) rather than only an idle GPU."""
     alternate_names: Mapping[str, str] = field(hash=False)
     """Names some boards or drivers report for the same profile -> our name."""
+    source: Source
     shape: str = ""
     """Compute slices x memory slots: GPUs of one shape place alike."""
     min_driver: str | None = None

@@ -29,10 +29,10 @@ def mig_table(rows: Iterable[RawRow], sources: SourceTable) -> FrozenDict[str, M
         else:
             heads[raw["gpu"]] = raw
             profiles[raw["gpu"]] = {}
-    return frozen({key: _geometry(raw, profiles[key]) for key, raw in heads.items()})
+    return frozen({key: _geometry(raw, profiles[key], sources) for key, raw in heads.items()})
 
 
-def _geometry(raw: RawRow, profiles: Mapping[str, MigProfile]) -> MigGeometry:
+def _geometry(raw: RawRow, profiles: Mapping[str, MigProfile], sources: SourceTable) -> MigGeometry:
     return MigGeometry(
         compute_slices=raw["compute_slices"],
         memory_slots=raw["memory_slots"],
@@ -41,6 +41,7 @@ def _geometry(raw: RawRow, profiles: Mapping[str, MigProfile]) -> MigGeometry:
         evidence=max((p.evidence for p in profiles.values()), key=EVIDENCE_ORDER.index),
         reset_needed=raw["reset_needed"],
         alternate_names=frozen(raw.get("alternate_names", {})),
+        source=source_of(raw, sources),
         shape=raw["shape"],
         min_driver=raw.get("min_driver"),
         notes=raw.get("notes", ""),

@@ -22,7 +22,7 @@ class Model:
     vocabulary: int
     tied_embeddings: bool
     parameters: int
-    """Rounded to the precision of the source (0.5 %)."""
+    """As published, rounded to hundredths or tenths of a billion: the shape gives it exactly."""
     active_parameters: int
     """Read for one token, embeddings and head included; equal to `parameters` without experts."""
     kv_bytes_per_token: int

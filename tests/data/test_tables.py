@@ -1,0 +1,142 @@
+"""Sources, models, charts and images of every edition, and the files they are written in."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from gpufleet.catalogue import DEFAULT_EDITION, Catalogue, Source, editions, load
+from gpufleet.catalogue.edition import edition_folder
+
+every_edition = pytest.mark.parametrize("catalogue", [load(name) for name in editions()], ids=str)
+FILES = [path for edition in editions() for path in sorted(edition_folder(edition).glob("*.jsonl"))]
+KEYS = {
+    "gpus": ("key",),
+    "mig": ("gpu", "profile"),
+    "instances-aws": ("name",),
+    "instances-gcp": ("name",),
+    "prices-aws": ("instance", "buy"),
+    "prices-gcp": ("instance", "buy"),
+    "spot-advisor-aws": ("instance",),
+    "models": ("name",),
+    "charts": ("name",),
+    "images": ("key",),
+    "sources": ("key",),
+}
+
+
+NOT_THE_SOURCE_OF_A_ROW = {"device-plugin"}
+"""Read for rules (MPS clients, labels), which every row follows."""
+
+
+def test_the_default_edition_is_the_newest() -> None:
+    assert editions()[-1] == DEFAULT_EDITION
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: f"{p.parent.name}-{p.stem}")
+def test_a_file_is_one_row_a_line_without_duplicates(path: Any) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert text.endswith("\n")
+    assert "\n\n" not in text
+    rows = [json.loads(line) for line in text.splitlines()]
+    keys = Counter(tuple(row.get(name) for name in KEYS[path.stem]) for row in rows)
+    assert keys.most_common(1)[0][1] == 1
+    for row in rows:
+        assert None not in row.values(), "leave out what is not known"
+
+
+def sources_of(catalogue: Catalogue) -> Iterable[tuple[str, Source]]:
+    for gpu in catalogue.gpus.values():
+        yield gpu.key, gpu.source
+        if gpu.mig:
+            yield f"{gpu.key} geometry", gpu.mig.source
+            yield from ((f"{gpu.key} {p.name}", p.source) for p in gpu.mig.profiles.values())
+    for row in catalogue.instances.values():
+        yield row.name, row.source
+        yield f"{row.name} onDemand", row.on_demand.source
+        yield f"{row.name} spot", row.spot.source
+        if row.spot_advisor_source:
+            yield f"{row.name} advisor", row.spot_advisor_source
+    for table in (catalogue.models, catalogue.charts, catalogue.images):
+        yield from ((key, row.source) for key, row in table.items())
+
+
+@every_edition
+def test_every_row_names_a_source_of_the_table_and_a_date(catalogue: Catalogue) -> None:
+    used: set[str] = set()
+    for name, source in sources_of(catalogue):
+        used |= {source.key, *source.also}
+        assert source.key in catalogue.sources, name
+        assert set(source.also) <= set(catalogue.sources), name
+        assert source.key not in source.also, name
+        assert len(set(source.also)) == len(source.also), name
+        assert source.date <= catalogue.about.date, name
+    assert set(catalogue.sources) - used <= NOT_THE_SOURCE_OF_A_ROW
+
+
+@every_edition
+def test_sources_can_be_found_again(catalogue: Catalogue) -> None:
+    for source in catalogue.sources.values():
+        assert len(source.location) > 10
+        assert len(source.title) > 3
+        if not source.undated:
+            assert source.date <= catalogue.about.date
+
+
+@every_edition
+def test_model_shapes_give_the_published_cache_and_size(catalogue: Catalogue) -> None:
+    assert len(catalogue.models) == 46
+    for model in catalogue.models.values():
+        if model.kv_heads is None:
+            assert model.latent_kv is not None
+            assert model.latent_rope is not None
+            per_layer = model.latent_kv + model.latent_rope
+        else:
+            assert model.head_dim is not None
+            assert model.query_heads % model.kv_heads == 0
+            per_layer = 2 * model.kv_heads * model.head_dim
+        assert model.kv_bytes_per_token == 2 * model.layers * per_layer, model.name
+        assert model.active_parameters <= model.parameters
+        assert (model.active_parameters < model.parameters) == (model.experts is not None)
+        assert (model.sliding_window is None) == (model.full_attention_every == 1)
+        if model.experts is None and model.kv_heads is not None and model.head_dim is not None:
+            attention = 2 * model.hidden * model.head_dim * (model.query_heads + model.kv_heads)
+            feed_forward = (3 if model.gated else 2) * model.hidden * model.intermediate
+            embeddings = model.vocabulary * model.hidden * (1 if model.tied_embeddings else 2)
+            layers = model.layers * (attention + feed_forward + 2 * model.hidden)
+            total = layers + model.hidden + embeddings
+            assert total == pytest.approx(model.parameters, rel=0.005, abs=5e6), model.name
+
+
+@every_edition
+def test_chart_pins_are_exact(catalogue: Catalogue) -> None:
+    for name, chart in catalogue.charts.items():
+        assert re.fullmatch(r"v?\d+\.\d+\.\d+", chart.version), name
+        assert re.match(r"(https|oci)://[a-z0-9.-]+/", chart.repository), name
+        assert not chart.repository.startswith("oci://") or chart.repository.endswith(f"/{name}")
+        assert re.fullmatch(r"[a-z0-9-]{1,63}", chart.namespace)
+        assert re.fullmatch(r"(1\.\d+)?", chart.min_kubernetes)
+    operator = catalogue.chart("gpu-operator")
+    assert operator.version == "v26.7.0"
+    assert operator.components["mig-manager"] == "v0.15.0"
+    assert operator.documented_kubernetes == ("1.33", "1.36")
+    for name in ("network-operator", "nvidia-device-plugin"):
+        assert "node-feature-discovery" in catalogue.chart(name).dependencies
+
+
+@every_edition
+def test_every_platform_has_an_image(catalogue: Catalogue) -> None:
+    images = catalogue.images.values()
+    assert {i.platform for i in images} == {"eks", "gke", "vsphere", "openshift", "sandbox"}
+    for image in images:
+        assert set(image.architectures) <= {"amd64", "arm64"}
+        assert set(image.ami_types) == (
+            set(image.architectures) if image.platform == "eks" else set()
+        )
+        assert not (image.device_plugin and not image.driver)
+    assert not catalogue.image("al2023-nvidia").device_plugin
+    assert catalogue.image("bottlerocket-nvidia").device_plugin
+    assert not catalogue.image("cos").operator_may_install_driver
