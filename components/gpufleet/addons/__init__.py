@@ -1,0 +1,1 @@
+"""Components that exist once per cluster: operators and what they read."""

@@ -1,0 +1,75 @@
+"""Inputs of components that restate how capacity is bought (`gpufleet.spec.capacity`)."""
+
+from typing import Any, NotRequired, TypedDict
+
+
+class SpotArgs(TypedDict):
+    """Spare capacity that can be taken back within minutes."""
+
+    max_price_usd_per_hour: NotRequired[str]
+    """Highest price to pay for one instance and hour, in dollars. Default: the on-demand price."""
+
+
+class ReservedArgs(TypedDict):
+    """Capacity that was reserved beforehand: an EC2 ODCR, a Google reservation."""
+
+    id: str
+    """EC2: `cr-...`. Google: name, or projects/P/reservations/R for a shared one."""
+    zone: NotRequired[str]
+    """Zone the reservation is in; needed when the pool's subnets span zones."""
+    blocks: NotRequired[list[str]]
+    """Google: reservation blocks or sub-blocks to use. Default: any."""
+
+
+class CapacityBlockArgs(TypedDict):
+    """EC2 Capacity Block: GPU capacity bought for a window, in one zone."""
+
+    id: str
+    """Capacity reservation id of the block: `cr-` and 17 hexadecimal digits."""
+    zone: str
+    """The block's zone, `us-east-1a`: the node group gets the subnet of this zone only."""
+    until: str
+    """When the block ends (UTC). EC2 starts terminating instances 30 minutes earlier."""
+    usd_per_hour: NotRequired[str]
+    """What was paid for one instance and hour. Block prices are in no public list; without it the
+    pool's spend is unknown."""
+
+
+class FlexStartArgs(TypedDict):
+    """Google Dynamic Workload Scheduler, flex start: waits for capacity, runs at most 7 days."""
+
+    max_run_duration: NotRequired[str]
+    """Longest run, at most 7 days. Default 7d."""
+
+
+class QueuedArgs(TypedDict):
+    """Google queued provisioning: all nodes of a request at once, through a ProvisioningRequest."""
+
+    max_run_duration: NotRequired[str]
+    """Longest run, at most 7 days. Default 7d."""
+
+
+class OnPremArgs(TypedDict):
+    """Own hardware."""
+
+    usd_per_gpu_hour: NotRequired[str]
+    """What one GPU costs an hour, write-off, power and rack included. Default: not priced."""
+
+
+class CapacityArgs(TypedDict):
+    """Exactly one way of buying."""
+
+    on_demand: NotRequired[dict[str, Any]]
+    """`{}`: list price, no commitment."""
+    spot: NotRequired[SpotArgs]
+    """Spare capacity."""
+    reserved: NotRequired[ReservedArgs]
+    """A reservation made beforehand."""
+    capacity_block: NotRequired[CapacityBlockArgs]
+    """An EC2 Capacity Block."""
+    flex_start: NotRequired[FlexStartArgs]
+    """Google flex start."""
+    queued: NotRequired[QueuedArgs]
+    """Google queued provisioning."""
+    on_prem: NotRequired[OnPremArgs]
+    """Own hardware."""

@@ -1,0 +1,123 @@
+"""Inputs of components that restate a pool (`gpufleet.spec.pool`)."""
+
+from typing import NotRequired, TypedDict
+
+from gpufleet.arguments.capacity import CapacityArgs
+from gpufleet.arguments.sharing import SharingArgs
+
+
+class NodesArgs(TypedDict):
+    """How many nodes the pool may have."""
+
+    min: int
+    """Fewest nodes, 0 to 10000."""
+    max: int
+    """Most nodes, 1 to 10000. There is no default: an unbounded pool has an unbounded bill."""
+    expected: NotRequired[int]
+    """Nodes on an average hour, for the expected spend. Default: half way between min and max,
+    rounded up."""
+
+
+class DiskArgs(TypedDict):
+    """Root disk of each node."""
+
+    size_gib: NotRequired[int]
+    """50 to 16384 GiB; default 200, because CUDA images do not fit the clouds' own default."""
+
+
+class TaintArgs(TypedDict):
+    """A taint beside the GPU taint every pool carries."""
+
+    key: str
+    """An optional DNS prefix and `/`, then at most 63 characters."""
+    value: NotRequired[str]
+    """Default: empty."""
+    effect: NotRequired[str]
+    """One of `NoSchedule`, `PreferNoSchedule`, `NoExecute`. In Kubernetes' spelling; each cloud's
+    own spelling is rendered. Default NoSchedule."""
+
+
+class EksOptionsArgs(TypedDict):
+    """What only EKS needs to know."""
+
+    release_version: NotRequired[str]
+    """Pinned AMI release, `1.36.0-20261101`. Default: the newest when the group is made."""
+    placement_group: NotRequired[bool]
+    """Cluster placement group. Default: with `fabric: efa`."""
+
+
+class GkeOptionsArgs(TypedDict):
+    """What only GKE needs to know."""
+
+    driver: NotRequired[str]
+    """One of `gke`, `gpuOperator`. Who installs driver and device plugin: GKE (default) or the GPU
+    Operator."""
+    accelerator_network_profile: NotRequired[str]
+    """Only `auto`."""
+    compact_placement: NotRequired[bool]
+    """Place nodes close together. Default false."""
+
+
+class VsphereOptionsArgs(TypedDict):
+    """What only vSphere needs to know."""
+
+    cpus: int
+    """Virtual CPUs, 1 to 768."""
+    memory_gib: int
+    """Fully reserved: DirectPath and vGPU machines cannot overcommit memory."""
+    template: str
+    """Name of the virtual machine template to clone: EFI firmware, hardware version 20 or later."""
+    attachment: NotRequired[str]
+    """One of `passthrough`, `dynamicDirectPath`, `vgpu`."""
+    datastore: NotRequired[str]
+    """Datastore of the disks. Default: the template's."""
+    folder: NotRequired[str]
+    """Folder of the machines. Default: the template's."""
+
+
+class GpuPoolArgs(TypedDict):
+    """A group of identical GPU nodes."""
+
+    name: str
+    """A lower-case DNS label that starts with a letter, at most 40 characters."""
+    gpu: NotRequired[str]
+    """GPU key of the catalogue, `L4`, `A100-80GB`. This or `instanceTypes`."""
+    instance_types: NotRequired[list[str]]
+    """Instance types in order of preference, all with the same GPU and count. At most 20."""
+    gpus_per_node: NotRequired[int]
+    """GPUs of each node, 1 to 16. Default: what the instance types have; with `gpu`, the smallest
+    machine the platform offers; 1 on own hardware."""
+    nodes: NodesArgs
+    """How many nodes the pool may have."""
+    intent: NotRequired[str]
+    """One of `training`, `batch`, `inference`, `interactive`. Default inference."""
+    provisioner: NotRequired[str]
+    """One of `managed`, `karpenter`, `clusterAutoscaler`. Default: the fleet's."""
+    capacity: NotRequired[list[CapacityArgs]]
+    """Ways of buying, in order of preference. Default: onDemand in a cloud, onPrem on own
+    hardware."""
+    sharing: NotRequired[SharingArgs]
+    """Default: `exclusive: {}`, whole GPUs."""
+    fabric: NotRequired[str]
+    """One of `none`, `efa`, `tcpx`, `tcpxo`, `rdma`. Default none."""
+    ownership: NotRequired[str]
+    """One of `managed`, `existing`, `gitops`. Default managed."""
+    import_id: NotRequired[str]
+    """Id of an existing node group to adopt, only with `ownership: managed`."""
+    image: NotRequired[str]
+    """Node image key of the catalogue, `al2023-nvidia`, `cos`. Default: the platform's."""
+    zones: NotRequired[list[str]]
+    """Zones to use. Default: all the connection has subnets in."""
+    disk: NotRequired[DiskArgs]
+    labels: NotRequired[dict[str, str]]
+    """Labels every node is born with, beside those that gpufleet derives."""
+    taints: NotRequired[list[TaintArgs]]
+    """Taints beside `nvidia.com/gpu=present:NoSchedule`, which every GPU pool carries."""
+    team: NotRequired[str]
+    """Team the pool's cost is booked on. Default: shared by all."""
+    eks: NotRequired[EksOptionsArgs]
+    """What only EKS needs to know."""
+    gke: NotRequired[GkeOptionsArgs]
+    """What only GKE needs to know."""
+    vsphere: NotRequired[VsphereOptionsArgs]
+    """What only vSphere needs to know."""

@@ -1,0 +1,88 @@
+"""Inputs of components that restate how the GPUs of a pool are shared (`gpufleet.spec.sharing`)."""
+
+from typing import Any, NotRequired, TypedDict
+
+
+class TimeSlicingArgs(TypedDict):
+    """Containers take turns on the GPU: no memory isolation, no guaranteed share."""
+
+    replicas: int
+    """Replicas each GPU (or, on MIG, each slice) is advertised as; 2 to 256."""
+    rename: NotRequired[bool]
+    """Advertise `nvidia.com/gpu.shared`, so that a pod that wants a whole GPU cannot land here.
+    Default true."""
+    fail_requests_greater_than_one: NotRequired[bool]
+    """Refuse pods that ask for more than one replica: two replicas are not twice the share. Default
+    true."""
+
+
+class MpsArgs(TypedDict):
+    """CUDA Multi-Process Service: concurrent kernels with a memory and thread limit per client."""
+
+    replicas: int
+    """Clients each GPU is divided into. The GPU's own limit (48, 16 before Volta) is checked when
+    the fleet is compiled."""
+    rename: NotRequired[bool]
+    """Advertise `nvidia.com/gpu.shared`. Default true."""
+
+
+class MigLayoutArgs(TypedDict):
+    """What some of the GPUs of each node are cut into."""
+
+    gpus: NotRequired[Any]
+    """How many GPUs of the node get this layout, or `all` (default: every GPU of the node)."""
+    devices: dict[str, int]
+    """Profile -> instances on each of these GPUs, such as `{1g.10gb: 7}`. An empty mapping leaves
+    the GPUs whole, without MIG; several layouts need `strategy: mixed` then."""
+
+
+class MigArgs(TypedDict):
+    """Multi-Instance GPU: hardware slices with memory and fault isolation."""
+
+    strategy: NotRequired[str]
+    """One of `single`, `mixed`. `mixed` (default): one resource per profile. `single`: one profile
+    on every GPU, as `nvidia.com/gpu`."""
+    layouts: list[MigLayoutArgs]
+    """What the GPUs of each node are cut into, in order of GPU index. GPUs left over stay whole."""
+    time_slicing: NotRequired[TimeSlicingArgs]
+    """Time-slice each MIG slice further. Default: slices are exclusive."""
+
+
+class VgpuArgs(TypedDict):
+    """NVIDIA vGPU: the hypervisor hands each virtual machine a share of a GPU."""
+
+    profile: str
+    """vGPU type as vCenter lists it: `grid_a100-40c`, or MIG-backed `grid_a100-3-20c`."""
+    license_secret: NotRequired[str]
+    """Name of the Secret with `client_configuration_token.tok`; default: none, an unlicensed guest
+    is throttled."""
+
+
+class DraArgs(TypedDict):
+    """Dynamic Resource Allocation: the DRA driver publishes the GPUs, the device plugin is off."""
+
+    devices: NotRequired[str]
+    """One of `gpu`, `mig`. `gpu` (default): whole GPUs. `mig`: partitionable devices, cut on
+    demand."""
+    sharing: NotRequired[str]
+    """One of `exclusive`, `timeSlicing`, `mps`. How pods share one claim. Default exclusive."""
+    extended_resource: NotRequired[bool]
+    """Answer classic `nvidia.com/gpu` requests too (needs DRAExtendedResource, on by default in
+    Kubernetes 1.36). Default false."""
+
+
+class SharingArgs(TypedDict):
+    """Exactly one way of sharing. `exclusive: {}` is the default of a pool."""
+
+    exclusive: NotRequired[dict[str, Any]]
+    """`{}`: whole GPUs, one container each."""
+    time_slicing: NotRequired[TimeSlicingArgs]
+    """Containers take turns."""
+    mps: NotRequired[MpsArgs]
+    """Concurrent kernels with a limit per client."""
+    mig: NotRequired[MigArgs]
+    """Hardware slices."""
+    vgpu: NotRequired[VgpuArgs]
+    """Shares that the hypervisor hands out."""
+    dra: NotRequired[DraArgs]
+    """Dynamic Resource Allocation."""

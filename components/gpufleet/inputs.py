@@ -1,0 +1,161 @@
+"""The boundary of every component: arguments in, plain validated data or one clear error out.
+
+Arguments are TypedDicts in Python's spelling (`gpufleet.arguments`). Type checkers catch a misspelt
+key, plain scripts and other languages do not; whole numbers arrive as floats from a component
+host. Both are put right here, once, before anything is registered.
+"""
+
+import difflib
+import inspect
+import typing
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any, NoReturn, TypeVar, cast
+
+import pulumi
+from pydantic import BaseModel, ValidationError
+from pydantic.alias_generators import to_camel
+
+from gpufleet.findings import Finding, FleetError, Severity, error
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+class InvalidArgumentsError(pulumi.InputPropertiesError, pulumi.RunError):
+    """Arguments of a component that cannot work: the text holds every finding.
+
+    A component host passes on only the text of an exception, so nothing is left for its fields
+    alone. As a RunError it ends a program without a traceback: the arguments are wrong, not the
+    code that read them.
+    """
+
+    def __init__(self, component: str, findings: Iterable[Finding]) -> None:
+        self.findings = tuple(findings)
+        errors = [f for f in self.findings if f.severity is Severity.ERROR]
+        pulumi.InputPropertiesError.__init__(
+            self,
+            str(FleetError(self.findings, component)),
+            [{"property_path": f.path, "reason": f.message} for f in errors],
+        )
+
+
+def refuse(component: str, findings: Iterable[Finding]) -> NoReturn:
+    """End the construction of a component (`GpuFleet "fleet"`) with every finding in one error."""
+    raise InvalidArgumentsError(component, findings)
+
+
+def declared(component: str, args_type: type, args: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments in the spelling of files, camelCase, with whole numbers as integers.
+
+    Free mappings (labels, Helm values, MIG devices) keep their keys. Outputs are passed through.
+    Raises InvalidArgumentsError for keys that `args_type` does not have and for missing ones.
+    """
+    findings: list[Finding] = []
+    plain = _mapping(args_type, args, "", findings)
+    if findings:
+        refuse(component, findings)
+    return plain
+
+
+def checked(component: str, args_type: type, args: Mapping[str, Any], model: type[Model]) -> Model:
+    """The arguments as a model. Raises InvalidArgumentsError with every problem at once.
+
+    What the model has no field for is only wired through, and left out.
+    """
+    fields = {field.alias or name for name, field in model.model_fields.items()}
+    given = declared(component, args_type, args)
+    plain = {key: value for key, value in given.items() if key in fields}
+    try:
+        return model.model_validate(plain)
+    except ValidationError as problem:
+        refuse(component, [_finding(detail) for detail in problem.errors(include_url=False)])
+
+
+def _finding(detail: Any) -> Finding:
+    path = ""
+    for part in detail["loc"]:
+        path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else str(part)
+    message = str(detail["msg"]).removeprefix("Value error, ")
+    message = message[:1].lower() + message[1:]
+    if detail["type"] == "missing":
+        return error("argument-missing", path, "this argument is needed and missing")
+    found = detail.get("input")
+    shown = f", found {found!r}" if isinstance(found, (str, int, float)) else ""
+    return error("argument-invalid", path, f"{message}{shown}")
+
+
+def _mapping(args_type: type, args: object, path: str, findings: list[Finding]) -> dict[str, Any]:
+    if not isinstance(args, Mapping):
+        wanted = f"a mapping with the keys of {args_type.__name__}"
+        findings.append(
+            error("argument-invalid", path, f"{wanted} is wanted, found {type(args).__name__}")
+        )
+        return {}
+    hints = _hints(args_type)
+    given = cast("Mapping[str, Any]", args)
+    for key in given:
+        if key not in hints:
+            findings.append(_unknown(path, str(key), list(hints)))
+    required: frozenset[str] = getattr(args_type, "__required_keys__", frozenset())
+    for key in sorted(required - set(given)):
+        place = _joined(path, to_camel(key))
+        findings.append(
+            error("argument-missing", place, "this argument is needed and missing", f"add `{key}`")
+        )
+    return {
+        to_camel(key): _value(hints[key], value, _joined(path, to_camel(key)), findings)
+        for key, value in given.items()
+        if key in hints and value is not None
+    }
+
+
+@cache
+def _hints(args_type: type) -> dict[str, Any]:
+    """What each key holds. `typing.get_type_hints` cannot resolve `pulumi.Input`."""
+    hints: dict[str, Any] = {}
+    for key, hint in inspect.get_annotations(args_type).items():
+        while typing.get_origin(hint) in (typing.NotRequired, typing.Required):
+            (hint,) = typing.get_args(hint)
+        hints[key] = hint
+    return hints
+
+
+def _value(hint: Any, value: object, path: str, findings: list[Finding]) -> Any:
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if isinstance(value, pulumi.Output):
+        return cast("Any", value)
+    if origin is list and isinstance(value, Sequence) and not isinstance(value, str):
+        items = cast("Sequence[object]", value)
+        return [_value(arguments[0], v, f"{path}[{i}]", findings) for i, v in enumerate(items)]
+    if origin is dict and isinstance(value, Mapping):
+        entries = cast("Mapping[str, object]", value)
+        return {k: _value(arguments[1], v, f'{path}["{k}"]', findings) for k, v in entries.items()}
+    if typing.is_typeddict(hint):
+        return _mapping(cast("type", hint), value, path, findings)
+    return whole_numbers(value)
+
+
+def whole_numbers(value: Any) -> Any:
+    """The same plain data with integers where a component host delivered `4.0`."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, Mapping):
+        return {k: whole_numbers(v) for k, v in cast("Mapping[str, Any]", value).items()}
+    if isinstance(value, (list, tuple)):
+        return [whole_numbers(v) for v in cast("Sequence[Any]", value)]
+    return value
+
+
+def _joined(path: str, key: str) -> str:
+    return f"{path}.{key}" if path else key
+
+
+def _unknown(path: str, key: str, known: list[str]) -> Finding:
+    folded = {name.replace("_", ""): name for name in known}
+    near = difflib.get_close_matches(key.lower().replace("_", ""), list(folded), 1, 0.6)
+    return error(
+        "argument-unknown",
+        _joined(path, to_camel(key)),
+        f"`{key}` is no argument here; the arguments are {', '.join(known)}",
+        f"nearest: {folded[near[0]]}" if near else "remove it",
+    )

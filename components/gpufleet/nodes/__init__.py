@@ -1,0 +1,1 @@
+"""Components that make GPU nodes: one file per platform."""

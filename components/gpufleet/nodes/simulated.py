@@ -1,0 +1,142 @@
+"""SimulatedGpuNodePool: GPU nodes of the sandbox."""
+
+from typing import Any, NotRequired, TypedDict, cast
+
+import pulumi
+import pulumi_kubernetes as kubernetes
+
+from gpufleet.arguments import GpuPoolArgs
+from gpufleet.catalogue import load
+from gpufleet.findings import error
+from gpufleet.fleet import Pool, compile_data
+from gpufleet.inputs import declared, refuse
+from gpufleet.render.simulated_node import HardwareUnknownError, SimulatedNode, simulated_nodes
+
+CLUSTER_ANNOTATION = "gpufleet.dev/cluster"
+
+
+class SimulatedGpuNodePoolArgs(TypedDict):
+    """Inputs of `SimulatedGpuNodePool`."""
+
+    catalogue: str
+    """Edition of facts, `"2026.11"`."""
+    pool: GpuPoolArgs
+    """The pool's declaration. Must be known before deployment."""
+    name_prefix: NotRequired[str]
+    """First part of the nodes' names, at most 63 characters with pool and number. Default:
+    `sandbox`."""
+    region: NotRequired[str]
+    """Region the nodes claim to be in. Default: `sandbox`."""
+    cluster_name: NotRequired[pulumi.Input[str]]
+    """Cluster the nodes join, written to their annotation `gpufleet.dev/cluster`. Give the output
+    of the resource that makes the cluster, and the nodes wait for it. Default: not written."""
+
+
+class SimulatedGpuNodePool(pulumi.ComponentResource):
+    """GPU nodes without hardware, for the sandbox: Node objects with the labels, taints and
+    hardware description of the pool; the sandbox's operand simulators publish their capacity.
+
+    Exactly `nodes.min` nodes are made. The provider must be the sandbox cluster's: on any other
+    cluster the nodes would never become ready.
+    """
+
+    node_names: pulumi.Output[list[str]]
+    """Names of the Node objects, by ordinal."""
+    advertised: pulumi.Output[dict[str, int]]
+    """Extended resources each node publishes once its operands have run."""
+    usd_per_node_hour: pulumi.Output[str | None]
+    """What one such node costs an hour where it is sold. Absent when no price is known."""
+
+    def __init__(
+        self,
+        name: str,
+        args: SimulatedGpuNodePoolArgs,
+        opts: pulumi.ResourceOptions | None = None,
+        *,
+        compiled: Pool | None = None,
+    ) -> None:
+        """Make the nodes.
+
+        Args:
+            name: Name of the component, unique in its stack.
+            args: The declaration.
+            opts: Options; `provider` or `providers` must hold the sandbox's Kubernetes provider.
+            compiled: What the declaration means within its fleet, when the caller has compiled
+                the whole fleet: labels depend on the other pools. Default: the pool on its own.
+
+        Raises:
+            InvalidArgumentsError: the declaration has an error; the text holds all of them.
+        """
+        component = f'SimulatedGpuNodePool "{name}"'
+        declaration = _declaration(component, args)
+        pool = compiled or _compile(component, declaration)
+        nodes = _nodes(component, pool, declaration)
+        super().__init__("gpufleet:index:SimulatedGpuNodePool", name, {}, opts)
+        self._spec: GpuPoolArgs = args["pool"]
+        made = [self._node(name, i, node, args) for i, node in enumerate(nodes)]
+        self.node_names = pulumi.Output.from_input([node.name for node in nodes])
+        self.advertised = pulumi.Output.from_input(dict(pool.advertised))
+        price = pool.hourly_usd
+        self.usd_per_node_hour = pulumi.Output.from_input(
+            None if price is None else format(price.normalize(), "f")
+        )
+        self.nodes = tuple(made)
+        self.register_outputs(
+            {
+                "nodeNames": self.node_names,
+                "advertised": self.advertised,
+                "usdPerNodeHour": self.usd_per_node_hour,
+            }
+        )
+
+    @property
+    def spec(self) -> GpuPoolArgs:
+        """The pool's declaration, to hand on to other components: `GpuAddons` takes a list."""
+        return self._spec
+
+    def _node(
+        self, name: str, ordinal: int, node: SimulatedNode, args: SimulatedGpuNodePoolArgs
+    ) -> kubernetes.core.v1.Node:
+        metadata = dict(node.metadata)
+        if "cluster_name" in args:
+            metadata["annotations"] = {
+                **metadata["annotations"],
+                CLUSTER_ANNOTATION: args["cluster_name"],
+            }
+        return kubernetes.core.v1.Node(
+            f"{name}-{ordinal}",
+            metadata=cast("Any", {"name": node.name, **metadata}),
+            spec=cast("Any", node.spec),
+            opts=pulumi.ResourceOptions(parent=self),
+        )
+
+
+def _declaration(component: str, args: SimulatedGpuNodePoolArgs) -> dict[str, Any]:
+    given = cast("dict[str, Any]", args)
+    return declared(component, SimulatedGpuNodePoolArgs, given)
+
+
+def _compile(component: str, declaration: dict[str, Any]) -> Pool:
+    result = compile_data(
+        {
+            "catalogue": declaration["catalogue"],
+            "platform": "sandbox",
+            "cluster": {"name": "sandbox"},
+            "pools": [declaration["pool"]],
+        }
+    )
+    if result.fleet is None or not result.deployable:
+        refuse(component, result.findings)
+    return result.fleet.pools[0]
+
+
+def _nodes(component: str, pool: Pool, declaration: dict[str, Any]) -> tuple[SimulatedNode, ...]:
+    try:
+        return simulated_nodes(
+            pool,
+            load(declaration["catalogue"]),
+            prefix=declaration.get("namePrefix", "sandbox"),
+            region=declaration.get("region", "sandbox"),
+        )
+    except HardwareUnknownError as unknown:
+        refuse(component, [error("simulated-hardware-unknown", pool.path, str(unknown))])
