@@ -1,6 +1,6 @@
 """Getting every program the sandbox runs: installed, else cached, else downloaded, else built.
 
-BuildStoppedError at any point (Ctrl-C, SIGKILL, power) it leaves either a complete program in the cache
+Interrupted at any point (Ctrl-C, SIGKILL, power) it leaves either a complete program in the cache
 or scratch that the next run sweeps away.
 """
 
@@ -19,7 +19,7 @@ from gpufleet.sandbox import installed_programs
 from gpufleet.sandbox.download import DownloadError, Downloads
 from gpufleet.sandbox.errors import SandboxError
 from gpufleet.sandbox.go_build import BuildStoppedError, GoBuild, end_orphan, go_client
-from gpufleet.sandbox.program_cache import Entry, cache_folder, go_platform, key
+from gpufleet.sandbox.program_cache import SCRATCH_PREFIX, Entry, cache_folder, go_platform, key
 from gpufleet.sandbox.programs import Program, named
 from gpufleet.sandbox.progress import Progress, Task, duration
 from gpufleet.sandbox.tools_folder import tools_folder
@@ -93,6 +93,7 @@ class _Making:
                 f"cannot make the program cache {missing[0].cache}: {problem.strerror}; name "
                 "another folder with GPUFLEET_CACHE"
             ) from problem
+        _sweep_dead_runs(missing[0].cache)
         with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
             futures = [pool.submit(self._make, entry) for entry in missing]
             try:
@@ -127,8 +128,8 @@ class _Making:
         except OSError as problem:
             task.failed(str(problem))
             raise SandboxError(f"{entry.program.name}: {problem}") from problem
-        except SandboxError as problem:
-            task.failed(str(problem).splitlines()[0])
+        except SandboxError:
+            task.failed("cannot be had; the reasons follow")
             raise
 
     def _expected(self, program: Program) -> float:
@@ -151,24 +152,25 @@ class _Making:
             lock.release()
 
     def _fill(self, entry: Entry, task: Task) -> str:
-        try:
-            task.detail("asking the vendor")
-            made = self.downloads.fetch(entry.program, entry.scratch, self.stopping)
-            entry.complete(made, "download")
-        except DownloadError as reason:
-            self._say_once(f"no download: {reason}")
-        else:
-            return f"{entry.program.version} downloaded"
+        program = entry.program
+        if program.vendor is not None and self.downloads.enabled:
+            try:
+                task.detail("asking the vendor")
+                made = self.downloads.fetch(program, entry.scratch, self.stopping)
+                entry.complete(made, "download")
+            except DownloadError as reason:
+                self._say_once(f"no download: {reason}")
+            else:
+                return f"{program.version} downloaded"
         if go_client() is None:
-            wanted = entry.program.accepted or entry.program.version
             raise SandboxError(
-                f"{entry.program.name} {wanted}: not installed, not downloaded, and no Go to build "
-                "it with"
+                f"{program.name} {program.accepted or program.version}: not installed, not "
+                "downloaded, and no Go to build it with"
             )
         task.detail("building from source")
-        build = GoBuild(entry.program, self.tools, entry.scratch, self.stopping, task.detail)
+        build = GoBuild(program, self.tools, entry.scratch, self.stopping, task.detail)
         entry.complete(build.run(), "build")
-        return f"{entry.program.version} built"
+        return f"{program.version} built"
 
     def _say_once(self, text: str) -> None:
         with self._lock:
@@ -179,8 +181,27 @@ class _Making:
 
     def _sweep(self, entry: Entry) -> None:
         if entry.scratch.exists():
-            end_orphan(entry.scratch)
-            shutil.rmtree(entry.scratch)
+            _remove_scratch(entry.scratch)
+
+
+def _sweep_dead_runs(cache: Path) -> None:
+    """Remove the scratch of killed runs, and end their builds; that of living runs is locked."""
+    for scratch in cache.glob(f"{SCRATCH_PREFIX}*"):
+        lock = FileLock(cache / f"{scratch.name.removeprefix(SCRATCH_PREFIX)}.lock")
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            continue
+        try:
+            if scratch.exists():
+                _remove_scratch(scratch)
+        finally:
+            lock.release()
+
+
+def _remove_scratch(scratch: Path) -> None:
+    end_orphan(scratch)
+    shutil.rmtree(scratch)
 
 
 def _explain(failures: list[str]) -> str:

@@ -30,9 +30,7 @@ class Downloads:
     """Downloads of one run: a host that did not answer once is not asked again."""
 
     def __init__(self, *, enabled: bool | None = None) -> None:
-        self._enabled = (
-            os.environ.get(OFF_VARIABLE, "") in ("", "0") if enabled is None else enabled
-        )
+        self.enabled = os.environ.get(OFF_VARIABLE, "") in ("", "0") if enabled is None else enabled
         self._unreachable: dict[str, str] = {}
         self._lock = threading.Lock()
 
@@ -45,7 +43,7 @@ class Downloads:
         Raises:
             DownloadError: Turned off, not offered, not reachable, or not what its checksum says.
         """
-        if not self._enabled:
+        if not self.enabled:
             raise DownloadError(f"downloads are turned off by {OFF_VARIABLE}")
         vendor, system, architecture = _offer(program)
         words = {"version": program.version, "os": system, "arch": architecture}

@@ -19,6 +19,7 @@ from gpufleet.sandbox.errors import SandboxError
 from gpufleet.sandbox.programs import Program
 
 CACHE_VARIABLE = "GPUFLEET_CACHE"
+SCRATCH_PREFIX = ".making-"
 _DIGEST = "digest.json"
 _CHUNK = 1 << 20
 
@@ -75,7 +76,7 @@ class Entry:
     @property
     def scratch(self) -> Path:
         """Where it is made. Used under the lock only: what is found there belongs to a dead run."""
-        return self.cache / f".making-{self.program.name}-{self.key}"
+        return self.cache / f"{SCRATCH_PREFIX}{self.program.name}-{self.key}"
 
     def is_valid(self) -> bool:
         """Whether every file is there and is what the digest says.
