@@ -88,10 +88,10 @@ def better_layout(
 ) -> Layout | None:
     """The nearest layout that uses more compute slices and shrinks nothing.
 
-    Instances with attributes (`+me`, ...) are kept as they are. Least unused compute first, then
-    fewest changes, instances added and dropped in all, profiles
-    with attributes nobody asked for, unused memory. Nothing shrinks: every instance asked for
-    keeps its compute and memory or gets more. None: there is no better one.
+    Nothing shrinks: every instance asked for keeps its compute and memory or gets more, and
+    instances with attributes (`+me`, ...) are kept as they are. Least unused compute first, then
+    fewest instances replaced, fewest changes, profiles with attributes nobody asked for, unused
+    memory. None: there is no better one.
     """
     names = tuple(geometry.profiles)
     unasked = [
@@ -111,8 +111,8 @@ def better_layout(
         common = sum(min(count, counts[i]) for i, count in asked)
         key = (
             table.compute_slices - table.compute[number],
+            size - common,
             max(size, sum(counts)) - common,
-            size + sum(counts) - 2 * common,
             sum(counts[i] for i in unasked),
             table.memory_slots - table.memory[number],
             -number,
@@ -125,7 +125,7 @@ def better_layout(
         return None
     number = -best[5]
     layout = frozen({n: c for n, c in zip(names, table.counts[number], strict=True) if c})
-    return Layout(layout, changes=best[1], unused_compute=best[0], unused_memory=best[4])
+    return Layout(layout, changes=best[2], unused_compute=best[0], unused_memory=best[4])
 
 
 def _sizes(table: SlotTable, counts: list[tuple[int, int]]) -> list[tuple[int, int]]:

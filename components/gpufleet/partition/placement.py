@@ -92,7 +92,8 @@ class Refusal:
     """Why a layout cannot exist, and the nearest ones that can."""
 
     reasons: tuple[Reason, ...]
-    """Every limit broken, in the order profiles, counts, compute, memory, engines, starts."""
+    """The limits broken, in the order profiles, counts, compute, memory, media; engines and starts
+    only where nothing else explains the refusal."""
     alternatives: tuple[Layout, ...]
     """Nearest legal layouts, best first; empty when none is near."""
     evidence: Evidence
@@ -353,7 +354,7 @@ def _evidence(geometry: MigGeometry, names: Sequence[str]) -> Evidence:
 def _broken_limits(
     geometry: MigGeometry, counts: Mapping[str, int], occupied: Sequence[PlacedInstance]
 ) -> list[Reason]:
-    """Every limit the instances break together with what is there; at least one."""
+    """The limits the instances break together with what is there; at least one."""
     there = Counter(instance.profile for instance in occupied)
     total = Counter(there)
     total.update(counts)
@@ -378,7 +379,8 @@ def _broken_limits(
         listed = " + ".join(f"{count} x {name}" for name, count in sorted(media.items()))
         message = f"{listed}{beside}: one GPU has one media extension (+me, +me.all) to give"
         reasons.append(Reason("media-extension-exceeded", message, sum(media.values()), 1))
-    for engine, most in engine_budget(geometry).items():
+    # Engines come with the slices: worth a word only where slices and counts are not the cause.
+    for engine, most in (engine_budget(geometry) if not reasons else {}).items():
         needed = sum(c * (profiles[n].engines.get(engine) or 0) for n, c in total.items())
         if needed > most:
             message = f"{needed} of {most} {engine} engines{beside}"
