@@ -35,9 +35,10 @@ def draw_partition(gpu: Gpu, partition: Partition) -> str:
         head = f"{indices(layouts)}  {gpu.key}"
         placement = layouts[0].placement
         if placement is None or gpu.mig is None:
-            blocks.append(f"{head}  whole\n{_box([(_WIDTH, whole_gpu(gpu, partition), '')])}")
+            blocks.append(f"{head}  whole\n{_box([(_WIDTH, *whole_gpu(gpu, partition))])}")
             continue
-        blocks.append(f"{head}  {balance(gpu.mig, placement)}\n{draw_slots(gpu.mig, placement)}")
+        used = balance(gpu.mig, placement) + sliced(partition)
+        blocks.append(f"{head}  {used}\n{draw_slots(gpu.mig, placement)}")
     offered = ", ".join(f"{name} x {count}" for name, count in partition.advertised.items())
     return "\n\n".join([*blocks, f"one node offers: {offered}"])
 
@@ -104,14 +105,21 @@ def balance(geometry: MigGeometry, placement: Placement) -> str:
     return text
 
 
-def whole_gpu(gpu: Gpu, partition: Partition) -> str:
-    """What stands in the box of a GPU without MIG."""
+def whole_gpu(gpu: Gpu, partition: Partition) -> tuple[str, str]:
+    """The two lines in the box of a GPU without MIG."""
     share = next((s for s in partition.shares if s.profile is None), None)
-    memory = "" if share is None or share.memory_bytes is None else f", {gib(share.memory_bytes)}"
+    memory = "" if share is None or share.memory_bytes is None else gib(share.memory_bytes)
     if share is None or share.replicas == 1:
-        return f"whole GPU{memory}"
+        return f"whole {gpu.key}", memory
     way = "MPS clients" if partition.mode == "mps" else "time-sliced shares"
-    return f"{share.replicas} {way} of {gpu.key}{memory} each"
+    return f"{share.replicas} {way}", f"{memory} each" if memory else ""
+
+
+def sliced(partition: Partition) -> str:
+    """How MIG slices are shared further; empty when they are not."""
+    if partition.replicas == 1 or not partition.mig_enabled:
+        return ""
+    return f"; each slice in {partition.replicas} time-sliced shares"
 
 
 def _split_attributes(profile: str) -> tuple[str, str]:

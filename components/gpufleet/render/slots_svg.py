@@ -4,7 +4,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from gpufleet.catalogue.gpu import Gpu
 from gpufleet.partition import Partition, Placement
-from gpufleet.render.slots import Segment, alike, balance, indices, slot_segments, whole_gpu
+from gpufleet.render.slots import Segment, alike, balance, indices, sliced, slot_segments, whole_gpu
 
 _WIDTH = 800
 _MARGIN = 16
@@ -30,10 +30,12 @@ def draw_partition_svg(gpu: Gpu, partition: Partition, title: str) -> str:
         placement = layouts[0].placement
         if placement is None or gpu.mig is None:
             parts.append(_text(_MARGIN, top + 16, f"{head}: whole", "head"))
-            label = whole_gpu(gpu, partition)
-            parts.append(_rectangle(_MARGIN, top + 26, _WIDTH - 2 * _MARGIN, label, "", _FILLS[-1]))
+            width = _WIDTH - 2 * _MARGIN
+            lines = whole_gpu(gpu, partition)
+            parts.append(_rectangle(_MARGIN, top + 26, width, *lines, _FILLS[-1]))
             continue
-        parts.append(_text(_MARGIN, top + 16, f"{head}: {balance(gpu.mig, placement)}", "head"))
+        used = balance(gpu.mig, placement) + sliced(partition)
+        parts.append(_text(_MARGIN, top + 16, f"{head}: {used}", "head"))
         parts += _slots(gpu, placement, top + 26)
     return _document(title, offered, _HEAD + len(rows) * _ROW, parts)
 
