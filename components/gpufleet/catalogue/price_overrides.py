@@ -13,7 +13,7 @@ YAML or JSON. Figures are US dollars for one hour of one instance.
 import json
 from collections.abc import Mapping
 from datetime import date
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, cast
 
@@ -205,8 +205,6 @@ def _figure(value: object) -> tuple[int | None, str]:
         micro = micro_usd(str(value))
     except ValueError as problem:
         return None, str(problem)
-    except (InvalidOperation, OverflowError):
-        return None, f"{value!r} is no figure"
     if not 0 < micro <= _DEAREST_USD * MICRO_USD:
         return None, f"{value} is not above 0 and at most {_DEAREST_USD}"
     return micro, ""

@@ -1,7 +1,7 @@
 """Lines of prices-*.jsonl -> prices by instance and purchase option."""
 
 from collections.abc import Iterable, Mapping
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 
 from gpufleet.catalogue.edition import RawRow
 from gpufleet.catalogue.instance import MICRO_USD, Offer, Price
@@ -18,8 +18,18 @@ PriceTable = Mapping[tuple[str, str], Price]
 
 
 def micro_usd(text: str) -> int:
-    """A decimal figure in US dollars as micro-dollars. Raises ValueError below a micro-dollar."""
-    scaled = Decimal(text) * MICRO_USD
+    """A decimal figure in US dollars as micro-dollars.
+
+    Raises ValueError for what is no finite figure below a trillion, and for digits below a
+    micro-dollar.
+    """
+    try:
+        dollars = Decimal(text)
+    except InvalidOperation:
+        raise ValueError(f"{text!r} is no figure") from None
+    if not dollars.is_finite() or dollars.adjusted() > 11:
+        raise ValueError(f"{text!r} is no figure below a trillion")
+    scaled = dollars * MICRO_USD
     whole = int(scaled)
     if whole != scaled:
         raise ValueError(f"{text} USD has digits below a micro-dollar (6 decimals are kept)")
