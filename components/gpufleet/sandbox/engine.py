@@ -5,20 +5,29 @@ For tests and for `gpufleet sandbox up --deploy`. Nothing is deployed here: ever
 """
 
 import json
+import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from gpufleet.sandbox.engine_result import EngineError, Result
 from gpufleet.sandbox.errors import SandboxError
 
-__all__ = ["Engine", "EngineError", "Result"]
+if TYPE_CHECKING:
+    from gpufleet.sandbox.sandbox import Sandbox
+
+__all__ = ["Engine", "EngineError", "Result", "deploy"]
+
+WORKLOADS = Path("examples/workloads")
+"""Project, below the repository, whose program runs the example workloads."""
+WORKLOADS_STACK = "sandbox"
 
 
 class Engine:
@@ -136,8 +145,8 @@ class Engine:
         try:
             for line in process.stdout:
                 output.append(line)
-                if self._echo is not None and line.strip():
-                    print(line, end="", file=self._echo, flush=True)
+                if self._echo is not None and _worth_showing(line):
+                    print(f"    {line}", end="", file=self._echo, flush=True)
             process.wait()
         except KeyboardInterrupt:
             process.send_signal(signal.SIGINT)
@@ -173,6 +182,73 @@ class Engine:
             errors="replace",
             process_group=0,
         )
+
+
+_PASSING = re.compile(r"^\s*$|^@|(creating|updating|deleting|refreshing|reading) \(\d+s\)")
+"""Lines that a later line makes superfluous; a terminal would overwrite them."""
+
+
+def _worth_showing(line: str) -> bool:
+    return not _PASSING.search(line)
+
+
+def deploy(
+    sandbox: "Sandbox", stack: str, *, project: Path | None = None, out: TextIO | None = None
+) -> dict[str, Result]:
+    """What `make up` does after the control plane is there: `pulumi up`, twice, and a table.
+
+    A stack that a killed engine left locked or half recorded is repaired first. The policy pack in
+    `policies/` judges the fleet when it is there; the example workloads follow when they are there.
+
+    Args:
+        sandbox: a running sandbox.
+        stack: stack of the project; created when missing.
+        project: folder of Pulumi.yaml; default: the nearest one from the current folder upwards.
+        out: where progress and the table go; default: standard output.
+
+    Returns:
+        The result of each update, by stack.
+
+    Raises:
+        SandboxError: no project here, or another engine works on the stack.
+        EngineError: an update failed.
+    """
+    from rich.console import Console
+
+    from gpufleet.sandbox.report import print_report
+
+    shown = out or sys.stdout
+    root = project or _nearest_project(Path.cwd())
+    pack = root / "policies"
+    packs = [pack] if (pack / "PulumiPolicy.yaml").is_file() else []
+    results = {stack: _update(sandbox, root, stack, packs, shown)}
+    workloads = root / WORKLOADS
+    if (workloads / "Pulumi.yaml").is_file():
+        results[WORKLOADS_STACK] = _update(sandbox, workloads, WORKLOADS_STACK, [], shown)
+    print_report(sandbox, None if out is None else Console(file=out))
+    return results
+
+
+def _update(
+    sandbox: "Sandbox", project: Path, stack: str, packs: list[Path], out: TextIO
+) -> Result:
+    from gpufleet.sandbox.stack_repair import repair
+
+    print(f"==> pulumi up -s {stack}  (in {project})", file=out, flush=True)
+    quiet = Engine(sandbox.environment(), project)
+    quiet.stack_init(stack)
+    repair(quiet, stack, lambda line: print(f"    {line}", file=out, flush=True))
+    engine = Engine(sandbox.environment(), project, echo=out)
+    result = engine.up(stack, "--suppress-outputs", policies=packs)
+    print(f"    {result.summary()}, {result.seconds:.0f} s", file=out, flush=True)
+    return result
+
+
+def _nearest_project(start: Path) -> Path:
+    for folder in (start, *start.parents):
+        if (folder / "Pulumi.yaml").is_file():
+            return folder
+    raise SandboxError(f"there is no Pulumi.yaml in {start} or above it; change to the project")
 
 
 def _as_typed(arguments: Sequence[str]) -> list[str]:
