@@ -1,10 +1,12 @@
-"""`gpufleet schema`: the JSON Schema of the FleetSpec."""
+"""`gpufleet schema`: the JSON Schema of the FleetSpec, and the same as a page for people."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import click
 
+from gpufleet.cli.output import format_option
 from gpufleet.spec import FleetSpec
 
 SCHEMA_ID = "https://gpufleet.dev/schema/fleet.json"
@@ -34,6 +36,60 @@ def stack_schema() -> dict[str, Any]:
     }
 
 
+def reference_page(schema: dict[str, Any]) -> str:
+    """The keys of the FleetSpec as a Markdown page: one table for each part."""
+    parts = ["# FleetSpec", "", _one_line(schema["description"]), "", *_table(schema)]
+    for name, part in schema["$defs"].items():
+        if "enum" in part:
+            values = ", ".join(f"`{value}`" for value in part["enum"])
+            parts += ["", f"## {name}", "", f"{_one_line(part['description'])} One of {values}."]
+        else:
+            parts += ["", f"## {name}", "", _one_line(part["description"])]
+            if part.get("properties"):
+                parts += ["", *_table(part)]
+    return "\n".join(parts) + "\n"
+
+
+def _table(part: dict[str, Any]) -> Iterator[str]:
+    needed = set(part.get("required", ()))
+    yield "| key | value | meaning |"
+    yield "|---|---|---|"
+    for key, rule in part.get("properties", {}).items():
+        mark = " (needed)" if key in needed else ""
+        text = _one_line(rule.get("description", "")).replace("|", "\\|")
+        yield f"| `{key}`{mark} | {_kind(rule)} | {text} |"
+
+
+def _kind(rule: dict[str, Any]) -> str:
+    """What a key takes, in a few words."""
+    if "$ref" in rule:
+        name = rule["$ref"].rsplit("/", 1)[-1]
+        return f"[{name}](#{name.lower()})"
+    if "anyOf" in rule:
+        kinds = [_kind(one) for one in rule["anyOf"] if one.get("type") != "null"]
+        return " or ".join(dict.fromkeys(kinds))
+    if "const" in rule:
+        return f"`{rule['const']}`"
+    if "enum" in rule:
+        return ", ".join(f"`{value}`" for value in rule["enum"])
+    kind = str(rule.get("type", "any"))
+    if kind == "array":
+        return f"list of {_kind(rule.get('items', {}))}"
+    if kind == "object":
+        inner = rule.get("additionalProperties", True)
+        if isinstance(inner, dict) and inner:
+            return f"mapping to {_kind(inner)}"
+        patterns = rule.get("patternProperties")
+        if patterns:
+            return f"mapping to {_kind(next(iter(patterns.values())))}"
+        return "mapping"
+    return {"integer": "whole number", "string": "text", "boolean": "true, false"}.get(kind, kind)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
 @click.command()
 @click.option(
     "--for",
@@ -43,23 +99,18 @@ def stack_schema() -> dict[str, Any]:
     show_default=True,
     help="spec: a bare FleetSpec. stack: a Pulumi stack file that holds one.",
 )
-@click.option(
-    "--format",
-    "output_format",
-    type=click.Choice(["text", "json"]),
-    default="json",
-    show_default=True,
-    help="Both print the schema, which is JSON.",
-)
+@format_option
 def command(document: str, output_format: str) -> None:
-    """JSON Schema of the FleetSpec, for editors and CI.
+    """Every key of the FleetSpec: a page for people, or JSON Schema for editors and CI.
 
-    Save it and point your editor at it, as the stack files of this project do:
+    Save the JSON and point your editor at it, as the stack files of this project do:
 
     \b
-        gpufleet schema --for stack > stacks/stack.schema.json
+        gpufleet schema --for stack --format json > stacks/stack.schema.json
         # yaml-language-server: $schema=stack.schema.json
     """
-    del output_format
+    if output_format == "text":
+        click.echo(reference_page(fleet_schema()), nl=False)
+        return
     schema = stack_schema() if document == "stack" else fleet_schema()
     click.echo(json.dumps(schema, indent=2))

@@ -50,11 +50,17 @@ class GpuOperator(Addon):
     """NVIDIA GPU Operator."""
 
     driver: Driver = Field(default_factory=Driver)
+    """The GPU driver. Default: installed where an image lacks it."""
     toolkit: Switch = Field(default_factory=Switch)
+    """The container toolkit. Default: installed where an image lacks it."""
     device_plugin: Switch = Field(default_factory=Switch)
+    """The device plugin. Default: installed where an image lacks it."""
     mig_manager: MigManager = Field(default_factory=MigManager)
+    """The MIG manager. Default: with MIG pools."""
     dcgm_exporter: Switch = Field(default_factory=Switch)
+    """GPU metrics. Default on."""
     node_feature_discovery: Switch = Field(default_factory=Switch)
+    """Labels GPU nodes. Default on."""
     image_pull_secret: SecretName | None = None
     """Name of the Secret for NGC images. Default: none."""
 
@@ -89,10 +95,18 @@ class Addons(SpecModel):
     """Overrides of what the pools imply. An empty section is the usual case."""
 
     gpu_operator: GpuOperator = Field(default_factory=GpuOperator)
+    """NVIDIA GPU Operator. Default: as the pools need it."""
     network_operator: Addon = Field(default_factory=Addon)
+    """NVIDIA Network Operator. Default: with RDMA pools."""
     dra_driver: Addon = Field(default_factory=Addon)
+    """NVIDIA DRA driver. Default: with `dra` pools."""
     karpenter: Addon = Field(default_factory=Addon)
+    """Karpenter. Default: with pools it provisions."""
     cluster_autoscaler: Addon = Field(default_factory=Addon)
+    """Cluster Autoscaler. Default: with pools it provisions."""
     kueue: Addon = Field(default_factory=Addon)
+    """Kueue. Default: with `queues`."""
     keda: Addon = Field(default_factory=Addon)
+    """KEDA. Default: off."""
     charts: Charts = Field(default_factory=Charts)
+    """Where charts come from. Default: each vendor's repository."""

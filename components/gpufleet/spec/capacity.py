@@ -112,12 +112,19 @@ class Capacity(SpecModel):
     """Exactly one way of buying."""
 
     on_demand: OnDemand | None = None
+    """List price."""
     spot: Spot | None = None
+    """Spare capacity that can be taken back."""
     reserved: Reserved | None = None
+    """A reservation."""
     capacity_block: CapacityBlock | None = None
+    """EKS: a block of capacity for a window."""
     flex_start: FlexStart | None = None
+    """GKE: starts when there is capacity."""
     queued: Queued | None = None
+    """GKE: all nodes of a request at once."""
     on_prem: OnPrem | None = None
+    """Own hardware."""
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Self:

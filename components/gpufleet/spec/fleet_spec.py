@@ -19,6 +19,7 @@ class Team(SpecModel):
     """A team and its share of the fleet."""
 
     name: DnsLabel
+    """Name of the team, and of its queue."""
     share: float = Field(gt=0, le=1)
     """Part of every pool's advertised resources that is this team's nominal quota: more than 0, at
     most 1. The shares of all teams add up to at most 1."""
@@ -30,6 +31,7 @@ class Queues(SpecModel):
     """Kueue queues and quotas, derived from pools and shares."""
 
     teams: Annotated[tuple[Team, ...], Field(min_length=1, max_length=200)]
+    """1 to 200 teams."""
 
 
 class MonitoringBackend(StrEnum):
@@ -62,16 +64,21 @@ class FleetSpec(SpecModel):
     catalogue: Annotated[str, StringConstraints(pattern=r"^[0-9]{4}\.[0-9]{2}$")]
     """Edition of facts and pins, quoted: `"2026.11"`. Moving it is an explicit, reviewed change."""
     platform: Platform
+    """`eks`, `gke`, `vsphere`, `openshift`, or `sandbox`, the local control plane."""
     environment: DnsLabel = "dev"
     """`dev`, `staging`, `prod`: chooses the policy profile. Default dev."""
     cluster: Cluster
+    """The cluster the pools join."""
     provisioner: Provisioner = Provisioner.MANAGED
     """Who adds and removes nodes, unless a pool says otherwise. Default managed."""
     pools: Annotated[tuple[GpuPool, ...], Field(min_length=1, max_length=2000)]
+    """1 to 2000 pools, each with a name of its own."""
     addons: Addons = Field(default_factory=Addons)
+    """What exists once per cluster. Default: what the pools imply."""
     queues: Queues | None = None
     """Default: no queues."""
     monitoring: Monitoring = Field(default_factory=Monitoring)
+    """Metrics, alerts, dashboards. Default: for the Prometheus operator."""
     budget: Budget | None = None
     """Default: no budget, which the prod policy profile refuses."""
     name_prefix: DnsLabel | None = None

@@ -85,6 +85,7 @@ class Taint(SpecModel):
     """A taint beside the GPU taint every pool carries."""
 
     key: LabelKey
+    """Key of the taint, such as `example.com/team`."""
     value: LabelValue = ""
     """Default: empty."""
     effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] = "NoSchedule"
@@ -113,13 +114,17 @@ class VsphereOptions(SpecModel):
     """What only vSphere needs to know."""
 
     cpus: int = Field(ge=1, le=768)
+    """Virtual CPUs of each machine, 1 to 768."""
     memory_gib: int = Field(ge=4, le=24_576)
     """Fully reserved: DirectPath and vGPU machines cannot overcommit memory."""
     template: str = Field(min_length=1, max_length=200)
     """Name of the virtual machine template to clone: EFI firmware, hardware version 20 or later."""
     attachment: Attachment = Attachment.DYNAMIC_DIRECT_PATH
+    """How the GPU gets into the machine. Default dynamicDirectPath."""
     datastore: str | None = None
+    """Datastore of the machine's disks. Default: the template's."""
     folder: str | None = None
+    """Folder the machines are in. Default: the template's."""
 
 
 class GkeOptions(SpecModel):
@@ -128,7 +133,9 @@ class GkeOptions(SpecModel):
     driver: Literal["gke", "gpuOperator"] = "gke"
     """Who installs driver and device plugin: GKE (default) or the GPU Operator."""
     accelerator_network_profile: Literal["auto"] | None = None
+    """`auto` lets GKE make the networks a GPU machine needs. Default: the connection's networks."""
     compact_placement: bool = False
+    """Nodes close together, in one zone. Default false."""
 
 
 class EksOptions(SpecModel):
@@ -144,6 +151,7 @@ class GpuPool(SpecModel):
     """A group of identical GPU nodes."""
 
     name: PoolName
+    """Name of the pool: lower case, starts with a letter, at most 40 characters."""
     gpu: str | None = Field(default=None, min_length=1, max_length=60)
     """GPU key of the catalogue, `L4`, `A100-80GB`. This or `instanceTypes`."""
     instance_types: Annotated[tuple[str, ...], Field(max_length=20)] = ()
@@ -152,6 +160,7 @@ class GpuPool(SpecModel):
     """GPUs of each node, 1 to 16. Default: what the instance types have; with `gpu`, the smallest
     machine the platform offers; 1 on own hardware."""
     nodes: Nodes
+    """How many nodes."""
     intent: Intent = Intent.INFERENCE
     """Default inference."""
     provisioner: Provisioner | None = None
@@ -172,6 +181,7 @@ class GpuPool(SpecModel):
     zones: tuple[str, ...] = ()
     """Zones to use. Default: all the connection has subnets in."""
     disk: Disk = Field(default_factory=Disk)
+    """Root disk of each node. Default 200 GiB."""
     labels: dict[LabelKey, LabelValue] = Field(default_factory=dict[str, str])
     """Labels every node is born with, beside those that gpufleet derives."""
     taints: tuple[Taint, ...] = ()
@@ -179,5 +189,8 @@ class GpuPool(SpecModel):
     team: DnsLabel | None = None
     """Team the pool's cost is booked on. Default: shared by all."""
     eks: EksOptions | None = None
+    """Only on EKS. Default: none."""
     gke: GkeOptions | None = None
+    """Only on GKE. Default: none."""
     vsphere: VsphereOptions | None = None
+    """Only on vSphere, and needed there."""

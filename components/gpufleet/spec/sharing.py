@@ -117,11 +117,17 @@ class Sharing(SpecModel):
     """Exactly one way of sharing. `exclusive: {}` is the default of a pool."""
 
     exclusive: Exclusive | None = None
+    """Whole GPUs, one container each."""
     time_slicing: TimeSlicing | None = None
+    """Containers take turns on each GPU."""
     mps: Mps | None = None
+    """Concurrent kernels with limits per client."""
     mig: Mig | None = None
+    """Hardware slices."""
     vgpu: Vgpu | None = None
+    """A vGPU profile, on a hypervisor."""
     dra: Dra | None = None
+    """Resource claims instead of extended resources."""
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Self:

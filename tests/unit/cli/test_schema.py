@@ -1,0 +1,67 @@
+"""The schema describes every key, accepts what compiles, and the committed copies are current."""
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+import yaml
+
+from gpufleet.cli.schema import fleet_schema, reference_page, stack_schema
+from tests.unit.cli.test_bad_input import GOOD, changed
+from tests.unit.fleet.test_compile import DESIGN_EXAMPLE
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_it_is_a_valid_schema():
+    jsonschema.Draft202012Validator.check_schema(fleet_schema())
+    jsonschema.Draft202012Validator.check_schema(stack_schema())
+
+
+def test_every_key_says_what_it_means():
+    schema = fleet_schema()
+    silent = [
+        f"{name}.{key}"
+        for name, part in [("FleetSpec", schema), *schema["$defs"].items()]
+        for key, rule in part.get("properties", {}).items()
+        if not rule.get("description")
+    ]
+    assert silent == []
+
+
+def test_it_accepts_what_compiles():
+    jsonschema.validate(json.loads(json.dumps(GOOD)), fleet_schema())
+    # an editor sees the block's end as text, as JSON has no times
+    document = json.loads(json.dumps(yaml.safe_load(DESIGN_EXAMPLE), default=str))
+    jsonschema.validate(document, stack_schema())
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"pools[0].nodes.max": 0},
+        {"pools[0].intent": "train"},
+        {"pools[0].gpus": "L4"},
+        {"platform": "azure"},
+        {"pools[0].name": "Chat"},
+    ],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_it_refuses_in_the_editor_what_the_compiler_refuses(changes):
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(changed(changes), fleet_schema())
+
+
+def test_the_stack_files_schema_is_current():
+    committed = json.loads((ROOT / "stacks/stack.schema.json").read_text())
+    assert committed == stack_schema(), (
+        "write it again: gpufleet schema --for stack --format json > stacks/stack.schema.json"
+    )
+
+
+def test_the_reference_page_is_current():
+    committed = (ROOT / "docs/fleet-spec.md").read_text()
+    assert committed == reference_page(fleet_schema()), (
+        "write it again: gpufleet schema > docs/fleet-spec.md"
+    )
