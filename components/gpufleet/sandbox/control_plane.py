@@ -15,6 +15,9 @@ from gpufleet.sandbox.errors import SandboxError
 from gpufleet.sandbox.layout import Layout
 from gpufleet.sandbox.ports import LOOPBACK
 
+DEFINITIONS = "custom resource definitions"
+"""Not a process: ready once the API server serves our custom resources."""
+
 SERVICE_RANGE = "10.0.0.0/16"
 POD_RANGE = "10.244.0.0/16"
 """Simulated pods get addresses from here; nothing listens on them."""
@@ -227,7 +230,7 @@ COMPONENTS: tuple[Component, ...] = (
         "operands",
         _operands,
         (),
-        frozenset({"kube-apiserver"}),
+        frozenset({"kube-apiserver", DEFINITIONS}),
         None,
         lambda layout, _: (layout.kubeconfig,),
         python=True,
@@ -254,7 +257,7 @@ def select(only: Iterable[str] | None) -> tuple[Component, ...]:
     while pending:
         name = pending.pop()
         wanted.add(name)
-        pending.extend(by_name[name].needs - wanted)
+        pending.extend(by_name[name].needs - wanted - {DEFINITIONS})
     return tuple(component for component in COMPONENTS if component.name in wanted)
 
 

@@ -74,5 +74,5 @@ def _await_established(server: ApiServer, names: list[str], deadline: float) -> 
 
 
 def _is_established(definition: dict[str, Any]) -> bool:
-    conditions = definition.get("status", {}).get("conditions", [])
+    conditions = definition.get("status", {}).get("conditions") or []  # null at first
     return any(c["type"] == "Established" and c["status"] == "True" for c in conditions)

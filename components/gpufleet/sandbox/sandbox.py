@@ -67,7 +67,8 @@ class Sandbox:
     ) -> None:
         named = Path(directory) if directory is not None else None
         self.layout = layout.locate(named, os.environ, Path.cwd())
-        self._progress: Progress = progress or SilentProgress()
+        self.progress: Progress = progress or SilentProgress()
+        """Where this sandbox reports to."""
 
     @property
     def kubeconfig(self) -> Path:
@@ -107,7 +108,7 @@ class Sandbox:
         if only is None:
             names = [*SANDBOX_PROGRAMS]
         # Before the lock: a build takes minutes, and `status` or `down` must not wait for it.
-        programs = bootstrap.prepare([*names, *tools], self._progress)
+        programs = bootstrap.prepare([*names, *tools], self.progress)
         with self._locked():
             self.layout.etcd.mkdir(parents=True, exist_ok=True, mode=0o700)
             installation.install(self.layout, programs, ProviderPlugin())
@@ -172,7 +173,7 @@ class Sandbox:
         try:
             lock.acquire(timeout=0)
         except Timeout:
-            self._progress.note(f"another command works on {self.layout.root}; waiting for it")
+            self.progress.note(f"another command works on {self.layout.root}; waiting for it")
             try:
                 lock.acquire(timeout=_LOCK_WAIT_SECONDS)
             except Timeout:
@@ -197,9 +198,9 @@ class Sandbox:
             state=state,
             server=ApiServer(plan.ports["kube-apiserver"], plan.certificates),
             path=f"{self.layout.bin}:{os.environ.get('PATH', '/usr/bin:/bin')}",
-            progress=self._progress,
+            progress=self.progress,
         )
-        task = self._progress.task("control plane", 5.0)
+        task = self.progress.task("control plane", 5.0)
         try:
             work.run(time.monotonic() + timeout)
         except BaseException:
@@ -214,13 +215,13 @@ class Sandbox:
         """The record, with processes it lost track of stopped."""
         state = State.load(self.layout.state)
         if state.damaged:
-            self._progress.note(
+            self.progress.note(
                 f"{self.layout.state} was unreadable ({state.damaged}); starting from what runs"
             )
         found = processes.find(self.layout.root, state.processes)
         if lost := processes.strays(found, state.processes):
             names = ", ".join(sorted({found[pid] for pid in lost}))
-            self._progress.note(f"ending processes without a record: {names}")
+            self.progress.note(f"ending processes without a record: {names}")
             processes.stop(lost, startup.GRACE_SECONDS)
         state.damaged = None
         return state
@@ -254,7 +255,7 @@ class Sandbox:
         startup.stop_all(
             tuple(component.name for component in COMPONENTS),
             found,
-            lambda name: self._progress.note(f"stopping {name}"),
+            lambda name: self.progress.note(f"stopping {name}"),
         )
         if self.layout.state.exists():
             stopped = set(state.processes) if only is None else only

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gpufleet.sandbox import custom_resources, ports, processes
 from gpufleet.sandbox.api_server import ApiServer
-from gpufleet.sandbox.control_plane import Component, Plan, command_line
+from gpufleet.sandbox.control_plane import DEFINITIONS, Component, Plan, command_line
 from gpufleet.sandbox.errors import SandboxError
 from gpufleet.sandbox.progress import Progress
 from gpufleet.sandbox.state import State
@@ -59,6 +59,7 @@ class Startup:
                     self._begin(component)
             if "kube-apiserver" in ready and not self._definitions_applied:
                 self._apply_definitions(deadline)
+                ready.add(DEFINITIONS)
             for name, component in list(waiting.items()):
                 if name in self._since and self._is_ready(component):
                     ready.add(name)

@@ -122,8 +122,8 @@ def _extended(resources: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _node(item: dict[str, Any]) -> NodeStatus:
-    allocatable = item["status"].get("allocatable", {})
-    conditions = item["status"].get("conditions", [])
+    allocatable = item["status"].get("allocatable") or {}
+    conditions = item["status"].get("conditions") or []
     return NodeStatus(
         name=item["metadata"]["name"],
         ready=any(c["type"] == "Ready" and c["status"] == "True" for c in conditions),
@@ -140,7 +140,7 @@ def _pod(item: dict[str, Any]) -> PodStatus:
             requests[name] = f"{requests[name]}+{amount}" if name in requests else amount
     waiting = [
         condition.get("message")
-        for condition in item["status"].get("conditions", [])
+        for condition in item["status"].get("conditions") or []
         if condition["type"] == "PodScheduled" and condition["status"] == "False"
     ]
     return PodStatus(
