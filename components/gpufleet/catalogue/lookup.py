@@ -1,6 +1,5 @@
 """Finding a row by name: exact keys, aliases, and what to say when there is none."""
 
-import difflib
 import re
 from collections.abc import Iterable, Mapping
 from typing import TypeVar
@@ -39,6 +38,8 @@ class AmbiguousKeyError(UnknownKeyError):
 
 def nearest_names(key: str, names: Iterable[str], limit: int = 3) -> tuple[str, ...]:
     """At most `limit` names that look like the key, best first, whatever the case."""
+    import difflib  # only errors need it
+
     by_folded: dict[str, str] = {}
     for name in names:
         by_folded.setdefault(name.lower(), name)
