@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gpufleet.catalogue import DEFAULT_EDITION, Catalogue, Source, editions, load
-from gpufleet.catalogue.edition import edition_folder
+from gpufleet.catalogue.edition import edition_folder, read_rows
 
 every_edition = pytest.mark.parametrize("catalogue", [load(name) for name in editions()], ids=str)
 FILES = [path for edition in editions() for path in sorted(edition_folder(edition).glob("*.jsonl"))]
@@ -46,6 +46,50 @@ def test_a_file_is_one_row_a_line_without_duplicates(path: Any) -> None:
     assert keys.most_common(1)[0][1] == 1
     for row in rows:
         assert None not in row.values(), "leave out what is not known"
+
+
+class Watched(dict[str, Any]):
+    """A row that remembers which of its fields the loader asked for."""
+
+    def __init__(self, row: dict[str, Any]) -> None:
+        super().__init__(row)
+        self.seen: set[str] = set()
+
+    def __getitem__(self, name: str) -> Any:
+        self.seen.add(name)
+        return super().__getitem__(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        self.seen.add(name)
+        return super().get(name, default)
+
+    def __contains__(self, name: object) -> bool:
+        self.seen.add(str(name))
+        return super().__contains__(name)
+
+
+@every_edition
+def test_no_field_of_a_file_is_ignored(
+    catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A misspelt field would otherwise be lost without a word."""
+    rows: list[tuple[str, Watched]] = []
+
+    def watched(folder: Any, table: str) -> list[Watched]:
+        found = [Watched(row) for row in read_rows(folder, table)]
+        rows.extend((table, row) for row in found)
+        return found
+
+    monkeypatch.setattr("gpufleet.catalogue.catalogue.read_rows", watched)
+    fresh = Catalogue(catalogue.edition, catalogue.folder)
+    assert fresh.gpus
+    assert fresh.instances
+    assert fresh.models
+    assert fresh.charts
+    assert fresh.images
+    assert {table for table, _ in rows} == set(KEYS)
+    for table, row in rows:
+        assert set(row) <= row.seen, (table, dict(row))
 
 
 def sources_of(catalogue: Catalogue) -> Iterable[tuple[str, Source]]:

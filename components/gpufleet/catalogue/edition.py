@@ -55,5 +55,5 @@ def read_edition(folder: Path) -> Edition:
 
 def read_rows(folder: Path, table: str) -> list[RawRow]:
     """All lines of one file of an edition, parsed in one go."""
-    text = (folder / f"{table}.jsonl").read_text(encoding="utf-8")
-    return cast("list[RawRow]", json.loads("[" + ",".join(text.splitlines()) + "]"))
+    text = (folder / f"{table}.jsonl").read_text(encoding="utf-8").rstrip("\n")
+    return cast("list[RawRow]", json.loads("[" + text.replace("\n", ",") + "]"))

@@ -98,6 +98,8 @@ class MigGeometry:
     """Compute slices x memory slots: GPUs of one shape place alike."""
     min_driver: str | None = None
     """Oldest driver (branch) that offers MIG on this GPU; None where not sourced."""
+    known: str = ""
+    """What the evidence rests on, in words: names, sizes and placements may differ in it."""
     notes: str = ""
 
 

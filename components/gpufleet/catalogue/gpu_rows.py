@@ -43,6 +43,7 @@ def _geometry(raw: RawRow, profiles: Mapping[str, MigProfile], sources: SourceTa
         alternate_names=frozen(raw.get("alternate_names", {})),
         source=source_of(raw, sources),
         shape=raw["shape"],
+        known=raw["known"],
         min_driver=raw.get("min_driver"),
         notes=raw.get("notes", ""),
     )

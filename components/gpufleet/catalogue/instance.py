@@ -124,6 +124,8 @@ class InstanceType:
     source: Source
     spot_saving_percent: int | None = None
     """AWS spot advisor: saving over on-demand, percent; of the same day as `spot_interruption`."""
+    spot_advisor_region: str | None = None
+    """Region the advisor's band and saving are of."""
     spot_advisor_source: Source | None = None
     nic_layout: str | None = None
     """Google: the extra network cards, in words."""

@@ -67,6 +67,7 @@ def _instance(
         notes=raw.get("notes", ""),
         source=source,
         spot_saving_percent=advice["saving_percent"] if advice else None,
+        spot_advisor_region=advice["region"] if advice else None,
         spot_advisor_source=source_of(advice, sources) if advice else None,
         nic_layout=raw.get("nic_layout"),
         other_prices=frozen(
