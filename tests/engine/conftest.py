@@ -1,0 +1,196 @@
+"""One control plane and one engine environment for the whole run; a stack and namespace per test.
+
+Every test below this folder is marked `engine`. Run them in one process: the control plane is the
+session's, and starting a second one costs more than sharing saves.
+"""
+
+import os
+import re
+import shutil
+import textwrap
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from gpufleet.sandbox import environment, installation
+from gpufleet.sandbox.engine import Engine, Result
+from gpufleet.sandbox.installed_programs import find
+from gpufleet.sandbox.layout import Layout
+from gpufleet.sandbox.program_cache import Entry, cache_folder, go_platform, key
+from gpufleet.sandbox.programs import SANDBOX_PROGRAMS, ProviderPlugin, named
+from gpufleet.sandbox.sandbox import Sandbox
+from gpufleet.sandbox.tools_folder import tools_folder
+
+HERE = Path(__file__).parent
+YAML_HOST = "pulumi-language-yaml"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker(pytest.mark.engine)
+
+
+def ready_programs(names: tuple[str, ...]) -> dict[str, Path]:
+    """The programs that need neither download nor build; tests never start a build of minutes."""
+    ready: dict[str, Path] = {}
+    for program in named(list(names)):
+        installed = find(program, os.environ).path
+        entry = Entry(program, cache_folder(), key(program, tools_folder(), go_platform()))
+        if installed is not None:
+            ready[program.name] = installed
+        elif entry.is_valid():
+            ready[program.name] = entry.executable
+    return ready
+
+
+def require(names: tuple[str, ...]) -> dict[str, Path]:
+    """These programs, or a skip that names the missing ones and the command that makes them."""
+    ready = ready_programs(names)
+    if missing := [name for name in names if name not in ready]:
+        pytest.skip(f"not made yet: {', '.join(missing)}; run `gpufleet sandbox programs`")
+    return ready
+
+
+@dataclass
+class Project:
+    """A Pulumi project in a folder of its own, with a stack of its own."""
+
+    engine: Engine
+    stack: str
+    options: dict[str, Any] = field(default_factory=lambda: {"timeout": 240.0})
+
+    @property
+    def folder(self) -> Path:
+        return self.engine.cwd
+
+    def write(self, files: Mapping[str, str]) -> None:
+        """Write files below the project's folder; the texts may be indented."""
+        for name, text in files.items():
+            target = self.folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(textwrap.dedent(text))
+        shutil.rmtree(self.folder / "__pycache__", ignore_errors=True)
+
+    def run(self, command: str, *options: str, **settings: Any) -> Result:
+        """`preview`, `up`, `destroy` or `refresh` of this project's stack."""
+        return getattr(self.engine, command)(self.stack, *options, **{**self.options, **settings})
+
+
+@pytest.fixture(scope="session")
+def engine_layout(tmp_path_factory: pytest.TempPathFactory) -> Layout:
+    """A folder with the engine, our language host, an empty file backend; no control plane."""
+    programs = require(("pulumi",)) | ready_programs((YAML_HOST,))
+    layout = Layout(tmp_path_factory.mktemp("engine"))
+    for folder in (layout.backend, layout.pulumi_home):
+        folder.mkdir(parents=True)
+    installation.write_passphrase(layout.passphrase)
+    installation.install(layout, programs, ProviderPlugin())
+    return layout
+
+
+@pytest.fixture(scope="session")
+def engine_environment(engine_layout: Layout) -> dict[str, str]:
+    """The complete environment of engine commands that need no cluster."""
+    return environment.merged(engine_layout, os.environ)
+
+
+@pytest.fixture(scope="session")
+def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    """The running control plane that every test of this run shares."""
+    require(SANDBOX_PROGRAMS)
+    tools = [name for name in (YAML_HOST,) if ready_programs((name,))]
+    with Sandbox(tmp_path_factory.mktemp("sandbox")).up(tools=tools) as running:
+        yield running
+
+
+@pytest.fixture
+def cluster(sandbox: Sandbox) -> Iterator[Any]:
+    """An API client of the `kubernetes` package for the shared cluster."""
+    from kubernetes import config
+
+    with config.new_client_from_config(str(sandbox.kubeconfig)) as client:
+        yield client
+
+
+@pytest.fixture
+def namespace(cluster: Any, request: pytest.FixtureRequest) -> Iterator[str]:
+    """A namespace of the test's own, deleted with all it holds."""
+    from kubernetes import client
+
+    name = unique_name(request)
+    api = client.CoreV1Api(cluster)
+    api.create_namespace({"metadata": {"name": name}})
+    yield name
+    api.delete_namespace(name)
+
+
+@pytest.fixture
+def project(
+    tmp_path: Path, request: pytest.FixtureRequest, engine_environment: dict[str, str]
+) -> Callable[..., Project]:
+    """Makes a project without a cluster: `project({"__main__.py": ...}, runtime="python")`."""
+    return _maker(tmp_path, request, engine_environment)
+
+
+@pytest.fixture
+def cluster_project(
+    tmp_path: Path, request: pytest.FixtureRequest, sandbox: Sandbox
+) -> Iterator[Callable[..., Project]]:
+    """As `project`, against the shared cluster; what it deployed is destroyed after the test."""
+    made: list[Project] = []
+    yield _maker(tmp_path, request, sandbox.environment(), made)
+    for one in made:
+        one.run("destroy")
+
+
+def _maker(
+    folder: Path,
+    request: pytest.FixtureRequest,
+    variables: Mapping[str, str],
+    made: list[Project] | None = None,
+) -> Callable[..., Project]:
+    def make(files: Mapping[str, str], *, name: str = "demo", runtime: str = "python") -> Project:
+        where = folder / name
+        where.mkdir(parents=True)
+        if "Pulumi.yaml" not in files:
+            (where / "Pulumi.yaml").write_text(f"name: {name}\nruntime: {runtime}\n")
+        one = Project(Engine(variables, where), unique_name(request))
+        one.write(files)
+        one.engine.stack_init(one.stack)
+        if made is not None:
+            made.append(one)
+        return one
+
+    return make
+
+
+def unique_name(request: pytest.FixtureRequest) -> str:
+    """A name Kubernetes and Pulumi accept, recognisable and not used by another test."""
+    plain = re.sub(r"[^a-z0-9]+", "-", request.node.name.lower())[:40].strip("-")
+    return f"{plain}-{uuid.uuid4().hex[:6]}"
+
+
+@pytest.fixture
+def processes_of_host(engine_environment: dict[str, str]) -> Callable[[], list[list[str]]]:
+    """Command lines of the language host and its children that run in this test session."""
+
+    def running() -> list[list[str]]:
+        found: list[list[str]] = []
+        for process in psutil.process_iter():
+            try:
+                command = process.cmdline()
+                if any("language_host/__main__.py" in part for part in command):
+                    home = process.environ().get("PULUMI_HOME")
+                    if home == engine_environment["PULUMI_HOME"]:
+                        found.append(command)
+            except (psutil.NoSuchProcess, psutil.AccessDenied):
+                continue
+        return found
+
+    return running
