@@ -102,9 +102,8 @@ def _gpus(groups: Any) -> tuple[Gpu, ...]:
                 f"{', '.join(sorted(BOARDS))}"
             )
         for key in ("memoryMiB", "count"):
-            if not isinstance(group[key], int) or group[key] < 1:
+            if type(group[key]) is not int or group[key] < 1:
                 raise HardwareError(f"gpus[{number}].{key} must be a whole number above 0")
-        gpus.extend(
-            Gpu(len(gpus) + offset, board, group["memoryMiB"]) for offset in range(group["count"])
-        )
+        first = len(gpus)
+        gpus += [Gpu(first + n, board, group["memoryMiB"]) for n in range(group["count"])]
     return tuple(gpus)

@@ -54,8 +54,10 @@ class Informer:
 
     def put(self, item: dict[str, Any]) -> None:
         """Take the server's answer to our own write at once, ahead of its watch event."""
+        key = _key(item)
         with self._lock:
-            self._objects[_key(item)] = item
+            if key in self._objects and not _older(item, self._objects[key]):
+                self._objects[key] = item
 
     def refresh(self) -> None:
         """List once, without a thread. Raises what the API raises."""
@@ -107,7 +109,7 @@ class Informer:
             with self._lock:
                 if event["type"] == "DELETED":
                     self._objects.pop(key, None)
-                else:
+                elif not _older(item, self._objects.get(key)):
                     self._objects[key] = item
             self._changed(key)
             if self._stop.is_set():
@@ -122,3 +124,10 @@ def _key(item: dict[str, Any]) -> Key:
 
 def _version(item: dict[str, Any] | None) -> str | None:
     return None if item is None else str(item["metadata"].get("resourceVersion"))
+
+
+def _older(item: dict[str, Any], than: dict[str, Any] | None) -> bool:
+    """Resource versions of one collection grow; an event may come after our own newer answer."""
+    if than is None or item["metadata"].get("uid") != than["metadata"].get("uid"):
+        return False
+    return int(item["metadata"]["resourceVersion"]) < int(than["metadata"]["resourceVersion"])

@@ -20,6 +20,10 @@ from gpufleet.sandbox.operands.views import cluster_view, gpu_pod_names, node_vi
 
 NODES = "/api/v1/nodes"
 POLICIES = "/apis/nvidia.com/v1/clusterpolicies"
+DEPLOYMENTS = (
+    "/apis/apps/v1/deployments?labelSelector="
+    "app.kubernetes.io%2Fname%20in%20(gpu-operator%2Cnode-feature-discovery)"
+)
 RETRY_SECONDS = 0.5
 
 
@@ -38,7 +42,7 @@ class Reconciler:
         self._nodes = Informer(api, simulated, self._node_changed)
         self._policies = Informer(api, POLICIES, self._cluster_changed)
         self._config_maps = Informer(api, "/api/v1/configmaps", self._cluster_changed)
-        self._deployments = Informer(api, "/apis/apps/v1/deployments", self._cluster_changed)
+        self._deployments = Informer(api, DEPLOYMENTS, self._cluster_changed)
         self._informers = (self._nodes, self._policies, self._config_maps, self._deployments)
 
     def run(self) -> None:
@@ -159,7 +163,7 @@ class Reconciler:
         return gpu_pod_names(pods["items"])
 
     def _write(self, node: NodeView, decision: Decision) -> None:
-        """Labels last when resources shrink would be seen too late: status first, then metadata."""
+        """Resources before labels: when a label says success, the resources are there."""
         if decision.resources:
             resources = {"capacity": decision.resources, "allocatable": decision.resources}
             item = self._api.merge_patch(f"{NODES}/{node.name}/status", {"status": resources})

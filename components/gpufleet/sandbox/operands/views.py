@@ -7,10 +7,9 @@ from gpufleet.sandbox.operands.cluster import ClusterView, NodeView
 from gpufleet.sandbox.operands.cluster_policy import CLUSTER_POLICY_NAME, read_cluster_policy
 from gpufleet.sandbox.operands.informer import Key
 
-OPERATOR_APP = "gpu-operator"
-"""Label `app` of the operator's Deployment."""
+NAME_LABEL = "app.kubernetes.io/name"
+OPERATOR_NAME = "gpu-operator"
 DISCOVERY_NAME = "node-feature-discovery"
-"""Label `app.kubernetes.io/name` of NFD's Deployment."""
 
 Objects = Mapping[Key, dict[str, Any]]
 
@@ -32,12 +31,14 @@ def cluster_view(policies: Objects, deployments: Objects, config_maps: Objects) 
     """The parts of the cluster the operands look at. A Deployment of no replicas does nothing."""
     policy = policies.get(("", CLUSTER_POLICY_NAME))
     namespace = next(
-        (ns for (ns, _), item in sorted(deployments.items()) if _is(item, "app", OPERATOR_APP)),
+        (
+            namespace
+            for (namespace, _), item in sorted(deployments.items())
+            if _is(item, OPERATOR_NAME)
+        ),
         None,
     )
-    discovery = any(
-        _is(item, "app.kubernetes.io/name", DISCOVERY_NAME) for item in deployments.values()
-    )
+    discovery = any(_is(item, DISCOVERY_NAME) for item in deployments.values())
     return ClusterView(
         policy=None if policy is None else read_cluster_policy(policy),
         operator_namespace=namespace,
@@ -69,6 +70,6 @@ def _asks_gpu(pod: Mapping[str, Any]) -> bool:
     return False
 
 
-def _is(deployment: Mapping[str, Any], label: str, value: str) -> bool:
+def _is(deployment: Mapping[str, Any], name: str) -> bool:
     labels = deployment["metadata"].get("labels") or {}
-    return labels.get(label) == value and deployment.get("spec", {}).get("replicas", 1) > 0
+    return labels.get(NAME_LABEL) == name and deployment.get("spec", {}).get("replicas", 1) > 0
