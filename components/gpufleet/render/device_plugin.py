@@ -20,21 +20,22 @@ MPS_ROOT = "/run/nvidia/mps"
 def device_plugin_config(partition: Partition) -> dict[str, Any]:
     """The document for one pool.
 
-    Unshared pools get one without flags: the MIG strategy is a setting of the whole cluster, and
-    the operator's environment variable overrides any file. Shared pools repeat the strategy their
-    resource names rest on. A resource is written by its plain name; `renameByDefault` adds the
+    The MIG strategy is a setting of the whole cluster, and the operator's environment variable
+    overrides any file; only documents that name MIG resources repeat what they rest on. A resource is written by its plain name; `renameByDefault` adds the
     suffix `.shared`, and whole GPUs beside time-sliced MIG slices stay unshared by not being
     listed.
     """
     if partition.replicas == 1:
         return {"version": "v1"}
     kind = "mps" if partition.mode == "mps" else "timeSlicing"
-    flags: dict[str, Any] = {"migStrategy": partition.strategy}
+    flags: dict[str, Any] = {}
+    if partition.mig_enabled:
+        flags["migStrategy"] = partition.strategy
     if kind == "mps":
         flags["mpsRoot"] = MPS_ROOT
     return {
         "version": "v1",
-        "flags": flags,
+        **({"flags": flags} if flags else {}),
         "sharing": {
             kind: {
                 "renameByDefault": partition.rename,

@@ -14,11 +14,13 @@ from gpufleet.partition.shares import MIB, SHARED_SUFFIX
 __all__ = ["birth_labels", "product", "published_labels"]
 
 GPU = "nvidia.com/gpu"
+LONGEST_VALUE = 63
+"""Longest label value Kubernetes accepts: node feature discovery drops longer ones."""
 _FAMILIES = {"ampere", "ada-lovelace", "hopper", "blackwell", "turing", "volta", "pascal"}
 
 
-def product(gpu: Gpu, partition: Partition) -> str:
-    """Value of `nvidia.com/gpu.product` on the pool's nodes.
+def product(gpu: Gpu, partition: Partition) -> str | None:
+    """Value of `nvidia.com/gpu.product` on the pool's nodes; None where it would be too long.
 
     The bare product name for whole GPUs; `-MIG-<profile>` under the single strategy; `-SHARED`
     behind it where a replicated resource kept its name.
@@ -29,7 +31,8 @@ def product(gpu: Gpu, partition: Partition) -> str:
         suffix += f"-MIG-{_dotted(share.profile)}"
     if share.resource == GPU and share.replicas > 1:
         suffix += "-SHARED"
-    return gpu.product_label + suffix
+    name = gpu.product_label + suffix
+    return name if len(name) <= LONGEST_VALUE else None
 
 
 def published_labels(
@@ -38,15 +41,15 @@ def published_labels(
     """Labels of the pool's nodes that follow from declaration and catalogue.
 
     `cluster_strategy` is the MIG strategy of the cluster's device plugin, by default what the pool
-    needs. Left out: everything that depends on driver, machine and time, media engines, and
-    figures the catalogue has not sourced.
+    needs. Left out: everything that depends on driver, machine and time, media engines, figures
+    the catalogue has not sourced, and values too long for a label.
     """
     strategy = cluster_strategy or partition.strategy
     sharing = {"timeSlicing": "time-slicing", "mps": "mps"}.get(partition.mode, "none")
     labels = {
         "nvidia.com/mig.capable": _boolean(gpu.has_mig and partition.fraction == 1),
         "nvidia.com/mps.capable": _boolean(partition.mode == "mps"),
-        f"{GPU}.product": product(gpu, partition),
+        f"{GPU}.product": product(gpu, partition) or "",
         f"{GPU}.count": str(len(partition.gpus)),
         # GPUs in MIG mode are counted, but say 0 replicas unless whole ones stand beside them.
         f"{GPU}.replicas": "0" if partition.whole_gpus == 0 else "1",
@@ -68,7 +71,7 @@ def published_labels(
     for share in partition.shares:
         if share.profile is not None:
             labels |= _slice_labels(gpu, partition, share, share.profile)
-    return dict(sorted(labels.items()))
+    return {k: v for k, v in sorted(labels.items()) if 0 < len(v) <= LONGEST_VALUE}
 
 
 def _slice_labels(gpu: Gpu, partition: Partition, share: Share, profile: str) -> dict[str, str]:

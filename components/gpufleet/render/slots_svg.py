@@ -1,18 +1,31 @@
 """GPUs of a node as one SVG picture: self-contained, without scripts, readable at 800 pixels."""
 
+import textwrap
 from xml.sax.saxutils import escape, quoteattr
 
-from gpufleet.catalogue.gpu import Gpu
+from gpufleet.catalogue.gpu import Gpu, MigGeometry
 from gpufleet.partition import Partition, Placement
-from gpufleet.render.slots import Segment, alike, balance, indices, sliced, slot_segments, whole_gpu
+from gpufleet.render.slots import alike, balance, indices, sliced, slot_segments, whole_gpu
 
 _WIDTH = 800
 _MARGIN = 16
-_HEAD = 48
-_ROW = 112
 _BOX = 52
+_LETTERS = 120
+"""Letters of small text that surely fit between the margins (11 px sans serif)."""
 _FILLS = ("#1f6feb", "#0a7d5c", "#8250df", "#9a4d00", "#0b6e99", "#a3245a", "#57606a")
 """By size of the instance, one hue per profile; white text on each has a contrast above 4.5:1."""
+_STYLE = (
+    "text{font-family:system-ui,sans-serif;font-size:13px;fill:#1f2328}"
+    ".head{font-weight:600}.title{font-size:16px;font-weight:700}"
+    ".slot{font-size:10px;fill:#57606a}"
+    ".used,.unused{text-anchor:middle}text.used{fill:#fff}.small{font-size:11px}"
+    ".box{stroke:#1f2328;stroke-width:1}"
+)
+_HATCHING = (
+    '<pattern id="unused" width="8" height="8" patternUnits="userSpaceOnUse" '
+    'patternTransform="rotate(45)"><rect width="8" height="8" fill="#fff"/>'
+    '<line x1="0" y1="0" x2="0" y2="8" stroke="#d0d7de" stroke-width="4"/></pattern>'
+)
 
 
 def draw_partition_svg(gpu: Gpu, partition: Partition, title: str) -> str:
@@ -21,49 +34,93 @@ def draw_partition_svg(gpu: Gpu, partition: Partition, title: str) -> str:
     `title` names the pool. Every text is escaped; each box carries a `<title>` for screen readers
     and pointers; unused slots are hatched, so that the picture does not depend on colour.
     """
-    rows = list(alike(partition.gpus))
     offered = ", ".join(f"{name} x {count}" for name, count in partition.advertised.items())
-    parts: list[str] = []
-    for number, layouts in enumerate(rows):
-        top = _HEAD + number * _ROW
-        head = f"{indices(layouts)}  {gpu.key}"
+    page = _Page(title, f"one node offers: {offered}")
+    for layouts in alike(partition.gpus):
         placement = layouts[0].placement
+        head = f"{indices(layouts)}  {gpu.key}"
         if placement is None or gpu.mig is None:
-            parts.append(_text(_MARGIN, top + 16, f"{head}: whole", "head"))
-            width = _WIDTH - 2 * _MARGIN
-            lines = whole_gpu(gpu, partition)
-            parts.append(_rectangle(_MARGIN, top + 26, width, *lines, _FILLS[-1]))
-            continue
-        used = balance(gpu.mig, placement) + sliced(partition)
-        parts.append(_text(_MARGIN, top + 16, f"{head}: {used}", "head"))
-        parts += _slots(gpu, placement, top + 26)
-    return _document(title, offered, _HEAD + len(rows) * _ROW, parts)
+            page.row(head, "whole")
+            page.whole(*whole_gpu(gpu, partition))
+        else:
+            page.row(head, balance(gpu.mig, placement) + sliced(partition))
+            page.slots(gpu.mig, placement)
+    return page.document()
 
 
 def draw_placement_svg(gpu: Gpu, placement: Placement) -> str:
     """One GPU with a placed layout."""
     assert gpu.mig is not None, f"{gpu.key} has a placement but no MIG geometry"
-    parts = [_text(_MARGIN, _HEAD + 16, balance(gpu.mig, placement), "head")]
-    parts += _slots(gpu, placement, _HEAD + 26)
-    layout = ", ".join(f"{count} x {name}" for name, count in placement.devices.items())
-    return _document(gpu.key, layout, _HEAD + _ROW, parts)
+    page = _Page(gpu.key, ", ".join(f"{c} x {name}" for name, c in placement.devices.items()))
+    page.row("", balance(gpu.mig, placement))
+    page.slots(gpu.mig, placement)
+    return page.document()
 
 
-def _slots(gpu: Gpu, placement: Placement, top: int) -> list[str]:
-    assert gpu.mig is not None
-    slots = gpu.mig.memory_slots
-    column = (_WIDTH - 2 * _MARGIN) / slots
-    sizes = sorted({p.memory_slots for p in gpu.mig.profiles.values()})
-    parts: list[str] = []
-    for segment in slot_segments(gpu.mig, placement):
-        left, width = _MARGIN + segment.start * column, segment.size * column
-        fill = _FILLS[sizes.index(segment.size)] if segment.used else "url(#unused)"
-        parts.append(_rectangle(left, top, width, segment.title, segment.detail, fill, segment))
-    parts += [
-        _text(_MARGIN + slot * column + 3, top + _BOX + 14, str(slot), "slot")
-        for slot in range(slots)
-    ]
-    return parts
+class _Page:
+    """Rows from top to bottom; the height follows from what was drawn."""
+
+    def __init__(self, title: str, description: str) -> None:
+        self._title = title
+        self._description = description
+        self._parts = [_text(_MARGIN, 24, title, "title")]
+        self._top = 34
+        self._small(description)
+
+    def _small(self, text: str) -> None:
+        """A paragraph of small text, broken into lines that fit the width."""
+        for line in textwrap.wrap(text, _LETTERS):
+            self._parts.append(_text(_MARGIN, self._top + 10, line, "small"))
+            self._top += 15
+
+    def row(self, head: str, remark: str) -> None:
+        """Begin a row: what it shows, and what to know about it."""
+        self._top += 16
+        if head:
+            self._parts.append(_text(_MARGIN, self._top + 10, head, "head"))
+            self._top += 17
+        self._small(remark)
+        self._top += 3
+
+    def whole(self, title: str, detail: str) -> None:
+        """One box over the whole width."""
+        width = _WIDTH - 2 * _MARGIN
+        self._parts.append(_rectangle(_MARGIN, self._top, width, title, detail, _FILLS[-1]))
+        self._top += _BOX
+
+    def slots(self, geometry: MigGeometry, placement: Placement) -> None:
+        """Boxes over numbered memory slots."""
+        column = (_WIDTH - 2 * _MARGIN) / geometry.memory_slots
+        sizes = sorted({p.memory_slots for p in geometry.profiles.values()})
+        for segment in slot_segments(geometry, placement):
+            left, width = _MARGIN + segment.start * column, segment.size * column
+            fill = _FILLS[sizes.index(segment.size)] if segment.used else "url(#unused)"
+            last = segment.start + segment.size - 1
+            which = f"slot {last}" if segment.size == 1 else f"slots {segment.start}-{last}"
+            self._parts.append(
+                _rectangle(
+                    left, self._top, width, segment.title, segment.detail, fill, which, segment.used
+                )
+            )
+        self._top += _BOX
+        for slot in range(geometry.memory_slots):
+            left = _MARGIN + slot * column + 3
+            self._parts.append(_text(left, self._top + 12, str(slot), "slot"))
+        self._top += 14
+
+    def document(self) -> str:
+        """The finished picture."""
+        height = self._top + _MARGIN
+        body = "\n".join(self._parts)
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" '
+            f'width="{_WIDTH}" height="{height}" role="img" aria-labelledby="title description">\n'
+            f'<title id="title">{escape(self._title)}</title>\n'
+            f'<desc id="description">{escape(self._description)}</desc>\n'
+            f"<style>{_STYLE}</style><defs>{_HATCHING}</defs>\n"
+            f'<rect width="{_WIDTH}" height="{height}" fill="#fff"/>\n'
+            f"{body}\n</svg>\n"
+        )
 
 
 def _rectangle(
@@ -73,16 +130,15 @@ def _rectangle(
     title: str,
     detail: str,
     fill: str,
-    segment: Segment | None = None,
+    which: str = "",
+    used: bool = True,
 ) -> str:
-    """A box with up to two centred lines."""
-    where = "" if segment is None else f", memory slots {segment.start}-{_last(segment)}"
-    spoken = f"{title} {detail}".strip() + where
-    middle = left + width / 2
-    kind = "used" if segment is None or segment.used else "unused"
-    lines = [_text(middle, top + (32 if not detail else 24), title, kind)]
+    """A box with one or two centred lines."""
+    spoken = f"{title} {detail}".strip() + (f", memory {which}" if which else "")
+    kind = "used" if used else "unused"
+    lines = [_text(left + width / 2, top + (24 if detail else 31), title, kind)]
     if detail:
-        lines.append(_text(middle, top + 42, detail, f"{kind} small"))
+        lines.append(_text(left + width / 2, top + 41, detail, f"{kind} small"))
     return (
         f"<g><title>{escape(spoken)}</title>"
         f'<rect x="{left + 1:.1f}" y="{top}" width="{width - 2:.1f}" height="{_BOX}" rx="4" '
@@ -90,35 +146,5 @@ def _rectangle(
     )
 
 
-def _last(segment: Segment) -> int:
-    return segment.start + segment.size - 1
-
-
 def _text(left: float, baseline: float, text: str, style: str) -> str:
     return f'<text x="{left:.1f}" y="{baseline:.1f}" class="{style}">{escape(text)}</text>'
-
-
-def _document(title: str, description: str, height: int, parts: list[str]) -> str:
-    style = (
-        "text{font-family:system-ui,sans-serif;font-size:13px;fill:#1f2328}"
-        ".head{font-weight:600}.title{font-size:16px;font-weight:700}"
-        ".slot{font-size:10px;fill:#57606a}"
-        ".used,.unused{text-anchor:middle}.used{fill:#fff}.small{font-size:11px}"
-        ".box{stroke:#1f2328;stroke-width:1}"
-    )
-    pattern = (
-        '<pattern id="unused" width="8" height="8" patternUnits="userSpaceOnUse" '
-        'patternTransform="rotate(45)"><rect width="8" height="8" fill="#fff"/>'
-        '<line x1="0" y1="0" x2="0" y2="8" stroke="#d0d7de" stroke-width="4"/></pattern>'
-    )
-    body = "\n".join(parts)
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" '
-        f'width="{_WIDTH}" height="{height}" role="img" aria-labelledby="title description">\n'
-        f'<title id="title">{escape(title)}</title>\n'
-        f'<desc id="description">{escape(description)}</desc>\n'
-        f"<style>{style}</style><defs>{pattern}</defs>\n"
-        f'<rect width="{_WIDTH}" height="{height}" fill="#fff"/>\n'
-        f"{_text(_MARGIN, 22, title, 'title')}\n{_text(_MARGIN, 40, description, 'small')}\n"
-        f"{body}\n</svg>\n"
-    )

@@ -23,7 +23,6 @@ def test_nodes_that_share_nothing_have_a_document_too() -> None:
 def test_time_slicing() -> None:
     assert device_plugin_config(pool("chat")[1]) == {
         "version": "v1",
-        "flags": {"migStrategy": "none"},
         "sharing": {
             "timeSlicing": {
                 "renameByDefault": True,
@@ -36,7 +35,7 @@ def test_time_slicing() -> None:
 
 def test_mps_names_its_root_and_never_time_slicing() -> None:
     document = device_plugin_config(pool("embed")[1])
-    assert document["flags"] == {"migStrategy": "none", "mpsRoot": "/run/nvidia/mps"}
+    assert document["flags"] == {"mpsRoot": "/run/nvidia/mps"}
     assert list(document["sharing"]) == ["mps"]
     assert document["sharing"]["mps"]["resources"] == [{"name": "nvidia.com/gpu", "replicas": 8}]
 

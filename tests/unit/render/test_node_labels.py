@@ -77,6 +77,18 @@ def test_a_fraction_is_not_mig_capable_and_its_memory_is_not_guessed() -> None:
     assert "nvidia.com/gpu.memory" not in labels
 
 
+def test_a_product_too_long_for_a_label_is_not_promised() -> None:
+    gpu = load().gpu("RTX-PRO-6000-BLACKWELL-96GB")
+    layout = {"layouts": [{"devices": {"2g.48gb+gfx": 2}}], "strategy": "single"}
+    slicing = {"timeSlicing": {"replicas": 2, "rename": False}}
+    partition, _ = cut(gpu, 1, Sharing.model_validate({"mig": {**layout, **slicing}}), "s")
+    assert partition is not None
+    assert product(gpu, partition) is None
+    labels = published_labels(gpu, partition)
+    assert "nvidia.com/gpu.product" not in labels
+    assert labels["nvidia.com/gpu.replicas"] == "2"
+
+
 def test_every_label_is_legal() -> None:
     for name in DECLARATIONS:
         labels = birth_labels(name, *pool(name)) | published_labels(*pool(name))
