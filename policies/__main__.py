@@ -1,0 +1,7 @@
+"""Starts the policy pack; everything it judges with is in `gpufleet_policies`."""
+
+from pathlib import Path
+
+from gpufleet_policies.fronts.crossguard import start
+
+start(Path(__file__).parent)

@@ -1,0 +1,59 @@
+"""One conversion of somebody's properties to plain Python, with a marker for what is not known.
+
+The Pulumi SDK hands rules proxies that raise on unknown values, and inside slices and remediations
+hands out a sentinel string instead. Nothing but this module touches them.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gpufleet_policies.facts.tristate import UNKNOWN
+
+SENTINELS = frozenset(
+    {
+        "1c4a061d-8072-4f0a-a4cb-0ff528b18fe7",  # boolean
+        "3eeb2bf0-c639-47a8-9e75-3b44932eb421",  # number
+        "04da6b54-80e4-46f7-96ec-b56ff0331ba9",  # string; previews and checkpoints use it for all
+        "6a19a0b0-7e62-4c92-b797-7f8e31da9cc2",  # array
+        "030794c1-ac77-496b-92df-f27374a8bd58",  # asset
+        "e48ece36-62e2-4504-bad9-02848725956a",  # archive
+        "dd056dcd-154b-4c76-9bd3-c8f88648b5ff",  # object
+    }
+)
+"""What stands on the wire for a value that is not known yet (pulumi-policy 1.21.0, proxy.py)."""
+
+MAX_DEPTH = 64
+"""Deeper nesting is nobody's manifest; what lies below reads as unknown."""
+
+
+def plain(value: Any, depth: int = 0) -> Any:
+    """Plain dicts, lists, strings and numbers; UNKNOWN where a value cannot be read yet.
+
+    Whole numbers become int, because the engine sends every number as a float. Mapping keys that
+    are not text and values of foreign types are left out: no rule asks for them.
+    """
+    if isinstance(value, str):
+        return UNKNOWN if value in SENTINELS else value
+    if isinstance(value, bool) or value is None:
+        return value
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else value
+    if isinstance(value, int):
+        return value
+    if depth >= MAX_DEPTH:
+        return UNKNOWN
+    if isinstance(value, Mapping):
+        return {key: plain(_read(value, key), depth + 1) for key in value if isinstance(key, str)}
+    if isinstance(value, Sequence) and not isinstance(value, bytes):
+        return [plain(_read(value, index), depth + 1) for index in range(len(value))]
+    return UNKNOWN
+
+
+def _read(container: Any, key: Any) -> Any:
+    try:
+        return container[key]
+    except Exception as error:
+        # By name, so that judging files and states never imports the Pulumi SDK.
+        if type(error).__name__ == "UnknownValueError":
+            return UNKNOWN
+        raise

@@ -1,0 +1,91 @@
+"""Fact: a field that has a value, is absent, or is not known yet, and how well it is known."""
+
+from dataclasses import dataclass
+from enum import Enum, IntEnum
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Unknown(Enum):
+    """Marks a value that exists but cannot be read yet, as during a preview."""
+
+    UNKNOWN = "unknown"
+
+    def __repr__(self) -> str:
+        return "UNKNOWN"
+
+
+UNKNOWN = Unknown.UNKNOWN
+"""Stands in plain data wherever a value is not known yet."""
+
+
+class State(Enum):
+    """The three things a field can be."""
+
+    VALUE = "value"
+    ABSENT = "absent"
+    UNKNOWN = "unknown"
+
+
+class Provenance(IntEnum):
+    """How well a value is known, weakest first: rules compare it with what they need."""
+
+    INFERRED = 1
+    """Read out of a model's name, an image, a command line."""
+    EXPLICIT = 2
+    """A field of the object itself."""
+    DECLARED = 3
+    """Said on purpose, to us: an annotation, an argument of a component, a plan."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact(Generic[T]):
+    """One field. Build it with `known`, `absent` or `unknown`."""
+
+    state: State
+    found: T | None = None
+    provenance: Provenance = Provenance.EXPLICIT
+    place: str = ""
+    """Field path as the author wrote it."""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there is a value."""
+        return self.state is State.VALUE
+
+    @property
+    def is_absent(self) -> bool:
+        """Whether the field is certainly not there. Not the opposite of `is_known`."""
+        return self.state is State.ABSENT
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether there may be a value that cannot be read yet."""
+        return self.state is State.UNKNOWN
+
+    @property
+    def value(self) -> T:
+        """The value. Raises LookupError unless `is_known`."""
+        if self.state is not State.VALUE:
+            raise LookupError(f"{self.place or 'the field'} is {self.state.value}")
+        return self.found  # type: ignore[return-value]  # T may itself be None only by choice
+
+    def or_default(self, default: T) -> "Fact[T]":
+        """The same, with a documented default where the field is absent."""
+        return known(default, self.provenance, self.place) if self.is_absent else self
+
+
+def known(value: T, provenance: Provenance = Provenance.EXPLICIT, place: str = "") -> Fact[T]:
+    """A field with a value."""
+    return Fact(State.VALUE, value, provenance, place)
+
+
+def absent(place: str = "", provenance: Provenance = Provenance.EXPLICIT) -> Fact[Any]:
+    """A field that is not there."""
+    return Fact(State.ABSENT, None, provenance, place)
+
+
+def unknown(place: str = "", provenance: Provenance = Provenance.EXPLICIT) -> Fact[Any]:
+    """A field whose value is not known yet."""
+    return Fact(State.UNKNOWN, None, provenance, place)

@@ -1,0 +1,1 @@
+"""Where findings are reported."""

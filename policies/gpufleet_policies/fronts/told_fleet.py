@@ -1,0 +1,62 @@
+"""The pools of workloads whose GpuFleet is in another program.
+
+Three ways, first found: `fleet` of the settings as plain data (a FleetSpec, or what
+`gpufleet compile --format json` prints), `fleet` as a path to such a file or to a stack file with
+`gpufleet:fleet`, and `gpufleet:fleet` in the configuration of the stack that is judged.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from gpufleet_policies.adapters.fleet import fleet_from_declaration
+from gpufleet_policies.facts import FleetFacts
+
+CONFIG_KEY = "gpufleet:fleet"
+
+
+class UnreadableFleetError(ValueError):
+    """The fleet that the settings name cannot be read; the text says why."""
+
+
+def told_fleet(setting: Any, folder: Path) -> FleetFacts | None:
+    """The fleet a project told of; None when it told of none, or of one that does not compile.
+
+    `setting` is the value of `fleet`; a relative path starts from `folder`, the pack's. Raises
+    UnreadableFleetError when a named file is missing or no document.
+    """
+    if isinstance(setting, Mapping):
+        return fleet_from_declaration(setting, "policy settings")
+    if isinstance(setting, str):
+        return fleet_from_declaration(_read(folder / setting), setting)
+    configured = stack_configuration().get(CONFIG_KEY)
+    if configured is None:
+        return None
+    try:
+        document = json.loads(configured)
+    except ValueError:
+        return None  # the program that reads it says what is wrong with it
+    return fleet_from_declaration(document, CONFIG_KEY) if isinstance(document, dict) else None
+
+
+def stack_configuration() -> Mapping[str, str]:
+    """Configuration of the stack that is judged, as the engine hands it to analyzers."""
+    try:
+        found = json.loads(os.environ.get("PULUMI_CONFIG") or "{}")
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    from gpufleet.spec import UnreadableDocumentError, fleet_part, read_document
+
+    try:
+        document = read_document(path.read_bytes())
+    except OSError as problem:
+        raise UnreadableFleetError(f"fleet {path}: {problem.strerror}") from None
+    except UnreadableDocumentError as problem:
+        raise UnreadableFleetError(f"fleet {path}: {problem}") from None
+    return document if isinstance(document.get("fleet"), dict) else fleet_part(document)

@@ -1,0 +1,91 @@
+"""Prices of GPUs, slices and alternatives, out of pools and the catalogue."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from gpufleet.catalogue import Catalogue, Cloud, UnknownKeyError
+from gpufleet_policies.facts.fleet import PoolFacts, ShareFacts
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A whole GPU somebody sells."""
+
+    gpu: str
+    instance: str
+    memory_bytes: int
+    micro_usd_per_gpu_hour: Fraction
+    gpus: int
+
+    def __str__(self) -> str:
+        return f"{self.gpu} ({self.memory_bytes / (1 << 30):.0f} GiB, {self.instance})"
+
+
+def gpu_hour(pool: PoolFacts) -> Fraction | None:
+    """Micro-dollars for one device of a pool and hour: the node's price over its GPUs.
+
+    The whole node is booked on its GPUs. None when the pool has no known price.
+    """
+    if not pool.hourly_micro_usd.is_known:
+        return None
+    return Fraction(pool.hourly_micro_usd.value, pool.gpus_per_node)
+
+
+def share_part(pool: PoolFacts, share: ShareFacts, catalogue: Catalogue) -> Fraction:
+    """Part of one GPU that a share takes.
+
+    A MIG slice takes the larger of its compute and its memory part, because that is what others
+    can no longer have; replicas divide it evenly.
+    """
+    part = Fraction(1)
+    if share.profile is not None:
+        part = _slice_part(pool.gpu, share.profile, catalogue)
+    return part / share.replicas
+
+
+def _slice_part(gpu: str, profile: str, catalogue: Catalogue) -> Fraction:
+    geometry = catalogue.gpu(gpu).mig
+    instance = profile.split(".", 1)[1] if "c." in profile else profile
+    if geometry is None or instance not in geometry.profiles:
+        return Fraction(1)
+    row = geometry.profiles[instance]
+    part = max(
+        Fraction(row.compute_slices, geometry.compute_slices),
+        Fraction(row.memory_slots, geometry.memory_slots),
+    )
+    if instance != profile:
+        inside = int(profile.split("c.", 1)[0])
+        part = part * inside / row.compute_slices
+    return part
+
+
+def cloud_of(pool: PoolFacts, catalogue: Catalogue) -> Cloud | None:
+    """Who sells the pool's first machine; None for own hardware."""
+    for machine in pool.machines:
+        try:
+            return catalogue.instance(machine).cloud
+        except UnknownKeyError:
+            return None
+    return None
+
+
+def cheapest_offers(
+    catalogue: Catalogue, memory_bytes: int, cloud: Cloud | None
+) -> Iterator[Offer]:
+    """Whole NVIDIA GPUs with at least this much memory on machines of a cloud, cheapest first.
+
+    On-demand list prices per GPU, the machine's whole price over its GPUs; unpriced machines are
+    left out. `cloud` None: any.
+    """
+    offers: list[Offer] = []
+    for instance in catalogue.instances.values():
+        count, price = instance.accelerator.count, instance.on_demand.micro_usd_per_hour
+        gpu = catalogue.gpu(instance.accelerator.gpu)
+        if instance.fractional or not count or price is None or gpu.vendor != "nvidia":
+            continue
+        memory = catalogue.device_memory(instance)
+        if memory is None or memory < memory_bytes or cloud not in (None, instance.cloud):
+            continue
+        offers.append(Offer(gpu.key, instance.name, memory, Fraction(price, count), count))
+    yield from sorted(offers, key=lambda o: (o.micro_usd_per_gpu_hour, o.instance))

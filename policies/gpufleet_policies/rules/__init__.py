@@ -1,0 +1,1 @@
+"""Rules: one place each, pure over facts."""

@@ -1,0 +1,118 @@
+"""Pods the fleet can never run: wrong resource, too much on one node, too many of them."""
+
+from collections.abc import Iterator
+
+from gpufleet_policies.facts import PodGroup, PoolFacts, Workload
+from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.placement import candidates, gpu_requests, offering
+from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
+
+
+def _certainty(context: Context) -> Level:
+    """A fleet one was only told about may be older than the one that runs."""
+    assert context.fleet is not None
+    return Level.MANDATORY if context.fleet.in_program else Level.ADVISORY
+
+
+def _where(group: PodGroup) -> str:
+    return f"group {group.name} ({group.place})" if group.name else group.place
+
+
+@rule(
+    "gpu-resource-not-offered",
+    "A GPU resource that no pool of the fleet publishes.",
+    subject=Workload,
+    dev=Level.MANDATORY,
+    prod=Level.MANDATORY,
+    strict=Level.MANDATORY,
+    needs=[Needs.FLEET],
+    source="B4; NVIDIA k8s-device-plugin README: resource names by MIG strategy and sharing",
+)
+def not_offered(context: Context, workload: Workload) -> Iterator[Violation]:
+    """The pod would wait for ever. Pools that required labels rule out do not count."""
+    assert context.fleet is not None
+    for group in workload.pod_groups:
+        pools = candidates(context.fleet, group, context.catalogue)
+        for resource, amount in gpu_requests(context, group):
+            if offering(pools, resource):
+                continue
+            elsewhere = offering(list(context.fleet.pools), resource)
+            offered = sorted({s.resource for pool in pools for s in pool.shares})
+            limit = (
+                f"the pools its node labels allow offer {', '.join(offered) or 'nothing'}"
+                if group.node_labels
+                else f"the fleet offers {', '.join(offered) or 'nothing'}"
+            )
+            alternative = (
+                f"drop the node label, or choose pool {elsewhere[0].name}"
+                if elsewhere
+                else f"ask for one of {', '.join(offered)}"
+                if offered
+                else "add a pool that offers it"
+            )
+            yield Violation(
+                where=_where(group),
+                found=f"asks for {amount} x {resource}, which no such pool publishes",
+                limit=f"{limit}; the pods would stay Pending",
+                alternative=alternative,
+                # A label the fleet does not know may be put on nodes by somebody else.
+                at_most=Level.ADVISORY if elsewhere else _certainty(context),
+                evidence={"resource": resource, "offered": offered},
+            )
+
+
+@rule(
+    "gpu-replicas-exceed-pool",
+    "More pods, or more GPUs in one pod, than the pools can ever hold.",
+    subject=Workload,
+    dev=Level.MANDATORY,
+    prod=Level.MANDATORY,
+    strict=Level.MANDATORY,
+    needs=[Needs.FLEET],
+    source="B5, C6; nodes.max of the pools",
+)
+def exceed_pool(context: Context, workload: Workload) -> Iterator[Violation]:
+    """Jobs are judged per pod only: their pods may run one after another."""
+    assert context.fleet is not None
+    for group in workload.pod_groups:
+        pools = candidates(context.fleet, group, context.catalogue)
+        for resource, amount in gpu_requests(context, group):
+            offered = offering(pools, resource)
+            if not offered:
+                continue
+            largest = max(offered, key=lambda pool: _per_node(pool, resource))
+            if amount > _per_node(largest, resource):
+                yield Violation(
+                    where=_where(group),
+                    found=f"one pod asks for {amount} x {resource}",
+                    limit=f"a node of {largest.name} has {_per_node(largest, resource)}; the pod "
+                    "would stay Pending",
+                    alternative="spread the work over several pods, or use a larger machine",
+                    at_most=_certainty(context),
+                    evidence={"resource": resource, "asked": amount},
+                )
+                continue
+            room = sum(_per_node(pool, resource) // amount * pool.maximum_nodes for pool in offered)
+            if workload.runs_to_completion or not group.pods.is_known or group.pods.value <= room:
+                continue
+            names = ", ".join(f"{pool.name} (nodes.max {pool.maximum_nodes})" for pool in offered)
+            yield Violation(
+                where=_where(group),
+                found=f"{group.pods.value} pods of {amount} x {resource}",
+                limit=f"{names} can hold {room} at most; {group.pods.value - room} would stay "
+                "Pending",
+                alternative=_more_nodes(offered, resource, amount, group.pods.value - room),
+                at_most=_certainty(context),
+                evidence={"resource": resource, "pods": group.pods.value, "room": room},
+            )
+
+
+def _per_node(pool: PoolFacts, resource: str) -> int:
+    return sum(share.per_node for share in pool.shares if share.resource == resource)
+
+
+def _more_nodes(pools: list[PoolFacts], resource: str, amount: int, lacking: int) -> str:
+    fitting = [pool for pool in pools if _per_node(pool, resource) >= amount]
+    pool = fitting[0]
+    nodes = pool.maximum_nodes - (-lacking // (_per_node(pool, resource) // amount))
+    return f"lower the replicas, or raise {pool.path}.nodes.max of {pool.name} to {nodes}"

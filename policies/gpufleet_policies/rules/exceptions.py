@@ -1,0 +1,82 @@
+"""Exceptions: a finding that is kept for a reason, until a day."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from fnmatch import fnmatchcase
+
+from gpufleet_policies.facts import FleetFacts, Workload
+from gpufleet_policies.facts.intent import PREFIX
+
+_WRITTEN = re.compile(r"^(?P<reason>.*?)\s*;\s*until\s*=\s*(?P<until>\S+)\s*$", re.DOTALL)
+_IGNORE = f"{PREFIX}ignore-"
+
+
+@dataclass(frozen=True, slots=True)
+class Exemption:
+    """One exception as written, and why it does not count, when it does not."""
+
+    rule: str
+    place: str
+    """Annotation or setting that holds it."""
+    problem: str | None
+    """None: it counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class SettledException:
+    """An exception of the policy settings."""
+
+    rule: str
+    object: str
+    """Pattern over the object as messages name it: `Deployment ml/*`, `GpuFleet *`."""
+    reason: str
+    until: date
+
+
+def exemptions(
+    subject: FleetFacts | Workload,
+    settled: tuple[SettledException, ...],
+    today: date,
+    known_rules: Mapping[str, object],
+) -> dict[str, Exemption]:
+    """Rule id -> its exemption for this object. The settings' own win over annotations."""
+    found: dict[str, Exemption] = {}
+    for rule, place, text in _written(subject):
+        found[rule] = Exemption(rule, place, _problem(rule, text, today, known_rules))
+    for exception in settled:
+        if fnmatchcase(str(subject.locator), exception.object):
+            place = f"exceptions of the policy settings for {exception.object}"
+            problem = None
+            if exception.until < today:
+                problem = f"its date {exception.until} is past (today is {today})"
+            found[exception.rule] = Exemption(exception.rule, place, problem)
+    return found
+
+
+def _written(subject: FleetFacts | Workload) -> Iterator[tuple[str, str, str]]:
+    if isinstance(subject, FleetFacts):
+        for rule, text in subject.exceptions.items():
+            yield rule, f"policyExceptions[{rule}]", text
+        return
+    for key, text in subject.annotations.items():
+        if key.startswith(_IGNORE):
+            yield key.removeprefix(_IGNORE), key, text
+
+
+def _problem(rule: str, text: str, today: date, known_rules: Mapping[str, object]) -> str | None:
+    if rule not in known_rules:
+        return f"there is no rule {rule!r}"
+    written = _WRITTEN.match(text)
+    if written is None:
+        return 'it must read "<reason>; until=YYYY-MM-DD"'
+    if not written["reason"].strip():
+        return "it gives no reason"
+    try:
+        until = date.fromisoformat(written["until"])
+    except ValueError:
+        return f"{written['until']!r} is no date; write until=YYYY-MM-DD"
+    if until < today:
+        return f"its date {until} is past (today is {today})"
+    return None

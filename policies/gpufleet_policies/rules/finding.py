@@ -1,0 +1,63 @@
+"""PolicyFinding: a violation with its object, its level and everything a reader needs."""
+
+from dataclasses import dataclass
+
+from gpufleet.findings import Finding, Severity
+from gpufleet_policies.facts import Locator
+from gpufleet_policies.rules.rule import Level, Violation
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyFinding:
+    """What a front reports."""
+
+    rule: str
+    level: Level
+    locator: Locator
+    violation: Violation
+    annotation: str
+    """The annotation that silences it; empty where nothing does."""
+    docs: str
+
+    @property
+    def message(self) -> str:
+        """Everything in one text: what, where, found, limit, way out, money, how to silence."""
+        v = self.violation
+        place = f"{self.locator}" + (f", {v.where}" if v.where else "")
+        text = f"[{self.rule}] {place}: {v.found}; {v.limit}."
+        if v.alternative:
+            text += f" Instead: {v.alternative}."
+        if v.money is not None:
+            text += f" It {v.money}."
+        if self.annotation:
+            text += f" {self._silence()}"
+        return f"{text} See {self.docs}"
+
+    def _silence(self) -> str:
+        if self.locator.kind == "GpuFleet":
+            return (
+                "To keep it for a while, add to `exceptions` of the policy settings: "
+                f'{{rule: {self.rule}, object: "{self.locator}", reason: "...", '
+                "until: YYYY-MM-DD}."
+            )
+        return f'To keep it for a while, annotate {self.annotation}: "<reason>; until=YYYY-MM-DD".'
+
+    def as_finding(self) -> Finding:
+        """The form that commands print: mandatory is an error, advisory a warning."""
+        v = self.violation
+        money = v.money
+        return Finding(
+            code=self.rule,
+            severity=Severity.ERROR if self.level is Level.MANDATORY else Severity.WARNING,
+            path=f"{self.locator}" + (f" {v.where}" if v.where else ""),
+            message=f"{v.found}; {v.limit}" + ("" if money is None else f"; it {money}"),
+            evidence={
+                **v.evidence,
+                "level": self.level.value,
+                "urn": self.locator.urn,
+                "usd_per_month": None if money is None else money.usd_per_month,
+                "money": None if money is None else money.kind.value,
+                "docs": self.docs,
+            },
+            fix=v.alternative or None,
+        )

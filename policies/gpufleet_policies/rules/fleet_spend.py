@@ -1,0 +1,126 @@
+"""Spend of a whole fleet: bounds, budgets."""
+
+from collections.abc import Iterator
+from decimal import Decimal
+from fractions import Fraction
+
+from gpufleet_policies.facts import FleetFacts, PoolFacts, Provenance
+from gpufleet_policies.money import Kind, Money
+from gpufleet_policies.money.amounts import MICRO_USD, usd_hour
+from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.rule import Level, Violation, rule
+
+
+@rule(
+    "gpu-spend-unbounded",
+    "A fleet whose largest possible spend nobody can name.",
+    subject=FleetFacts,
+    dev=Level.ADVISORY,
+    prod=Level.MANDATORY,
+    strict=Level.MANDATORY,
+    formula="exposure = sum over pools of nodes.max x GPUs of a node, in GPU-hours",
+    source="E4; FinOps practice: no commitment without a bound",
+)
+def spend_unbounded(context: Context, fleet: FleetFacts) -> Iterator[Violation]:
+    """One violation per fleet, naming every cause."""
+    del context
+    if not fleet.unbounded or not fleet.maximum_spend.is_absent:
+        return
+    unpriced = [pool for pool in fleet.pools if pool.maximum_spend.is_absent]
+    gpus = sum(pool.maximum_nodes * pool.gpus_per_node * pool.gpu_fraction for pool in unpriced)
+    yield Violation(
+        where=", ".join(f"{pool.path} ({pool.name})" for pool in unpriced),
+        found=f"the largest spend has no bound: {'; '.join(fleet.unbounded)}",
+        limit="every pool needs a price or a bound",
+        alternative="state the price you pay (onPrem.usdPerGpuHour, capacityBlock.usdPerHour, "
+        "spot.maxPriceUsdPerHour), or choose a priced instance type",
+        money=Money(Kind.EXPOSURE, None, Fraction(gpus), "unpriced pools at nodes.max"),
+        evidence={"causes": list(fleet.unbounded)},
+    )
+
+
+@rule(
+    "gpu-budget-missing",
+    "A production fleet without a budget.",
+    subject=FleetFacts,
+    dev=Level.OFF,
+    prod=Level.MANDATORY,
+    strict=Level.MANDATORY,
+    formula="exposure = largest spend of the fleet",
+    source="G4; a limit that nobody wrote down is not checked",
+)
+def budget_missing(context: Context, fleet: FleetFacts) -> Iterator[Violation]:
+    """Neither the spec nor the project's policy settings name a limit."""
+    if not fleet.budget_micro_usd.is_absent or context.thresholds.budget_usd_per_hour is not None:
+        return
+    found, money, suggestion = "no budget is set", None, "..."
+    if fleet.maximum_spend.is_known:
+        spend = fleet.maximum_spend.value
+        found = f"no budget is set, and the fleet can cost {usd_hour(spend)}"
+        money = Money(Kind.EXPOSURE, Fraction(spend), _gpus(fleet.pools), "all pools at nodes.max")
+        suggestion = str(-(-spend // MICRO_USD))
+    yield Violation(
+        where="budget.usdPerHour",
+        found=found,
+        limit="a limit in the spec is required here",
+        alternative=f"write `budget: {{usdPerHour: {suggestion}}}`, what the fleet may cost in its "
+        "dearest hour",
+        money=money,
+    )
+
+
+@rule(
+    "gpu-budget-exceeded",
+    "A fleet that at its largest size costs more than its budget.",
+    subject=FleetFacts,
+    dev=Level.MANDATORY,
+    prod=Level.MANDATORY,
+    strict=Level.MANDATORY,
+    formula="exposure = largest spend - budget",
+    source="G5; FinOps practice",
+)
+def budget_exceeded(context: Context, fleet: FleetFacts) -> Iterator[Violation]:
+    """The spec's own budget and the one of the policy settings, the smaller of them."""
+    limits: list[tuple[Decimal, str]] = []
+    if fleet.budget_micro_usd.is_known:
+        own = Decimal(fleet.budget_micro_usd.value) / MICRO_USD
+        limits.append((own, "the fleet's budget.usdPerHour"))
+    if context.thresholds.budget_usd_per_hour is not None:
+        limits.append((context.thresholds.budget_usd_per_hour, "the policy's budgetUsdPerHour"))
+    if not limits or not fleet.maximum_spend.is_known:
+        return
+    limit, origin = min(limits)
+    spend = fleet.maximum_spend.value
+    over = spend - int(limit * MICRO_USD)
+    if over <= 0:
+        return
+    yield Violation(
+        where="budget.usdPerHour",
+        found=f"all pools at nodes.max cost {usd_hour(spend)}",
+        limit=f"{origin} is {limit:,.2f} USD/h",
+        alternative=_smaller(fleet.pools, over),
+        money=Money(Kind.EXPOSURE, Fraction(over), Fraction(0), "the part above the budget"),
+        provenance=Provenance.DECLARED,
+        evidence={"maximum_micro_usd": spend, "limit_usd": str(limit)},
+    )
+
+
+def _gpus(pools: tuple[PoolFacts, ...]) -> Fraction:
+    return Fraction(sum(p.maximum_nodes * p.gpus_per_node * p.gpu_fraction for p in pools))
+
+
+def _smaller(pools: tuple[PoolFacts, ...], over: int) -> str:
+    """Which nodes.max to lower, and to what, so that the dearest pool alone brings it back."""
+    priced = [p for p in pools if p.maximum_spend.is_known and p.maximum_nodes > 0]
+    if not priced:
+        return "raise the budget"
+    dearest = max(priced, key=lambda p: p.maximum_spend.value)
+    node = Fraction(dearest.maximum_spend.value, dearest.maximum_nodes)
+    fewer = -(-over // node)
+    fits = dearest.maximum_nodes - int(fewer)
+    if fits >= max(1, dearest.minimum_nodes):
+        return (
+            f"lower {dearest.path}.nodes.max of {dearest.name} from {dearest.maximum_nodes} to "
+            f"{fits}, or raise the budget"
+        )
+    return f"make {dearest.name} ({usd_hour(node)} a node) smaller or cheaper, or raise the budget"

@@ -1,0 +1,197 @@
+"""GPU requests and limits of containers: what the API server, kubelet or device plugin refuses."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from gpufleet_policies.facts import Container, PodGroup, Workload
+from gpufleet_policies.facts.workload import GPU, SHARED_SUFFIX, is_gpu_resource
+from gpufleet_policies.money import gpu_hour, share_part
+from gpufleet_policies.money.amounts import usd_hour
+from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.hardware import waste
+from gpufleet_policies.rules.placement import candidates, offering
+from gpufleet_policies.rules.rule import Level, Violation, rule
+
+_SOURCE = "kubernetes `pkg/apis/core/validation/validation.go`: extended resources"
+
+
+def _containers(workload: Workload) -> Iterator[tuple[PodGroup, Container]]:
+    for group in workload.pod_groups:
+        for container in group.containers:
+            if container.resources_known:
+                yield group, container
+
+
+def _refusal(workload: Workload) -> str:
+    if workload.template_checked_on_creation:
+        return "the API server refuses such pods"
+    return (
+        f"nothing checks the template of a {workload.locator.kind}; its controller then fails to "
+        "make pods for ever"
+    )
+
+
+@rule(
+    "gpu-request-without-limit",
+    "A GPU in requests that is missing in limits.",
+    subject=Workload,
+    dev=Level.MANDATORY,
+    prod=Level.MANDATORY,
+    strict=Level.MANDATORY,
+    source=f"C1; {_SOURCE}",
+)
+def request_without_limit(context: Context, workload: Workload) -> Iterator[Violation]:
+    """Extended resources cannot be overcommitted: limit and request are one number."""
+    del context
+    for _, container in _containers(workload):
+        for resource, amount in container.requests.items():
+            if not is_gpu_resource(resource) or resource in container.limits:
+                continue
+            written = amount.value.text if amount.is_known else "the same amount"
+            yield Violation(
+                where=f"container {container.name} ({container.place}.resources)",
+                found=f"requests {resource} without a limit",
+                limit=f"a limit is required: {_refusal(workload)}",
+                alternative=f"write `limits: {{{resource}: {written}}}`; the request may then go",
+                evidence={"resource": resource},
+            )
+
+
+@rule(
+    "gpu-request-differs-from-limit",
+    "A GPU request that is not equal to its limit.",
+    subject=Workload,
+    dev=Level.MANDATORY,
+    prod=Level.MANDATORY,
+    strict=Level.MANDATORY,
+    source=f"C2; {_SOURCE}",
+)
+def request_differs(context: Context, workload: Workload) -> Iterator[Violation]:
+    """Compared as quantities: `1`, `"1"` and `1000m` are equal."""
+    del context
+    for _, container in _containers(workload):
+        for resource, request in container.requests.items():
+            limit = container.limits.get(resource)
+            if not is_gpu_resource(resource) or limit is None:
+                continue
+            if not (request.is_known and limit.is_known):
+                continue
+            if request.value.number == limit.value.number:
+                continue
+            yield Violation(
+                where=f"container {container.name} ({container.place}.resources)",
+                found=f"requests {request.value.text} {resource} and limits {limit.value.text}",
+                limit=f"both must be equal: {_refusal(workload)}",
+                alternative=f"write `requests: {{{resource}: {limit.value.text}}}`",
+                evidence={"resource": resource},
+            )
+
+
+@rule(
+    "gpu-not-integer",
+    "A part of a GPU, written as a fraction.",
+    subject=Workload,
+    dev=Level.MANDATORY,
+    prod=Level.MANDATORY,
+    strict=Level.MANDATORY,
+    source=f"C3; {_SOURCE}",
+)
+def not_integer(context: Context, workload: Workload) -> Iterator[Violation]:
+    """Devices are counted in whole numbers; parts are resources of their own."""
+    for group, container in _containers(workload):
+        for resource in container.gpu_resources:
+            amount = container.gpus(resource)
+            if not amount.is_known or amount.value.is_whole:
+                continue
+            yield Violation(
+                where=f"container {container.name} ({amount.place or container.place})",
+                found=f"asks for {amount.value.text} {resource}",
+                limit=f"only whole devices can be asked for: {_refusal(workload)}",
+                alternative=_parts(context, group),
+                evidence={"resource": resource},
+            )
+
+
+def _parts(context: Context, group: PodGroup) -> str:
+    shares = {
+        share.resource
+        for pool in (candidates(context.fleet, group, context.catalogue) if context.fleet else [])
+        for share in pool.shares
+        if not share.is_whole_gpu
+    }
+    if shares:
+        return f"ask for 1 of {', '.join(sorted(shares))}, which this fleet offers"
+    return "declare sharing on the pool (timeSlicing, mps, mig) and ask for 1 of its shares"
+
+
+@rule(
+    "shared-gpu-request-over-one",
+    "More than one share of a shared GPU, which gives nothing more than one.",
+    subject=Workload,
+    dev=Level.MANDATORY,
+    prod=Level.MANDATORY,
+    strict=Level.MANDATORY,
+    formula="waste = pods x (shares - 1) x price of a share x 730 h",
+    source="B7; NVIDIA k8s-device-plugin README, `failRequestsGreaterThanOne`",
+)
+def over_one_share(context: Context, workload: Workload) -> Iterator[Violation]:
+    """By the `.shared` name alone, or because every pool that can run it shares the GPU."""
+    for group, container in _containers(workload):
+        pools = candidates(context.fleet, group, context.catalogue) if context.fleet else []
+        for resource in container.gpu_resources:
+            amount = container.gpus(resource)
+            if not amount.is_known or not amount.value.is_whole or amount.value.number <= 1:
+                continue
+            offered = offering(pools, resource)
+            shares = [share for pool in offered if (share := pool.share(resource))]
+            by_pool = bool(shares) and all(share.replicas > 1 for share in shares)
+            if not resource.endswith(SHARED_SUFFIX) and not by_pool:
+                continue
+            asked = int(amount.value.number)
+            money = None
+            if offered and shares:
+                pool, share = offered[0], shares[0]
+                price = gpu_hour(pool)
+                part = (asked - 1) * share_part(pool, share, context.catalogue)
+                basis = f"pool {pool.name}" + ("" if price is None else f", {usd_hour(price)}")
+                money = waste(workload, group.pods, Fraction(part), price, basis)
+            yield Violation(
+                where=f"container {container.name} ({amount.place or container.place})",
+                found=f"asks for {asked} x {resource}, shares of a GPU",
+                limit="one share is all a container can use: the device plugin fails the pod "
+                "(UnexpectedAdmissionError), or takes another tenant's share for nothing",
+                alternative=f"write `limits: {{{resource}: 1}}`, or ask a pool with whole GPUs "
+                f"for `{GPU}`",
+                money=money,
+                evidence={"resource": resource, "asked": asked},
+            )
+
+
+@rule(
+    "gpu-pod-without-cpu-memory",
+    "A GPU container that says nothing about the CPU or memory it needs.",
+    subject=Workload,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.MANDATORY,
+    source="C4; AWS EKS best practices, compute: requests of GPU pods",
+)
+def without_cpu_memory(context: Context, workload: Workload) -> Iterator[Violation]:
+    """Neither request nor limit; one of them is enough."""
+    del context
+    for _, container in _containers(workload):
+        if not container.gpu_resources:
+            continue
+        missing = [
+            name
+            for name in ("cpu", "memory")
+            if name not in container.requests and name not in container.limits
+        ]
+        if missing:
+            yield Violation(
+                where=f"container {container.name} ({container.place}.resources)",
+                found=f"asks for a GPU and for no {' and no '.join(missing)}",
+                limit="pods that say nothing are evicted first and packed blindly, so that GPUs of "
+                "their node stay empty",
+                alternative="write `requests` for its share of the node",
+            )

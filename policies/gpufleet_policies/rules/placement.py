@@ -1,0 +1,72 @@
+"""Which pools a pod may land on, as far as its required labels tell."""
+
+from collections.abc import Iterator
+
+from gpufleet.catalogue import Catalogue, UnknownKeyError
+from gpufleet_policies.facts import FleetFacts, PodGroup, PoolFacts
+from gpufleet_policies.rules.context import Context
+
+INSTANCE_TYPE_LABELS = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
+PRODUCT_LABEL = "nvidia.com/gpu.product"
+GPU_NAME_LABELS = (
+    "cloud.google.com/gke-accelerator",
+    "karpenter.k8s.aws/instance-gpu-name",
+    "k8s.amazonaws.com/accelerator",
+)
+"""Labels whose value is a cloud's name of the GPU."""
+
+POOL_LABEL = "gpufleet.dev/pool"
+"""Every node of a pool carries it from birth."""
+
+
+def candidates(fleet: FleetFacts, group: PodGroup, catalogue: Catalogue) -> list[PoolFacts]:
+    """Pools that no required label of the pods rules out for certain."""
+    return [pool for pool in fleet.pools if _may_run_on(pool, group, catalogue)]
+
+
+def _may_run_on(pool: PoolFacts, group: PodGroup, catalogue: Catalogue) -> bool:
+    return all(
+        _may_carry(pool, key, values, catalogue) for key, values in group.node_labels.items()
+    )
+
+
+def _may_carry(pool: PoolFacts, key: str, values: frozenset[str], catalogue: Catalogue) -> bool:
+    if key == POOL_LABEL:
+        return pool.name in values
+    if key in pool.labels:
+        return pool.labels[key] in values
+    if key in INSTANCE_TYPE_LABELS:
+        return not pool.machines or bool(values.intersection(pool.machines))
+    if key == PRODUCT_LABEL:
+        return any(_is_gpu(pool.gpu, value, catalogue, by_label=True) for value in values)
+    if key in GPU_NAME_LABELS:
+        return any(_is_gpu(pool.gpu, value, catalogue, by_label=False) for value in values)
+    return True  # zones, architectures, labels others put on nodes: nothing is known
+
+
+def _is_gpu(key: str, name: str, catalogue: Catalogue, *, by_label: bool) -> bool:
+    """Whether a name may mean this GPU: names nobody knows, or that fit several, may."""
+    try:
+        found = catalogue.gpu_by_product_label(name) if by_label else catalogue.find_gpu(name)
+    except UnknownKeyError as unknown:
+        return not by_label and (not unknown.nearest or key in unknown.nearest)
+    return found.key == key
+
+
+def gpu_requests(context: Context, group: PodGroup) -> Iterator[tuple[str, int]]:
+    """GPU-like resource and amount per pod, where the amount is known and above zero."""
+    del context
+    for resource in group.gpu_resources:
+        amount = group.pod_gpus(resource)
+        if amount.is_known and amount.value > 0:
+            yield resource, amount.value
+
+
+def offering(pools: list[PoolFacts], resource: str) -> list[PoolFacts]:
+    """Those of the pools that publish a resource."""
+    return [pool for pool in pools if pool.share(resource) is not None]
+
+
+def described(resource: str, pool: PoolFacts) -> str:
+    """A resource and its pool in words: `nvidia.com/mig-1g.10gb of pool notebooks`."""
+    return f"{resource} of pool {pool.name}"

@@ -1,0 +1,121 @@
+"""Rule: one thing that is judged, in one place, with everything there is to say about it."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from gpufleet_policies.facts import FleetFacts, Provenance, Workload
+from gpufleet_policies.money import Money
+from gpufleet_policies.rules.context import Context
+
+
+class Level(StrEnum):
+    """What a finding does."""
+
+    OFF = "off"
+    ADVISORY = "advisory"
+    """Shown; nothing stops."""
+    MANDATORY = "mandatory"
+    """The deployment stops before anything is made."""
+
+
+class Profile(StrEnum):
+    """A set of levels to start from."""
+
+    DEV = "dev"
+    PROD = "prod"
+    STRICT = "strict"
+
+
+class Needs(StrEnum):
+    """What a rule cannot judge without; where it is missing the rule is silent."""
+
+    FLEET = "fleet"
+    """The pools the workload may run on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """What a rule found about one place of one object. The runner makes a finding of it."""
+
+    where: str
+    """Container, group or field, in words; empty: the object itself."""
+    found: str
+    limit: str
+    """What it breaks."""
+    alternative: str
+    """The cheaper or possible thing to write instead."""
+    money: Money | None = None
+    provenance: Provenance = Provenance.EXPLICIT
+    """The weakest evidence the verdict rests on."""
+    at_most: Level = Level.MANDATORY
+    """Caps the level where the rule itself is less sure, or the amount is small."""
+    evidence: Mapping[str, object] = field(default_factory=dict[str, object], hash=False)
+
+
+Check = Callable[[Context, Any], Iterable[Violation]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A check and what is known about it."""
+
+    id: str
+    sentence: str
+    """What must not be, in one sentence."""
+    family: str
+    """Module the rule lives in; its page of the documentation."""
+    subject: type
+    """FleetFacts or Workload: what it judges."""
+    levels: Mapping[Profile, Level]
+    mandatory_needs: Provenance
+    """Weakest evidence on which it may stop a deployment."""
+    needs: frozenset[Needs]
+    formula: str
+    """How the money is reckoned; empty: a rule of safety, without money."""
+    source: str
+    """Where the rule comes from."""
+    check: Check = field(repr=False)
+
+    @property
+    def annotation(self) -> str:
+        """The annotation that silences it."""
+        return f"gpufleet.dev/ignore-{self.id}"
+
+    @property
+    def docs(self) -> str:
+        """Where it is explained."""
+        return f"docs/policies.md#{self.id}"
+
+
+def rule(
+    id: str,
+    sentence: str,
+    *,
+    subject: type[FleetFacts] | type[Workload],
+    dev: Level,
+    prod: Level,
+    strict: Level,
+    mandatory_needs: Provenance = Provenance.EXPLICIT,
+    needs: Iterable[Needs] = (),
+    formula: str = "",
+    source: str,
+) -> Callable[[Check], Rule]:
+    """Make a rule of the decorated check."""
+
+    def make(check: Check) -> Rule:
+        return Rule(
+            id=id,
+            sentence=sentence,
+            family=check.__module__.rsplit(".", 1)[-1],
+            subject=subject,
+            levels={Profile.DEV: dev, Profile.PROD: prod, Profile.STRICT: strict},
+            mandatory_needs=mandatory_needs,
+            needs=frozenset(needs),
+            formula=formula,
+            source=source,
+            check=check,
+        )
+
+    return make

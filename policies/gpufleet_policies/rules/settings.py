@@ -1,0 +1,171 @@
+"""Settings of the rules: one form for every front, read from plain data, every problem at once."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from gpufleet.findings import Finding, FleetError, error
+from gpufleet_policies.facts import FleetFacts, Provenance, Workload
+from gpufleet_policies.rules.context import Context, Thresholds
+from gpufleet_policies.rules.exceptions import SettledException
+from gpufleet_policies.rules.registry import EXCEPTION_INVALID, by_id
+from gpufleet_policies.rules.rule import Level, Profile, Rule
+
+KEYS = ("profile", "environment", "rules", "exceptions", "thresholds", "fleet")
+AUTO = "auto"
+"""Profile by environment: prod in production, dev elsewhere."""
+
+THRESHOLDS = {
+    "oversizedRatio": "oversized_ratio",
+    "oversizedMandatoryRatio": "oversized_mandatory_ratio",
+    "smallestSaving": "smallest_saving",
+    "idleSleepSeconds": "idle_sleep_seconds",
+    "largeNodeGpus": "large_node_gpus",
+    "budgetUsdPerHour": "budget_usd_per_hour",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a project decides about the rules."""
+
+    profile: Profile | None = None
+    """None: by environment."""
+    environment: str | None = None
+    """Where the judged program runs, for objects that do not say it themselves."""
+    levels: Mapping[str, Level] = field(default_factory=dict[str, Level])
+    """Rule id -> level, over the profile's."""
+    exceptions: tuple[SettledException, ...] = ()
+    thresholds: Thresholds = field(default_factory=Thresholds)
+    fleet: Any = None
+    """The pools of workloads whose GpuFleet is in another program: a path or plain data."""
+
+    def level(self, rule: Rule, context: Context, subject: FleetFacts | Workload) -> Level:
+        """The level of a rule for one object, before its evidence is weighed."""
+        if rule.id in self.levels:
+            return self.levels[rule.id]
+        return rule.levels[self.profile_for(context, subject)]
+
+    def profile_for(self, context: Context, subject: FleetFacts | Workload) -> Profile:
+        """The profile that applies to one object. Where the environment is unknown: dev."""
+        if self.profile is not None:
+            return self.profile
+        return Profile.PROD if context.is_production(subject) else Profile.DEV
+
+
+def weighed(level: Level, rule: Rule, evidence: Provenance, at_most: Level) -> Level:
+    """A level after the evidence: weaker than the rule needs, or capped, means advisory."""
+    weak = evidence < rule.mandatory_needs or at_most is not Level.MANDATORY
+    return Level.ADVISORY if level is Level.MANDATORY and weak else level
+
+
+def read_settings(data: Mapping[str, Any], origin: str = "policy settings") -> Settings:
+    """Settings from plain data. Raises FleetError with every problem at once."""
+    problems: list[Finding] = []
+    for key in data:
+        if key not in KEYS:
+            problems.append(_problem(key, f"there is no setting {key!r}", ", ".join(KEYS)))
+    profile = data.get("profile", AUTO)
+    allowed = [AUTO, *Profile]
+    if profile not in allowed:
+        problems.append(_problem("profile", f"{profile!r} is no profile", ", ".join(allowed)))
+        profile = AUTO
+    environment = data.get("environment")
+    if environment is not None and not isinstance(environment, str):
+        problems.append(_problem("environment", f"{environment!r} is no name", "prod, dev, ..."))
+        environment = None
+    levels = dict(_levels(data.get("rules"), problems))
+    exceptions = tuple(_exceptions(data.get("exceptions"), problems))
+    thresholds = _thresholds(data.get("thresholds"), problems)
+    if problems:
+        raise FleetError(problems, origin)
+    return Settings(
+        None if profile == AUTO else Profile(profile),
+        environment,
+        levels,
+        exceptions,
+        thresholds,
+        data.get("fleet"),
+    )
+
+
+def _problem(path: str, message: str, allowed: str) -> Finding:
+    return error("policy-setting-invalid", path, message, f"one of: {allowed}")
+
+
+def _levels(value: Any, problems: list[Finding]) -> Iterator[tuple[str, Level]]:
+    if value is None:
+        return
+    if not isinstance(value, Mapping):
+        problems.append(_problem("rules", "must map rule ids to levels", ", ".join(Level)))
+        return
+    for rule, level in value.items():
+        if rule not in by_id() and rule != EXCEPTION_INVALID:
+            problems.append(_problem(f"rules.{rule}", "no such rule", "`gpufleet policies rules`"))
+        elif level not in list(Level):
+            problems.append(_problem(f"rules.{rule}", f"{level!r} is no level", ", ".join(Level)))
+        else:
+            yield rule, Level(level)
+
+
+def _exceptions(value: Any, problems: list[Finding]) -> Iterator[SettledException]:
+    for index, raw in enumerate(value if isinstance(value, list) else []):
+        path = f"exceptions[{index}]"
+        fields = raw if isinstance(raw, Mapping) else {}
+        texts = {key: fields.get(key) for key in ("rule", "object", "reason")}
+        until = fields.get("until")
+        day = _day(until)
+        if texts["rule"] not in by_id():
+            problems.append(
+                _problem(
+                    f"{path}.rule", f"{texts['rule']!r} is no rule", "`gpufleet policies rules`"
+                )
+            )
+        for key in ("object", "reason"):
+            if not isinstance(texts[key], str) or not str(texts[key]).strip():
+                wanted = (
+                    "a reason in words" if key == "reason" else "a name such as `Deployment ml/*`"
+                )
+                problems.append(_problem(f"{path}.{key}", "is empty", wanted))
+        if day is None:
+            problems.append(_problem(f"{path}.until", f"{until!r} is no date", "YYYY-MM-DD"))
+        if day is not None and all(isinstance(text, str) for text in texts.values()):
+            yield SettledException(**texts, until=day)  # type: ignore[arg-type]
+    if value is not None and not isinstance(value, list):
+        problems.append(_problem("exceptions", "must be a list", "rule, object, reason, until"))
+
+
+def _day(value: Any) -> date | None:
+    if isinstance(value, date):
+        return value
+    try:
+        return date.fromisoformat(str(value))
+    except ValueError:
+        return None
+
+
+def _thresholds(value: Any, problems: list[Finding]) -> Thresholds:
+    if value is None:
+        return Thresholds()
+    if not isinstance(value, Mapping):
+        problems.append(_problem("thresholds", "must be a mapping", ", ".join(THRESHOLDS)))
+        return Thresholds()
+    chosen: dict[str, Any] = {}
+    for key, raw in value.items():
+        name = THRESHOLDS.get(key)
+        if name is None:
+            problems.append(
+                _problem(f"thresholds.{key}", "no such threshold", ", ".join(THRESHOLDS))
+            )
+            continue
+        try:
+            number = Decimal(str(raw))
+        except InvalidOperation:
+            number = Decimal(-1)
+        if isinstance(raw, bool) or not number.is_finite() or number < 0:
+            problems.append(_problem(f"thresholds.{key}", f"{raw!r} is no amount", "0 or more"))
+            continue
+        chosen[name] = int(number) if name in ("idle_sleep_seconds", "large_node_gpus") else number
+    return Thresholds(**chosen)
