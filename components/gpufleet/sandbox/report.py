@@ -6,6 +6,7 @@ from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 if TYPE_CHECKING:
@@ -103,7 +104,8 @@ def print_report(sandbox: "Sandbox", console: Console | None = None) -> Report:
             console = Console(width=WIDTH_WITHOUT_TERMINAL)
     console.print(_table(report))
     for pod in report.waiting:
-        console.print(f"[yellow]waiting[/]  {pod.name}: {pod.reason}", highlight=False)
+        # The scheduler's own words may hold brackets, which rich would take for markup.
+        console.print(f"[yellow]waiting[/]  {escape(f'{pod.name}: {pod.reason}')}", highlight=False)
     environment = sandbox.layout.environment
     console.print(
         "\nHow to go on:\n"

@@ -1,0 +1,162 @@
+"""`deploy`: update, workloads, closing table; and what it repairs after `kill -9` of the engine."""
+
+import io
+import os
+import signal
+import subprocess
+import time
+from typing import Any
+
+import psutil
+import pytest
+
+from gpufleet.sandbox.engine import Engine, EngineError, deploy
+from gpufleet.sandbox.errors import SandboxError
+from gpufleet.sandbox.stack_repair import release_stale_lock
+
+SETTINGS = """
+    import pulumi
+    import pulumi_kubernetes as k8s
+
+    namespace = pulumi.Config().require("namespace")
+    provider = k8s.Provider("cluster")
+    for number in range(30):
+        k8s.core.v1.ConfigMap(
+            f"setting-{number}",
+            metadata={"namespace": namespace},
+            data={"number": str(number)},
+            opts=pulumi.ResourceOptions(provider=provider),
+        )
+"""
+
+POD = """
+    import pulumi
+    import pulumi_kubernetes as k8s
+
+    k8s.core.v1.Pod(
+        "waiter",
+        metadata={"name": "waiter", "namespace": "NAMESPACE",
+                  "annotations": {"pulumi.com/skipAwait": "true"}},
+        spec={"nodeSelector": {"rack": "none"}, "containers": [{"name": "c", "image": "c"}]},
+        opts=pulumi.ResourceOptions(provider=k8s.Provider("cluster")),
+    )
+"""
+
+
+@pytest.fixture
+def settings(cluster: Any, namespace: str) -> Any:
+    """Names of the ConfigMaps that exist in the test's namespace."""
+    from kubernetes import client
+
+    api = client.CoreV1Api(cluster)
+
+    def names() -> list[str]:
+        found = [item.metadata.name for item in api.list_namespaced_config_map(namespace).items]
+        return sorted(name for name in found if name.startswith("setting-"))
+
+    return names
+
+
+def test_a_killed_update_is_repaired_and_nothing_exists_twice(
+    cluster_project: Any, sandbox: Any, namespace: str, settings: Any
+) -> None:
+    demo = cluster_project({"__main__.py": SETTINGS})
+    demo.engine.call(["config", "set", "namespace", namespace, "-s", demo.stack]).checked()
+    engine = subprocess.Popen(
+        ["pulumi", "up", "--yes", "--skip-preview", "-s", demo.stack, "--non-interactive"],
+        cwd=demo.folder,
+        env=demo.engine.env,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    while len(settings()) < 5:
+        assert engine.poll() is None, "the update ended before it could be killed"
+        time.sleep(0.02)
+    engine.kill()
+    engine.wait()
+    assert len(settings()) < 30, "killed too late to test anything"
+
+    refused = demo.run("up", check=False)
+    assert "locked by 1 lock" in refused.output
+
+    out = io.StringIO()
+    result = deploy(sandbox, demo.stack, project=demo.folder, out=out)[demo.stack]
+    assert "removed the lock of an update that was killed" in out.getvalue()
+    assert len(settings()) == 30
+    assert result.changes["create"] > 0
+    state = demo.engine.state(demo.stack)
+    assert "pending_operations" not in state
+    assert len(state["resources"]) == 32
+    assert not [w for w in result.warnings if "pending operations" in w]
+    again = deploy(sandbox, demo.stack, project=demo.folder, out=io.StringIO())[demo.stack]
+    assert again.changed == 0
+    orphans = [
+        process
+        for process in psutil.process_iter(["name", "ppid", "environ"])
+        if (process.info["name"] or "").startswith("pulumi-resource")
+        and (process.info["environ"] or {}).get("PULUMI_HOME") == demo.engine.env["PULUMI_HOME"]
+    ]
+    assert orphans == []
+    demo.run("destroy")
+    assert settings() == []
+
+
+def test_deploy_runs_the_pack_then_the_workloads_and_ends_with_the_table(
+    cluster_project: Any, sandbox: Any, namespace: str
+) -> None:
+    demo = cluster_project(
+        {
+            "__main__.py": "",
+            "policies/PulumiPolicy.yaml": "runtime: python\n",
+            "policies/__main__.py": """
+                from pulumi_policy import EnforcementLevel, PolicyPack, StackValidationPolicy
+                PolicyPack("told", [StackValidationPolicy(
+                    "always", "Always told", lambda args, report: report("told"),
+                    EnforcementLevel.ADVISORY)])
+            """,
+            "examples/workloads/Pulumi.yaml": "name: workloads\nruntime: python\n",
+            "examples/workloads/__main__.py": POD.replace("NAMESPACE", namespace),
+        }
+    )
+    out = io.StringIO()
+    results = deploy(sandbox, demo.stack, project=demo.folder, out=out)
+    assert list(results) == [demo.stack, "sandbox"]
+    assert results[demo.stack].violations == ("[advisory] told/always: Always told\ntold",)
+    text = out.getvalue()
+    assert "The fleet" in text
+    assert "waiting  waiter: " in text
+    assert f". {sandbox.layout.environment}" in text
+    workloads = Engine(sandbox.environment(), demo.folder / "examples" / "workloads")
+    workloads.destroy("sandbox")
+
+
+def test_a_lock_that_is_held_is_respected(cluster_project: Any) -> None:
+    demo = cluster_project(
+        {"__main__.py": "import time\nopen('running', 'w').close()\ntime.sleep(120)\n"}
+    )
+    engine = subprocess.Popen(
+        ["pulumi", "up", "--yes", "--skip-preview", "-s", demo.stack, "--non-interactive"],
+        cwd=demo.folder,
+        env=demo.engine.env,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        deadline = time.monotonic() + 30
+        while not (demo.folder / "running").exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        with pytest.raises(SandboxError, match=f"being changed by process {engine.pid}"):
+            release_stale_lock(demo.engine, demo.stack)
+    finally:
+        engine.send_signal(signal.SIGINT)
+        engine.wait(timeout=30)
+    assert release_stale_lock(demo.engine, demo.stack) is False
+
+
+def test_an_error_hides_configuration_values(cluster_project: Any) -> None:
+    demo = cluster_project({"__main__.py": "raise SystemExit(1)\n"})
+    with pytest.raises(EngineError) as caught:
+        demo.run("up", config={"token": "hush"})
+    assert "hush" not in str(caught.value)
+    assert os.sep not in caught.value.result.command.split("--config")[0]
