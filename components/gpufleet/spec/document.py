@@ -85,7 +85,7 @@ def _yaml_problem(problem: yaml.YAMLError, text: str) -> str:
     place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
     said = str(getattr(problem, "problem", None) or problem).replace("\n", " ")
     lines = text.splitlines()
-    line = lines[mark.line] if mark and mark.line < len(lines) else ""
+    line: str = lines[mark.line] if mark and mark.line < len(lines) else ""
     if "\t" in line[: len(line) - len(line.lstrip())]:
         return f"{place}a tab stands where YAML wants spaces: indent with spaces"
     if "another document" in said:
