@@ -17,6 +17,7 @@ from gpufleet_policies.adapters.reading import (
     whole,
     words,
 )
+from gpufleet_policies.facts.intent import Intent
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, unknown
 from gpufleet_policies.facts.workload import Amount, Container, PodGroup, Workload
@@ -40,12 +41,6 @@ def workload_from(
     raw_groups = list(kind.groups(whole_document))
     groups = tuple(_group(raw) for raw in raw_groups)
     annotations = _annotations(whole_document, raw_groups)
-    variables = {
-        name: value
-        for raw in raw_groups
-        for container in items(mapping(raw.spec).get("containers"))
-        for name, value in _environment(container)
-    }
     return Workload(
         locator=locator,
         api_group=api_group,
@@ -54,12 +49,30 @@ def workload_from(
         template_checked_on_creation=kind.checked_on_creation,
         suspended=fact(at(document, kind.suspend), boolean, kind.suspend).or_default(False),
         deadline_seconds=_deadline(whole_document, kind),
-        intent=intents.intent(annotations, groups, variables, catalogue),
+        intent=_intent(annotations, groups, raw_groups, catalogue),
         annotations={k: v for k, v in annotations.items() if isinstance(v, str)},
         labels={
             k: v for k, v in mapping(at(document, "metadata.labels")).items() if isinstance(v, str)
         },
     )
+
+
+def _intent(
+    annotations: Mapping[str, Any],
+    groups: tuple[PodGroup, ...],
+    raw_groups: Iterable[RawGroup],
+    catalogue: Callable[[], Catalogue],
+) -> Intent:
+    """Read only where GPUs are asked for: most workloads of a program ask for none."""
+    if not any(group.gpu_resources for group in groups):
+        return Intent()
+    variables = {
+        name: value
+        for raw in raw_groups
+        for container in items(mapping(raw.spec).get("containers"))
+        for name, value in _environment(container)
+    }
+    return intents.intent(annotations, groups, variables, catalogue)
 
 
 def _annotations(document: dict[str, Any], groups: Iterable[RawGroup]) -> dict[str, Any]:

@@ -68,7 +68,7 @@ def _requests(context: Context, workload: Workload) -> Iterator[_Request]:
     "whole-gpu-where-slice-fits",
     "A whole GPU for a model that fits a slice or share the fleet already offers.",
     subject=Workload,
-    dev=Level.ADVISORY,
+    dev=Level.MANDATORY,
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
     mandatory_needs=Provenance.DECLARED,
@@ -77,7 +77,10 @@ def _requests(context: Context, workload: Workload) -> Iterator[_Request]:
     source="A8; AWS EKS best practices, compute: GPU sharing",
 )
 def slice_fits(context: Context, workload: Workload) -> Iterator[Violation]:
-    """One model replica per pod, alternative with a tenth of headroom, at least 25 % cheaper."""
+    """One model replica per pod, alternative with a tenth of headroom, at least 25 % cheaper.
+
+    Stops the deployment on declared evidence, where the GPU would stay mostly empty.
+    """
     for request in _requests(context, workload):
         chosen = _cheapest_share(context, request)
         if chosen is None:
@@ -91,6 +94,9 @@ def slice_fits(context: Context, workload: Workload) -> Iterator[Violation]:
             alternative=f"ask for `{share.resource}: 1` instead of `{GPU}: {request.gpus}`",
             money=waste(workload, request.group.pods, saved, price, request.hardware.because),
             provenance=request.need.provenance,
+            at_most=Level.MANDATORY
+            if request.ratio < Fraction(context.thresholds.oversized_ratio)
+            else Level.ADVISORY,
             evidence={
                 "need_bytes": request.need.bytes,
                 "gpu": request.hardware.gpu,
