@@ -81,11 +81,11 @@ def _check_depth(text: str) -> None:
 
 
 def _yaml_problem(problem: yaml.YAMLError, text: str) -> str:
-    mark = getattr(problem, "problem_mark", None)
+    mark: Any = getattr(problem, "problem_mark", None)
     place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
     said = str(getattr(problem, "problem", None) or problem).replace("\n", " ")
     lines = text.splitlines()
-    line: str = lines[mark.line] if mark and mark.line < len(lines) else ""
+    line = lines[int(mark.line)] if mark and mark.line < len(lines) else ""
     if "\t" in line[: len(line) - len(line.lstrip())]:
         return f"{place}a tab stands where YAML wants spaces: indent with spaces"
     if "another document" in said:
