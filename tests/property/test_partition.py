@@ -5,7 +5,8 @@ from collections import Counter
 from typing import Any
 
 import yaml
-from hypothesis import given
+from hypothesis import HealthCheck, settings
+from hypothesis import given as _given
 from hypothesis import strategies as st
 
 from gpufleet.catalogue import Gpu, MigGeometry, load
@@ -18,6 +19,14 @@ from gpufleet.render.node_labels import birth_labels, published_labels
 from gpufleet.render.slots import draw_partition, slot_segments
 from gpufleet.spec.sharing import Sharing
 from tests.property import upstream_rules
+
+UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+"""A busy machine is no reason to fail."""
+
+
+def given(*strategies: st.SearchStrategy[Any]) -> Any:
+    return lambda test: UNHURRIED(_given(*strategies)(test))
+
 
 GPUS = [gpu for gpu in load().gpus.values() if gpu.mig is not None]
 SHAREABLE = [

@@ -1,7 +1,8 @@
 """The legal layouts nearest to one that cannot exist."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from gpufleet.catalogue.frozen import frozen
 from gpufleet.catalogue.gpu import MigGeometry
@@ -42,45 +43,79 @@ def nearest_layouts(
     memory, instances added and dropped in all, and the names. Never offers an empty GPU.
     """
     names = tuple(geometry.profiles)
-    meant = {n: wanted.get(n, 0) + substitutes.get(n, 0) for n in names}
-    asked = [(i, meant[name]) for i, name in enumerate(names) if meant[name]]
-    known = [(i, wanted[name]) for i, name in enumerate(names) if wanted.get(name)]
-    unasked = [
-        i for i, p in enumerate(geometry.profiles.values()) if p.attributes and not meant[p.name]
-    ]
-    size = sum(count for _, count in asked)
-    compute, memory = table.compute_slices, table.memory_slots
-    there = table.number[present]
-    compute -= table.compute[there]
-    memory -= table.memory[there]
-    ranked: list[tuple[int, int, int, int, int, int]] = []
-    for number in table.numbers(table.fitting(used, present)):
-        counts = table.counts[number]
-        common = 0
-        for i, count in asked:
-            common += min(count, counts[i])
-        total = sum(counts)
-        if total == 0:
-            continue
-        ranked.append(
-            (
-                max(size, total) - common,
-                sum(counts[i] for i in unasked),
-                compute - table.compute[number],
-                memory - table.memory[number],
-                size + total - 2 * common,
-                -number,
-            )
+    asked = tuple(
+        (i, count)
+        for i, n in enumerate(names)
+        if (count := wanted.get(n, 0) + substitutes.get(n, 0))
+    )
+    known = tuple((i, wanted[n]) for i, n in enumerate(names) if wanted.get(n))
+    return tuple(
+        _layout(names, table, number, changes, unused_compute, unused_memory)
+        for changes, unused_compute, unused_memory, number in _nearest(
+            table, asked, known, used, present, limit
         )
-    ranked.sort()
-    offered: list[Layout] = []
-    for _, _, unused_compute, unused_memory, _, number in ranked[:limit]:
-        counts = table.counts[-number]
-        kept = sum(min(count, counts[i]) for i, count in known)
-        layout = frozen({n: c for n, c in zip(names, counts, strict=True) if c})
-        changes = max(size, sum(counts)) - kept
-        offered.append(Layout(layout, changes, unused_compute, unused_memory))
-    return tuple(offered)
+    )
+
+
+@lru_cache(maxsize=8192)
+def _nearest(
+    table: SlotTable,
+    asked: tuple[tuple[int, int], ...],
+    known: tuple[tuple[int, int], ...],
+    used: int,
+    present: int,
+    limit: int,
+) -> tuple[tuple[int, int, int, int], ...]:
+    """(changes, unused compute, unused memory, number) of the nearest layouts, best first."""
+    meant = dict(asked)
+    unasked = [i for i in table.attributed if i not in meant]
+    size = sum(count for _, count in asked)
+    there = table.number[present]
+    compute = table.compute_slices - table.compute[there]
+    memory = table.memory_slots - table.memory[there]
+    common = table.in_common(asked)
+    by_changes = sorted(
+        (max(size, table.instances[number]) - common[number], number)
+        for number in table.numbers(table.fitting(used, present))
+        if table.instances[number]
+    )
+    if not by_changes:
+        return ()
+    farthest = by_changes[min(limit, len(by_changes)) - 1][0]
+    ranked = sorted(
+        (
+            changes,
+            sum(table.counts[number][i] for i in unasked),
+            compute - table.compute[number],
+            memory - table.memory[number],
+            size + table.instances[number] - 2 * common[number],
+            -number,
+        )
+        for changes, number in by_changes
+        if changes <= farthest
+    )
+    kept = table.in_common(known)
+    return tuple(
+        (
+            max(size, table.instances[-ranking[5]]) - kept[-ranking[5]],
+            ranking[2],
+            ranking[3],
+            -ranking[5],
+        )
+        for ranking in ranked[:limit]
+    )
+
+
+def _layout(
+    names: tuple[str, ...],
+    table: SlotTable,
+    number: int,
+    changes: int,
+    unused_compute: int,
+    unused_memory: int,
+) -> Layout:
+    devices = frozen({n: c for n, c in zip(names, table.counts[number], strict=True) if c})
+    return Layout(devices, changes, unused_compute, unused_memory)
 
 
 def better_layout(
@@ -94,41 +129,45 @@ def better_layout(
     memory. None: there is no better one.
     """
     names = tuple(geometry.profiles)
-    unasked = [
-        i
-        for i, p in enumerate(geometry.profiles.values())
-        if p.attributes and not devices.get(p.name)
-    ]
-    asked = [(i, devices[name]) for i, name in enumerate(names) if devices.get(name)]
+    best = _better(table, tuple((i, devices[n]) for i, n in enumerate(names) if devices.get(n)))
+    if best is None:
+        return None
+    unused_compute, _, changes, _, unused_memory, number = best
+    return _layout(names, table, -number, changes, unused_compute, unused_memory)
+
+
+@lru_cache(maxsize=4096)
+def _better(
+    table: SlotTable, asked: tuple[tuple[int, int], ...]
+) -> tuple[int, int, int, int, int, int] | None:
+    """The ranking of the best layout; its last member is the number, negated."""
     size = sum(count for _, count in asked)
     in_use = sum(count * table.profile_compute[i] for i, count in asked)
     needs = _sizes(table, asked)
-    best: tuple[int, int, int, int, int, int] | None = None
-    kept = [(i, count) for i, count in asked if geometry.profiles[names[i]].attributes]
-    for number, counts in enumerate(table.counts):
-        if table.compute[number] <= in_use or any(counts[i] < count for i, count in kept):
-            continue
-        common = sum(min(count, counts[i]) for i, count in asked)
-        key = (
+    common = table.in_common(asked)
+    wanted = dict(asked)
+    kept = [(i, wanted[i]) for i in table.attributed if i in wanted]
+    unasked = [i for i in table.attributed if i not in wanted]
+    ranked = sorted(
+        (
             table.compute_slices - table.compute[number],
-            size - common,
-            max(size, sum(counts)) - common,
+            size - common[number],
+            max(size, table.instances[number]) - common[number],
             sum(counts[i] for i in unasked),
             table.memory_slots - table.memory[number],
             -number,
         )
-        if (best is None or key < best) and _serves(
-            needs, _sizes(table, [(i, c) for i, c in enumerate(counts) if c])
-        ):
-            best = key
-    if best is None:
-        return None
-    number = -best[5]
-    layout = frozen({n: c for n, c in zip(names, table.counts[number], strict=True) if c})
-    return Layout(layout, changes=best[2], unused_compute=best[0], unused_memory=best[4])
+        for number, counts in enumerate(table.counts)
+        if table.compute[number] > in_use and all(counts[i] >= count for i, count in kept)
+    )
+    for ranking in ranked:
+        offered = [(i, count) for i, count in enumerate(table.counts[-ranking[5]]) if count]
+        if _serves(needs, _sizes(table, offered)):
+            return ranking
+    return None
 
 
-def _sizes(table: SlotTable, counts: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def _sizes(table: SlotTable, counts: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     """(memory slots, compute slices) of each instance, largest first."""
     return sorted(
         (

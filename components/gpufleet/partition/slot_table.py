@@ -9,6 +9,7 @@ twelve slots but has four cells), which keeps the masks at eight bits or fewer.
 """
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from gpufleet.catalogue.gpu import MigGeometry, MigProfile
 
@@ -19,6 +20,7 @@ MEDIA_ENGINES = ("nvdec", "nvenc", "jpeg", "ofa")
 _CACHE: "dict[tuple[object, ...], SlotTable]" = {}
 
 
+@lru_cache(maxsize=256)
 def slot_table(geometry: MigGeometry) -> "SlotTable":
     """The table of a geometry, built on first use and shared by GPUs cut the same way."""
     key = (
@@ -30,7 +32,7 @@ def slot_table(geometry: MigGeometry) -> "SlotTable":
                 profile.memory_slots,
                 profile.starts,
                 profile.max_instances,
-                takes_media_extension(profile),
+                profile.attributes,
                 *(profile.engines.get(engine) for engine in MEDIA_ENGINES),
             )
             for profile in geometry.profiles.values()
@@ -73,6 +75,9 @@ class SlotTable:
         self.profile_memory = tuple(p.memory_slots for p in profiles)
         self.profile_starts = tuple(p.starts for p in profiles)
         self.profile_max = tuple(p.max_instances for p in profiles)
+        self.attributed = tuple(i for i, p in enumerate(profiles) if p.attributes)
+        """Profiles with `+me`, `-me`, ...: never offered to somebody who did not ask for them
+        while there is a plain one as good."""
         # Twice the largest legal count plus one must fit, for the sum of two multisets.
         self._width = (2 * max(self.profile_max, default=0) + 1).bit_length()
         self.unit = tuple(1 << (self._width * i) for i in range(len(profiles)))
@@ -99,11 +104,15 @@ class SlotTable:
         self.masks = tuple(tuple(sorted(placements[packed])) for packed in self.layouts)
         """The sets of cells each layout can occupy."""
         self.counts = tuple(self.unpack(packed) for packed in self.layouts)
+        self.instances = tuple(sum(counts) for counts in self.counts)
         self.compute = tuple(self._weigh(counts, self.profile_compute) for counts in self.counts)
         self.memory = tuple(self._weigh(counts, self.profile_memory) for counts in self.counts)
         self._by_compute = self._bits_by(self.compute)
         self._by_memory = self._bits_by(self.memory)
         self._within = self._fits_within()
+        self._larger = tuple(self._one_more(packed) for packed in self.layouts)
+        self._maximal: dict[int, tuple[int, ...]] = {}
+        self._clipped: dict[tuple[int, int], tuple[int, ...]] = {}
         self._beside: dict[int, int] = {}
         self._best: dict[tuple[int, int, int], tuple[int, ...] | None] = {}
 
@@ -164,6 +173,11 @@ class SlotTable:
             cell <<= 1
         return within
 
+    def _one_more(self, packed: int) -> int:
+        """Layouts with one instance more than this one, as bits."""
+        numbers = (self.number.get(packed + unit) for unit in self.unit)
+        return sum(1 << number for number in numbers if number is not None)
+
     def _bits_by(self, amounts: Sequence[int]) -> tuple[tuple[int, int], ...]:
         bits: dict[int, int] = {}
         for i, amount in enumerate(amounts):
@@ -204,6 +218,18 @@ class SlotTable:
             self._beside[packed] = bits
         return bits
 
+    def in_common(self, asked: Sequence[tuple[int, int]]) -> tuple[int, ...]:
+        """By layout: how many of the asked instances (profile, count) it holds."""
+        columns: list[tuple[int, ...]] = []
+        for profile, count in asked:
+            key = (profile, min(count, self.profile_max[profile]))
+            column = self._clipped.get(key)
+            if column is None:
+                column = tuple(min(key[1], counts[profile]) for counts in self.counts)
+                self._clipped[key] = column
+            columns.append(column)
+        return tuple(map(sum, zip(*columns, strict=True))) if columns else (0,) * len(self.counts)
+
     def fitting(self, used: int, packed: int) -> int:
         """Layouts that can be added to a GPU with these cells used by this multiset, as bits."""
         return self._within[self.full & ~used] & self.beside(packed)
@@ -225,15 +251,11 @@ class SlotTable:
 
     def maximal(self, bits: int) -> tuple[int, ...]:
         """Layouts of a downward-closed set to which no instance can be added inside the set."""
-        return tuple(
-            i
-            for i in self.numbers(bits)
-            if not any(
-                (bigger := self.number.get(self.layouts[i] + unit)) is not None
-                and bits >> bigger & 1
-                for unit in self.unit
-            )
-        )
+        found = self._maximal.get(bits)
+        if found is None:
+            found = tuple(i for i in self.numbers(bits) if not self._larger[i] & bits)
+            self._maximal[bits] = found
+        return found
 
     def starts(self, packed: int, used: int = 0, present: int = 0) -> tuple[int, ...] | None:
         """Start slots for a multiset beside `present`, which uses the cells `used`.

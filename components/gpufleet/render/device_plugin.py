@@ -21,9 +21,9 @@ def device_plugin_config(partition: Partition) -> dict[str, Any]:
     """The document for one pool.
 
     The MIG strategy is a setting of the whole cluster, and the operator's environment variable
-    overrides any file; only documents that name MIG resources repeat what they rest on. A resource is written by its plain name; `renameByDefault` adds the
-    suffix `.shared`, and whole GPUs beside time-sliced MIG slices stay unshared by not being
-    listed.
+    overrides any file; only documents that name MIG resources repeat what they rest on. A resource
+    is written by its plain name; `renameByDefault` adds the suffix `.shared`, and whole GPUs beside
+    time-sliced MIG slices stay unshared by not being listed.
     """
     if partition.replicas == 1:
         return {"version": "v1"}

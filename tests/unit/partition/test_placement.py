@@ -353,12 +353,13 @@ def test_evidence_is_the_weakest_of_what_is_used() -> None:
 
 
 def test_a_decision_takes_less_than_a_millisecond() -> None:
-    """The median over all multisets of the largest geometry, each asked for the first time."""
+    """Median processor time over multisets of the largest geometry, each asked for the first
+    time."""
     geometry = geometry_of("RTX-PRO-6000-BLACKWELL-96GB")
     place(geometry, {})
     times: list[float] = []
     for wanted in every_multiset(geometry)[::4]:
-        began = time.perf_counter()
+        began = time.thread_time()
         place(geometry, wanted)
-        times.append(time.perf_counter() - began)
+        times.append(time.thread_time() - began)
     assert sorted(times)[len(times) // 2] < 1e-3
