@@ -63,14 +63,14 @@ class ApiServer:
         finally:
             connection.close()
 
-    def get(self, path: str) -> dict[str, Any]:
+    def get(self, path: str, timeout: float = _TIMEOUT_SECONDS) -> dict[str, Any]:
         """An object or list.
 
         Raises:
             SandboxError: The server is not there or refuses.
         """
         try:
-            answer = self.request("GET", path)
+            answer = self.request("GET", path, timeout=timeout)
         except (OSError, http.client.HTTPException) as problem:
             raise SandboxError(f"the API server at {self.url} does not answer: {problem}") from (
                 problem

@@ -144,6 +144,9 @@ def _controller_manager(plan: Plan) -> list[str]:
         f"--root-ca-file={keys.authority}",
         f"--service-account-private-key-file={keys.service_account_key}",
         "--use-service-account-credentials=true",
+        # The defaults (20, 30) make a first start wait seconds for its own service accounts.
+        "--kube-api-qps=300",
+        "--kube-api-burst=600",
         f"--cluster-signing-cert-file={keys.authority}",
         f"--cluster-signing-key-file={keys.authority_key}",
     ]

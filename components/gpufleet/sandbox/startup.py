@@ -14,7 +14,7 @@ from gpufleet.sandbox.errors import SandboxError
 from gpufleet.sandbox.progress import Progress
 from gpufleet.sandbox.state import State
 
-_UNHEALTHY_GRACE_SECONDS = 5.0
+_UNHEALTHY_GRACE_SECONDS = 10.0
 """How long a process that already runs may fail its health check before it is started again."""
 
 _SETTLED_SECONDS = 0.5

@@ -12,6 +12,9 @@ from gpufleet.sandbox.errors import SandboxError
 from gpufleet.sandbox.layout import Layout
 from gpufleet.sandbox.state import State
 
+_PATIENCE = 5.0
+"""Seconds. An API server that lost its etcd keeps a caller waiting for a minute."""
+
 
 @dataclass(frozen=True, slots=True)
 class ProcessStatus:
@@ -81,8 +84,8 @@ def read(layout: Layout, state: State, server: ApiServer | None) -> Status:
     problem = state.damaged and f"{layout.state} was unreadable: {state.damaged}"
     if server is not None:
         try:
-            nodes = tuple(_node(item) for item in server.get("/api/v1/nodes")["items"])
-            pods = tuple(_pod(item) for item in server.get("/api/v1/pods")["items"])
+            nodes = tuple(_node(item) for item in server.get("/api/v1/nodes", _PATIENCE)["items"])
+            pods = tuple(_pod(item) for item in server.get("/api/v1/pods", _PATIENCE)["items"])
         except SandboxError as failure:
             problem, up = str(failure), False
     return Status(
