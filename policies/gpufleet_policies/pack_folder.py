@@ -35,7 +35,6 @@ SETTINGS = """\
 # exceptions:
 #   - {rule: gpu-idle-command, object: "Deployment ml/debug", reason: "...", until: 2030-01-31}
 # thresholds: {budgetUsdPerHour: 100}
-{}
 """
 
 

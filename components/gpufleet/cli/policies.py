@@ -43,18 +43,10 @@ def rules(output_format: str) -> None:
             ]
         )
         return
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("rule", no_wrap=True)
-    for profile in Profile:
-        table.add_column(profile.value, no_wrap=True)
-    table.add_column("what must not be")
     for rule in RULES:
-        levels = (rule.levels[profile].value for profile in Profile)
-        table.add_row(rule.id, *levels, rule.sentence)
-    Console().print(table)
+        levels = ", ".join(f"{profile.value} {rule.levels[profile].value}" for profile in Profile)
+        click.echo(f"{click.style(rule.id, bold=True)}  ({levels})")
+        click.echo(f"    {rule.sentence}")
     click.echo(f"\n{len(RULES)} rules; docs/policies.md explains each.")
 
 
