@@ -24,7 +24,8 @@ def print_status(status: Status, console: Console | None = None) -> None:
         out.print(_nodes(status))
     waiting = [pod for pod in status.pods if pod.phase == "Pending"]
     for pod in waiting[:_WAITING_SHOWN]:
-        out.print(f"waiting: {pod.namespace}/{pod.name}: {pod.reason or 'not yet looked at'}")
+        reason = pod.reason or "not yet looked at"
+        out.print(f"waiting: {pod.namespace}/{pod.name}: {reason}", markup=False)
     if len(waiting) > _WAITING_SHOWN:
         out.print(f"… and {len(waiting) - _WAITING_SHOWN} more pods wait")
 

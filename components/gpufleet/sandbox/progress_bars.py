@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 
 from gpufleet.sandbox.progress import Task, duration
@@ -20,14 +21,16 @@ class _Bar:
         self.begun = time.monotonic()
 
     def detail(self, text: str) -> None:
-        self._bars.display.update(self._identity, detail=text)
+        self._bars.display.update(self._identity, detail=escape(text))
 
     def done(self, text: str) -> None:
         elapsed = duration(time.monotonic() - self.begun)
-        self._bars.close(self._identity, f"[green]✓[/green] {self._name}: {text} ({elapsed})")
+        self._bars.close(
+            self._identity, f"[green]✓[/green] {self._name}: {escape(text)} ({elapsed})"
+        )
 
     def failed(self, text: str) -> None:
-        self._bars.close(self._identity, f"[red]✗[/red] {self._name}: {text}")
+        self._bars.close(self._identity, f"[red]✗[/red] {self._name}: {escape(text)}")
 
     def tick(self) -> None:
         elapsed = time.monotonic() - self.begun
