@@ -8,9 +8,11 @@ from typing import Any
 import yaml
 
 from gpufleet.sandbox.api_server import ApiServer
+from gpufleet.sandbox.crds import strictness
 from gpufleet.sandbox.errors import SandboxError
 
 _COLLECTION = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+_ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 
 
 def packaged() -> list[Traversable]:
@@ -50,12 +52,26 @@ def apply(server: ApiServer, definitions: list[Traversable], deadline: float) ->
                 raise SandboxError(f"{file.name}: kind {document.get('kind')!r} is not a CRD")
             name = str(document["metadata"]["name"])
             try:
-                server.apply(f"{_COLLECTION}/{name}", yaml.safe_dump(document).encode())
+                for path, manifest in _manifests(document):
+                    server.apply(path, yaml.safe_dump(manifest).encode())
             except SandboxError as problem:
                 raise SandboxError(f"{file.name}: {problem}") from problem
             names.append(name)
     _await_established(server, names, deadline)
     return names
+
+
+def _manifests(definition: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """What is applied for one definition: itself, and what makes the server strict about it."""
+    name = definition["metadata"]["name"]
+    if not strictness.is_strict(definition):
+        return [(f"{_COLLECTION}/{name}", definition)]
+    policy, binding = strictness.admission(definition)
+    return [
+        (f"{_COLLECTION}/{name}", strictness.opened(definition)),
+        (f"{_ADMISSION}/validatingadmissionpolicies/{policy['metadata']['name']}", policy),
+        (f"{_ADMISSION}/validatingadmissionpolicybindings/{binding['metadata']['name']}", binding),
+    ]
 
 
 def _await_established(server: ApiServer, names: list[str], deadline: float) -> None:
