@@ -7,7 +7,8 @@ from fractions import Fraction
 from gpufleet.catalogue.frozen import frozen
 from gpufleet.catalogue.gpu import EVIDENCE_ORDER, Evidence, Gpu
 from gpufleet.findings import Finding, has_errors
-from gpufleet.partition import layouts, rules
+from gpufleet.partition import names, rules
+from gpufleet.partition.layouts import lay_out
 from gpufleet.partition.placement import Placement
 from gpufleet.partition.shares import (
     RESOURCES,
@@ -96,12 +97,12 @@ class Partition:
     @property
     def slices(self) -> dict[str, int]:
         """MIG devices per node by declared profile, before time-slicing."""
-        return layouts.total(gpu.devices for gpu in self.gpus)
+        return names.total(gpu.devices for gpu in self.gpus)
 
     @property
     def free(self) -> dict[str, int]:
         """Further instances that would fit per node, each profile taken alone, over all GPUs."""
-        return layouts.total(g.placement.free for g in self.gpus if g.placement is not None)
+        return names.total(g.placement.free for g in self.gpus if g.placement is not None)
 
     @property
     def free_memory_slots(self) -> int:
@@ -162,7 +163,7 @@ def cut(
         return None, tuple(findings)
 
     if sharing.mig is not None:
-        cuts, found = layouts.lay_out(gpu, gpus_per_node, sharing.mig, f"{path}.mig")
+        cuts, found = lay_out(gpu, gpus_per_node, sharing.mig, f"{path}.mig")
         findings += found
         if has_errors(found):
             return None, tuple(findings)
@@ -222,12 +223,12 @@ def _partitioned(gpu: Gpu, gpus: tuple[GpuLayout, ...], mig: Mig, memory: int | 
     if whole:
         # Whole GPUs beside MIG keep their name and are not shared: only slices were asked to be.
         shares.append(Share(RESOURCES["nvidia"], 1, whole, None, 1, memory))
-    for profile, count in layouts.total(layout.devices for layout in gpus).items():
+    for profile, count in names.total(layout.devices for layout in gpus).items():
         single = mig.strategy == "single"
-        resource = RESOURCES["nvidia"] if single else layouts.resource_of(profile)
-        device = slice_memory(gpu, layouts.gpu_instance_of(profile))
+        resource = RESOURCES["nvidia"] if single else names.resource_of(profile)
+        device = slice_memory(gpu, names.gpu_instance_of(profile))
         if device is not None:
-            device //= layouts.tenants(profile, gpus_devices=(g.devices for g in gpus))
+            device //= names.tenants(profile, gpus_devices=(g.devices for g in gpus))
         shares.append(
             Share(
                 shared_name(resource, replicas, rename),

@@ -11,14 +11,11 @@ from dataclasses import dataclass, field
 
 from gpufleet.catalogue.frozen import FrozenDict, frozen
 from gpufleet.catalogue.gpu import EVIDENCE_ORDER, Evidence, MigGeometry
+from gpufleet.partition.limits import Reason, broken_limits
 from gpufleet.partition.nearest import Layout, nearest_layouts
-from gpufleet.partition.profile_name import parse, similar
-from gpufleet.partition.slot_table import (
-    SlotTable,
-    engine_budget,
-    slot_table,
-    takes_media_extension,
-)
+from gpufleet.partition.profile_name import similar
+from gpufleet.partition.request import Request, read_request
+from gpufleet.partition.slot_table import SlotTable, slot_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,22 +69,6 @@ class Placement:
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
-    """One limit the request breaks."""
-
-    code: str
-    """`profile-unknown`, `count-invalid`, `compute-instance-too-large`, `too-many-instances`,
-    `compute-exceeded`, `memory-exceeded`, `media-extension-exceeded`, `engines-exceeded`,
-    `no-start-free`, `occupied-illegal`."""
-    message: str
-    value: object = None
-    limit: object = None
-    profile: str | None = None
-    similar: tuple[str, ...] = ()
-    """For an unknown profile: this GPU's nearest ones, best first."""
-
-
-@dataclass(frozen=True, slots=True)
 class Refusal:
     """Why a layout cannot exist, and the nearest ones that can."""
 
@@ -117,7 +98,7 @@ def place(
     instances as can hold them. Names that `geometry.alternate_names` knows are resolved and
     reported. The answer depends on the multiset only, never on the order of the mapping.
     """
-    request = _read(geometry, devices)
+    request = read_request(geometry, devices)
     table = slot_table(geometry)
     used, present, reasons = _read_occupied(geometry, table, occupied)
     evidence = _evidence(geometry, (*request.counts, *(i.profile for i in occupied)))
@@ -130,12 +111,12 @@ def place(
             return _placement(
                 geometry, table, request, occupied, starts, used, packed + present, evidence
             )
-        reasons = _broken_limits(geometry, request.counts, occupied)
+        reasons = broken_limits(geometry, request.counts, [i.profile for i in occupied])
     elif request.unknown:
         # The rest of the request may be wrong too: say everything at once.
         known = [request.counts.get(name, 0) for name in geometry.profiles]
         if not _representable(table, known) or table.pack(known) not in table.number:
-            reasons += _broken_limits(geometry, request.counts, ())
+            reasons += broken_limits(geometry, request.counts, ())
     substitutes: Counter[str] = Counter()
     for name, count in request.unknown.items():
         for near in similar(name, geometry.profiles, limit=1):
@@ -146,96 +127,7 @@ def place(
     return Refusal(tuple(reasons), alternatives, evidence, frozen(request.renamed))
 
 
-# -- reading the request -------------------------------------------------------------------------
-
-
-@dataclass(slots=True)
-class _Request:
-    counts: dict[str, int] = field(default_factory=dict[str, int])
-    """GPU instances by the geometry's own names."""
-    inside: dict[str, list[list[str]]] = field(default_factory=dict[str, list[list[str]]])
-    """GPU instance profile -> the compute instances of each GPU instance that is divided."""
-    unknown: dict[str, int] = field(default_factory=dict[str, int])
-    renamed: dict[str, str] = field(default_factory=dict[str, str])
-    reasons: list[Reason] = field(default_factory=list[Reason])
-
-
-def _read(geometry: MigGeometry, devices: Mapping[str, int]) -> _Request:
-    request = _Request()
-    parts: dict[str, list[tuple[int, str]]] = {}
-    for name, count in sorted(devices.items()):
-        if isinstance(count, bool) or not isinstance(count, int) or count < 0:  # pyright: ignore[reportUnnecessaryIsInstance]
-            message = f"{name}: {count!r} is no count, whole numbers from 0 on are"
-            request.reasons.append(Reason("count-invalid", message, count, 0, name))
-            continue
-        if count == 0:
-            continue
-        own, slices = _resolve(geometry, name)
-        profile = geometry.profiles.get(own)
-        if profile is None:
-            request.unknown[name] = request.unknown.get(name, 0) + count
-            near = similar(name, geometry.profiles)
-            nearest = f", nearest is {near[0]}" if near else ""
-            request.reasons.append(
-                Reason(
-                    "profile-unknown",
-                    f"there is no profile {name}{nearest} (it has {', '.join(geometry.profiles)})",
-                    name,
-                    tuple(geometry.profiles),
-                    name,
-                    near,
-                )
-            )
-            continue
-        if slices is not None and slices > profile.compute_slices:
-            message = (
-                f"{name}: a compute instance of {slices} slices does not fit into {own}, which has "
-                f"{profile.compute_slices}"
-            )
-            request.reasons.append(
-                Reason("compute-instance-too-large", message, slices, profile.compute_slices, name)
-            )
-            continue
-        if slices is None or slices == profile.compute_slices:
-            if own != name:
-                request.renamed[name] = own
-            request.counts[own] = request.counts.get(own, 0) + count
-            continue
-        resolved = f"{slices}c.{own}"
-        if resolved != name:
-            request.renamed[name] = resolved
-        parts.setdefault(own, []).extend((slices, resolved) for _ in range(min(count, 64)))
-    for own, instances in parts.items():
-        room = geometry.profiles[own].compute_slices
-        request.inside[own] = _share_instances(instances, room)
-        request.counts[own] = request.counts.get(own, 0) + len(request.inside[own])
-    return request
-
-
-def _resolve(geometry: MigGeometry, name: str) -> tuple[str, int | None]:
-    """The geometry's own profile name and the compute slices of a `<c>c.` prefix."""
-    if name in geometry.profiles:
-        return name, None
-    parsed = parse(name)
-    if parsed is None:
-        return geometry.alternate_names.get(name, name), None
-    plain = parsed.gpu_instance
-    return geometry.alternate_names.get(plain, plain), parsed.compute_instance_slices
-
-
-def _share_instances(instances: list[tuple[int, str]], room: int) -> list[list[str]]:
-    """Compute instances packed into GPU instances of `room` slices, largest first into the first
-    that has room. With at most seven slices this is the smallest number of GPU instances."""
-    shared: list[tuple[int, list[str]]] = []
-    for slices, name in sorted(instances, key=lambda part: (-part[0], part[1])):
-        for i, (left, names) in enumerate(shared):
-            if left >= slices:
-                names.append(name)
-                shared[i] = (left - slices, names)
-                break
-        else:
-            shared.append((room - slices, [name]))
-    return [names for _, names in shared]
+# -- reading what is there ----------------------------------------------------------------------
 
 
 def _read_occupied(
@@ -270,7 +162,7 @@ def _read_occupied(
         present += table.unit[order.index(instance.profile)]
     if not reasons and present not in table.number:
         message = "the occupied instances break a limit: " + "; ".join(
-            reason.message for reason in _broken_limits(geometry, counts, ())
+            reason.message for reason in broken_limits(geometry, counts, ())
         )
         reasons.append(Reason("occupied-illegal", message, dict(counts)))
     return used, present, reasons
@@ -286,7 +178,7 @@ def _representable(table: SlotTable, counts: Sequence[int]) -> bool:
 def _placement(
     geometry: MigGeometry,
     table: SlotTable,
-    request: _Request,
+    request: Request,
     occupied: Sequence[PlacedInstance],
     starts: tuple[int, ...],
     used: int,
@@ -349,45 +241,3 @@ def _free(table: SlotTable, names: tuple[str, ...], bits: int) -> dict[str, int]
 def _evidence(geometry: MigGeometry, names: Sequence[str]) -> Evidence:
     known = [geometry.profiles[n].evidence for n in names if n in geometry.profiles]
     return max(known, key=EVIDENCE_ORDER.index) if known else geometry.evidence
-
-
-def _broken_limits(
-    geometry: MigGeometry, counts: Mapping[str, int], occupied: Sequence[PlacedInstance]
-) -> list[Reason]:
-    """The limits the instances break together with what is there; at least one."""
-    there = Counter(instance.profile for instance in occupied)
-    total = Counter(there)
-    total.update(counts)
-    beside = " together with what is there" if occupied else ""
-    profiles = geometry.profiles
-    reasons: list[Reason] = []
-    for name in profiles:
-        count, most = total[name], profiles[name].max_instances
-        if count > most:
-            message = f"{count} x {name}{beside}, at most {most} fit on one GPU"
-            reasons.append(Reason("too-many-instances", message, count, most, name))
-    compute = sum(count * profiles[name].compute_slices for name, count in total.items())
-    if compute > geometry.compute_slices:
-        message = f"{compute} of {geometry.compute_slices} compute slices{beside}"
-        reasons.append(Reason("compute-exceeded", message, compute, geometry.compute_slices))
-    memory = sum(count * profiles[name].memory_slots for name, count in total.items())
-    if memory > geometry.memory_slots:
-        message = f"{memory} of {geometry.memory_slots} memory slots{beside}"
-        reasons.append(Reason("memory-exceeded", message, memory, geometry.memory_slots))
-    media = {n: c for n, c in total.items() if takes_media_extension(profiles[n]) and c}
-    if sum(media.values()) > 1:
-        listed = " + ".join(f"{count} x {name}" for name, count in sorted(media.items()))
-        message = f"{listed}{beside}: one GPU has one media extension (+me, +me.all) to give"
-        reasons.append(Reason("media-extension-exceeded", message, sum(media.values()), 1))
-    # Engines come with the slices: worth a word only where slices and counts are not the cause.
-    for engine, most in (engine_budget(geometry) if not reasons else {}).items():
-        needed = sum(c * (profiles[n].engines.get(engine) or 0) for n, c in total.items())
-        if needed > most:
-            message = f"{needed} of {most} {engine} engines{beside}"
-            reasons.append(Reason("engines-exceeded", message, needed, most))
-    if not reasons:
-        message = (
-            f"no start slot is free: every legal position of some instance overlaps another{beside}"
-        )
-        reasons.append(Reason("no-start-free", message))
-    return reasons
