@@ -140,7 +140,7 @@ def _check_evidence(gpu: Gpu, placement: Placement, where: str) -> list[Finding]
     if placement.evidence is Evidence.VERIFIED:
         return []
     basis = {
-        Evidence.PARTLY_VERIFIED: "one emulator table, consistent with a published session",
+        Evidence.PARTLY_VERIFIED: "one emulator table, consistent with published terminal output",
         Evidence.INFERRED: "the geometry all published parts of this kind share",
     }[placement.evidence]
     return [
