@@ -9,6 +9,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from gpufleet.sandbox.system_node import SELECT_OTHERS
+
 if TYPE_CHECKING:
     from gpufleet.sandbox.sandbox import Sandbox
 
@@ -92,7 +94,10 @@ def read(kubeconfig: str) -> Report:
 
     with config.new_client_from_config(kubeconfig) as connection:
         api = client.CoreV1Api(connection)
-        return build(api.list_node().items, api.list_pod_for_all_namespaces().items)
+        return build(
+            api.list_node(label_selector=SELECT_OTHERS).items,
+            api.list_pod_for_all_namespaces().items,
+        )
 
 
 def print_report(sandbox: "Sandbox", console: Console | None = None) -> Report:

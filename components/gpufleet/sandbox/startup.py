@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gpufleet.sandbox import custom_resources, ports, processes
+from gpufleet.sandbox import custom_resources, ports, processes, system_node
 from gpufleet.sandbox.api_server import ApiServer
 from gpufleet.sandbox.control_plane import DEFINITIONS, Component, Plan, command_line
 from gpufleet.sandbox.errors import SandboxError
@@ -65,6 +65,8 @@ class Startup:
                     ready.add(name)
                     del waiting[name]
             if not waiting:
+                if "kwok" in ready:
+                    system_node.ensure(self.server)
                 return
             self._look_for_trouble(waiting, deadline)
             time.sleep(0.05)

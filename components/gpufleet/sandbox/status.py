@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from gpufleet.sandbox import processes
+from gpufleet.sandbox import processes, system_node
 from gpufleet.sandbox.api_server import ApiServer
 from gpufleet.sandbox.control_plane import COMPONENTS
 from gpufleet.sandbox.errors import SandboxError
@@ -81,10 +81,12 @@ def read(layout: Layout, state: State, server: ApiServer | None) -> Status:
     up = bool(found) and all(process.running for process in found)
     nodes: tuple[NodeStatus, ...] = ()
     pods: tuple[PodStatus, ...] = ()
-    problem = state.damaged and f"{layout.state} was unreadable: {state.damaged}"
+    problem = state.damaged and f"{layout.root} is damaged, `up` repairs it: {state.damaged}"
     if server is not None:
         try:
-            nodes = tuple(_node(item) for item in server.get("/api/v1/nodes", _PATIENCE)["items"])
+            nodes = tuple(
+                _node(item) for item in server.get(system_node.OTHERS, _PATIENCE)["items"]
+            )
             pods = tuple(_pod(item) for item in server.get("/api/v1/pods", _PATIENCE)["items"])
         except SandboxError as failure:
             problem, up = str(failure), False
