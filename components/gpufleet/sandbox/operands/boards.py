@@ -65,7 +65,7 @@ class Board:
 
     @property
     def mps_client_limit(self) -> int:
-        """Most clients one MPS server takes: 48 from Volta on by 7.5, 16 before."""
+        """Most clients the device plugin accepts: 48 from compute capability 7.5 on, 16 before."""
         return 48 if self.compute_capability >= (7, 5) else 16
 
     def shape(self, name: str) -> Shape | None:
@@ -202,18 +202,30 @@ def _boards() -> Iterable[Board]:
         _RTX_PRO_6000,
     )
     for product, family, capability in (
+        ("GRID K520", "kepler", (3, 0)),
+        ("Tesla K80", "kepler", (3, 7)),
+        ("Tesla M60", "maxwell", (5, 2)),
         ("Tesla P4", "pascal", (6, 1)),
         ("Tesla P100-PCIE-16GB", "pascal", (6, 0)),
         ("Tesla V100-SXM2-16GB", "volta", (7, 0)),
         ("Tesla V100-SXM2-32GB", "volta", (7, 0)),
         ("Tesla V100-PCIE-16GB", "volta", (7, 0)),
+        ("Tesla V100-PCIE-32GB", "volta", (7, 0)),
         ("Tesla T4", "turing", (7, 5)),
         ("NVIDIA T4G", "turing", (7, 5)),
         ("NVIDIA A10", "ampere", (8, 6)),
         ("NVIDIA A10G", "ampere", (8, 6)),
+        ("NVIDIA A16", "ampere", (8, 6)),
+        ("NVIDIA A40", "ampere", (8, 6)),
+        ("NVIDIA L2", "ada-lovelace", (8, 9)),
         ("NVIDIA L4", "ada-lovelace", (8, 9)),
+        ("NVIDIA L20", "ada-lovelace", (8, 9)),
         ("NVIDIA L40", "ada-lovelace", (8, 9)),
         ("NVIDIA L40S", "ada-lovelace", (8, 9)),
+        ("NVIDIA RTX 6000 Ada Generation", "ada-lovelace", (8, 9)),
+        # These two can be cut, but no placements of theirs were found: whole GPUs only.
+        ("NVIDIA RTX PRO 5000 Blackwell", "blackwell", (12, 0)),
+        ("NVIDIA RTX PRO 4500 Blackwell", "blackwell", (12, 0)),
     ):
         yield Board(product, family, capability, "")
 

@@ -14,8 +14,6 @@ CLUSTER_POLICY_NAME = "cluster-policy"
 class ClusterPolicy:
     """The parts of the spec that decide what happens on a node."""
 
-    name: str
-    generation: int
     driver_enabled: bool
     driver_version: str
     toolkit_enabled: bool
@@ -43,15 +41,13 @@ class ClusterPolicy:
 
 def read_cluster_policy(data: Mapping[str, Any]) -> ClusterPolicy:
     """Read a ClusterPolicy object as the API server returns it."""
-    metadata, spec = data.get("metadata", {}), data.get("spec", {})
+    spec = data.get("spec", {})
     driver, toolkit = spec.get("driver", {}), spec.get("toolkit", {})
     plugin, manager = spec.get("devicePlugin", {}), spec.get("migManager", {})
     discovery, workloads = spec.get("gfd", {}), spec.get("sandboxWorkloads", {})
     environment = {item["name"]: str(item.get("value", "")) for item in manager.get("env", [])}
     strategy = spec.get("mig", {}).get("strategy", "")
     return ClusterPolicy(
-        name=str(metadata.get("name", "")),
-        generation=int(metadata.get("generation", 0)),
         driver_enabled=driver.get("enabled", True),
         driver_version=str(driver.get("version", "")),
         toolkit_enabled=toolkit.get("enabled", True),

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from gpufleet.catalogue import load
 from gpufleet.sandbox.operands.boards import BOARDS, Board, board_named
 
 GEOMETRY = Path(__file__).parents[5] / "shared/reference/mig_profiles.json"
@@ -28,7 +29,14 @@ def test_shapes_lie_inside_the_board(board: Board) -> None:
 
 @pytest.mark.parametrize("board", BOARDS.values(), ids=lambda board: board.product)
 def test_family_follows_from_compute_capability(board: Board) -> None:
-    families = {6: "pascal", 9: "hopper", 10: "blackwell", 12: "blackwell"}
+    families = {
+        3: "kepler",
+        5: "maxwell",
+        6: "pascal",
+        9: "hopper",
+        10: "blackwell",
+        12: "blackwell",
+    }
     major, minor = board.compute_capability
     if major == 7:
         expected = "turing" if minor >= 5 else "volta"
@@ -48,6 +56,31 @@ def test_names_without_the_vendor_prefix_are_found() -> None:
 def test_mps_clients_depend_on_the_generation() -> None:
     assert BOARDS["NVIDIA L4"].mps_client_limit == 48
     assert BOARDS["Tesla V100-SXM2-16GB"].mps_client_limit == 16
+
+
+def test_every_board_of_the_catalogue_is_here_and_the_same() -> None:
+    """Two tables, written apart from each other, must describe the same hardware."""
+    differences: list[str] = []
+    for key, gpu in load().gpus.items():
+        if gpu.vendor != "nvidia":
+            continue
+        for product in gpu.product_names:
+            board = board_named(product)
+            if board is None:
+                differences.append(f"{key}: no board {product}")
+                continue
+            if gpu.compute_capability not in (None, board.compute_capability):
+                differences.append(f"{product}: compute capability {gpu.compute_capability}")
+            if gpu.architecture != board.family:
+                differences.append(f"{product}: family {gpu.architecture}")
+            theirs = {
+                name: (p.compute_slices, p.memory_slots, tuple(p.starts), p.max_instances)
+                for name, p in (gpu.mig.profiles.items() if gpu.mig else ())
+            }
+            ours = {s.name: (s.compute, s.width, s.starts, s.most) for s in board.shapes}
+            if ours != theirs:
+                differences.append(f"{product}: {ours} / {theirs}")
+    assert not differences, "\n".join(differences)
 
 
 def test_geometry_is_the_published_one() -> None:
