@@ -109,13 +109,19 @@ def _draft(
         return None, findings
     image, found = _image(pool, path, platform, chosen[0], catalogue)
     findings += found
+    instance = chosen[0].instance
     partition, found = cut(
-        gpu, chosen[0].gpus, pool.sharing, f"{path}.sharing", fraction=chosen[0].fraction
+        gpu,
+        chosen[0].gpus,
+        pool.sharing,
+        f"{path}.sharing",
+        fraction=chosen[0].fraction,
+        device_memory_bytes=None if instance is None else catalogue.device_memory(instance),
     )
     findings += found
     if partition is None:
         return None, findings
-    findings += judge_gke_sharing(pool, path, platform, chosen[0].instance)
+    findings += judge_gke_sharing(pool, path, platform, instance)
     return (
         _Draft(pool, path, provisioner, gpu, chosen, capacity, partition, image),
         findings,
@@ -177,7 +183,25 @@ def _mig_strategy(drafts: Sequence[_Draft]) -> tuple[str, list[Finding]]:
                 mixed=mixed,
             )
         ]
-    return next(iter(by_strategy), "none"), []
+    return next(iter(by_strategy), "none"), _mps_beside_mixed(drafts, by_strategy.get("mixed", []))
+
+
+def _mps_beside_mixed(drafts: Sequence[_Draft], mixed: Sequence[str]) -> list[Finding]:
+    """The device plugin refuses MPS while its strategy is mixed, MIG on the node or not."""
+    if not mixed:
+        return []
+    return [
+        error(
+            "mps-beside-mixed-mig",
+            f"{draft.path}.sharing.mps",
+            f"{', '.join(mixed)} needs the MIG strategy mixed, which holds for the whole cluster, "
+            "and the device plugin refuses MPS under it",
+            "write `strategy: single` there, or timeSlicing here",
+            mixed=list(mixed),
+        )
+        for draft in drafts
+        if draft.partition.mode == "mps"
+    ]
 
 
 def _pool(draft: _Draft, spec: FleetSpec, parts: contract_owners.OwnedParts) -> Pool:

@@ -214,6 +214,30 @@ def test_one_mig_strategy_per_cluster():
     assert "b wants single and a wants mixed" in finding.message
 
 
+def test_mps_and_mixed_mig_exclude_each_other_in_one_cluster():
+    data = base(sharing={"mps": {"replicas": 4}})
+    data["pools"].append(
+        {
+            "name": "slices",
+            "gpu": "A100-80GB",
+            "nodes": {"min": 0, "max": 1},
+            "sharing": {"mig": {"layouts": [{"devices": {"1g.10gb": 7}}]}},
+        }
+    )
+    [finding] = [f for f in compile_data(data).findings if f.severity == "error"]
+    assert finding.code == "mps-beside-mixed-mig"
+    assert finding.path == "pools[0].sharing.mps"
+    data["pools"][1]["sharing"]["mig"]["strategy"] = "single"
+    assert compile_data(data).deployable
+
+
+def test_a_fractional_gpu_has_the_memory_its_cloud_states():
+    data = base(instanceTypes=["g6f.xlarge"])
+    del data["pools"][0]["gpu"]
+    [share] = compiled(data).pools[0].partition.shares
+    assert share.memory_bytes == 2861 * 2**20
+
+
 def test_gke_fills_gpus_with_one_partition_size():
     data = base(
         name="a",
