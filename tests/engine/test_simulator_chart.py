@@ -1,0 +1,94 @@
+"""The gpu-operator simulator chart through the real Kubernetes provider and its embedded Helm."""
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from kubernetes import client
+
+from gpufleet.sandbox.engine_result import EngineError
+from tests.engine.conftest import Project
+
+pytestmark = [pytest.mark.sandbox]
+
+MakeProject = Callable[..., Project]
+NODE = "chart-a100"
+PROGRAM = """
+from importlib.resources import files
+
+import pulumi_kubernetes as k8s
+from pulumi import ResourceOptions
+
+VALUES = {values!r}
+namespace = k8s.core.v1.Namespace("gpu-operator", metadata={{"name": "{namespace}"}})
+k8s.helm.v3.Release(
+    "gpu-operator",
+    name="gpu-operator",
+    namespace="{namespace}",
+    chart=str(files("gpufleet.sandbox") / "charts" / "gpu-operator"),
+    values=VALUES,
+    opts=ResourceOptions(parent=namespace),
+)
+"""
+LAYOUTS = """\
+version: v1
+mig-configs:
+  halves: [{devices: all, mig-enabled: true, mig-devices: {3g.40gb: 2}}]
+"""
+
+
+def program(values: dict[str, Any], namespace: str) -> dict[str, str]:
+    return {"__main__.py": PROGRAM.format(values=values, namespace=namespace)}
+
+
+def test_values_reach_the_node(cluster_project: MakeProject, cluster: Any) -> None:
+    core = client.CoreV1Api(cluster)
+    config = {"create": True, "name": "layouts", "data": {"config.yaml": LAYOUTS}}
+    values = {"mig": {"strategy": "mixed"}, "migManager": {"config": config}}
+    project = cluster_project(program(values, "chart-under-test"))
+    gpu = {"product": "NVIDIA A100-SXM4-80GB", "memoryMiB": 81920, "count": 2}
+    hardware = {"gpus": [gpu], "cpu": "96", "memory": "1152Gi", "driver": "580.95.05"}
+    core.create_node(
+        {
+            "metadata": {
+                "name": NODE,
+                "labels": {"gpufleet.dev/simulated": "true", "nvidia.com/mig.config": "halves"},
+                "annotations": {"sandbox.gpufleet.dev/hardware": json.dumps(hardware)},
+            }
+        }
+    )
+    try:
+        project.run("up")
+        deadline = time.monotonic() + 20
+        while core.read_node(NODE).metadata.labels.get("nvidia.com/mig.config.state") != "success":
+            assert time.monotonic() < deadline, core.read_node(NODE).metadata.labels
+            time.sleep(0.2)
+        allocatable = core.read_node(NODE).status.allocatable
+        assert allocatable["nvidia.com/mig-3g.40gb"] == "4"
+        project.run("preview", "--expect-no-changes")
+        project.run("destroy")
+        deadline = time.monotonic() + 20
+        while "nvidia.com/mig-3g.40gb" in core.read_node(NODE).status.allocatable:
+            assert time.monotonic() < deadline, core.read_node(NODE).status.allocatable
+            time.sleep(0.2)
+    finally:
+        core.delete_node(NODE)
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ({"mig": {"stategy": "mixed"}}, "stategy"),
+        ({"devicePlugin": {"config": {"create": True}}}, "needs devicePlugin.config.data"),
+        ({"mig": {"strategy": "dual"}}, 'Unsupported value: "dual"'),
+    ],
+)
+def test_wrong_values_never_reach_the_cluster(
+    cluster_project: MakeProject, values: dict[str, Any], reason: str
+) -> None:
+    project = cluster_project(program(values, "chart-refused"))
+    with pytest.raises(EngineError) as stopped:
+        project.run("up")
+    assert reason in str(stopped.value)
