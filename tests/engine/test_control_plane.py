@@ -94,6 +94,19 @@ def test_up_again_changes_nothing(running: Sandbox) -> None:
     assert set(before) == {"etcd", "kube-apiserver", *CONTROL_PLANE}
 
 
+def test_a_smaller_up_restarts_nothing(running: Sandbox) -> None:
+    before = pids(running)
+    running.up(["kube-apiserver"])
+    assert pids(running) == before
+
+
+def test_damaged_certificates_are_shown_and_repaired(running: Sandbox) -> None:
+    (running.layout.certificates / "admin.crt").write_text("")
+    assert "certificates cannot be read" in (running.status().problem or "")
+    running.up(CONTROL_PLANE)
+    assert running.status().running
+
+
 def test_the_kubeconfig_works_and_everything_is_loopback(running: Sandbox) -> None:
     config = yaml.safe_load(running.kubeconfig.read_text())
     assert config["clusters"][0]["cluster"]["server"] == server(running).url

@@ -188,6 +188,9 @@ def _session(directory: Path | None) -> Iterator[Any]:
     except (SandboxError, EngineError) as problem:
         click.echo(f"gpufleet: {problem}", err=True)
         sys.exit(1)
+    except OSError as problem:
+        click.echo(f"gpufleet: {problem}", err=True)
+        sys.exit(1)
     except KeyboardInterrupt:
         click.echo("\ngpufleet: interrupted; run it again to go on", err=True)
         sys.exit(130)

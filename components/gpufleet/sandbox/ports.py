@@ -1,9 +1,16 @@
 """Free loopback ports, kept from one start to the next where possible."""
 
+import random
 import socket
 from collections.abc import Iterable, Mapping
 
 LOOPBACK = "127.0.0.1"
+
+_RANGE = range(20_000, 32_000)
+"""Below the ports that Linux (from 32768) and macOS (from 49152) give to outgoing connections: one
+of those could take a chosen port in the seconds before its server starts."""
+
+_TRIES = 200
 
 
 def is_free(port: int) -> bool:
@@ -45,9 +52,19 @@ def choose(names: Iterable[str], recorded: Mapping[str, int], held: set[str]) ->
             # All probes stay open until every name has its port: no port is given out twice.
             probe = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
             probes.append(probe)
-            probe.bind((LOOPBACK, 0))
-            chosen[name] = probe.getsockname()[1]
+            chosen[name] = _bind_somewhere(probe)
     finally:
         for probe in probes:
             probe.close()
     return chosen
+
+
+def _bind_somewhere(probe: socket.socket) -> int:
+    for port in random.SystemRandom().sample(_RANGE, _TRIES):
+        try:
+            probe.bind((LOOPBACK, port))
+        except OSError:
+            continue
+        return port
+    probe.bind((LOOPBACK, 0))  # a crowded machine: whatever the system gives
+    return probe.getsockname()[1]

@@ -53,16 +53,20 @@ class _Bars:
         self.display.console.print(text, markup=False, highlight=False)
 
     def task(self, name: str, seconds: float) -> Task:
-        identity = self.display.add_task(name, total=1.0, detail="", remaining="")
-        bar = _Bar(self, identity, name, seconds)
         with self._lock:
-            self._bars[identity] = bar
+            if not self._bars:
+                self.display.start()
+            identity = self.display.add_task(name, total=1.0, detail="", remaining="")
+            bar = self._bars[identity] = _Bar(self, identity, name, seconds)
         return bar
 
     def close(self, identity: TaskID, text: str) -> None:
         with self._lock:
             self._bars.pop(identity, None)
-        self.display.remove_task(identity)
+            self.display.remove_task(identity)
+            if not self._bars:
+                # No display between tasks: what the command prints then belongs to it alone.
+                self.display.stop()
         self.display.console.print(text, highlight=False)
 
     def tick(self) -> None:
@@ -83,6 +87,9 @@ def bars() -> Iterator[_Bars]:
         TextColumn("[dim]{task.fields[detail]}[/dim]"),
         console=Console(stderr=True),
         transient=True,
+        # Standard output may be a JSON document; it must not pass through a display on stderr.
+        redirect_stdout=False,
+        redirect_stderr=False,
     )
     shown = _Bars(display)
     over = threading.Event()
@@ -92,10 +99,10 @@ def bars() -> Iterator[_Bars]:
             shown.tick()
 
     mover = threading.Thread(target=move, daemon=True)
-    with display:
-        mover.start()
-        try:
-            yield shown
-        finally:
-            over.set()
-            mover.join()
+    mover.start()
+    try:
+        yield shown
+    finally:
+        over.set()
+        mover.join()
+        display.stop()

@@ -141,7 +141,10 @@ class Sandbox:
         server = None
         if record is not None and processes.is_alive(record):
             keys = certificates.Certificates(self.layout.certificates)
-            server = ApiServer(state.ports["kube-apiserver"], keys)
+            try:
+                server = ApiServer(state.ports["kube-apiserver"], keys)
+            except OSError as problem:  # certificates deleted or damaged while it runs
+                state.damaged = f"its certificates cannot be read: {problem}"
         return status.read(self.layout, state, server)
 
     def kill(self, name: str, number: signal.Signals = signal.SIGKILL) -> None:
@@ -245,7 +248,8 @@ class Sandbox:
         self.layout.backend.mkdir(parents=True, exist_ok=True)
         self.layout.pulumi_home.mkdir(parents=True, exist_ok=True)
         installation.write_passphrase(self.layout.passphrase)
-        return Plan(self.layout, keys, chosen, frozenset(c.name for c in components))
+        # What already runs counts too: a later, smaller `up` must not restart the API server.
+        return Plan(self.layout, keys, chosen, frozenset(c.name for c in components) | alive)
 
     def _stop(self, only: set[str] | None = None) -> None:
         state = State.load(self.layout.state)

@@ -57,3 +57,21 @@ def test_bars_run_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "etcd: built (0 s)" in text
     assert "a [line] as it is" in text
     assert "no [reason]" in text
+
+
+def test_bars_leave_standard_output_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from gpufleet.sandbox import progress_bars
+
+    stream = io.StringIO()
+    console = progress_bars.Console(file=stream, force_terminal=True, width=200)
+    monkeypatch.setattr(progress_bars, "Console", lambda stderr: console)
+    with progress_bars.bars() as shown:
+        task = shown.task("etcd", 10)
+        print("{}")
+        task.done("built")
+        print("[]")
+        shown.task("kwok", 10).done("built")
+    assert capsys.readouterr().out == "{}\n[]\n"
+    assert "kwok: built" in stream.getvalue()
