@@ -18,6 +18,7 @@ from gpufleet.fleet import (
     compile_data,
     fleet_as_dict,
 )
+from gpufleet.fleet.model import Money
 from gpufleet.inputs import declared, refuse, whole_numbers
 from gpufleet.nodes.simulated import SimulatedGpuNodePool, SimulatedGpuNodePoolArgs
 from gpufleet.spec.base import Ownership, Platform
@@ -44,19 +45,6 @@ class GpuFleetArgs(TypedDict):
     """What other resources produce. Default: nothing."""
 
 
-class GpuFleetSpend(TypedDict):
-    """What a fleet costs per hour, in US dollars. A bound that does not exist is absent."""
-
-    minimum_usd_per_hour: NotRequired[str]
-    """All pools at their smallest size, bought the cheapest way they allow."""
-    expected_usd_per_hour: NotRequired[str]
-    """All pools at their expected size, bought as they prefer."""
-    maximum_usd_per_hour: NotRequired[str]
-    """All pools at their largest size, bought the dearest way they allow."""
-    unbounded: list[str]
-    """Why a bound is absent, a sentence for each cause."""
-
-
 @dataclass(frozen=True, slots=True)
 class FleetPool:
     """One pool of a deployed fleet."""
@@ -79,8 +67,16 @@ class GpuFleet(pulumi.ComponentResource):
 
     advertised: pulumi.Output[dict[str, dict[str, int]]]
     """Pool -> extended resources that each of its nodes publishes."""
-    spend: pulumi.Output[GpuFleetSpend]
-    """What the fleet costs per hour at least, on average and at most."""
+    minimum_usd_per_hour: pulumi.Output[str | None]
+    """All pools at their smallest size, bought the cheapest way they allow. Absent when no number
+    bounds it."""
+    expected_usd_per_hour: pulumi.Output[str | None]
+    """All pools at their expected size, bought as they prefer. Absent when not known."""
+    maximum_usd_per_hour: pulumi.Output[str | None]
+    """All pools at their largest size, bought the dearest way they allow. Absent when no number
+    bounds it."""
+    unbounded_spend: pulumi.Output[list[str]]
+    """Why a bound is absent, a sentence for each cause; empty when all are there."""
     cluster_name: pulumi.Output[str]
     """Name of the cluster."""
 
@@ -132,14 +128,21 @@ class GpuFleet(pulumi.ComponentResource):
         self.advertised = pulumi.Output.from_input(
             {pool.name: dict(pool.advertised) for pool in fleet.pools}
         )
-        self.spend = pulumi.Output.from_input(_spend(fleet.spend))
+        spend = fleet.spend
+        self.minimum_usd_per_hour = _usd(spend, spend.minimum)
+        self.expected_usd_per_hour = _usd(spend, spend.expected)
+        self.maximum_usd_per_hour = _usd(spend, spend.maximum)
+        self.unbounded_spend = pulumi.Output.from_input(_unbounded(spend))
         self.cluster_name = pulumi.Output.from_input(
             connection.get("cluster_name", fleet.spec.cluster.name)
         )
         self.register_outputs(
             {
                 "advertised": self.advertised,
-                "spend": self.spend,
+                "minimumUsdPerHour": self.minimum_usd_per_hour,
+                "expectedUsdPerHour": self.expected_usd_per_hour,
+                "maximumUsdPerHour": self.maximum_usd_per_hour,
+                "unboundedSpend": self.unbounded_spend,
                 "clusterName": self.cluster_name,
             }
         )
@@ -214,13 +217,12 @@ def _pool_args(pool: Pool) -> GpuPoolArgs:
     return cast("GpuPoolArgs", plain)
 
 
-def _spend(spend: SpendBounds) -> GpuFleetSpend:
-    bounds = {
-        "minimum_usd_per_hour": spend.minimum,
-        "expected_usd_per_hour": spend.expected,
-        "maximum_usd_per_hour": spend.maximum,
-    }
-    usd = {key: spend.usd(bound) for key, bound in bounds.items()}
-    known = {key: format(amount, "f") for key, amount in usd.items() if amount is not None}
-    causes = [c for bound in bounds.values() if isinstance(bound, Unbounded) for c in bound.causes]
-    return cast("GpuFleetSpend", {**known, "unbounded": list(dict.fromkeys(causes))})
+def _usd(spend: SpendBounds, bound: Money) -> pulumi.Output[str | None]:
+    amount = spend.usd(bound)
+    return pulumi.Output.from_input(None if amount is None else format(amount.normalize(), "f"))
+
+
+def _unbounded(spend: SpendBounds) -> list[str]:
+    bounds = (spend.minimum, spend.expected, spend.maximum)
+    causes = [cause for b in bounds if isinstance(b, Unbounded) for cause in b.causes]
+    return list(dict.fromkeys(causes))
