@@ -71,18 +71,23 @@ def cloud_of(pool: PoolFacts, catalogue: Catalogue) -> Cloud | None:
 
 
 def cheapest_offers(
-    catalogue: Catalogue, memory_bytes: int, cloud: Cloud | None
+    catalogue: Catalogue,
+    memory_bytes: int,
+    cloud: Cloud | None,
+    capability: tuple[int, int] = (0, 0),
 ) -> Iterator[Offer]:
     """Whole NVIDIA GPUs with at least this much memory on machines of a cloud, cheapest first.
 
     On-demand list prices per GPU, the machine's whole price over its GPUs; unpriced machines are
-    left out. `cloud` None: any.
+    left out. `cloud` None: any. `capability` is the oldest compute capability that will do.
     """
     offers: list[Offer] = []
     for instance in catalogue.instances.values():
         count, price = instance.accelerator.count, instance.on_demand.micro_usd_per_hour
         gpu = catalogue.gpu(instance.accelerator.gpu)
         if instance.fractional or not count or price is None or gpu.vendor != "nvidia":
+            continue
+        if (gpu.compute_capability or (0, 0)) < capability:
             continue
         memory = catalogue.device_memory(instance)
         if memory is None or memory < memory_bytes or cloud not in (None, instance.cloud):

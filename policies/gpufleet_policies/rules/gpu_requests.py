@@ -6,9 +6,8 @@ from fractions import Fraction
 from gpufleet_policies.facts import Container, PodGroup, Workload
 from gpufleet_policies.facts.workload import GPU, SHARED_SUFFIX, is_gpu_resource
 from gpufleet_policies.money import gpu_hour, share_part
-from gpufleet_policies.money.amounts import usd_hour
 from gpufleet_policies.rules.context import Context
-from gpufleet_policies.rules.hardware import waste
+from gpufleet_policies.rules.hardware import priced, waste
 from gpufleet_policies.rules.placement import candidates, offering
 from gpufleet_policies.rules.rule import Level, Violation, rule
 
@@ -153,8 +152,7 @@ def over_one_share(context: Context, workload: Workload) -> Iterator[Violation]:
                 pool, share = offered[0], shares[0]
                 price = gpu_hour(pool)
                 part = (asked - 1) * share_part(pool, share, context.catalogue)
-                basis = f"pool {pool.name}" + ("" if price is None else f", {usd_hour(price)}")
-                money = waste(workload, group.pods, Fraction(part), price, basis)
+                money = waste(workload, group.pods, Fraction(part), price, priced(pool))
             yield Violation(
                 where=f"container {container.name} ({amount.place or container.place})",
                 found=f"asks for {asked} x {resource}, shares of a GPU",

@@ -45,8 +45,7 @@ def whole_gpu(context: Context, group: PodGroup) -> Hardware | None:
         if memory is None:
             return None
         price = gpu_hour(pool)
-        because = f"pool {pool.name}" + ("" if price is None else f", {usd_hour(price)} per GPU")
-        return Hardware(pool.gpu, memory, price, because, pool)
+        return Hardware(pool.gpu, memory, price, priced(pool), pool)
     return _from_labels(context, group)
 
 
@@ -75,6 +74,12 @@ def _from_labels(context: Context, group: PodGroup) -> Hardware | None:
         because = f"node label {key}; {offers[0].instance} at {usd_hour(price)} per GPU"
         return Hardware(gpu.key, gpu.memory_bytes, price, because, None)
     return None
+
+
+def priced(pool: PoolFacts) -> str:
+    """A pool and the price of its GPUs in words, the basis of a figure."""
+    price = gpu_hour(pool)
+    return f"pool {pool.name}" + ("" if price is None else f", {usd_hour(price)} per GPU")
 
 
 def waste(

@@ -7,10 +7,9 @@ from fractions import Fraction
 
 from gpufleet_policies.facts import Container, PodGroup, Workload
 from gpufleet_policies.facts.workload import GPU
-from gpufleet_policies.money import gpu_hour, share_part
-from gpufleet_policies.money.amounts import usd_hour
+from gpufleet_policies.money import Money, gpu_hour, share_part
 from gpufleet_policies.rules.context import Context
-from gpufleet_policies.rules.hardware import waste
+from gpufleet_policies.rules.hardware import priced, waste
 from gpufleet_policies.rules.placement import candidates, gpu_requests, offering
 from gpufleet_policies.rules.rule import Level, Violation, rule
 
@@ -91,7 +90,7 @@ def idle_command(context: Context, workload: Workload) -> Iterator[Violation]:
             )
 
 
-def _held(context: Context, workload: Workload, group: PodGroup):
+def _held(context: Context, workload: Workload, group: PodGroup) -> Money | None:
     """The cost of what the group's pods hold, as far as a pool is known."""
     for resource, amount in gpu_requests(context, group):
         pools = (
@@ -107,8 +106,7 @@ def _held(context: Context, workload: Workload, group: PodGroup):
         share, price = pool.share(resource), gpu_hour(pool)
         assert share is not None
         part = amount * share_part(pool, share, context.catalogue)
-        basis = f"pool {pool.name}" + ("" if price is None else f", {usd_hour(price)} per GPU")
-        return waste(workload, group.pods, part, price, basis)
+        return waste(workload, group.pods, part, price, priced(pool))
     return None
 
 

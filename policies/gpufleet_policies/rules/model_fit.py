@@ -106,6 +106,12 @@ def slice_fits(context: Context, workload: Workload) -> Iterator[Violation]:
         )
 
 
+def _runs(context: Context, pool: PoolFacts, request: _Request) -> bool:
+    """Whether the pool's GPU has kernels for the model's format."""
+    found = context.catalogue.gpu(pool.gpu).compute_capability
+    return found is not None and found >= request.need.capability
+
+
 def _isolation(share: ShareFacts) -> str:
     if share.replicas == 1:
         return ""
@@ -127,6 +133,8 @@ def _cheapest_share(
     pods = request.group.pods
     best: tuple[Fraction, str, PoolFacts, ShareFacts] | None = None
     for pool in context.fleet.pools:
+        if not _runs(context, pool, request):
+            continue
         for share in pool.shares:
             fits = share.memory_bytes is not None and (
                 share.memory_bytes >= request.need.bytes * HEADROOM
@@ -177,7 +185,10 @@ def oversized(context: Context, workload: Workload) -> Iterator[Violation]:
         saved = request.gpus - relative
         if saved < request.gpus * Fraction(context.thresholds.smallest_saving):
             continue
-        sure = request.ratio < Fraction(context.thresholds.oversized_mandatory_ratio)
+        # Several copies in one pod may be a throughput set-up on purpose.
+        sure = request.copies == 1 and request.ratio < Fraction(
+            context.thresholds.oversized_mandatory_ratio
+        )
         price = request.hardware.micro_usd_per_gpu_hour
         yield Violation(
             where=request.where,
@@ -209,12 +220,15 @@ def _smaller(context: Context, request: _Request) -> tuple[str, Fraction] | None
             price, share = gpu_hour(pool), pool.share(GPU)
             if price is None or share is None or not share.is_whole_gpu:
                 continue
-            if (pool.gpu_memory_bytes or 0) >= wanted and price < now:
+            enough = (pool.gpu_memory_bytes or 0) >= wanted and _runs(context, pool, request)
+            if enough and price < now:
                 cost = request.copies * price / now
                 ways.append((cost, f"run on pool {pool.name} ({pool.gpu})"))
         pool = request.hardware.pool
         cloud = cloud_of(pool, context.catalogue) if pool is not None else None
-        offer = next(cheapest_offers(context.catalogue, wanted, cloud), None)
+        offer = next(
+            cheapest_offers(context.catalogue, wanted, cloud, request.need.capability), None
+        )
         # A pool the fleet already has is worth a little more than the market's cheapest.
         if offer is not None and not any(cost < request.gpus for cost, _ in ways):
             cost = request.copies * offer.micro_usd_per_gpu_hour / now

@@ -38,6 +38,25 @@ BYTES_PER_PARAMETER = {
 }
 """Bytes each parameter takes in memory, by the name of the weight format."""
 
+OLDEST_CAPABILITY = {
+    "fp32": (0, 0),
+    "float32": (0, 0),
+    "fp16": (5, 3),
+    "float16": (5, 3),
+    "half": (5, 3),
+    "int8": (7, 0),
+    "awq": (7, 5),
+    "gptq": (7, 0),
+    "nf4": (7, 0),
+    "bitsandbytes": (7, 0),
+    "fp8": (8, 9),
+    "nvfp4": (10, 0),
+}
+"""Oldest compute capability whose kernels run a format; what is not named needs (8, 0), as bf16
+does (CUDA programming guide, arithmetic by compute capability; vLLM's quantisation table)."""
+
+BF16_CAPABILITY = (8, 0)
+
 MARGIN = Decimal("1.2")
 OVERHEAD_BYTES = GIB
 
@@ -50,6 +69,8 @@ class MemoryNeed:
     provenance: Provenance
     because: str
     """How the figure came about, in words."""
+    capability: tuple[int, int] = BF16_CAPABILITY
+    """Oldest compute capability that runs the model's format."""
 
     def __str__(self) -> str:
         return f"{gib(self.bytes)} ({self.because})"
@@ -57,25 +78,27 @@ class MemoryNeed:
 
 def memory_need(intent: Intent) -> MemoryNeed | None:
     """The need of one model replica; None when nothing says, or a part of it is not known."""
-    declared = intent.min_gpu_memory_bytes
-    if declared.is_known:
-        because = "declared by gpufleet.dev/min-gpu-memory-gib"
-        return MemoryNeed(declared.value, declared.provenance, because)
-    parameters, precision = intent.model_parameters_billion, intent.precision
-    if declared.is_unknown or not parameters.is_known or precision.is_unknown:
+    declared, precision = intent.min_gpu_memory_bytes, intent.precision
+    if declared.is_unknown or precision.is_unknown:
         return None
     # 16 bit is what engines load unless told otherwise.
-    width = BYTES_PER_PARAMETER.get(precision.value if precision.is_known else "bf16")
-    if width is None:
+    format_name = precision.value if precision.is_known else "bf16"
+    capability = OLDEST_CAPABILITY.get(format_name, BF16_CAPABILITY)
+    if declared.is_known:
+        because = "declared by gpufleet.dev/min-gpu-memory-gib"
+        return MemoryNeed(declared.value, declared.provenance, because, capability)
+    parameters = intent.model_parameters_billion
+    width = BYTES_PER_PARAMETER.get(format_name)
+    if not parameters.is_known or width is None:
         return None
     need = parameters.value * 10**9 * width * MARGIN + OVERHEAD_BYTES
     evidence = [parameters.provenance]
     if precision.is_known:
         evidence.append(precision.provenance)
-    named = precision.value if precision.is_known else "bf16"
     kind = "declared" if min(evidence) is Provenance.DECLARED else "inferred"
-    because = f"estimated for {parameters.value.normalize():f} B parameters in {named}, {kind}"
-    return MemoryNeed(int(need), min(evidence), because)
+    size = f"{parameters.value.normalize():f}"
+    because = f"estimated for {size} B parameters in {format_name}, {kind}"
+    return MemoryNeed(int(need), min(evidence), because, capability)
 
 
 def gib(amount: int) -> str:

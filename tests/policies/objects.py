@@ -1,0 +1,161 @@
+"""A compliant fleet and compliant workloads, and how tests break one property of them."""
+
+import copy
+import re
+from datetime import date
+from functools import cache
+from typing import Any
+
+from gpufleet.catalogue import load
+from gpufleet.fleet import compile_data, fleet_as_dict
+from gpufleet_policies.adapters.fleet import fleet_from
+from gpufleet_policies.adapters.pulumi_props import from_pulumi_props
+from gpufleet_policies.facts import FleetFacts, Locator, Workload
+from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.finding import PolicyFinding
+from gpufleet_policies.rules.judge import judge
+from gpufleet_policies.rules.settings import Settings, read_settings
+
+TODAY = date(2026, 11, 21)
+REMOVE = object()
+STRICT = {"profile": "strict"}
+
+SPEC: dict[str, Any] = {
+    "catalogue": "2026.11",
+    "platform": "eks",
+    "environment": "prod",
+    "cluster": {"name": "ml", "region": "us-east-1", "kubernetesVersion": "1.36"},
+    "pools": [
+        {
+            "name": "small",
+            "gpu": "L4",
+            "nodes": {"min": 0, "max": 2},
+            "sharing": {"timeSlicing": {"replicas": 4}},
+        },
+        {
+            "name": "notebooks",
+            "instanceTypes": ["p4de.24xlarge"],
+            "nodes": {"min": 0, "max": 2},
+            "intent": "interactive",
+            "sharing": {
+                "mig": {"layouts": [{"devices": {"1g.10gb": 3, "2g.20gb": 2}}]},
+            },
+        },
+        {
+            "name": "training",
+            "instanceTypes": ["p5.48xlarge"],
+            "nodes": {"min": 0, "max": 1},
+            "intent": "training",
+        },
+    ],
+    "budget": {"usdPerHour": 200},
+}
+
+DEPLOYMENT: dict[str, Any] = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "chat", "namespace": "ml", "annotations": {}},
+    "spec": {
+        "replicas": 4,
+        "selector": {"matchLabels": {"app": "chat"}},
+        "template": {
+            "metadata": {"labels": {"app": "chat"}},
+            "spec": {
+                "containers": [
+                    {
+                        "name": "server",
+                        "image": "vllm/vllm-openai:v0.11.0",
+                        "resources": {
+                            "requests": {"cpu": "4", "memory": "16Gi"},
+                            "limits": {"nvidia.com/mig-1g.10gb": "1"},
+                        },
+                    }
+                ]
+            },
+        },
+    },
+}
+
+CONTAINER = "spec.template.spec.containers[0]"
+WHOLE = {"nvidia.com/gpu": "1"}
+
+
+def changed(document: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    """A copy with values set at paths: `pools[0].nodes.min`; keys with dots in quotes."""
+    result = copy.deepcopy(document)
+    for path, value in changes.items():
+        steps = [
+            int(index) if index else quoted or word
+            for quoted, index, word in re.findall(r'"([^"]+)"|\[(\d+)\]|([^.\[\]"]+)', path)
+        ]
+        here: Any = result
+        for step in steps[:-1]:
+            here = here.setdefault(step, {}) if isinstance(here, dict) else here[step]
+        if value is REMOVE:
+            del here[steps[-1]]
+        else:
+            here[steps[-1]] = value
+    return result
+
+
+def summary(changes: dict[str, Any] | None = None) -> dict[str, Any]:
+    """What GpuFleet passes as its own properties."""
+    compiled = compile_data(changed(SPEC, changes or {}))
+    assert compiled.fleet is not None, compiled.findings
+    return {
+        "fleet": fleet_as_dict(compiled.fleet),
+        "findings": [finding.as_dict() for finding in compiled.findings],
+    }
+
+
+def fleet(changes: dict[str, Any] | None = None) -> FleetFacts:
+    found = fleet_from(summary(changes), Locator("GpuFleet", "fleet", urn="urn:fleet"))
+    assert found is not None
+    return found
+
+
+@cache
+def usual_fleet() -> FleetFacts:
+    return fleet()
+
+
+def workload(document: dict[str, Any]) -> Workload:
+    api_version = document["apiVersion"]
+    group = api_version if "/" in api_version else f"core/{api_version}"
+    kind = f"kubernetes:{group}:{document['kind']}"
+    found = from_pulumi_props(kind, document, "from-program", "urn:w", load)
+    assert isinstance(found, Workload)
+    return found
+
+
+def deployment(changes: dict[str, Any] | None = None) -> Workload:
+    return workload(changed(DEPLOYMENT, changes or {}))
+
+
+def findings(
+    subject: FleetFacts | Workload,
+    *,
+    beside: FleetFacts | None = None,
+    settings: dict[str, Any] | Settings | None = None,
+    alone: bool = False,
+) -> list[PolicyFinding]:
+    """Every finding; workloads beside the usual fleet unless `alone` or `beside` another."""
+    chosen = settings if isinstance(settings, Settings) else read_settings(settings or {})
+    context_fleet = subject if isinstance(subject, FleetFacts) else beside or usual_fleet()
+    context = Context(
+        today=TODAY,
+        load_catalogue=load,
+        fleet=None if alone else context_fleet,
+        thresholds=chosen.thresholds,
+    )
+    return judge(subject, context, chosen)
+
+
+def ids(found: list[PolicyFinding]) -> list[str]:
+    return [finding.rule for finding in found]
+
+
+def only(found: list[PolicyFinding], rule: str) -> PolicyFinding:
+    """The one finding, which must be of this rule."""
+    assert ids(found) == [rule], [finding.message for finding in found]
+    return found[0]
