@@ -1,0 +1,194 @@
+"""`gpufleet size`: memory and speed of a model on a GPU, a slice or a share of one."""
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from gpufleet.catalogue import load
+from gpufleet.cli.output import (
+    UnreadableInputError,
+    exit_code,
+    format_option,
+    print_findings,
+    print_json,
+)
+from gpufleet.cli.source import read_bytes
+from gpufleet.findings import ordered
+from gpufleet.sizing import (
+    KV_FORMATS,
+    WEIGHT_FORMATS,
+    ServingSpeed,
+    SizeRequest,
+    Sizing,
+    Workload,
+    parse_request,
+    size,
+    sizing_as_dict,
+)
+from gpufleet.sizing.activations import Checkpointing, Loss
+from gpufleet.sizing.adapter import AdapterTargets
+from gpufleet.sizing.inference import Engine
+from gpufleet.sizing.parallel import Sharding
+from gpufleet.sizing.training_state import Optimizer, TrainingPrecision
+from gpufleet.spec import UnreadableDocumentError
+from gpufleet.spec.document import read_document
+
+_GIB = 1 << 30
+_COUNT = click.IntRange(min=1)
+_Function = Callable[..., Any]
+
+_OPTIONS: tuple[tuple[tuple[str, ...], Any, str], ...] = (
+    (("--model",), str, "Catalogue name, config.json, checkpoint folder, or a count such as 8B."),
+    (("--workload",), str, f"{', '.join(kind.value for kind in Workload)}."),
+    (("--context",), _COUNT, "Longest sequence in tokens, prompt and output together."),
+    (("--batch",), _COUNT, "Sequences at once; training: samples per GPU and micro-batch."),
+    (("--active-parameters",), str, "With a parameter count: those used per token."),
+    (("--prompt",), _COUNT, "Mean prompt in tokens."),
+    (("--output",), _COUNT, "Mean output in tokens."),
+    (("--engine",), click.Choice([e.value for e in Engine]), "What serves the model."),
+    (("--weights", "--quantization"), str, f"Weights: {', '.join(WEIGHT_FORMATS)}."),
+    (("--kv-cache",), str, f"KV cache: {', '.join(KV_FORMATS)}."),
+    (("--utilisation",), float, "Share of the GPU an engine reserves; 0.92."),
+    (("--batched-tokens",), _COUNT, "Tokens an engine prefills in one step; 8192."),
+    (("--max-sequences",), _COUNT, "Sequences an engine runs at most; 256."),
+    (("--gpu",), str, "GPU to judge fit and speed on."),
+    (("--board",), str, "sxm, pcie, ...; default: what cloud instances carry."),
+    (("--mig",), str, "MIG profile of that GPU."),
+    (("--mps",), _COUNT, "MPS replicas of that GPU."),
+    (("--time-slicing",), _COUNT, "Time-slicing replicas of that GPU or slice."),
+    (
+        ("--precision",),
+        str,
+        f"Training: {', '.join(p.value for p in TrainingPrecision)}. Serving: same as --weights.",
+    ),
+    (("--optimizer",), click.Choice([o.value for o in Optimizer]), "Optimizer state."),
+    (("--accumulation",), _COUNT, "Micro-batches per optimizer step."),
+    (("--checkpointing",), click.Choice([c.value for c in Checkpointing]), "Activations kept."),
+    (("--loss",), click.Choice([kind.value for kind in Loss]), "How the loss is computed."),
+    (("--rank",), _COUNT, "LoRA rank."),
+    (("--targets",), click.Choice([t.value for t in AdapterTargets]), "Matrices LoRA adapts."),
+)
+_PARALLEL: tuple[tuple[tuple[str, ...], Any, str], ...] = (
+    (("--tensor", "--tensor-parallel"), _COUNT, "Tensor-parallel GPUs."),
+    (("--pipeline", "--pipeline-parallel"), _COUNT, "Pipeline stages."),
+    (("--expert", "--expert-parallel"), _COUNT, "Ranks that share the experts."),
+    (("--context-parallel",), _COUNT, "Ranks that share one sequence."),
+    (("--data", "--data-parallel"), _COUNT, "Training: data-parallel ranks."),
+    (("--sharding",), click.Choice([s.value for s in Sharding]), "What data ranks divide."),
+)
+
+
+def _options(function: _Function) -> _Function:
+    for names, kind, text in reversed((*_OPTIONS, *_PARALLEL)):
+        function = click.option(*names, type=kind, default=None, help=text)(function)
+    return function
+
+
+@click.command("size")
+@click.argument("file", required=False)
+@_options
+@click.option("--compile/--no-compile", "compile", default=None, help="torch.compile of layers.")
+@format_option
+def command(file: str | None, output_format: str, **options: Any) -> None:
+    """What memory does this workload need on each GPU, and how fast is it there?
+
+    FILE holds the workload as YAML or JSON (`-`: standard input); options replace its entries.
+    Every figure is marked measured, modelled or assumed. Exits 1 when a name is unknown or the
+    combination cannot work; not fitting a GPU is an answer, and a warning.
+    """
+    document = _document(file, options)
+    request, findings = parse_request(document)
+    if request is None:
+        answer = Sizing(None, None, None, 0, None, None, None, ordered(findings))
+    else:
+        answer = size(request, load())
+    if output_format == "json":
+        print_json(sizing_as_dict(answer))
+    else:
+        _print_text(answer, request)
+    raise SystemExit(exit_code(answer.findings))
+
+
+def _document(file: str | None, options: dict[str, Any]) -> dict[str, Any]:
+    """The request as a file would write it."""
+    document: dict[str, Any] = {}
+    if file is not None:
+        try:
+            document = read_document(read_bytes(file))
+        except UnreadableDocumentError as problem:
+            raise UnreadableInputError(f"{file}: {problem}") from None
+        if "architectures" in document or "model_type" in document:
+            raise UnreadableInputError(
+                f"{file} is the configuration of a model: write `--model {file}` and the workload"
+            )
+    given = {name: value for name, value in options.items() if value is not None}
+    parallel = {
+        name.removesuffix("_parallel"): given.pop(name)
+        for name in ("tensor", "pipeline", "expert", "context_parallel", "data", "sharding")
+        if name in given
+    }
+    workload = str(given.get("workload", document.get("workload", "inference"))).lower()
+    if workload in ("inference", "embedding") and "precision" in given:
+        given.setdefault("weights", given.pop("precision"))
+    for name, value in given.items():
+        first, *rest = name.split("_")
+        document[first + "".join(part.title() for part in rest)] = value
+    if parallel:
+        before = document.get("parallelism")
+        document["parallelism"] = {**(before if isinstance(before, dict) else {}), **parallel}
+    if file is None and not {"model", "context"} <= set(document):
+        missing = [f"--{name}" for name in ("model", "context") if name not in document]
+        raise click.UsageError(f"missing {' and '.join(missing)}, or a FILE that says it")
+    return document
+
+
+def _print_text(answer: Sizing, request: SizeRequest | None) -> None:
+    console = Console(highlight=False)
+    need = answer.ledger
+    if need is not None and answer.model is not None and request is not None:
+        gpus = "one GPU" if answer.gpus == 1 else f"the fullest of {answer.gpus} GPUs"
+        table = Table(title=f"{answer.model.name}, {request.workload}: memory of {gpus}")
+        table.add_column("item")
+        table.add_column("GiB", justify="right")
+        table.add_column("known")
+        table.add_column("how")
+        for item in need.items:
+            name = item.key.replace("_", " ")
+            amount = f"{item.bytes / _GIB:.2f}" if item.at_peak else f"({item.bytes / _GIB:.2f})"
+            table.add_row(name, amount, item.basis.value, item.formula)
+        table.add_section()
+        table.add_row(
+            "total", f"{need.total_bytes / _GIB:.2f}", need.basis.value, "sum at the peak"
+        )
+        margin = f"+ {need.margin.percent} % + {need.margin.fixed_bytes / _GIB:.1f} GiB margin"
+        table.add_row("to plan with", f"{need.planning_bytes / _GIB:.2f}", "assumed", margin)
+        console.print(table)
+    for line in _device_lines(answer):
+        click.echo(line)
+    print_findings(answer.findings)
+
+
+def _device_lines(answer: Sizing) -> list[str]:
+    device, speed, room = answer.device, answer.speed, answer.capacity
+    lines: list[str] = []
+    if device is not None:
+        verdict = {True: "fits", False: "does not fit", None: "not judged"}[answer.fits]
+        lines.append(f"{device.label}: {device.usable_bytes / _GIB:.2f} GiB usable, {verdict}")
+    if room is not None:
+        lines.append(f"cache: {room.tokens} tokens, {room.sequences} sequences at once")
+    if isinstance(speed, ServingSpeed):
+        lines.append(
+            f"speed ({speed.basis.value}): first token {speed.first_token_seconds:.3f} s, "
+            f"{1000 * speed.token_seconds:.1f} ms per token, {speed.tokens_per_second:.0f} "
+            f"tokens/s; saturated {speed.saturated_tokens_per_second:.0f} tokens/s at "
+            f"{speed.saturation_sequences} sequences; {speed.binding} binds"
+        )
+    elif speed is not None:
+        lines.append(
+            f"speed ({speed.basis.value}): {speed.tokens_per_second:.0f} tokens/s, "
+            f"{speed.step_seconds:.3f} s per step at MFU {speed.mfu:.2f}; {speed.binding} binds"
+        )
+    return lines

@@ -1,0 +1,114 @@
+"""Memory and speed of a model on a GPU, a slice or a share of one.
+
+    from gpufleet.catalogue import load
+    from gpufleet.sizing import SizeRequest, size
+
+    answer = size(SizeRequest(model="Llama-3.1-8B", context=8192, gpu="L40S"), load())
+    answer.ledger.total_bytes, answer.fits, answer.speed
+
+The parts underneath (`serving_ledger`, `training_ledger`, `capacity`, `serving_speed`, ...) take an
+`Architecture` and plain frozen values, for callers that try many combinations.
+"""
+
+from gpufleet.sizing.activations import Checkpointing, Loss
+from gpufleet.sizing.adapter import AdapterTargets, adapter_parameters
+from gpufleet.sizing.architecture import Architecture
+from gpufleet.sizing.as_dict import sizing_as_dict
+from gpufleet.sizing.capacity import Capacity, capacity
+from gpufleet.sizing.catalogue_models import find_catalogue_model, from_catalogue
+from gpufleet.sizing.communication import Link, LinkKind, inside_node, network, nvlink, pcie
+from gpufleet.sizing.device import (
+    Device,
+    Share,
+    find_gpu,
+    mig_slice,
+    mps_share,
+    time_slice,
+    whole_gpu,
+)
+from gpufleet.sizing.embedding import embedding_ledger
+from gpufleet.sizing.formats import (
+    KV_FORMATS,
+    WEIGHT_FORMATS,
+    KvFormat,
+    WeightFormat,
+    find_kv_format,
+    find_weight_format,
+)
+from gpufleet.sizing.inference import Engine, Serving, serving_ledger
+from gpufleet.sizing.kv_cache import sequence_bytes, token_bytes
+from gpufleet.sizing.ledger import Basis, Item, Ledger, Margin
+from gpufleet.sizing.model_choice import ChosenModel, choose_model
+from gpufleet.sizing.parallel import Parallelism, Sharding, check_parallelism
+from gpufleet.sizing.parameters import ParameterCount, count_parameters
+from gpufleet.sizing.request import SizeRequest, Workload, parse_request
+from gpufleet.sizing.serving_speed import ServingSpeed, serving_speed
+from gpufleet.sizing.size import Sizing, size
+from gpufleet.sizing.throughput import check_capability
+from gpufleet.sizing.training import Method, Training, training_ledger
+from gpufleet.sizing.training_speed import TrainingSpeed, training_speed
+from gpufleet.sizing.training_state import Optimizer, TrainingPrecision
+
+__all__ = [
+    "KV_FORMATS",
+    "WEIGHT_FORMATS",
+    "AdapterTargets",
+    "Architecture",
+    "Basis",
+    "Capacity",
+    "Checkpointing",
+    "ChosenModel",
+    "Device",
+    "Engine",
+    "Item",
+    "KvFormat",
+    "Ledger",
+    "Link",
+    "LinkKind",
+    "Loss",
+    "Margin",
+    "Method",
+    "Optimizer",
+    "Parallelism",
+    "ParameterCount",
+    "Serving",
+    "ServingSpeed",
+    "Sharding",
+    "Share",
+    "SizeRequest",
+    "Sizing",
+    "Training",
+    "TrainingPrecision",
+    "TrainingSpeed",
+    "WeightFormat",
+    "Workload",
+    "adapter_parameters",
+    "capacity",
+    "check_capability",
+    "check_parallelism",
+    "choose_model",
+    "count_parameters",
+    "embedding_ledger",
+    "find_catalogue_model",
+    "find_gpu",
+    "find_kv_format",
+    "find_weight_format",
+    "from_catalogue",
+    "inside_node",
+    "mig_slice",
+    "mps_share",
+    "network",
+    "nvlink",
+    "parse_request",
+    "pcie",
+    "sequence_bytes",
+    "serving_ledger",
+    "serving_speed",
+    "size",
+    "sizing_as_dict",
+    "time_slice",
+    "token_bytes",
+    "training_ledger",
+    "training_speed",
+    "whole_gpu",
+]

@@ -1,0 +1,144 @@
+"""The shape of a model as memory and speed see it: groups of equal layers, embeddings, head.
+
+One type serves the catalogue, Hugging Face configurations and stated parameter counts; the formulas
+know nothing of where a shape came from.
+"""
+
+from dataclasses import dataclass
+
+from gpufleet.sizing.ledger import Basis
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """Multi-head, grouped-query or multi-query attention; keys and values are cached."""
+
+    query_heads: int
+    kv_heads: int
+    head_dim: int
+    window: int | None = None
+    """Tokens a sliding-window layer holds; None: all of them."""
+    per_head_norm: bool = False
+    """Queries and keys are normalised per head (Qwen3, OLMo2, Gemma 3)."""
+    output_gate: bool = False
+    """A second query-sized projection gates the output (Qwen3-Next)."""
+
+    @property
+    def query_width(self) -> int:
+        """d_q, elements of one token's queries."""
+        return self.query_heads * self.head_dim
+
+    @property
+    def kv_width(self) -> int:
+        """d_kv, elements of one token's keys (and again of its values)."""
+        return self.kv_heads * self.head_dim
+
+
+@dataclass(frozen=True, slots=True)
+class LatentAttention:
+    """Multi-head latent attention (DeepSeek): one compressed vector per token is cached."""
+
+    heads: int
+    query_rank: int | None
+    """None: queries are projected directly."""
+    kv_rank: int
+    rope_dim: int
+    nope_dim: int
+    value_dim: int
+
+    @property
+    def query_width(self) -> int:
+        """Elements of one token's queries over all heads."""
+        return self.heads * (self.nope_dim + self.rope_dim)
+
+    @property
+    def kv_width(self) -> int:
+        """Elements of one token's keys once decompressed: what training saves."""
+        return self.heads * (self.nope_dim + self.rope_dim)
+
+
+@dataclass(frozen=True, slots=True)
+class LinearMixer:
+    """Linear attention or a state-space layer: a state of constant size per sequence."""
+
+    parameters: int
+    state_elements: int
+    """Recurrent and convolution state of one sequence; kept in FP32."""
+    width: int
+    """Elements of one token's widest projection: what stands where d_q + 2*d_kv does elsewhere."""
+
+
+Mixer = Attention | LatentAttention | LinearMixer
+
+
+@dataclass(frozen=True, slots=True)
+class FeedForward:
+    """A dense feed-forward block."""
+
+    size: int
+    gated: bool = True
+    """Three matrices (SwiGLU, GeGLU) or two."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExpertFeedForward:
+    """A mixture-of-experts block."""
+
+    experts: int
+    per_token: int
+    size: int
+    """Feed-forward size of one expert."""
+    shared_size: int = 0
+    """Of all shared experts together."""
+    gated: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class LayerGroup:
+    """So many layers of one kind. Their order in the model does not matter to memory."""
+
+    count: int
+    mixer: Mixer
+    feed_forward: FeedForward | ExpertFeedForward | None
+    """None: the layer only mixes tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Architecture:
+    """One model."""
+
+    name: str
+    hidden: int
+    vocabulary: int
+    tied_embeddings: bool
+    """Whether the head shares the embeddings' matrix."""
+    groups: tuple[LayerGroup, ...]
+    basis: Basis
+    """`modelled`: the shape is published. `assumed`: parts of it were stated by nobody."""
+    source: str
+    """Where the shape comes from: a row of the catalogue, a file, a statement."""
+    assumptions: tuple[str, ...] = ()
+    layer_norm: bool = False
+    """Fused LayerNorm instead of RMSNorm: trains with smaller saved inputs."""
+    causal: bool = True
+    """False: an encoder (BERT): no KV cache and no generation."""
+    has_head: bool = True
+    """False: an embedding model without output vocabulary projection."""
+    other_parameters: int = 0
+    """Vision tower, projector, position embeddings, biases: stored in 16 bit, not per layer."""
+    stated_parameters: int | None = None
+    """Total that is known better than the shape: the difference is put into the feed-forward."""
+    stated_active: int | None = None
+    """Parameters read per token, where the shape cannot say."""
+    max_context: int | None = None
+    """Longest context the model was made for; None: not stated."""
+
+    @property
+    def layers(self) -> int:
+        """Number of layers."""
+        return sum(group.count for group in self.groups)
+
+    @property
+    def is_mixture(self) -> bool:
+        """Whether any layer has experts."""
+        return any(isinstance(group.feed_forward, ExpertFeedForward) for group in self.groups)

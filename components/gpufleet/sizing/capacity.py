@@ -1,0 +1,52 @@
+"""What a given GPU or slice leaves for the cache, and how many sequences that is."""
+
+from dataclasses import dataclass
+from math import floor
+
+from gpufleet.sizing.architecture import Architecture
+from gpufleet.sizing.inference import (
+    Engine,
+    Serving,
+    replica_sequence_bytes,
+    serving_ledger,
+)
+from gpufleet.sizing.kv_cache import BLOCK_TOKENS, token_bytes
+from gpufleet.sizing.parallel import Parallelism, stage_layers
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """Room of one replica on given GPUs."""
+
+    cache_bytes: int
+    """Bytes of cache on each GPU; 0: not even weights and activations fit."""
+    tokens: int
+    """Tokens the cache holds over all sequences if no window closes; whole blocks."""
+    sequences: int
+    """Sequences of the stated mean length that run at the same time; 0: not even one of the longest
+    fits, so the engine would refuse to start."""
+
+
+def capacity(
+    model: Architecture,
+    serving: Serving,
+    usable_bytes: int,
+    parallel: Parallelism | None = None,
+) -> Capacity:
+    """What is left of `usable_bytes` per GPU: usable * u - (W + A + X) for an engine, and usable
+    less weights and workspace for Transformers."""
+    parallel = parallel or Parallelism()
+    need = serving_ledger(model, serving, parallel)
+    fixed = need.total_bytes - sum(i.bytes for i in need.items if i.key == "kv_cache")
+    share = usable_bytes
+    if serving.engine is not Engine.TRANSFORMERS:
+        share = floor(usable_bytes * serving.utilisation)
+    left = max(share - fixed, 0)
+    per_token = token_bytes(model, serving.kv_cache, parallel.tensor)
+    stage = stage_layers(model.layers, parallel.pipeline)[0]
+    per_token = per_token * stage / model.layers / parallel.context
+    tokens = floor(left / per_token / BLOCK_TOKENS) * BLOCK_TOKENS if per_token else 0
+    longest = replica_sequence_bytes(model, serving, parallel, serving.context)
+    mean = replica_sequence_bytes(model, serving, parallel, serving.mean_tokens)
+    sequences = left // mean if mean and left >= longest else 0
+    return Capacity(left, tokens, sequences)

@@ -1,0 +1,126 @@
+"""Rows of the catalogue's model table -> Architecture."""
+
+from gpufleet.catalogue import Catalogue, Model, UnknownKeyError
+from gpufleet.catalogue.lookup import nearest_names
+from gpufleet.findings import Finding, error
+from gpufleet.sizing.architecture import (
+    Architecture,
+    Attention,
+    ExpertFeedForward,
+    FeedForward,
+    LatentAttention,
+    LayerGroup,
+    Mixer,
+)
+from gpufleet.sizing.ledger import Basis
+from gpufleet.sizing.parameters import count_parameters
+
+# The table does not say which families normalise queries and keys per head.
+_PER_HEAD_NORM = ("Qwen3", "OLMo-2", "Gemma-3")
+# DeepSeek V2 and V3 share these; the table gives only the ranks.
+_LATENT_NOPE = _LATENT_VALUE = 128
+_TOLERANCE = 0.01
+"""The table rounds totals to 0.5 %, and small ones to two digits: closer than this the shape is the
+better source."""
+
+
+def find_catalogue_model(
+    text: str, catalogue: Catalogue, path: str = "model"
+) -> Architecture | Finding:
+    """The model somebody means: exact name, or any case and with an organisation in front
+    (`meta-llama/Llama-3.1-8B`). An unknown one is an error with the nearest names."""
+    plain = text.strip().rpartition("/")[2].lower()
+    for suffix in ("-instruct", "-it", "-chat", "-hf", "-base"):
+        plain = plain.removesuffix(suffix)
+    names = {name.lower(): name for name in catalogue.models}
+    try:
+        return from_catalogue(catalogue.model(names.get(plain, text)), catalogue.edition)
+    except UnknownKeyError:
+        close = nearest_names(plain, catalogue.models)
+        nearest = f"nearest: {', '.join(close)}; or " if close else ""
+        return error(
+            "model-unknown",
+            path,
+            f"no model named {text!r} in the catalogue, and no guess is made",
+            f"{nearest}give its config.json, or its parameter count such as 8B",
+            value=text,
+            nearest=list(close),
+        )
+
+
+def from_catalogue(row: Model, edition: str) -> Architecture:
+    """The architecture of one row."""
+    assumptions: list[str] = []
+    groups: list[LayerGroup] = []
+    sparse = row.layers - row.dense_layers
+    for layers, block in (
+        (row.dense_layers, FeedForward(row.dense_intermediate or row.intermediate, row.gated)),
+        (sparse, _block(row)),
+    ):
+        full = -(-layers // row.full_attention_every)
+        windowed = layers - full if row.sliding_window else 0
+        groups.append(LayerGroup(layers - windowed, _mixer(row, None), block))
+        groups.append(LayerGroup(windowed, _mixer(row, row.sliding_window), block))
+    model = Architecture(
+        name=row.name,
+        hidden=row.hidden,
+        vocabulary=row.vocabulary,
+        tied_embeddings=row.tied_embeddings,
+        groups=tuple(group for group in groups if group.count),
+        basis=Basis.MODELLED,
+        source=f"catalogue {edition}, {row.source.key} of {row.source.date}",
+        layer_norm=not row.gated,
+    )
+    counted = count_parameters(model)
+    if abs(counted.total - row.parameters) <= _TOLERANCE * row.parameters:
+        return model
+    assumptions.append(
+        f"the published total of {row.parameters} parameters is used; the shape alone gives "
+        f"{counted.total}"
+    )
+    return Architecture(
+        name=model.name,
+        hidden=model.hidden,
+        vocabulary=model.vocabulary,
+        tied_embeddings=model.tied_embeddings,
+        groups=model.groups,
+        basis=model.basis,
+        source=model.source,
+        assumptions=tuple(assumptions),
+        layer_norm=model.layer_norm,
+        stated_parameters=row.parameters,
+        stated_active=row.active_parameters,
+    )
+
+
+def _mixer(row: Model, window: int | None) -> Mixer:
+    if row.kv_heads is None or row.head_dim is None:
+        assert row.latent_kv is not None, f"{row.name}: neither KV heads nor a latent size"
+        assert row.latent_rope is not None, f"{row.name}: a latent size without rotary part"
+        return LatentAttention(
+            heads=row.query_heads,
+            query_rank=row.latent_query,
+            kv_rank=row.latent_kv,
+            rope_dim=row.latent_rope,
+            nope_dim=_LATENT_NOPE,
+            value_dim=_LATENT_VALUE,
+        )
+    return Attention(
+        query_heads=row.query_heads,
+        kv_heads=row.kv_heads,
+        head_dim=row.head_dim,
+        window=window,
+        per_head_norm=row.name.startswith(_PER_HEAD_NORM),
+    )
+
+
+def _block(row: Model) -> FeedForward | ExpertFeedForward:
+    if row.experts is None:
+        return FeedForward(row.intermediate, row.gated)
+    return ExpertFeedForward(
+        experts=row.experts,
+        per_token=row.experts_per_token or 1,
+        size=row.intermediate,
+        shared_size=row.shared_experts * row.intermediate,
+        gated=row.gated,
+    )

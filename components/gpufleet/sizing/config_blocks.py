@@ -1,0 +1,98 @@
+"""The feed-forward of each layer of a configuration: dense, gated or plain, or experts."""
+
+from gpufleet.findings import error, warning
+from gpufleet.sizing.architecture import ExpertFeedForward, FeedForward
+from gpufleet.sizing.config_fields import Fields
+from gpufleet.sizing.model_families import GATED, GATED_ACTIVATIONS, PLAIN
+
+_EXPERTS = ("n_routed_experts", "num_local_experts", "num_experts", "moe_num_experts")
+_PER_TOKEN = ("num_experts_per_tok", "num_experts_per_token", "moe_top_k", "moe_topk", "moe_k")
+
+
+def is_gated(config: Fields) -> bool:
+    """Whether the feed-forward has three matrices. An unknown family is judged by its activation
+    and noted; where that says nothing either, it is an error."""
+    family = config.text("model_type")
+    if family in PLAIN:
+        return False
+    if family in GATED:
+        return True
+    activation = config.text("hidden_act", "hidden_activation", "activation_function")
+    if activation in GATED_ACTIVATIONS:
+        config.findings.append(
+            warning(
+                "model-type-unknown",
+                f"{config.path}model_type",
+                f"model type {family!r} is not known here: a gated feed-forward is assumed from "
+                f"its activation {activation!r}",
+                "a checkpoint's safetensors index beside the configuration settles the size",
+                value=family,
+            )
+        )
+        return True
+    config.findings.append(
+        error(
+            "model-type-unknown",
+            f"{config.path}model_type",
+            f"model type {family!r} is not known here and its activation {activation!r} does not "
+            "say whether the feed-forward has two matrices or three",
+            "give the parameter count instead, such as 8B",
+            value=family,
+        )
+    )
+    return True
+
+
+def read_blocks(config: Fields, layers: int, hidden: int) -> list[FeedForward | ExpertFeedForward]:
+    """One feed-forward per layer."""
+    gated = is_gated(config)
+    experts = config.number(*_EXPERTS, least=0) or 0
+    size = config.number("intermediate_size", "n_inner", "ffn_dim", "ffn_hidden_size")
+    if size is None and not gated:
+        size = 4 * hidden
+    if experts <= 1:
+        dense = FeedForward(size or config.required("intermediate_size"), gated)
+        return [dense] * layers
+    sparse = _experts(config, experts, size, gated)
+    dense_size = config.number("intermediate_size_mlp") or size or sparse.size
+    dense = FeedForward(dense_size, gated)
+    return [sparse if _is_sparse(config, index) else dense for index in range(layers)]
+
+
+def _experts(config: Fields, experts: int, size: int | None, gated: bool) -> ExpertFeedForward:
+    one = config.number("moe_intermediate_size", "expert_ffn_hidden_size") or size
+    if one is None:
+        one = config.required("moe_intermediate_size")
+    shared = config.number("shared_expert_intermediate_size", "shared_intermediate_size", least=0)
+    if shared is None:
+        count = config.number("n_shared_experts", "num_shared_experts", least=0)
+        if count is None and config.text("model_type").startswith("llama4"):
+            count = 1
+        shared = (count or 0) * one
+    per_token = config.required(*_PER_TOKEN)
+    if per_token > experts:
+        config.findings.append(
+            error(
+                "config-experts-disagree",
+                f"{config.path}num_experts_per_tok",
+                f"{per_token} experts per token of {experts} experts",
+                value=per_token,
+                limit=experts,
+            )
+        )
+    return ExpertFeedForward(experts, per_token, one, shared, gated)
+
+
+def _is_sparse(config: Fields, index: int) -> bool:
+    if index < (config.number("first_k_dense_replace", "moe_layer_start_index", least=0) or 0):
+        return False
+    if index in config.numbers("mlp_only_layers"):
+        return False
+    chosen = config.numbers("moe_layers")
+    if chosen:
+        return index in chosen
+    period = config.number("expert_layer_period")
+    if period is not None:
+        return index % period == (config.number("expert_layer_offset", least=0) or 0)
+    step = config.number("decoder_sparse_step", "interleave_moe_layer_step", "moe_layer_freq")
+    return (index + 1) % (step or 1) == 0

@@ -1,0 +1,101 @@
+"""Reading fields of a model's configuration: many names for one thing, every problem collected."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from gpufleet.findings import Finding, error
+
+MAX_COUNT = 1 << 34
+"""Largest number a configuration may hold where a size is expected."""
+
+
+@dataclass
+class Fields:
+    """One mapping of a configuration and the problems found in it so far."""
+
+    data: Mapping[str, Any]
+    path: str = ""
+    findings: list[Finding] = field(default_factory=list[Finding])
+
+    def part(self, name: str) -> "Fields | None":
+        """A mapping inside, sharing the list of problems; None when there is none."""
+        value = self.data.get(name)
+        if not isinstance(value, Mapping):
+            return None
+        inner = cast("Mapping[str, Any]", value)
+        return Fields(inner, f"{self.path}{name}.", self.findings)
+
+    def has(self, *names: str) -> bool:
+        """Whether any of the names has a value."""
+        return any(self.data.get(name) is not None for name in names)
+
+    def number(self, *names: str, least: int = 1) -> int | None:
+        """The first of the names that has a value, as a whole number of at least `least`.
+
+        None when none has one, or it is no such number, which is noted.
+        """
+        for name in names:
+            value = self.data.get(name)
+            if value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, int):
+                self._refuse(name, value, f"a whole number of at least {least}")
+                return None
+            if not least <= value <= MAX_COUNT:
+                self._refuse(name, value, f"between {least} and {MAX_COUNT}")
+                return None
+            return value
+        return None
+
+    def required(self, *names: str) -> int:
+        """Like `number`, but its absence is noted; 1 then, so that reading goes on."""
+        before = len(self.findings)
+        value = self.number(*names)
+        if value is None and len(self.findings) == before:
+            self.findings.append(
+                error(
+                    "config-field-missing",
+                    f"{self.path}{names[0]}",
+                    f"the configuration has no {' or '.join(names)}",
+                    "give the config.json that belongs to the weights",
+                )
+            )
+        return value or 1
+
+    def flag(self, name: str) -> bool | None:
+        """A true or false value; None when it is not there."""
+        value = self.data.get(name)
+        return value if isinstance(value, bool) else None
+
+    def text(self, *names: str) -> str:
+        """The first of the names that holds text; empty when none does."""
+        for name in names:
+            value = self.data.get(name)
+            if isinstance(value, str):
+                return value
+        return ""
+
+    def texts(self, name: str) -> list[str] | None:
+        """A list of texts; None when it is not there."""
+        value = self.data.get(name)
+        if not isinstance(value, list):
+            return None
+        return [str(item) for item in cast("list[object]", value)]
+
+    def numbers(self, name: str) -> list[int]:
+        """A list of whole numbers; empty when it is not there."""
+        value = self.data.get(name)
+        if not isinstance(value, list):
+            return []
+        return [item for item in cast("list[object]", value) if isinstance(item, int)]
+
+    def _refuse(self, name: str, value: object, wanted: str) -> None:
+        self.findings.append(
+            error(
+                "config-field-invalid",
+                f"{self.path}{name}",
+                f"{name} is {str(value)[:40]!r}; it must be {wanted}",
+                value=str(value)[:40],
+            )
+        )

@@ -1,0 +1,35 @@
+"""Memory of forward passes without generation: embedding models, rerankers, classifiers."""
+
+from gpufleet.sizing.architecture import Architecture
+from gpufleet.sizing.inference import (
+    TRANSFORMERS_WORKSPACE,
+    Serving,
+    context_item,
+    forward_workspace,
+    weight_items,
+)
+from gpufleet.sizing.ledger import INFERENCE_MARGIN, Basis, Item, Ledger, ledger
+from gpufleet.sizing.parallel import Parallelism
+
+
+def embedding_ledger(
+    model: Architecture, serving: Serving, parallel: Parallelism | None = None
+) -> Ledger:
+    """Weights, one forward pass over batch x context tokens, workspace and context. No cache: keys
+    and values of one layer at a time are part of the pass."""
+    parallel = parallel or Parallelism()
+    tokens = serving.batch * serving.context
+    return ledger(
+        [
+            *weight_items(model, serving, parallel),
+            Item(
+                "activations",
+                forward_workspace(model, tokens, parallel.tensor),
+                Basis.MODELLED if model.causal else Basis.ASSUMED,
+                f"{tokens} tokens x (8h + 2*(2I + d_q + 2*d_kv)/{parallel.tensor})",
+            ),
+            Item("workspace", TRANSFORMERS_WORKSPACE, Basis.ASSUMED, "0.04 GiB"),
+            context_item(),
+        ],
+        INFERENCE_MARGIN,
+    )

@@ -1,0 +1,150 @@
+"""Number formats of weights and KV cache: exact bytes, what they leave alone, what can run them.
+
+Sizes are exact fractions: a group of 128 4-bit weights with a 2-byte scale and a 4-bit zero point
+is not "half a byte" each.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+
+from gpufleet.catalogue.lookup import nearest_names
+from gpufleet.findings import Finding, error
+
+
+class Compute(StrEnum):
+    """The unit that multiplies: named like the fields of `catalogue.Rates`."""
+
+    TF32 = "tf32"
+    BF16 = "bf16"
+    FP16 = "fp16"
+    FP8 = "fp8"
+    INT8 = "int8"
+    FP4 = "fp4"
+
+
+@dataclass(frozen=True, slots=True)
+class WeightFormat:
+    """How the matrices of a model are stored."""
+
+    name: str
+    bytes_per_parameter: Fraction
+    """Of a quantised (or plain) matrix, scales and zero points included."""
+    other_bytes: int
+    """Of what the format leaves alone: embeddings, head, norms, routers."""
+    compute: Compute
+    """Peak rate that applies. Weight-only formats multiply in BF16."""
+    min_capability: tuple[int, int]
+    """Lowest CUDA compute capability that runs it natively."""
+    head_apart: bool = False
+    """Checkpoints of this format store the head even where the BF16 model ties it to the embeddings
+    (seen in Qwen3-4B-FP8: 742 MiB more)."""
+    working_copy: bool = False
+    """bitsandbytes keeps one matrix dequantised while it works."""
+    experts_only: bool = False
+    """In a mixture of experts only the experts are quantised (gpt-oss, DeepSeek FP4 releases)."""
+    wider: str | None = None
+    """The format the next wider release of a model uses: no plan is ever larger than that one."""
+
+    @property
+    def quantised(self) -> bool:
+        """Whether matrices and embeddings are stored differently."""
+        return self.bytes_per_parameter != self.other_bytes
+
+
+_BLOCK4 = Fraction(1, 2)
+_FORMATS = (
+    WeightFormat("fp32", Fraction(4), 4, Compute.TF32, (7, 0)),
+    WeightFormat("bf16", Fraction(2), 2, Compute.BF16, (8, 0), wider="fp32"),
+    WeightFormat("fp16", Fraction(2), 2, Compute.FP16, (7, 0), wider="fp32"),
+    WeightFormat("fp8", Fraction(1), 2, Compute.FP8, (8, 9), head_apart=True, wider="bf16"),
+    WeightFormat("int8", Fraction(1), 2, Compute.INT8, (7, 5), wider="bf16"),
+    WeightFormat("awq-int4", _BLOCK4 + Fraction(5, 256), 2, Compute.BF16, (7, 5), wider="int8"),
+    WeightFormat("gptq-int4", _BLOCK4 + Fraction(5, 256), 2, Compute.BF16, (7, 5), wider="int8"),
+    WeightFormat(
+        "nf4", _BLOCK4 + Fraction(4, 64), 2, Compute.BF16, (7, 0), working_copy=True, wider="int8"
+    ),
+    WeightFormat(
+        "nf4-double",
+        _BLOCK4 + Fraction(1, 64) + Fraction(4, 64 * 256),
+        2,
+        Compute.BF16,
+        (7, 0),
+        working_copy=True,
+        wider="nf4",
+    ),
+    WeightFormat(
+        "mxfp4", _BLOCK4 + Fraction(1, 32), 2, Compute.FP4, (9, 0), experts_only=True, wider="fp8"
+    ),
+    WeightFormat(
+        "nvfp4", _BLOCK4 + Fraction(1, 16), 2, Compute.FP4, (10, 0), experts_only=True, wider="fp8"
+    ),
+)
+WEIGHT_FORMATS = {row.name: row for row in _FORMATS}
+"""By name. AWQ and GPTQ are group 128; NF4 blocks are 64, double quantisation groups 256 blocks."""
+
+_WEIGHT_ALIASES = {
+    "float32": "fp32",
+    "bfloat16": "bf16",
+    "float16": "fp16",
+    "half": "fp16",
+    "awq": "awq-int4",
+    "gptq": "gptq-int4",
+    "int4": "gptq-int4",
+    "bnb-nf4": "nf4",
+    "nf4-dq": "nf4-double",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class KvFormat:
+    """How keys and values are stored."""
+
+    name: str
+    bytes_per_element: Fraction
+    scale_bytes_per_head: int = 0
+    """For each token and head, once for K and once for V."""
+
+
+_KV = (
+    KvFormat("fp32", Fraction(4)),
+    KvFormat("bf16", Fraction(2)),
+    KvFormat("fp16", Fraction(2)),
+    KvFormat("fp8", Fraction(1)),
+    KvFormat("int8-per-token-head", Fraction(1), 4),
+    KvFormat("fp8-per-token-head", Fraction(1), 4),
+    KvFormat("nvfp4", _BLOCK4 + Fraction(1, 16)),
+)
+KV_FORMATS = {row.name: row for row in _KV}
+"""By name. Plain `fp8` has one scale per tensor, too small to count."""
+_KV_ALIASES = {"bfloat16": "bf16", "float16": "fp16", "fp8_e4m3": "fp8", "fp8_e5m2": "fp8"}
+
+
+def find_weight_format(text: str, path: str = "weights") -> WeightFormat | Finding:
+    """The format somebody means, or the error with the nearest names."""
+    name = _WEIGHT_ALIASES.get(_folded(text), _folded(text))
+    return WEIGHT_FORMATS.get(name) or _unknown("weight-format-unknown", text, path, WEIGHT_FORMATS)
+
+
+def find_kv_format(text: str, path: str = "kvCache") -> KvFormat | Finding:
+    """The KV cache format somebody means, or the error with the nearest names."""
+    name = _KV_ALIASES.get(_folded(text), _folded(text))
+    return KV_FORMATS.get(name) or _unknown("kv-format-unknown", text, path, KV_FORMATS)
+
+
+def _folded(text: str) -> str:
+    return text.strip().lower()
+
+
+def _unknown(code: str, text: str, path: str, table: Iterable[str]) -> Finding:
+    names = list(table)
+    close = nearest_names(text, names) or tuple(names)
+    return error(
+        code,
+        path,
+        f"{text!r} is no number format known here; there is {', '.join(names)}",
+        f"write {' or '.join(close[:3])}",
+        value=text,
+        known=names,
+    )

@@ -1,0 +1,209 @@
+"""Memory of serving a model: plain Transformers, or an engine that hands out cache blocks."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from math import ceil
+
+from gpufleet.sizing.architecture import Architecture, Attention, LatentAttention, LinearMixer
+from gpufleet.sizing.formats import KV_FORMATS, WEIGHT_FORMATS, KvFormat, WeightFormat
+from gpufleet.sizing.kv_cache import round_to_blocks, sequence_bytes
+from gpufleet.sizing.ledger import GIB, INFERENCE_MARGIN, Basis, Item, Ledger, ledger, modelled
+from gpufleet.sizing.parallel import Parallelism
+from gpufleet.sizing.parameters import count_parameters
+from gpufleet.sizing.weights import weight_bytes, weights_per_gpu
+
+
+class Engine(StrEnum):
+    """What runs the model."""
+
+    TRANSFORMERS = "transformers"
+    """Hugging Face Transformers `generate`: the cache grows with the batch, nothing is reserved."""
+    VLLM = "vllm"
+    """Reserves a share of the GPU and hands out blocks of what the weights leave."""
+    TENSORRT_LLM = "tensorrt-llm"
+    """The same idea; counted like vLLM."""
+
+
+TRANSFORMERS_WORKSPACE = GIB * 4 // 100
+"""0.04 GiB, fitted to published Transformers measurements (0.3 % on BF16)."""
+CUDA_CONTEXT = GIB // 2
+"""Context and libraries of one process, outside the framework's counter: 0.3 to 0.6 GiB."""
+_ENGINE_ALONE = GIB * 3 // 10
+_ENGINE_PARALLEL = GIB * 3 // 2
+"""1 to 2 GiB with NCCL and CUDA graphs."""
+_MIXTURE_FLOOR = 5 * GIB
+_LARGE_MIXTURE = 50 * 10**9
+"""Routed parameters from which an engine needs 5 GiB of activations; below in proportion."""
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """What one replica must serve."""
+
+    context: int
+    """Longest sequence in tokens, prompt and output together (`max_model_len`)."""
+    batch: int = 1
+    """Sequences at the same time."""
+    prompt_tokens: int | None = None
+    """Mean prompt; with `output_tokens` the cache is sized for the mean. None: for `context`."""
+    output_tokens: int | None = None
+    """Mean output."""
+    engine: Engine = Engine.VLLM
+    weights: WeightFormat = WEIGHT_FORMATS["bf16"]
+    kv_cache: KvFormat = KV_FORMATS["bf16"]
+    head_apart: bool | None = None
+    """Whether the checkpoint stores a tied head; None: the habit of the format."""
+    stored_bytes: int | None = None
+    """Bytes of the checkpoint in exactly this format, where it is at hand; None: computed."""
+    utilisation: Fraction = Fraction(92, 100)
+    """`gpu_memory_utilization`: 0.92 in current vLLM, 0.90 before; pass it explicitly."""
+    batched_tokens: int = 8192
+    """`max_num_batched_tokens`: what one step may prefill. `max_model_len` without chunking."""
+    max_sequences: int = 256
+    """`max_num_seqs`: rows of logits the sampler keeps."""
+    chunked_prefill: bool = True
+
+    @property
+    def step_tokens(self) -> int:
+        """Tokens of the largest forward pass."""
+        return self.batched_tokens if self.chunked_prefill else self.context
+
+    @property
+    def mean_tokens(self) -> int:
+        """Tokens a sequence holds on average, 10 % spare; `context` where no mean is stated."""
+        if self.prompt_tokens is None or self.output_tokens is None:
+            return self.context
+        mean = Fraction(11, 10) * (self.prompt_tokens + Fraction(self.output_tokens, 2))
+        return min(ceil(mean), self.context)
+
+
+def forward_workspace(model: Architecture, tokens: int, tensor: int = 1) -> int:
+    """Activations of one forward pass: T*(8h + 2*(2I + d_q + 2*d_kv)/t), the widest layer's."""
+    widest = 0
+    for group in model.groups:
+        block, mixer = group.feed_forward, group.mixer
+        size = 0 if block is None else block.size
+        per_token = getattr(block, "per_token", 1)
+        shared = getattr(block, "shared_size", 0)
+        if isinstance(mixer, LinearMixer):
+            width = mixer.width
+        else:
+            width = mixer.query_width + 2 * mixer.kv_width
+        widest = max(widest, 2 * (size * per_token + shared) + width)
+    return ceil(tokens * (8 * model.hidden + Fraction(2 * widest, tensor)))
+
+
+def serving_ledger(
+    model: Architecture, serving: Serving, parallel: Parallelism | None = None
+) -> Ledger:
+    """Memory of the fullest GPU of one replica.
+
+    An engine is counted with the cache its target needs, not with all it would reserve: see
+    `capacity` for what a given GPU leaves.
+    """
+    parallel = parallel or Parallelism()
+    items = weight_items(model, serving, parallel)
+    if serving.engine is Engine.TRANSFORMERS:
+        items += [
+            _cache_item(model, serving, parallel),
+            Item("workspace", TRANSFORMERS_WORKSPACE, Basis.MEASURED, "0.04 GiB, fitted"),
+            context_item(),
+        ]
+    else:
+        items += engine_items(model, serving, parallel)
+        items.append(_cache_item(model, serving, parallel))
+    return ledger(items, INFERENCE_MARGIN)
+
+
+def context_item(processes: int = 1) -> Item:
+    """The CUDA context, once per process."""
+    return Item(
+        "cuda_context",
+        processes * CUDA_CONTEXT,
+        Basis.ASSUMED,
+        f"{processes} x 0.5 GiB of context and libraries",
+        in_allocator=False,
+    )
+
+
+def weight_items(model: Architecture, serving: Serving, parallel: Parallelism) -> list[Item]:
+    """Weights of the fullest GPU, and bitsandbytes' dequantised matrix where there is one."""
+    form = serving.weights
+    whole = weight_bytes(model, form, serving.head_apart)
+    basis = model.basis if serving.stored_bytes is None else Basis.MEASURED
+    own = weights_per_gpu(model, whole, parallel)
+    if serving.stored_bytes is not None:
+        own = -(-own * serving.stored_bytes // whole.stored)
+    copy = ceil(whole.working_copy)
+    return [
+        Item(
+            "weights",
+            own,
+            basis,
+            f"{count_parameters(model).total} parameters, matrices at "
+            f"{float(form.bytes_per_parameter):.4g} B, rest at {form.other_bytes} B, fullest of "
+            f"{parallel.serving_gpus} GPU",
+        ),
+        Item("dequantised_matrix", copy, basis, "2 B x largest matrix while it is worked on"),
+    ]
+
+
+def engine_items(model: Architecture, serving: Serving, parallel: Parallelism) -> list[Item]:
+    """What an engine takes besides weights and cache: A and X."""
+    tensor = parallel.tensor
+    tokens = serving.step_tokens
+    forward = forward_workspace(model, -(-tokens // parallel.context), tensor)
+    floor = 0
+    experts = count_parameters(model).experts
+    if experts:
+        floor = ceil(min(Fraction(experts, _LARGE_MIXTURE), Fraction(1)) * _MIXTURE_FLOOR)
+    logits = 0
+    if model.has_head:
+        logits = ceil(Fraction(serving.max_sequences * model.vocabulary * 8, tensor))
+    alone = parallel.serving_gpus == 1
+    return [
+        Item(
+            "activations",
+            max(forward, floor),
+            Basis.ASSUMED if floor > forward else modelled(model.basis),
+            f"{tokens} tokens x (8h + 2*(2I + d_q + 2*d_kv)/{tensor})"
+            + (", at least 5 GiB in proportion to the experts" if floor > forward else ""),
+        ),
+        Item(
+            "logits",
+            logits,
+            modelled(model.basis),
+            f"{serving.max_sequences} rows x V x 8 / {tensor}",
+        ),
+        Item(
+            "engine",
+            _ENGINE_ALONE if alone else _ENGINE_PARALLEL,
+            Basis.ASSUMED,
+            "CUDA context and graphs, 0.3 GiB" if alone else "NCCL and CUDA graphs, 1.5 GiB",
+        ),
+    ]
+
+
+def replica_sequence_bytes(
+    model: Architecture, serving: Serving, parallel: Parallelism, tokens: int
+) -> int:
+    """Cache of one sequence on the fullest GPU, in whole blocks where the engine has blocks."""
+    if serving.engine is Engine.TRANSFORMERS:
+        return sequence_bytes(model, serving.kv_cache, tokens, parallel)
+    return sequence_bytes(
+        model, serving.kv_cache, round_to_blocks(tokens), parallel, serving.step_tokens
+    )
+
+
+def _cache_item(model: Architecture, serving: Serving, parallel: Parallelism) -> Item:
+    mean = replica_sequence_bytes(model, serving, parallel, serving.mean_tokens)
+    longest = replica_sequence_bytes(model, serving, parallel, serving.context)
+    kinds = {type(group.mixer) for group in model.groups}
+    return Item(
+        "kv_cache",
+        max(serving.batch * mean, longest),
+        modelled(model.basis) if kinds <= {Attention, LatentAttention} else Basis.ASSUMED,
+        f"{serving.batch} x {serving.mean_tokens} tokens in {serving.kv_cache.name}, at least one "
+        f"sequence of {serving.context}",
+    )

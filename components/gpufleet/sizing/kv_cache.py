@@ -1,0 +1,72 @@
+"""The cache of keys and values, latent vectors and recurrent states."""
+
+from fractions import Fraction
+from math import ceil
+
+from gpufleet.sizing.architecture import Architecture, Attention, LatentAttention, Mixer
+from gpufleet.sizing.formats import KvFormat
+from gpufleet.sizing.parallel import Parallelism, heads_per_gpu, stage_layers
+
+BLOCK_TOKENS = 16
+"""Engines hand out the cache in blocks of this many tokens per sequence."""
+_STATE_BYTES = 4
+"""Recurrent states are kept in FP32."""
+
+
+def round_to_blocks(tokens: int) -> int:
+    """Tokens a sequence occupies once its last block is whole."""
+    return -(-tokens // BLOCK_TOKENS) * BLOCK_TOKENS
+
+
+def layer_token_bytes(mixer: Mixer, cache: KvFormat, tensor: int = 1) -> Fraction:
+    """Bytes one token takes in one layer on one GPU; 0 for layers of constant state.
+
+    K and V count separately (factor 2); a latent vector is one thing, and every tensor rank holds
+    all of it.
+    """
+    if isinstance(mixer, Attention):
+        heads = heads_per_gpu(mixer.kv_heads, tensor)
+        per_head = mixer.head_dim * cache.bytes_per_element + cache.scale_bytes_per_head
+        return 2 * heads * per_head
+    if isinstance(mixer, LatentAttention):
+        return (mixer.kv_rank + mixer.rope_dim) * cache.bytes_per_element
+    return Fraction(0)
+
+
+def token_bytes(model: Architecture, cache: KvFormat, tensor: int = 1) -> Fraction:
+    """Bytes one more token takes in every layer, windows still open."""
+    return sum(
+        (group.count * layer_token_bytes(group.mixer, cache, tensor) for group in model.groups),
+        Fraction(0),
+    )
+
+
+def sequence_bytes(
+    model: Architecture,
+    cache: KvFormat,
+    tokens: int,
+    parallel: Parallelism | None = None,
+    chunk: int = 0,
+) -> int:
+    """Bytes of one sequence of so many tokens on the fullest GPU.
+
+    A sliding-window layer holds min(window + chunk, tokens), where `chunk` is what the engine
+    prefills at once. `tokens` are taken as given: round to blocks before.
+    """
+    if not model.causal:
+        return 0
+    parallel = parallel or Parallelism()
+    total = Fraction(0)
+    for group in model.groups:
+        mixer = group.mixer
+        if isinstance(mixer, Attention) and mixer.window is not None:
+            held = min(mixer.window + chunk, tokens)
+        else:
+            held = tokens
+        held = -(-held // parallel.context)
+        layer = held * layer_token_bytes(mixer, cache, parallel.tensor)
+        if not isinstance(mixer, Attention | LatentAttention):
+            layer = Fraction(mixer.state_elements * _STATE_BYTES, parallel.tensor)
+        total += group.count * layer
+    fullest = stage_layers(model.layers, parallel.pipeline)[0]
+    return ceil(total * fullest / model.layers)

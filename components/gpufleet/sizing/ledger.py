@@ -1,0 +1,115 @@
+"""The itemised account of one GPU's memory: what every answer about memory is made of.
+
+Bytes are integers. Each item says how its figure is known and by which formula, so that a reader
+can disagree with one line instead of with the sum.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+GIB = 1 << 30
+"""Bytes in one GiB. Formulas count bytes; only printing converts."""
+
+
+class Basis(StrEnum):
+    """How well a figure is known, best first."""
+
+    MEASURED = "measured"
+    """Read from a published measurement, a driver or the checkpoint itself."""
+    MODELLED = "modelled"
+    """Computed from sourced inputs by a formula that was checked against measurements."""
+    ASSUMED = "assumed"
+    """A planning constant, or computed from an input nobody stated."""
+
+
+_RANK = {basis: rank for rank, basis in enumerate(Basis)}
+
+
+def weakest(bases: Iterable[Basis]) -> Basis:
+    """The worst-known of several: what their sum may claim. `measured` for none."""
+    return max(bases, key=_RANK.__getitem__, default=Basis.MEASURED)
+
+
+def modelled(inputs: Basis) -> Basis:
+    """What a formula's result may claim: `modelled` at best, and never more than its inputs."""
+    return weakest((Basis.MODELLED, inputs))
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One line of a ledger."""
+
+    key: str
+    """Stable snake_case name: `weights`, `kv_cache`, `activations`, ..."""
+    bytes: int
+    """Never negative."""
+    basis: Basis
+    formula: str
+    """The arithmetic in words and numbers, for people."""
+    at_peak: bool = True
+    """Whether it is alive at the moment of highest use. Gradients of a single GPU are not when
+    activations are larger: they grow while activations are freed."""
+    in_allocator: bool = True
+    """Whether the framework's own counter sees it; the CUDA context, for one, is outside."""
+
+    def __post_init__(self) -> None:
+        if self.bytes < 0:
+            raise ValueError(
+                f"{self.key}: {self.bytes} bytes; an item of a ledger is never negative"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Margin:
+    """What planning adds to the need: need * (100 + percent) / 100 + fixed_bytes."""
+
+    percent: int
+    fixed_bytes: int
+
+
+INFERENCE_MARGIN = Margin(5, GIB // 2)
+"""5 % and 0.5 GiB: fragmentation with expandable segments, and what no formula names."""
+TRAINING_MARGIN = Margin(10, GIB)
+"""10 % and 1 GiB: training fragments more and its communication buffers are larger."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """Memory of the fullest GPU (or slice) of one replica or training job."""
+
+    items: tuple[Item, ...]
+    margin: Margin
+
+    @property
+    def total_bytes(self) -> int:
+        """The need at the peak: the sum of the items alive then."""
+        return sum(item.bytes for item in self.items if item.at_peak)
+
+    @property
+    def allocator_bytes(self) -> int:
+        """The same as the framework's counter (`torch.cuda.max_memory_allocated`) shows it."""
+        return sum(item.bytes for item in self.items if item.at_peak and item.in_allocator)
+
+    @property
+    def planning_bytes(self) -> int:
+        """The need with its margin, rounded up: compare this with usable memory."""
+        scaled = -(-self.total_bytes * (100 + self.margin.percent) // 100)
+        return scaled + self.margin.fixed_bytes
+
+    @property
+    def basis(self) -> Basis:
+        """How well the total is known: as well as the weakest item that is above 1 % of it."""
+        floor = self.total_bytes // 100
+        return weakest(i.basis for i in self.items if i.at_peak and i.bytes > floor)
+
+    def __getitem__(self, key: str) -> Item:
+        for item in self.items:
+            if item.key == key:
+                return item
+        raise KeyError(f"no item {key!r}; there is {', '.join(item.key for item in self.items)}")
+
+
+def ledger(items: Iterable[Item], margin: Margin) -> Ledger:
+    """A ledger of the items that take anything at all."""
+    return Ledger(tuple(item for item in items if item.bytes), margin)

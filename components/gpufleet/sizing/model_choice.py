@@ -1,0 +1,68 @@
+"""What somebody wrote -> a model: a catalogue name, a checkpoint on disk, a parameter count."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpufleet.catalogue import Catalogue
+from gpufleet.findings import Finding, error, info
+from gpufleet.sizing.architecture import Architecture
+from gpufleet.sizing.catalogue_models import find_catalogue_model
+from gpufleet.sizing.stated_size import from_parameter_count, stated_parameters
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenModel:
+    """A model and what its checkpoint says beyond the shape."""
+
+    architecture: Architecture
+    weight_format: str | None = None
+    """Format the checkpoint is stored in; None: not known, bf16 is the default."""
+    head_apart: bool | None = None
+    """Whether the checkpoint stores a tied head; None: not known."""
+    stored_bytes: int | None = None
+    """Bytes of the weights on disk; None: not known."""
+    findings: tuple[Finding, ...] = ()
+
+
+def choose_model(
+    text: str, catalogue: Catalogue, active_parameters: str | None = None
+) -> ChosenModel | tuple[Finding, ...]:
+    """The model somebody means, or every error that keeps it from being known.
+
+    Something that exists on disk and ends in `.json`, or is a folder written with a slash, is a
+    checkpoint; `8B` and `350M` are counts; everything else is a name of the catalogue.
+    """
+    place = Path(text)
+    if text.endswith(".json") or (("/" in text or text.startswith(".")) and place.is_dir()):
+        from gpufleet.sizing.checkpoint import read_checkpoint
+
+        return read_checkpoint(place)
+    count = stated_parameters(text)
+    if count is None:
+        found = find_catalogue_model(text, catalogue)
+        return (found,) if isinstance(found, Finding) else ChosenModel(found)
+    active = None if active_parameters is None else stated_parameters(active_parameters)
+    if active_parameters is not None and (active is None or active > count):
+        return (
+            error(
+                "active-parameters-invalid",
+                "activeParameters",
+                f"{active_parameters!r} is no parameter count of at most {text}",
+                "write a count such as 3B",
+                value=active_parameters,
+                limit=count,
+            ),
+        )
+    model = from_parameter_count(count, active)
+    return ChosenModel(
+        model,
+        findings=(
+            info(
+                "model-shape-assumed",
+                "model",
+                f"only the parameter count is known; assumed: {'; '.join(model.assumptions)}",
+                "name the model or give its config.json for modelled figures",
+                value=text,
+            ),
+        ),
+    )

@@ -1,0 +1,138 @@
+"""Counting parameters: N = L*(attention + feed-forward + 2h) + h + V*h*(1 or 2)."""
+
+from dataclasses import dataclass
+
+from gpufleet.sizing.architecture import (
+    Architecture,
+    Attention,
+    ExpertFeedForward,
+    LayerGroup,
+    LinearMixer,
+    Mixer,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterCount:
+    """Parameters by the role that decides how they are stored and sharded."""
+
+    mixers: int
+    """Attention and linear mixers of all layers."""
+    feed_forward: int
+    """Dense blocks and shared experts."""
+    experts: int
+    """Routed experts, all of them."""
+    router: int
+    norms: int
+    embeddings: int
+    head: int
+    """0 when tied or absent."""
+    other: int
+    active: int
+    """Read for one token, embeddings and head included (vendors often leave the former out)."""
+    largest_matrix: int
+    """Of the layers or the head: what bitsandbytes dequantises at most."""
+    largest_layer: int
+    """Parameters of the largest layer with all its experts: what FSDP gathers at once."""
+
+    @property
+    def total(self) -> int:
+        """All parameters."""
+        return (
+            self.mixers
+            + self.feed_forward
+            + self.experts
+            + self.router
+            + self.norms
+            + self.embeddings
+            + self.head
+            + self.other
+        )
+
+    @property
+    def matrices(self) -> int:
+        """What quantisation touches."""
+        return self.mixers + self.feed_forward + self.experts
+
+
+def mixer_parameters(mixer: Mixer, hidden: int) -> int:
+    """Parameters of one layer's attention or mixer, norms and biases left out."""
+    if isinstance(mixer, LinearMixer):
+        return mixer.parameters
+    if isinstance(mixer, Attention):
+        outputs = 3 if mixer.output_gate else 2
+        return hidden * (outputs * mixer.query_width + 2 * mixer.kv_width)
+    queries = (
+        hidden * mixer.query_width
+        if mixer.query_rank is None
+        else mixer.query_rank * (hidden + mixer.query_width)
+    )
+    latent = hidden * (mixer.kv_rank + mixer.rope_dim)
+    decompressed = mixer.kv_rank * mixer.heads * (mixer.nope_dim + mixer.value_dim)
+    return queries + latent + decompressed + mixer.heads * mixer.value_dim * hidden
+
+
+def _blocks(group: LayerGroup, hidden: int) -> tuple[int, int, int, int]:
+    """Dense, routed, router and per-token-routed parameters of one layer's feed-forward."""
+    block = group.feed_forward
+    if block is None:
+        return 0, 0, 0, 0
+    matrices = 3 if block.gated else 2
+    if not isinstance(block, ExpertFeedForward):
+        return matrices * hidden * block.size, 0, 0, 0
+    one = matrices * hidden * block.size
+    shared = matrices * hidden * block.shared_size
+    return shared, block.experts * one, hidden * block.experts, block.per_token * one
+
+
+def _largest_matrix(model: Architecture) -> int:
+    """Largest single matrix of the layers, or the output projection."""
+    sizes = [model.hidden * model.vocabulary] if model.has_head else [0]
+    for group in model.groups:
+        mixer, block = group.mixer, group.feed_forward
+        width = mixer.width if isinstance(mixer, LinearMixer) else mixer.query_width
+        sizes.append(model.hidden * width)
+        if block is not None:
+            sizes.append(model.hidden * block.size)
+    return max(sizes)
+
+
+def count_parameters(model: Architecture) -> ParameterCount:
+    """Count a model. A stated total wins over the shape; the difference is booked as feed-forward
+    (or as experts where there are any), which is where unknown shape parameters usually sit."""
+    hidden = model.hidden
+    mixers = dense = routed = router = chosen = largest = 0
+    for group in model.groups:
+        mixer = mixer_parameters(group.mixer, hidden)
+        block, experts, gate, used = _blocks(group, hidden)
+        mixers += group.count * mixer
+        dense += group.count * block
+        routed += group.count * experts
+        router += group.count * gate
+        chosen += group.count * used
+        largest = max(largest, mixer + block + experts + gate + 2 * hidden)
+    norms = model.layers * 2 * hidden + hidden
+    embeddings = model.vocabulary * hidden
+    head = 0 if model.tied_embeddings or not model.has_head else embeddings
+    counted = mixers + dense + routed + router + norms + embeddings + head + model.other_parameters
+    if model.stated_parameters is not None:
+        difference = model.stated_parameters - counted
+        if routed:
+            routed = max(routed + difference, 0)
+        else:
+            dense = max(dense + difference, 0)
+        largest = max(largest, -(-(mixers + dense + routed) // max(model.layers, 1)))
+    active = mixers + dense + chosen + router + norms + embeddings + head + model.other_parameters
+    return ParameterCount(
+        mixers=mixers,
+        feed_forward=dense,
+        experts=routed,
+        router=router,
+        norms=norms,
+        embeddings=embeddings,
+        head=head,
+        other=model.other_parameters,
+        active=active if model.stated_active is None else model.stated_active,
+        largest_matrix=_largest_matrix(model),
+        largest_layer=largest,
+    )

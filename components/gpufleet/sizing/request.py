@@ -1,0 +1,174 @@
+"""What somebody asks to be sized: one workload, as a file or as the options of a command."""
+
+from decimal import Decimal
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import Field, ValidationError
+
+from gpufleet.catalogue.lookup import nearest_names
+from gpufleet.findings import Finding, error
+from gpufleet.sizing.activations import Checkpointing, Loss
+from gpufleet.sizing.adapter import AdapterTargets
+from gpufleet.sizing.communication import LinkKind
+from gpufleet.sizing.inference import Engine
+from gpufleet.sizing.parallel import Sharding
+from gpufleet.sizing.training_state import Optimizer, TrainingPrecision
+from gpufleet.spec.base import SpecModel
+
+Count = Annotated[int, Field(ge=1, le=1 << 20)]
+Tokens = Annotated[int, Field(ge=1, le=1 << 30)]
+
+
+class Workload(StrEnum):
+    """What the model is used for."""
+
+    INFERENCE = "inference"
+    EMBEDDING = "embedding"
+    """Forward passes only: no cache, no generation."""
+    FULL_FINE_TUNING = "full-fine-tuning"
+    LORA = "lora"
+    QLORA = "qlora"
+    """LoRA over a base in NF4 with double quantisation."""
+    PRE_TRAINING = "pre-training"
+
+    @property
+    def trains(self) -> bool:
+        """Whether it updates weights."""
+        return self not in (Workload.INFERENCE, Workload.EMBEDDING)
+
+
+_ALIASES = {
+    "serving": "inference",
+    "infer": "inference",
+    "embeddings": "embedding",
+    "full": "full-fine-tuning",
+    "finetuning": "full-fine-tuning",
+    "finetune": "full-fine-tuning",
+    "fullfinetune": "full-fine-tuning",
+    "sft": "full-fine-tuning",
+    "pretrain": "pre-training",
+    "training": "pre-training",
+    "train": "pre-training",
+}
+_FOLDED = {name.replace("-", ""): name for name in Workload} | _ALIASES
+
+
+class ParallelRequest(SpecModel):
+    """Degrees of parallelism; each 1 by default."""
+
+    tensor: Count = 1
+    pipeline: Count = 1
+    expert: Count = 1
+    context: Count = 1
+    data: Count = 1
+    """Training only: data-parallel ranks."""
+    sharding: Sharding = Sharding.NONE
+    """What data-parallel ranks divide; `zero3` is FSDP full shard."""
+    sequence: bool = True
+    """Sequence parallelism beside tensor parallelism."""
+
+
+class LinkRequest(SpecModel):
+    """What joins the nodes of a job."""
+
+    kind: LinkKind
+    gigabits_per_second: Annotated[float, Field(gt=0, le=1e6)]
+    """Of one node."""
+    gpus_per_node: Count = 8
+
+
+class SizeRequest(SpecModel):
+    """One workload to size."""
+
+    model: str
+    """Name in the catalogue, path of a config.json or its folder, or a parameter count (`8B`)."""
+    workload: str = "inference"
+    """inference, embedding, full-fine-tuning, lora, qlora or pre-training."""
+    context: Tokens
+    """Longest sequence in tokens: prompt and output together, or one training sample."""
+    batch: Count = 1
+    """Sequences at the same time; training: samples per GPU and micro-batch."""
+    active_parameters: str | None = None
+    """With a parameter count: those used per token, such as `3B`."""
+    prompt: Tokens | None = None
+    """Mean prompt in tokens; with `output` the cache is sized for the mean."""
+    output: Tokens | None = None
+    """Mean output in tokens."""
+    engine: Engine = Engine.VLLM
+    weights: str | None = None
+    """Format of the weights; default bf16 (fp16 before compute capability 8.0 must be written), or
+    what the checkpoint says."""
+    kv_cache: str = "bf16"
+    """Format of the KV cache."""
+    head_apart: bool | None = None
+    """Whether the checkpoint stores a head the model ties; default: the habit of the format."""
+    utilisation: Annotated[Decimal, Field(gt=0, le=1)] = Decimal("0.92")
+    """`gpu_memory_utilization` of the engine."""
+    batched_tokens: Tokens = 8192
+    """`max_num_batched_tokens`."""
+    max_sequences: Count = 256
+    """`max_num_seqs`."""
+    chunked_prefill: bool = True
+    gpu: str | None = None
+    """GPU to judge fit and speed on."""
+    board: str | None = None
+    """`sxm`, `pcie`, ...; default: what cloud instances carry."""
+    mig: str | None = None
+    """MIG profile of that GPU."""
+    mps: Count | None = None
+    """MPS replicas of that GPU."""
+    time_slicing: Count | None = None
+    """Time-slicing replicas of that GPU or slice."""
+    parallelism: ParallelRequest = ParallelRequest()
+    network: LinkRequest | None = None
+    """Between nodes; default: everything is inside one node."""
+    precision: TrainingPrecision = TrainingPrecision.MIXED
+    optimizer: Optimizer = Optimizer.ADAMW
+    fused_optimizer: bool = False
+    accumulation: Count = 1
+    checkpointing: Checkpointing = Checkpointing.NONE
+    compile: bool = False
+    loss: Loss | None = None
+    """Default: compiled with `compile`, else eager."""
+    loss_parallel: bool = False
+    rank: Count = 16
+    """LoRA rank."""
+    targets: AdapterTargets = AdapterTargets.ALL_LINEAR
+    interleaving: Count = 1
+
+
+def find_workload(text: str, path: str = "workload") -> Workload | Finding:
+    """The workload somebody means, or the error with the names there are."""
+    folded = text.strip().lower().replace("-", "").replace("_", "").replace(" ", "")
+    name = _FOLDED.get(folded)
+    if name is not None:
+        return Workload(name)
+    names = [kind.value for kind in Workload]
+    close = nearest_names(text, names) or tuple(names)
+    return error(
+        "workload-unknown",
+        path,
+        f"{text!r} is no workload known here; there is {', '.join(names)}",
+        f"write {' or '.join(close)}",
+        value=text,
+    )
+
+
+def parse_request(data: dict[str, Any]) -> tuple[SizeRequest | None, tuple[Finding, ...]]:
+    """Plain data of a file -> request, with every structural problem at once."""
+    try:
+        return SizeRequest.model_validate(data), ()
+    except ValidationError as problem:
+        known = [field.alias or name for name, field in SizeRequest.model_fields.items()]
+        findings: list[Finding] = []
+        for detail in problem.errors():
+            path = ".".join(str(part) for part in detail["loc"])
+            fix = None
+            if detail["type"] == "extra_forbidden":
+                close = nearest_names(str(detail["loc"][-1]), known)
+                fix = f"write {' or '.join(close)}" if close else f"known: {', '.join(known)}"
+            shown = repr(detail["input"])[:60]
+            text = f"{detail['msg']}" + ("" if detail["type"] == "missing" else f": {shown}")
+            findings.append(error("size-request-invalid", path, text, fix, value=shown))
+        return None, tuple(findings)

@@ -1,0 +1,196 @@
+"""Speed of serving: time to first token, time per token, tokens per second, saturation."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from gpufleet.sizing.architecture import Architecture, ExpertFeedForward
+from gpufleet.sizing.capacity import capacity
+from gpufleet.sizing.communication import Link, forward_seconds
+from gpufleet.sizing.device import Device
+from gpufleet.sizing.inference import Engine, Serving
+from gpufleet.sizing.kv_cache import sequence_bytes
+from gpufleet.sizing.ledger import Basis
+from gpufleet.sizing.parallel import Parallelism
+from gpufleet.sizing.parameters import count_parameters
+from gpufleet.sizing.throughput import (
+    Rate,
+    attention_flops,
+    decode_mbu,
+    device_rate,
+    prefill_mfu,
+)
+from gpufleet.sizing.weights import weight_bytes
+
+EAGER_DECODE = 3.5
+"""Transformers' eager decode is 3 to 4 times slower than an engine."""
+DECODE_HEAVY = 1.3
+"""Sampling, attention and scheduling that the model leaves out where outputs dominate."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServingSpeed:
+    """Speed of one replica. Seconds and tokens per second; every figure is modelled."""
+
+    first_token_seconds: float
+    """TTFT of one prompt on an idle replica; queueing comes on top."""
+    token_seconds: float
+    """TPOT: one decode step at the stated batch."""
+    tokens_per_second: float
+    """Output tokens at the stated batch, prefill of new prompts included."""
+    saturated_tokens_per_second: float
+    """Output tokens at the saturation batch."""
+    saturation_sequences: int
+    """Sequences at which more do not help: memory is full, or arithmetic binds."""
+    binding: str
+    """What binds a decode step at the stated batch: `bandwidth`, `compute` or `communication`."""
+    mfu: float
+    mbu: float
+    basis: Basis
+    """`modelled` where MFU and MBU were measured on this kind of work, else `assumed`."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Machine:
+    """What the formulas need to know about one replica's hardware."""
+
+    model: Architecture
+    serving: Serving
+    parallel: Parallelism
+    rate: Rate
+    link: Link
+    mfu: float
+    mbu: float
+
+    @property
+    def gpus(self) -> int:
+        return self.parallel.serving_gpus
+
+
+def weights_read(model: Architecture, serving: Serving, batch: int) -> float:
+    """Bytes of weights one decode step reads: all of a dense model, and of a mixture the experts
+    that a batch of tokens touches, at most min(E, B*k) of each layer."""
+    stored = weight_bytes(model, serving.weights, serving.head_apart)
+    experts = touched = 0
+    for group in model.groups:
+        block = group.feed_forward
+        if isinstance(block, ExpertFeedForward):
+            experts += group.count * block.experts
+            touched += group.count * min(block.experts, batch * block.per_token)
+    part = Fraction(touched, experts) if experts else Fraction(0)
+    # Embeddings are looked up, not read; a tied matrix is read once as the head.
+    head = stored.head or stored.embeddings
+    return float(stored.layers + stored.experts * part + head)
+
+
+def _decode_parts(machine: _Machine, batch: int) -> tuple[float, float, float]:
+    """Seconds of one step by what could bind it: bandwidth, compute, communication."""
+    model, serving = machine.model, machine.serving
+    tokens = serving.mean_tokens
+    cache = batch * sequence_bytes(model, serving.kv_cache, tokens)
+    read = weights_read(model, serving, batch) + cache
+    bandwidth = read / (machine.gpus * machine.rate.bandwidth * machine.mbu)
+    active = count_parameters(model).active
+    work = batch * (2 * active + attention_flops(model, tokens))
+    compute = work / (machine.gpus * machine.rate.peak * machine.mfu)
+    moved = forward_seconds(model, batch, machine.parallel, machine.link)
+    return bandwidth, compute, moved
+
+
+def _decode_seconds(machine: _Machine, batch: int) -> float:
+    bandwidth, compute, moved = _decode_parts(machine, batch)
+    slower = EAGER_DECODE if machine.serving.engine is Engine.TRANSFORMERS else 1.0
+    # A pipeline's stages work on different sequences; one token still passes through them all.
+    stages = machine.parallel.pipeline if batch == 1 else 1
+    return max(bandwidth, compute) * slower * stages + moved
+
+
+def _prefill_seconds(machine: _Machine, tokens: float) -> float:
+    """Prefill of so many prompt tokens with the whole replica at work."""
+    model = machine.model
+    prompt = _prompt(machine.serving)
+    work = tokens * (2 * count_parameters(model).active + attention_flops(model, prompt / 2))
+    compute = work / (machine.gpus * machine.rate.peak * machine.mfu)
+    return compute + forward_seconds(model, tokens, machine.parallel, machine.link)
+
+
+def _prompt(serving: Serving) -> int:
+    if serving.prompt_tokens is not None:
+        return serving.prompt_tokens
+    return max(serving.context // 2, 1)
+
+
+def _output(serving: Serving) -> int:
+    if serving.output_tokens is not None:
+        return max(serving.output_tokens, 1)
+    return max(serving.context - _prompt(serving), 1)
+
+
+def _output_rate(machine: _Machine, batch: int) -> float:
+    """B / (step + B * (ISL/OSL) * prefill of one token)."""
+    ratio = _prompt(machine.serving) / _output(machine.serving)
+    step = _decode_seconds(machine, batch)
+    latency_free = _prefill_seconds(machine, batch * ratio)
+    rate = batch / (step + latency_free)
+    return rate / DECODE_HEAVY if ratio < 1 else rate
+
+
+def saturation(machine: _Machine, room: int) -> int:
+    """Batch beyond which arithmetic or memory gives no more: bandwidth time still falls per token
+    while it exceeds compute time."""
+    low, high = 1, max(room, 1)
+    while low < high:
+        middle = (low + high + 1) // 2
+        bandwidth, compute, _ = _decode_parts(machine, middle)
+        if bandwidth >= compute:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def serving_speed(
+    model: Architecture,
+    serving: Serving,
+    device: Device,
+    parallel: Parallelism | None = None,
+    link: Link | None = None,
+) -> ServingSpeed | None:
+    """Speed of one replica on such devices; None where the board's rates are not sourced, or the
+    model writes no tokens. `link` joins the replica's GPUs; None: as inside one node."""
+    from gpufleet.sizing.communication import inside_node
+
+    rate = device_rate(device, serving.weights)
+    if rate is None or not model.causal:
+        return None
+    parallel = parallel or Parallelism()
+    mfu, basis = prefill_mfu(model, rate, device)
+    machine = _Machine(
+        model=model,
+        serving=serving,
+        parallel=parallel,
+        rate=rate,
+        link=link or inside_node(device.gpu, device.board),
+        mfu=mfu,
+        mbu=decode_mbu(serving.weights),
+    )
+    room = capacity(model, serving, device.usable_bytes, parallel).sequences
+    full = saturation(machine, min(room, serving.max_sequences) if room else 0) if room else 0
+    parts = dict(
+        zip(
+            ("bandwidth", "compute", "communication"),
+            _decode_parts(machine, serving.batch),
+            strict=True,
+        )
+    )
+    exact = basis is Basis.MEASURED and model.basis is not Basis.ASSUMED
+    return ServingSpeed(
+        first_token_seconds=_prefill_seconds(machine, _prompt(serving)),
+        token_seconds=_decode_seconds(machine, serving.batch),
+        tokens_per_second=_output_rate(machine, serving.batch),
+        saturated_tokens_per_second=_output_rate(machine, full) if full else 0.0,
+        saturation_sequences=full,
+        binding=max(parts, key=parts.__getitem__),
+        mfu=mfu,
+        mbu=machine.mbu,
+        basis=Basis.MODELLED if exact else Basis.ASSUMED,
+    )

@@ -1,0 +1,323 @@
+"""`size`: one request -> model, ledger, device, fit, capacity and speed, with all findings."""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TypeVar
+
+from gpufleet.catalogue import Catalogue
+from gpufleet.findings import Finding, error, has_errors, info, ordered, warning
+from gpufleet.sizing.activations import Loss
+from gpufleet.sizing.architecture import Architecture
+from gpufleet.sizing.capacity import Capacity, capacity
+from gpufleet.sizing.communication import Link, LinkKind, network
+from gpufleet.sizing.device import (
+    Device,
+    Share,
+    find_gpu,
+    mig_slice,
+    mps_share,
+    time_slice,
+    whole_gpu,
+)
+from gpufleet.sizing.embedding import embedding_ledger
+from gpufleet.sizing.formats import WEIGHT_FORMATS, WeightFormat, find_kv_format, find_weight_format
+from gpufleet.sizing.inference import Serving, serving_ledger
+from gpufleet.sizing.ledger import Ledger
+from gpufleet.sizing.model_choice import ChosenModel, choose_model
+from gpufleet.sizing.parallel import Parallelism, check_parallelism
+from gpufleet.sizing.request import SizeRequest, Workload, find_workload
+from gpufleet.sizing.serving_speed import ServingSpeed, serving_speed
+from gpufleet.sizing.throughput import check_capability
+from gpufleet.sizing.training import Method, Training, training_ledger
+from gpufleet.sizing.training_speed import TrainingSpeed, training_speed
+
+
+@dataclass(frozen=True, slots=True)
+class Sizing:
+    """The answer to one request. Parts are None where a finding says why."""
+
+    model: Architecture | None
+    ledger: Ledger | None
+    device: Device | None
+    gpus: int
+    """GPUs of one replica or of the whole training job."""
+    fits: bool | None
+    """Whether the need with its margin is at most the usable memory; None without a device."""
+    capacity: Capacity | None
+    """Serving on a device: what is left for the cache."""
+    speed: ServingSpeed | TrainingSpeed | None
+    findings: tuple[Finding, ...]
+
+
+def size(request: SizeRequest, catalogue: Catalogue) -> Sizing:
+    """Size one workload. Never raises for a bad request: findings say all that is wrong."""
+    findings: list[Finding] = []
+    workload = _keep(find_workload(request.workload), findings)
+    found = choose_model(request.model, catalogue, request.active_parameters)
+    chosen = found if isinstance(found, ChosenModel) else None
+    findings += found.findings if isinstance(found, ChosenModel) else found
+    weights = _keep(_weight_format(request, chosen), findings)
+    cache = _keep(find_kv_format(request.kv_cache), findings)
+    device, notes = _device(request, catalogue)
+    findings += notes
+    parallel = Parallelism(**request.parallelism.model_dump())
+    if chosen is not None and workload is not None:
+        findings += check_parallelism(chosen.architecture, parallel, training=workload.trains)
+    findings += _device_rules(device, parallel, workload)
+    if chosen is None or workload is None or weights is None or cache is None:
+        return _refused(chosen, device, findings)
+    if device is not None:
+        findings += check_capability(device, weights)
+    if has_errors(findings):
+        return _refused(chosen, device, findings)
+    model = chosen.architecture
+    findings += _context_rules(model, request, workload)
+    if workload.trains:
+        job = _training(request, workload, weights)
+        return _training_answer(model, job, request, device, parallel, findings)
+    serving = Serving(
+        context=request.context,
+        batch=request.batch,
+        prompt_tokens=request.prompt,
+        output_tokens=request.output,
+        engine=request.engine,
+        weights=weights,
+        kv_cache=cache,
+        head_apart=request.head_apart if request.head_apart is not None else chosen.head_apart,
+        stored_bytes=_stored_bytes(chosen, weights),
+        utilisation=Fraction(request.utilisation),
+        batched_tokens=request.batched_tokens,
+        max_sequences=max(request.max_sequences, request.batch),
+        chunked_prefill=request.chunked_prefill,
+    )
+    if workload is Workload.EMBEDDING:
+        model = replace(model, causal=False, has_head=False)
+    return _serving_answer(model, serving, device, parallel, findings)
+
+
+_Part = TypeVar("_Part")
+
+
+def _keep(found: _Part | Finding, findings: list[Finding]) -> _Part | None:
+    if isinstance(found, Finding):
+        findings.append(found)
+        return None
+    return found
+
+
+def _refused(chosen: ChosenModel | None, device: Device | None, findings: list[Finding]) -> Sizing:
+    model = None if chosen is None else chosen.architecture
+    return Sizing(model, None, device, 0, None, None, None, ordered(findings))
+
+
+def _weight_format(request: SizeRequest, chosen: ChosenModel | None) -> WeightFormat | Finding:
+    if request.weights is not None:
+        return find_weight_format(request.weights)
+    stored = chosen.weight_format if chosen is not None else None
+    return WEIGHT_FORMATS[stored or "bf16"]
+
+
+def _device(
+    request: SizeRequest, catalogue: Catalogue
+) -> tuple[Device | None, tuple[Finding, ...]]:
+    if request.gpu is None:
+        asked = [
+            name
+            for name in ("mig", "mps", "time_slicing", "board")
+            if getattr(request, name) is not None
+        ]
+        if asked:
+            text = f"{' and '.join(asked)} says how to share a GPU, and none is named"
+            return None, (error("gpu-missing", "gpu", text, "name the gpu"),)
+        return None, ()
+    gpu = find_gpu(request.gpu, catalogue)
+    if isinstance(gpu, Finding):
+        return None, (gpu,)
+    notes: tuple[Finding, ...] = ()
+    found: Device | Finding | None
+    if request.mig is not None:
+        found, notes = mig_slice(gpu, request.mig, request.board)
+    else:
+        found = whole_gpu(gpu, request.board)
+    if isinstance(found, Device) and request.mps is not None:
+        found = mps_share(found, request.mps)
+    if isinstance(found, Device) and request.time_slicing is not None:
+        found = time_slice(found, request.time_slicing)
+    if isinstance(found, Finding):
+        return None, (*notes, found)
+    return found, notes
+
+
+def _device_rules(
+    device: Device | None, parallel: Parallelism, workload: Workload | None
+) -> tuple[Finding, ...]:
+    if device is None or device.may_communicate or workload is None:
+        return ()
+    gpus = parallel.training_gpus if workload.trains else parallel.serving_gpus
+    if gpus == 1:
+        return ()
+    return (
+        error(
+            "share-cannot-communicate",
+            "parallelism",
+            f"{gpus} processes cannot work as one group on {device.label}: there is no "
+            "peer-to-peer between slices, and sharers are scheduled apart",
+            "use whole GPUs, or one slice that is large enough",
+            value=gpus,
+            limit=1,
+        ),
+    )
+
+
+def _context_rules(
+    model: Architecture, request: SizeRequest, workload: Workload
+) -> tuple[Finding, ...]:
+    findings: list[Finding] = []
+    if model.max_context is not None and request.context > model.max_context:
+        findings.append(
+            warning(
+                "context-beyond-model",
+                "context",
+                f"{request.context} tokens are more than the {model.max_context} that {model.name} "
+                "was made for",
+                value=request.context,
+                limit=model.max_context,
+            )
+        )
+    if (request.prompt is None) != (request.output is None) and not workload.trains:
+        findings.append(
+            info(
+                "mean-length-incomplete",
+                "prompt",
+                "the cache is sized for the full context: a mean needs both prompt and output",
+            )
+        )
+    elif request.prompt is not None and request.prompt + (request.output or 0) > request.context:
+        findings.append(
+            warning(
+                "mean-beyond-context",
+                "context",
+                f"a mean of {request.prompt} + {request.output} tokens does not fit the context of "
+                f"{request.context}",
+                "raise context",
+                value=request.context,
+            )
+        )
+    return tuple(findings)
+
+
+def _stored_bytes(chosen: ChosenModel, weights: WeightFormat) -> int | None:
+    """Bytes on disk, where the checkpoint is served as it is stored."""
+    return chosen.stored_bytes if chosen.weight_format == weights.name else None
+
+
+def _training(request: SizeRequest, workload: Workload, weights: WeightFormat) -> Training:
+    loss = request.loss or (Loss.COMPILED if request.compile else Loss.EAGER)
+    base = weights
+    if workload is Workload.QLORA and request.weights is None:
+        base = WEIGHT_FORMATS["nf4-double"]
+    adapter = workload in (Workload.LORA, Workload.QLORA)
+    return Training(
+        context=request.context,
+        batch=request.batch,
+        method=Method.LORA if adapter else Method.FULL,
+        precision=request.precision,
+        optimizer=request.optimizer,
+        fused_optimizer=request.fused_optimizer,
+        accumulation=request.accumulation,
+        checkpointing=request.checkpointing,
+        compiled=request.compile,
+        loss=loss,
+        loss_parallel=request.loss_parallel,
+        base=base,
+        rank=request.rank,
+        targets=request.targets,
+        interleaving=request.interleaving,
+    )
+
+
+def _link(request: SizeRequest) -> Link | None:
+    asked = request.network
+    if asked is None or asked.kind in (LinkKind.NVLINK, LinkKind.PCIE):
+        return None
+    return network(asked.kind, asked.gigabits_per_second, asked.gpus_per_node)
+
+
+def _training_answer(
+    model: Architecture,
+    job: Training,
+    request: SizeRequest,
+    device: Device | None,
+    parallel: Parallelism,
+    findings: list[Finding],
+) -> Sizing:
+    need = training_ledger(model, job, parallel)
+    speed = None
+    if device is not None:
+        speed = training_speed(model, job, device, parallel, _link(request))
+        if device.share in (Share.MPS, Share.TIME_SLICE):
+            findings.append(
+                warning(
+                    "training-on-shared-gpu",
+                    "gpu",
+                    f"training on {device.label}: its memory peaks and speed depend on strangers",
+                    "use a whole GPU or a MIG slice",
+                )
+            )
+    fits = _fits(need, device, findings)
+    return Sizing(model, need, device, parallel.training_gpus, fits, None, speed, ordered(findings))
+
+
+def _serving_answer(
+    model: Architecture,
+    serving: Serving,
+    device: Device | None,
+    parallel: Parallelism,
+    findings: list[Finding],
+) -> Sizing:
+    if not model.causal:
+        need = embedding_ledger(model, serving, parallel)
+        fits = _fits(need, device, findings)
+        gpus = parallel.serving_gpus
+        return Sizing(model, need, device, gpus, fits, None, None, ordered(findings))
+    need = serving_ledger(model, serving, parallel)
+    room = speed = None
+    if device is not None:
+        room = capacity(model, serving, device.usable_bytes, parallel)
+        speed = serving_speed(model, serving, device, parallel)
+    fits = _fits(need, device, findings)
+    if fits and room is not None and room.sequences < serving.batch:
+        fits = False
+        findings.append(
+            warning(
+                "cache-too-small",
+                "batch",
+                f"{device.label if device else ''} leaves room for {room.sequences} sequences of "
+                f"{serving.mean_tokens} tokens at utilisation {float(serving.utilisation):.2f}; "
+                f"{serving.batch} are asked",
+                "lower batch or context, quantise weights or cache, or take a larger GPU",
+                value=serving.batch,
+                limit=room.sequences,
+            )
+        )
+    return Sizing(model, need, device, parallel.serving_gpus, fits, room, speed, ordered(findings))
+
+
+def _fits(need: Ledger, device: Device | None, findings: list[Finding]) -> bool | None:
+    if device is None:
+        return None
+    if need.planning_bytes <= device.usable_bytes:
+        return True
+    gib = 1 << 30
+    findings.append(
+        warning(
+            "does-not-fit",
+            "gpu",
+            f"{need.planning_bytes / gib:.2f} GiB are needed with margin, and {device.label} has "
+            f"{device.usable_bytes / gib:.2f} GiB usable",
+            "quantise, shorten context or batch, add GPUs, or take a larger one",
+            need=need.planning_bytes,
+            limit=device.usable_bytes,
+        )
+    )
+    return False

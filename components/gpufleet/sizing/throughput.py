@@ -1,0 +1,131 @@
+"""Peak rates and how much of them is reached: MFU and MBU, with where each figure is from."""
+
+from dataclasses import dataclass
+
+from gpufleet.findings import Finding, error, warning
+from gpufleet.sizing.architecture import Architecture, Attention, LatentAttention
+from gpufleet.sizing.device import Device
+from gpufleet.sizing.formats import Compute, WeightFormat
+from gpufleet.sizing.ledger import Basis
+
+PREFILL_MFU = 0.54
+"""Saturated prefill of dense models in BF16 or FP8. TensorRT-LLM's tables show 0.39 to 0.54 of the
+peak for 2*N operations per token alone; here attention, communication and decoding are counted
+apart, so the upper end applies."""
+PREFILL_MFU_FP4 = {10: 0.39, 12: 0.58}
+"""By major compute capability: B200 and RTX PRO 6000; same tables (0.36 and 0.47 in all)."""
+PREFILL_MFU_MIXTURE = 0.12
+"""0.08 to 0.16, same tables."""
+MBU_NATIVE = 0.65
+"""Decode on one GPU where the format is multiplied as it is stored: 0.69 in BF16 at batch 1 on
+A100-80 (gpt-fast), rounded down."""
+MBU_WEIGHT_ONLY = 0.5
+"""Where weights are expanded first: 0.42 to 0.65 for int8 and int4, same source."""
+TRAINING_MFU_EAGER = 0.33
+TRAINING_MFU_COMPILED = 0.39
+"""BF16 on Hopper, Llama-3.1-8B, 8 to 128 GPUs (torchtitan)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """Operations and bytes per second one device reaches at its best, per second."""
+
+    unit: Compute
+    """Unit that is used."""
+    peak: float
+    """Dense operations per second of this device's share."""
+    bandwidth: float
+    """Bytes per second of this device's share."""
+
+
+def check_capability(
+    device: Device, weights: WeightFormat, path: str = "weights"
+) -> tuple[Finding, ...]:
+    """Whether the GPU can run the format: BF16 needs compute capability 8.0, FP8 8.9, FP4 10.0."""
+    capability = device.gpu.compute_capability
+    if capability is None:
+        return ()
+    have = f"{capability[0]}.{capability[1]}"
+    if capability < weights.min_capability:
+        needed = ".".join(map(str, weights.min_capability))
+        instead = "fp16" if weights.name == "bf16" else "a wider format, or a newer GPU"
+        return (
+            error(
+                "format-unsupported",
+                path,
+                f"{weights.name} needs compute capability {needed}; {device.gpu.key} has {have}",
+                f"write {instead}",
+                value=weights.name,
+                capability=have,
+                limit=needed,
+            ),
+        )
+    if weights.compute is Compute.FP4 and capability < (10, 0):
+        return (
+            warning(
+                "format-not-native",
+                path,
+                f"{device.gpu.key} (compute capability {have}) has no FP4 units: {weights.name} "
+                "weights save memory there, and are multiplied in BF16",
+                value=weights.name,
+            ),
+        )
+    return ()
+
+
+def device_rate(device: Device, weights: WeightFormat) -> Rate | None:
+    """Peak rates of a device for a format; None where they are not sourced.
+
+    Units the board lacks fall back: FP4 to BF16, INT8 and TF32 to BF16, BF16 to FP16.
+    """
+    rates = device.rates
+    if rates is None or rates.memory_bandwidth is None:
+        return None
+    order = [weights.compute, Compute.BF16, Compute.FP16]
+    if device.gpu.compute_capability is not None and device.gpu.compute_capability < (8, 0):
+        order = [c for c in order if c is not Compute.BF16]
+    for unit in order:
+        peak: int | None = getattr(rates, unit.value)
+        if peak:
+            return Rate(
+                unit,
+                peak * float(device.compute_share),
+                rates.memory_bandwidth * float(device.bandwidth_share),
+            )
+    return None
+
+
+def prefill_mfu(model: Architecture, rate: Rate, device: Device) -> tuple[float, Basis]:
+    """Share of the peak a saturated prefill reaches, and how well it is known."""
+    if model.is_mixture:
+        return PREFILL_MFU_MIXTURE, Basis.MEASURED
+    capability = device.gpu.compute_capability
+    if rate.unit is Compute.FP4 and capability is not None:
+        return PREFILL_MFU_FP4.get(capability[0], 0.39), Basis.MEASURED
+    return PREFILL_MFU, Basis.MEASURED if rate.unit is Compute.FP8 else Basis.ASSUMED
+
+
+def decode_mbu(weights: WeightFormat) -> float:
+    """Share of the bandwidth a decode step reaches."""
+    expanded = weights.quantised and weights.compute in (Compute.BF16, Compute.INT8)
+    return MBU_WEIGHT_ONLY if expanded else MBU_NATIVE
+
+
+def attention_flops(model: Architecture, context: float) -> float:
+    """Operations of the attention scores of one token that sees `context` others: 4*s*d_q a layer,
+    windows bounded."""
+    total = 0.0
+    for group in model.groups:
+        mixer = group.mixer
+        if isinstance(mixer, Attention):
+            seen = context if mixer.window is None else min(context, mixer.window)
+            total += group.count * 4 * seen * mixer.query_width
+        elif isinstance(mixer, LatentAttention):
+            total += (
+                group.count
+                * 2
+                * context
+                * mixer.heads
+                * (mixer.nope_dim + mixer.rope_dim + mixer.value_dim)
+            )
+    return total
