@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpufleet.sandbox.operands.boards import BOARDS, Board, board_named
+from gpufleet.sandbox.operands.quantities import quantity
 
 HARDWARE_ANNOTATION = "sandbox.gpufleet.dev/hardware"
 """JSON on the Node: `gpus` (list of product, memoryMiB, count), `cpu`, `memory`, and optionally
@@ -70,9 +71,13 @@ def read_hardware(annotations: Mapping[str, str]) -> Hardware:
         raise HardwareError(
             f"unknown key {', '.join(unknown)}; known keys are {', '.join(sorted(_KEYS))}"
         )
-    for key in ("cpu", "memory"):
-        if not isinstance(data.get(key), str) or not data[key]:
+    for key in ("cpu", "memory", *({"pods", "ephemeralStorage"} & set(data))):
+        if not isinstance(data.get(key), str):
             raise HardwareError(f"{key} must be a Kubernetes quantity in quotes")
+        try:
+            quantity(data[key])
+        except ValueError as problem:
+            raise HardwareError(f"{key}: {problem}") from problem
     driver = data.get("driver") or None
     if driver is not None and not isinstance(driver, str):
         raise HardwareError("driver must be a version in quotes, such as '580.95.05'")
@@ -83,7 +88,7 @@ def read_hardware(annotations: Mapping[str, str]) -> Hardware:
         driver=driver,
         toolkit=bool(data.get("toolkit", driver is not None)),
         gpu_reset=bool(data.get("gpuReset", True)),
-        pods=str(data.get("pods", "110")),
+        pods=data.get("pods", "110"),
         ephemeral_storage=data.get("ephemeralStorage"),
     )
 

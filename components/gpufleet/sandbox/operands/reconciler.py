@@ -14,8 +14,8 @@ from gpufleet.sandbox.operands.cluster_policy import CLUSTER_POLICY_NAME
 from gpufleet.sandbox.operands.hardware import SIMULATED_LABEL
 from gpufleet.sandbox.operands.informer import Informer, Key
 from gpufleet.sandbox.operands.journal import log
-from gpufleet.sandbox.operands.node_agent import NodeAgent
 from gpufleet.sandbox.operands.policy_status import policy_status
+from gpufleet.sandbox.operands.simulated_node import SimulatedNode
 from gpufleet.sandbox.operands.views import cluster_view, gpu_pod_names, node_view
 
 NODES = "/api/v1/nodes"
@@ -25,6 +25,7 @@ DEPLOYMENTS = (
     "app.kubernetes.io%2Fname%20in%20(gpu-operator%2Cnode-feature-discovery)"
 )
 RETRY_SECONDS = 0.5
+LONGEST_RETRY_SECONDS = 30.0
 
 
 class Reconciler:
@@ -35,8 +36,9 @@ class Reconciler:
         self._mig_delay = mig_delay
         self._wake = threading.Condition()
         self._due: dict[str, float] = {}
-        self._agents: dict[tuple[str, str], NodeAgent] = {}
+        self._simulated: dict[tuple[str, str], SimulatedNode] = {}
         self._healthy: dict[str, bool] = {}
+        self._failures: dict[str, int] = {}
         self._stopping = False
         simulated = f"{NODES}?labelSelector={SIMULATED_LABEL}%3Dtrue"
         self._nodes = Informer(api, simulated, self._node_changed)
@@ -127,28 +129,34 @@ class Reconciler:
         for name in names:
             try:
                 self._node(name, view)
+                self._failures.pop(name, None)
             except ApiError as problem:
-                if problem.status not in (404, 409):
-                    log(name, f"{problem}, trying again")
-                self._schedule(name, time.monotonic() + RETRY_SECONDS)
+                self._again(name, "" if problem.status in (404, 409) else str(problem))
             except (urllib3.exceptions.HTTPError, OSError) as problem:
-                log(name, f"{type(problem).__name__}, trying again")
-                self._schedule(name, time.monotonic() + RETRY_SECONDS)
+                self._again(name, type(problem).__name__)
         try:
             self._report(view)
         except (ApiError, urllib3.exceptions.HTTPError, OSError) as problem:
             log(CLUSTER_POLICY_NAME, f"status not written: {problem}")
 
+    def _again(self, name: str, reason: str) -> None:
+        """Look at the node again, later with every failure in a row."""
+        count = self._failures[name] = self._failures.get(name, 0) + 1
+        pause = min(RETRY_SECONDS * 2 ** (count - 1), LONGEST_RETRY_SECONDS)
+        if reason:
+            log(name, f"{reason}; trying again in {pause:g} s")
+        self._schedule(name, time.monotonic() + pause)
+
     def _node(self, name: str, view: ClusterView) -> None:
         item = self._nodes.get(("", name))
         if item is None or item["metadata"].get("deletionTimestamp"):
             self._healthy.pop(name, None)
-            for identity in [identity for identity in self._agents if identity[0] == name]:
-                del self._agents[identity]
+            for identity in [identity for identity in self._simulated if identity[0] == name]:
+                del self._simulated[identity]
             return
         node = node_view(item)
-        agent = self._agents.setdefault((name, node.uid), NodeAgent(self._mig_delay))
-        decision = agent.step(node, view, time.monotonic(), lambda: self._gpu_pods(name))
+        simulated = self._simulated.setdefault((name, node.uid), SimulatedNode(self._mig_delay))
+        decision = simulated.step(node, view, time.monotonic(), lambda: self._gpu_pods(name))
         self._healthy[name] = decision.healthy
         if decision.again_after is not None:
             self._schedule(name, time.monotonic() + decision.again_after)

@@ -10,7 +10,7 @@ import pytest
 from gpufleet.sandbox.operands.cluster import ClusterView, Decision, NodeView
 from gpufleet.sandbox.operands.cluster_policy import read_cluster_policy
 from gpufleet.sandbox.operands.hardware import HARDWARE_ANNOTATION
-from gpufleet.sandbox.operands.node_agent import NodeAgent
+from gpufleet.sandbox.operands.simulated_node import SimulatedNode
 
 A100 = {"product": "NVIDIA A100-SXM4-80GB", "memoryMiB": 81920, "count": 2}
 L4 = {"product": "NVIDIA L4", "memoryMiB": 23034, "count": 1}
@@ -35,7 +35,7 @@ class Machine:
         self.annotations = {HARDWARE_ANNOTATION: json.dumps(data)}
         self.resources: dict[str, str] = {}
         self.cluster = ClusterView(policy_of(), "gpu-operator", True, {})
-        self.agent = NodeAgent(1.0)
+        self.operands = SimulatedNode(1.0)
         self.now = 0.0
         self.users: Sequence[str] = ()
         self.messages: list[str] = []
@@ -51,7 +51,7 @@ class Machine:
         view = NodeView(
             "n", "uid", self.labels, self.annotations, self.resources, dict(self.resources)
         )
-        decision = self.agent.step(view, self.cluster, self.now, lambda: self.users)
+        decision = self.operands.step(view, self.cluster, self.now, lambda: self.users)
         for kept, changes in (
             (self.labels, decision.labels),
             (self.annotations, decision.annotations),
@@ -194,7 +194,7 @@ def test_mig_manager_waits_for_its_configmap_and_ignores_edits_of_it() -> None:
     machine.config_maps(layouts=layouts("own", "3g.40gb: 2"))
     machine.settle()
     assert machine.gpus == {"nvidia.com/mig-1g.10gb": 14}
-    machine.agent = NodeAgent(1.0)
+    machine.operands = SimulatedNode(1.0)
     machine.settle()
     assert machine.gpus == {"nvidia.com/mig-1g.10gb": 14}
     machine.policy(migManager={"config": {"name": "layouts"}, "env": [{"name": "A", "value": "b"}]})
@@ -433,8 +433,15 @@ def test_unreadable_hardware_is_told_once() -> None:
 def test_a_restart_in_the_middle_of_a_change_ends_the_same() -> None:
     machine = Machine(A100, {MIG: "all-3g.40gb"})
     machine.look()
-    machine.agent = NodeAgent(1.0)
+    machine.operands = SimulatedNode(1.0)
     machine.settle()
     assert machine.labels[STATE] == "success"
     assert machine.labels["nvidia.com/gpu.deploy.device-plugin"] == "true"
     assert machine.gpus == {"nvidia.com/mig-3g.40gb": 4}
+
+
+def test_the_servers_own_spelling_of_a_quantity_is_no_change() -> None:
+    machine = Machine(L4, memory="1179648Mi")
+    machine.settle()
+    machine.resources["memory"] = "1152Gi"
+    assert machine.look().resources == {}

@@ -13,9 +13,10 @@ from gpufleet.sandbox.operands.gpu_operator import (
 from gpufleet.sandbox.operands.hardware import Hardware, HardwareError, read_hardware
 from gpufleet.sandbox.operands.mig_operand import MigOperand, read_record
 from gpufleet.sandbox.operands.plugin_operand import PluginOperand, Published
+from gpufleet.sandbox.operands.quantities import quantity
 
 
-class NodeAgent:
+class SimulatedNode:
     """The kubelet and the operands of one node. Keeps what a running process would remember."""
 
     def __init__(self, mig_delay: float) -> None:
@@ -103,7 +104,7 @@ def _only_changes(node: NodeView, decision: Decision) -> None:
     same = {
         name
         for name, value in decision.resources.items()
-        if node.capacity.get(name) == value and node.allocatable.get(name) == value
+        if _same(value, node.capacity.get(name)) and _same(value, node.allocatable.get(name))
     }
     decision.resources = {n: v for n, v in decision.resources.items() if n not in same}
 
@@ -112,3 +113,9 @@ def _differing(
     wanted: Mapping[str, str | None], present: Mapping[str, str]
 ) -> dict[str, str | None]:
     return {key: value for key, value in wanted.items() if present.get(key) != value}
+
+
+def _same(wanted: str | None, present: str | None) -> bool:
+    if wanted is None or present is None:
+        return wanted == present
+    return quantity(wanted) == quantity(present)
