@@ -157,7 +157,7 @@ class GpuFleet(pulumi.ComponentResource):
     def _warn(self, findings: Sequence[Finding]) -> None:
         for finding in findings:
             if finding.severity is Severity.WARNING:
-                pulumi.log.warn(str(finding), self)
+                pulumi.log.warn(str(finding).removeprefix("warning "), self)
 
     def _nodes(
         self,
