@@ -122,6 +122,12 @@ def test_custom_resources_are_served_at_once(running: Sandbox) -> None:
     assert answer.status == 200
 
 
+def test_a_server_alone_serves_them_too(tmp_path: Path) -> None:
+    with Sandbox(tmp_path / "alone").up(["kube-apiserver"]) as sandbox:
+        answer = server(sandbox).request("GET", "/apis/nvidia.com/v1/clusterpolicies")
+        assert answer.status == 200
+
+
 def test_a_node_advertises_and_the_scheduler_places_what_fits(running: Sandbox) -> None:
     apply(running, "/api/v1/nodes", NODE, "gpu-node")
     wait_for(lambda: any(n.ready for n in running.status().nodes))

@@ -58,6 +58,7 @@ class Startup:
                 if component.name not in self._since and component.needs <= ready:
                     self._begin(component)
             if "kube-apiserver" in ready and not self._definitions_applied:
+                # Here, after the others were begun: they start while the server takes these.
                 self._apply_definitions(deadline)
                 ready.add(DEFINITIONS)
             for name, component in list(waiting.items()):
@@ -65,6 +66,8 @@ class Startup:
                     ready.add(name)
                     del waiting[name]
             if not waiting:
+                if "kube-apiserver" in ready and not self._definitions_applied:
+                    self._apply_definitions(deadline)
                 if "kwok" in ready:
                     system_node.ensure(self.server)
                 return
