@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpufleet_policies.adapters.reading import at, fact, items, mapping, whole
-from gpufleet_policies.facts.tristate import UNKNOWN, Fact, known, unknown
+from gpufleet_policies.facts.tristate import Fact, known, unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,8 +191,3 @@ KINDS: dict[tuple[str, str], Kind] = {
     ("serving.knative.dev", "Service"): Kind(_notebook),
 }
 """Group and kind -> where its pods are."""
-
-
-def is_unread(spec: Any) -> bool:
-    """Whether a pod spec exists but cannot be read yet."""
-    return spec is UNKNOWN

@@ -101,7 +101,6 @@ def _deadline(document: dict[str, Any], kind: Kind) -> Fact[int]:
 
 def _group(raw: RawGroup) -> PodGroup:
     spec = mapping(raw.spec)
-    labels, other = _node_labels(spec)
     containers = [
         *_containers(spec.get("initContainers"), f"{raw.place}.initContainers", init=True),
         *_containers(spec.get("containers"), f"{raw.place}.containers", init=False),
@@ -111,8 +110,7 @@ def _group(raw: RawGroup) -> PodGroup:
         place=raw.place,
         pods=raw.pods,
         containers=tuple(containers),
-        node_labels=labels,
-        other_constraints=other or raw.spec is UNKNOWN,
+        node_labels=_node_labels(spec),
     )
 
 
@@ -152,29 +150,20 @@ def _amounts(value: Any, place: str) -> dict[str, Fact[Amount]]:
     }
 
 
-def _node_labels(spec: dict[str, Any]) -> tuple[dict[str, frozenset[str]], bool]:
-    """Labels a node must carry, and whether there is more that is not expressed by them."""
-    other = False
-    required: dict[str, frozenset[str]] = {}
-    selector = spec.get("nodeSelector")
-    if selector is UNKNOWN:
-        other = True
-    for key, value in mapping(selector).items():
-        if isinstance(value, str):
-            required[key] = frozenset({value})
-        else:
-            other = True
+def _node_labels(spec: dict[str, Any]) -> dict[str, frozenset[str]]:
+    """Labels a node must carry, as far as a map of allowed values can say it."""
+    required = {
+        key: frozenset({value})
+        for key, value in mapping(spec.get("nodeSelector")).items()
+        if isinstance(value, str)
+    }
     place = "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
-    terms = at(spec, place)
-    if terms is None:
-        return required, other or at(spec, "affinity") is UNKNOWN
-    if not isinstance(terms, list) or len(terms) != 1:
-        return required, True  # terms are alternatives; a union of maps cannot say that
+    terms = items(at(spec, place))
+    if len(terms) != 1:
+        return required  # several terms are alternatives: none of them alone is required
     for expression in items(mapping(terms[0]).get("matchExpressions")):
         key, values = at(expression, "key"), words(at(expression, "values"))
         if at(expression, "operator") == "In" and isinstance(key, str) and values is not None:
             allowed = frozenset(values)
             required[key] = required.get(key, allowed) & allowed
-        else:
-            other = True
-    return required, other or bool(mapping(terms[0]).get("matchFields"))
+    return required

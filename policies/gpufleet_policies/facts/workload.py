@@ -89,9 +89,9 @@ class PodGroup:
     """Pods that exist while the workload runs: replicas times group size, as set now."""
     containers: tuple[Container, ...]
     node_labels: Mapping[str, frozenset[str]]
-    """Labels a node must have, from nodeSelector and required affinity -> allowed values."""
-    other_constraints: bool
-    """Whether there are placement rules this reduction does not express, or unknown ones."""
+    """Labels a node must have, from nodeSelector and required affinity -> allowed values. What is
+    unknown, or said in another way (NotIn, alternatives), is left out: it could only rule out more
+    nodes."""
 
     def pod_gpus(self, resource: str) -> Fact[int]:
         """GPUs of one pod: the largest ordinary init container or the sum of all that run on.

@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from pulumi_policy import (
     ResourceValidationPolicy,
 )
 
-from gpufleet.catalogue import Catalogue, load
+from gpufleet.catalogue import load
 from gpufleet.findings import FleetError
 from gpufleet_policies.adapters.plain import plain
 from gpufleet_policies.adapters.pulumi_props import from_pulumi_props, is_judged
@@ -79,7 +80,6 @@ class Front:
     Args:
         folder: Folder of the pack: settings file, and what relative paths in settings start from.
         today: The clock, UTC.
-        catalogue: Where models and prices come from; default: the newest edition.
 
     Raises:
         FleetError: the settings file has wrong settings; ValueError or yaml.YAMLError: it is no
@@ -91,11 +91,9 @@ class Front:
         folder: Path,
         *,
         today: Callable[[], date] = _utc_today,
-        catalogue: Callable[[], Catalogue] = load,
     ) -> None:
         self._folder = folder
         self._today = today
-        self._catalogue = catalogue
         self._base = _settings_file(folder)
         read_settings(self._base, str(folder))
         self._program = _Program()
@@ -138,9 +136,7 @@ class Front:
         return findings
 
     def _judge(self, args: ResourceValidationArgs, configured: _Configured) -> list[PolicyFinding]:
-        facts = from_pulumi_props(
-            args.resource_type, args.props, args.name, args.urn, self._catalogue
-        )
+        facts = from_pulumi_props(args.resource_type, args.props, args.name, args.urn, load)
         if facts is None:
             return []
         findings: list[PolicyFinding] = []
@@ -183,7 +179,7 @@ class Front:
         named = configured.settings.environment
         return Context(
             today=self._today(),
-            load_catalogue=self._catalogue,
+            load_catalogue=partial(load, fleet.catalogue) if fleet is not None else load,
             fleet=fleet,
             environment=absent("environment") if named is None else known(named),
             thresholds=configured.settings.thresholds,

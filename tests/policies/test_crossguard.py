@@ -1,0 +1,244 @@
+"""The CrossGuard front, through the SDK's own servicer and as a process over gRPC."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from google.protobuf import struct_pb2
+from pulumi.runtime.proto import analyzer_pb2, analyzer_pb2_grpc
+from pulumi_policy import EnforcementLevel
+from pulumi_policy.policy import _PolicyAnalyzerServicer
+
+from gpufleet.findings import FleetError
+from gpufleet_policies.fronts.crossguard import Front
+from tests.policies.objects import CONTAINER, DEPLOYMENT, TODAY, WHOLE, changed, summary
+
+PACK = Path(__file__).parents[2] / "policies"
+FLEET = "gpufleet:index:GpuFleet"
+DEPLOYMENT_TYPE = "kubernetes:apps/v1:Deployment"
+MANDATORY, ADVISORY = analyzer_pb2.MANDATORY, analyzer_pb2.ADVISORY
+
+WASTEFUL = changed(
+    DEPLOYMENT,
+    {
+        'metadata.annotations."gpufleet.dev/model-params-b"': "1.1",
+        f"{CONTAINER}.resources.limits": WHOLE,
+    },
+)
+IDLE = changed(DEPLOYMENT, {f"{CONTAINER}.command": ["sleep", "infinity"]})
+
+
+class Host:
+    """What the engine does: one call per resource, configuration before the first."""
+
+    def __init__(self, folder: Path) -> None:
+        policies = Front(folder, today=lambda: TODAY).policies()
+        level = EnforcementLevel.ADVISORY
+        self.servicer = _PolicyAnalyzerServicer("gpufleet", "0.0.1", policies, level)
+
+    def configure(self, **properties: Any) -> "Host":
+        request = analyzer_pb2.ConfigureAnalyzerRequest()
+        for name, level in (("mandatory", MANDATORY), ("advisory", ADVISORY)):
+            request.policyConfig[f"gpufleet-{name}"].enforcementLevel = level
+            request.policyConfig[f"gpufleet-{name}"].properties.update(properties)
+        self.servicer.Configure(request, None)
+        return self
+
+    def analyze(self, kind: str, properties: dict[str, Any], name: str = "w") -> dict[str, int]:
+        """Rule id -> enforcement level of every diagnostic."""
+        return levels(self.servicer.Analyze(request(kind, properties, name), None))
+
+
+def request(kind: str, properties: dict[str, Any], name: str) -> Any:
+    struct = struct_pb2.Struct()
+    struct.update(properties)
+    urn = f"urn:pulumi:dev::p::{kind}::{name}"
+    return analyzer_pb2.AnalyzeRequest(type=kind, urn=urn, name=name, properties=struct)
+
+
+def levels(response: Any) -> dict[str, int]:
+    found = {}
+    for diagnostic in response.diagnostics:
+        description, _, message = diagnostic.message.partition("\n")
+        assert description.startswith("GPU waste")
+        found[message[1 : message.index("]")]] = diagnostic.enforcementLevel
+    return found
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Host:
+    return Host(tmp_path)
+
+
+def test_a_workload_is_judged_with_the_pools_of_its_program(host: Host):
+    assert host.analyze(FLEET, summary()) == {}
+    assert host.analyze(DEPLOYMENT_TYPE, WASTEFUL) == {"whole-gpu-where-slice-fits": MANDATORY}
+    assert host.analyze(DEPLOYMENT_TYPE, DEPLOYMENT) == {}
+
+
+def test_a_workload_seen_first_is_reported_with_the_fleet(host: Host):
+    assert host.analyze(DEPLOYMENT_TYPE, WASTEFUL) == {}
+    assert host.analyze(FLEET, summary()) == {"whole-gpu-where-slice-fits": MANDATORY}
+
+
+def test_rules_that_need_no_fleet_are_not_repeated_with_it(host: Host):
+    assert host.analyze(DEPLOYMENT_TYPE, IDLE) == {"gpu-idle-command": ADVISORY}
+    assert host.analyze(FLEET, summary()) == {}
+
+
+def test_both_levels_report_their_own_findings(host: Host):
+    assert host.analyze(FLEET, summary({"environment": "dev", "pools[2].nodes.min": 1})) == {
+        "nonprod-pool-minimum-above-zero": ADVISORY
+    }
+    both = changed(WASTEFUL, {f"{CONTAINER}.command": ["sleep", "infinity"]})
+    assert host.analyze(DEPLOYMENT_TYPE, both) == {
+        "whole-gpu-where-slice-fits": MANDATORY,
+        "gpu-idle-command": ADVISORY,
+    }
+
+
+def test_with_two_fleets_nobody_guesses_the_cluster(host: Host):
+    host.analyze(FLEET, summary(), "east")
+    host.analyze(FLEET, summary(), "west")
+    assert host.analyze(DEPLOYMENT_TYPE, WASTEFUL) == {}
+
+
+def test_levels_and_thresholds_come_from_the_configuration(host: Host):
+    host.configure(rules={"gpu-idle-command": "mandatory"}, profile="dev")
+    assert host.analyze(DEPLOYMENT_TYPE, IDLE) == {"gpu-idle-command": MANDATORY}
+    host.configure(rules={"gpu-idle-command": "off"})
+    assert host.analyze(DEPLOYMENT_TYPE, IDLE) == {}
+    host.configure(environment="prod")
+    assert host.analyze(DEPLOYMENT_TYPE, IDLE) == {"gpu-idle-command": MANDATORY}
+
+
+def test_the_fleet_of_another_program_as_plain_data(host: Host):
+    host.configure(fleet={"fleet": summary()["fleet"]})
+    found = host.analyze(DEPLOYMENT_TYPE, WASTEFUL)
+    assert found == {"whole-gpu-where-slice-fits": MANDATORY}
+    too_many = changed(DEPLOYMENT, {"spec.replicas": 100})
+    assert host.analyze(DEPLOYMENT_TYPE, too_many) == {"gpu-replicas-exceed-pool": ADVISORY}
+
+
+def test_the_fleet_of_another_program_as_a_file_beside_the_pack(tmp_path: Path):
+    from tests.policies.objects import SPEC
+
+    (tmp_path / "gpu-policy.yaml").write_text("fleet: fleet.json\n")
+    (tmp_path / "fleet.json").write_text(json.dumps({"config": {"gpufleet:fleet": SPEC}}))
+    found = Host(tmp_path).analyze(DEPLOYMENT_TYPE, WASTEFUL)
+    assert found == {"whole-gpu-where-slice-fits": MANDATORY}
+
+
+def test_the_fleet_of_the_stack_configuration(host: Host, monkeypatch: pytest.MonkeyPatch):
+    from tests.policies.objects import SPEC
+
+    monkeypatch.setenv("PULUMI_CONFIG", json.dumps({"gpufleet:fleet": json.dumps(SPEC)}))
+    assert host.analyze(DEPLOYMENT_TYPE, WASTEFUL) == {"whole-gpu-where-slice-fits": MANDATORY}
+
+
+def test_a_fleet_file_that_is_missing_stops_once_and_says_so(host: Host):
+    host.configure(fleet="nowhere.yaml")
+    response = host.servicer.Analyze(request(DEPLOYMENT_TYPE, WASTEFUL, "w"), None)
+    assert levels(response) == {"policy-settings-unreadable": MANDATORY}
+    assert "nowhere.yaml: No such file or directory" in response.diagnostics[0].message
+    assert host.analyze(DEPLOYMENT_TYPE, WASTEFUL) == {}
+
+
+def test_a_broken_settings_file_ends_the_pack_before_it_serves(tmp_path: Path):
+    (tmp_path / "gpu-policy.yaml").write_text("rules: {gpu-idle-comand: off}\n")
+    with pytest.raises(FleetError, match="gpu-idle-comand: no such rule"):
+        Front(tmp_path)
+    (tmp_path / "gpu-policy.yaml").write_text("- a list\n")
+    with pytest.raises(ValueError, match="must be a mapping of settings, found list"):
+        Front(tmp_path)
+
+
+def test_an_empty_settings_file_means_the_defaults(tmp_path: Path):
+    (tmp_path / "gpu-policy.yaml").write_text("# nothing yet\n")
+    assert Host(tmp_path).analyze(DEPLOYMENT_TYPE, IDLE) == {"gpu-idle-command": ADVISORY}
+
+
+def test_configuration_schema_names_every_rule(host: Host):
+    info = host.servicer.GetAnalyzerInfo(None, None)
+    assert [policy.name for policy in info.policies] == ["gpufleet-mandatory", "gpufleet-advisory"]
+    from gpufleet_policies.rules.registry import RULES
+
+    rules = dict(info.policies[0].configSchema.properties)["rules"]
+    assert set(rules["properties"]) == {rule.id for rule in RULES} | {"policy-exception-invalid"}
+
+
+def test_secrets_are_not_quoted(host: Host):
+    secret = {"name": "TOKEN", "value": "hunter2-secret"}
+    document = changed(WASTEFUL, {f"{CONTAINER}.env": [secret]})
+    host.analyze(FLEET, summary())
+    response = host.servicer.Analyze(request(DEPLOYMENT_TYPE, document, "w"), None)
+    assert response.diagnostics
+    assert "hunter2" not in str(response)
+
+
+def test_many_threads_give_what_one_gives(host: Host):
+    host.analyze(FLEET, summary())
+    results: list[dict[str, int]] = []
+
+    def work(index: int) -> None:
+        document = WASTEFUL if index % 2 else IDLE
+        results.append(host.analyze(DEPLOYMENT_TYPE, document, f"w{index}"))
+
+    threads = [threading.Thread(target=work, args=(index,)) for index in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    found = sorted(str(result) for result in results)
+    assert found == sorted(
+        [str({"whole-gpu-where-slice-fits": MANDATORY}), str({"gpu-idle-command": MANDATORY})] * 8
+    )
+
+
+@pytest.fixture(scope="module")
+def process() -> Iterator[Any]:
+    """The pack as the language host starts it."""
+    environment = {
+        **os.environ,
+        "PULUMI_PROJECT": "p",
+        "PULUMI_STACK": "dev",
+        "PULUMI_DRY_RUN": "true",
+        "PULUMI_CONFIG": "{}",
+    }
+    command = [sys.executable, "-u", "-m", "pulumi.policy", "127.0.0.1:1", str(PACK)]
+    with subprocess.Popen(
+        command, cwd=PACK, env=environment, stdout=subprocess.PIPE, text=True
+    ) as running:
+        assert running.stdout is not None
+        first = running.stdout.readline()
+        assert first.strip().isdecimal(), f"the first line must be the port, it is {first!r}"
+        with grpc.insecure_channel(f"127.0.0.1:{first.strip()}") as channel:
+            yield analyzer_pb2_grpc.AnalyzerStub(channel)
+        running.terminate()
+
+
+def test_the_pack_folder_boots_and_judges_over_grpc(process: Any):
+    assert process.GetAnalyzerInfo(analyzer_pb2.google_dot_protobuf_dot_empty__pb2.Empty()).name
+    assert levels(process.Analyze(request(FLEET, summary(), "fleet"), timeout=30)) == {}
+    found = levels(process.Analyze(request(DEPLOYMENT_TYPE, WASTEFUL, "w"), timeout=30))
+    assert found == {"whole-gpu-where-slice-fits": MANDATORY}
+
+
+def test_hostile_properties_do_not_end_the_process(process: Any):
+    for properties in (
+        {"spec": "text"},
+        {"spec": {"template": {"spec": {"containers": "x"}}}},
+        {"spec": {"template": {"spec": {"containers": [1, None, {"resources": []}]}}}},
+        {"metadata": [1], "spec": {"replicas": "many"}},
+    ):
+        process.Analyze(request(DEPLOYMENT_TYPE, properties, "h"), timeout=30)
+    process.Analyze(
+        request(FLEET, {"fleet": {"pools": [{"gpusPerNode": "x"}, 7]}}, "f"), timeout=30
+    )

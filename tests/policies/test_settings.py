@@ -1,0 +1,90 @@
+"""Settings: profiles, levels, all problems at once; a rule that breaks becomes a note."""
+
+from dataclasses import replace
+
+import pytest
+
+from gpufleet.findings import FleetError
+from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.judge import judge
+from gpufleet_policies.rules.registry import RULES, by_id
+from gpufleet_policies.rules.rule import Level, Profile
+from gpufleet_policies.rules.settings import Settings, read_settings
+from tests.policies.objects import CONTAINER, TODAY, deployment, findings
+
+IDLE = {f"{CONTAINER}.command": ["sleep", "infinity"]}
+
+
+def test_levels_of_the_settings_win():
+    for level, expected in (("off", []), ("advisory", [Level.ADVISORY])):
+        found = findings(deployment(IDLE), settings={"rules": {"gpu-idle-command": level}})
+        assert [finding.level for finding in found] == expected
+
+
+def test_environment_of_the_settings_chooses_the_profile():
+    assert read_settings({"profile": "auto"}).profile is None
+    assert read_settings({"profile": "strict"}).profile is Profile.STRICT
+
+
+def test_thresholds():
+    nap = deployment({f"{CONTAINER}.command": ["sleep", "600"]})
+    assert findings(nap) == []
+    assert len(findings(nap, settings={"thresholds": {"idleSleepSeconds": 600}})) == 1
+
+
+def test_all_problems_at_once():
+    with pytest.raises(FleetError) as raised:
+        read_settings(
+            {
+                "profil": "dev",
+                "profile": "production",
+                "rules": {"gpu-idle-comand": "off", "gpu-idle-command": "on"},
+                "exceptions": [{"rule": "x", "object": "", "reason": " ", "until": "2026-13-01"}],
+                "thresholds": {"oversizedRatio": -1, "other": 1, "smallestSaving": "much"},
+            },
+            "gpu-policy.yaml",
+        )
+    text = str(raised.value)
+    assert text.startswith("gpu-policy.yaml: 11 errors")
+    for part in (
+        "there is no setting 'profil'",
+        "'production' is no profile",
+        "rules.gpu-idle-comand: no such rule",
+        "'on' is no level",
+        "exceptions[0].rule: 'x' is no rule",
+        "exceptions[0].object: is empty",
+        "exceptions[0].reason: is empty",
+        "exceptions[0].until: '2026-13-01' is no date",
+        "thresholds.oversizedRatio: -1 is no amount",
+        "thresholds.other: no such threshold",
+        "thresholds.smallestSaving: 'much' is no amount",
+    ):
+        assert part in text
+
+
+def test_a_rule_that_breaks_becomes_a_note_without_quoting_values():
+    def broken(context, workload):
+        raise ValueError("password=hunter2")
+
+    rule = replace(by_id()["gpu-idle-command"], check=broken)
+    context = Context(TODAY, load_catalogue=lambda: pytest.fail("not asked"))
+    found = judge(deployment(), context, Settings(), [rule])
+    assert [finding.rule for finding in found] == ["policy-rule-failed"]
+    assert found[0].level is Level.ADVISORY
+    assert (
+        "rule gpu-idle-command could not judge it: ValueError at test_settings.py:"
+        in found[0].message
+    )
+    assert "hunter2" not in found[0].message
+
+
+def test_rules_are_well_formed():
+    assert len(by_id()) == len(RULES) == 19
+    for rule in RULES:
+        assert rule.id == rule.id.lower()
+        assert rule.sentence.endswith(".")
+        assert rule.source
+        assert (rule.check.__doc__ or "").strip()
+        order = [Level.OFF, Level.ADVISORY, Level.MANDATORY]
+        ranks = [order.index(rule.levels[profile]) for profile in Profile]
+        assert ranks == sorted(ranks), f"{rule.id}: dev <= prod <= strict"
