@@ -2,7 +2,6 @@
 
 import filecmp
 import os
-import secrets
 import shutil
 import sys
 from collections.abc import Mapping
@@ -95,7 +94,13 @@ def _link(program: Path, target: Path) -> None:
     fresh.replace(target)
 
 
+PASSPHRASE = "gpufleet-sandbox"
+"""Passphrase of every stack in a sandbox. It protects nothing and is public on purpose: the engine
+writes a salt that fits it into the stack's file, and a committed stack file must fit the sandbox of
+whoever clones the project. Sandbox stacks hold no secrets."""
+
+
 def write_passphrase(path: Path) -> None:
-    """Generate the passphrase of the stacks' secrets once; it never leaves the sandbox folder."""
-    if not path.is_file() or not path.read_text(encoding="utf-8").strip():
-        write_atomically(path, secrets.token_urlsafe(32) + "\n")
+    """Write the passphrase file that the sandbox's environment names."""
+    if not path.is_file() or path.read_text(encoding="utf-8") != f"{PASSPHRASE}\n":
+        write_atomically(path, f"{PASSPHRASE}\n")

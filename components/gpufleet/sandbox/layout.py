@@ -74,7 +74,7 @@ class Layout:
 
     @property
     def passphrase(self) -> Path:
-        """Generated passphrase of the stacks' secrets."""
+        """Passphrase of the sandbox's stacks."""
         return self.root / "passphrase"
 
     def log(self, process: str) -> Path:
