@@ -23,6 +23,7 @@ from gpufleet.sizing import (
     ServingSpeed,
     SizeRequest,
     Sizing,
+    TrainingSpeed,
     Workload,
     parse_request,
     size,
@@ -186,9 +187,14 @@ def _device_lines(answer: Sizing) -> list[str]:
             f"tokens/s; saturated {speed.saturated_tokens_per_second:.0f} tokens/s at "
             f"{speed.saturation_sequences} sequences; {speed.binding} binds"
         )
-    elif speed is not None:
+    elif isinstance(speed, TrainingSpeed):
         lines.append(
             f"speed ({speed.basis.value}): {speed.tokens_per_second:.0f} tokens/s, "
             f"{speed.step_seconds:.3f} s per step at MFU {speed.mfu:.2f}; {speed.binding} binds"
+        )
+    elif speed is not None:
+        lines.append(
+            f"speed ({speed.basis.value}): {speed.tokens_per_second:.0f} tokens/s, "
+            f"{speed.batch_seconds:.4f} s per batch"
         )
     return lines

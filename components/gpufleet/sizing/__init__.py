@@ -27,6 +27,7 @@ from gpufleet.sizing.device import (
     whole_gpu,
 )
 from gpufleet.sizing.embedding import embedding_ledger
+from gpufleet.sizing.embedding_speed import EmbeddingSpeed, embedding_speed
 from gpufleet.sizing.formats import (
     KV_FORMATS,
     WEIGHT_FORMATS,
@@ -59,6 +60,7 @@ __all__ = [
     "Checkpointing",
     "ChosenModel",
     "Device",
+    "EmbeddingSpeed",
     "Engine",
     "Item",
     "KvFormat",
@@ -89,6 +91,7 @@ __all__ = [
     "choose_model",
     "count_parameters",
     "embedding_ledger",
+    "embedding_speed",
     "find_catalogue_model",
     "find_gpu",
     "find_kv_format",

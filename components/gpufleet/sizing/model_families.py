@@ -31,6 +31,6 @@ PER_HEAD_NORM = ("qwen3", "olmo2", "olmo3", "gemma3", "hunyuan", "exaone4")
 TIED = ("gemma", "gpt2", "falcon", "opt", "gpt_bigcode", "starcoder2", "cohere", "bloom", "mpt")
 """Prefixes of families that tie the head where the configuration does not say."""
 FULL_ATTENTION_EVERY = {"gemma2": 2, "gemma3_text": 6, "gemma3": 6, "cohere2": 4, "gpt_oss": 2}
-"""One layer in this many has full attention where the configuration does not say; the rest slide."""
+"""One layer in this many has full attention by default; the rest have a window."""
 GATED_ACTIVATIONS = ("silu", "swish", "swiglu", "geglu")
 """Activations that only gated feed-forwards use."""

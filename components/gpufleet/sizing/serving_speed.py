@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from gpufleet.sizing.architecture import Architecture, ExpertFeedForward
 from gpufleet.sizing.capacity import capacity
-from gpufleet.sizing.communication import Link, forward_seconds
+from gpufleet.sizing.communication import Link, forward_seconds, inside_node
 from gpufleet.sizing.device import Device
 from gpufleet.sizing.inference import Engine, Serving
 from gpufleet.sizing.kv_cache import sequence_bytes
@@ -66,9 +66,9 @@ class _Machine:
         return self.parallel.serving_gpus
 
 
-def weights_read(model: Architecture, serving: Serving, batch: int) -> float:
-    """Bytes of weights one decode step reads: all of a dense model, and of a mixture the experts
-    that a batch of tokens touches, at most min(E, B*k) of each layer."""
+def weights_read(model: Architecture, serving: Serving, batch: int, parallel: Parallelism) -> float:
+    """Bytes of weights one token's way through all stages reads on each rank: all of a dense model,
+    and of a mixture the experts that the batch touches, at most min(E, B*k) of each layer."""
     stored = weight_bytes(model, serving.weights, serving.head_apart)
     experts = touched = 0
     for group in model.groups:
@@ -79,29 +79,33 @@ def weights_read(model: Architecture, serving: Serving, batch: int) -> float:
     part = Fraction(touched, experts) if experts else Fraction(0)
     # Embeddings are looked up, not read; a tied matrix is read once as the head.
     head = stored.head or stored.embeddings
-    return float(stored.layers + stored.experts * part + head)
+    ranks = max(parallel.tensor, parallel.expert)
+    return float((stored.layers + head) / parallel.tensor + stored.experts * part / ranks)
 
 
 def _decode_parts(machine: _Machine, batch: int) -> tuple[float, float, float]:
-    """Seconds of one step by what could bind it: bandwidth, compute, communication."""
-    model, serving = machine.model, machine.serving
+    """Seconds of one step by what could bind it: bandwidth, compute, communication.
+
+    Pipeline stages work on different parts of the batch at the same time; a token still passes
+    through all of them, so every stage's weights are read on its way.
+    """
+    model, serving, parallel = machine.model, machine.serving, machine.parallel
     tokens = serving.mean_tokens
-    cache = batch * sequence_bytes(model, serving.kv_cache, tokens)
-    read = weights_read(model, serving, batch) + cache
-    bandwidth = read / (machine.gpus * machine.rate.bandwidth * machine.mbu)
-    active = count_parameters(model).active
-    work = batch * (2 * active + attention_flops(model, tokens))
-    compute = work / (machine.gpus * machine.rate.peak * machine.mfu)
-    moved = forward_seconds(model, batch, machine.parallel, machine.link)
+    part = -(-batch // parallel.pipeline)
+    cache = part * parallel.pipeline * sequence_bytes(model, serving.kv_cache, tokens, parallel)
+    read = weights_read(model, serving, part, parallel) + cache
+    bandwidth = read / (machine.rate.bandwidth * machine.mbu)
+    ranks = max(parallel.tensor, parallel.expert)
+    work = part * (2 * count_parameters(model).active + attention_flops(model, tokens))
+    compute = work / (ranks * machine.rate.peak * machine.mfu)
+    moved = forward_seconds(model, part, parallel, machine.link)
     return bandwidth, compute, moved
 
 
 def _decode_seconds(machine: _Machine, batch: int) -> float:
     bandwidth, compute, moved = _decode_parts(machine, batch)
     slower = EAGER_DECODE if machine.serving.engine is Engine.TRANSFORMERS else 1.0
-    # A pipeline's stages work on different sequences; one token still passes through them all.
-    stages = machine.parallel.pipeline if batch == 1 else 1
-    return max(bandwidth, compute) * slower * stages + moved
+    return max(bandwidth, compute) * slower + moved
 
 
 def _prefill_seconds(machine: _Machine, tokens: float) -> float:
@@ -134,7 +138,7 @@ def _output_rate(machine: _Machine, batch: int) -> float:
     return rate / DECODE_HEAVY if ratio < 1 else rate
 
 
-def saturation(machine: _Machine, room: int) -> int:
+def _saturation(machine: _Machine, room: int) -> int:
     """Batch beyond which arithmetic or memory gives no more: bandwidth time still falls per token
     while it exceeds compute time."""
     low, high = 1, max(room, 1)
@@ -157,8 +161,6 @@ def serving_speed(
 ) -> ServingSpeed | None:
     """Speed of one replica on such devices; None where the board's rates are not sourced, or the
     model writes no tokens. `link` joins the replica's GPUs; None: as inside one node."""
-    from gpufleet.sizing.communication import inside_node
-
     rate = device_rate(device, serving.weights)
     if rate is None or not model.causal:
         return None
@@ -174,7 +176,7 @@ def serving_speed(
         mbu=decode_mbu(serving.weights),
     )
     room = capacity(model, serving, device.usable_bytes, parallel).sequences
-    full = saturation(machine, min(room, serving.max_sequences) if room else 0) if room else 0
+    full = _saturation(machine, min(room, serving.max_sequences)) if room else 0
     parts = dict(
         zip(
             ("bandwidth", "compute", "communication"),

@@ -5,21 +5,15 @@ from fractions import Fraction
 from typing import TypeVar
 
 from gpufleet.catalogue import Catalogue
-from gpufleet.findings import Finding, error, has_errors, info, ordered, warning
+from gpufleet.findings import Finding, has_errors, info, ordered, warning
 from gpufleet.sizing.activations import Loss
 from gpufleet.sizing.architecture import Architecture
 from gpufleet.sizing.capacity import Capacity, capacity
 from gpufleet.sizing.communication import Link, LinkKind, network
-from gpufleet.sizing.device import (
-    Device,
-    Share,
-    find_gpu,
-    mig_slice,
-    mps_share,
-    time_slice,
-    whole_gpu,
-)
+from gpufleet.sizing.device import Device, Share
+from gpufleet.sizing.device_choice import check_group, choose_device
 from gpufleet.sizing.embedding import embedding_ledger
+from gpufleet.sizing.embedding_speed import EmbeddingSpeed, embedding_speed
 from gpufleet.sizing.formats import WEIGHT_FORMATS, WeightFormat, find_kv_format, find_weight_format
 from gpufleet.sizing.inference import Serving, serving_ledger
 from gpufleet.sizing.ledger import Ledger
@@ -45,7 +39,7 @@ class Sizing:
     """Whether the need with its margin is at most the usable memory; None without a device."""
     capacity: Capacity | None
     """Serving on a device: what is left for the cache."""
-    speed: ServingSpeed | TrainingSpeed | None
+    speed: ServingSpeed | TrainingSpeed | EmbeddingSpeed | None
     findings: tuple[Finding, ...]
 
 
@@ -58,12 +52,12 @@ def size(request: SizeRequest, catalogue: Catalogue) -> Sizing:
     findings += found.findings if isinstance(found, ChosenModel) else found
     weights = _keep(_weight_format(request, chosen), findings)
     cache = _keep(find_kv_format(request.kv_cache), findings)
-    device, notes = _device(request, catalogue)
+    device, notes = choose_device(request, catalogue)
     findings += notes
     parallel = Parallelism(**request.parallelism.model_dump())
     if chosen is not None and workload is not None:
         findings += check_parallelism(chosen.architecture, parallel, training=workload.trains)
-    findings += _device_rules(device, parallel, workload)
+    findings += check_group(device, parallel, workload)
     if chosen is None or workload is None or weights is None or cache is None:
         return _refused(chosen, device, findings)
     if device is not None:
@@ -115,58 +109,6 @@ def _weight_format(request: SizeRequest, chosen: ChosenModel | None) -> WeightFo
         return find_weight_format(request.weights)
     stored = chosen.weight_format if chosen is not None else None
     return WEIGHT_FORMATS[stored or "bf16"]
-
-
-def _device(
-    request: SizeRequest, catalogue: Catalogue
-) -> tuple[Device | None, tuple[Finding, ...]]:
-    if request.gpu is None:
-        asked = [
-            name
-            for name in ("mig", "mps", "time_slicing", "board")
-            if getattr(request, name) is not None
-        ]
-        if asked:
-            text = f"{' and '.join(asked)} says how to share a GPU, and none is named"
-            return None, (error("gpu-missing", "gpu", text, "name the gpu"),)
-        return None, ()
-    gpu = find_gpu(request.gpu, catalogue)
-    if isinstance(gpu, Finding):
-        return None, (gpu,)
-    notes: tuple[Finding, ...] = ()
-    found: Device | Finding | None
-    if request.mig is not None:
-        found, notes = mig_slice(gpu, request.mig, request.board)
-    else:
-        found = whole_gpu(gpu, request.board)
-    if isinstance(found, Device) and request.mps is not None:
-        found = mps_share(found, request.mps)
-    if isinstance(found, Device) and request.time_slicing is not None:
-        found = time_slice(found, request.time_slicing)
-    if isinstance(found, Finding):
-        return None, (*notes, found)
-    return found, notes
-
-
-def _device_rules(
-    device: Device | None, parallel: Parallelism, workload: Workload | None
-) -> tuple[Finding, ...]:
-    if device is None or device.may_communicate or workload is None:
-        return ()
-    gpus = parallel.training_gpus if workload.trains else parallel.serving_gpus
-    if gpus == 1:
-        return ()
-    return (
-        error(
-            "share-cannot-communicate",
-            "parallelism",
-            f"{gpus} processes cannot work as one group on {device.label}: there is no "
-            "peer-to-peer between slices, and sharers are scheduled apart",
-            "use whole GPUs, or one slice that is large enough",
-            value=gpus,
-            limit=1,
-        ),
-    )
 
 
 def _context_rules(
@@ -279,7 +221,8 @@ def _serving_answer(
         need = embedding_ledger(model, serving, parallel)
         fits = _fits(need, device, findings)
         gpus = parallel.serving_gpus
-        return Sizing(model, need, device, gpus, fits, None, None, ordered(findings))
+        passes = None if device is None else embedding_speed(model, serving, device, parallel)
+        return Sizing(model, need, device, gpus, fits, None, passes, ordered(findings))
     need = serving_ledger(model, serving, parallel)
     room = speed = None
     if device is not None:

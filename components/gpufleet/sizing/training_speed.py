@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from gpufleet.sizing.activations import Checkpointing
+from gpufleet.sizing.adapter import adapter_parameters
 from gpufleet.sizing.architecture import Architecture
 from gpufleet.sizing.communication import (
     Link,
@@ -117,8 +118,6 @@ def training_speed(
 
 def _exchanged(model: Architecture, training: Training) -> int:
     """Parameters whose gradients travel: all, or the adapters'."""
-    from gpufleet.sizing.adapter import adapter_parameters
-
     if training.method is Method.LORA:
         return adapter_parameters(model, training.rank, training.targets)
     return count_parameters(model).total

@@ -1,6 +1,6 @@
 """Bytes of weights in each format, for the whole model and for the fullest GPU."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
 
@@ -64,10 +64,12 @@ def weight_bytes(
     wider = weight_bytes(model, WEIGHT_FORMATS[weights.wider], head_apart)
     room = max(_sum(wider) - _sum(found), Fraction(0))
     if weights.working_copy:
-        return _with(found, working_copy=min(Fraction(2 * count.largest_matrix), room))
+        return replace(found, working_copy=min(Fraction(2 * count.largest_matrix), room))
     excess = max(_sum(found) - _sum(wider), Fraction(0))
     if head_apart is None and excess:
-        return _with(found, head=max(found.head - excess, Fraction(0)))
+        from_head = min(found.head, excess)
+        layers = max(found.layers - (excess - from_head), Fraction(0))
+        return replace(found, head=found.head - from_head, layers=layers)
     return found
 
 
@@ -79,19 +81,6 @@ def _sum(weights: WeightBytes) -> Fraction:
         + weights.head
         + weights.other
         + weights.working_copy
-    )
-
-
-def _with(
-    weights: WeightBytes, head: Fraction | None = None, working_copy: Fraction | None = None
-) -> WeightBytes:
-    return WeightBytes(
-        weights.layers,
-        weights.experts,
-        weights.embeddings,
-        weights.head if head is None else head,
-        weights.other,
-        weights.working_copy if working_copy is None else working_copy,
     )
 
 
