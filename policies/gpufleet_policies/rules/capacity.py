@@ -26,7 +26,7 @@ def _where(group: PodGroup) -> str:
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
     needs=[Needs.FLEET],
-    source="B4; NVIDIA k8s-device-plugin README: resource names by MIG strategy and sharing",
+    source="NVIDIA k8s-device-plugin README: resource names by MIG strategy and sharing",
 )
 def not_offered(context: Context, workload: Workload) -> Iterator[Violation]:
     """The pod would wait for ever. Pools that required labels rule out do not count."""
@@ -69,7 +69,7 @@ def not_offered(context: Context, workload: Workload) -> Iterator[Violation]:
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
     needs=[Needs.FLEET],
-    source="B5, C6; nodes.max of the pools",
+    source="nodes.max of the pools",
 )
 def exceed_pool(context: Context, workload: Workload) -> Iterator[Violation]:
     """Jobs are judged per pod only: their pods may run one after another."""

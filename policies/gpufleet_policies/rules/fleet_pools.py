@@ -38,7 +38,7 @@ def _is_large_notebook_pool(context: Context, pool: PoolFacts) -> bool:
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
     formula="standing = nodes.min x price of a node x 730 h",
-    source="C16, E1; AWS EKS best practices, compute: scale from zero",
+    source="AWS EKS best practices, compute: scale from zero",
 )
 def interactive_large(context: Context, fleet: FleetFacts) -> Iterator[Violation]:
     """Eight GPUs and more of uncommitted capacity, minimum above zero, interactive intent."""
@@ -86,7 +86,7 @@ def _smaller_machine(context: Context, pool: PoolFacts) -> str | None:
     prod=Level.ADVISORY,
     strict=Level.MANDATORY,
     formula="standing = nodes.min x price of a node x 730 h",
-    source="E1; AWS EKS best practices, cluster autoscaler: scaling from 0",
+    source="AWS EKS best practices, cluster autoscaler: scaling from 0",
 )
 def nonprod_minimum(context: Context, fleet: FleetFacts) -> Iterator[Violation]:
     """Not for capacity that is paid for anyway, and not where the larger rule already fired."""
@@ -114,7 +114,7 @@ def nonprod_minimum(context: Context, fleet: FleetFacts) -> Iterator[Violation]:
     prod=Level.ADVISORY,
     strict=Level.ADVISORY,
     formula="standing = nodes x price of a node x 730 h",
-    source="E2; AWS EKS best practices: static groups are for reserved capacity",
+    source="AWS EKS best practices: static groups are for reserved capacity",
 )
 def fixed_size(context: Context, fleet: FleetFacts) -> Iterator[Violation]:
     """Left to the other rules where they already name the pool."""
@@ -142,7 +142,7 @@ def fixed_size(context: Context, fleet: FleetFacts) -> Iterator[Violation]:
     prod=Level.ADVISORY,
     strict=Level.MANDATORY,
     formula="waste = expected nodes x (on-demand - spot price) x 730 h",
-    source="E10; AWS EKS best practices: Spot for interruptible work",
+    source="AWS EKS best practices: Spot for interruptible work",
 )
 def on_demand_for_batch(context: Context, fleet: FleetFacts) -> Iterator[Violation]:
     """Pools with intent batch whose machine has a known spot price."""

@@ -19,7 +19,7 @@ from gpufleet_policies.rules.rule import Level, Violation, rule
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
     formula="exposure = sum over pools of nodes.max x GPUs of a node, in GPU-hours",
-    source="E4; FinOps practice: no commitment without a bound",
+    source="FinOps practice: no commitment without a bound",
 )
 def spend_unbounded(context: Context, fleet: FleetFacts) -> Iterator[Violation]:
     """One violation per fleet, naming every cause."""
@@ -47,7 +47,7 @@ def spend_unbounded(context: Context, fleet: FleetFacts) -> Iterator[Violation]:
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
     formula="exposure = largest spend of the fleet",
-    source="G4; a limit that nobody wrote down is not checked",
+    source="a limit that nobody wrote down is not checked",
 )
 def budget_missing(context: Context, fleet: FleetFacts) -> Iterator[Violation]:
     """Neither the spec nor the project's policy settings name a limit."""
@@ -77,7 +77,7 @@ def budget_missing(context: Context, fleet: FleetFacts) -> Iterator[Violation]:
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
     formula="exposure = largest spend - budget",
-    source="G5; FinOps practice",
+    source="FinOps practice",
 )
 def budget_exceeded(context: Context, fleet: FleetFacts) -> Iterator[Violation]:
     """The spec's own budget and the one of the policy settings, the smaller of them."""

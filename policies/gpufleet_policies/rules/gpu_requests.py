@@ -37,7 +37,7 @@ def _refusal(workload: Workload) -> str:
     dev=Level.MANDATORY,
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
-    source=f"C1; {_SOURCE}",
+    source=_SOURCE,
 )
 def request_without_limit(context: Context, workload: Workload) -> Iterator[Violation]:
     """Extended resources cannot be overcommitted: limit and request are one number."""
@@ -63,7 +63,7 @@ def request_without_limit(context: Context, workload: Workload) -> Iterator[Viol
     dev=Level.MANDATORY,
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
-    source=f"C2; {_SOURCE}",
+    source=_SOURCE,
 )
 def request_differs(context: Context, workload: Workload) -> Iterator[Violation]:
     """Compared as quantities: `1`, `"1"` and `1000m` are equal."""
@@ -93,7 +93,7 @@ def request_differs(context: Context, workload: Workload) -> Iterator[Violation]
     dev=Level.MANDATORY,
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
-    source=f"C3; {_SOURCE}",
+    source=_SOURCE,
 )
 def not_integer(context: Context, workload: Workload) -> Iterator[Violation]:
     """Devices are counted in whole numbers; parts are resources of their own."""
@@ -131,7 +131,7 @@ def _parts(context: Context, group: PodGroup) -> str:
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
     formula="waste = pods x (shares - 1) x price of a share x 730 h",
-    source="B7; NVIDIA k8s-device-plugin README, `failRequestsGreaterThanOne`",
+    source="NVIDIA k8s-device-plugin README, `failRequestsGreaterThanOne`",
 )
 def over_one_share(context: Context, workload: Workload) -> Iterator[Violation]:
     """By the `.shared` name alone, or because every pool that can run it shares the GPU."""
@@ -172,7 +172,7 @@ def over_one_share(context: Context, workload: Workload) -> Iterator[Violation]:
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
     strict=Level.MANDATORY,
-    source="C4; AWS EKS best practices, compute: requests of GPU pods",
+    source="AWS EKS best practices, compute: requests of GPU pods",
 )
 def without_cpu_memory(context: Context, workload: Workload) -> Iterator[Violation]:
     """Neither request nor limit; one of them is enough."""

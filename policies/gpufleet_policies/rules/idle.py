@@ -61,7 +61,7 @@ def waits_for_ever(container: Container, longest_sleep: int) -> str | None:
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
     formula="waste = pods x GPUs x GPU-hour x 730 h",
-    source="C8; idle rules of run-time GPU audits",
+    source="idle rules of run-time GPU audits",
 )
 def idle_command(context: Context, workload: Workload) -> Iterator[Violation]:
     """Not while suspended or at 0 replicas: then nothing is held."""
@@ -118,7 +118,7 @@ def _held(context: Context, workload: Workload, group: PodGroup) -> Money | None
     prod=Level.ADVISORY,
     strict=Level.MANDATORY,
     formula="waste = pods x GPUs x GPU-hour for each hour of overrun",
-    source="C12; Kubernetes Job `activeDeadlineSeconds`, Kueue maximum execution time",
+    source="Kubernetes Job `activeDeadlineSeconds`, Kueue maximum execution time",
 )
 def without_deadline(context: Context, workload: Workload) -> Iterator[Violation]:
     """Kinds with a deadline field of their own; Kueue's label counts too."""

@@ -18,7 +18,7 @@ from gpufleet_policies.rules.rule import Level, Violation, rule
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
     formula="waste = expected nodes x GPU-hour x stranded / compute slices of the GPU x 730 h",
-    source="B1; NVIDIA MIG placements of the catalogue",
+    source="NVIDIA MIG placements of the catalogue",
 )
 def stranded_slices(context: Context, fleet: FleetFacts) -> Iterator[Violation]:
     """One violation per distinct layout; mandatory from two slices on one GPU."""

@@ -74,7 +74,7 @@ def _requests(context: Context, workload: Workload) -> Iterator[_Request]:
     mandatory_needs=Provenance.DECLARED,
     needs=[Needs.FLEET],
     formula="waste = pods x (GPUs x GPU-hour - part of a GPU x its GPU-hour) x 730 h",
-    source="A8; AWS EKS best practices, compute: GPU sharing",
+    source="AWS EKS best practices, compute: GPU sharing",
 )
 def slice_fits(context: Context, workload: Workload) -> Iterator[Violation]:
     """One model replica per pod, alternative with a tenth of headroom, at least 25 % cheaper.
@@ -169,7 +169,7 @@ def _cheapest_share(
     strict=Level.MANDATORY,
     mandatory_needs=Provenance.DECLARED,
     formula="waste = pods x (GPUs x GPU-hour - cost of the alternative) x 730 h",
-    source="A1, A2; AWS EKS best practices, compute: other accelerated instance types",
+    source="AWS EKS best practices, compute: other accelerated instance types",
 )
 def oversized(context: Context, workload: Workload) -> Iterator[Violation]:
     """Below 35 % of the memory; stops the deployment below 15 % on declared evidence only."""

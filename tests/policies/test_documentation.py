@@ -1,0 +1,51 @@
+"""docs/policies.md is what the rules say, and its anchors exist."""
+
+from pathlib import Path
+
+import pytest
+
+from gpufleet_policies.documentation import written
+from gpufleet_policies.facts.intent import Intent
+from gpufleet_policies.rules.registry import EXCEPTION_INVALID, RULES
+from gpufleet_policies.rules.settings import KEYS, THRESHOLDS, read_settings
+
+DOCS = Path(__file__).parents[2] / "docs" / "policies.md"
+
+
+def test_the_reference_is_up_to_date():
+    text = DOCS.read_text()
+    assert written(text) == text, "run python -m gpufleet_policies.documentation docs/policies.md"
+
+
+def test_every_link_of_a_message_has_a_heading():
+    headings = {line.lstrip("# ") for line in DOCS.read_text().splitlines() if line.startswith("#")}
+    assert {rule.id for rule in RULES} | {EXCEPTION_INVALID, "Settings"} <= headings
+
+
+def test_the_settings_of_the_page_are_readable_and_complete():
+    import yaml
+
+    text = DOCS.read_text()
+    block = text.split("```yaml\n", 1)[1].split("```", 1)[0]
+    shown = yaml.safe_load(block)
+    assert set(shown) == set(KEYS)
+    assert set(shown["thresholds"]) == set(THRESHOLDS)
+    read_settings(shown)
+
+
+def test_every_annotation_we_read_is_documented():
+    text = DOCS.read_text()
+    inferred_only = {"parallel_replicas"}
+    names = {
+        "model_parameters_billion": "model-params-b",
+        "min_gpu_memory_bytes": "min-gpu-memory-gib",
+        "latency_slo": "latency-slo-ms",
+    }
+    for field in Intent.__dataclass_fields__:
+        if field not in inferred_only:
+            assert f"gpufleet.dev/{names.get(field, field.replace('_', '-'))}`" in text
+
+
+def test_a_page_without_markers_is_refused():
+    with pytest.raises(ValueError, match="lacks the markers"):
+        written("# nothing")

@@ -1,0 +1,89 @@
+"""Anything at all in the place of properties: no crash, only findings or silence."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpufleet.catalogue import load
+from gpufleet_policies.adapters.fleet import fleet_from
+from gpufleet_policies.adapters.plain import SENTINELS
+from gpufleet_policies.adapters.pod_templates import KINDS
+from gpufleet_policies.adapters.pulumi_props import from_pulumi_props
+from gpufleet_policies.facts import Locator, Workload
+from tests.policies.objects import DEPLOYMENT, STRICT, findings, summary
+
+SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(allow_nan=True),
+    st.text(max_size=8),
+    st.sampled_from(
+        [*sorted(SENTINELS), "1", "-3", "0.5", "sleep infinity", "sh", "70b", "--model"]
+    ),
+)
+ANYTHING = st.recursive(
+    SCALARS,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=6), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+def paths(document, prefix=()):
+    """Every path of a document."""
+    yield prefix
+    children = (
+        document.items()
+        if isinstance(document, dict)
+        else enumerate(document)
+        if isinstance(document, list)
+        else ()
+    )
+    for key, value in children:
+        yield from paths(value, (*prefix, key))
+
+
+def with_value(document, path, value):
+    if not path:
+        return value
+    head, *rest = path
+    if isinstance(document, list):
+        return [with_value(v, rest, value) if i == head else v for i, v in enumerate(document)]
+    return {k: with_value(v, rest, value) if k == head else v for k, v in document.items()}
+
+
+DEPLOYMENT_PATHS = [path for path in paths(DEPLOYMENT) if path]
+FLEET = summary()
+FLEET_PATHS = [path for path in paths(FLEET) if path]
+
+
+def judged(subject):
+    found = findings(subject, settings=STRICT)
+    assert "policy-rule-failed" not in [finding.rule for finding in found], found[0].message
+    for finding in found:
+        assert finding.message
+        assert finding.as_finding().as_dict()
+
+
+@given(st.sampled_from(DEPLOYMENT_PATHS), ANYTHING)
+def test_any_value_anywhere_in_a_workload(path, value):
+    document = with_value(DEPLOYMENT, path, value)
+    found = from_pulumi_props("kubernetes:apps/v1:Deployment", document, "n", "u", load)
+    assert isinstance(found, Workload)
+    judged(found)
+
+
+@given(st.sampled_from(sorted(KINDS)), ANYTHING)
+def test_any_spec_of_any_kind(kind, value):
+    token = f"kubernetes:{kind[0] or 'core'}/v1:{kind[1]}"
+    found = from_pulumi_props(token, {"spec": value}, "n", "u", load)
+    assert isinstance(found, Workload)
+    judged(found)
+
+
+@given(st.sampled_from(FLEET_PATHS), ANYTHING)
+def test_any_value_anywhere_in_a_fleet(path, value):
+    found = fleet_from(with_value(FLEET, path, value), Locator("GpuFleet", "f"))
+    if found is not None:
+        judged(found)
