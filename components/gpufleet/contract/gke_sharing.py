@@ -1,23 +1,67 @@
 """What GKE's own device plugin can share: each GPU filled with one MIG profile, few clients."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
-from gpufleet.catalogue.model import InstanceType
+from gpufleet.catalogue.model import InstanceType, NodeImage
 from gpufleet.findings import Finding, error
 from gpufleet.spec.base import Platform
 from gpufleet.spec.pool import GpuPool
+from gpufleet.spec.sharing import MigStrategy, Sharing
 
 MAX_CLIENTS = 48
 """Most clients per GPU, `max_shared_clients_per_gpu` 2 to 48 (GKE ComputeClass reference, read
 2026-04-25)."""
+
+GKE_PLUGIN_OFF = {"gke-no-default-nvidia-gpu-device-plugin": "true"}
+"""Node label that keeps GKE's own device plugin away, so that only the GPU Operator's advertises
+(NVIDIA cloud-native-docs `gpu-operator/google-gke.rst`)."""
+
+
+def served_by_gke(pool: GpuPool, platform: Platform) -> bool:
+    """Whether GKE's own device plugin advertises the pool's GPUs, not the GPU Operator's."""
+    return platform is Platform.GKE and (pool.gke is None or pool.gke.driver == "gke")
+
+
+def without_gke_stack(image: NodeImage) -> NodeImage:
+    """What is left on a GKE node whose GPU stack is the GPU Operator's: at most the driver.
+
+    GKE's plugin and toolkit stay off. On Container-Optimized OS the operator's driver does not run:
+    Google's installer brings it (NVIDIA cloud-native-docs `gpu-operator/google-gke.rst`).
+    """
+    driver = image.driver and not image.operator_may_install_driver
+    return replace(image, driver=driver, toolkit=False, device_plugin=False)
+
+
+def as_gke_publishes(sharing: Sharing) -> Sharing:
+    """The same sharing under the names GKE's plugin gives: everything is `nvidia.com/gpu`.
+
+    It knows neither a resource per profile nor a `.shared` suffix, and its time-sharing refuses a
+    container that asks for more than one turn (GoogleCloudPlatform/container-engine-accelerators
+    `pkg/gpu/nvidia/gpusharing`). Pods choose a node by the pool's label.
+    """
+    plain = {"rename": False}
+    turns = plain | {"fail_requests_greater_than_one": True}
+    if sharing.time_slicing is not None:
+        published = sharing.time_slicing.model_copy(update=turns)
+        return sharing.model_copy(update={"time_slicing": published})
+    if sharing.mps is not None:
+        return sharing.model_copy(update={"mps": sharing.mps.model_copy(update=plain)})
+    if sharing.mig is not None:
+        nested = sharing.mig.time_slicing
+        one_name = {
+            "strategy": MigStrategy.SINGLE,
+            "time_slicing": None if nested is None else nested.model_copy(update=turns),
+        }
+        return sharing.model_copy(update={"mig": sharing.mig.model_copy(update=one_name)})
+    return sharing
 
 
 def judge_gke_sharing(
     pool: GpuPool, path: str, platform: Platform, machine: InstanceType | None
 ) -> list[Finding]:
     """Findings about sharing that GKE's plugin would refuse; none with the GPU Operator."""
-    operator = pool.gke is not None and pool.gke.driver == "gpuOperator"
-    if platform is not Platform.GKE or operator or machine is None:
+    if not served_by_gke(pool, platform) or machine is None:
         return []
     return [*_mig(pool, path, machine), *_clients(pool, path)]
 

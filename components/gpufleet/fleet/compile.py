@@ -6,10 +6,16 @@ from dataclasses import dataclass
 from gpufleet.catalogue import Catalogue, UnknownKeyError
 from gpufleet.catalogue.model import Gpu, NodeImage
 from gpufleet.contract import owners as contract_owners
-from gpufleet.contract.gke_sharing import judge_gke_sharing
+from gpufleet.contract.gke_sharing import (
+    GKE_PLUGIN_OFF,
+    as_gke_publishes,
+    judge_gke_sharing,
+    served_by_gke,
+    without_gke_stack,
+)
 from gpufleet.findings import Finding, error, ordered, warning
 from gpufleet.fleet import capacity_rules, machines, pool_rules, spend
-from gpufleet.fleet.config_names import birth_labels
+from gpufleet.fleet.config_names import POOL_LABEL, birth_labels
 from gpufleet.fleet.model import (
     GPU_TAINT,
     AddonPlan,
@@ -50,6 +56,8 @@ class _Draft:
     capacity: tuple[Capacity, ...]
     partition: Partition
     image: NodeImage | None
+    served_by_gke: bool
+    """GKE's own plugin cuts and advertises: nothing of it concerns the GPU Operator."""
 
 
 def compile_fleet(
@@ -110,10 +118,17 @@ def _draft(
     image, found = _image(pool, path, platform, chosen[0], catalogue)
     findings += found
     instance = chosen[0].instance
+    served_by_gke_plugin = served_by_gke(pool, platform)
+    if image is not None and platform is Platform.GKE and not served_by_gke_plugin:
+        image = without_gke_stack(image)
+    not_for_gke = judge_gke_sharing(pool, path, platform, instance)
+    sharing = pool.sharing
+    if served_by_gke_plugin and not not_for_gke:
+        sharing = as_gke_publishes(sharing)
     partition, found = cut(
         gpu,
         chosen[0].gpus,
-        pool.sharing,
+        sharing,
         f"{path}.sharing",
         fraction=chosen[0].fraction,
         device_memory_bytes=None if instance is None else catalogue.device_memory(instance),
@@ -121,9 +136,19 @@ def _draft(
     findings += found
     if partition is None:
         return None, findings
-    findings += judge_gke_sharing(pool, path, platform, instance)
+    findings += not_for_gke
     return (
-        _Draft(pool, path, provisioner, gpu, chosen, capacity, partition, image),
+        _Draft(
+            pool,
+            path,
+            provisioner,
+            gpu,
+            chosen,
+            capacity,
+            partition,
+            image,
+            served_by_gke_plugin,
+        ),
         findings,
     )
 
@@ -166,7 +191,7 @@ def _mig_strategy(drafts: Sequence[_Draft]) -> tuple[str, list[Finding]]:
     """One strategy for the cluster: the operator's setting overrides any per-node one."""
     by_strategy: dict[str, list[str]] = {}
     for draft in drafts:
-        if draft.partition.strategy != "none":
+        if draft.partition.strategy != "none" and not draft.served_by_gke:
             by_strategy.setdefault(draft.partition.strategy, []).append(draft.spec.name)
     if len(by_strategy) > 1:
         single, mixed = by_strategy["single"], by_strategy["mixed"]
@@ -200,7 +225,7 @@ def _mps_beside_mixed(drafts: Sequence[_Draft], mixed: Sequence[str]) -> list[Fi
             mixed=list(mixed),
         )
         for draft in drafts
-        if draft.partition.mode == "mps"
+        if draft.partition.mode == "mps" and not draft.served_by_gke
     ]
 
 
@@ -216,7 +241,12 @@ def _pool(draft: _Draft, spec: FleetSpec, parts: contract_owners.OwnedParts) -> 
     taints = (GPU_TAINT, *(NodeTaint(t.key, t.value, t.effect) for t in pool.taints))
     labels = {
         **pool.labels,
-        **birth_labels(pool.name, draft.gpu, draft.partition),
+        **(
+            {POOL_LABEL: pool.name}
+            if draft.served_by_gke
+            else birth_labels(pool.name, draft.gpu, draft.partition)
+        ),
+        **(GKE_PLUGIN_OFF if spec.platform is Platform.GKE and not draft.served_by_gke else {}),
         **contract_owners.deploy_labels(draft.image, parts),
     }
     if pool.team is not None:
@@ -284,7 +314,7 @@ def _operator(
 ) -> OperatorPlan:
     declared = spec.addons.gpu_operator
     chart = catalogue.chart("gpu-operator")
-    mig = any(draft.partition.mode == "mig" for draft in drafts)
+    mig = any(d.partition.mode == "mig" and not d.served_by_gke for d in drafts)
     return OperatorPlan(
         enabled=(parts.driver or parts.toolkit or parts.device_plugin or mig)
         if declared.enabled is None
