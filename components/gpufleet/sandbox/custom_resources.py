@@ -78,7 +78,7 @@ def _await_established(server: ApiServer, names: list[str], deadline: float) -> 
     missing = set(names)
     while missing:
         for item in server.get(_COLLECTION)["items"]:
-            if _is_established(item):
+            if _is_established(item) and _is_served(server, item):
                 missing.discard(item["metadata"]["name"])
         if missing and time.monotonic() > deadline:
             raise SandboxError(
@@ -87,6 +87,18 @@ def _await_established(server: ApiServer, names: list[str], deadline: float) -> 
             )
         if missing:
             time.sleep(0.05)
+
+
+def _is_served(server: ApiServer, definition: dict[str, Any]) -> bool:
+    """Established comes first; for a moment after it, requests are still refused with 429."""
+    spec = definition["spec"]
+    return all(
+        server.is_healthy(
+            f"/apis/{spec['group']}/{version['name']}/{spec['names']['plural']}?limit=1"
+        )
+        for version in spec["versions"]
+        if version["served"]
+    )
 
 
 def _is_established(definition: dict[str, Any]) -> bool:
