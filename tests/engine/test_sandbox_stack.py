@@ -1,0 +1,219 @@
+"""The program of `stacks/` on the real engine: up, no-op, live layout change, refusal, destroy."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from kubernetes import client
+
+ROOT = Path(__file__).parents[2]
+NOTEBOOKS = "sandbox-notebooks-0"
+MIG_CONFIG = "nvidia.com/mig.config"
+MIG_STATE = "nvidia.com/mig.config.state"
+
+
+class Stack:
+    """A copy of the sandbox-dev stack that a test may edit."""
+
+    def __init__(self, project: Any) -> None:
+        self.project = project
+        self.file = project.folder / "stacks" / f"Pulumi.{project.stack}.yaml"
+        committed = ROOT / "stacks" / "Pulumi.sandbox-dev.yaml"
+        self.config = yaml.safe_load(committed.read_text())["config"]
+        self.save()
+
+    @property
+    def fleet(self) -> dict[str, Any]:
+        return self.config["gpufleet:fleet"]
+
+    def pool(self, name: str) -> dict[str, Any]:
+        return next(pool for pool in self.fleet["pools"] if pool["name"] == name)
+
+    def save(self) -> None:
+        """Write the settings, and leave what the engine keeps in the file."""
+        kept = yaml.safe_load(self.file.read_text()) if self.file.exists() else None
+        self.file.write_text(yaml.safe_dump({**(kept or {}), "config": self.config}))
+
+    def up(self, *options: str, **settings: Any) -> Any:
+        self.save()
+        return self.project.run("up", *options, **settings)
+
+
+@pytest.fixture
+def stack(cluster_project: Callable[..., Any]) -> Stack:
+    files = {
+        f"stacks/{name}": (ROOT / "stacks" / name).read_text()
+        for name in ("__main__.py", "settings.py")
+    }
+    files["Pulumi.yaml"] = "name: gpufleet\nmain: stacks\nstackConfigDir: stacks\nruntime: python\n"
+    return Stack(cluster_project(files, name="gpufleet"))
+
+
+@pytest.fixture
+def core(cluster: Any) -> client.CoreV1Api:
+    return client.CoreV1Api(cluster)
+
+
+def gpus(core: client.CoreV1Api, node: str) -> dict[str, str]:
+    """Extended resources of NVIDIA that a node offers now."""
+    allocatable = core.read_node(node).status.allocatable or {}
+    return {k: v for k, v in allocatable.items() if k.startswith("nvidia.com/") and v != "0"}
+
+
+def eventually(holds: Callable[[], bool], what: Callable[[], object], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, f"after {seconds} s: {what()}"
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def observed(core: client.CoreV1Api) -> Iterator[list[tuple[str | None, str | None]]]:
+    """What the MIG labels of the notebooks node become, in order, while a test runs."""
+    seen: list[tuple[str | None, str | None]] = []
+    done = threading.Event()
+
+    def look() -> None:
+        while not done.wait(0.02):
+            for node in core.list_node(field_selector=f"metadata.name={NOTEBOOKS}").items:
+                labels = node.metadata.labels
+                now = (labels.get(MIG_CONFIG), labels.get(MIG_STATE))
+                if not seen or seen[-1] != now:
+                    seen.append(now)
+
+    watcher = threading.Thread(target=look)
+    watcher.start()
+    yield seen
+    done.set()
+    watcher.join()
+
+
+def notebook(core: client.CoreV1Api, namespace: str, resource: str, name: str) -> None:
+    """A pod that wants one slice of the notebooks pool."""
+    core.create_namespaced_pod(
+        namespace,
+        {
+            "metadata": {"name": name},
+            "spec": {
+                "nodeSelector": {"gpufleet.dev/pool": "notebooks"},
+                "tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists"}],
+                "containers": [
+                    {"name": "c", "image": "c", "resources": {"limits": {resource: "1"}}}
+                ],
+            },
+        },
+    )
+
+
+def placed(core: client.CoreV1Api, namespace: str, name: str) -> str | None:
+    return core.read_namespaced_pod(name, namespace).spec.node_name
+
+
+def test_the_stack_comes_up_stays_and_goes(stack: Stack, core: client.CoreV1Api) -> None:
+    namespaces = {n.metadata.name for n in core.list_namespace().items}
+    stack.up()
+    want = {
+        "sandbox-chat-0": {"nvidia.com/gpu.shared": "4"},
+        "sandbox-chat-2": {"nvidia.com/gpu.shared": "4"},
+        NOTEBOOKS: {
+            "nvidia.com/mig-1g.10gb": "28",
+            "nvidia.com/mig-2g.20gb": "8",
+            "nvidia.com/mig-3g.40gb": "4",
+        },
+        "sandbox-training-0": {"nvidia.com/gpu": "8"},
+    }
+    for node, resources in want.items():
+        eventually(
+            lambda node=node, resources=resources: gpus(core, node) == resources,
+            lambda node=node: (node, gpus(core, node)),
+        )
+    outputs = stack.project.engine.outputs(stack.project.stack)
+    assert outputs["advertised"]["training"] == {"nvidia.com/gpu": 8}
+    # What compile says is what the nodes advertise.
+    for node, resources in want.items():
+        pool = node.split("-")[1]
+        promised = {k: str(v) for k, v in outputs["advertised"][pool].items()}
+        assert promised == resources
+
+    stack.up("--expect-no-changes")
+    stack.project.run("refresh", "--expect-no-changes")
+
+    stack.project.run("destroy")
+    assert {n.metadata.name for n in core.list_namespace().items} == namespaces
+    assert core.list_node(label_selector="gpufleet.dev/simulated=true").items == []
+    assert stack.project.engine.state(stack.project.stack).get("resources") in (None, [])
+
+
+def test_a_layout_change_passes_through_the_live_node(
+    stack: Stack,
+    core: client.CoreV1Api,
+    namespace: str,
+    observed: list[tuple[str | None, str | None]],
+) -> None:
+    stack.up()
+    eventually(lambda: "nvidia.com/mig-3g.40gb" in gpus(core, NOTEBOOKS), lambda: observed)
+    before = core.read_node(NOTEBOOKS).metadata.labels[MIG_CONFIG]
+    waiting = "nvidia.com/mig-7g.80gb"
+    notebook(core, namespace, waiting, "large")
+    assert placed(core, namespace, "large") is None
+
+    stack.pool("notebooks")["sharing"]["mig"]["layouts"] = [
+        {"gpus": 6, "devices": {"1g.10gb": 7}},
+        {"gpus": 2, "devices": {"7g.80gb": 1}},
+    ]
+    result = stack.up()
+    assert result.changes.get("replace", 0) <= 1, "only the ConfigMap of layouts is replaced"
+    wanted = {"nvidia.com/mig-1g.10gb": "42", waiting: "2"}
+    eventually(lambda: gpus(core, NOTEBOOKS) == wanted, lambda: gpus(core, NOTEBOOKS))
+    eventually(lambda: placed(core, namespace, "large") == NOTEBOOKS, lambda: "not placed")
+
+    after = core.read_node(NOTEBOOKS).metadata.labels[MIG_CONFIG]
+    assert after != before
+    eventually(lambda: observed[-1] == (after, "success"), lambda: observed)
+    states = [state for config, state in observed if config == after]
+    assert "pending" in states
+    assert states.index("pending") < len(states) - 1 - states[::-1].index("success")
+
+
+def test_an_impossible_layout_never_reaches_the_cluster(
+    stack: Stack, core: client.CoreV1Api
+) -> None:
+    stack.pool("notebooks")["sharing"]["mig"]["layouts"][0]["devices"] = {
+        "3g.40gb": 2,
+        "1g.10gb": 1,
+    }
+    stack.fleet["pools"][0]["nodes"] = {"min": 5, "max": 4}
+
+    result = stack.up(check=False)
+
+    assert result.status != 0
+    assert "2 errors" in result.output
+    assert "pools[1].sharing.mig.layouts[0].devices" in result.output
+    assert "pools[0].nodes: min 5 is greater than max 4" in result.output
+    assert "Traceback" not in result.output
+    assert core.list_node(label_selector="gpufleet.dev/simulated=true").items == []
+    assert "gpu-operator" not in {n.metadata.name for n in core.list_namespace().items}
+
+
+def test_a_misspelt_setting_is_named(stack: Stack) -> None:
+    stack.config["gpufleet:connection"] = {"kubeConfig": "x"}
+
+    result = stack.up(check=False)
+
+    assert result.status != 0
+    assert "gpufleet:connection.kubeConfig: Extra inputs are not permitted" in result.output
+    assert "Traceback" not in result.output
+
+
+def test_a_missing_cluster_is_named(stack: Stack) -> None:
+    stack.config["gpufleet:connection"] = {"kubeconfig": "nowhere/kubeconfig"}
+
+    result = stack.up(check=False)
+
+    assert result.status != 0
+    assert "there is no kubeconfig" in result.output
+    assert "gpufleet:connection.kubeconfig" in result.output
