@@ -22,6 +22,9 @@ SENTINELS = frozenset(
 )
 """What stands on the wire for a value that is not known yet (pulumi-policy 1.21.0, proxy.py)."""
 
+_PROXIES = frozenset({"_DictProxy", "_ListProxy"})
+"""Classes of the SDK that guard unknown values and hand out what they guard as `["__target"]`."""
+
 MAX_DEPTH = 64
 """Deeper nesting is nobody's manifest; what lies below reads as unknown."""
 
@@ -32,20 +35,28 @@ def plain(value: Any, depth: int = 0) -> Any:
     Whole numbers become int, because the engine sends every number as a float. Mapping keys that
     are not text and values of foreign types are left out: no rule asks for them.
     """
-    if isinstance(value, str):
+    kind = type(value)
+    if kind is str:
         return UNKNOWN if value in SENTINELS else value
-    if isinstance(value, bool) or value is None:
-        return value
-    if isinstance(value, float):
+    if kind is float:
         return int(value) if value.is_integer() else value
-    if isinstance(value, int):
+    if kind is bool or kind is int or value is None:
         return value
     if depth >= MAX_DEPTH:
         return UNKNOWN
+    deeper = depth + 1
+    if kind.__name__ in _PROXIES:
+        # What the proxy guards, in one step; its unknown leaves are sentinels, read above.
+        value = value["__target"]
+    if isinstance(value, dict):
+        return {k: plain(v, deeper) for k, v in value.items() if isinstance(k, str)}
+    if isinstance(value, list):
+        return [plain(v, deeper) for v in value]
     if isinstance(value, Mapping):
-        return {key: plain(_read(value, key), depth + 1) for key in value if isinstance(key, str)}
+        keys = [key for key in value if isinstance(key, str)]
+        return {k: plain(_read(value, k), deeper) for k in keys}
     if isinstance(value, Sequence) and not isinstance(value, bytes):
-        return [plain(_read(value, index), depth + 1) for index in range(len(value))]
+        return [plain(_read(value, index), deeper) for index in range(len(value))]
     return UNKNOWN
 
 

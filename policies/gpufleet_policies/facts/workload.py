@@ -54,12 +54,13 @@ class Container:
     limits: Mapping[str, Fact[Amount]]
     resources_known: bool = True
     """False: which resources are named is not known, so a missing name proves nothing."""
+    gpu_resources: tuple[str, ...] = field(init=False)
+    """GPU-like resources named in limits or requests, each once."""
 
-    @property
-    def gpu_resources(self) -> tuple[str, ...]:
-        """GPU-like resources named in limits or requests, each once."""
-        named = (*self.limits, *self.requests)
-        return tuple(dict.fromkeys(name for name in named if is_gpu_resource(name)))
+    def __post_init__(self) -> None:
+        named = dict.fromkeys((*self.limits, *self.requests))
+        found = tuple(name for name in named if is_gpu_resource(name))
+        object.__setattr__(self, "gpu_resources", found)
 
     def gpus(self, resource: str) -> Fact[Amount]:
         """How many of a resource: the limit counts, and where there is none the request."""
@@ -92,6 +93,12 @@ class PodGroup:
     """Labels a node must have, from nodeSelector and required affinity -> allowed values. What is
     unknown, or said in another way (NotIn, alternatives), is left out: it could only rule out more
     nodes."""
+    gpu_resources: tuple[str, ...] = field(init=False)
+    """GPU-like resources any container names, each once."""
+
+    def __post_init__(self) -> None:
+        found = dict.fromkeys(name for c in self.containers for name in c.gpu_resources)
+        object.__setattr__(self, "gpu_resources", tuple(found))
 
     def pod_gpus(self, resource: str) -> Fact[int]:
         """GPUs of one pod: the largest ordinary init container or the sum of all that run on.
@@ -113,11 +120,6 @@ class PodGroup:
             else:
                 together += count
         return known(max(largest, together), place=self.place) if asked else absent(self.place)
-
-    @property
-    def gpu_resources(self) -> tuple[str, ...]:
-        """GPU-like resources any container names."""
-        return tuple(dict.fromkeys(r for c in self.containers for r in c.gpu_resources))
 
 
 @dataclass(frozen=True, slots=True)

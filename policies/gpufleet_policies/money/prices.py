@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from gpufleet.catalogue import Catalogue, Cloud, UnknownKeyError
 from gpufleet_policies.facts.fleet import PoolFacts, ShareFacts
@@ -44,6 +45,7 @@ def share_part(pool: PoolFacts, share: ShareFacts, catalogue: Catalogue) -> Frac
     return part / share.replicas
 
 
+@lru_cache(maxsize=512)
 def _slice_part(gpu: str, profile: str, catalogue: Catalogue) -> Fraction:
     geometry = catalogue.gpu(gpu).mig
     instance = profile.split(".", 1)[1] if "c." in profile else profile

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
+from typing import Any
 
 from gpufleet.catalogue import Catalogue
 from gpufleet_policies.facts import Fact, FleetFacts, Workload, absent
@@ -41,6 +42,8 @@ class Context:
     environment: Fact[str] = field(default_factory=lambda: absent("environment"))
     """Set by the project; a workload's own annotation and the fleet's declaration win."""
     thresholds: Thresholds = field(default_factory=Thresholds)
+    memo: dict[Any, Any] = field(default_factory=dict[Any, Any], compare=False, repr=False)
+    """What rules of one family reckon once for an object and share."""
 
     @property
     def catalogue(self) -> Catalogue:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gpufleet_policies.facts import FleetFacts, Locator, Workload
 from gpufleet_policies.rules.context import Context
-from gpufleet_policies.rules.exceptions import exemptions
+from gpufleet_policies.rules.exceptions import Exemption, exemptions
 from gpufleet_policies.rules.finding import PolicyFinding
 from gpufleet_policies.rules.registry import EXCEPTION_INVALID, RULE_FAILED, by_id, judging
 from gpufleet_policies.rules.rule import Level, Needs, Profile, Rule, Violation
@@ -25,11 +25,12 @@ def judge(
     """
     chosen = judging(type(subject)) if rules is None else tuple(rules)
     silenced = exemptions(subject, settings.exceptions, context.today, by_id())
+    profile = settings.profile_for(context, subject)
     findings: list[PolicyFinding] = []
     if rules is None:
-        findings += _invalid_exceptions(subject, context, settings)
+        findings += _invalid_exceptions(subject, silenced.values(), profile, settings)
     for rule in chosen:
-        level = settings.level(rule, context, subject)
+        level = settings.level(rule, profile)
         if level is Level.OFF or (Needs.FLEET in rule.needs and context.fleet is None):
             continue
         exemption = silenced.get(rule.id)
@@ -84,15 +85,17 @@ def _broken(rule: Rule, locator: Locator, error: Exception) -> PolicyFinding:
 
 
 def _invalid_exceptions(
-    subject: FleetFacts | Workload, context: Context, settings: Settings
+    subject: FleetFacts | Workload,
+    found: Iterable[Exemption],
+    profile: Profile,
+    settings: Settings,
 ) -> Iterator[PolicyFinding]:
     """Exceptions that do not count are themselves reported."""
-    strict = settings.profile_for(context, subject) is Profile.STRICT
-    level = settings.levels.get(EXCEPTION_INVALID, Level.MANDATORY if strict else Level.ADVISORY)
+    usual = Level.MANDATORY if profile is Profile.STRICT else Level.ADVISORY
+    level = settings.levels.get(EXCEPTION_INVALID, usual)
     if level is Level.OFF:
         return
-    found = exemptions(subject, settings.exceptions, context.today, by_id())
-    for exemption in found.values():
+    for exemption in found:
         if exemption.problem is None:
             continue
         yield PolicyFinding(

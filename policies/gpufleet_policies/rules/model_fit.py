@@ -14,9 +14,6 @@ from gpufleet_policies.rules.model_memory import MemoryNeed, gib, memory_need
 from gpufleet_policies.rules.placement import described
 from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 
-HEADROOM = Fraction(11, 10)
-"""An alternative must have a tenth more memory than the need."""
-
 
 @dataclass(frozen=True, slots=True)
 class _Request:
@@ -64,6 +61,20 @@ def _requests(context: Context, workload: Workload) -> Iterator[_Request]:
             yield _Request(group, amount.value, hardware, need, copies)
 
 
+_Share = tuple[PoolFacts, ShareFacts, Fraction, Fraction | None]
+
+
+def _fits(context: Context, workload: Workload) -> list[tuple[_Request, _Share | None]]:
+    """Every request with the cheapest share of the fleet that would do; both rules need them."""
+    key = ("fits", id(workload))
+    if key not in context.memo:
+        context.memo[key] = [
+            (request, _cheapest_share(context, request) if context.fleet is not None else None)
+            for request in _requests(context, workload)
+        ]
+    return context.memo[key]
+
+
 @rule(
     "whole-gpu-where-slice-fits",
     "A whole GPU for a model that fits a slice or share the fleet already offers.",
@@ -77,12 +88,11 @@ def _requests(context: Context, workload: Workload) -> Iterator[_Request]:
     source="AWS EKS best practices, compute: GPU sharing",
 )
 def slice_fits(context: Context, workload: Workload) -> Iterator[Violation]:
-    """One model replica per pod, alternative with a tenth of headroom, at least 25 % cheaper.
+    """One model replica per pod, alternative at least 25 % cheaper.
 
     Stops the deployment on declared evidence, where the GPU would stay mostly empty.
     """
-    for request in _requests(context, workload):
-        chosen = _cheapest_share(context, request)
+    for request, chosen in _fits(context, workload):
         if chosen is None:
             continue
         pool, share, saved, price = chosen
@@ -118,9 +128,7 @@ def _isolation(share: ShareFacts) -> str:
     return f", one of {share.replicas} shares of a device"
 
 
-def _cheapest_share(
-    context: Context, request: _Request
-) -> tuple[PoolFacts, ShareFacts, Fraction, Fraction | None] | None:
+def _cheapest_share(context: Context, request: _Request) -> _Share | None:
     """Pool, share, saved amount, and the price of that amount's unit; the cheapest that fits.
 
     With prices the amount is in GPUs of the present pool at their price; without, the same GPU
@@ -136,9 +144,7 @@ def _cheapest_share(
         if not _runs(context, pool, request):
             continue
         for share in pool.shares:
-            fits = share.memory_bytes is not None and (
-                share.memory_bytes >= request.need.bytes * HEADROOM
-            )
+            fits = share.memory_bytes is not None and (share.memory_bytes >= request.need.bytes)
             room = share.per_node * pool.maximum_nodes
             if share.is_whole_gpu or not fits or (pods.is_known and pods.value > room):
                 continue
@@ -173,10 +179,10 @@ def _cheapest_share(
 )
 def oversized(context: Context, workload: Workload) -> Iterator[Violation]:
     """Below 35 % of the memory; stops the deployment below 15 % on declared evidence only."""
-    for request in _requests(context, workload):
+    for request, share in _fits(context, workload):
         if request.ratio >= Fraction(context.thresholds.oversized_ratio):
             continue
-        if context.fleet is not None and _cheapest_share(context, request) is not None:
+        if share is not None:
             continue  # whole-gpu-where-slice-fits names the better alternative
         found = _smaller(context, request)
         if found is None:
@@ -208,7 +214,7 @@ def _smaller(context: Context, request: _Request) -> tuple[str, Fraction] | None
 
     Fewer of the same, another pool of the fleet, or what the same cloud sells.
     """
-    wanted = int(request.need.bytes * HEADROOM)
+    wanted = request.need.bytes
     now = request.hardware.micro_usd_per_gpu_hour
     ways: list[tuple[Fraction, str]] = []
     per_gpu = request.hardware.memory_bytes // wanted  # copies that fit one present GPU

@@ -42,11 +42,9 @@ class Settings:
     fleet: Any = None
     """The pools of workloads whose GpuFleet is in another program: a path or plain data."""
 
-    def level(self, rule: Rule, context: Context, subject: FleetFacts | Workload) -> Level:
-        """The level of a rule for one object, before its evidence is weighed."""
-        if rule.id in self.levels:
-            return self.levels[rule.id]
-        return rule.levels[self.profile_for(context, subject)]
+    def level(self, rule: Rule, profile: Profile) -> Level:
+        """The level of a rule in a profile, before its evidence is weighed."""
+        return self.levels.get(rule.id) or rule.levels[profile]
 
     def profile_for(self, context: Context, subject: FleetFacts | Workload) -> Profile:
         """The profile that applies to one object. Where the environment is unknown: dev."""
