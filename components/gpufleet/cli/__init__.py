@@ -10,6 +10,8 @@ from gpufleet.cli.output import UnreadableInputError
 COMMANDS = {
     "compile": "FleetSpec -> Fleet: everything that follows from a declaration, and every finding",
     "explain": "the same for people: who asks for what, proof of each MIG layout, price",
+    "render": "every manifest, values file and NVIDIA configuration as files, for GitOps",
+    "check": "verdict on a mig-parted, device-plugin, DRA or operator configuration of yours",
     "partition": "can these MIG instances be placed on that GPU? proof, or the nearest layouts",
     "catalogue": "the facts everything rests on, each with source and date",
     "schema": "JSON Schema of the FleetSpec, for editors",

@@ -14,7 +14,8 @@ def compiled(*pools: dict[str, Any]) -> Fleet:
             "pools": [{"nodes": {"min": 0, "max": 3}, **pool} for pool in pools],
         }
     )
-    assert result.fleet is not None and result.deployable, result.findings
+    assert result.fleet is not None
+    assert result.deployable, result.findings
     return result.fleet
 
 

@@ -1,0 +1,75 @@
+"""`gpufleet render`: every manifest, values file and NVIDIA configuration as files."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from gpufleet.cli.output import exit_code, format_option, print_findings, print_json
+from gpufleet.cli.rendered_folder import (
+    Change,
+    FolderPlan,
+    apply_plan,
+    digest,
+    plan_folder,
+)
+from gpufleet.cli.source import compile_source
+from gpufleet.findings import Finding, has_errors
+from gpufleet.render.artefacts import artefacts, judge_artefacts
+
+
+@click.command()
+@click.argument("source", metavar="SPEC")
+@click.option("--out", "out", metavar="DIR", required=True, help="Folder of the files.")
+@click.option("--dry-run", is_flag=True, help="Say what would change, and write nothing.")
+@click.option("--prices", metavar="FILE", help="Prices of your own (docs/catalogue.md).")
+@format_option
+def command(source: str, out: str, dry_run: bool, prices: str | None, output_format: str) -> None:
+    """Render a FleetSpec into files, for GitOps and for reading.
+
+    SPEC is a YAML or JSON file, a Pulumi stack file with `gpufleet:fleet`, or `-`. The same SPEC
+    always gives the same bytes. With an error among the findings nothing is written. Files of an
+    earlier run that are no longer rendered are removed; files of anybody else are never touched.
+
+    \b
+        gpufleet render fleet.yaml --out deploy/gpu
+        gpufleet render fleet.yaml --out deploy/gpu --dry-run --format json
+
+    JSON: a list of {"path", "kind", "purpose", "status", "bytes", "sha256"}; findings go to
+    standard error. Exits 1 when a finding is an error, 2 when SPEC or DIR cannot be used.
+    """
+    compiled = compile_source(source, prices)
+    findings: list[Finding] = list(compiled.findings)
+    plan: FolderPlan | None = None
+    if compiled.fleet is not None and compiled.deployable:
+        findings += judge_artefacts(compiled.fleet)
+        plan = plan_folder(Path(out), artefacts(compiled.fleet))
+        findings += plan.findings
+    print_findings(findings)
+    changes: tuple[Change, ...] = ()
+    if plan is not None and not has_errors(findings):
+        changes = plan.changes
+        if not dry_run:
+            apply_plan(plan)
+    if output_format == "json":
+        print_json([_as_dict(change) for change in changes])
+    else:
+        for change in changes:
+            purpose = "" if change.artefact is None else change.artefact.purpose
+            click.echo(f"{change.status:10}{change.path}  {purpose}".rstrip())
+    sys.exit(exit_code(findings))
+
+
+def _as_dict(change: Change) -> dict[str, object]:
+    file = change.artefact
+    if file is None:
+        return {"path": change.path, "status": change.status}
+    data = file.text.encode()
+    return {
+        "path": change.path,
+        "kind": file.kind.value,
+        "purpose": file.purpose,
+        "status": change.status,
+        "bytes": len(data),
+        "sha256": digest(data),
+    }

@@ -1,0 +1,247 @@
+"""Rendered files on disk: nothing half-made, nothing of anybody else's touched.
+
+A file `gpufleet-files.json` in the folder lists what is ours. A run works out everything first,
+writes all files beside their places, notes them in the list, and only then moves them into place;
+stopped anywhere, the next run puts the folder right.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any, cast
+
+from gpufleet.cli.output import UnreadableInputError
+from gpufleet.findings import Finding, error, warning
+from gpufleet.render.artefacts import Artefact
+
+INDEX = "gpufleet-files.json"
+"""The list of our files, in the folder itself."""
+_FORMAT = 1
+_STAGING = ".gpufleet-staging-"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a run does with one file."""
+
+    path: str
+    status: str
+    """`new`, `changed`, `unchanged` or `removed`."""
+    artefact: Artefact | None
+    """None for a removed file."""
+
+
+@dataclass(frozen=True, slots=True)
+class FolderPlan:
+    """All changes a run will make to a folder, and why it must not make them."""
+
+    folder: Path
+    changes: tuple[Change, ...]
+    ours: dict[str, str]
+    """Path -> digest of what earlier runs left, as far as it is still there."""
+    findings: tuple[Finding, ...]
+
+
+def plan_folder(folder: Path, files: Sequence[Artefact]) -> FolderPlan:
+    """Compare files with a folder, which need not exist. Writes nothing.
+
+    A file in our way that is not ours, and differs, is an error. A file of ours that is no longer
+    rendered goes, unless somebody changed it: then it stays, with a warning.
+
+    Raises UnreadableInputError when the folder or its list cannot be read.
+    """
+    try:
+        return _plan(folder, files)
+    except OSError as problem:
+        raise UnreadableInputError(f"{folder}: {problem.strerror or problem}") from None
+
+
+def apply_plan(plan: FolderPlan) -> None:
+    """Make the changes. Raises UnreadableInputError when the folder cannot be written."""
+    try:
+        _apply(plan)
+    except OSError as problem:
+        raise UnreadableInputError(f"{plan.folder}: {problem.strerror or problem}") from None
+
+
+def digest(data: bytes) -> str:
+    """How the list knows a file again: SHA-256, hexadecimal."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def _plan(folder: Path, files: Sequence[Artefact]) -> FolderPlan:
+    if folder.exists() and not folder.is_dir():
+        raise UnreadableInputError(f"{folder}: not a folder")
+    listed = _read_index(folder / INDEX)
+    changes: list[Change] = []
+    findings: list[Finding] = []
+    for file in files:
+        there, problem = _existing(folder, file.path)
+        foreign = there is not None and file.path not in listed
+        if foreign and there != file.text.encode():
+            problem = "a file is there that no earlier run made"
+        if problem is not None:
+            findings.append(
+                error(
+                    "render-place-taken",
+                    str(folder / file.path),
+                    problem,
+                    "move it, or render into another folder",
+                )
+            )
+        status = "new" if there is None else "changed"
+        if there == file.text.encode():
+            status = "unchanged"
+        changes.append(Change(file.path, status, file))
+    wanted = {file.path for file in files}
+    ours: dict[str, str] = {}
+    for path, known in sorted(listed.items()):
+        there, problem = _existing(folder, path)
+        if problem is not None or there is None:
+            continue
+        ours[path] = known
+        if path in wanted:
+            continue
+        if digest(there) == known:
+            changes.append(Change(path, "removed", None))
+        else:
+            del ours[path]
+            findings.append(
+                warning(
+                    "render-leftover-changed",
+                    str(folder / path),
+                    "no longer rendered, but changed since it was: it stays, and is yours now",
+                    "remove it if you do not need it",
+                )
+            )
+    ordered = sorted(changes, key=lambda change: change.path)
+    return FolderPlan(folder, tuple(ordered), ours, tuple(findings))
+
+
+def _existing(folder: Path, path: str) -> tuple[bytes | None, str | None]:
+    """Bytes of a file, None where there is none; or what stands in its way."""
+    place = folder
+    *parents, name = PurePosixPath(path).parts
+    for part in parents:
+        place /= part
+        if place.is_symlink() or (place.exists() and not place.is_dir()):
+            return None, f"{place} is no folder of its own"
+    place /= name
+    if place.is_symlink() or place.is_dir():
+        return None, f"a {'link' if place.is_symlink() else 'folder'} is there"
+    return (place.read_bytes() if place.exists() else None), None
+
+
+def _read_index(index: Path) -> dict[str, str]:
+    """Path -> digest of the files earlier runs made."""
+    if not index.exists():
+        return {}
+    spoilt = UnreadableInputError(
+        f"{index}: not a list this version wrote; remove it, and the files it was to list are "
+        "nobody's"
+    )
+    try:
+        document: Any = json.loads(index.read_bytes())
+    except ValueError:
+        raise spoilt from None
+    entries: Any = (
+        cast("dict[str, Any]", document).get("files") if isinstance(document, dict) else None
+    )
+    if not isinstance(entries, list) or document.get("format") != _FORMAT:
+        raise spoilt
+    listed: dict[str, str] = {}
+    for entry in cast("list[Any]", entries):
+        fields: dict[str, Any] = cast("dict[str, Any]", entry) if isinstance(entry, dict) else {}
+        path, known = fields.get("path"), fields.get("sha256")
+        if not isinstance(path, str) or not isinstance(known, str) or not _inside(path):
+            raise spoilt
+        listed[path] = known
+    return listed
+
+
+def _inside(path: str) -> bool:
+    """Whether a path of the list can only mean a file below the folder."""
+    parts = PurePosixPath(path).parts
+    clean = bool(parts) and "/".join(parts) == path and "\\" not in path and "\0" not in path
+    return clean and parts[0] != "/" and not {"..", "."} & set(parts)
+
+
+def _apply(plan: FolderPlan) -> None:
+    folder = plan.folder
+    folder.mkdir(parents=True, exist_ok=True)
+    for left in folder.glob(f"{_STAGING}*"):  # of a run that was stopped
+        shutil.rmtree(left)
+    staging = Path(tempfile.mkdtemp(prefix=_STAGING, dir=folder))
+    try:
+        files = [change.artefact for change in plan.changes if change.artefact is not None]
+        written = [
+            change.artefact
+            for change in plan.changes
+            if change.artefact is not None and change.status != "unchanged"
+        ]
+        for number, file in enumerate(written):
+            _write(staging / str(number), file.text.encode())
+        # Both runs' files are ours until the last one is in place.
+        now = {file.path: digest(file.text.encode()) for file in files}
+        _move_index(folder, staging, {**plan.ours, **now}, files)
+        for number, file in enumerate(written):
+            place = folder / file.path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            (staging / str(number)).replace(place)
+        for change in plan.changes:
+            if change.status == "removed":
+                _remove(folder, change.path)
+        _move_index(folder, staging, now, files)
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+
+
+def _move_index(
+    folder: Path, staging: Path, listed: dict[str, str], files: Sequence[Artefact]
+) -> None:
+    known = {file.path: file for file in files}
+    entries = [
+        {
+            "path": path,
+            **(
+                {"kind": known[path].kind.value, "purpose": known[path].purpose}
+                if path in known
+                else {}
+            ),
+            "sha256": sha256,
+        }
+        for path, sha256 in sorted(listed.items())
+    ]
+    document = {
+        "comment": "Written by `gpufleet render`, which removes files listed here when they are "
+        "no longer rendered.",
+        "format": _FORMAT,
+        "files": entries,
+    }
+    text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    if (folder / INDEX).exists() and (folder / INDEX).read_bytes() == text.encode():
+        return
+    _write(staging / INDEX, text.encode())
+    (staging / INDEX).replace(folder / INDEX)
+
+
+def _write(place: Path, data: bytes) -> None:
+    with place.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _remove(folder: Path, path: str) -> None:
+    """Remove a file of ours, and the folders it leaves empty."""
+    place = folder / path
+    place.unlink(missing_ok=True)
+    for parent in place.parents:
+        if parent == folder or any(parent.iterdir()):
+            return
+        parent.rmdir()

@@ -1,0 +1,55 @@
+"""Kubernetes objects of our own making: namespace and ConfigMaps of the GPU Operator."""
+
+from typing import Any
+
+from gpufleet.fleet.model import Fleet
+from gpufleet.render.gpu_operator_values import (
+    ConfigFiles,
+    fleet_operator_settings,
+    merged,
+    mig_parted_files,
+    operator_values,
+    plugin_files,
+)
+
+MANAGED_BY = {"app.kubernetes.io/managed-by": "gpufleet"}
+PRIVILEGED = {"pod-security.kubernetes.io/enforce": "privileged"}
+"""The operands mount host paths and load kernel modules (NVIDIA GPU Operator documentation)."""
+
+
+def operator_namespace(fleet: Fleet) -> dict[str, Any]:
+    """The operator's namespace."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {
+            "name": fleet.addons.gpu_operator.namespace,
+            "labels": {**MANAGED_BY, **PRIVILEGED},
+        },
+    }
+
+
+def config_map(fleet: Fleet, files: ConfigFiles) -> dict[str, Any]:
+    """Files as a ConfigMap of the operator's namespace. It is immutable: its name changes with its
+    data, as the operands notice nothing else."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {
+            "name": files.name,
+            "namespace": fleet.addons.gpu_operator.namespace,
+            "labels": dict(MANAGED_BY),
+        },
+        "immutable": True,
+        "data": dict(files.data),
+    }
+
+
+def gpu_operator_release_values(fleet: Fleet) -> dict[str, Any]:
+    """Values of the operator's chart with the ConfigMaps named, and the declared `values` last."""
+    named = {
+        "devicePlugin": {"config": {"name": plugin_files(fleet).name}},
+        "migManager": {"config": {"name": mig_parted_files(fleet).name}},
+    }
+    values = merged(operator_values(fleet_operator_settings(fleet)), named)
+    return merged(values, fleet.spec.addons.gpu_operator.values)
