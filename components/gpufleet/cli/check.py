@@ -1,0 +1,93 @@
+"""`gpufleet check`: verdict on somebody's NVIDIA configuration before it wedges a node."""
+
+from typing import Any
+
+import click
+
+from gpufleet.cli.output import (
+    UnreadableInputError,
+    exit_code,
+    format_option,
+    print_findings,
+    print_json,
+)
+from gpufleet.cli.source import read_bytes
+from gpufleet.contract.foreign.go_yaml import UnreadableTextError, read_yaml
+from gpufleet.contract.foreign.judgement import Judgement, Verdict
+from gpufleet.contract.foreign.kinds import KINDS, judge_text
+from gpufleet.findings import error
+
+_COLOURS = {Verdict.ACCEPT: "green", Verdict.WARN: "yellow", Verdict.REJECT: "red"}
+
+
+@click.command("check")
+@click.argument("file", metavar="FILE")
+@click.option(
+    "--as",
+    "kind",
+    required=True,
+    type=click.Choice(list(KINDS)),
+    help="What the file is: whose rules it is judged by.",
+)
+@click.option("--gpu", metavar="KEY", help="GPU of the nodes, such as A100-80GB.")
+@click.option(
+    "--select",
+    metavar="NAME",
+    help="The config, or key of a ConfigMap, that a node will be given.",
+)
+@click.option(
+    "--context",
+    "context_file",
+    metavar="FILE",
+    help="What is known about the place: gpu, gpusPerNode, product, featureGates, version, env, "
+    "chart (docs/check.md).",
+)
+@format_option
+def command(
+    file: str,
+    kind: str,
+    gpu: str | None,
+    select: str | None,
+    context_file: str | None,
+    output_format: str,
+) -> None:
+    """Judge somebody's NVIDIA configuration before it reaches a node.
+
+    The verdict is `accept` (it will work), `warn` (it will work, but not as it reads) or `reject`
+    (it fails, or silently does something else). FILE is YAML or JSON, bare or in a ConfigMap; `-`
+    reads standard input. Exits 1 on `reject`, 2 when the file cannot be read.
+    """
+    if file == "-" and context_file == "-":
+        raise click.UsageError("FILE and --context cannot both be standard input")
+    text = read_bytes(file)
+    context = None if context_file is None else _context(context_file)
+    try:
+        judgement = judge_text(kind, text, gpu=gpu, select=select, context=context)
+    except UnreadableTextError as problem:
+        unreadable = Judgement((error("document-unreadable", "", str(problem)),))
+        _print(unreadable, file, output_format)
+        raise SystemExit(2) from None
+    _print(judgement, file, output_format)
+    raise SystemExit(exit_code(judgement.findings))
+
+
+def _context(source: str) -> Any:
+    try:
+        return read_yaml(read_bytes(source)).data
+    except UnreadableTextError as problem:
+        raise UnreadableInputError(f"{source}: {problem}") from None
+
+
+def _print(judgement: Judgement, file: str, output_format: str) -> None:
+    if output_format == "json":
+        print_json(judgement.as_dict())
+        return
+    verdict = judgement.verdict
+    click.echo(f"{file}: {click.style(verdict.value, fg=_COLOURS[verdict], bold=True)}")
+    print_findings(judgement.findings, to_stderr=False)
+    if judgement.advertises is not None:
+        click.echo("a node will advertise:")
+        for name, count in judgement.advertises.allocatable.items():
+            click.echo(f"  {name}: {count}")
+        for name, value in judgement.advertises.labels.items():
+            click.echo(f"  {name}={value}")

@@ -1,0 +1,1 @@
+"""Verdicts on somebody's NVIDIA configuration, before it wedges a node: one file per kind."""

@@ -1,0 +1,66 @@
+"""What the device plugin's own chart refuses, where the context says that it is used."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from gpufleet.contract.foreign.context import Context
+from gpufleet.contract.foreign.judgement import Report
+
+CHART = "nvidia-device-plugin"
+MPS_ROOT_CHARTS = (CHART, "gpu-operator")
+"""Charts that set MPS_ROOT to /run/nvidia/mps."""
+
+
+def judge_chart(context: Context, report: Report) -> None:
+    """Rules of the chart nvidia-device-plugin (v0.20.0) over its values and namespace."""
+    chart = context.chart
+    if chart is None or (chart.name is not None and chart.name != CHART):
+        return
+    values = chart.values
+    if chart.namespace == "default" and values.get("allowDefaultNamespace") is not True:
+        report.add(
+            "device-plugin-chart-default-namespace",
+            "context.chart.namespace",
+            "the chart refuses the default namespace",
+            "install into `nvidia-device-plugin`, or set `allowDefaultNamespace: true`",
+        )
+    if values.get("namespace"):
+        report.add(
+            "device-plugin-chart-namespace-value",
+            "context.chart.values.namespace",
+            "the value `namespace` was removed, the chart fails with it",
+            "install with `--namespace`",
+        )
+    config = chart.value("config")
+    if isinstance(config, Mapping):
+        _judge_config(cast("Mapping[str, Any]", config), report)
+
+
+def _judge_config(config: Mapping[str, Any], report: Report) -> None:
+    raw: Any = config.get("map")
+    keys: list[str] = list(cast("Mapping[str, Any]", raw)) if isinstance(raw, Mapping) else []
+    default = config.get("default")
+    if config.get("name") and keys:
+        report.add(
+            "device-plugin-chart-two-configs",
+            "context.chart.values.config",
+            "config.name and config.map are given together",
+            "keep `config.name` for a ConfigMap of your own, or `config.map`",
+        )
+    if len(keys) > 1 and not default:
+        report.add(
+            "device-plugin-chart-no-default",
+            "context.chart.values.config.default",
+            f"config.map has {len(keys)} keys and there is no config.default",
+            f"one of {', '.join(keys)}",
+            keys=tuple(keys),
+        )
+    if default and keys and default not in keys:
+        report.add(
+            "device-plugin-chart-default-absent",
+            "context.chart.values.config.default",
+            f"config.default is {default!r}, config.map has {', '.join(keys)}",
+            f"one of {', '.join(keys)}",
+            value=default,
+            keys=tuple(keys),
+        )

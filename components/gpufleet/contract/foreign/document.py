@@ -1,0 +1,74 @@
+"""The document inside what a person hands over: bare, or wrapped in a ConfigMap."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from gpufleet.catalogue.lookup import nearest_names
+from gpufleet.contract.foreign.go_json import as_mapping
+from gpufleet.contract.foreign.go_yaml import Read, read_yaml
+from gpufleet.contract.foreign.paths import child
+from gpufleet.findings import Finding, error
+
+_KEYS = {"mig-parted": ("config.yaml",)}
+"""Keys of a ConfigMap that hold the document of a kind, by convention of its reader."""
+
+
+def read_document(
+    kind: str, text: str | bytes, select: str | None
+) -> tuple[Read | None, tuple[Finding, ...]]:
+    """The document to judge; None, with the finding, where a ConfigMap does not hold it.
+
+    In a ConfigMap of the device plugin `select` names the key, as the node label does.
+    Raises UnreadableTextError.
+    """
+    read = read_yaml(text)
+    document = as_mapping(read.data)
+    if document is None or document.get("kind") != "ConfigMap" or "apiVersion" not in document:
+        return read, ()
+    entries = as_mapping(document.get("data")) or {}
+    key = _key(kind, entries, select)
+    if key is None:
+        return None, (_absent(kind, entries, select),)
+    value = entries[key]
+    if not isinstance(value, str):
+        path = child("data", key)
+        return None, (
+            error(
+                "configmap-value-invalid",
+                path,
+                "a value of a ConfigMap is text, and this is none",
+                f"write `{key}: |` and indent the document below it",
+            ),
+        )
+    return read_yaml(value), ()
+
+
+def _key(kind: str, entries: Mapping[str, Any], select: str | None) -> str | None:
+    if kind == "device-plugin" and select is not None:
+        return select if select in entries else None
+    for name in _KEYS.get(kind, ()):
+        if name in entries:
+            return name
+    return next(iter(entries)) if len(entries) == 1 else None
+
+
+def _absent(kind: str, entries: Mapping[str, Any], select: str | None) -> Finding:
+    keys = ", ".join(entries) or "none"
+    if kind == "device-plugin" and select is not None:
+        near = nearest_names(select, entries, limit=1)
+        return error(
+            "device-plugin-key-absent",
+            child("data", select),
+            f"the ConfigMap has no key {select!r}, it has {keys}: the config-manager sidecar fails "
+            "on nodes labelled so",
+            f"write `{near[0]}`" if near else f"one of {keys}",
+            value=select,
+            rules=("OUR-8", "5.3"),
+        )
+    wanted = " or ".join(_KEYS.get(kind, ("one key",)))
+    return error(
+        "configmap-key-absent",
+        "data",
+        f"the ConfigMap has the keys {keys}, and it is not clear which to judge",
+        f"keep {wanted}" if kind != "device-plugin" else f"--select one of {keys}",
+    )

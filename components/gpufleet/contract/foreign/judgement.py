@@ -1,0 +1,121 @@
+"""What `check` answers: a verdict with findings, and the rules that lead there."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from gpufleet.findings import Finding, Severity, ordered
+
+
+class Verdict(StrEnum):
+    """What becomes of a configuration. The order of the members is the order of badness."""
+
+    ACCEPT = "accept"
+    """It will work as it reads."""
+    WARN = "warn"
+    """It will work, but not as it reads: something written there is dropped or without effect."""
+    REJECT = "reject"
+    """It fails, or silently does something else."""
+
+
+_SEVERITY = {
+    Verdict.ACCEPT: Severity.INFO,
+    Verdict.WARN: Severity.WARNING,
+    Verdict.REJECT: Severity.ERROR,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One thing `check` knows. The table in docs/check.md is made from these."""
+
+    code: str
+    """Code of the finding."""
+    ids: tuple[str, ...]
+    """Ids of the rule in the survey of upstream behaviour (`MP-1`, `DP-7`, ...)."""
+    verdict: Verdict
+    """What one such finding makes of the whole."""
+    sentence: str
+    """When it applies and what upstream does then."""
+    source: str
+    """Where upstream says or does so."""
+
+
+RuleTable = Mapping[str, Rule]
+
+
+def rule_table(*rules: Rule) -> dict[str, Rule]:
+    """Rules by code. Raises ValueError when a code is there twice."""
+    table = {rule.code: rule for rule in rules}
+    if len(table) != len(rules):
+        raise ValueError("a finding code is used by two rules of one kind")
+    return table
+
+
+@dataclass(frozen=True, slots=True)
+class Advertised:
+    """What a node publishes once the configuration is in force."""
+
+    allocatable: Mapping[str, int]
+    """Extended resource -> amount per node."""
+    labels: Mapping[str, str]
+    """Node labels of GPU Feature Discovery that follow from it."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {"allocatable": dict(self.allocatable), "labels": dict(self.labels)}
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The answer to `check`."""
+
+    findings: tuple[Finding, ...] = ()
+    advertises: Advertised | None = None
+    """None where the configuration advertises nothing, or what it does is not known."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst any finding makes of it."""
+        severities = {finding.severity for finding in self.findings}
+        if Severity.ERROR in severities:
+            return Verdict.REJECT
+        return Verdict.WARN if Severity.WARNING in severities else Verdict.ACCEPT
+
+    def as_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {
+            "verdict": self.verdict.value,
+            "findings": [finding.as_dict() for finding in self.findings],
+            "advertises": self.advertises.as_dict() if self.advertises is not None else None,
+        }
+
+
+@dataclass(slots=True)
+class Report:
+    """Collects findings under the rules of one kind."""
+
+    rules: RuleTable
+    findings: list[Finding] = field(default_factory=list[Finding])
+
+    def add(
+        self, code: str, path: str, message: str, fix: str | None = None, **evidence: object
+    ) -> None:
+        """Add the finding of a rule. Raises KeyError for a code that has none."""
+        rule = self.rules[code]
+        facts: dict[str, object] = {"rules": rule.ids, **evidence, "source": rule.source}
+        self.findings.append(Finding(code, _SEVERITY[rule.verdict], path, message, facts, fix))
+
+    def extend(self, findings: Iterable[Finding]) -> None:
+        """Add findings of another judge."""
+        self.findings.extend(findings)
+
+    @property
+    def rejected(self) -> bool:
+        """Whether any finding so far is an error."""
+        return any(finding.severity is Severity.ERROR for finding in self.findings)
+
+    def judgement(self, advertises: Advertised | None = None) -> Judgement:
+        """The answer; what is rejected advertises nothing."""
+        return Judgement(ordered(self.findings), None if self.rejected else advertises)

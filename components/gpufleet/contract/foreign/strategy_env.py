@@ -1,0 +1,23 @@
+"""The MIG strategy in force on a node, where the context tells."""
+
+from gpufleet.contract.foreign.context import Context
+
+OPERATOR_STRATEGY = "single"
+"""`mig.strategy` of the gpu-operator chart when nothing else is written (v26.7.0)."""
+
+
+def mig_strategy(context: Context) -> str | None:
+    """What MIG_STRATEGY will be in the plugin's environment; None where it is not set or not known.
+
+    An explicit environment counts first, then the chart that sets it: the GPU Operator exports its
+    `mig.strategy`, the device plugin's chart its `migStrategy`.
+    """
+    if context.env is not None and "MIG_STRATEGY" in context.env:
+        return context.env["MIG_STRATEGY"]
+    chart = context.chart
+    if chart is None:
+        return None
+    written = chart.value("mig.strategy") or chart.value("migStrategy")
+    if isinstance(written, str):
+        return written
+    return OPERATOR_STRATEGY if chart.name == "gpu-operator" else None

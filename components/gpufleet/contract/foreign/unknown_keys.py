@@ -1,0 +1,62 @@
+"""Keys nobody reads: a misspelling silently loses what it declares, anything else is dropped."""
+
+from collections.abc import Iterable
+
+from gpufleet.catalogue.lookup import nearest_names
+from gpufleet.contract.foreign.judgement import Report, Rule, Verdict
+from gpufleet.contract.foreign.paths import child
+
+
+def key_rules(prefix: str, ids: tuple[str, ...], what: str, source: str) -> tuple[Rule, Rule]:
+    """The two rules about keys of one kind of document: `<prefix>-key-misspelt`, `-unknown`."""
+    return (
+        Rule(
+            f"{prefix}-key-misspelt",
+            ids,
+            Verdict.REJECT,
+            f"A key is not known to {what} but looks like one that is: it is silently ignored, and "
+            "what it declares does not happen.",
+            source,
+        ),
+        Rule(
+            f"{prefix}-key-unknown",
+            ids,
+            Verdict.WARN,
+            f"A key is not known to {what} and is silently ignored.",
+            source,
+        ),
+    )
+
+
+def report_key(
+    report: Report, prefix: str, path: str, key: str, known: Iterable[str], reader: str
+) -> None:
+    """Add the finding about one key that `reader` ignores."""
+    names = tuple(known)
+    near = nearest_names(key, names, limit=1)
+    place = child(path, key)
+    if near and _looks_like(key, near[0]):
+        report.add(
+            f"{prefix}-key-misspelt",
+            place,
+            f"{reader} does not know `{key}` and ignores it, so what it declares does not happen",
+            f"write `{near[0]}`",
+            value=key,
+            nearest=near[0],
+        )
+        return
+    report.add(
+        f"{prefix}-key-unknown",
+        place,
+        f"{reader} does not know `{key}` and ignores it",
+        f"remove it; known here: {', '.join(names[:12])}" if names else "remove it",
+        value=key,
+    )
+
+
+def _looks_like(key: str, known: str) -> bool:
+    import difflib  # only findings need it
+
+    one, other = key.lower(), known.lower()
+    same = difflib.SequenceMatcher(None, one, other).ratio()
+    return same >= 0.75 or one.replace("-", "").replace("_", "") == other
