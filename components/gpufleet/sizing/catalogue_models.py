@@ -57,7 +57,8 @@ def from_catalogue(row: Model, edition: str) -> Architecture:
         (row.dense_layers, FeedForward(row.dense_intermediate or row.intermediate, row.gated)),
         (sparse, _block(row)),
     ):
-        full = -(-layers // row.full_attention_every)
+        # The layer with full attention is the last of each period.
+        full = layers // row.full_attention_every
         windowed = layers - full if row.sliding_window else 0
         groups.append(LayerGroup(layers - windowed, _mixer(row, None), block))
         groups.append(LayerGroup(windowed, _mixer(row, row.sliding_window), block))

@@ -97,6 +97,19 @@ def _largest_matrix(model: Architecture) -> int:
     return max(sizes)
 
 
+def _booked(difference: int, parts: tuple[int, ...], first: int) -> tuple[int, ...]:
+    """Parts with a difference added to the one at `first`, or taken from it and those behind."""
+    found = list(parts)
+    if difference > 0:
+        found[first] += difference
+        return tuple(found)
+    for place in range(first, len(found)):
+        taken = min(found[place], -difference)
+        found[place] -= taken
+        difference += taken
+    return tuple(found)
+
+
 def count_parameters(model: Architecture) -> ParameterCount:
     """Count a model. A stated total wins over the shape; the difference is booked as feed-forward
     (or as experts where there are any), which is where unknown shape parameters usually sit."""
@@ -113,16 +126,15 @@ def count_parameters(model: Architecture) -> ParameterCount:
         largest = max(largest, mixer + block + experts + gate + 2 * hidden)
     norms = model.layers * 2 * hidden + hidden
     embeddings = model.vocabulary * hidden
+    other = model.other_parameters
     head = 0 if model.tied_embeddings or not model.has_head else embeddings
-    counted = mixers + dense + routed + router + norms + embeddings + head + model.other_parameters
     if model.stated_parameters is not None:
-        difference = model.stated_parameters - counted
-        if routed:
-            routed = max(routed + difference, 0)
-        else:
-            dense = max(dense + difference, 0)
+        fixed = router + norms
+        parts = (routed, dense, mixers, head, embeddings, other)
+        parts = _booked(model.stated_parameters - fixed - sum(parts), parts, 0 if routed else 1)
+        routed, dense, mixers, head, embeddings, other = parts
         largest = max(largest, -(-(mixers + dense + routed) // max(model.layers, 1)))
-    active = mixers + dense + chosen + router + norms + embeddings + head + model.other_parameters
+    active = mixers + dense + chosen + router + norms + embeddings + head + other
     return ParameterCount(
         mixers=mixers,
         feed_forward=dense,
@@ -131,7 +143,7 @@ def count_parameters(model: Architecture) -> ParameterCount:
         norms=norms,
         embeddings=embeddings,
         head=head,
-        other=model.other_parameters,
+        other=other,
         active=active if model.stated_active is None else model.stated_active,
         largest_matrix=_largest_matrix(model),
         largest_layer=largest,

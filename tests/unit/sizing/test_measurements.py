@@ -1,0 +1,61 @@
+"""The formulas against published measurements: every row, its tolerance, and the documentation."""
+
+from pathlib import Path
+
+import pytest
+
+from gpufleet.catalogue import load
+from gpufleet.sizing import Device, Parallelism, Serving, count_parameters, serving_speed, whole_gpu
+from tests.unit.sizing.measurements import (
+    BANDWIDTH,
+    ROWS,
+    SPEEDS,
+    Row,
+    SpeedRow,
+    memory_errors,
+    memory_table,
+    model,
+    speed_table,
+)
+
+DOCS = Path(__file__).parents[3] / "docs" / "sizing.md"
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.case)
+def test_memory_is_as_measured(row: Row) -> None:
+    assert abs(row.error) <= row.tolerance, f"{row.predicted:.2f} for {row.measured}"
+
+
+def test_median_error_of_memory() -> None:
+    median, mean = memory_errors()
+    assert median <= 0.015
+    assert mean <= 0.03
+
+
+def test_every_row_is_within_ten_percent_or_explained() -> None:
+    assert [row.case for row in ROWS if abs(row.error) > 0.10 and not row.why] == []
+    assert sum(row.tolerance > 0.10 for row in ROWS) == 1
+
+
+@pytest.mark.parametrize("row", SPEEDS, ids=lambda row: row.case)
+def test_saturated_throughput_is_as_measured(row: SpeedRow) -> None:
+    assert abs(row.error) <= 0.105, f"{row.predicted:.0f} for {row.measured}"
+
+
+@pytest.mark.parametrize(("name", "gpus", "measured"), BANDWIDTH)
+def test_bandwidth_use_falls_with_tensor_parallelism(name: str, gpus: int, measured: float) -> None:
+    device = whole_gpu(load().gpu("A100-80GB"))
+    assert isinstance(device, Device)
+    speed = serving_speed(model(name), Serving(256), device, Parallelism(tensor=gpus))
+    assert speed is not None
+    ideal = count_parameters(model(name)).total * 2 / (gpus * 2.039e12)
+    # The 70B rows use more of the bandwidth than the 0.65 that is planned with.
+    assert 0.84 * measured <= ideal / speed.token_seconds <= measured
+
+
+def test_documentation_shows_these_figures() -> None:
+    text = DOCS.read_text(encoding="utf-8")
+    missing = [line for line in (*memory_table(), *speed_table()) if line not in text]
+    assert missing == [], "run python -m tests.unit.sizing.measurements and paste its tables"
+    for row in ROWS:
+        assert not row.why or row.why in text
