@@ -1,4 +1,7 @@
-"""Inputs of components that restate the add-ons of a cluster (`gpufleet.spec.addons`)."""
+"""Inputs of components that restate `gpufleet.spec.addons`.
+
+Generated from the models by tests/unit/components/write_arguments.py: edit those.
+"""
 
 from typing import Any, NotRequired, TypedDict
 
@@ -46,11 +49,11 @@ class GpuOperatorOptionsArgs(TypedDict):
     device_plugin: NotRequired[SwitchArgs]
     """The device plugin. Default: installed where an image lacks it."""
     mig_manager: NotRequired[MigManagerArgs]
-    """Who applies MIG layouts. Default: on when a pool is cut."""
+    """The MIG manager. Default: with MIG pools."""
     dcgm_exporter: NotRequired[SwitchArgs]
     """GPU metrics. Default on."""
     node_feature_discovery: NotRequired[SwitchArgs]
-    """Node Feature Discovery, which must run once per cluster. Default on."""
+    """Labels GPU nodes. Default on."""
     image_pull_secret: NotRequired[str]
     """Name of the Secret for NGC images. Default: none."""
 
@@ -90,18 +93,18 @@ class AddonsArgs(TypedDict):
     """Overrides of what the pools imply. An empty section is the usual case."""
 
     gpu_operator: NotRequired[GpuOperatorOptionsArgs]
-    """NVIDIA GPU Operator."""
+    """NVIDIA GPU Operator. Default: as the pools need it."""
     network_operator: NotRequired[AddonArgs]
-    """NVIDIA Network Operator."""
+    """NVIDIA Network Operator. Default: with RDMA pools."""
     dra_driver: NotRequired[AddonArgs]
-    """NVIDIA's driver for Dynamic Resource Allocation."""
+    """NVIDIA DRA driver. Default: with `dra` pools."""
     karpenter: NotRequired[AddonArgs]
-    """Karpenter."""
+    """Karpenter. Default: with pools it provisions."""
     cluster_autoscaler: NotRequired[AddonArgs]
-    """Cluster Autoscaler."""
+    """Cluster Autoscaler. Default: with pools it provisions."""
     kueue: NotRequired[AddonArgs]
-    """Kueue."""
+    """Kueue. Default: with `queues`."""
     keda: NotRequired[AddonArgs]
-    """KEDA."""
+    """KEDA. Default: off."""
     charts: NotRequired[ChartsArgs]
-    """Where all charts come from."""
+    """Where charts come from. Default: each vendor's repository."""

@@ -1,4 +1,7 @@
-"""Inputs of components that restate how capacity is bought (`gpufleet.spec.capacity`)."""
+"""Inputs of components that restate `gpufleet.spec.capacity`.
+
+Generated from the models by tests/unit/components/write_arguments.py: edit those.
+"""
 
 from typing import Any, NotRequired, TypedDict
 
@@ -7,7 +10,8 @@ class SpotArgs(TypedDict):
     """Spare capacity that can be taken back within minutes."""
 
     max_price_usd_per_hour: NotRequired[str]
-    """Highest price to pay for one instance and hour, in dollars. Default: the on-demand price."""
+    """Highest price to pay for one instance and hour, in dollars. Default: the on-demand
+    price."""
 
 
 class ReservedArgs(TypedDict):
@@ -43,7 +47,8 @@ class FlexStartArgs(TypedDict):
 
 
 class QueuedArgs(TypedDict):
-    """Google queued provisioning: all nodes of a request at once, through a ProvisioningRequest."""
+    """Google queued provisioning: all nodes of a request at once, through a
+    ProvisioningRequest."""
 
     max_run_duration: NotRequired[str]
     """Longest run, at most 7 days. Default 7d."""
@@ -60,16 +65,16 @@ class CapacityArgs(TypedDict):
     """Exactly one way of buying."""
 
     on_demand: NotRequired[dict[str, Any]]
-    """`{}`: list price, no commitment."""
+    """List price."""
     spot: NotRequired[SpotArgs]
-    """Spare capacity."""
+    """Spare capacity that can be taken back."""
     reserved: NotRequired[ReservedArgs]
-    """A reservation made beforehand."""
+    """A reservation."""
     capacity_block: NotRequired[CapacityBlockArgs]
-    """An EC2 Capacity Block."""
+    """EKS: a block of capacity for a window."""
     flex_start: NotRequired[FlexStartArgs]
-    """Google flex start."""
+    """GKE: starts when there is capacity."""
     queued: NotRequired[QueuedArgs]
-    """Google queued provisioning."""
+    """GKE: all nodes of a request at once."""
     on_prem: NotRequired[OnPremArgs]
     """Own hardware."""

@@ -1,4 +1,7 @@
-"""Inputs of components that restate a pool (`gpufleet.spec.pool`)."""
+"""Inputs of components that restate `gpufleet.spec.pool`.
+
+Generated from the models by tests/unit/components/write_arguments.py: edit those.
+"""
 
 from typing import NotRequired, TypedDict
 
@@ -29,7 +32,7 @@ class TaintArgs(TypedDict):
     """A taint beside the GPU taint every pool carries."""
 
     key: str
-    """An optional DNS prefix and `/`, then at most 63 characters."""
+    """Key of the taint, such as `example.com/team`."""
     value: NotRequired[str]
     """Default: empty."""
     effect: NotRequired[str]
@@ -50,36 +53,39 @@ class GkeOptionsArgs(TypedDict):
     """What only GKE needs to know."""
 
     driver: NotRequired[str]
-    """One of `gke`, `gpuOperator`. Who installs driver and device plugin: GKE (default) or the GPU
-    Operator."""
+    """One of `gke`, `gpuOperator`. Who installs driver and device plugin: GKE (default) or the
+    GPU Operator."""
     accelerator_network_profile: NotRequired[str]
-    """Only `auto`."""
+    """Only `auto`. `auto` lets GKE make the networks a GPU machine needs. Default: the
+    connection's networks."""
     compact_placement: NotRequired[bool]
-    """Place nodes close together. Default false."""
+    """Nodes close together, in one zone. Default false."""
 
 
 class VsphereOptionsArgs(TypedDict):
     """What only vSphere needs to know."""
 
     cpus: int
-    """Virtual CPUs, 1 to 768."""
+    """Virtual CPUs of each machine, 1 to 768."""
     memory_gib: int
     """Fully reserved: DirectPath and vGPU machines cannot overcommit memory."""
     template: str
-    """Name of the virtual machine template to clone: EFI firmware, hardware version 20 or later."""
+    """Name of the virtual machine template to clone: EFI firmware, hardware version 20 or
+    later."""
     attachment: NotRequired[str]
-    """One of `passthrough`, `dynamicDirectPath`, `vgpu`."""
+    """One of `passthrough`, `dynamicDirectPath`, `vgpu`. How the GPU gets into the machine.
+    Default dynamicDirectPath."""
     datastore: NotRequired[str]
-    """Datastore of the disks. Default: the template's."""
+    """Datastore of the machine's disks. Default: the template's."""
     folder: NotRequired[str]
-    """Folder of the machines. Default: the template's."""
+    """Folder the machines are in. Default: the template's."""
 
 
 class GpuPoolArgs(TypedDict):
     """A group of identical GPU nodes."""
 
     name: str
-    """A lower-case DNS label that starts with a letter, at most 40 characters."""
+    """Name of the pool: lower case, starts with a letter, at most 40 characters."""
     gpu: NotRequired[str]
     """GPU key of the catalogue, `L4`, `A100-80GB`. This or `instanceTypes`."""
     instance_types: NotRequired[list[str]]
@@ -88,7 +94,7 @@ class GpuPoolArgs(TypedDict):
     """GPUs of each node, 1 to 16. Default: what the instance types have; with `gpu`, the smallest
     machine the platform offers; 1 on own hardware."""
     nodes: NodesArgs
-    """How many nodes the pool may have."""
+    """How many nodes."""
     intent: NotRequired[str]
     """One of `training`, `batch`, `inference`, `interactive`. Default inference."""
     provisioner: NotRequired[str]
@@ -109,6 +115,7 @@ class GpuPoolArgs(TypedDict):
     zones: NotRequired[list[str]]
     """Zones to use. Default: all the connection has subnets in."""
     disk: NotRequired[DiskArgs]
+    """Root disk of each node. Default 200 GiB."""
     labels: NotRequired[dict[str, str]]
     """Labels every node is born with, beside those that gpufleet derives."""
     taints: NotRequired[list[TaintArgs]]
@@ -116,8 +123,8 @@ class GpuPoolArgs(TypedDict):
     team: NotRequired[str]
     """Team the pool's cost is booked on. Default: shared by all."""
     eks: NotRequired[EksOptionsArgs]
-    """What only EKS needs to know."""
+    """Only on EKS. Default: none."""
     gke: NotRequired[GkeOptionsArgs]
-    """What only GKE needs to know."""
+    """Only on GKE. Default: none."""
     vsphere: NotRequired[VsphereOptionsArgs]
-    """What only vSphere needs to know."""
+    """Only on vSphere, and needed there."""

@@ -1,4 +1,7 @@
-"""Inputs of components that restate how the GPUs of a pool are shared (`gpufleet.spec.sharing`)."""
+"""Inputs of components that restate `gpufleet.spec.sharing`.
+
+Generated from the models by tests/unit/components/write_arguments.py: edit those.
+"""
 
 from typing import Any, NotRequired, TypedDict
 
@@ -12,12 +15,13 @@ class TimeSlicingArgs(TypedDict):
     """Advertise `nvidia.com/gpu.shared`, so that a pod that wants a whole GPU cannot land here.
     Default true."""
     fail_requests_greater_than_one: NotRequired[bool]
-    """Refuse pods that ask for more than one replica: two replicas are not twice the share. Default
-    true."""
+    """Refuse pods that ask for more than one replica: two replicas are not twice the share.
+    Default true."""
 
 
 class MpsArgs(TypedDict):
-    """CUDA Multi-Process Service: concurrent kernels with a memory and thread limit per client."""
+    """CUDA Multi-Process Service: concurrent kernels with a memory and thread limit per
+    client."""
 
     replicas: int
     """Clients each GPU is divided into. The GPU's own limit (48, 16 before Volta) is checked when
@@ -40,10 +44,11 @@ class MigArgs(TypedDict):
     """Multi-Instance GPU: hardware slices with memory and fault isolation."""
 
     strategy: NotRequired[str]
-    """One of `single`, `mixed`. `mixed` (default): one resource per profile. `single`: one profile
-    on every GPU, as `nvidia.com/gpu`."""
+    """One of `single`, `mixed`. `mixed` (default): one resource per profile. `single`: one
+    profile on every GPU, as `nvidia.com/gpu`."""
     layouts: list[MigLayoutArgs]
-    """What the GPUs of each node are cut into, in order of GPU index. GPUs left over stay whole."""
+    """What the GPUs of each node are cut into, in order of GPU index. GPUs left over stay
+    whole."""
     time_slicing: NotRequired[TimeSlicingArgs]
     """Time-slice each MIG slice further. Default: slices are exclusive."""
 
@@ -54,12 +59,13 @@ class VgpuArgs(TypedDict):
     profile: str
     """vGPU type as vCenter lists it: `grid_a100-40c`, or MIG-backed `grid_a100-3-20c`."""
     license_secret: NotRequired[str]
-    """Name of the Secret with `client_configuration_token.tok`; default: none, an unlicensed guest
-    is throttled."""
+    """Name of the Secret with `client_configuration_token.tok`; default: none, an unlicensed
+    guest is throttled."""
 
 
 class DraArgs(TypedDict):
-    """Dynamic Resource Allocation: the DRA driver publishes the GPUs, the device plugin is off."""
+    """Dynamic Resource Allocation: the DRA driver publishes the GPUs, the device plugin is
+    off."""
 
     devices: NotRequired[str]
     """One of `gpu`, `mig`. `gpu` (default): whole GPUs. `mig`: partitionable devices, cut on
@@ -75,14 +81,14 @@ class SharingArgs(TypedDict):
     """Exactly one way of sharing. `exclusive: {}` is the default of a pool."""
 
     exclusive: NotRequired[dict[str, Any]]
-    """`{}`: whole GPUs, one container each."""
+    """Whole GPUs, one container each."""
     time_slicing: NotRequired[TimeSlicingArgs]
-    """Containers take turns."""
+    """Containers take turns on each GPU."""
     mps: NotRequired[MpsArgs]
-    """Concurrent kernels with a limit per client."""
+    """Concurrent kernels with limits per client."""
     mig: NotRequired[MigArgs]
     """Hardware slices."""
     vgpu: NotRequired[VgpuArgs]
-    """Shares that the hypervisor hands out."""
+    """A vGPU profile, on a hypervisor."""
     dra: NotRequired[DraArgs]
-    """Dynamic Resource Allocation."""
+    """Resource claims instead of extended resources."""

@@ -1,0 +1,66 @@
+"""The public surface of the component package: a difference from `schema.json` is a release matter.
+
+After a deliberate change:  GPUFLEET_WRITE_SCHEMA=1 pytest tests/schema
+"""
+
+import json
+import os
+import runpy
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pulumi.provider.experimental.component import ComponentProvider
+
+ROOT = Path(__file__).parents[2]
+GOLDEN = Path(__file__).with_name("schema.json")
+
+
+@pytest.fixture(scope="module")
+def host() -> dict[str, Any]:
+    """What `components/__main__.py` defines."""
+    return runpy.run_path(str(ROOT / "components"))
+
+
+@pytest.fixture(scope="module")
+def schema(host: dict[str, Any]) -> dict[str, Any]:
+    provider = ComponentProvider(host["COMPONENTS"], host["NAME"], version=host["VERSION"])
+    return json.loads(provider.schema or "")
+
+
+def test_the_schema_is_the_recorded_one(schema: dict[str, Any]) -> None:
+    text = json.dumps(schema, indent=1, sort_keys=True) + "\n"
+    if os.environ.get("GPUFLEET_WRITE_SCHEMA"):
+        GOLDEN.write_text(text)
+    assert text == GOLDEN.read_text(), "the package's surface changed; see the top of this file"
+
+
+def test_every_component_is_hosted(schema: dict[str, Any]) -> None:
+    import gpufleet
+
+    components = {
+        f"gpufleet:index:{name}" for name in gpufleet.__all__ if not name.endswith("Args")
+    }
+    assert set(schema["resources"]) == components
+
+
+def test_every_input_and_output_is_described(schema: dict[str, Any]) -> None:
+    for kind in ("types", "resources"):
+        for token, definition in schema[kind].items():
+            assert definition.get("description"), token
+            for group in ("properties", "inputProperties"):
+                for key, prop in definition.get(group, {}).items():
+                    assert prop.get("description"), f"{token}.{key}"
+
+
+def test_few_inputs_are_required(schema: dict[str, Any]) -> None:
+    required = {
+        token.rsplit(":", 1)[1]: sorted(definition.get("requiredInputs", []))
+        for token, definition in schema["resources"].items()
+    }
+    assert required == {
+        "GpuAddons": ["catalogue", "platform", "pools"],
+        "GpuFleet": ["spec"],
+        "GpuOperator": ["catalogue"],
+        "SimulatedGpuNodePool": ["catalogue", "pool"],
+    }

@@ -1,0 +1,114 @@
+"""An engine stand-in that keeps what it was asked to register, with parents and dependencies."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import pulumi
+import pytest
+from google.protobuf import json_format
+from pulumi.runtime import mocks
+from pulumi.runtime.proto import resource_pb2
+
+
+class _Echo(mocks.Mocks):
+    """Every resource comes back with its inputs; nothing may be looked up."""
+
+    def new_resource(self, args: mocks.MockResourceArgs) -> tuple[str | None, dict[Any, Any]]:
+        return f"{args.name}-id", args.inputs
+
+    def call(self, args: mocks.MockCallArgs) -> dict[Any, Any]:
+        raise AssertionError(f"unexpected look-up {args.token}")
+
+
+@dataclass
+class Registered:
+    """One resource as the engine would have got it."""
+
+    type: str
+    name: str
+    parent: str
+    """Name of the parent; empty: the stack."""
+    inputs: dict[str, Any]
+    depends_on: list[str]
+    provider: str
+
+
+@dataclass
+class Recording:
+    """All that one program registered, and what it said."""
+
+    resources: list[Registered] = field(default_factory=list[Registered])
+    warnings: list[str] = field(default_factory=list[str])
+
+    def one(self, type_: str, name: str | None = None) -> Registered:
+        found = [r for r in self.resources if r.type == type_ and name in {None, r.name}]
+        assert len(found) == 1, (type_, name, [r.name for r in found])
+        return found[0]
+
+    def all(self, type_: str) -> list[Registered]:
+        return sorted((r for r in self.resources if r.type == type_), key=lambda r: r.name)
+
+
+class _Monitor(mocks.MockMonitor):
+    def __init__(self, recording: Recording) -> None:
+        super().__init__(_Echo())
+        self._recording = recording
+
+    def RegisterResource(self, request: Any) -> Any:
+        assert isinstance(request, resource_pb2.RegisterResourceRequest)
+        self._recording.resources.append(
+            Registered(
+                request.type,
+                request.name,
+                _name(request.parent),
+                json_format.MessageToDict(request.object),
+                sorted({_name(urn) for urn in request.dependencies}),
+                _name(request.provider.rsplit("::", 1)[0]) if request.provider else "",
+            )
+        )
+        try:
+            return super().RegisterResource(request)
+        finally:
+            # The SDK's stand-in opens an event loop in each worker thread and leaves it open.
+            if threading.current_thread() is not threading.main_thread():
+                with suppress(RuntimeError):  # it opened none for this resource
+                    asyncio.get_event_loop().close()
+                asyncio.set_event_loop(None)
+
+
+def _name(urn: str) -> str:
+    return "" if "pulumi:pulumi:Stack" in urn and urn.count("$") == 0 else urn.rsplit("::", 1)[-1]
+
+
+Run = Callable[[Callable[[], Any]], Recording]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
+    """Runs a program against the stand-in and returns what it registered; raises what it raised."""
+
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+
+    def go(program: Callable[[], Any]) -> Recording:
+        recording = Recording()
+        mocks.set_mocks(_Echo(), project="project", stack="stack", monitor=_Monitor(recording))
+        monkeypatch.setattr(
+            pulumi.log, "warn", lambda text, *_, **__: recording.warnings.append(text)
+        )
+
+        @pulumi.runtime.test
+        def body() -> Any:
+            return program()
+
+        body()
+        return recording
+
+    yield go
+    loop.run_until_complete(loop.shutdown_default_executor())
+    loop.close()
+    asyncio.set_event_loop(None)

@@ -1,0 +1,59 @@
+"""The TypedDicts of the components restate the models of the spec, word for word."""
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpufleet import arguments
+from gpufleet.inputs import InvalidArgumentsError, declared
+
+WRITER = Path(__file__).with_name("write_arguments.py")
+
+
+def writer() -> Any:
+    spec = importlib.util.spec_from_file_location("write_arguments", WRITER)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_files_are_what_the_models_say() -> None:
+    folder = Path(arguments.__file__).parent
+    for file, text in writer().files().items():
+        assert (folder / file).read_text() == text, f"{file} is old: run {WRITER.name}"
+
+
+def test_arguments_become_the_spelling_of_the_file() -> None:
+    given = {
+        "name": "p",
+        "instance_types": ["p4de.24xlarge"],
+        "nodes": {"min": 1.0, "max": 2.0},
+        "labels": {"Some_Key": "v"},
+        "sharing": {"mig": {"layouts": [{"gpus": 4.0, "devices": {"1g.10gb": 7.0}}]}},
+        "team": None,
+    }
+    assert declared("x", arguments.GpuPoolArgs, given) == {
+        "name": "p",
+        "instanceTypes": ["p4de.24xlarge"],
+        "nodes": {"min": 1, "max": 2},
+        "labels": {"Some_Key": "v"},
+        "sharing": {"mig": {"layouts": [{"gpus": 4, "devices": {"1g.10gb": 7}}]}},
+    }
+
+
+def test_every_key_that_is_wrong_or_missing_is_named_at_once() -> None:
+    given: Any = {"nodes": [1, 2], "intsance_types": [], "taints": [{"kye": "a"}]}
+    with pytest.raises(InvalidArgumentsError) as caught:
+        declared('Thing "x"', arguments.GpuPoolArgs, given)
+    text = str(caught.value)
+    assert text.startswith('Thing "x": 5 errors\n')
+    assert "intsanceTypes: `intsance_types` is no argument here" in text
+    assert "nearest: instance_types" in text
+    assert "name: this argument is needed and missing" in text
+    assert "nodes: a mapping with the keys of NodesArgs is wanted, found list" in text
+    assert "taints[0].kye: `kye` is no argument here" in text
+    assert "taints[0].key: this argument is needed and missing" in text
