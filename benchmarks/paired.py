@@ -1,0 +1,34 @@
+"""Pairs of runs, A B A B ..., so that a machine whose speed drifts slows both sides alike."""
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """Seconds of each pair."""
+
+    ours: tuple[float, ...]
+    theirs: tuple[float, ...]
+
+    @property
+    def ratio(self) -> float:
+        """Median of the ratios, pair by pair."""
+        return statistics.median(a / b for a, b in zip(self.ours, self.theirs, strict=True))
+
+
+def seconds(action: Callable[[], object]) -> float:
+    """Wall-clock seconds of one run."""
+    start = time.perf_counter()
+    action()
+    return time.perf_counter() - start
+
+
+def paired(ours: Callable[[], object], theirs: Callable[[], object], runs: int) -> Paired:
+    """Time both in turn, after one uncounted run of each."""
+    ours()
+    theirs()
+    pairs = [(seconds(ours), seconds(theirs)) for _ in range(runs)]
+    return Paired(tuple(a for a, _ in pairs), tuple(b for _, b in pairs))
