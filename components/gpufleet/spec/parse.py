@@ -64,7 +64,7 @@ def _foreign_values(value: object, path: str) -> list[Finding]:
     if isinstance(value, _PLAIN):
         return []
     kind = type(value).__name__
-    if kind == "Output":
+    if kind in {"Output", "Unknown"}:  # Unknown: an Output inside a component host
         return [
             error(
                 "spec-holds-output",
