@@ -4,8 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.table import Table
 
 from gpufleet.catalogue import load
 from gpufleet.cli.output import (
@@ -15,7 +13,6 @@ from gpufleet.cli.output import (
     print_findings,
     print_json,
 )
-from gpufleet.cli.source import read_bytes
 from gpufleet.findings import ordered
 from gpufleet.sizing import (
     KV_FORMATS,
@@ -34,8 +31,6 @@ from gpufleet.sizing.adapter import AdapterTargets
 from gpufleet.sizing.inference import Engine
 from gpufleet.sizing.parallel import Sharding
 from gpufleet.sizing.training_state import Optimizer, TrainingPrecision
-from gpufleet.spec import UnreadableDocumentError
-from gpufleet.spec.document import read_document
 
 _GIB = 1 << 30
 _COUNT = click.IntRange(min=1)
@@ -113,14 +108,22 @@ def command(file: str | None, output_format: str, **options: Any) -> None:
     raise SystemExit(exit_code(answer.findings))
 
 
+def _read(file: str) -> dict[str, Any]:
+    # Reading a declaration imports all of it: only who names a file waits for that.
+    from gpufleet.cli.source import read_bytes
+    from gpufleet.spec.document import UnreadableDocumentError, read_document
+
+    try:
+        return read_document(read_bytes(file))
+    except UnreadableDocumentError as problem:
+        raise UnreadableInputError(f"{file}: {problem}") from None
+
+
 def _document(file: str | None, options: dict[str, Any]) -> dict[str, Any]:
     """The request as a file would write it."""
     document: dict[str, Any] = {}
     if file is not None:
-        try:
-            document = read_document(read_bytes(file))
-        except UnreadableDocumentError as problem:
-            raise UnreadableInputError(f"{file}: {problem}") from None
+        document = _read(file)
         if "architectures" in document or "model_type" in document:
             raise UnreadableInputError(
                 f"{file} is the configuration of a model: write `--model {file}` and the workload"
@@ -147,6 +150,9 @@ def _document(file: str | None, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _print_text(answer: Sizing, request: SizeRequest | None) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
     console = Console(highlight=False)
     need = answer.ledger
     if need is not None and answer.model is not None and request is not None:

@@ -1,6 +1,7 @@
 """Counting parameters: N = L*(attention + feed-forward + 2h) + h + V*h*(1 or 2)."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from gpufleet.sizing.architecture import (
     Architecture,
@@ -110,6 +111,7 @@ def _booked(difference: int, parts: tuple[int, ...], first: int) -> tuple[int, .
     return tuple(found)
 
 
+@lru_cache(maxsize=1024)
 def count_parameters(model: Architecture) -> ParameterCount:
     """Count a model. A stated total wins over the shape; the difference is booked as feed-forward
     (or as experts where there are any), which is where unknown shape parameters usually sit."""

@@ -4,7 +4,8 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.alias_generators import to_camel
 
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.findings import Finding, error
@@ -14,7 +15,23 @@ from gpufleet.sizing.communication import LinkKind
 from gpufleet.sizing.inference import Engine
 from gpufleet.sizing.parallel import Sharding
 from gpufleet.sizing.training_state import Optimizer, TrainingPrecision
-from gpufleet.spec.base import SpecModel
+
+
+class RequestModel(BaseModel):
+    """A part of a request. Files write camelCase, Python may write either.
+
+    Not the base of the FleetSpec: importing that builds every model of the declaration, which takes
+    longer than any answer given here.
+    """
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        alias_generator=to_camel,
+        populate_by_name=True,
+        use_attribute_docstrings=True,
+    )
+
 
 Count = Annotated[int, Field(ge=1, le=1 << 20)]
 Tokens = Annotated[int, Field(ge=1, le=1 << 30)]
@@ -54,7 +71,7 @@ _ALIASES = {
 _FOLDED = {name.replace("-", ""): name for name in Workload} | _ALIASES
 
 
-class ParallelRequest(SpecModel):
+class ParallelRequest(RequestModel):
     """Degrees of parallelism; each 1 by default."""
 
     tensor: Count = 1
@@ -69,7 +86,7 @@ class ParallelRequest(SpecModel):
     """Sequence parallelism beside tensor parallelism."""
 
 
-class LinkRequest(SpecModel):
+class LinkRequest(RequestModel):
     """What joins the nodes of a job."""
 
     kind: LinkKind
@@ -78,7 +95,7 @@ class LinkRequest(SpecModel):
     gpus_per_node: Count = 8
 
 
-class SizeRequest(SpecModel):
+class SizeRequest(RequestModel):
     """One workload to size."""
 
     model: str

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil
 
 from gpufleet.sizing.architecture import Architecture
@@ -45,6 +46,7 @@ def _plain(count: ParameterCount, weights: WeightFormat, mixture: bool, head: in
     )
 
 
+@lru_cache(maxsize=4096)
 def weight_bytes(
     model: Architecture, weights: WeightFormat, head_apart: bool | None = None
 ) -> WeightBytes:
