@@ -49,9 +49,6 @@ class Monitor(resource_pb2_grpc.ResourceMonitorServicer):
             urn=urn, id=request.name, object=request.object
         )
 
-    def GetDeploymentInfo(self, request: Any, context: Any) -> Any:
-        return resource_pb2.GetDeploymentInfoResponse()
-
     def RegisterResourceOutputs(self, request: Any, context: Any) -> Any:
         return empty_pb2.Empty()
 
