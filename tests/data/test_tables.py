@@ -16,6 +16,7 @@ FILES = [path for edition in editions() for path in sorted(edition_folder(editio
 KEYS = {
     "gpus": ("key",),
     "mig": ("gpu", "profile"),
+    "vgpu": ("gpu",),
     "instances-aws": ("name",),
     "instances-gcp": ("name",),
     "prices-aws": ("instance", "buy"),
@@ -98,6 +99,8 @@ def sources_of(catalogue: Catalogue) -> Iterable[tuple[str, Source]]:
         if gpu.mig:
             yield f"{gpu.key} geometry", gpu.mig.source
             yield from ((f"{gpu.key} {p.name}", p.source) for p in gpu.mig.profiles.values())
+        if gpu.vgpu:
+            yield f"{gpu.key} vgpu", gpu.vgpu.source
     for row in catalogue.instances.values():
         yield row.name, row.source
         yield f"{row.name} onDemand", row.on_demand.source

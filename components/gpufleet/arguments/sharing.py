@@ -57,10 +57,11 @@ class VgpuArgs(TypedDict):
     """NVIDIA vGPU: the hypervisor hands each virtual machine a share of a GPU."""
 
     profile: str
-    """vGPU type as vCenter lists it: `grid_a100-40c`, or MIG-backed `grid_a100-3-20c`."""
+    """vGPU type as vCenter lists it: `grid_a100-40c`, or MIG-backed `grid_a100-3-20c`. With or
+    without the prefix `grid_` or `nvidia_`, in any case."""
     license_secret: NotRequired[str]
-    """Name of the Secret with `client_configuration_token.tok`; default: none, an unlicensed
-    guest is throttled."""
+    """Name of the Secret with `gridd.conf` and `client_configuration_token.tok`, in the GPU
+    Operator's namespace. Default: none, an unlicensed guest is throttled."""
 
 
 class DraArgs(TypedDict):
@@ -68,13 +69,25 @@ class DraArgs(TypedDict):
     off."""
 
     devices: NotRequired[str]
-    """One of `gpu`, `mig`. `gpu` (default): whole GPUs. `mig`: partitionable devices, cut on
-    demand."""
+    """One of `gpu`, `mig`. `gpu` (default): whole GPUs. `mig`: MIG devices, cut on demand or as
+    `layouts` says."""
+    layouts: NotRequired[list[MigLayoutArgs]]
+    """With `devices: mig`: what the GPUs of each node are cut into beforehand, by the MIG
+    manager. Default: nothing, the driver cuts on demand (Hopper and later, driver gate
+    DynamicMIG)."""
     sharing: NotRequired[str]
     """One of `exclusive`, `timeSlicing`, `mps`. How pods share one claim. Default exclusive."""
+    clients: NotRequired[int]
+    """Pods that one shared claim is meant for, 2 to 256: sets the MPS limits of each and the
+    number of shares. Default 2 with `timeSlicing` and `mps`; no meaning with `exclusive`."""
+    interval: NotRequired[str]
+    """One of `Default`, `Short`, `Medium`, `Long`. With `devices: gpu` and `timeSlicing`: length
+    of a turn. Default: the driver's default."""
     extended_resource: NotRequired[bool]
-    """Answer classic `nvidia.com/gpu` requests too (needs DRAExtendedResource, on by default in
-    Kubernetes 1.36). Default false."""
+    """Answer classic requests too, `nvidia.com/gpu` or `nvidia.com/mig-<profile>` (needs
+    DRAExtendedResource, on by default in Kubernetes 1.36). Default false."""
+    namespaces: NotRequired[list[str]]
+    """Namespaces that get the pool's claim templates. Default: none, pods bring their own."""
 
 
 class SharingArgs(TypedDict):

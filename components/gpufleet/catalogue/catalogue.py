@@ -17,7 +17,15 @@ from gpufleet.catalogue.lookup import (
     nearest_names,
     resolve_gpu,
 )
-from gpufleet.catalogue.model import Chart, Gpu, MigGeometry, Model, NodeImage, SourceEntry
+from gpufleet.catalogue.model import (
+    Chart,
+    Gpu,
+    MigGeometry,
+    Model,
+    NodeImage,
+    SourceEntry,
+    VgpuBoard,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +61,14 @@ class Catalogue:
     @cached_property
     def gpus(self) -> Mapping[str, Gpu]:
         """GPUs and other accelerators by key."""
-        return gpu_rows.gpu_table(read_rows(self.folder, "gpus"), self.geometries, self.sources)
+        return gpu_rows.gpu_table(
+            read_rows(self.folder, "gpus"), self.geometries, self.vgpu_boards, self.sources
+        )
+
+    @cached_property
+    def vgpu_boards(self) -> Mapping[str, VgpuBoard]:
+        """vGPU types by GPU key, where they are known."""
+        return gpu_rows.vgpu_table(read_rows(self.folder, "vgpu"), self.sources)
 
     @cached_property
     def instances(self) -> Mapping[str, InstanceType]:

@@ -124,6 +124,23 @@ class Rates:
 
 
 @dataclass(frozen=True, slots=True)
+class VgpuBoard:
+    """The vGPU types of one GPU, compute series: what a hypervisor can hand to machines."""
+
+    names: tuple[str, ...]
+    """How type names begin: `a100d`, `a100dx`. Lower case."""
+    time_sliced: Mapping[int, int] = field(hash=False)
+    """Frame buffer in GB -> most vGPUs of that size on one GPU, all of them that size."""
+    mig_backed: Mapping[str, int] = field(hash=False)
+    """MIG profile -> most vGPUs of it on one GPU. Empty: none."""
+    source: Source
+    mixed_size: Mapping[int, int] | None = field(default=None, hash=False)
+    """Most vGPUs of a size where the host allows mixed sizes, for the sizes that lose some. Empty:
+    the GPU cannot mix sizes. None: not sourced."""
+    notes: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Gpu:
     """One GPU model, or another vendor's accelerator, as the fleet names it."""
 
@@ -166,6 +183,8 @@ class Gpu:
     """With `mig_unknown`: profile name -> most instances (None: not sourced)."""
     pci_boards: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
     """PCI device id -> the board that has it."""
+    vgpu: VgpuBoard | None = None
+    """vGPU types of the GPU; None where none were sourced."""
     aliases: tuple[str, ...] = ()
     """Other names `Catalogue.find_gpu` understands: clouds' accelerator types, short forms."""
     notes: str = ""

@@ -1,10 +1,18 @@
-"""Lines of gpus.jsonl and mig.jsonl -> Gpu rows."""
+"""Lines of gpus.jsonl, mig.jsonl and vgpu.jsonl -> Gpu rows."""
 
 from collections.abc import Iterable, Mapping
 
 from gpufleet.catalogue.edition import RawRow
 from gpufleet.catalogue.frozen import FrozenDict, frozen
-from gpufleet.catalogue.gpu import EVIDENCE_ORDER, Evidence, Gpu, MigGeometry, MigProfile, Rates
+from gpufleet.catalogue.gpu import (
+    EVIDENCE_ORDER,
+    Evidence,
+    Gpu,
+    MigGeometry,
+    MigProfile,
+    Rates,
+    VgpuBoard,
+)
 from gpufleet.catalogue.source_rows import SourceTable, source_of
 
 MIB = 2**20
@@ -13,10 +21,35 @@ TERA = 10**12
 
 
 def gpu_table(
-    gpus: Iterable[RawRow], geometries: Mapping[str, MigGeometry], sources: SourceTable
+    gpus: Iterable[RawRow],
+    geometries: Mapping[str, MigGeometry],
+    vgpu_boards: Mapping[str, VgpuBoard],
+    sources: SourceTable,
 ) -> FrozenDict[str, Gpu]:
     """All GPUs by key, in the order of the file: oldest NVIDIA part first, other vendors last."""
-    return frozen({raw["key"]: _gpu(raw, geometries.get(raw["key"]), sources) for raw in gpus})
+    return frozen(
+        {
+            raw["key"]: _gpu(raw, geometries.get(raw["key"]), vgpu_boards.get(raw["key"]), sources)
+            for raw in gpus
+        }
+    )
+
+
+def vgpu_table(rows: Iterable[RawRow], sources: SourceTable) -> FrozenDict[str, VgpuBoard]:
+    """The vGPU types of every GPU that has some, by GPU key."""
+    return frozen({raw["gpu"]: _vgpu_board(raw, sources) for raw in rows})
+
+
+def _vgpu_board(raw: RawRow, sources: SourceTable) -> VgpuBoard:
+    mixed = raw.get("mixed_size")
+    return VgpuBoard(
+        names=tuple(raw["names"]),
+        time_sliced=frozen({int(gb): most for gb, most in raw["time_sliced"].items()}),
+        mig_backed=frozen(raw.get("mig_backed", {})),
+        source=source_of(raw, sources),
+        mixed_size=None if mixed is None else frozen({int(gb): n for gb, n in mixed.items()}),
+        notes=raw.get("notes", ""),
+    )
 
 
 def mig_table(rows: Iterable[RawRow], sources: SourceTable) -> FrozenDict[str, MigGeometry]:
@@ -70,7 +103,7 @@ def _profile(raw: RawRow, sources: SourceTable) -> MigProfile:
     )
 
 
-def _gpu(raw: RawRow, mig: MigGeometry | None, sources: SourceTable) -> Gpu:
+def _gpu(raw: RawRow, mig: MigGeometry | None, vgpu: VgpuBoard | None, sources: SourceTable) -> Gpu:
     rates = frozen({board: _rates(line) for board, line in raw.get("boards", {}).items()})
     first = next(iter(rates.values()), None)
     mib = raw.get("memory_mib")
@@ -94,6 +127,7 @@ def _gpu(raw: RawRow, mig: MigGeometry | None, sources: SourceTable) -> Gpu:
         mig_unknown=raw.get("mig_unknown"),
         mig_published=frozen(raw.get("mig_published", {})),
         pci_boards=frozen(boards),
+        vgpu=vgpu,
         aliases=tuple(raw.get("aliases", ())),
         notes=raw.get("notes", ""),
     )

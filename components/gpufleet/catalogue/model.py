@@ -13,6 +13,7 @@ from gpufleet.catalogue.gpu import (
     MigGeometry,
     MigProfile,
     Rates,
+    VgpuBoard,
 )
 from gpufleet.catalogue.instance import (
     MICRO_USD,
@@ -47,5 +48,6 @@ __all__ = [
     "Rates",
     "Source",
     "SourceEntry",
+    "VgpuBoard",
     "frozen",
 ]

@@ -55,7 +55,7 @@ def _gpus(catalogue: Catalogue, gpu: str | None, _cloud: str | None) -> Iterator
     for fact in catalogue.gpus.values():
         if gpu in (None, fact.key):
             capability = fact.compute_capability
-            row = as_row(fact, "mig", "compute_capability")
+            row = as_row(fact, "mig", "vgpu", "compute_capability")
             row["compute_capability"] = capability and f"{capability[0]}.{capability[1]}"
             row["memory_gib"] = _gib(fact.memory_bytes)
             row["mig"] = fact.mig and {
@@ -64,6 +64,7 @@ def _gpus(catalogue: Catalogue, gpu: str | None, _cloud: str | None) -> Iterator
                 "profiles": list(fact.mig.profiles),
                 "balanced": dict(fact.mig.balanced),
             }
+            row["vgpu"] = None if fact.vgpu is None else as_row(fact.vgpu)
             row["mig_layouts"] = (
                 fact.mig.shape if fact.mig else "unknown" if fact.mig_unknown else "none"
             )

@@ -83,7 +83,9 @@ def explain_pool(pool: Pool) -> str:
     ]
     for share in partition.shares:
         memory = "" if share.memory_bytes is None else f", {share.memory_bytes / 2**30:.1f} GiB"
-        lines.append(f"    {share.resource}: 1   ({share.per_node} per node{memory} each)")
+        claim = share.device_class
+        what = share.resource if claim in (None, share.resource) else f"{share.resource} or {claim}"
+        lines.append(f"    {what}: 1   ({share.per_node} per node{memory} each)")
     lines.append("  and tolerate")
     lines += [
         f"    {taint.key}{f'={taint.value}' if taint.value else ''}:{taint.effect}"

@@ -9,6 +9,7 @@ from rich.table import Table
 from gpufleet.catalogue.model import MICRO_USD
 from gpufleet.fleet import Fleet, Pool, Unbounded
 from gpufleet.fleet.model import Money
+from gpufleet.partition.dra import DraCut
 
 
 def usd(bound: Money) -> str:
@@ -27,8 +28,26 @@ def sharing_line(pool: Pool) -> str:
         slices = ", ".join(f"{n} x {profile}" for profile, n in partition.slices.items())
         shared = f", each shared by {partition.replicas}" if partition.replicas > 1 else ""
         return f"MIG {partition.strategy}: {slices}{shared}"
+    if partition.vgpu is not None:
+        made = partition.vgpu
+        each = f", {made.per_gpu} per GPU" if made.per_gpu else ""
+        return f"vGPU {made.type.name}{each}"
+    if partition.dra is not None:
+        return dra_line(partition.dra)
     word = "time-sliced" if partition.mode == "timeSlicing" else "MPS"
     return f"{word}, {partition.replicas} per GPU"
+
+
+def dra_line(made: DraCut) -> str:
+    """What claims can ask for, in a few words."""
+    how = "cut on demand" if made.on_demand else "whole GPUs"
+    if made.devices == "mig" and not made.on_demand:
+        how = ", ".join(f"{o.per_node} x {o.profile or 'whole GPU'}" for o in made.offers)
+    shared = ""
+    if made.clients > 1:
+        word = {"timeSlicing": "time-sliced", "mps": "MPS"}[made.sharing.value]
+        shared = f", {word}, {made.clients} pods per claim"
+    return f"claims (DRA): {how}{shared}"
 
 
 def print_fleet(fleet: Fleet, console: Console | None = None) -> None:
@@ -49,7 +68,8 @@ def print_fleet(fleet: Fleet, console: Console | None = None) -> None:
             escape(pool.name),
             f"{escape(machine)}\n{pool.gpus_per_node} x {pool.gpu.key}",
             f"{pool.nodes.minimum} to {pool.nodes.maximum}",
-            "\n".join(f"{count} {name}" for name, count in pool.advertised.items()),
+            "\n".join(f"{count} {name}" for name, count in pool.advertised.items())
+            or "ResourceSlices",
             f"{'unknown' if price is None else f'{price:,.2f}'} a node\n"
             f"{usd(pool.spend.minimum)} to {usd(pool.spend.maximum)}",
             end_section=True,

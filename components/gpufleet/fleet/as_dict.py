@@ -137,6 +137,7 @@ def partition_as_dict(partition: Partition) -> dict[str, Any]:
                 "profile": share.profile,
                 "replicas": share.replicas,
                 "memoryBytes": share.memory_bytes,
+                "deviceClass": share.device_class,
             }
             for share in partition.shares
         ],

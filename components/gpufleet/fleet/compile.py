@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from gpufleet.catalogue import Catalogue, UnknownKeyError
 from gpufleet.catalogue.model import Gpu, NodeImage
 from gpufleet.contract import owners as contract_owners
+from gpufleet.contract.dra import judge_dra
 from gpufleet.contract.gke_sharing import (
     GKE_PLUGIN_OFF,
     as_gke_publishes,
@@ -13,6 +14,7 @@ from gpufleet.contract.gke_sharing import (
     served_by_gke,
     without_gke_stack,
 )
+from gpufleet.contract.vgpu import judge_vgpu
 from gpufleet.findings import Finding, error, ordered, warning
 from gpufleet.fleet import capacity_rules, machines, pool_rules, spend
 from gpufleet.fleet.config_names import POOL_LABEL, birth_labels
@@ -84,6 +86,8 @@ def compile_fleet(
     findings += found
     strategy, found = _mig_strategy(drafts)
     findings += found
+    members = [(d.spec, d.path, d.partition, d.image) for d in drafts]
+    findings += [*judge_dra(members, spec), *judge_vgpu(members, spec)]
     pools = tuple(_pool(draft, spec, parts) for draft in drafts)
     total = spend.total(pool.spend for pool in pools)
     findings += _budget(spec, total)

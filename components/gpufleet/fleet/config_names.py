@@ -13,6 +13,12 @@ from gpufleet.partition import Partition
 MIG_CONFIG_LABEL = "nvidia.com/mig.config"
 DEVICE_PLUGIN_CONFIG_LABEL = "nvidia.com/device-plugin.config"
 POOL_LABEL = "gpufleet.dev/pool"
+DRA_LABEL = "gpufleet.dev/dra"
+"""On nodes that the DRA driver serves: its kubelet plugin selects them."""
+DEPLOY_DEVICE_PLUGIN_LABEL = "nvidia.com/gpu.deploy.device-plugin"
+DEPLOY_MIG_MANAGER_LABEL = "nvidia.com/gpu.deploy.mig-manager"
+"""Labels that, set to `false`, keep an operand of the GPU Operator off a node (NVIDIA gpu-operator
+v26.7.0 `controllers/state_manager.go`)."""
 
 ALL_DISABLED = "all-disabled"
 """mig-parted configuration that turns MIG off on every GPU; every configuration file has it."""
@@ -54,10 +60,16 @@ def device_plugin_config_name(pool: str, partition: Partition) -> str:
 
 def birth_labels(pool: str, gpu: Gpu, partition: Partition) -> dict[str, str]:
     """Labels that make the operands cut and share the GPUs as declared, from the node's birth."""
-    labels = {
-        POOL_LABEL: pool,
-        DEVICE_PLUGIN_CONFIG_LABEL: device_plugin_config_name(pool, partition),
-    }
-    if gpu.mig is not None:
+    labels = {POOL_LABEL: pool}
+    if partition.dra is None:
+        labels[DEVICE_PLUGIN_CONFIG_LABEL] = device_plugin_config_name(pool, partition)
+    else:
+        # Exactly one of the two serves a node: the plugin is kept away, the driver is drawn here.
+        labels |= {DRA_LABEL: "true", DEPLOY_DEVICE_PLUGIN_LABEL: "false"}
+    on_demand = partition.dra is not None and partition.dra.on_demand
+    if on_demand or partition.vgpu is not None:
+        # The DRA driver cuts by itself; in a vGPU guest nothing can be cut.
+        labels[DEPLOY_MIG_MANAGER_LABEL] = "false"
+    elif gpu.mig is not None:
         labels[MIG_CONFIG_LABEL] = mig_config_name(pool, partition)
     return labels

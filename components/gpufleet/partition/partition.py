@@ -1,15 +1,13 @@
 """What the GPUs of one node of a pool are cut into, and what the node then advertises."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 
 from gpufleet.catalogue.frozen import frozen
-from gpufleet.catalogue.gpu import EVIDENCE_ORDER, Evidence, Gpu
+from gpufleet.catalogue.gpu import Gpu
 from gpufleet.findings import Finding, has_errors
-from gpufleet.partition import names, rules
+from gpufleet.partition import dra, names, rules, vgpu
 from gpufleet.partition.layouts import lay_out
-from gpufleet.partition.placement import Placement
+from gpufleet.partition.model import GpuLayout, Partition, Share
 from gpufleet.partition.shares import (
     RESOURCES,
     mps_memory,
@@ -17,123 +15,9 @@ from gpufleet.partition.shares import (
     shared_name,
     slice_memory,
 )
-from gpufleet.spec.sharing import Mig, Mps, Sharing, TimeSlicing
+from gpufleet.spec.sharing import Dra, Mig, Mps, Sharing, TimeSlicing, Vgpu
 
-
-@dataclass(frozen=True, slots=True)
-class GpuLayout:
-    """What one GPU of a node is cut into."""
-
-    index: int
-    """GPU index, as NVML and a mig-parted file count."""
-    devices: Mapping[str, int]
-    """Profile as declared (this GPU's own spelling, `1c.` prefixes kept) -> instances. Empty: the
-    GPU stays whole, MIG off."""
-    placement: Placement | None
-    """Proof with start slots; None for a whole GPU."""
-
-    @property
-    def mig_enabled(self) -> bool:
-        """Whether the GPU is in MIG mode."""
-        return self.placement is not None
-
-
-@dataclass(frozen=True, slots=True)
-class Share:
-    """What one pod asks for, and what it gets."""
-
-    resource: str
-    """Extended resource name, exactly as the node publishes it."""
-    quantity: int
-    """How many a pod asks for: 1. More of a replicated resource gives nothing more."""
-    per_node: int
-    """How many the node advertises."""
-    profile: str | None
-    """MIG profile behind the resource, None for whole or time-sliced whole GPUs."""
-    replicas: int
-    """How many shares each device (GPU or slice) is divided into; 1: not divided."""
-    memory_bytes: int | None
-    """Usable memory of one share in bytes: of the whole device when exclusive, an enforced limit
-    under MPS, an even part that nothing enforces under time-slicing. None where not sourced."""
-    threads_percent: int = 100
-    """MPS: most active threads of one client, percent of the GPU."""
-
-
-@dataclass(frozen=True, slots=True)
-class Partition:
-    """The partition of every node of a pool: one declaration, from which everything is rendered."""
-
-    mode: str
-    """`exclusive`, `timeSlicing`, `mps` or `mig`."""
-    strategy: str
-    """The device plugin's MIG strategy this needs: `none`, `single` or `mixed`."""
-    gpu: str
-    """Catalogue key of the GPU."""
-    fraction: Fraction
-    """Share of a physical GPU each device of the node is."""
-    gpus: tuple[GpuLayout, ...]
-    """Every GPU of the node, by index."""
-    replicas: int
-    """Shares per device through time-slicing or MPS; 1: none."""
-    rename: bool
-    """Whether shared resources carry the suffix `.shared`."""
-    fail_requests_greater_than_one: bool
-    """Whether a pod that asks for several shares is refused."""
-    shares: tuple[Share, ...]
-    """What can be asked for, whole GPUs first, then profiles by name."""
-    advertised: Mapping[str, int]
-    """Extended resource -> amount per node, exactly what the device plugin publishes."""
-
-    @property
-    def mig_enabled(self) -> bool:
-        """Whether any GPU is in MIG mode."""
-        return any(gpu.mig_enabled for gpu in self.gpus)
-
-    @property
-    def whole_gpus(self) -> int:
-        """GPUs of the node without MIG."""
-        return sum(not gpu.mig_enabled for gpu in self.gpus)
-
-    @property
-    def slices(self) -> dict[str, int]:
-        """MIG devices per node by declared profile, before time-slicing."""
-        return names.total(gpu.devices for gpu in self.gpus)
-
-    @property
-    def free(self) -> dict[str, int]:
-        """Further instances that would fit per node, each profile taken alone, over all GPUs."""
-        return names.total(g.placement.free for g in self.gpus if g.placement is not None)
-
-    @property
-    def free_memory_slots(self) -> int:
-        """Memory slots no instance uses, over the node's partitioned GPUs."""
-        return sum(g.placement.unused_memory for g in self.gpus if g.placement is not None)
-
-    @property
-    def free_compute_slices(self) -> int:
-        """Compute slices no instance uses, over the node's partitioned GPUs."""
-        return sum(g.placement.unused_compute for g in self.gpus if g.placement is not None)
-
-    @property
-    def stranded_compute(self) -> int:
-        """Compute slices no further instance could use, over the node's partitioned GPUs."""
-        return sum(g.placement.stranded_compute for g in self.gpus if g.placement is not None)
-
-    @property
-    def stranded_memory(self) -> int:
-        """Memory slots no further instance could use, over the node's partitioned GPUs."""
-        return sum(g.placement.stranded_memory for g in self.gpus if g.placement is not None)
-
-    @property
-    def evidence(self) -> Evidence:
-        """The weakest evidence of any placement; verified when nothing is partitioned."""
-        known = [g.placement.evidence for g in self.gpus if g.placement is not None]
-        return max(known, key=EVIDENCE_ORDER.index, default=Evidence.VERIFIED)
-
-    @property
-    def schedulable(self) -> int:
-        """Pods of one share each that fit on a node, over all resources."""
-        return sum(self.advertised.values())
+__all__ = ["GpuLayout", "Partition", "Share", "cut"]
 
 
 def cut(
@@ -170,7 +54,14 @@ def cut(
         gpus = tuple(GpuLayout(i, devices, proof) for i, (devices, proof) in enumerate(cuts))
         return _partitioned(gpu, gpus, sharing.mig, memory), tuple(findings)
 
-    whole = tuple(GpuLayout(index, frozen({}), None) for index in range(gpus_per_node))
+    if sharing.dra is not None:
+        partition, found = _dynamic(gpu, gpus_per_node, sharing.dra, path, fraction, memory)
+        return partition, (*findings, *found)
+    if sharing.vgpu is not None:
+        partition, found = _virtual(gpu, gpus_per_node, sharing.vgpu, path)
+        return partition, (*findings, *found)
+
+    whole = _whole_gpus(gpus_per_node)
     sliced = sharing.time_slicing or sharing.mps
     replicas = sliced.replicas if sliced is not None else 1
     rename = sliced.rename if sliced is not None else False
@@ -193,6 +84,72 @@ def cut(
         advertised=frozen({share.resource: share.per_node}),
     )
     return partition, tuple(findings)
+
+
+def _whole_gpus(count: int) -> tuple[GpuLayout, ...]:
+    return tuple(GpuLayout(index, frozen({}), None) for index in range(count))
+
+
+def _dynamic(
+    gpu: Gpu, count: int, declared: Dra, path: str, fraction: Fraction, memory: int | None
+) -> tuple[Partition | None, list[Finding]]:
+    """Resource claims: what the DRA driver serves, and what a claim for each kind of it gets."""
+    found = dra.cut(gpu, count, declared, f"{path}.dra", memory, fraction)
+    if has_errors(found.findings):
+        return None, found.findings
+    clients = found.cut.clients
+    shares = tuple(
+        Share(
+            resource=offer.extended_resource or offer.device_class,
+            quantity=1,
+            per_node=offer.per_node * clients,
+            profile=offer.profile,
+            replicas=clients,
+            memory_bytes=offer.client_memory(found.cut),
+            threads_percent=found.cut.threads_percent,
+            device_class=offer.device_class,
+        )
+        for offer in found.cut.offers
+    )
+    partition = Partition(
+        mode="dra",
+        strategy="none",
+        gpu=gpu.key,
+        fraction=fraction,
+        gpus=tuple(GpuLayout(i, devices, proof) for i, (devices, proof) in enumerate(found.gpus)),
+        # The device plugin shares nothing: the clients of a claim are the driver's business.
+        replicas=1,
+        rename=False,
+        fail_requests_greater_than_one=False,
+        shares=shares,
+        advertised=frozen({s.resource: s.per_node for s in shares if declared.extended_resource}),
+        dra=found.cut,
+    )
+    return partition, found.findings
+
+
+def _virtual(
+    gpu: Gpu, count: int, declared: Vgpu, path: str
+) -> tuple[Partition | None, list[Finding]]:
+    """vGPU: the guest sees whole devices of the profile's size."""
+    made, findings = vgpu.cut(gpu, count, declared, f"{path}.vgpu")
+    if made is None:
+        return None, findings
+    share = Share(RESOURCES["nvidia"], 1, count, None, 1, made.memory_bytes)
+    partition = Partition(
+        mode="vgpu",
+        strategy="none",
+        gpu=gpu.key,
+        fraction=made.fraction,
+        gpus=_whole_gpus(count),
+        replicas=1,
+        rename=False,
+        fail_requests_greater_than_one=False,
+        shares=(share,),
+        advertised=frozen({share.resource: count}),
+        vgpu=made,
+    )
+    return partition, findings
 
 
 def _whole_share(

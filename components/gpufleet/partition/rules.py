@@ -22,8 +22,6 @@ def check(
     it was not sourced."""
     mode = sharing.mode
     place = f"{path}.{mode}"
-    if mode in {"vgpu", "dra"}:
-        return [_not_yet(gpu, mode, place)]
     if gpu.vendor not in RESOURCES:
         return [
             error(
@@ -47,7 +45,7 @@ def check(
             )
         ]
     if sharing.mps is not None:
-        return _check_mps(gpu, sharing.mps.replicas, place, fraction, memory)
+        return check_mps(gpu, sharing.mps.replicas, place, fraction, memory)
     if sharing.time_slicing is not None:
         return small_shares(gpu.key, sharing.time_slicing.replicas, memory, place)
     if sharing.mig is not None:
@@ -55,25 +53,15 @@ def check(
     return []
 
 
-def _not_yet(gpu: Gpu, mode: str, place: str) -> Finding:
-    later = {
-        "vgpu": "vGPU profiles (device manager configuration, licences)",
-        "dra": "DRA (DeviceClasses, claim templates, feature gates)",
-    }[mode]
-    now = "exclusive, timeSlicing, mps" + (" or mig" if gpu.mig is not None else "")
-    return error(
-        "not-yet-supported",
-        place,
-        f"{mode} parses but cannot be compiled yet; {later} come with a later release",
-        f"use {now}",
-        mode=mode,
-        supported=("exclusive", "timeSlicing", "mps", "mig"),
-    )
-
-
-def _check_mps(
-    gpu: Gpu, replicas: int, place: str, fraction: Fraction, memory: int | None
+def check_mps(
+    gpu: Gpu,
+    replicas: int,
+    place: str,
+    fraction: Fraction,
+    memory: int | None,
+    key: str = "replicas",
 ) -> list[Finding]:
+    """Why this GPU cannot have so many MPS clients. `key` is what the author calls their number."""
     most = gpu.mps_max_clients
     if most == 0:
         return [
@@ -102,14 +90,14 @@ def _check_mps(
         return [
             error(
                 "mps-too-many-clients",
-                f"{place}.replicas",
+                f"{place}.{key}",
                 f"{replicas} MPS clients, the device plugin accepts at most {most} on {gpu.key}",
-                f"write `replicas: {most}`",
+                f"write `{key}: {most}`",
                 value=replicas,
                 limit=most,
             )
         ]
-    return small_shares(gpu.key, replicas, memory, place)
+    return small_shares(gpu.key, replicas, memory, place, key)
 
 
 def check_mig(gpu: Gpu, place: str, fraction: Fraction) -> list[Finding]:
@@ -151,7 +139,9 @@ def check_mig(gpu: Gpu, place: str, fraction: Fraction) -> list[Finding]:
     return []
 
 
-def small_shares(what: str, replicas: int, memory: int | None, place: str) -> list[Finding]:
+def small_shares(
+    what: str, replicas: int, memory: int | None, place: str, key: str = "replicas"
+) -> list[Finding]:
     """A warning when an even share of the memory is known to be too small to be useful."""
     if memory is None:
         return []
@@ -162,10 +152,10 @@ def small_shares(what: str, replicas: int, memory: int | None, place: str) -> li
     return [
         warning(
             "share-memory-small",
-            f"{place}.replicas",
+            f"{place}.{key}",
             f"{replicas} shares of {what} ({gib(memory)}) leave {gib(each)} each, less than "
             f"{gib(SMALLEST_USEFUL_SHARE)}; a CUDA context alone takes 0.3 to 0.5 GiB",
-            f"write `replicas: {fitting}` or fewer" if fitting >= 2 else "do not share it",
+            f"write `{key}: {fitting}` or fewer" if fitting >= 2 else "do not share it",
             value=replicas,
             bytes_each=each,
             limit=SMALLEST_USEFUL_SHARE,

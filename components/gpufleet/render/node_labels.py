@@ -68,7 +68,7 @@ def published_labels(
         labels[f"{GPU}.replicas"] = str(partition.replicas)
     if strategy == "single" and partition.mig_enabled:
         labels.pop(f"{GPU}.memory", None)  # replaced by that of the slices, where it is known
-    for share in partition.shares:
+    for share in partition.shares if partition.dra is None else ():
         if share.profile is not None:
             labels |= _slice_labels(gpu, partition, share, share.profile)
     return {k: v for k, v in sorted(labels.items()) if 0 < len(v) <= LONGEST_VALUE}

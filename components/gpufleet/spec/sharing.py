@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from gpufleet.spec.base import SpecModel
+from gpufleet.spec.base import DnsLabel, SecretName, SpecModel
 
 ProfileName = Annotated[
     str,
@@ -87,30 +87,53 @@ class Vgpu(SpecModel):
     profile: Annotated[
         str, StringConstraints(pattern=r"^[A-Za-z0-9_]+-[A-Za-z0-9-]+$", max_length=60)
     ]
-    """vGPU type as vCenter lists it: `grid_a100-40c`, or MIG-backed `grid_a100-3-20c`."""
-    license_secret: str | None = None
-    """Name of the Secret with `client_configuration_token.tok`; default: none, an unlicensed guest
-    is throttled."""
+    """vGPU type as vCenter lists it: `grid_a100-40c`, or MIG-backed `grid_a100-3-20c`. With or
+    without the prefix `grid_` or `nvidia_`, in any case."""
+    license_secret: SecretName | None = None
+    """Name of the Secret with `gridd.conf` and `client_configuration_token.tok`, in the GPU
+    Operator's namespace. Default: none, an unlicensed guest is throttled."""
 
 
 class DraSharing(StrEnum):
     """How the DRA driver shares what a claim was given."""
 
     EXCLUSIVE = "exclusive"
+    """Each claim is for one pod."""
     TIME_SLICING = "timeSlicing"
+    """The pods of one claim take turns."""
     MPS = "mps"
+    """The pods of one claim run at once, within limits of memory and threads."""
+
+
+class TimeSlice(StrEnum):
+    """How long a turn lasts, in the driver's words."""
+
+    DEFAULT = "Default"
+    SHORT = "Short"
+    MEDIUM = "Medium"
+    LONG = "Long"
 
 
 class Dra(SpecModel):
     """Dynamic Resource Allocation: the DRA driver publishes the GPUs, the device plugin is off."""
 
     devices: Literal["gpu", "mig"] = "gpu"
-    """`gpu` (default): whole GPUs. `mig`: partitionable devices, cut on demand."""
+    """`gpu` (default): whole GPUs. `mig`: MIG devices, cut on demand or as `layouts` says."""
+    layouts: Annotated[tuple[MigLayout, ...], Field(max_length=16)] = ()
+    """With `devices: mig`: what the GPUs of each node are cut into beforehand, by the MIG manager.
+    Default: nothing, the driver cuts on demand (Hopper and later, driver gate DynamicMIG)."""
     sharing: DraSharing = DraSharing.EXCLUSIVE
     """How pods share one claim. Default exclusive."""
+    clients: int | None = Field(default=None, ge=2, le=256)
+    """Pods that one shared claim is meant for, 2 to 256: sets the MPS limits of each and the number
+    of shares. Default 2 with `timeSlicing` and `mps`; no meaning with `exclusive`."""
+    interval: TimeSlice | None = None
+    """With `devices: gpu` and `timeSlicing`: length of a turn. Default: the driver's default."""
     extended_resource: bool = False
-    """Answer classic `nvidia.com/gpu` requests too (needs DRAExtendedResource, on by default in
-    Kubernetes 1.36). Default false."""
+    """Answer classic requests too, `nvidia.com/gpu` or `nvidia.com/mig-<profile>` (needs
+    DRAExtendedResource, on by default in Kubernetes 1.36). Default false."""
+    namespaces: Annotated[tuple[DnsLabel, ...], Field(max_length=64)] = ()
+    """Namespaces that get the pool's claim templates. Default: none, pods bring their own."""
 
 
 class Sharing(SpecModel):

@@ -59,7 +59,7 @@ def test_importing_reads_no_data() -> None:
         "assert 'pydantic' not in sys.modules and 'yaml' not in sys.modules\n"
         "gpufleet.catalogue.load().gpus\n"
         "read = {path.rsplit('/', 1)[1] for path in seen if '/data/' in path}\n"
-        "assert read == {'gpus.jsonl', 'mig.jsonl', 'sources.jsonl'}, read\n"
+        "assert read == {'gpus.jsonl', 'mig.jsonl', 'sources.jsonl', 'vgpu.jsonl'}, read\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

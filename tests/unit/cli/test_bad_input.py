@@ -262,12 +262,23 @@ CASES: list[tuple[str, dict[str, object], str, str]] = [
         "spec-value-out-of-range",
         "pools[1].sharing.mig.layouts[0].devices",
     ),
-    ("DRA, later", {"pools[0].sharing": {"dra": {}}}, "not-yet-supported", "pools[0].sharing"),
     (
-        "vGPU, later",
+        "claims for MIG devices of a GPU without MIG",
+        {"pools[0].sharing": {"dra": {"devices": "mig"}}},
+        "mig-unsupported",
+        "pools[0].sharing.dra",
+    ),
+    (
+        "claims before Kubernetes serves them",
+        {"pools[0].sharing": {"dra": {}}, "cluster.kubernetesVersion": "1.33"},
+        "dra-kubernetes-too-old",
+        "pools[0].sharing.dra",
+    ),
+    (
+        "vGPU type of another board",
         {"pools[0].sharing": {"vgpu": {"profile": "grid_a100-40c"}}},
-        "not-yet",
-        "pools[0].sharing",
+        "vgpu-other-gpu",
+        "pools[0].sharing.vgpu.profile",
     ),
     # capacity
     (

@@ -279,16 +279,6 @@ class TestErrors:
         )
         assert found.code == "mig-on-fraction"
 
-    @pytest.mark.parametrize(
-        ("sharing", "later"),
-        [({"dra": {}}, "DeviceClasses"), ({"vgpu": {"profile": "grid_a100-40c"}}, "vGPU profiles")],
-    )
-    def test_what_comes_later_says_so(self, sharing: dict[str, Any], later: str) -> None:
-        found = only_error("A100-80GB", 1, sharing)
-        assert found.code == "not-yet-supported"
-        assert later in found.message
-        assert found.fix == "use exclusive, timeSlicing, mps or mig"
-
     def test_all_at_once(self) -> None:
         _, findings = judged(
             "A100-80GB",

@@ -1,0 +1,221 @@
+"""Whether claims can work in this cluster: Kubernetes' gates, one advertiser per node, one driver.
+
+The driver's chart checks none of this, and what is wrong shows only when a claim is prepared: the
+pod hangs in ContainerCreating. Kubernetes' gates: `pkg/features/kube_features.go` of v1.36.3.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
+
+from gpufleet.catalogue.model import NodeImage
+from gpufleet.findings import Finding, error, info, warning
+from gpufleet.partition import Partition, dra_gates
+from gpufleet.spec.base import Platform
+from gpufleet.spec.fleet_spec import FleetSpec
+from gpufleet.spec.pool import GpuPool
+
+Member = tuple[GpuPool, str, Partition, NodeImage | None]
+"""A compiled pool: declaration, path, partition, node image."""
+
+FIRST_WITH_V1 = (1, 34)
+"""First minor that serves resource.k8s.io/v1."""
+FIRST_WITH_EVERYTHING = (1, 36)
+"""First minor with DRAPartitionableDevices and DRAExtendedResource on unless switched off."""
+
+HOST_ROOT = "/"
+OPERATOR_ROOT = "/run/nvidia/driver"
+GKE_ROOT = "/home/kubernetes/bin/nvidia"
+
+
+def judge_dra(members: Sequence[Member], spec: FleetSpec) -> list[Finding]:
+    """Findings about all pools that use claims, together; none without such a pool."""
+    dynamic = [member for member in members if member[2].dra is not None]
+    if not dynamic:
+        return []
+    version = _minor(spec.cluster.kubernetes_version)
+    findings: list[Finding] = []
+    for pool, path, partition, image in dynamic:
+        findings += _judge_version(partition, f"{path}.sharing.dra", version)
+        findings += _judge_advertiser(pool, f"{path}.sharing.dra", image, spec.platform)
+    findings += _judge_driver(dynamic, spec)
+    findings += _judge_gates(dynamic, spec)
+    findings += _judge_classes(members, version)
+    return findings
+
+
+def driver_root(image: NodeImage | None, platform: Platform) -> str:
+    """Where the driver's files are on a node of this image: the chart's `nvidiaDriverRoot`."""
+    if platform is Platform.GKE:
+        return GKE_ROOT
+    return HOST_ROOT if image is not None and image.driver else OPERATOR_ROOT
+
+
+def driver_gates(partitions: Iterable[Partition]) -> tuple[str, ...]:
+    """Feature gates of the driver that these partitions need, by name."""
+    needed = {gate for p in partitions if p.dra is not None for gate in p.dra.gates}
+    return tuple(sorted(needed))
+
+
+def _minor(version: str) -> tuple[int, int]:
+    major, _, minor = version.partition(".")
+    return int(major), int(minor)
+
+
+def _judge_version(partition: Partition, place: str, version: tuple[int, int]) -> Iterable[Finding]:
+    made = partition.dra
+    assert made is not None
+    said = f"{version[0]}.{version[1]}"
+    if version < FIRST_WITH_V1:
+        yield error(
+            "dra-kubernetes-too-old",
+            place,
+            f"Kubernetes {said} does not serve resource.k8s.io/v1; 1.34 is the first that does",
+            'write `kubernetesVersion: "1.36"`, or share the pool without `dra`',
+            value=said,
+            limit="1.34",
+        )
+        return
+    if version >= FIRST_WITH_EVERYTHING:
+        return
+    wanted: list[tuple[str, str, str]] = []
+    if made.on_demand:
+        wanted.append(("DRAPartitionableDevices", "devices", "say in `layouts` what is cut"))
+    if any(offer.extended_resource for offer in made.offers):
+        wanted.append(
+            ("DRAExtendedResource", "extendedResource", "write `extendedResource: false`")
+        )
+    for gate, field, instead in wanted:
+        yield error(
+            "dra-kubernetes-gate-off",
+            f"{place}.{field}",
+            f"this needs the gate {gate}, which is alpha and off in Kubernetes {said} and on from "
+            "1.36",
+            f'write `kubernetesVersion: "1.36"`, or {instead}',
+            value=said,
+            limit="1.36",
+            gate=gate,
+        )
+
+
+def _judge_advertiser(
+    pool: GpuPool, place: str, image: NodeImage | None, platform: Platform
+) -> Iterable[Finding]:
+    """Two advertisers hand out every GPU twice. The operator's plugin is kept away by a label."""
+    if image is None or not image.device_plugin:
+        return
+    if platform is Platform.GKE and pool.gke is not None and pool.gke.driver == "gpuOperator":
+        return
+    fix = (
+        "write `gke: {driver: gpuOperator}`, which keeps GKE's plugin off the nodes"
+        if platform is Platform.GKE
+        else "choose an image without a device plugin"
+    )
+    yield error(
+        "dra-two-advertisers",
+        place,
+        f"image {image.key} brings a device plugin that advertises the GPUs the DRA driver serves: "
+        "each would be handed out twice",
+        fix,
+        image=image.key,
+        rule="OUR-16",
+    )
+
+
+def _judge_driver(dynamic: Sequence[Member], spec: FleetSpec) -> Iterable[Finding]:
+    addon = spec.addons.dra_driver
+    if addon.enabled is False:
+        names = ", ".join(pool.name for pool, _, _, _ in dynamic)
+        yield error(
+            "dra-driver-disabled",
+            "addons.draDriver.enabled",
+            f"nobody would serve the claims of {names}",
+            "remove the line; `ownership: existing` says that somebody else installs it",
+        )
+    resources = _mapping(addon.values.get("resources"))
+    if _mapping(resources.get("gpus")).get("enabled") is False:
+        yield error(
+            "dra-driver-serves-no-gpus",
+            "addons.draDriver.values.resources.gpus.enabled",
+            "the driver would serve compute domains only",
+            "remove the line",
+        )
+    roots: dict[str, list[str]] = {}
+    for pool, _, _, image in dynamic:
+        roots.setdefault(driver_root(image, spec.platform), []).append(pool.name)
+    if len(roots) > 1 and "nvidiaDriverRoot" not in addon.values:
+        shown = "; ".join(f"{root}: {', '.join(names)}" for root, names in sorted(roots.items()))
+        last = dynamic[-1]
+        yield error(
+            "dra-driver-roots-differ",
+            f"{last[1]}.image",
+            f"the driver's chart knows one place of the GPU driver, and the images differ: {shown}",
+            "use images that all bring the GPU driver, or none that does",
+            roots={root: tuple(names) for root, names in roots.items()},
+        )
+
+
+def _judge_gates(dynamic: Sequence[Member], spec: FleetSpec) -> Iterable[Finding]:
+    """One driver for the cluster: the gates of all pools and of the raw values hold together."""
+    place = "addons.draDriver.values.featureGates"
+    written = _mapping(spec.addons.dra_driver.values.get("featureGates"))
+    needed = set(driver_gates(partition for _, _, partition, _ in dynamic))
+    for gate in sorted(needed):
+        if written.get(gate) is False:
+            asking = [p.name for p, _, part, _ in dynamic if part.dra and gate in part.dra.gates]
+            yield error(
+                "dra-gate-switched-off",
+                f"{place}.{gate}",
+                f"{', '.join(asking)} need it: the driver refuses their claims without it",
+                "remove the line",
+                gate=gate,
+                rule="DRA-1",
+            )
+    on = needed | {name for name, value in written.items() if value is True}
+    on |= {name for name, default in dra_gates.DEFAULTS.items() if default and name not in written}
+    on |= {name for name in written if name not in dra_gates.DEFAULTS}
+    clash = dra_gates.conflicts(on)
+    if clash:
+        asking = [f"{p.name}: {', '.join(part.dra.gates)}" for p, _, part, _ in dynamic if part.dra]
+        yield error(
+            "dra-gates-conflict",
+            place if written else f"{dynamic[-1][1]}.sharing.dra",
+            f"the driver would crash: {'; '.join(clash)} ({'; '.join(asking)})",
+            "a cluster has one driver: cut beforehand with `layouts`, or share without MPS",
+            gates=tuple(sorted(on)),
+            rule="DRA-11",
+        )
+
+
+def _judge_classes(members: Sequence[Member], version: tuple[int, int]) -> Iterable[Finding]:
+    """A DeviceClass holds for the cluster: one that answers a classic name answers it on every
+    node where the driver serves such a device."""
+    if version < FIRST_WITH_EVERYTHING:
+        return
+    answered: dict[str, str] = {"gpu.nvidia.com": "nvidia.com/gpu"}
+    for _, _, partition, _ in members:
+        for offer in partition.dra.offers if partition.dra is not None else ():
+            if offer.extended_resource is not None:
+                answered[offer.device_class] = offer.extended_resource
+    plugin = sorted({r for _, _, part, _ in members if part.dra is None for r in part.advertised})
+    for _, path, partition, _ in members:
+        if partition.dra is None:
+            continue
+        silent = [o for o in partition.dra.offers if o.extended_resource is None]
+        names = sorted({answered[o.device_class] for o in silent if o.device_class in answered})
+        if not names:
+            continue
+        both = [name for name in names if name in plugin]
+        say = warning if both else info
+        yield say(
+            "dra-class-answers-everywhere",
+            f"{path}.sharing.dra.extendedResource",
+            f"pods that ask for {', '.join(names)} can land here although `extendedResource` is "
+            "false: the DeviceClass of the whole cluster answers that name"
+            + (f", and other pools advertise {', '.join(both)}" if both else ""),
+            "write `extendedResource: true`, or keep such pods away with a taint of the pool",
+            resources=tuple(names),
+        )
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}

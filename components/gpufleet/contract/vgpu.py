@@ -1,0 +1,136 @@
+"""Whether vGPU pools can work together: hypervisor, guest driver, licence, sizes on one GPU.
+
+Facts: NVIDIA GPU Operator documentation (vGPU, NVIDIADriver), NVIDIA AI Enterprise 6.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
+
+from gpufleet.contract.dra import Member
+from gpufleet.findings import Finding, error, warning
+from gpufleet.spec.base import Platform
+from gpufleet.spec.fleet_spec import FleetSpec
+
+HYPERVISORS = (Platform.VSPHERE, Platform.OPENSHIFT, Platform.SANDBOX)
+"""Platforms whose machines can get a vGPU: clouds cut and license their fractional types
+themselves; the sandbox plays the guest."""
+
+
+def judge_vgpu(members: Sequence[Member], spec: FleetSpec) -> list[Finding]:
+    """Findings about all vGPU pools together; none without such a pool."""
+    guests = [member for member in members if member[2].vgpu is not None]
+    if not guests:
+        return []
+    findings: list[Finding] = []
+    for _, path, _, _ in guests:
+        if spec.platform not in HYPERVISORS:
+            findings.append(
+                error(
+                    "vgpu-needs-hypervisor",
+                    f"{path}.sharing.vgpu",
+                    f"nobody can choose a vGPU profile on {spec.platform.value}",
+                    "choose an instance type with a fraction of a GPU, or another way of sharing",
+                    value=spec.platform.value,
+                    allowed=tuple(p.value for p in HYPERVISORS),
+                )
+            )
+    findings += _judge_secrets(guests)
+    findings += _judge_sizes(guests)
+    if spec.platform in (Platform.VSPHERE, Platform.OPENSHIFT):
+        findings += _judge_guest_driver(guests, spec)
+        findings += _judge_kinds(members, guests, spec)
+    return findings
+
+
+def license_secrets(members: Iterable[Member]) -> tuple[str, ...]:
+    """Secrets the vGPU pools name, without repetition, by name."""
+    named = {part.vgpu.license_secret for _, _, part, _ in members if part.vgpu is not None}
+    return tuple(sorted(name for name in named if name is not None))
+
+
+def _judge_secrets(guests: Sequence[Member]) -> Iterable[Finding]:
+    secrets = license_secrets(guests)
+    if len(secrets) > 1:
+        yield error(
+            "vgpu-licenses-differ",
+            f"{guests[-1][1]}.sharing.vgpu.licenseSecret",
+            f"the GPU Operator mounts one licence for the whole cluster, and {', '.join(secrets)} "
+            "are named",
+            f"name {secrets[0]} everywhere",
+            value=secrets,
+            limit=1,
+        )
+
+
+def _judge_sizes(guests: Sequence[Member]) -> Iterable[Finding]:
+    """A GPU takes vGPUs of one size unless its host allows mixed ones, and is MIG-backed or not."""
+    by_gpu: dict[str, dict[str, list[str]]] = {}
+    for pool, _, partition, _ in guests:
+        made = partition.vgpu
+        assert made is not None
+        kind = f"{made.type.gigabytes} GB"
+        if made.mig_backed:
+            kind = "MIG-backed"
+        by_gpu.setdefault(partition.gpu, {}).setdefault(kind, []).append(pool.name)
+    for gpu, kinds in by_gpu.items():
+        if len(kinds) < 2:
+            continue
+        shown = "; ".join(f"{kind}: {', '.join(names)}" for kind, names in sorted(kinds.items()))
+        path = next(path for _, path, part, _ in reversed(guests) if part.gpu == gpu)
+        yield warning(
+            "vgpu-sizes-differ",
+            f"{path}.sharing.vgpu.profile",
+            f"one {gpu} is either MIG-backed or time-sliced, and time-sliced in one size ({shown}):"
+            " these pools cannot share a GPU, whatever is free on it",
+            "use one size, or plan hosts for each",
+            kinds={kind: tuple(names) for kind, names in kinds.items()},
+        )
+
+
+def _judge_guest_driver(guests: Sequence[Member], spec: FleetSpec) -> Iterable[Finding]:
+    """The guest driver is in a private image that the user builds: nobody may publish it."""
+    operator = spec.addons.gpu_operator
+    driver = _mapping(operator.values.get("driver"))
+    needs = [pool.name for pool, _, _, image in guests if image is None or not image.driver]
+    if not needs or operator.driver.enabled is False:
+        return
+    have = {
+        "addons.gpuOperator.values.driver.repository": driver.get("repository"),
+        "addons.gpuOperator.driver.version": operator.driver.version or driver.get("version"),
+        "addons.gpuOperator.imagePullSecret": operator.image_pull_secret
+        or driver.get("imagePullSecrets"),
+    }
+    missing = [key for key, value in have.items() if not value]
+    if missing:
+        yield error(
+            "vgpu-guest-driver-missing",
+            missing[0],
+            f"{', '.join(needs)} need the vGPU guest driver, which comes from a private image of "
+            f"your own; not said: {', '.join(missing)}",
+            "give the repository, the version and the pull secret of your image",
+            missing=tuple(missing),
+        )
+
+
+def _judge_kinds(
+    members: Sequence[Member], guests: Sequence[Member], spec: FleetSpec
+) -> Iterable[Finding]:
+    """Guest and data-centre driver are two drivers: one ClusterPolicy installs one of them."""
+    others = [pool.name for pool, _, part, _ in members if part.vgpu is None]
+    driver = _mapping(spec.addons.gpu_operator.values.get("driver"))
+    separate = _mapping(driver.get("nvidiaDriverCRD")).get("enabled") is True
+    if others and not separate:
+        yield error(
+            "vgpu-and-passthrough-drivers",
+            f"{guests[0][1]}.sharing.vgpu",
+            f"{', '.join(others)} need the data-centre driver and "
+            f"{', '.join(pool.name for pool, _, _, _ in guests)} the vGPU guest driver; the "
+            "operator installs one driver unless there is an NVIDIADriver for each kind",
+            "set addons.gpuOperator.values.driver.nvidiaDriverCRD.enabled: true and make one "
+            "NVIDIADriver for each kind, or put the kinds into two clusters",
+            others=tuple(others),
+        )
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}

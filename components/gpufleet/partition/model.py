@@ -1,0 +1,139 @@
+"""Partition: what the GPUs of one node are cut into, and what the node then advertises, as data."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from gpufleet.catalogue.gpu import EVIDENCE_ORDER, Evidence
+from gpufleet.partition import names
+from gpufleet.partition.dra import DraCut
+from gpufleet.partition.placement import Placement
+from gpufleet.partition.vgpu import VgpuCut
+
+
+@dataclass(frozen=True, slots=True)
+class GpuLayout:
+    """What one GPU of a node is cut into."""
+
+    index: int
+    """GPU index, as NVML and a mig-parted file count."""
+    devices: Mapping[str, int]
+    """Profile as declared (this GPU's own spelling, `1c.` prefixes kept) -> instances. Empty: the
+    GPU stays whole, MIG off."""
+    placement: Placement | None
+    """Proof with start slots; None for a whole GPU."""
+
+    @property
+    def mig_enabled(self) -> bool:
+        """Whether the GPU is in MIG mode."""
+        return self.placement is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one pod asks for, and what it gets."""
+
+    resource: str
+    """Extended resource name, exactly as the node publishes it. Of a `dra` pool: what the scheduler
+    answers through a DeviceClass, or without `extendedResource` the DeviceClass a claim names."""
+    quantity: int
+    """How many a pod asks for: 1. More of a replicated resource gives nothing more."""
+    per_node: int
+    """How many the node advertises. Of devices that are cut on demand: as many as fit alone."""
+    profile: str | None
+    """MIG profile behind the resource, None for whole or time-sliced whole GPUs."""
+    replicas: int
+    """How many shares each device (GPU or slice) is divided into; 1: not divided."""
+    memory_bytes: int | None
+    """Usable memory of one share in bytes: of the whole device when exclusive, an enforced limit
+    under MPS, an even part that nothing enforces under time-slicing. None where not sourced."""
+    threads_percent: int = 100
+    """MPS: most active threads of one client, percent of the GPU."""
+    device_class: str | None = None
+    """DeviceClass of claims for it; None where a device plugin advertises it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """The partition of every node of a pool: one declaration, from which everything is rendered."""
+
+    mode: str
+    """`exclusive`, `timeSlicing`, `mps`, `mig`, `vgpu` or `dra`."""
+    strategy: str
+    """The device plugin's MIG strategy this needs: `none`, `single` or `mixed`."""
+    gpu: str
+    """Catalogue key of the GPU."""
+    fraction: Fraction
+    """Share of a physical GPU each device of the node is."""
+    gpus: tuple[GpuLayout, ...]
+    """Every GPU of the node, by index."""
+    replicas: int
+    """Shares per device through time-slicing or MPS; 1: none."""
+    rename: bool
+    """Whether shared resources carry the suffix `.shared`."""
+    fail_requests_greater_than_one: bool
+    """Whether a pod that asks for several shares is refused."""
+    shares: tuple[Share, ...]
+    """What can be asked for, whole GPUs first, then profiles by name."""
+    advertised: Mapping[str, int]
+    """Extended resource -> amount per node, exactly what the device plugin publishes. Of a `dra`
+    pool with `extendedResource`: what the scheduler answers; nothing is in the node's status."""
+    dra: DraCut | None = None
+    """What the DRA driver serves; None in every other mode."""
+    vgpu: VgpuCut | None = None
+    """What the hypervisor hands each machine; None in every other mode."""
+
+    @property
+    def mig_enabled(self) -> bool:
+        """Whether any GPU is in MIG mode."""
+        return any(gpu.mig_enabled for gpu in self.gpus)
+
+    @property
+    def whole_gpus(self) -> int:
+        """GPUs of the node without MIG."""
+        return sum(not gpu.mig_enabled for gpu in self.gpus)
+
+    @property
+    def slices(self) -> dict[str, int]:
+        """MIG devices per node by declared profile, before time-slicing."""
+        return names.total(gpu.devices for gpu in self.gpus)
+
+    @property
+    def free(self) -> dict[str, int]:
+        """Further instances that would fit per node, each profile taken alone, over all GPUs."""
+        return names.total(g.placement.free for g in self.gpus if g.placement is not None)
+
+    @property
+    def free_memory_slots(self) -> int:
+        """Memory slots no instance uses, over the node's partitioned GPUs."""
+        return sum(g.placement.unused_memory for g in self.gpus if g.placement is not None)
+
+    @property
+    def free_compute_slices(self) -> int:
+        """Compute slices no instance uses, over the node's partitioned GPUs."""
+        return sum(g.placement.unused_compute for g in self.gpus if g.placement is not None)
+
+    @property
+    def stranded_compute(self) -> int:
+        """Compute slices no further instance could use, over the node's partitioned GPUs."""
+        return sum(g.placement.stranded_compute for g in self.gpus if g.placement is not None)
+
+    @property
+    def stranded_memory(self) -> int:
+        """Memory slots no further instance could use, over the node's partitioned GPUs."""
+        return sum(g.placement.stranded_memory for g in self.gpus if g.placement is not None)
+
+    @property
+    def evidence(self) -> Evidence:
+        """The weakest evidence of any placement; verified when nothing is partitioned."""
+        known = [g.placement.evidence for g in self.gpus if g.placement is not None]
+        return max(known, key=EVIDENCE_ORDER.index, default=Evidence.VERIFIED)
+
+    @property
+    def schedulable(self) -> int:
+        """Pods of one share each that fit on a node, over all resources."""
+        if self.dra is None:
+            return sum(self.advertised.values())
+        each = [share.per_node for share in self.shares]
+        # Devices cut on demand stand for each other: the smallest profile alone gives the most.
+        return max(each, default=0) if self.dra.on_demand else sum(each)

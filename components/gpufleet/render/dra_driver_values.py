@@ -1,0 +1,101 @@
+"""Values of the chart of NVIDIA's DRA driver.
+
+Keys and defaults: dra-driver-nvidia-gpu 0.4.1 `values.yaml`. The chart has no values schema and
+checks no feature gate.
+"""
+
+from typing import Any
+
+from pydantic import Field
+
+from gpufleet.contract.dra import HOST_ROOT, driver_gates, driver_root
+from gpufleet.fleet.config_names import DRA_LABEL
+from gpufleet.fleet.model import Fleet
+from gpufleet.spec.base import SpecModel
+
+
+class Toleration(SpecModel):
+    """A taint the driver's pods bear."""
+
+    key: str
+    """Key of the taint."""
+    value: str = ""
+    """Value of the taint. Default: empty."""
+    effect: str
+    """`NoSchedule`, `PreferNoSchedule` or `NoExecute`."""
+
+
+class DraDriverSettings(SpecModel):
+    """What the DRA driver is told, in typed form."""
+
+    feature_gates: dict[str, bool] = Field(default_factory=dict[str, bool])
+    """Gates that differ from the driver's defaults. Default: none."""
+    driver_root: str = HOST_ROOT
+    """Where the GPU driver's files are on the nodes: `/` (default) where the image brings it,
+    `/run/nvidia/driver` where the GPU Operator installs it."""
+    node_selector: dict[str, str] = Field(default_factory=lambda: {DRA_LABEL: "true"})
+    """Nodes it serves. Default: those of pools with `sharing: {dra: ...}`."""
+    tolerations: tuple[Toleration, ...] = ()
+    """Taints its pods bear beside `nvidia.com/gpu`. Default: none."""
+    compute_domains: bool = False
+    """Serve multi-node NVLink domains too. Default false."""
+
+
+def dra_driver_values(settings: DraDriverSettings) -> dict[str, Any]:
+    """The values, every switch written out.
+
+    `gpuResourcesEnabledOverride` says that no device plugin serves the selected nodes; without it
+    the chart refuses to serve GPUs.
+    """
+    return {
+        "nvidiaDriverRoot": settings.driver_root,
+        "gpuResourcesEnabledOverride": True,
+        "resources": {
+            "gpus": {"enabled": True},
+            "computeDomains": {"enabled": settings.compute_domains},
+        },
+        "featureGates": dict(sorted(settings.feature_gates.items())),
+        "kubeletPlugin": {
+            "nodeSelector": dict(settings.node_selector),
+            "tolerations": [
+                {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"},
+                *(
+                    {
+                        "key": toleration.key,
+                        "operator": "Equal",
+                        "value": toleration.value,
+                        "effect": toleration.effect,
+                    }
+                    for toleration in settings.tolerations
+                ),
+            ],
+        },
+    }
+
+
+def fleet_dra_driver_settings(fleet: Fleet) -> DraDriverSettings:
+    """What the pools of a fleet ask of the driver."""
+    served = [pool for pool in fleet.pools if pool.partition.dra is not None]
+    roots = {driver_root(pool.image, fleet.spec.platform) for pool in served}
+    taints = {
+        (taint.key, taint.value, taint.effect)
+        for pool in served
+        for taint in pool.taints
+        if (taint.key, taint.effect) != ("nvidia.com/gpu", "NoSchedule")
+    }
+    data: dict[str, Any] = {
+        "featureGates": dict.fromkeys(driver_gates(pool.partition for pool in served), True),
+        "driverRoot": min(roots, default=HOST_ROOT),
+        "tolerations": [
+            {"key": key, "value": value, "effect": effect} for key, value, effect in sorted(taints)
+        ],
+    }
+    return DraDriverSettings.model_validate(data)
+
+
+def needs_dra_driver(fleet: Fleet) -> bool:
+    """Whether some pool uses claims, or the declaration asks for the driver."""
+    declared = fleet.spec.addons.dra_driver.enabled
+    if declared is not None:
+        return declared
+    return any(pool.partition.dra is not None for pool in fleet.pools)
