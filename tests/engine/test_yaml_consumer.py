@@ -56,6 +56,7 @@ def test_every_error_of_the_spec_reaches_a_yaml_program(program: Any, sandbox: A
     assert "pools[0].nodes: min 3 is greater than max 2" in result.output
     assert "pools[0].intend" in result.output
     assert "nearest: intent" in result.output
+    assert ".py" not in result.output, "wrong arguments come without a traceback"
 
 
 def test_the_package_has_a_schema(project: Callable[..., Any]) -> None:
