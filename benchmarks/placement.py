@@ -22,7 +22,6 @@ def measure() -> list[str]:
     times = [seconds(lambda g=g, r=r: place(g, r)) for g, r in requests]
     times.sort()
     median, late = statistics.median(times), times[int(len(times) * 0.99)]
-    median, late = statistics.median(times), times[int(len(times) * 0.99)]
     figures = f"{median * 1e6:.0f} us | {late * 1e6:.0f} us | {times[-1] * 1e3:.2f} ms"
     return [
         "| decisions | median | 99 % | slowest |",
