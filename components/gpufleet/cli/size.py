@@ -141,8 +141,9 @@ def _document(file: str | None, options: dict[str, Any]) -> dict[str, Any]:
         first, *rest = name.split("_")
         document[first + "".join(part.title() for part in rest)] = value
     if parallel:
-        before = document.get("parallelism")
-        document["parallelism"] = {**(before if isinstance(before, dict) else {}), **parallel}
+        before = document.get("parallelism", {})
+        if isinstance(before, dict):  # anything else is refused with the rest of the file
+            document["parallelism"] = {**before, **parallel}
     if file is None and not {"model", "context"} <= set(document):
         missing = [f"--{name}" for name in ("model", "context") if name not in document]
         raise click.UsageError(f"missing {' and '.join(missing)}, or a FILE that says it")

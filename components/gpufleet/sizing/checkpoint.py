@@ -50,6 +50,9 @@ def read_checkpoint(path: Path) -> ChosenModel | tuple[Finding, ...]:
         text = f"{file} is the index of the weights, not a configuration"
         fix = "give the folder, or its config.json"
         return (error("config-is-index", "model", text, fix, value=str(file)),)
+    data = _with_quantisation(data, file.parent / "hf_quant_config.json")
+    if isinstance(data, Finding):
+        return (data,)
     name = str(data.get("_name_or_path") or "") or file.resolve().parent.name
     model, fields = architecture_from_config(data, name, str(file))
     form = stored_format(fields)
@@ -87,6 +90,16 @@ def read_checkpoint(path: Path) -> ChosenModel | tuple[Finding, ...]:
         active = counted.active + (0 if counted.experts else total - counted.total)
         model = replace(model, stated_parameters=total, stated_active=max(active, 1))
     return ChosenModel(model, form, apart, stored.bytes, tuple(findings))
+
+
+def _with_quantisation(data: Mapping[str, Any], file: Path) -> Mapping[str, Any] | Finding:
+    """A configuration with what ModelOpt writes into a file of its own."""
+    if "quantization_config" in data or not file.is_file():
+        return data
+    found = _read_json(file, MAX_CONFIG_BYTES)
+    if isinstance(found, Finding):
+        return found
+    return {**data, "quantization_config": found.get("quantization")}
 
 
 def _read_json(path: Path, limit: int) -> Mapping[str, Any] | Finding:

@@ -96,6 +96,14 @@ def find_gpu(text: str, catalogue: Catalogue, path: str = "gpu") -> Gpu | Findin
 
 def whole_gpu(gpu: Gpu, board: str | None = None, path: str = "gpu") -> Device | Finding:
     """A GPU without sharing. `board` None (default): the one cloud instances carry."""
+    if gpu.vendor != "nvidia":
+        return error(
+            "gpu-vendor-unsupported",
+            path,
+            f"{gpu.key} is made by {gpu.vendor}: overheads and speed are known for NVIDIA only",
+            "choose an NVIDIA GPU",
+            value=gpu.key,
+        )
     if gpu.memory_bytes is None:
         return error(
             "gpu-memory-unknown",

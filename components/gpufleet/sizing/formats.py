@@ -43,7 +43,8 @@ class WeightFormat:
     working_copy: bool = False
     """bitsandbytes keeps one matrix dequantised while it works."""
     experts_only: bool = False
-    """In a mixture of experts only the experts are quantised (gpt-oss, DeepSeek FP4 releases)."""
+    """In a mixture of experts only the experts are quantised (gpt-oss; ModelOpt's exclude lists
+    name the attention). Dense models have every matrix but the head quantised (same lists)."""
     wider: str | None = None
     """The format the next wider release of a model uses: no plan is ever larger than that one."""
 

@@ -190,6 +190,12 @@ def test_stored_formats(tmp_path: Path, quantisation: dict[str, Any], name: str)
     assert chosen(folder(tmp_path, config)).weight_format == name
 
 
+def test_modelopt_writes_the_format_into_a_file_of_its_own(tmp_path: Path) -> None:
+    text = '{"quantization": {"quant_algo": "NVFP4", "exclude_modules": ["lm_head"]}}'
+    (tmp_path / "hf_quant_config.json").write_text(text, encoding="utf-8")
+    assert chosen(folder(tmp_path, published.LLAMA_8B)).weight_format == "nvfp4"
+
+
 @pytest.mark.parametrize(
     ("change", "code", "words"),
     [

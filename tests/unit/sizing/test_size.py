@@ -44,6 +44,7 @@ def codes(answer: Sizing) -> list[str]:
         ({"gpu": "H1000"}, "gpu-unknown", "no GPU named 'H1000' in the catalogue", "H100-80GB"),
         ({"gpu": "A100"}, "gpu-unknown", "names more than one GPU", "A100-40GB, A100-80GB"),
         ({"gpu": "K80"}, "gpu-memory-unknown", "usable memory of K80 is not sourced", "choose"),
+        ({"gpu": "V520"}, "gpu-vendor-unsupported", "V520 is made by amd", "NVIDIA"),
         ({"weights": "fp6"}, "weight-format-unknown", "'fp6' is no number format", "fp8"),
         ({"kvCache": "int2"}, "kv-format-unknown", "'int2' is no number format", "write"),
         ({"workload": "dreaming"}, "workload-unknown", "'dreaming' is no workload", "write"),
