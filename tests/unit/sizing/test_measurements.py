@@ -7,16 +7,13 @@ import pytest
 from gpufleet.catalogue import load
 from gpufleet.sizing import Device, Parallelism, Serving, count_parameters, serving_speed, whole_gpu
 from tests.unit.sizing.measurements import (
-    BANDWIDTH,
     ROWS,
-    SPEEDS,
     Row,
-    SpeedRow,
     memory_errors,
     memory_table,
     model,
-    speed_table,
 )
+from tests.unit.sizing.speed_measurements import BANDWIDTH, SPEEDS, SpeedRow, speed_table
 
 DOCS = Path(__file__).parents[3] / "docs" / "sizing.md"
 
@@ -56,6 +53,6 @@ def test_bandwidth_use_falls_with_tensor_parallelism(name: str, gpus: int, measu
 def test_documentation_shows_these_figures() -> None:
     text = DOCS.read_text(encoding="utf-8")
     missing = [line for line in (*memory_table(), *speed_table()) if line not in text]
-    assert missing == [], "run python -m tests.unit.sizing.measurements and paste its tables"
+    assert missing == [], "paste what python -m tests.unit.sizing.measurements prints"
     for row in ROWS:
         assert not row.why or row.why in text

@@ -1,0 +1,87 @@
+"""Published speeds and what the formulas say of the same case.
+
+`python -m tests.unit.sizing.speed_measurements` prints the table of docs/sizing.md.
+"""
+
+from dataclasses import dataclass
+
+from gpufleet.catalogue import load
+from gpufleet.sizing import (
+    KV_FORMATS,
+    WEIGHT_FORMATS,
+    Device,
+    Engine,
+    Parallelism,
+    Serving,
+    serving_speed,
+    whole_gpu,
+)
+from tests.unit.sizing.measurements import model
+
+
+@dataclass(frozen=True)
+class SpeedRow:
+    case: str
+    measured: float
+    model: str
+    weights: str
+    gpu: str
+    tensor: int
+
+    @property
+    def predicted(self) -> float:
+        """Output tokens per second of a saturated TensorRT-LLM server, 2,048 in and 128 out."""
+        device = whole_gpu(load().find_gpu(self.gpu))
+        assert isinstance(device, Device)
+        serving = Serving(
+            2176,
+            prompt_tokens=2048,
+            output_tokens=128,
+            engine=Engine.TENSORRT_LLM,
+            weights=WEIGHT_FORMATS[self.weights],
+            kv_cache=KV_FORMATS["fp8"],
+            max_sequences=2048,
+        )
+        speed = serving_speed(model(self.model), serving, device, Parallelism(tensor=self.tensor))
+        assert speed is not None
+        return speed.saturated_tokens_per_second
+
+    @property
+    def error(self) -> float:
+        return self.predicted / self.measured - 1
+
+
+SPEEDS = (
+    SpeedRow("Llama-70B FP8, H200", 442, "Llama-3.1-70B", "fp8", "H200", 1),
+    SpeedRow("Llama-70B FP8, 2 x H100", 762, "Llama-3.1-70B", "fp8", "H100", 2),
+    SpeedRow("Llama-70B FP4, B200", 1339, "Llama-3.1-70B", "nvfp4", "B200", 1),
+    SpeedRow("Llama-70B FP4, RTX PRO 6000", 393, "Llama-3.1-70B", "nvfp4", "RTX-PRO-6000", 1),
+    SpeedRow("Llama-405B FP8, 8 x H200", 456, "Llama-3.1-405B", "fp8", "H200", 8),
+    SpeedRow("Llama-405B FP8, 8 x H100", 453, "Llama-3.1-405B", "fp8", "H100", 8),
+    SpeedRow("Llama-8B FP8, H200", 3538, "Llama-3.1-8B", "fp8", "H200", 1),
+    SpeedRow("Llama-8B FP8, H100", 3450, "Llama-3.1-8B", "fp8", "H100", 1),
+)
+
+# Bandwidth use at batch 1 on A100-80 (pytorch-labs/gpt-fast @ 32971d3): BF16.
+BANDWIDTH = (
+    ("Llama-2-7B", 1, 0.69),
+    ("Llama-2-7B", 2, 0.58),
+    ("Llama-2-7B", 4, 0.47),
+    ("Llama-2-7B", 8, 0.35),
+    ("Llama-2-70B", 2, 0.73),
+    ("Llama-2-70B", 4, 0.66),
+    ("Llama-2-70B", 8, 0.56),
+)
+
+
+def speed_table() -> list[str]:
+    lines = ["| case | measured | computed | error |", "|---|---|---|---|"]
+    lines += [
+        f"| {row.case} | {row.measured:,.0f} | {row.predicted:,.0f} | {100 * row.error:+.1f} % |"
+        for row in SPEEDS
+    ]
+    return lines
+
+
+if __name__ == "__main__":
+    print("\n".join(speed_table()))
