@@ -250,5 +250,5 @@ def memory_errors() -> tuple[float, float]:
 
 
 if __name__ == "__main__":
-    print("\n".join([*memory_table(), "", *speed_table()]))
+    print("\n".join(memory_table()))
     print(memory_errors())
