@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from fractions import Fraction
 
+ROUNDING = Fraction(1, 10**9)
+"""How far shares that are meant to make 1 may miss it: thirds written as decimals."""
+
 
 def split(amount: int, shares: Mapping[str, float]) -> dict[str, int]:
     """Whole units for each team: never more in all than `amount`.
@@ -10,10 +13,11 @@ def split(amount: int, shares: Mapping[str, float]) -> dict[str, int]:
     A share is taken as the decimal the author wrote. Every team gets the whole part of its share;
     the units the fractions leave, together the whole part of amount x all shares, go one each to
     the largest fractions, the earlier team first where they are equal (largest remainder method).
-    Shares that add up to more than 1 by rounding are scaled down to 1.
+    Shares that miss 1 by less than `ROUNDING`, or add up to more, are scaled to make 1.
     """
     exact = {team: Fraction(str(share)) for team, share in shares.items()}
-    whole = max(Fraction(1), sum(exact.values(), Fraction(0)))
+    written = sum(exact.values(), Fraction(0))
+    whole = written if written > 1 - ROUNDING else Fraction(1)
     due = {team: amount * share / whole for team, share in exact.items()}
     units = {team: int(part) for team, part in due.items()}
     left = int(sum(due.values(), Fraction(0))) - sum(units.values())

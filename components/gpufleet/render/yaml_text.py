@@ -19,15 +19,16 @@ _BLOCK = re.compile("[^ \\n\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\uff
 
 def yaml_text(document: Mapping[str, Any], comment: str = "") -> str:
     """One document, with an optional comment before it; ends in a line feed."""
-    head = "".join(f"# {line}\n" if line else "#\n" for line in comment.splitlines())
-    return head + "\n".join(_mapping(document, "")) + "\n"
+    return _commented(comment) + "\n".join(_mapping(document, "")) + "\n"
 
 
 def yaml_stream(documents: Iterable[Mapping[str, Any]], comment: str = "") -> str:
     """Several documents, divided by `---`."""
-    texts = [yaml_text(document) for document in documents]
-    head = "".join(f"# {line}\n" for line in comment.splitlines())
-    return head + "---\n".join(texts)
+    return _commented(comment) + "---\n".join(yaml_text(document) for document in documents)
+
+
+def _commented(comment: str) -> str:
+    return "".join(f"# {line}\n" if line else "#\n" for line in comment.splitlines())
 
 
 def _mapping(value: Mapping[str, Any], indent: str) -> list[str]:

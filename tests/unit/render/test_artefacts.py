@@ -1,0 +1,106 @@
+import yaml
+
+from gpufleet.render.artefacts import Kind, artefacts, judge_artefacts
+from gpufleet.render.gpu_operator_values import mig_parted_files, plugin_files
+from tests.unit.render.fleets import EKS_POOLS, TEAMS, compiled, eks, gke
+from tests.unit.render.golden_files import assert_golden
+
+FLEET = eks(queues={"teams": TEAMS})
+FILES = {file.path: file for file in artefacts(FLEET)}
+
+
+def test_the_files_of_a_fleet() -> None:
+    listed = "".join(f"{file.kind:10}{file.path}  {file.purpose}\n" for file in FILES.values())
+    assert_golden("files-eks.txt", listed)
+    on_gke = "".join(f"{f.kind:10}{f.path}  {f.purpose}\n" for f in artefacts(gke()))
+    assert_golden("files-gke.txt", on_gke)
+
+
+def test_golden_values_and_config_maps() -> None:
+    for path in (
+        "values/gpu-operator.yaml",
+        "manifests/gpu-operator/mig-parted.yaml",
+        "manifests/gpu-operator/device-plugin.yaml",
+        "manifests/gpu-operator/namespace.yaml",
+    ):
+        assert_golden(f"operator-{path.rpartition('/')[2]}", FILES[path].text)
+
+
+def test_every_file_is_yaml_and_every_manifest_an_object() -> None:
+    for file in FILES.values():
+        documents = list(yaml.safe_load_all(file.text))
+        assert documents, file.path
+        if file.kind is Kind.MANIFEST:
+            assert all({"apiVersion", "kind", "metadata"} <= set(d) for d in documents), file.path
+
+
+def test_values_name_the_config_maps_beside_them() -> None:
+    values = yaml.safe_load(FILES["values/gpu-operator.yaml"].text)
+    mig = yaml.safe_load(FILES["manifests/gpu-operator/mig-parted.yaml"].text)
+    plugin = yaml.safe_load(FILES["manifests/gpu-operator/device-plugin.yaml"].text)
+    assert values["migManager"]["config"]["name"] == mig["metadata"]["name"]
+    assert values["devicePlugin"]["config"]["name"] == plugin["metadata"]["name"]
+    assert mig["data"] == dict(mig_parted_files(FLEET).data)
+    assert plugin["data"] == dict(plugin_files(FLEET).data)
+
+
+def test_declared_values_are_merged_last() -> None:
+    more = {"gpuOperator": {"values": {"driver": {"rdma": {"enabled": True}}, "nfd": None}}}
+    files = {file.path: file for file in artefacts(eks(addons=more))}
+    values = yaml.safe_load(files["values/gpu-operator.yaml"].text)
+    assert values["driver"] == {"enabled": False, "rdma": {"enabled": True}}
+    assert "nfd" not in values
+
+
+def test_the_same_declaration_gives_the_same_bytes() -> None:
+    assert artefacts(eks(queues={"teams": TEAMS})) == tuple(FILES.values())
+
+
+def test_names_do_not_move_with_a_layout() -> None:
+    changed = {**EKS_POOLS["large"], "sharing": {"mig": {"layouts": [{"devices": {"7g.80gb": 1}}]}}}
+    other = compiled("eks", {**EKS_POOLS, "large": changed}, queues={"teams": TEAMS})
+    assert [file.path for file in artefacts(other)] == list(FILES)
+
+
+def test_what_exists_is_not_rendered_but_counted() -> None:
+    pools = {**EKS_POOLS, "chat": {**EKS_POOLS["chat"], "ownership": "existing"}}
+    fleet = compiled(
+        "eks",
+        pools,
+        queues={"teams": TEAMS},
+        addons={"gpuOperator": {"ownership": "existing"}},
+    )
+    files = {file.path: file for file in artefacts(fleet)}
+    assert "manifests/karpenter/node-overlay-chat.yaml" not in files
+    assert not any("gpu-operator" in path for path in files)
+    assert "nvidia/mig-parted.yaml" in files
+    assert "name: chat" in files["manifests/kueue/cluster-queues.yaml"].text
+    assert "pods/chat.yaml" in files
+
+
+def test_pools_gke_serves_have_no_configuration_of_the_operator() -> None:
+    paths = [file.path for file in artefacts(gke())]
+    assert [p for p in paths if p.startswith("nvidia/device-plugin/")] == [
+        "nvidia/device-plugin/operator.yaml"
+    ]
+
+
+def test_without_an_operator_there_are_none_of_its_files() -> None:
+    pools = {"turns": {"gpu": "L4", "nodes": {"min": 0, "max": 1}}}
+    paths = [file.path for file in artefacts(compiled("gke", pools))]
+    assert paths == ["clouds/gke/turns.yaml", "pods/turns.yaml"]
+
+
+def test_targets_are_judged_together() -> None:
+    labels = {f"example.com/l{i}": "x" for i in range(45)}
+    pools = {
+        f"p{i}": {
+            "gpu": "L4",
+            "nodes": {"min": 0, "max": 1},
+            "provisioner": "clusterAutoscaler",
+            "labels": labels if i == 0 else {},
+        }
+        for i in range(65)
+    }
+    findings = judge_artefacts(compiled("eks", pools, queues={"teams": TEAMS}))
+    assert [f.code for f in findings] == ["kueue-limit-exceeded", "autoscaler-tags-too-many"]

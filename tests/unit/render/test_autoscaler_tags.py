@@ -1,0 +1,99 @@
+from gpufleet.render.autoscaler_tags import (
+    TEMPLATE,
+    autoscaler_tags,
+    judge_autoscaler_tags,
+    node_group_labels,
+)
+from gpufleet.render.yaml_text import yaml_stream
+from tests.unit.render.fleets import eks, one
+from tests.unit.render.golden_files import assert_golden
+
+TAGS = {pool.name: tags for pool in eks().pools if (tags := autoscaler_tags(pool)) is not None}
+
+
+def template(tags: dict[str, str] | None, part: str) -> dict[str, str]:
+    assert tags is not None
+    start = f"{TEMPLATE}{part}/"
+    return {key.removeprefix(start): value for key, value in tags.items() if key.startswith(start)}
+
+
+def test_golden_file() -> None:
+    assert list(TAGS) == ["training", "slices"]
+    assert_golden("autoscaler-tags.yaml", yaml_stream(TAGS.values()))
+
+
+def test_every_tag_is_of_the_template() -> None:
+    for tags in TAGS.values():
+        parts = {key.removeprefix(TEMPLATE).partition("/")[0] for key in tags}
+        assert parts == {"label", "resources", "taint"}
+
+
+def test_shared_slices_and_no_whole_gpu() -> None:
+    assert template(TAGS["slices"], "resources") == {
+        "ephemeral-storage": "200Gi",
+        "nvidia.com/gpu": "0",
+        "nvidia.com/mig-1g.20gb.shared": str(8 * 3 * 2),
+    }
+
+
+def test_efa_interfaces_of_the_machine() -> None:
+    assert template(TAGS["training"], "resources") == {
+        "ephemeral-storage": "200Gi",
+        "nvidia.com/gpu": "8",
+        "vpc.amazonaws.com/efa": "32",
+    }
+
+
+def test_a_fractional_machine_has_a_gpu_after_all() -> None:
+    pool = one(instanceTypes=["g6f.large"], provisioner="clusterAutoscaler", disk={"sizeGib": 64})
+    assert template(autoscaler_tags(pool), "resources") == {
+        "ephemeral-storage": "64Gi",
+        "nvidia.com/gpu": "1",
+    }
+
+
+def test_taints_in_kubernetes_spelling() -> None:
+    assert template(TAGS["slices"], "taint") == {
+        "nvidia.com/gpu": "present:NoSchedule",
+        "example.com/team": "vision:NoExecute",
+    }
+
+
+def test_labels_are_those_of_the_node_group() -> None:
+    pool = eks().pool("slices")
+    labels = node_group_labels(pool)
+    assert template(TAGS["slices"], "label") == labels
+    assert labels["example.com/tier"] == "shared"
+    assert labels["k8s.amazonaws.com/accelerator"] == "nvidia-tesla-a100"
+    assert set(pool.labels) < set(labels)
+
+
+def test_pools_nobody_scales_or_karpenter_does_have_none() -> None:
+    assert autoscaler_tags(one(gpu="L4")) is None
+    assert autoscaler_tags(one(gpu="L4", provisioner="karpenter")) is None
+
+
+def test_too_many_labels_are_refused_with_the_limit() -> None:
+    labels = {f"example.com/l{i}": "x" for i in range(40)}
+    pool = one(gpu="L4", provisioner="clusterAutoscaler", labels=labels)
+    (finding,) = judge_autoscaler_tags(pool)
+    assert finding.code == "autoscaler-tags-too-many"
+    assert "46 tags of the 50" in finding.message
+    assert judge_autoscaler_tags(one(gpu="L4", labels=labels)) == []
+
+
+def test_a_key_too_long_for_a_tag_is_refused() -> None:
+    labels = {"e" * 70 + ".example.com/label": "x"}
+    (finding,) = judge_autoscaler_tags(
+        one(gpu="L4", provisioner="clusterAutoscaler", labels=labels)
+    )
+    assert finding.code == "autoscaler-tag-too-long"
+    assert "at most 128" in finding.message
+
+
+def test_a_tag_holds_one_effect_of_a_taint() -> None:
+    taints = [{"key": "a", "effect": "NoSchedule"}, {"key": "a", "effect": "NoExecute"}]
+    (finding,) = judge_autoscaler_tags(
+        one(gpu="L4", provisioner="clusterAutoscaler", taints=taints)
+    )
+    assert (finding.code, finding.evidence["found"]) == ("autoscaler-taint-twice", "a")

@@ -1,0 +1,87 @@
+import pytest
+
+from gpufleet.render.karpenter_overlay import (
+    REFUSED_ON_AWS,
+    REFUSED_RESOURCES,
+    WEIGHT,
+    node_overlay,
+)
+from gpufleet.render.yaml_text import yaml_stream
+from tests.unit.render.fleets import eks, one
+from tests.unit.render.golden_files import assert_golden
+from tests.unit.render.upstream_definitions import assert_accepted
+
+OVERLAYS = {
+    pool.name: overlay for pool in eks().pools if (overlay := node_overlay(pool)) is not None
+}
+
+
+def requirements(name: str) -> dict[str, list[str]]:
+    return {entry["key"]: entry["values"] for entry in OVERLAYS[name]["spec"]["requirements"]}
+
+
+def test_golden_file() -> None:
+    assert_golden("node-overlays.yaml", yaml_stream(OVERLAYS.values()))
+
+
+@pytest.mark.parametrize("name", list(OVERLAYS))
+def test_karpenters_definition_accepts_it(name: str) -> None:
+    assert_accepted("karpenter.sh_nodeoverlays.yaml", OVERLAYS[name])
+
+
+def test_only_pools_karpenter_would_get_wrong_have_one() -> None:
+    assert list(OVERLAYS) == ["chat", "large", "fortygig", "eighth"]
+
+
+def test_renamed_shares_replace_the_gpus_karpenter_counts() -> None:
+    assert OVERLAYS["chat"]["spec"]["capacity"] == {
+        "nvidia.com/gpu": "0",
+        "nvidia.com/gpu.shared": "4",
+    }
+
+
+def test_slices_stand_beside_the_gpu_left_whole() -> None:
+    assert OVERLAYS["large"]["spec"]["capacity"] == {
+        "nvidia.com/gpu": "1",
+        "nvidia.com/mig-1g.10gb": "28",
+        "nvidia.com/mig-2g.20gb": "6",
+        "nvidia.com/mig-3g.40gb": "3",
+    }
+
+
+def test_a_part_of_a_gpu_counts_as_one_where_ec2_counts_none() -> None:
+    assert OVERLAYS["eighth"]["spec"]["capacity"] == {"nvidia.com/gpu": "1"}
+
+
+def test_shares_that_keep_the_name_change_the_amount() -> None:
+    sharing = {"timeSlicing": {"replicas": 5, "rename": False}}
+    overlay = node_overlay(one(gpu="L4", provisioner="karpenter", sharing=sharing))
+    assert overlay is not None
+    assert overlay["spec"]["capacity"] == {"nvidia.com/gpu": "5"}
+
+
+def test_the_two_a100_sizes_never_meet() -> None:
+    types = "node.kubernetes.io/instance-type"
+    assert requirements("large")[types] == ["p4de.24xlarge"]
+    assert requirements("fortygig")[types] == ["p4d.24xlarge"]
+
+
+def test_overlays_of_two_pools_never_hold_for_one_node() -> None:
+    pools = [requirements(name)["gpufleet.dev/pool"] for name in OVERLAYS]
+    assert pools == [[name] for name in OVERLAYS]
+    assert {overlay["spec"]["weight"] for overlay in OVERLAYS.values()} == {WEIGHT}
+    assert 1 <= WEIGHT <= 10_000
+
+
+def test_no_overlay_names_a_resource_it_may_not() -> None:
+    for overlay in OVERLAYS.values():
+        assert not (REFUSED_RESOURCES | REFUSED_ON_AWS) & set(overlay["spec"]["capacity"])
+
+
+def test_efa_is_left_to_karpenter() -> None:
+    pool = one(instanceTypes=["p5.48xlarge"], provisioner="karpenter", fabric="efa")
+    assert node_overlay(pool) is None
+
+
+def test_other_provisioners_have_none() -> None:
+    assert node_overlay(one(gpu="L4", sharing={"timeSlicing": {"replicas": 2}})) is None

@@ -1,0 +1,43 @@
+"""Our objects against the definitions their controllers publish, where a copy is at hand."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from jsonschema import Draft202012Validator
+
+FOLDER = Path(__file__).parents[4] / "shared/reference/crds"
+
+
+def assert_accepted(definition: str, document: dict[str, Any]) -> None:
+    """The object fits the schema of its version, and no field of it would be pruned."""
+    path = FOLDER / definition
+    if not path.exists():
+        pytest.skip(f"no copy of {definition} beside the repository (shared/reference/crds)")
+    crd = yaml.safe_load(path.read_text(encoding="utf-8"))
+    served = {version["name"]: version for version in crd["spec"]["versions"]}
+    group, _, version = document["apiVersion"].partition("/")
+    assert (group, document["kind"]) == (crd["spec"]["group"], crd["spec"]["names"]["kind"])
+    assert served[version]["served"], f"{version} is not served"
+    schema = served[version]["schema"]["openAPIV3Schema"]
+    # The name belongs to every object; a definition says no more of it than `type: object`.
+    schema["properties"]["metadata"] = {"type": "object"}
+    problems = [
+        f"{'.'.join(map(str, problem.absolute_path))}: {problem.message}"
+        for problem in Draft202012Validator(_closed(schema)).iter_errors(document)
+    ]
+    assert problems == []
+
+
+def _closed(schema: Any) -> Any:
+    """The schema with every field it does not name refused."""
+    if isinstance(schema, list):
+        return [_closed(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    closed = {key: _closed(value) for key, value in schema.items()}
+    named = isinstance(schema.get("properties"), dict) and schema.get("type") == "object"
+    if named and not schema.get("x-kubernetes-preserve-unknown-fields"):
+        closed.setdefault("additionalProperties", False)
+    return closed
