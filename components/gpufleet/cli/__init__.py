@@ -13,6 +13,7 @@ COMMANDS = {
     "render": "every manifest, values file and NVIDIA configuration as files, for GitOps",
     "check": "verdict on a mig-parted, device-plugin, DRA or operator configuration of yours",
     "partition": "can these MIG instances be placed on that GPU? proof, or the nearest layouts",
+    "size": "memory ledger and speed of a model on a GPU, slice or share",
     "catalogue": "the facts everything rests on, each with source and date",
     "schema": "JSON Schema of the FleetSpec, for editors",
     "policies": "the policy rules, and a pack folder for your own project",
