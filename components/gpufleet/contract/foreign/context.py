@@ -58,7 +58,8 @@ class Chart:
     name: str | None = None
     version: str | None = None
     namespace: str | None = None
-    values: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    values: Mapping[str, Any] | None = None
+    """None: nothing is known about them."""
     kubernetes_version: str | None = None
 
     def value(self, path: str) -> Any:
@@ -266,8 +267,10 @@ class _Reading:
         raw = cast("dict[str, Any]", value)
         if not _CHART_KEYS & set(raw):
             return Chart(values=raw)
-        values: Any = raw.get("values") or {}
-        if not isinstance(values, dict):
+        values: Any = raw.get("values")
+        if values is None and "values" in raw:
+            values = {}
+        if values is not None and not isinstance(values, dict):
             self.wrong("chart", "values as a mapping")
             values = {}
         name, version = _split_chart(str(raw["name"])) if raw.get("name") else (None, None)
@@ -275,7 +278,7 @@ class _Reading:
             name,
             _optional(raw.get("version")) or version,
             _optional(raw.get("namespace")),
-            cast("dict[str, Any]", values),
+            cast("dict[str, Any] | None", values),
             _optional(raw.get("kubernetesVersion")),
         )
 

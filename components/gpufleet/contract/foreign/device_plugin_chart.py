@@ -16,7 +16,7 @@ def judge_chart(context: Context, report: Report) -> None:
     chart = context.chart
     if chart is None or (chart.name is not None and chart.name != CHART):
         return
-    values = chart.values
+    values = chart.values or {}
     if chart.namespace == "default" and values.get("allowDefaultNamespace") is not True:
         report.add(
             "device-plugin-chart-default-namespace",

@@ -15,6 +15,8 @@ KINDS = {
     "mig-placement": "mig_placement",
     "mig-strategy": "mig_strategy",
     "device-plugin": "device_plugin",
+    "dra-config": "dra_config",
+    "gpu-operator-values": "gpu_operator_values",
 }
 """Kind -> module of this package."""
 

@@ -1,0 +1,224 @@
+"""Kind `dra-config`: an opaque config of NVIDIA's DRA driver, bare or inside a claim."""
+
+from typing import Any
+
+from gpufleet.catalogue.lookup import nearest_names
+from gpufleet.contract.foreign.context import Context
+from gpufleet.contract.foreign.dra_chart import consumable_shares, judge_chart
+from gpufleet.contract.foreign.dra_compute_domain import judge_domain
+from gpufleet.contract.foreign.dra_gates import driver_version, gates_in_force
+from gpufleet.contract.foreign.dra_rules import RULES
+from gpufleet.contract.foreign.dra_sharing import Fields, judge_sharing
+from gpufleet.contract.foreign.go_json import as_list, as_mapping, kind_of, shown
+from gpufleet.contract.foreign.go_yaml import Read
+from gpufleet.contract.foreign.judgement import Judgement, Report
+from gpufleet.contract.foreign.paths import child
+from gpufleet.contract.foreign.text_notes import note_text
+
+__all__ = ["RULES", "judge"]
+
+API_VERSION = "resource.nvidia.com/v1beta1"
+_GPU_DRIVER, _DOMAIN_DRIVER = "gpu.nvidia.com", "compute-domain.nvidia.com"
+_DRIVERS = {
+    "GpuConfig": _GPU_DRIVER,
+    "MigDeviceConfig": _GPU_DRIVER,
+    "VfioDeviceConfig": _GPU_DRIVER,
+    "ComputeDomainChannelConfig": _DOMAIN_DRIVER,
+    "ComputeDomainDaemonConfig": _DOMAIN_DRIVER,
+}
+_HOLDERS = {
+    "ResourceClaim": ("spec", "devices", "config"),
+    "ResourceClaimTemplate": ("spec", "spec", "devices", "config"),
+    "DeviceClass": ("spec", "config"),
+}
+_TYPE_META = ("apiVersion", "kind")
+
+
+def judge(read: Read, context: Context) -> Judgement:
+    """Judge a config, an `opaque` block, a claim, claim template, device class or ComputeDomain."""
+    report = Report(RULES)
+    note_text(read, "dra", report)
+    gates = dict(gates_in_force(context, report))
+    judge_chart(context, gates, report)
+    judging = _Judging(context, gates, report)
+    document = as_mapping(read.data)
+    if document is None:
+        report.add(
+            "dra-no-config",
+            "",
+            f"the document is {kind_of(read.data)}, a mapping is needed",
+            f"write `apiVersion: {API_VERSION}` and `kind: GpuConfig`",
+        )
+        return report.judgement()
+    kind = document.get("kind")
+    if isinstance(kind, str) and kind in _HOLDERS and _is_core(document):
+        judging.holder(document, _HOLDERS[kind])
+    elif "opaque" in document and "kind" not in document:
+        judging.opaque(document["opaque"], "opaque")
+    elif kind == "ComputeDomain" and document.get("apiVersion") == API_VERSION:
+        judge_domain(document, context, report)
+    else:
+        judging.config(document, "")
+    return report.judgement()
+
+
+def _is_core(document: dict[str, Any]) -> bool:
+    return str(document.get("apiVersion", "")).startswith("resource.k8s.io/")
+
+
+class _Judging:
+    """The configs of one document against one driver."""
+
+    def __init__(self, context: Context, gates: dict[str, bool], report: Report) -> None:
+        self._context, self._gates, self._report = context, gates, report
+        self._version = driver_version(context)
+
+    def holder(self, document: dict[str, Any], steps: tuple[str, ...]) -> None:
+        """Every opaque config of an object of the cluster's own API."""
+        here: Any = document
+        path = ""
+        for step in steps:
+            here, path = (as_mapping(here) or {}).get(step), child(path, step)
+        for index, entry in enumerate(as_list(here) or []):
+            place = child(path, index)
+            opaque = (as_mapping(entry) or {}).get("opaque")
+            if opaque is not None:
+                self.opaque(opaque, child(place, "opaque"))
+
+    def opaque(self, value: Any, path: str) -> None:
+        """An `opaque` block: driver and parameters."""
+        block = as_mapping(value) or {}
+        driver, parameters = block.get("driver"), as_mapping(block.get("parameters"))
+        if driver not in (_GPU_DRIVER, _DOMAIN_DRIVER):
+            return  # another driver reads it
+        place = child(path, "parameters")
+        if parameters is None:
+            self._report.add(
+                "dra-no-config",
+                place,
+                f"parameters is {kind_of(block.get('parameters'))}, a config is needed",
+                f"write `apiVersion: {API_VERSION}` and `kind: GpuConfig`",
+            )
+            return
+        wanted = _DRIVERS.get(str(parameters.get("kind")))
+        if wanted is not None and wanted != driver:
+            self._report.add(
+                "dra-driver-mismatch",
+                child(path, "driver"),
+                f"{parameters.get('kind')} is read by {wanted}, not by {driver}",
+                f"write `driver: {wanted}`",
+                value=driver,
+            )
+        self.config(parameters, place)
+
+    def config(self, config: dict[str, Any], path: str) -> None:
+        """One config."""
+        api, kind = config.get("apiVersion"), config.get("kind")
+        if api != API_VERSION or not isinstance(kind, str) or kind not in _DRIVERS:
+            self._unknown(api, kind, path)
+            return
+        fields = Fields(config, path, self._report)
+        if kind == "GpuConfig":
+            fields.only((*_TYPE_META, "sharing"))
+            self._sharing(fields.mapping("sharing"), child(path, "sharing"), mig=False)
+        elif kind == "MigDeviceConfig":
+            fields.only((*_TYPE_META, "sharing"))
+            self._sharing(fields.mapping("sharing"), child(path, "sharing"), mig=True)
+        elif kind == "VfioDeviceConfig":
+            fields.only((*_TYPE_META, "iommu"))
+            self._iommu(fields.mapping("iommu"), child(path, "iommu"))
+            self._vfio(path)
+        elif kind == "ComputeDomainChannelConfig":
+            fields.only((*_TYPE_META, "domainID", "allocationMode"))
+            self._domain(fields, path)
+            self._allocation_mode(fields, path)
+        else:
+            fields.only((*_TYPE_META, "domainID"))
+            self._domain(fields, path)
+
+    def _unknown(self, api: Any, kind: Any, path: str) -> None:
+        near = nearest_names(kind, _DRIVERS, limit=1) if isinstance(kind, str) else ()
+        right = kind if kind in _DRIVERS else near[0] if near else "GpuConfig"
+        self._report.add(
+            "dra-kind-unknown",
+            child(path, "apiVersion" if api != API_VERSION else "kind"),
+            f"no kind {shown(kind)} is registered for version {shown(api)}",
+            f"write `apiVersion: {API_VERSION}` and `kind: {right}`",
+            apiVersion=shown(api),
+            kind=shown(kind),
+        )
+
+    def _sharing(self, sharing: dict[str, Any] | None, path: str, *, mig: bool) -> None:
+        if sharing is None:
+            return
+        strategy = judge_sharing(
+            sharing,
+            path,
+            mig=mig,
+            gates=self._gates,
+            version=self._version,
+            devices=self._context.gpu_count,
+            report=self._report,
+        )
+        shares = consumable_shares(self._context)
+        on = self._gates.get("ConsumableShares") and shares not in (None, "", "disabled")
+        if strategy == "MPS" and on:
+            self._report.add(
+                "dra-consumable-shares-mps",
+                child(path, "strategy"),
+                f"consumableShares is {shown(shares)}: the preparation of MPS claims fails",
+                "set `consumableShares: disabled`, or use TimeSlicing",
+            )
+
+    def _iommu(self, iommu: dict[str, Any] | None, path: str) -> None:
+        if iommu is None:
+            return
+        fields = Fields(iommu, path, self._report)
+        fields.only(("backendPolicy", "enableAPIDevice"))
+        fields.boolean("enableAPIDevice")
+        policy = fields.text("backendPolicy")
+        if policy not in (None, "", "LegacyOnly", "PreferIommuFD"):
+            self._report.add(
+                "dra-iommu-policy-unknown",
+                child(path, "backendPolicy"),
+                f"unknown IOMMU backend policy: {policy}",
+                "one of LegacyOnly, PreferIommuFD",
+                value=policy,
+            )
+
+    def _vfio(self, path: str) -> None:
+        chart = self._context.chart
+        if chart is not None and chart.value("webhook.enabled") is True:
+            self._report.add(
+                "dra-vfio-webhook",
+                child(path, "kind"),
+                "the admission webhook refuses VfioDeviceConfig",
+                "turn the webhook off, or leave the config out: LegacyOnly is the default",
+            )
+        if not self._gates.get("PassthroughSupport"):
+            self._report.add(
+                "dra-vfio-gate",
+                child(path, "kind"),
+                "the gate PassthroughSupport is off: no VFIO device is published",
+                "write `featureGates: {PassthroughSupport: true}`",
+            )
+
+    def _domain(self, fields: Fields, path: str) -> None:
+        if not fields.text("domainID"):
+            self._report.add(
+                "dra-domain-missing",
+                child(path, "domainID"),
+                "domainID cannot be empty",
+                "write the UID of the ComputeDomain",
+            )
+
+    def _allocation_mode(self, fields: Fields, path: str) -> None:
+        mode = fields.text("allocationMode")
+        if mode not in (None, "", "All", "Single"):
+            self._report.add(
+                "dra-allocation-mode-ignored",
+                child(path, "allocationMode"),
+                f"allocationMode {mode} is not checked and works like Single",
+                "one of Single, All",
+                value=mode,
+            )

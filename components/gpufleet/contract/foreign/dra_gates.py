@@ -1,0 +1,126 @@
+"""Feature gates of NVIDIA's DRA driver: defaults by version, and which exclude each other."""
+
+from collections.abc import Mapping
+
+from gpufleet.catalogue.lookup import nearest_names
+from gpufleet.contract.foreign.context import Context
+from gpufleet.contract.foreign.go_json import as_mapping
+from gpufleet.contract.foreign.judgement import Report
+from gpufleet.contract.foreign.paths import child
+
+Version = tuple[int, ...]
+
+DEFAULT_VERSION: Version = (0, 4, 1)
+"""The chart of the catalogue. Its GPU Operator runs 0.5.0."""
+OPERATOR_VERSION: Version = (0, 5, 0)
+
+_ALPHA = {
+    "TimeSlicingSettings": (0, 2),
+    "MPSSupport": (0, 2),
+    "PassthroughSupport": (0, 3),
+    "DynamicMIG": (0, 3),
+    "NVMLDeviceHealthCheck": (0, 3),
+    "DeviceMetadata": (0, 4),
+    "FabricManagerPartitioning": (0, 5),
+    "HostManagedIMEXDaemon": (0, 5),
+    "DRAListTypeAttributes": (0, 5),
+    "ConsumableShares": (0, 5),
+}
+"""Off by default; the version that brought each."""
+_BETA = {
+    "IMEXDaemonsWithDNSNames": (0, 2),
+    "ComputeDomainCliques": (0, 3),
+    "CrashOnNVLinkFabricErrors": (0, 3),
+}
+"""On by default."""
+_LOGGING = {"ContextualLogging": True, "LoggingAlphaOptions": False, "LoggingBetaOptions": True}
+"""Of Kubernetes itself, registered with the driver's."""
+_GROUPS = ("AllAlpha", "AllBeta")
+
+_EXCLUDES = (
+    ("DynamicMIG", "PassthroughSupport"),
+    ("DynamicMIG", "NVMLDeviceHealthCheck"),
+    ("DynamicMIG", "MPSSupport"),
+    ("PassthroughSupport", "NVMLDeviceHealthCheck"),
+)
+_NEEDS = (
+    ("DeviceMetadata", "PassthroughSupport"),
+    ("ComputeDomainCliques", "IMEXDaemonsWithDNSNames"),
+)
+
+
+def driver_version(context: Context) -> Version:
+    """The version of the driver that will read a config."""
+    if context.version is not None:
+        return context.version
+    if context.chart is not None and context.chart.name == "gpu-operator":
+        return OPERATOR_VERSION
+    return DEFAULT_VERSION
+
+
+def gates_in_force(context: Context, report: Report) -> Mapping[str, bool]:
+    """Every gate with its value; contradictions and unknown gates are reported."""
+    version = driver_version(context)
+    written, path = _written(context)
+    gates = {name: False for name, since in _ALPHA.items() if version >= since}
+    gates |= {name: True for name, since in _BETA.items() if version >= since}
+    gates |= _LOGGING
+    if written.get("AllAlpha"):
+        gates |= {name: True for name in _ALPHA if name in gates}
+    if written.get("AllBeta") is False:
+        gates |= {name: False for name in _BETA if name in gates}
+    for name, on in written.items():
+        if name in gates:
+            gates[name] = on
+        elif name not in _GROUPS:
+            _report_unknown(name, child(path, name), gates, version, report)
+    _check(gates, path, report)
+    return gates
+
+
+def _written(context: Context) -> tuple[Mapping[str, bool], str]:
+    if context.feature_gates or context.chart is None:
+        return context.feature_gates, "context.featureGates"
+    for key in ("featureGates", "draDriver.featureGates"):
+        found = as_mapping(context.chart.value(key))
+        if found:
+            gates = {name: on for name, on in found.items() if isinstance(on, bool)}
+            return gates, f"context.chart.values.{key}"
+    return {}, "context.featureGates"
+
+
+def _report_unknown(
+    name: str, path: str, gates: Mapping[str, bool], version: Version, report: Report
+) -> None:
+    since = _ALPHA.get(name) or _BETA.get(name)
+    near = nearest_names(name, gates, limit=1)
+    spelt = ".".join(map(str, version))
+    report.add(
+        "dra-gate-unknown",
+        path,
+        f"{spelt} has no feature gate {name}"
+        + (f", it came with {'.'.join(map(str, since))}" if since else ""),
+        f"write `{near[0]}`" if near and since is None else "remove it",
+        value=name,
+    )
+
+
+def _check(gates: Mapping[str, bool], path: str, report: Report) -> None:
+    for one, other in _EXCLUDES:
+        if gates.get(one) and gates.get(other):
+            report.add(
+                "dra-gates-conflict",
+                path,
+                f"feature gate {one} is mutually exclusive with {other}",
+                f"turn off {one} or {other}",
+                gates=(one, other),
+            )
+    for one, other in _NEEDS:
+        if gates.get(one) and not gates.get(other):
+            report.add(
+                "dra-gates-conflict",
+                path,
+                f"feature gate {one} requires {other}",
+                f"turn on {other}, or turn off {one}",
+                gates=(one, other),
+            )

@@ -1,0 +1,146 @@
+"""Configurations inside the GPU Operator's values: of the device plugin, MIG manager, exporter."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from gpufleet.contract.foreign import device_plugin, mig_parted
+from gpufleet.contract.foreign.context import Chart, Context
+from gpufleet.contract.foreign.go_json import as_mapping, shown
+from gpufleet.contract.foreign.go_yaml import Read, UnreadableTextError, read_yaml
+from gpufleet.contract.foreign.gpu_operator_choices import value_at
+from gpufleet.contract.foreign.judgement import Report
+from gpufleet.contract.foreign.paths import child
+
+_UTIL = "DCGM_FI_DEV_GPU_UTIL"
+_ENGINE = "DCGM_FI_PROF_GR_ENGINE_ACTIVE"
+
+
+def judge_plugin_config(
+    values: Mapping[str, Any], context: Context, report: Report
+) -> dict[str, Any]:
+    """devicePlugin.config; the documents by key, as data."""
+    config = as_mapping(value_at(values, "devicePlugin.config")) or {}
+    data = as_mapping(config.get("data")) or {}
+    path = "devicePlugin.config"
+    if config.get("create") is True:
+        if not data:
+            report.add(
+                "gpu-operator-plugin-config-empty",
+                f"{path}.data",
+                "config.create is true and config.data is empty",
+                "write at least one configuration, or `create: false`",
+            )
+        elif not config.get("name"):
+            report.add(
+                "gpu-operator-plugin-config-empty",
+                f"{path}.name",
+                "config.create is true and config.name is empty",
+                "name the ConfigMap that is created",
+            )
+    default = config.get("default")
+    if default and data and default not in data:
+        report.add(
+            "gpu-operator-plugin-default-absent",
+            f"{path}.default",
+            f"default is {default!r}, the keys are {', '.join(data)}",
+            f"one of {', '.join(data)}",
+            value=default,
+            keys=tuple(data),
+        )
+    chart = Chart("gpu-operator", values=values)
+    inner = replace(context, chart=chart, version=None, env=None, select=None)
+    read: dict[str, Any] = {}
+    for key, text in data.items():
+        found = _read(text, child(f"{path}.data", key), report)
+        if found is not None:
+            read[key] = found.data
+            judged = device_plugin.judge(found, inner).findings
+            _extend(report, judged, child(f"{path}.data", key))
+    return read
+
+
+def judge_mig_config(values: Mapping[str, Any], context: Context, report: Report) -> None:
+    """migManager.config."""
+    config = as_mapping(value_at(values, "migManager.config")) or {}
+    data = as_mapping(config.get("data")) or {}
+    path = "migManager.config"
+    if config.get("create") is True and not data:
+        named = bool(config.get("name"))
+        report.add(
+            "gpu-operator-mig-config-empty" if named else "gpu-operator-mig-config-nothing",
+            f"{path}.data",
+            "config.create is true and config.data is empty: no ConfigMap is made, and nothing "
+            "says so",
+            "write `config.yaml: |` with the configs, or `create: false`",
+        )
+    if not data:
+        return
+    if "config.yaml" not in data:
+        report.add(
+            "gpu-operator-mig-config-key",
+            f"{path}.data",
+            f"data has {', '.join(data)}, the MIG manager reads config.yaml",
+            "call the key config.yaml",
+        )
+        return
+    place = child(f"{path}.data", "config.yaml")
+    found = _read(data["config.yaml"], place, report)
+    if found is None:
+        return
+    chart = Chart("gpu-operator", values=values)
+    inner = replace(context, chart=chart, version=None, env=None)
+    judged = mig_parted.judge(found, inner).findings
+    # Every node selects one by its label; which ones is not known here.
+    _extend(report, (f for f in judged if f.code != "mig-parted-config-not-selected"), place)
+
+
+def judge_counters(values: Mapping[str, Any], sliced: bool, report: Report) -> None:
+    """Custom DCGM counters, and metrics per pod."""
+    exporter = as_mapping(values.get("dcgmExporter")) or {}
+    data = value_at(exporter, "config.data")
+    lines = data.splitlines() if isinstance(data, str) else []
+    fields = {line.partition(",")[0].strip() for line in lines if not line.strip().startswith("#")}
+    strategy = value_at(values, "mig.strategy")
+    if _UTIL in fields and _ENGINE not in fields and strategy in ("single", "mixed"):
+        report.add(
+            "gpu-operator-metric-mig",
+            "dcgmExporter.config.data",
+            f"{_UTIL} is meaningless on MIG devices",
+            f"add `{_ENGINE}, gauge, ratio of time the graphics engine is active`",
+        )
+    wanted = [key for key in ("enablePodLabels", "enablePodUID") if exporter.get(key) is True]
+    if wanted and sliced:
+        report.add(
+            "gpu-operator-pod-metrics-shared",
+            f"dcgmExporter.{wanted[0]}",
+            "a device-plugin config slices time, and metrics of such GPUs belong to no container",
+            "do not rely on metrics per pod on these nodes",
+        )
+
+
+def slices_time(documents: Mapping[str, Any]) -> bool:
+    """Whether any device-plugin document has a timeSlicing block."""
+    return any(value_at(as_mapping(d) or {}, "sharing.timeSlicing") for d in documents.values())
+
+
+def _read(text: Any, path: str, report: Report) -> Read | None:
+    if not isinstance(text, str):
+        report.add(
+            "gpu-operator-wrong-type",
+            path,
+            f"the document is {shown(text)}, text is needed",
+            "write `|` after the key and indent the document below it",
+        )
+        return None
+    try:
+        return read_yaml(text)
+    except UnreadableTextError as problem:
+        report.add("gpu-operator-wrong-type", path, f"the document cannot be read: {problem}")
+        return None
+
+
+def _extend(report: Report, findings: Any, place: str) -> None:
+    for finding in findings:
+        inner = finding.path.removeprefix("context.chart.values.")
+        report.extend([replace(finding, path=f"{place}: {inner}" if inner else place)])

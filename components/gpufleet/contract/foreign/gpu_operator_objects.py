@@ -1,0 +1,172 @@
+"""Custom resources of the GPU Operator: ClusterPolicy, NVIDIADriver, GPUCluster."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gpufleet.contract.foreign import gpu_operator_keys as keys
+from gpufleet.contract.foreign.context import Context
+from gpufleet.contract.foreign.go_json import as_list, as_mapping
+from gpufleet.contract.foreign.gpu_operator_choices import (
+    CHOICES,
+    DRIVER_CHOICES,
+    judge_choices,
+    judge_monitors,
+    judge_upgrade_policy,
+)
+from gpufleet.contract.foreign.judgement import Report
+from gpufleet.contract.foreign.known_keys import report_unknown
+from gpufleet.contract.foreign.paths import child
+
+KINDS = ("ClusterPolicy", "NVIDIADriver", "GPUCluster")
+_READER = "the API server"
+_REQUIRED = (
+    "operator",
+    "daemonsets",
+    "driver",
+    "toolkit",
+    "devicePlugin",
+    "dcgmExporter",
+    "dcgm",
+    "nodeStatusExporter",
+    "gfd",
+)
+
+
+def objects_of(document: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]] | None:
+    """(path, object) of every custom resource; None where the document is none and holds none."""
+    kind = document.get("kind")
+    if kind in KINDS:
+        return [("", dict(document))]
+    items = as_list(document.get("items"))
+    if kind != "List" or items is None:
+        return None
+    found = [(child("items", i), as_mapping(item)) for i, item in enumerate(items)]
+    return [(path, item) for path, item in found if item is not None]
+
+
+def judge_objects(
+    objects: Sequence[tuple[str, dict[str, Any]]], context: Context, report: Report
+) -> None:
+    """Judge custom resources, alone and against each other."""
+    for path, item in objects:
+        spec, place = as_mapping(item.get("spec")) or {}, child(path, "spec")
+        kind = item.get("kind")
+        if kind == "ClusterPolicy":
+            _cluster_policy(spec, place, report)
+        elif kind == "NVIDIADriver":
+            _driver(item, spec, place, context, report)
+        elif kind == "GPUCluster":
+            _cluster(item, spec, path, report)
+    drivers = [(path, item) for path, item in objects if item.get("kind") == "NVIDIADriver"]
+    _driver_pairs(drivers, report)
+    kinds = {item.get("kind") for _, item in objects}
+    if {"ClusterPolicy", "GPUCluster"} <= kinds:
+        report.add(
+            "gpu-operator-two-stacks",
+            "items",
+            "a ClusterPolicy and a GPUCluster cannot live in one cluster",
+            "keep one of them",
+        )
+
+
+def _cluster_policy(spec: dict[str, Any], place: str, report: Report) -> None:
+    report_unknown(spec, keys.CLUSTER_POLICY, place, "gpu-operator", _READER, report)
+    judge_choices(spec, CHOICES, f"{place}.", report)
+    judge_monitors(spec, f"{place}.", report)
+    driver = as_mapping(spec.get("driver")) or {}
+    judge_upgrade_policy(driver.get("upgradePolicy"), f"{place}.driver.upgradePolicy", report)
+    for part in _REQUIRED:
+        if part not in spec:
+            report.add(
+                "gpu-operator-policy-incomplete",
+                child(place, part),
+                f"spec.{part} is required",
+                f"write `{part}: {{}}`",
+            )
+
+
+def _driver(
+    item: dict[str, Any], spec: dict[str, Any], place: str, context: Context, report: Report
+) -> None:
+    report_unknown(spec, keys.NVIDIA_DRIVER, place, "gpu-operator", _READER, report)
+    judge_choices(spec, DRIVER_CHOICES, f"{place}.", report)
+    judge_upgrade_policy(spec.get("upgradePolicy"), f"{place}.upgradePolicy", report)
+    if spec.get("default") is True and spec.get("nodeSelector"):
+        report.add(
+            "gpu-operator-driver-default-selector",
+            child(place, "nodeSelector"),
+            "default NVIDIADriver must not use nodeSelector",
+            "remove the selector, or `default: true`",
+        )
+    before = as_mapping(context.previous)
+    if before is None or before.get("kind") != "NVIDIADriver" or _name(before) != _name(item):
+        return
+    old = as_mapping(before.get("spec")) or {}
+    for field, default in (("driverType", "gpu"), ("usePrecompiled", False)):
+        if old.get(field, default) != spec.get(field, default):
+            report.add(
+                "gpu-operator-driver-immutable",
+                child(place, field),
+                f"{field} is immutable, and changes from {old.get(field, default)} to "
+                f"{spec.get(field, default)}",
+                "make a new NVIDIADriver",
+                before=old.get(field, default),
+                value=spec.get(field, default),
+            )
+
+
+def _driver_pairs(drivers: Sequence[tuple[str, dict[str, Any]]], report: Report) -> None:
+    specs = [(path, as_mapping(item.get("spec")) or {}) for path, item in drivers]
+    defaults = [path for path, spec in specs if spec.get("default") is True]
+    for path in defaults[1:]:
+        report.add(
+            "gpu-operator-driver-two-defaults",
+            child(child(path, "spec"), "default"),
+            "multiple default NVIDIADrivers found",
+            "keep `default: true` on one of them",
+            first=defaults[0],
+        )
+    others = [(path, spec) for path, spec in specs if spec.get("default") is not True]
+    for index, (path, spec) in enumerate(others):
+        for first, other in others[:index]:
+            if _overlap(
+                as_mapping(spec.get("nodeSelector")), as_mapping(other.get("nodeSelector"))
+            ):
+                report.add(
+                    "gpu-operator-driver-overlap",
+                    child(child(path, "spec"), "nodeSelector"),
+                    f"multiple NVIDIADrivers match the same node: {first or 'the first'} selects "
+                    "it too",
+                    "give them selectors that exclude each other",
+                    first=first,
+                )
+
+
+def _overlap(one: dict[str, Any] | None, other: dict[str, Any] | None) -> bool:
+    """Whether every node of one selector is surely a node of the other."""
+    a, b = set((one or {}).items()), set((other or {}).items())
+    return a <= b or b <= a
+
+
+def _cluster(item: dict[str, Any], spec: dict[str, Any], path: str, report: Report) -> None:
+    report_unknown(spec, keys.GPU_CLUSTER, child(path, "spec"), "gpu-operator", _READER, report)
+    place = child(path, "spec")
+    judge_choices(
+        spec,
+        {"daemonsets.updateStrategy": CHOICES["daemonsets.updateStrategy"]},
+        f"{place}.",
+        report,
+    )
+    judge_monitors(spec, f"{place}.", report)
+    if _name(item) != "gpu-cluster":
+        report.add(
+            "gpu-operator-cluster-name",
+            child(child(path, "metadata"), "name"),
+            f"GPUCluster is a singleton, it must be called gpu-cluster and is called {_name(item)}",
+            "write `name: gpu-cluster`",
+            value=_name(item),
+        )
+
+
+def _name(item: Mapping[str, Any]) -> Any:
+    return (as_mapping(item.get("metadata")) or {}).get("name")

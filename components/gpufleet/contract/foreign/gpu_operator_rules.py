@@ -1,0 +1,287 @@
+"""What the GPU Operator's chart and custom resources do with values, rule by rule."""
+
+from gpufleet.contract.foreign.judgement import Rule, Verdict, rule_table
+from gpufleet.contract.foreign.unknown_keys import key_rules
+
+_TEMPLATES = "NVIDIA/gpu-operator deployments/gpu-operator/templates"
+_CHECKS = f"{_TEMPLATES}/validations.yaml"
+_CRD = "NVIDIA/gpu-operator deployments/gpu-operator/crds/nvidia.com_clusterpolicies.yaml"
+_DRIVERS = "NVIDIA/gpu-operator internal/validator/validator.go, nvidia.com_nvidiadrivers.yaml"
+_DOCS = "NVIDIA/cloud-native-docs gpu-operator"
+
+_REJECT, _WARN, _ACCEPT = Verdict.REJECT, Verdict.WARN, Verdict.ACCEPT
+
+RULES = rule_table(
+    Rule(
+        "gpu-operator-no-mapping",
+        ("go-values",),
+        _REJECT,
+        "The document is no mapping: neither values nor a custom resource of the operator.",
+        "docs/check.md",
+    ),
+    Rule(
+        "gpu-operator-two-stacks",
+        ("GO-1",),
+        _REJECT,
+        "clusterPolicy.deployCR and gpuCluster.deployCR are both true: rendering fails.",
+        _CHECKS,
+    ),
+    Rule(
+        "gpu-operator-cluster-driver",
+        ("GO-2",),
+        _REJECT,
+        "gpuCluster.deployCR with driver.enabled and without driver.nvidiaDriverCRD.enabled: "
+        "rendering fails.",
+        _CHECKS,
+    ),
+    Rule(
+        "gpu-operator-nri-cdi",
+        ("GO-3",),
+        _REJECT,
+        "cdi.nriPluginEnabled while cdi.enabled is false: rendering fails.",
+        _CHECKS,
+    ),
+    Rule(
+        "gpu-operator-nri-toolkit",
+        ("GO-4",),
+        _REJECT,
+        "cdi.nriPluginEnabled while toolkit.enabled is false: rendering fails.",
+        _CHECKS,
+    ),
+    Rule(
+        "gpu-operator-plugin-config-empty",
+        ("GO-5",),
+        _REJECT,
+        "devicePlugin.config.create with empty data, or with an empty name: rendering fails.",
+        _CHECKS,
+    ),
+    Rule(
+        "gpu-operator-no-dra",
+        ("GO-6",),
+        _REJECT,
+        "gpuCluster.deployCR on a cluster without resource.k8s.io DeviceClasses (Kubernetes 1.34 "
+        "serves them): rendering fails.",
+        _CHECKS,
+    ),
+    Rule(
+        "gpu-operator-mig-config-empty",
+        ("GO-7",),
+        _REJECT,
+        "migManager.config.create with a name and empty data: no error and no ConfigMap, and the "
+        "MIG manager waits for one that nobody makes.",
+        f"{_TEMPLATES}/mig_config.yaml",
+    ),
+    Rule(
+        "gpu-operator-mig-config-nothing",
+        ("GO-7",),
+        _WARN,
+        "migManager.config.create with empty data and no name: nothing is created, the generated "
+        "config stays in use.",
+        f"{_TEMPLATES}/mig_config.yaml",
+    ),
+    Rule(
+        "gpu-operator-mig-config-key",
+        ("4.4",),
+        _REJECT,
+        "migManager.config.data has no key config.yaml, the one the MIG manager reads.",
+        "NVIDIA/gpu-operator deployments/gpu-operator/values.yaml",
+    ),
+    Rule(
+        "gpu-operator-choice-unknown",
+        ("GO-8", "GO-9", "GO-10", "OUR-13"),
+        _REJECT,
+        "A value is none of those its definition allows: mig.strategy, migManager.config.default "
+        "(only all-disabled or empty: label the nodes instead), sandboxWorkloads.defaultWorkload "
+        "and .mode, driver.kernelModuleType, driver.nvidiaDriverCRD.driverType, "
+        "daemonsets.updateStrategy, ccManager.defaultMode. The API server refuses the object.",
+        _CRD,
+    ),
+    Rule(
+        "gpu-operator-number-negative",
+        ("GO-11",),
+        _REJECT,
+        "maxParallelUpgrades or a timeoutSeconds of the upgrade policy is negative.",
+        _CRD,
+    ),
+    Rule(
+        "gpu-operator-duration-invalid",
+        ("GO-12",),
+        _REJECT,
+        "interval or scrapeTimeout of a ServiceMonitor is no Prometheus duration.",
+        _CRD,
+    ),
+    Rule(
+        "gpu-operator-wrong-type",
+        ("go-values",),
+        _REJECT,
+        "A value has a type its definition refuses, such as the boolean that an unquoted `on` is.",
+        _CRD,
+    ),
+    Rule(
+        "gpu-operator-switch-as-text",
+        ("go-values",),
+        _WARN,
+        'A switch is written as text ("false"): templates take any text for true.',
+        _TEMPLATES,
+    ),
+    Rule(
+        "gpu-operator-driver-default-selector",
+        ("GO-13",),
+        _REJECT,
+        "An NVIDIADriver has `default: true` and a nodeSelector: CEL refuses it.",
+        _DRIVERS,
+    ),
+    Rule(
+        "gpu-operator-driver-two-defaults",
+        ("GO-13",),
+        _REJECT,
+        'A second NVIDIADriver has `default: true`: "multiple default NVIDIADrivers found".',
+        _DRIVERS,
+    ),
+    Rule(
+        "gpu-operator-driver-overlap",
+        ("GO-13",),
+        _REJECT,
+        'Two NVIDIADrivers select one node: "multiple NVIDIADrivers match the same node".',
+        _DRIVERS,
+    ),
+    Rule(
+        "gpu-operator-driver-immutable",
+        ("GO-14",),
+        _REJECT,
+        "driverType or usePrecompiled of an NVIDIADriver changes: CEL refuses it.",
+        _DRIVERS,
+    ),
+    Rule(
+        "gpu-operator-cluster-name",
+        ("GO-15",),
+        _REJECT,
+        "A GPUCluster is not called gpu-cluster: CEL refuses it.",
+        "nvidia.com_gpuclusters.yaml",
+    ),
+    Rule(
+        "gpu-operator-host-users",
+        ("GO-16",),
+        _REJECT,
+        "A pod among extraObjects asks for a GPU with hostUsers: false: its containers cannot be "
+        "created.",
+        f"{_DOCS}/cdi.rst",
+    ),
+    Rule(
+        "gpu-operator-policy-incomplete",
+        ("3.2",),
+        _REJECT,
+        "A ClusterPolicy lacks a required part of its spec.",
+        _CRD,
+    ),
+    *key_rules("gpu-operator", ("OUR-5",), "the chart", _TEMPLATES),
+    Rule(
+        "gpu-operator-key-ignored",
+        ("3.1", "OUR-5"),
+        _WARN,
+        "A key that older versions read is not read any more.",
+        _TEMPLATES,
+    ),
+    Rule(
+        "gpu-operator-plugin-default-absent",
+        ("OUR-8",),
+        _REJECT,
+        "devicePlugin.config.default names no key of devicePlugin.config.data.",
+        f"{_DOCS}/gpu-sharing.rst",
+    ),
+    Rule(
+        "gpu-operator-reset-needed",
+        ("OUR-15", "4.4"),
+        _ACCEPT,
+        "Switching MIG mode on this GPU needs a reset and migManager.env has no WITH_REBOOT: on "
+        "clouds, where GPUs cannot be reset, the change fails.",
+        f"{_DOCS}/gpu-operator-mig.rst",
+    ),
+    Rule(
+        "gpu-operator-dra-too",
+        ("OUR-16", "7.4"),
+        _REJECT,
+        "The device plugin is on and the DRA driver serves GPUs of the same nodes.",
+        f"{_DOCS}/dra-intro-install.rst",
+    ),
+    Rule(
+        "gpu-operator-nfd-twice",
+        ("OUR-16",),
+        _REJECT,
+        "Node Feature Discovery is enabled in this chart and in the Network Operator's.",
+        f"{_DOCS}/gpu-operator-rdma.rst",
+    ),
+    Rule(
+        "gpu-operator-metric-mig",
+        ("OUR-17",),
+        _WARN,
+        "Custom DCGM counters have DCGM_FI_DEV_GPU_UTIL, which means nothing on MIG devices, and "
+        "not DCGM_FI_PROF_GR_ENGINE_ACTIVE.",
+        f"{_DOCS}/gpu-operator-mig.rst",
+    ),
+    Rule(
+        "gpu-operator-pod-metrics-shared",
+        ("OUR-17",),
+        _WARN,
+        "Per-pod metrics are wanted while a device-plugin config slices time: they cannot be "
+        "attributed to containers.",
+        f"{_DOCS}/gpu-sharing.rst",
+    ),
+    Rule(
+        "gpu-operator-precompiled-extras",
+        ("OUR-18", "3.1"),
+        _REJECT,
+        "gds or gdrcopy with driver.usePrecompiled, which has neither.",
+        f"{_DOCS}/precompiled-drivers.rst",
+    ),
+    Rule(
+        "gpu-operator-precompiled-version",
+        ("3.1",),
+        _REJECT,
+        "driver.usePrecompiled with a full driver version: it wants the branch, such as 595.",
+        f"{_DOCS}/precompiled-drivers.rst",
+    ),
+    Rule(
+        "gpu-operator-gds-proprietary",
+        ("OUR-18", "8.4"),
+        _REJECT,
+        "gds needs the open kernel module, and driver.kernelModuleType is proprietary.",
+        f"{_DOCS}/gpu-operator-rdma.rst",
+    ),
+    Rule(
+        "gpu-operator-vgpu-image",
+        ("10",),
+        _REJECT,
+        "vgpuManager.enabled needs repository and version of a private image.",
+        f"{_DOCS}/install-gpu-operator-vgpu.rst",
+    ),
+    Rule(
+        "gpu-operator-vgpu-without-sandbox",
+        ("10", "3.3"),
+        _WARN,
+        "vgpuManager is on while sandboxWorkloads.enabled is false: nothing uses it.",
+        "NVIDIA/gpu-operator controllers/state_manager.go",
+    ),
+    Rule(
+        "gpu-operator-product-selector",
+        ("OUR-19", "6"),
+        _REJECT,
+        "A pod among extraObjects selects nvidia.com/gpu.product without the suffix that the "
+        "declared sharing appends: it matches no node.",
+        "NVIDIA/k8s-device-plugin docs/gpu-feature-discovery",
+    ),
+    Rule(
+        "gpu-operator-key-repeated",
+        ("yaml",),
+        _WARN,
+        "A key is written twice: the last one counts, the others are dropped.",
+        "sigs.k8s.io/yaml",
+    ),
+    Rule(
+        "gpu-operator-second-document",
+        ("yaml",),
+        _WARN,
+        "The text holds a second document, which is not read.",
+        "sigs.k8s.io/yaml",
+    ),
+)

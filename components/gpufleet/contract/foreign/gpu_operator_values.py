@@ -1,0 +1,244 @@
+"""Kind `gpu-operator-values`: values of the GPU Operator's chart, or its custom resources."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from gpufleet.contract.foreign.context import Context
+from gpufleet.contract.foreign.go_json import as_list, as_mapping, kind_of
+from gpufleet.contract.foreign.go_yaml import Read
+from gpufleet.contract.foreign.gpu_operator_choices import (
+    CHOICES,
+    judge_choices,
+    judge_monitors,
+    judge_upgrade_policy,
+    value_at,
+)
+from gpufleet.contract.foreign.gpu_operator_keys import GPU_OPERATOR_VALUES
+from gpufleet.contract.foreign.gpu_operator_nested import (
+    judge_counters,
+    judge_mig_config,
+    judge_plugin_config,
+    slices_time,
+)
+from gpufleet.contract.foreign.gpu_operator_objects import judge_objects, objects_of
+from gpufleet.contract.foreign.gpu_operator_pods import judge_extra_objects
+from gpufleet.contract.foreign.gpu_operator_rules import RULES
+from gpufleet.contract.foreign.judgement import Judgement, Report
+from gpufleet.contract.foreign.known_keys import report_unknown
+from gpufleet.contract.foreign.text_notes import note_text
+
+__all__ = ["RULES", "judge"]
+
+_READER = "the gpu-operator chart"
+_IGNORED = {
+    "cdi.default": "it is deprecated and not passed on; CDI is the default mode",
+    "driver.useOpenKernelModules": "write `driver: {kernelModuleType: open}`",
+    "driver.useNvidiaDriverCRD": "write `driver: {nvidiaDriverCRD: {enabled: true}}`",
+    "driver.upgradePolicy.podDeletion": "write `gpuPodDeletion`, the name of this value",
+}
+"""Keys that look right and are not read, with what to write instead."""
+_DRA_KUBERNETES = (1, 34)
+
+
+def judge(read: Read, context: Context) -> Judgement:
+    """Judge values, a ClusterPolicy, NVIDIADriver, GPUCluster, or a List of these."""
+    report = Report(RULES)
+    note_text(read, "gpu-operator", report)
+    values = {} if read.data is None else as_mapping(read.data)
+    if values is None:
+        report.add(
+            "gpu-operator-no-mapping",
+            "",
+            f"the document is {kind_of(read.data)}, values or a custom resource are needed",
+        )
+        return report.judgement()
+    objects = objects_of(values)
+    if objects is not None:
+        judge_objects(objects, context, report)
+        return report.judgement()
+    report_unknown(values, GPU_OPERATOR_VALUES, "", "gpu-operator", _READER, report, _IGNORED)
+    for path, fix in _IGNORED.items():
+        if value_at(values, path) is not None:
+            report.add(
+                "gpu-operator-key-ignored", path, f"{_READER} does not read {path} any more", fix
+            )
+    _judge_switches(values, "", report)
+    _judge_stacks(values, context, report)
+    judge_choices(values, CHOICES, "", report)
+    judge_upgrade_policy(value_at(values, "driver.upgradePolicy"), "driver.upgradePolicy", report)
+    judge_monitors(values, "", report)
+    documents = judge_plugin_config(values, context, report)
+    judge_mig_config(values, context, report)
+    judge_counters(values, slices_time(documents), report)
+    _judge_driver(values, report)
+    _judge_vgpu(values, report)
+    _judge_neighbours(values, context, report)
+    _judge_reset(values, context, report)
+    judge_extra_objects(values, documents, report)
+    return report.judgement()
+
+
+def _is(values: Mapping[str, Any], path: str, default: bool) -> bool:
+    """A switch as the templates take it: absent is the default, text is true."""
+    value = value_at(values, path)
+    return default if value is None else bool(value)
+
+
+def _judge_switches(values: Mapping[str, Any], path: str, report: Report) -> None:
+    for key, value in values.items():
+        place = f"{path}.{key}" if path else key
+        if place in ("node-feature-discovery", "extraObjects") or key in ("data", "env"):
+            continue
+        inner = as_mapping(value)
+        if inner is not None:
+            _judge_switches(inner, place, report)
+        elif key in ("enabled", "create", "deployCR", "usePrecompiled") and isinstance(value, str):
+            report.add(
+                "gpu-operator-switch-as-text",
+                place,
+                f'{place} is the text "{value}", which templates take for true',
+                "write true or false without quotes",
+                value=value,
+            )
+
+
+def _judge_stacks(values: Mapping[str, Any], context: Context, report: Report) -> None:
+    cluster = _is(values, "gpuCluster.deployCR", False)
+    if cluster and _is(values, "clusterPolicy.deployCR", True):
+        report.add(
+            "gpu-operator-two-stacks",
+            "gpuCluster.deployCR",
+            "clusterPolicy.deployCR (true by default) and gpuCluster.deployCR are both true",
+            "write `clusterPolicy: {deployCR: false}`, or leave gpuCluster off",
+        )
+    objects = _is(values, "driver.nvidiaDriverCRD.enabled", False)
+    if cluster and _is(values, "driver.enabled", True) and not objects:
+        report.add(
+            "gpu-operator-cluster-driver",
+            "driver.nvidiaDriverCRD.enabled",
+            "with a GPUCluster the driver comes from NVIDIADriver objects",
+            "write `driver: {nvidiaDriverCRD: {enabled: true}}`, or `driver: {enabled: false}`",
+        )
+    if _is(values, "cdi.nriPluginEnabled", False):
+        if not _is(values, "cdi.enabled", True):
+            report.add(
+                "gpu-operator-nri-cdi",
+                "cdi.nriPluginEnabled",
+                "the NRI plugin cannot be enabled when CDI is disabled",
+                "write `cdi: {enabled: true}`",
+            )
+        if not _is(values, "toolkit.enabled", True):
+            report.add(
+                "gpu-operator-nri-toolkit",
+                "cdi.nriPluginEnabled",
+                "the NRI plugin cannot be enabled without the toolkit",
+                "write `toolkit: {enabled: true}`",
+            )
+    version = None if context.chart is None else context.chart.kubernetes_version
+    found = re.match(r"v?(\d+)\.(\d+)", version or "")
+    if cluster and found and (int(found[1]), int(found[2])) < _DRA_KUBERNETES:
+        report.add(
+            "gpu-operator-no-dra",
+            "gpuCluster.deployCR",
+            f"Kubernetes {version} serves no resource.k8s.io/v1 DeviceClasses",
+            "use Kubernetes 1.34.2 or newer",
+            value=version,
+            limit="1.34",
+        )
+
+
+def _judge_driver(values: Mapping[str, Any], report: Report) -> None:
+    extras = [name for name in ("gds", "gdrcopy") if _is(values, f"{name}.enabled", False)]
+    if _is(values, "driver.usePrecompiled", False):
+        for name in extras:
+            report.add(
+                "gpu-operator-precompiled-extras",
+                f"{name}.enabled",
+                f"{name} is not available with precompiled drivers",
+                f"write `{name}: {{enabled: false}}`, or `driver: {{usePrecompiled: false}}`",
+            )
+        version = value_at(values, "driver.version")
+        if version is None or re.fullmatch(r"\d+\.\d+(\.\d+)?", str(version)):
+            report.add(
+                "gpu-operator-precompiled-version",
+                "driver.version",
+                f"precompiled drivers are named by branch, and the version is "
+                f"{version or '595.91.07, the default'}",
+                'write the branch, such as "595"',
+                value=version,
+            )
+    if "gds" in extras and value_at(values, "driver.kernelModuleType") == "proprietary":
+        report.add(
+            "gpu-operator-gds-proprietary",
+            "driver.kernelModuleType",
+            "GPUDirect Storage needs the open kernel module",
+            "write `kernelModuleType: open`",
+        )
+
+
+def _judge_vgpu(values: Mapping[str, Any], report: Report) -> None:
+    if not _is(values, "vgpuManager.enabled", False):
+        return
+    for key in ("repository", "version"):
+        if not value_at(values, f"vgpuManager.{key}"):
+            report.add(
+                "gpu-operator-vgpu-image",
+                f"vgpuManager.{key}",
+                f"vgpuManager.{key} is empty: the image is private, there is no default",
+                f"write the {key} of your image",
+            )
+    if not _is(values, "sandboxWorkloads.enabled", False):
+        report.add(
+            "gpu-operator-vgpu-without-sandbox",
+            "sandboxWorkloads.enabled",
+            "vgpuManager runs only where sandbox workloads are enabled",
+            "write `sandboxWorkloads: {enabled: true}`",
+        )
+
+
+def _judge_neighbours(values: Mapping[str, Any], context: Context, report: Report) -> None:
+    """Against another chart of the same cluster."""
+    chart = context.chart
+    if chart is None or chart.values is None:
+        return
+    serves = chart.value("resources.gpus.enabled") is not False
+    if (
+        chart.name == "dra-driver-nvidia-gpu"
+        and serves
+        and _is(values, "devicePlugin.enabled", True)
+    ):
+        report.add(
+            "gpu-operator-dra-too",
+            "devicePlugin.enabled",
+            "the DRA driver serves GPUs and the device plugin is on",
+            "write `devicePlugin: {enabled: false}`, or turn resources.gpus off in the DRA driver",
+        )
+    both = chart.value("nfd.enabled") is not False and _is(values, "nfd.enabled", True)
+    if chart.name == "network-operator" and both:
+        report.add(
+            "gpu-operator-nfd-twice",
+            "nfd.enabled",
+            "both charts install Node Feature Discovery",
+            "write `nfd: {enabled: false}` in one of them",
+        )
+
+
+def _judge_reset(values: Mapping[str, Any], context: Context, report: Report) -> None:
+    gpu = context.gpu
+    if gpu is None or gpu.mig is None or not gpu.mig.reset_needed:
+        return
+    env = as_list(value_at(values, "migManager.env")) or []
+    pairs = [as_mapping(entry) or {} for entry in env]
+    if any(p.get("name") == "WITH_REBOOT" and str(p.get("value")) == "true" for p in pairs):
+        return
+    if value_at(values, "mig.strategy") in ("single", "mixed") and _is(
+        values, "migManager.enabled", True
+    ):
+        report.add(
+            "gpu-operator-reset-needed",
+            "migManager.env",
+            f"{gpu.key} needs a GPU reset to switch MIG mode, and WITH_REBOOT is not set",
+            'on clouds write `env: [{name: WITH_REBOOT, value: "true"}]`',
+            gpu=gpu.key,
+        )
