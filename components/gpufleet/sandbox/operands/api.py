@@ -61,6 +61,10 @@ class Api:
         """POST one object."""
         return self._request("POST", path, body)
 
+    def delete(self, path: str) -> Any:
+        """DELETE one object."""
+        return self._request("DELETE", path)
+
     def merge_patch(self, path: str, body: object) -> Any:
         """Apply a JSON merge patch; a value of None removes the key."""
         return self._request("PATCH", f"{path}?fieldManager={FIELD_MANAGER}", body, MERGE_PATCH)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gpufleet.sandbox.operands.cluster_policy import ClusterPolicy
+from gpufleet.sandbox.operands.dra_driver import DraDriver
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,8 @@ class ClusterView:
     """Whether Node Feature Discovery is deployed."""
     config_maps: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """ConfigMaps of the operator's namespace: name -> data."""
+    dra: DraDriver | None = None
+    """The DRA driver, where its chart is installed and serves GPUs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,6 +59,16 @@ class Informer:
             if key in self._objects and not _older(item, self._objects[key]):
                 self._objects[key] = item
 
+    def add(self, item: dict[str, Any]) -> None:
+        """Take an object we made ourselves, ahead of its watch event."""
+        with self._lock:
+            self._objects.setdefault(_key(item), item)
+
+    def drop(self, key: Key) -> None:
+        """Forget an object we removed ourselves, ahead of its watch event."""
+        with self._lock:
+            self._objects.pop(key, None)
+
     def refresh(self) -> None:
         """List once, without a thread. Raises what the API raises."""
         self._list()

@@ -67,6 +67,7 @@ class PluginOperand:
             decision.annotations[PLUGIN_ANNOTATION] = "paused"
             return Published({}, {}, paused=True)
         try:
+            _check_alone(plugin == "true", cluster, labels)
             published, warnings = self._run(
                 node, hardware, policy, cluster, states, plugin == "true", discovery == "true"
             )
@@ -126,6 +127,16 @@ class PluginOperand:
         if messages != self._told:
             decision.notices += [Notice(reason, text, warning=True) for text in messages]
         self._told = messages
+
+
+def _check_alone(plugin: bool, cluster: ClusterView, labels: dict[str, str]) -> None:
+    """The plugin is kept silent where the DRA driver serves the GPUs too: both would hand them out,
+    and in the sandbox nobody would notice."""
+    if plugin and cluster.dra is not None and cluster.dra.runs_on(labels):
+        raise PluginError(
+            "the DRA driver serves the GPUs of this node too: each would be handed out twice; one "
+            f"of them must stay away (label {DEPLOY}device-plugin=false)"
+        )
 
 
 def _read(name: str, key: str, cluster: ClusterView) -> PluginConfig:

@@ -11,6 +11,7 @@ import urllib3
 from gpufleet.sandbox.operands.api import FIELD_MANAGER, Api, ApiError
 from gpufleet.sandbox.operands.cluster import ClusterView, Decision, NodeView, Notice
 from gpufleet.sandbox.operands.cluster_policy import CLUSTER_POLICY_NAME
+from gpufleet.sandbox.operands.dra_operand import DraOperand
 from gpufleet.sandbox.operands.hardware import SIMULATED_LABEL
 from gpufleet.sandbox.operands.informer import Informer, Key
 from gpufleet.sandbox.operands.journal import log
@@ -45,7 +46,14 @@ class Reconciler:
         self._policies = Informer(api, POLICIES, self._cluster_changed)
         self._config_maps = Informer(api, "/api/v1/configmaps", self._cluster_changed)
         self._deployments = Informer(api, DEPLOYMENTS, self._cluster_changed)
-        self._informers = (self._nodes, self._policies, self._config_maps, self._deployments)
+        self._dra = DraOperand(api, lambda name: self._schedule(name, time.monotonic()))
+        self._informers = (
+            self._nodes,
+            self._policies,
+            self._config_maps,
+            self._deployments,
+            *self._dra.informers,
+        )
 
     def run(self) -> None:
         """Watch and reconcile until `stop`."""
@@ -165,6 +173,8 @@ class Reconciler:
         self._write(node, decision)
         for notice in decision.notices:
             self._event(node, notice)
+        item = self._nodes.get(("", name)) or item
+        self._dra.step(item, node_view(item), view)
 
     def _gpu_pods(self, name: str) -> list[str]:
         pods = self._api.get(f"/api/v1/pods?fieldSelector=spec.nodeName%3D{name}")

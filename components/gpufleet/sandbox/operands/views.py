@@ -5,6 +5,7 @@ from typing import Any
 
 from gpufleet.sandbox.operands.cluster import ClusterView, NodeView
 from gpufleet.sandbox.operands.cluster_policy import CLUSTER_POLICY_NAME, read_cluster_policy
+from gpufleet.sandbox.operands.dra_driver import read_dra_driver
 from gpufleet.sandbox.operands.informer import Key
 
 NAME_LABEL = "app.kubernetes.io/name"
@@ -48,6 +49,7 @@ def cluster_view(policies: Objects, deployments: Objects, config_maps: Objects) 
             for (ns, name), item in config_maps.items()
             if ns == namespace
         },
+        dra=read_dra_driver(config_maps.values()),
     )
 
 

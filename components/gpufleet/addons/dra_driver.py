@@ -1,0 +1,196 @@
+"""DraDriver: NVIDIA's DRA driver, and the classes and claims that take the plugin's place."""
+
+from importlib import resources
+from pathlib import Path
+from typing import Any, NotRequired, TypedDict, cast
+
+import pulumi
+import pulumi_kubernetes as kubernetes
+
+from gpufleet.arguments import AddonsArgs, GpuPoolArgs
+from gpufleet.catalogue import load
+from gpufleet.catalogue.model import Chart
+from gpufleet.fleet import Fleet, compile_data
+from gpufleet.inputs import declared, refuse
+from gpufleet.render.dra import Manifest, claims, device_classes
+from gpufleet.render.dra_driver_values import dra_driver_values, fleet_dra_driver_settings
+from gpufleet.render.gpu_operator_values import merged
+from gpufleet.spec.addons import Charts
+from gpufleet.spec.base import Platform
+
+CHART = "dra-driver-nvidia-gpu"
+TIMEOUT_SECONDS = 600
+"""How long the release may take to become ready: pulling the driver's image."""
+PRIVILEGED = {"pod-security.kubernetes.io/enforce": "privileged"}
+"""The kubelet plugin mounts host paths and talks to the GPU driver."""
+
+_OCI = "oci://"
+
+
+class DraDriverArgs(TypedDict):
+    """Inputs of `DraDriver`."""
+
+    catalogue: str
+    """Edition of facts and pins, `"2026.11"`."""
+    platform: str
+    """One of `eks`, `gke`, `vsphere`, `openshift`, `sandbox`."""
+    pools: list[GpuPoolArgs]
+    """Declarations of every GPU pool of the cluster: those with `sharing: {dra: ...}` are served,
+    the others are judged beside them."""
+    addons: NotRequired[AddonsArgs]
+    """Overrides: `draDriver` and `charts` are read here. Default: none."""
+    kubernetes_version: NotRequired[str]
+    """Minor version of the cluster, `"1.36"`. Default: 1.36."""
+    region: NotRequired[str]
+    """Region of an EKS or GKE cluster; needed there."""
+
+
+class DraDriver(pulumi.ComponentResource):
+    """NVIDIA's DRA driver: namespace, Helm release, one DeviceClass for each MIG profile, and in
+    the namespaces that pools name, claim templates or, where pods share a claim, the claims.
+
+    One per cluster; `GpuAddons` makes it when a pool needs it. The GPU driver and its toolkit must
+    be on the nodes before.
+    """
+
+    namespace: pulumi.Output[str]
+    """Namespace of the driver."""
+    chart_version: pulumi.Output[str]
+    """Version of the chart that is asked for."""
+    device_classes: pulumi.Output[list[str]]
+    """Names of the DeviceClasses made here; the chart makes `gpu.nvidia.com` beside them."""
+
+    def __init__(
+        self,
+        name: str,
+        args: DraDriverArgs,
+        opts: pulumi.ResourceOptions | None = None,
+        *,
+        compiled: Fleet | None = None,
+    ) -> None:
+        """Install the driver and make the classes and claims.
+
+        Args:
+            name: Name of the component, unique in its stack.
+            args: The declarations.
+            opts: Options; `provider` or `providers` must hold the cluster's Kubernetes provider.
+            compiled: What the declarations mean, when the caller has compiled them already.
+
+        Raises:
+            InvalidArgumentsError: a declaration has an error; the text holds all of them.
+        """
+        component = f'DraDriver "{name}"'
+        given = declared(component, DraDriverArgs, cast("dict[str, Any]", args))
+        fleet = compiled or _compile(component, given)
+        super().__init__("gpufleet:index:DraDriver", name, {}, opts)
+        pin = load(fleet.spec.catalogue).chart(CHART)
+        addon = fleet.spec.addons.dra_driver
+        version = addon.version or pin.version
+        release = self._release(name, fleet, pin, version)
+        classes = device_classes(fleet)
+        for manifest in classes:
+            self._device_class(name, manifest)
+        for manifest in claims(fleet):
+            self._claim(name, manifest, release)
+        self.namespace = pulumi.Output.from_input(pin.namespace)
+        self.chart_version = pulumi.Output.from_input(version)
+        self.device_classes = pulumi.Output.from_input([c["metadata"]["name"] for c in classes])
+        self.register_outputs(
+            {
+                "namespace": self.namespace,
+                "chartVersion": self.chart_version,
+                "deviceClasses": self.device_classes,
+            }
+        )
+
+    def _release(
+        self, name: str, fleet: Fleet, pin: Chart, version: str
+    ) -> kubernetes.helm.v3.Release:
+        namespace = kubernetes.core.v1.Namespace(
+            f"{name}-namespace",
+            metadata={"name": pin.namespace, "labels": PRIVILEGED},
+            opts=pulumi.ResourceOptions(parent=self),
+        )
+        values = dra_driver_values(fleet_dra_driver_settings(fleet))
+        return kubernetes.helm.v3.Release(
+            f"{name}-release",
+            name=pin.name,
+            namespace=cast("Any", namespace.metadata)["name"],
+            version=version,
+            values=merged(values, fleet.spec.addons.dra_driver.values),
+            timeout=TIMEOUT_SECONDS,
+            **_chart_location(pin, _charts(fleet)),
+            opts=pulumi.ResourceOptions(parent=self),
+        )
+
+    def _device_class(self, name: str, manifest: Manifest) -> None:
+        made = manifest["metadata"]["name"]
+        _object(f"{name}-{made}", manifest, pulumi.ResourceOptions(parent=self))
+
+    def _claim(self, name: str, manifest: Manifest, release: kubernetes.helm.v3.Release) -> None:
+        metadata = manifest["metadata"]
+        _object(
+            f"{name}-{metadata['namespace']}-{metadata['name']}",
+            manifest,
+            pulumi.ResourceOptions(
+                parent=self,
+                # The API refuses any change of a claim's or a template's spec.
+                replace_on_changes=["spec"],
+                delete_before_replace=True,
+                depends_on=[release],
+            ),
+        )
+
+
+def _object(name: str, manifest: Manifest, opts: pulumi.ResourceOptions) -> None:
+    """An object of resource.k8s.io/v1, which the SDK has no classes for."""
+    kubernetes.apiextensions.CustomResource(
+        name,
+        api_version=manifest["apiVersion"],
+        kind=manifest["kind"],
+        metadata=manifest["metadata"],
+        spec=manifest["spec"],
+        opts=opts,
+    )
+
+
+def _compile(component: str, given: dict[str, Any]) -> Fleet:
+    cluster: dict[str, Any] = {"name": "cluster"}
+    for key in ("region", "kubernetesVersion"):
+        if key in given:
+            cluster[key] = given[key]
+    result = compile_data(
+        {
+            "catalogue": given["catalogue"],
+            "platform": given["platform"],
+            "cluster": cluster,
+            "pools": given["pools"],
+            "addons": given.get("addons", {}),
+        }
+    )
+    if result.fleet is None or not result.deployable:
+        refuse(component, result.findings)
+    return result.fleet
+
+
+def _charts(fleet: Fleet) -> Charts:
+    """The declared source; in the sandbox, by default, the charts that play the real ones."""
+    declared_charts = fleet.spec.addons.charts
+    if declared_charts.source is None and fleet.spec.platform is Platform.SANDBOX:
+        folder = str(resources.files("gpufleet") / "sandbox" / "charts")
+        return Charts.model_validate({"source": {"folder": folder}})
+    return declared_charts
+
+
+def _chart_location(pin: Chart, charts: Charts) -> dict[str, Any]:
+    """Arguments of a Release that say where its chart is: OCI reference, repository or folder."""
+    source = charts.source
+    if source is None and pin.repository.startswith(_OCI):
+        return {"chart": pin.repository}
+    if source is None or source.repository is not None:
+        address = pin.repository if source is None else source.repository
+        return {"chart": pin.name, "repository_opts": {"repo": address}}
+    if source.oci is not None:
+        return {"chart": f"{source.oci.rstrip('/')}/{pin.name}"}
+    assert source.folder is not None
+    return {"chart": str(Path(source.folder) / pin.name)}
