@@ -62,7 +62,7 @@ wheel: $(STAMP) ## Build the wheel into dist/
 	$(BIN)/python -m build --wheel --no-isolation --outdir dist .
 
 lock: ## Write requirements/dev.txt again from pyproject.toml (needs uv)
-	uv pip compile pyproject.toml --extra policies --extra sandbox --group dev \
+	uv pip compile pyproject.toml --extra policies --extra sandbox --extra planner --group dev \
 	  -c requirements/constraints.txt --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-emit-find-links --no-header -o requirements/dev.txt
 
