@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil
 
 from gpufleet.sizing.architecture import Architecture, Attention, LatentAttention, LinearMixer
@@ -94,6 +95,7 @@ def forward_workspace(model: Architecture, tokens: int, tensor: int = 1) -> int:
     return ceil(tokens * (8 * model.hidden + Fraction(2 * widest, tensor)))
 
 
+@lru_cache(maxsize=4096)
 def serving_ledger(
     model: Architecture, serving: Serving, parallel: Parallelism | None = None
 ) -> Ledger:

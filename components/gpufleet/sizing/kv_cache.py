@@ -1,6 +1,7 @@
 """The cache of keys and values, latent vectors and recurrent states."""
 
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil
 
 from gpufleet.sizing.architecture import Architecture, Attention, LatentAttention, Mixer
@@ -41,6 +42,7 @@ def token_bytes(model: Architecture, cache: KvFormat, tensor: int = 1) -> Fracti
     )
 
 
+@lru_cache(maxsize=4096)
 def sequence_bytes(
     model: Architecture,
     cache: KvFormat,

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from gpufleet.sizing.architecture import Architecture, ExpertFeedForward
 from gpufleet.sizing.capacity import capacity
@@ -66,6 +67,7 @@ class _Machine:
         return self.parallel.serving_gpus
 
 
+@lru_cache(maxsize=4096)
 def weights_read(model: Architecture, serving: Serving, batch: int, parallel: Parallelism) -> float:
     """Bytes of weights one token's way through all stages reads on each rank: all of a dense model,
     and of a mixture the experts that the batch touches, at most min(E, B*k) of each layer."""
