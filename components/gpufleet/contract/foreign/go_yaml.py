@@ -65,6 +65,8 @@ class Read:
     """Whether a second document follows, which nobody reads."""
     empty: bool = False
     """Whether the text holds nothing but white space and comments."""
+    text: str | None = None
+    """The text itself, for documents that must be JSON."""
 
 
 class _Loader(_Base):
@@ -88,7 +90,7 @@ def read_yaml(text: str | bytes) -> Read:
         loader: Any = _Loader(decoded)
         try:
             if not loader.check_node():
-                return Read(None, empty=True)
+                return Read(None, empty=True, text=decoded)
             node = loader.get_node()
             more = _follows(loader)
         finally:
@@ -96,7 +98,8 @@ def read_yaml(text: str | bytes) -> Read:
     except yaml.YAMLError as problem:
         raise UnreadableTextError(_yaml_problem(problem)) from None
     reading = _Reading()
-    return Read(reading.value(node, ""), tuple(dict.fromkeys(reading.repeated)), more)
+    data = reading.value(node, "")
+    return Read(data, tuple(dict.fromkeys(reading.repeated)), more, text=decoded)
 
 
 def _decode(text: str | bytes) -> str:

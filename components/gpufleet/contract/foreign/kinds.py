@@ -17,6 +17,9 @@ KINDS = {
     "device-plugin": "device_plugin",
     "dra-config": "dra_config",
     "gpu-operator-values": "gpu_operator_values",
+    "network-operator-values": "network_operator_values",
+    "rdma-shared-config": "rdma_shared_config",
+    "sriov-config": "sriov_config",
 }
 """Kind -> module of this package."""
 

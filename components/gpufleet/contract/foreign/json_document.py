@@ -1,0 +1,37 @@
+"""Documents that must be JSON, not YAML: the `config` text of the network device plugins."""
+
+import json
+from typing import Any
+
+from gpufleet.contract.foreign.go_yaml import Read
+from gpufleet.contract.foreign.judgement import Report
+
+
+def json_problem(read: Read) -> str | None:
+    """Why Go's JSON parser refuses the text; None where it takes it."""
+    text = read.text
+    if text is None:
+        return None
+    try:
+        data: Any = json.loads(text, parse_constant=_no_number)
+    except (ValueError, RecursionError) as problem:
+        return str(problem)
+    if not isinstance(data, dict) and data is not None:
+        return "a JSON object is needed"
+    return None
+
+
+def judge_json(read: Read, code: str, what: str, report: Report) -> None:
+    """Report a text that is YAML but no JSON."""
+    problem = json_problem(read)
+    if problem is not None:
+        report.add(
+            code,
+            "",
+            f"{what} must be JSON: {problem}",
+            "write JSON, with braces and quoted keys",
+        )
+
+
+def _no_number(text: str) -> float:
+    raise ValueError(f"{text} is no JSON number")

@@ -1,0 +1,126 @@
+"""Custom resources of the Network Operator, alone and against each other."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gpufleet.contract.foreign import network_operator_keys as keys
+from gpufleet.contract.foreign.go_json import as_list, as_mapping, shown
+from gpufleet.contract.foreign.judgement import Report
+from gpufleet.contract.foreign.known_keys import KnownKeys, report_unknown
+from gpufleet.contract.foreign.network_names import is_rdma_resource
+from gpufleet.contract.foreign.nic_policy import (
+    NODE_SECTIONS,
+    judge_at_least_zero,
+    judge_choice,
+    judge_policy,
+)
+from gpufleet.contract.foreign.paths import child
+
+NAME = "nic-cluster-policy"
+LONGEST_NODE_POLICY = 30
+_MODES = ("bridge", "private", "vepa", "passthru")
+KINDS: dict[str, KnownKeys] = {
+    "NicClusterPolicy": keys.NIC_CLUSTER_POLICY,
+    "NicNodePolicy": keys.NIC_NODE_POLICY,
+    "MacvlanNetwork": keys.MACVLAN_NETWORK,
+    "HostDeviceNetwork": keys.HOST_DEVICE_NETWORK,
+    "IPoIBNetwork": keys.IPOIB_NETWORK,
+}
+
+Objects = Sequence[tuple[str, dict[str, Any]]]
+
+
+def objects_of(document: Mapping[str, Any]) -> Objects | None:
+    """(path, object) of every custom resource; None where the document is none and holds none."""
+    if document.get("kind") in KINDS:
+        return [("", dict(document))]
+    items = as_list(document.get("items"))
+    if document.get("kind") != "List" or items is None:
+        return None
+    found = [(child("items", i), as_mapping(item)) for i, item in enumerate(items)]
+    return [(path, item) for path, item in found if item is not None]
+
+
+def judge_objects(objects: Objects, version: tuple[int, ...], report: Report) -> None:
+    """Judge custom resources for an operator of this version."""
+    for path, item in objects:
+        kind = item.get("kind")
+        if kind not in KINDS:
+            continue
+        spec, place = as_mapping(item.get("spec")) or {}, child(path, "spec")
+        report_unknown(spec, KINDS[str(kind)], place, "network-operator", "the API server", report)
+        name = (as_mapping(item.get("metadata")) or {}).get("name")
+        naming = child(child(path, "metadata"), "name")
+        if kind in ("NicClusterPolicy", "NicNodePolicy"):
+            judge_policy(spec, place, version, report)
+        if kind == "NicClusterPolicy" and name != NAME:
+            report.add(
+                "nic-policy-name",
+                naming,
+                f"only {NAME} is reconciled, and this is {shown(name)}",
+                f"write `name: {NAME}`",
+                value=shown(name),
+            )
+        if kind == "NicNodePolicy" and len(str(name or "")) > LONGEST_NODE_POLICY:
+            report.add(
+                "nic-node-policy-name",
+                naming,
+                f"the name has {len(str(name))} characters, at most {LONGEST_NODE_POLICY} are "
+                "allowed",
+                "choose a shorter name",
+                value=name,
+                limit=LONGEST_NODE_POLICY,
+            )
+        if kind == "MacvlanNetwork":
+            judge_choice(spec.get("mode"), _MODES, child(place, "mode"), report)
+            judge_at_least_zero(spec.get("mtu"), child(place, "mtu"), report)
+        if kind == "HostDeviceNetwork":
+            _judge_host_device(spec, place, report)
+    _judge_together(objects, report)
+
+
+def _judge_host_device(spec: Mapping[str, Any], place: str, report: Report) -> None:
+    name = spec.get("resourceName")
+    if not isinstance(name, str) or not is_rdma_resource(name):
+        report.add(
+            "host-device-network-name",
+            child(place, "resourceName"),
+            f"resourceName {shown(name if name is not None else '')} is not valid",
+            "write letters, digits, `-`, `_` and `.`, such as hostdev",
+            value=shown(name),
+        )
+
+
+def _judge_together(objects: Objects, report: Report) -> None:
+    cluster = [item for _, item in objects if item.get("kind") == "NicClusterPolicy"]
+    nodes = [(path, item) for path, item in objects if item.get("kind") == "NicNodePolicy"]
+    whole = as_mapping(cluster[0].get("spec")) if cluster else None
+    for path, item in nodes:
+        spec = as_mapping(item.get("spec")) or {}
+        for section in NODE_SECTIONS:
+            if spec.get(section) is not None and (whole or {}).get(section) is not None:
+                report.add(
+                    "nic-node-policy-section-twice",
+                    child(child(path, "spec"), section),
+                    f"{section} is also defined in the NicClusterPolicy",
+                    "keep it in one of them",
+                )
+    for index, (path, item) in enumerate(nodes):
+        for first, other in nodes[:index]:
+            if _overlap(item, other):
+                report.add(
+                    "nic-node-policy-overlap",
+                    child(child(path, "spec"), "nodeSelector"),
+                    f"{first} selects the same nodes",
+                    "give them selectors that exclude each other",
+                    first=first,
+                )
+
+
+def _overlap(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether every node of one selector is surely a node of the other."""
+    a, b = (
+        set((as_mapping((as_mapping(item.get("spec")) or {}).get("nodeSelector")) or {}).items())
+        for item in (one, other)
+    )
+    return a <= b or b <= a

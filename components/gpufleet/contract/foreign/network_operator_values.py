@@ -1,0 +1,124 @@
+"""Kind `network-operator-values`: values of the Network Operator's chart, or its resources."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from gpufleet.contract.foreign.context import Context
+from gpufleet.contract.foreign.go_json import as_mapping, kind_of
+from gpufleet.contract.foreign.go_yaml import Read
+from gpufleet.contract.foreign.gpu_operator_choices import value_at
+from gpufleet.contract.foreign.judgement import Judgement, Report
+from gpufleet.contract.foreign.known_keys import report_unknown
+from gpufleet.contract.foreign.network_objects import judge_objects, objects_of
+from gpufleet.contract.foreign.network_operator_keys import (
+    NETWORK_OPERATOR_VALUES,
+    NIC_CLUSTER_POLICY,
+)
+from gpufleet.contract.foreign.network_operator_rules import RULES
+from gpufleet.contract.foreign.nic_policy import judge_policy
+from gpufleet.contract.foreign.text_notes import note_text
+
+__all__ = ["RULES", "judge"]
+
+DEFAULT_VERSION = (26, 4, 1)
+"""The chart of the catalogue."""
+_READER = "the network-operator chart"
+_SWITCHES = (
+    "nfd.enabled",
+    "nfd.deployNodeFeatureRules",
+    "upgradeCRDs",
+    "sriovNetworkOperator.enabled",
+    "maintenanceOperator.enabled",
+    "operator.admissionController.enabled",
+)
+
+
+def judge(read: Read, context: Context) -> Judgement:
+    """Judge values, a NicClusterPolicy, another resource of the operator, or a List of these."""
+    report = Report(RULES)
+    note_text(read, "network-operator", report)
+    version = context.version or DEFAULT_VERSION
+    values = {} if read.data is None else as_mapping(read.data)
+    if values is None:
+        report.add(
+            "network-operator-no-mapping",
+            "",
+            f"the document is {kind_of(read.data)}, values or a custom resource are needed",
+        )
+        return report.judgement()
+    objects = objects_of(values)
+    if objects is not None:
+        judge_objects(objects, version, report)
+        return report.judgement()
+    _judge_sections(values, version, report)
+    for path in _SWITCHES:
+        value = value_at(values, path)
+        if isinstance(value, str):
+            report.add(
+                "network-operator-switch-as-text",
+                path,
+                f'{path} is the text "{value}", which templates take for true',
+                "write true or false without quotes",
+                value=value,
+            )
+    _judge_cluster(values, version, context, report)
+    return report.judgement()
+
+
+def _judge_sections(values: Mapping[str, Any], version: tuple[int, ...], report: Report) -> None:
+    """Keys of the chart, and sections of NicClusterPolicy that stand where they are not read."""
+    sections = [key for key in values if key in NIC_CLUSTER_POLICY[""]]
+    bare = bool(sections) and len(sections) == len(values)
+    if bare:
+        report.add(
+            "network-operator-bare-spec",
+            "",
+            "this is judged as the spec of a NicClusterPolicy; as chart values it does nothing",
+            "put it under `spec:` of a NicClusterPolicy called nic-cluster-policy",
+        )
+        report_unknown(values, NIC_CLUSTER_POLICY, "", "network-operator", "the API server", report)
+    else:
+        ignored = dict.fromkeys([*sections, "deployCR"], "")
+        report_unknown(
+            values, NETWORK_OPERATOR_VALUES, "", "network-operator", _READER, report, ignored
+        )
+        for key in (*sections, *(("deployCR",) if "deployCR" in values else ())):
+            report.add(
+                "network-operator-section-moved",
+                key,
+                f"{_READER} does not read {key}: nothing of it is deployed",
+                "put it under `spec:` of a NicClusterPolicy called nic-cluster-policy"
+                if key != "deployCR"
+                else "make a NicClusterPolicy of your own",
+            )
+    if sections:
+        judge_policy({key: values[key] for key in sections}, "", version, report)
+
+
+def _judge_cluster(
+    values: Mapping[str, Any], version: tuple[int, ...], context: Context, report: Report
+) -> None:
+    chart = context.chart
+    if chart is None:
+        return
+    enabled = value_at(values, "nfd.enabled") is not False
+    known = chart.values is not None and chart.value("nfd.enabled") is not False
+    if chart.name == "gpu-operator" and known and enabled:
+        report.add(
+            "network-operator-nfd-twice",
+            "nfd.enabled",
+            "both charts install Node Feature Discovery",
+            "write `nfd: {enabled: false}` in one of them",
+        )
+    limit = (1, 32) if version >= (26, 7) else (1, 21)
+    found = re.match(r"v?(\d+)\.(\d+)", chart.kubernetes_version or "")
+    if found and (int(found[1]), int(found[2])) < limit:
+        report.add(
+            "network-operator-kubernetes",
+            "context.chart.kubernetesVersion",
+            f"Kubernetes {chart.kubernetes_version} is older than {limit[0]}.{limit[1]}",
+            None,
+            value=chart.kubernetes_version,
+            limit=f"{limit[0]}.{limit[1]}",
+        )

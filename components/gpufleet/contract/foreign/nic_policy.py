@@ -1,0 +1,266 @@
+"""Specs of NicClusterPolicy and NicNodePolicy as definition and webhook judge them."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from gpufleet.contract.foreign import rdma_shared_config, sriov_config
+from gpufleet.contract.foreign.go_json import as_list, as_mapping, integer, kind_of, shown
+from gpufleet.contract.foreign.gpu_operator_choices import value_at
+from gpufleet.contract.foreign.judgement import Report
+from gpufleet.contract.foreign.network_names import (
+    guid,
+    is_image_repository,
+    is_ofed_version,
+    is_subdomain,
+)
+from gpufleet.contract.foreign.paths import child
+from gpufleet.contract.foreign.quantity import quantity
+
+SECTIONS = (
+    "ofedDriver",
+    "rdmaSharedDevicePlugin",
+    "sriovDevicePlugin",
+    "ibKubernetes",
+    "nvIpam",
+    "nicFeatureDiscovery",
+    "docaTelemetryService",
+    "secondaryNetwork.cniPlugins",
+    "secondaryNetwork.ipoib",
+    "secondaryNetwork.multus",
+)
+"""Sections whose image and repository the webhook judges."""
+NODE_SECTIONS = ("ofedDriver", "rdmaSharedDevicePlugin", "sriovDevicePlugin")
+"""Sections that may stand in a NicNodePolicy instead."""
+_LEAST_ZERO = (
+    "ibKubernetes.periodicUpdateSeconds",
+    "ofedDriver.terminationGracePeriodSeconds",
+    "ofedDriver.upgradePolicy.maxParallelUpgrades",
+    "ofedDriver.upgradePolicy.drain.timeoutSeconds",
+    "ofedDriver.upgradePolicy.waitForCompletion.timeoutSeconds",
+)
+_STORAGE = "nicConfigurationOperator.nicFirmwareStorage.availableStorageSize"
+_LOG_LEVEL = "nicConfigurationOperator.logLevel"
+
+
+def judge_policy(
+    spec: Mapping[str, Any], path: str, version: tuple[int, ...], report: Report
+) -> None:
+    """Judge the spec of a NicClusterPolicy or NicNodePolicy for an operator of this version."""
+    common = as_mapping(spec.get("global")) or {}
+    for name in SECTIONS:
+        section = as_mapping(value_at(spec, name))
+        if section is not None:
+            _judge_section(section, common, f"{path}.{name}" if path else name, report)
+    _judge_ofed(as_mapping(spec.get("ofedDriver")), child(path, "ofedDriver"), version, report)
+    _judge_guids(as_mapping(spec.get("ibKubernetes")), child(path, "ibKubernetes"), report)
+    _judge_telemetry(spec, path, report)
+    for name, module in (
+        ("rdmaSharedDevicePlugin", rdma_shared_config),
+        ("sriovDevicePlugin", sriov_config),
+    ):
+        config = value_at(spec, f"{name}.config")
+        if config is not None:
+            _judge_config(config, child(child(path, name), "config"), module, report)
+    for name in _LEAST_ZERO:
+        judge_at_least_zero(value_at(spec, name), f"{path}.{name}" if path else name, report)
+    _judge_rest(spec, path, report)
+
+
+def _judge_section(
+    section: Mapping[str, Any], common: Mapping[str, Any], path: str, report: Report
+) -> None:
+    if not section.get("image"):
+        report.add(
+            "nic-policy-image-missing",
+            child(path, "image"),
+            "the section needs an image",
+            "write the image's name, without repository",
+        )
+    repository = section.get("repository") or common.get("repository") or ""
+    if not isinstance(repository, str) or not is_image_repository(repository):
+        report.add(
+            "nic-policy-repository",
+            child(path, "repository"),
+            f"{shown(repository)} is no image repository"
+            + ("" if repository else ", and there is no global one"),
+            "write `nvcr.io/nvidia/mellanox`",
+            value=shown(repository),
+        )
+    for index, entry in enumerate(as_list(section.get("containerResources")) or []):
+        _judge_resources(entry, child(child(path, "containerResources"), index), report)
+
+
+def _judge_resources(entry: Any, path: str, report: Report) -> None:
+    item = as_mapping(entry)
+    if item is None or not item.get("name"):
+        report.add(
+            "nic-policy-resources",
+            child(path, "name"),
+            "the container's name is missing",
+            "write the name of a container of this section",
+        )
+        return
+    amounts: dict[str, dict[str, Any]] = {}
+    for group in ("requests", "limits"):
+        found = as_mapping(item.get(group)) or {}
+        amounts[group] = {}
+        for name, value in found.items():
+            place = child(child(path, group), name)
+            amount = None if isinstance(value, bool) else quantity(str(value))
+            amounts[group][name] = amount
+            problem = None
+            if name not in ("cpu", "memory"):
+                problem = f"{name} is neither cpu nor memory"
+            elif amount is None:
+                problem = f"{shown(value)} is no quantity"
+            elif amount == 0:
+                problem = f"{group} of {name} is zero"
+            if problem is not None:
+                report.add("nic-policy-resources", place, problem, "write an amount such as 100m")
+    for name, limit in amounts["limits"].items():
+        request = amounts["requests"].get(name)
+        if limit is not None and request is not None and request > limit:
+            report.add(
+                "nic-policy-resources",
+                child(child(path, "requests"), name),
+                f"the request of {name} is greater than its limit",
+                "lower the request, or raise the limit",
+            )
+
+
+def _judge_ofed(
+    driver: Mapping[str, Any] | None, path: str, version: tuple[int, ...], report: Report
+) -> None:
+    if driver is None:
+        return
+    wanted = driver.get("version")
+    if not isinstance(wanted, str) or not is_ofed_version(wanted, version):
+        report.add(
+            "nic-policy-ofed-version",
+            child(path, "version"),
+            f"invalid OFED version {shown(wanted if wanted is not None else '')}",
+            "write a version such as doca3.4.1-26.04-1.1.0.0-1, 24.01-0.3.3.1-0, or sha256:...",
+            value=shown(wanted),
+        )
+    policy = as_mapping(driver.get("upgradePolicy")) or {}
+    if policy.get("safeLoad") is True and policy.get("autoUpgrade") is not True:
+        report.add(
+            "nic-policy-safe-load",
+            child(child(path, "upgradePolicy"), "safeLoad"),
+            "safeLoad requires autoUpgrade to be true",
+            "write `autoUpgrade: true`",
+        )
+
+
+def _judge_guids(section: Mapping[str, Any] | None, path: str, report: Report) -> None:
+    if section is None:
+        return
+    ends = ("pKeyGUIDPoolRangeStart", "pKeyGUIDPoolRangeEnd")
+    numbers: list[int] = []
+    for key in ends:
+        value = section.get(key)
+        number = guid(value) if isinstance(value, str) else None
+        if number is None:
+            report.add(
+                "nic-policy-guid",
+                child(path, key),
+                f"{key} is {shown(value)}, no GUID",
+                "write eight pairs of hex digits, such as 02:00:00:00:00:00:00:00",
+                value=shown(value),
+            )
+        else:
+            numbers.append(number)
+    if len(numbers) == 2 and numbers[1] <= numbers[0]:
+        report.add(
+            "nic-policy-guid",
+            child(path, ends[1]),
+            "the end of the range is not above its start",
+            "write an end above the start",
+        )
+
+
+def _judge_telemetry(spec: Mapping[str, Any], path: str, report: Report) -> None:
+    config = as_mapping(value_at(spec, "docaTelemetryService.config"))
+    if config is None:
+        return
+    name = config.get("fromConfigMap")
+    if not isinstance(name, str) or not is_subdomain(name):
+        place = "docaTelemetryService.config.fromConfigMap"
+        report.add(
+            "nic-policy-telemetry-config",
+            f"{path}.{place}" if path else place,
+            f"{shown(name)} is no name of a ConfigMap",
+            "write lower-case letters, digits, `-` and `.`",
+            value=shown(name),
+        )
+
+
+def _judge_config(config: Any, path: str, module: Any, report: Report) -> None:
+    """The JSON text of one of the two device plugins."""
+    code = "rdma-not-json" if module is rdma_shared_config else "sriov-not-json"
+    if not isinstance(config, str):
+        report.add(
+            "nic-policy-wrong-type",
+            path,
+            f"config is {kind_of(config)}, text with JSON is needed",
+            "write `|` after the key and the JSON below it",
+        )
+        return
+    try:
+        data = json.loads(config)
+    except (ValueError, RecursionError) as problem:
+        report.add(code, path, f"the config must be JSON: {problem}", "write JSON")
+        return
+    module.judge_data(data, path, report)
+
+
+def judge_at_least_zero(value: Any, path: str, report: Report) -> None:
+    """A number that the definition wants to be at least 0."""
+    if value is None:
+        return
+    number = integer(value)
+    if number is None:
+        report.add(
+            "nic-policy-wrong-type",
+            path,
+            f"{shown(value)} is {kind_of(value)}, a whole number is needed",
+            "write a number from 0 on",
+        )
+    elif number < 0:
+        report.add(
+            "nic-policy-number-negative",
+            path,
+            f"{number} is below 0",
+            "write a number from 0 on",
+            value=number,
+            limit=0,
+        )
+
+
+def judge_choice(value: Any, allowed: tuple[str, ...], path: str, report: Report) -> None:
+    """A value out of a few."""
+    if value is not None and value not in allowed:
+        report.add(
+            "nic-policy-choice-unknown",
+            path,
+            f"{shown(value)} is none of {', '.join(allowed)}",
+            f"one of {', '.join(allowed)}",
+            value=shown(value),
+            allowed=allowed,
+        )
+
+
+def _judge_rest(spec: Mapping[str, Any], path: str, report: Report) -> None:
+    prefix = f"{path}." if path else ""
+    judge_choice(value_at(spec, _LOG_LEVEL), ("info", "debug"), prefix + _LOG_LEVEL, report)
+    size = value_at(spec, _STORAGE)
+    if size is not None and re.fullmatch(r"[0-9]+(Ei|Pi|Ti|Gi|Mi|Ki)", str(size)) is None:
+        report.add(
+            "nic-policy-storage-size",
+            prefix + _STORAGE,
+            f"{shown(size)} is no storage size",
+            "write a whole number with a unit, such as 1Gi",
+            value=shown(size),
+        )

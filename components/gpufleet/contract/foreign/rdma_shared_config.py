@@ -1,0 +1,252 @@
+"""Kind `rdma-shared-config`: the `config` of the RDMA shared device plugin."""
+
+from typing import Any
+
+from gpufleet.contract.foreign.context import Context
+from gpufleet.contract.foreign.go_json import as_list, as_mapping, integer, kind_of, shown
+from gpufleet.contract.foreign.go_yaml import Read
+from gpufleet.contract.foreign.json_document import judge_json
+from gpufleet.contract.foreign.judgement import (
+    Advertised,
+    Judgement,
+    Report,
+    Rule,
+    Verdict,
+    rule_table,
+)
+from gpufleet.contract.foreign.network_names import is_domain, is_rdma_resource
+from gpufleet.contract.foreign.paths import child
+from gpufleet.contract.foreign.selector_schema import RDMA, judge_selectors
+from gpufleet.contract.foreign.text_notes import note_text
+from gpufleet.contract.foreign.unknown_keys import key_rules, report_key
+
+_SCHEMA = "Mellanox/network-operator webhook-schemas/rdma_shared_device_plugin.json"
+_WEBHOOK = "Mellanox/network-operator api/v1alpha1/validator/nicpolicy_webhook.go"
+_TOP = ("periodicUpdateInterval", "configList")
+_ITEM = ("resourceName", "resourcePrefix", "rdmaHcaMax", "devices", "selectors")
+PREFIX = "rdma"
+"""Resource prefix where none is written."""
+
+RULES = rule_table(
+    Rule("rdma-not-json", ("NO-1",), Verdict.REJECT, "The config is no JSON object.", _WEBHOOK),
+    Rule(
+        "rdma-list-missing",
+        ("NO-1",),
+        Verdict.REJECT,
+        "configList is missing, empty, or no list.",
+        _SCHEMA,
+    ),
+    Rule(
+        "rdma-item-invalid",
+        ("NO-1",),
+        Verdict.REJECT,
+        "An entry has no resourceName, no whole rdmaHcaMax, or neither selectors nor devices.",
+        _SCHEMA,
+    ),
+    Rule(
+        "rdma-devices-invalid",
+        ("NO-1",),
+        Verdict.REJECT,
+        "devices is no list of text that is not empty.",
+        _SCHEMA,
+    ),
+    Rule(
+        "rdma-selectors-empty",
+        ("NO-1",),
+        Verdict.REJECT,
+        "selectors has none of vendors, deviceIDs, drivers, ifNames, linkTypes.",
+        _SCHEMA,
+    ),
+    Rule(
+        "rdma-selector-unknown",
+        ("NO-1",),
+        Verdict.REJECT,
+        "selectors has a criterion that does not exist.",
+        _SCHEMA,
+    ),
+    Rule(
+        "rdma-selector-invalid",
+        ("NO-1",),
+        Verdict.REJECT,
+        "A criterion is no list of text.",
+        _SCHEMA,
+    ),
+    Rule(
+        "rdma-name-invalid",
+        ("NO-2",),
+        Verdict.REJECT,
+        "resourceName does not match ^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$.",
+        _WEBHOOK,
+    ),
+    Rule(
+        "rdma-prefix-invalid",
+        ("NO-4",),
+        Verdict.REJECT,
+        "resourcePrefix does not look like a domain; a single label does not.",
+        _WEBHOOK,
+    ),
+    Rule(
+        "rdma-capacity-useless",
+        ("NO-1",),
+        Verdict.REJECT,
+        "rdmaHcaMax is below 1: the schema accepts it, and nothing can be asked for.",
+        "Mellanox/k8s-rdma-shared-dev-plugin pkg/resources",
+    ),
+    Rule(
+        "rdma-resource-repeated",
+        ("NO-1",),
+        Verdict.REJECT,
+        "Two entries have the same resource name: accepted, and the plugin fails to register the "
+        "second.",
+        "Mellanox/k8s-rdma-shared-dev-plugin pkg/resources",
+    ),
+    *key_rules("rdma", ("OUR-5",), "the RDMA shared device plugin", _SCHEMA),
+    Rule(
+        "rdma-key-repeated",
+        ("yaml",),
+        Verdict.WARN,
+        "A key is written twice: the last one counts.",
+        "Go encoding/json",
+    ),
+    Rule(
+        "rdma-second-document",
+        ("yaml",),
+        Verdict.WARN,
+        "The text holds a second document, which is not read.",
+        "docs/check.md",
+    ),
+)
+
+
+def judge(read: Read, context: Context) -> Judgement:  # noqa: ARG001  # one signature for all kinds
+    """Judge one config of the RDMA shared device plugin."""
+    report = Report(RULES)
+    note_text(read, "rdma", report)
+    judge_json(read, "rdma-not-json", "the config", report)
+    allocatable = judge_data(read.data, "", report)
+    return report.judgement(Advertised(allocatable, {}))
+
+
+def judge_data(data: Any, path: str, report: Report) -> dict[str, int]:
+    """Judge the parsed config; resources a node with matching devices offers."""
+    document = as_mapping(data)
+    if document is None:
+        report.add("rdma-not-json", path, f"the config is {kind_of(data)}, an object is needed")
+        return {}
+    for key in document:
+        if key not in _TOP:
+            report_key(report, "rdma", path, key, _TOP, "the RDMA shared device plugin")
+    entries = as_list(document.get("configList"))
+    if not entries:
+        report.add(
+            "rdma-list-missing",
+            child(path, "configList"),
+            f"configList is {shown(document.get('configList'))}, a list with an entry is needed",
+            'write {"configList": [{"resourceName": "rdma_shared_device_a", "rdmaHcaMax": 63, '
+            '"selectors": {"vendors": ["15b3"]}}]}',
+        )
+        return {}
+    allocatable: dict[str, int] = {}
+    for index, entry in enumerate(entries):
+        _judge_item(entry, child(child(path, "configList"), index), allocatable, report)
+    return allocatable
+
+
+def _judge_item(entry: Any, path: str, allocatable: dict[str, int], report: Report) -> None:
+    item = as_mapping(entry)
+    if item is None:
+        report.add("rdma-item-invalid", path, f"the entry is {kind_of(entry)}, not an object")
+        return
+    for key in item:
+        if key not in _ITEM:
+            report_key(report, "rdma", path, key, _ITEM, "the RDMA shared device plugin")
+    most = item.get("rdmaHcaMax")
+    number = integer(most)
+    if number is None:
+        report.add(
+            "rdma-item-invalid",
+            child(path, "rdmaHcaMax"),
+            f"rdmaHcaMax is {shown(most)}, a whole number is needed",
+            "write how many pods may share the device, such as 63",
+            value=shown(most),
+        )
+    elif number < 1:
+        report.add(
+            "rdma-capacity-useless",
+            child(path, "rdmaHcaMax"),
+            f"rdmaHcaMax is {number}: no pod can get the resource",
+            "write how many pods may share the device, such as 63",
+            value=number,
+        )
+    name = judge_names(item, path, is_rdma_resource, "rdma", report)
+    if "selectors" not in item and "devices" not in item:
+        report.add(
+            "rdma-item-invalid",
+            path,
+            "selectors or devices is needed",
+            'write `"selectors": {"vendors": ["15b3"]}`',
+        )
+    if "selectors" in item:
+        judge_selectors(item["selectors"], RDMA, child(path, "selectors"), "rdma", report)
+    devices = as_list(item.get("devices"))
+    if "devices" in item and (
+        devices is None or not all(isinstance(d, str) and d for d in devices)
+    ):
+        report.add(
+            "rdma-devices-invalid",
+            child(path, "devices"),
+            f"devices is {shown(item['devices'])}, a list of interface names is needed",
+            'write ["ib0"]',
+        )
+    if name is None or number is None:
+        return
+    resource = f"{item.get('resourcePrefix') or PREFIX}/{name}"
+    if resource in allocatable:
+        report.add(
+            "rdma-resource-repeated",
+            child(path, "resourceName"),
+            f"{resource} stands twice",
+            "give each entry a name of its own",
+            value=resource,
+        )
+    allocatable[resource] = number
+
+
+def judge_names(
+    item: dict[str, Any], path: str, is_valid: Any, prefix: str, report: Report
+) -> str | None:
+    """resourceName and resourcePrefix; the name where it is valid."""
+    name, domain = item.get("resourceName"), item.get("resourcePrefix")
+    if "resourcePrefix" in item and (not isinstance(domain, str) or not is_domain(domain)):
+        report.add(
+            f"{prefix}-prefix-invalid",
+            child(path, "resourcePrefix"),
+            f"resourcePrefix is {shown(domain)}, a domain is needed",
+            "write `nvidia.com`, or remove it",
+            value=shown(domain),
+        )
+    if not isinstance(name, str):
+        report.add(
+            f"{prefix}-item-invalid",
+            child(path, "resourceName"),
+            f"resourceName is {shown(name)}, text is needed",
+            "write a name such as `hostdev`",
+        )
+        return None
+    if not is_valid(name):
+        hyphen = " without hyphens" if prefix == "sriov" else ""
+        report.add(
+            f"{prefix}-name-invalid",
+            child(path, "resourceName"),
+            f"resourceName {name!r} is not valid{hyphen}",
+            f"write `{_valid_name(name, prefix)}`",
+            value=name,
+        )
+        return None
+    return name
+
+
+def _valid_name(name: str, prefix: str) -> str:
+    allowed = "_." if prefix == "sriov" else "_.-"
+    guess = "".join(c if (c.isascii() and c.isalnum()) or c in allowed else "_" for c in name)
+    return guess.strip("_.-") or "hostdev"

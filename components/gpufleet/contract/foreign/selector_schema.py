@@ -1,0 +1,78 @@
+"""Device selectors of the two network device plugins, as the webhook's schemas have them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from gpufleet.catalogue.lookup import nearest_names
+from gpufleet.contract.foreign.go_json import as_list, as_mapping, kind_of, shown
+from gpufleet.contract.foreign.judgement import Report
+from gpufleet.contract.foreign.paths import child
+
+Schema = Mapping[str, str]
+"""Criterion -> `texts`, `boolean` or `text`."""
+
+RDMA: Schema = dict.fromkeys(("vendors", "deviceIDs", "drivers", "ifNames", "linkTypes"), "texts")
+ACCELERATOR: Schema = dict.fromkeys(("vendors", "devices", "drivers", "pciAddresses"), "texts")
+NET_DEVICE: Schema = {
+    **ACCELERATOR,
+    **dict.fromkeys(("pfNames", "rootDevices", "linkTypes", "ddpProfiles"), "texts"),
+    "isRdma": "boolean",
+    "needVhostNet": "boolean",
+    "vdpaType": "text",
+}
+AUX_NET_DEVICE: Schema = {
+    **dict.fromkeys(("vendors", "devices", "drivers", "pfNames", "rootDevices"), "texts"),
+    **dict.fromkeys(("linkTypes", "auxTypes"), "texts"),
+    "isRdma": "boolean",
+}
+
+
+def judge_selectors(value: Any, schema: Schema, path: str, prefix: str, report: Report) -> None:
+    """One selectors object: at least one criterion, none unknown, lists of text that is not empty.
+
+    Findings: `<prefix>-selectors-empty`, `-selector-unknown`, `-selector-invalid`.
+    """
+    selectors = as_mapping(value)
+    if selectors is None:
+        report.add(
+            f"{prefix}-selector-invalid",
+            path,
+            f"selectors is {kind_of(value)}, a mapping of criteria is needed",
+            'write `{"vendors": ["15b3"]}`',
+        )
+        return
+    if not set(selectors) & set(schema):
+        report.add(
+            f"{prefix}-selectors-empty",
+            path,
+            "at least one criterion is needed",
+            f"one of {', '.join(schema)}",
+        )
+    for key, criterion in selectors.items():
+        place = child(path, key)
+        wanted = schema.get(key)
+        if wanted is None:
+            near = nearest_names(key, schema, limit=1)
+            report.add(
+                f"{prefix}-selector-unknown",
+                place,
+                f"there is no criterion {key}",
+                f"write `{near[0]}`" if near else f"one of {', '.join(schema)}",
+                value=key,
+            )
+        elif not _fits(criterion, wanted):
+            words = {"texts": "a list of text", "boolean": "true or false", "text": "text"}[wanted]
+            report.add(
+                f"{prefix}-selector-invalid",
+                place,
+                f"{key} is {shown(criterion)}, {words} is needed",
+                'put ids in quotes: ["15b3"]' if wanted == "texts" else f"write {words}",
+                value=shown(criterion),
+            )
+
+
+def _fits(value: Any, wanted: str) -> bool:
+    if wanted == "texts":
+        items = as_list(value)
+        return items is not None and all(isinstance(item, str) and item for item in items)
+    return isinstance(value, bool if wanted == "boolean" else str)

@@ -1,0 +1,194 @@
+"""Kind `sriov-config`: the `config` of the SR-IOV network device plugin."""
+
+from typing import Any
+
+from gpufleet.catalogue.lookup import nearest_names
+from gpufleet.contract.foreign.context import Context
+from gpufleet.contract.foreign.go_json import as_list, as_mapping, kind_of, shown
+from gpufleet.contract.foreign.go_yaml import Read
+from gpufleet.contract.foreign.json_document import judge_json
+from gpufleet.contract.foreign.judgement import Judgement, Report, Rule, Verdict, rule_table
+from gpufleet.contract.foreign.network_names import is_sriov_resource
+from gpufleet.contract.foreign.paths import child
+from gpufleet.contract.foreign.rdma_shared_config import judge_names
+from gpufleet.contract.foreign.selector_schema import (
+    ACCELERATOR,
+    AUX_NET_DEVICE,
+    NET_DEVICE,
+    judge_selectors,
+)
+from gpufleet.contract.foreign.text_notes import note_text
+from gpufleet.contract.foreign.unknown_keys import key_rules, report_key
+
+_SCHEMA = "Mellanox/network-operator webhook-schemas/sriov_network_device_plugin.json"
+_WEBHOOK = "Mellanox/network-operator api/v1alpha1/validator/nicpolicy_webhook.go"
+_TYPES = {"accelerator": ACCELERATOR, "netDevice": NET_DEVICE, "auxNetDevice": AUX_NET_DEVICE}
+_ITEM = (
+    "resourceName",
+    "resourcePrefix",
+    "deviceType",
+    "excludeTopology",
+    "selectors",
+    "additionalInfo",
+)
+
+RULES = rule_table(
+    Rule("sriov-not-json", ("NO-5",), Verdict.REJECT, "The config is no JSON object.", _WEBHOOK),
+    Rule(
+        "sriov-list-missing",
+        ("NO-5",),
+        Verdict.REJECT,
+        "resourceList is missing, empty, or no list.",
+        _SCHEMA,
+    ),
+    Rule(
+        "sriov-item-invalid",
+        ("NO-5",),
+        Verdict.REJECT,
+        "An entry has no resourceName (the webhook panics), or a value of the wrong type.",
+        _WEBHOOK,
+    ),
+    Rule(
+        "sriov-type-unknown",
+        ("NO-5",),
+        Verdict.REJECT,
+        "deviceType is none of accelerator, netDevice, auxNetDevice.",
+        _SCHEMA,
+    ),
+    Rule(
+        "sriov-selectors-empty",
+        ("NO-5",),
+        Verdict.REJECT,
+        "A selectors object has no criterion of its device type.",
+        _SCHEMA,
+    ),
+    Rule(
+        "sriov-selectors-missing",
+        ("NO-5",),
+        Verdict.REJECT,
+        "An entry has no selectors, or an empty list: the schema lets it pass, and the plugin "
+        "takes every device of the type, those of the host included.",
+        _SCHEMA,
+    ),
+    Rule(
+        "sriov-selector-unknown",
+        ("NO-5",),
+        Verdict.REJECT,
+        "A criterion does not exist for this device type.",
+        _SCHEMA,
+    ),
+    Rule(
+        "sriov-selector-invalid",
+        ("NO-5",),
+        Verdict.REJECT,
+        "A criterion has the wrong type: lists of text, booleans, text.",
+        _SCHEMA,
+    ),
+    Rule(
+        "sriov-name-invalid",
+        ("NO-3",),
+        Verdict.REJECT,
+        "resourceName does not match ^([A-Za-z0-9][A-Za-z0-9_.]*)?[A-Za-z0-9]$: no hyphen.",
+        _WEBHOOK,
+    ),
+    Rule(
+        "sriov-prefix-invalid",
+        ("NO-4",),
+        Verdict.REJECT,
+        "resourcePrefix does not look like a domain; a single label does not.",
+        _WEBHOOK,
+    ),
+    *key_rules("sriov", ("OUR-5",), "the SR-IOV network device plugin", _SCHEMA),
+    Rule(
+        "sriov-key-repeated",
+        ("yaml",),
+        Verdict.WARN,
+        "A key is written twice: the last one counts.",
+        "Go encoding/json",
+    ),
+    Rule(
+        "sriov-second-document",
+        ("yaml",),
+        Verdict.WARN,
+        "The text holds a second document, which is not read.",
+        "docs/check.md",
+    ),
+)
+
+
+def judge(read: Read, context: Context) -> Judgement:  # noqa: ARG001  # one signature for all kinds
+    """Judge one config of the SR-IOV network device plugin."""
+    report = Report(RULES)
+    note_text(read, "sriov", report)
+    judge_json(read, "sriov-not-json", "the config", report)
+    judge_data(read.data, "", report)
+    return report.judgement()
+
+
+def judge_data(data: Any, path: str, report: Report) -> None:
+    """Judge the parsed config."""
+    document = as_mapping(data)
+    if document is None:
+        report.add("sriov-not-json", path, f"the config is {kind_of(data)}, an object is needed")
+        return
+    for key in document:
+        if key != "resourceList":
+            report_key(
+                report, "sriov", path, key, ("resourceList",), "the SR-IOV network device plugin"
+            )
+    entries = as_list(document.get("resourceList"))
+    if not entries:
+        report.add(
+            "sriov-list-missing",
+            child(path, "resourceList"),
+            f"resourceList is {shown(document.get('resourceList'))}, a list with an entry is "
+            "needed",
+            'write {"resourceList": [{"resourceName": "hostdev", "selectors": {"vendors": '
+            '["15b3"]}}]}',
+        )
+        return
+    for index, entry in enumerate(entries):
+        _judge_item(entry, child(child(path, "resourceList"), index), report)
+
+
+def _judge_item(entry: Any, path: str, report: Report) -> None:
+    item = as_mapping(entry)
+    if item is None:
+        report.add("sriov-item-invalid", path, f"the entry is {kind_of(entry)}, not an object")
+        return
+    for key in item:
+        if key not in _ITEM:
+            report_key(report, "sriov", path, key, _ITEM, "the SR-IOV network device plugin")
+    judge_names(item, path, is_sriov_resource, "sriov", report)
+    if "excludeTopology" in item and not isinstance(item["excludeTopology"], bool):
+        report.add(
+            "sriov-item-invalid",
+            child(path, "excludeTopology"),
+            f"excludeTopology is {shown(item['excludeTopology'])}, true or false is needed",
+        )
+    kind = item.get("deviceType", "netDevice")
+    if not isinstance(kind, str) or kind not in _TYPES:
+        near = nearest_names(str(kind), _TYPES, limit=1)
+        report.add(
+            "sriov-type-unknown",
+            child(path, "deviceType"),
+            f"deviceType is {shown(kind)}, known are {', '.join(_TYPES)}",
+            f"write `{near[0]}`" if near else f"one of {', '.join(_TYPES)}",
+            value=shown(kind),
+        )
+        return
+    place = child(path, "selectors")
+    selectors = item.get("selectors")
+    listed = as_list(selectors)
+    if "selectors" not in item or listed == []:
+        report.add(
+            "sriov-selectors-missing",
+            place,
+            f"there are no selectors: every {kind} is taken",
+            'write `"selectors": {"vendors": ["15b3"]}`',
+        )
+    elif listed is not None:
+        for index, one in enumerate(listed):
+            judge_selectors(one, _TYPES[kind], child(place, index), "sriov", report)
+    else:
+        judge_selectors(selectors, _TYPES[kind], place, "sriov", report)
