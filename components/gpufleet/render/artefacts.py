@@ -5,12 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from gpufleet.findings import Finding
-from gpufleet.fleet.config_names import (
-    DEVICE_PLUGIN_CONFIG_LABEL,
-    MIG_CONFIG_LABEL,
-    device_plugin_config_name,
-    mig_config_name,
-)
+from gpufleet.fleet.config_names import DEVICE_PLUGIN_CONFIG_LABEL, MIG_CONFIG_LABEL
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.partition.shares import gib
 from gpufleet.render.autoscaler_tags import (
@@ -19,8 +14,20 @@ from gpufleet.render.autoscaler_tags import (
     node_group_labels,
 )
 from gpufleet.render.device_plugin import device_plugin_files
+from gpufleet.render.dra import claims, device_classes
+from gpufleet.render.dra_driver_values import (
+    dra_driver_values,
+    fleet_dra_driver_settings,
+    needs_dra_driver,
+)
 from gpufleet.render.gke import gke_accelerator, node_pool_arguments
-from gpufleet.render.gpu_operator_values import MIG_PARTED_KEY, mig_parted_files, plugin_files
+from gpufleet.render.gpu_operator_values import (
+    MIG_PARTED_KEY,
+    ConfigFiles,
+    merged,
+    mig_parted_files,
+    plugin_files,
+)
 from gpufleet.render.karpenter_overlay import node_overlay
 from gpufleet.render.kueue_resources import (
     cluster_queues,
@@ -34,8 +41,9 @@ from gpufleet.render.manifests import (
     gpu_operator_release_values,
     operator_namespace,
 )
-from gpufleet.render.pod_request import pod_spec
-from gpufleet.render.yaml_text import yaml_stream, yaml_text
+from gpufleet.render.pod_request import claiming_pod_spec, pod_spec
+from gpufleet.render.vgpu import vgpu_device_file
+from gpufleet.render.yaml_text import commented, yaml_stream, yaml_text
 from gpufleet.spec.base import Ownership
 
 
@@ -73,7 +81,8 @@ def artefacts(fleet: Fleet) -> tuple[Artefact, ...]:
     """
     found = [
         *_gpu_operator(fleet),
-        *_nvidia(fleet),
+        *_dra(fleet),
+        *_vgpu(fleet),
         *_kueue(fleet),
         *(file for pool in fleet.pools for file in _pool(pool)),
     ]
@@ -88,7 +97,11 @@ def judge_artefacts(fleet: Fleet) -> list[Finding]:
 
 def _gpu_operator(fleet: Fleet) -> Iterator[Artefact]:
     plan = fleet.addons.gpu_operator
-    if not plan.enabled or plan.ownership is Ownership.EXISTING:
+    if not plan.enabled:
+        return
+    mig, plugin = mig_parted_files(fleet), plugin_files(fleet)
+    yield from _nvidia(fleet, mig)
+    if plan.ownership is Ownership.EXISTING:
         return
     folder = "manifests/gpu-operator"
     yield Artefact(
@@ -101,32 +114,30 @@ def _gpu_operator(fleet: Fleet) -> Iterator[Artefact]:
         f"{folder}/mig-parted.yaml",
         Kind.MANIFEST,
         "ConfigMap with the MIG layouts of all pools, for mig-manager",
-        yaml_text(config_map(fleet, mig_parted_files(fleet))),
+        yaml_text(config_map(fleet, mig)),
     )
     yield Artefact(
         f"{folder}/device-plugin.yaml",
         Kind.MANIFEST,
         "ConfigMap with the ways of sharing of all pools, for the device plugin",
-        yaml_text(config_map(fleet, plugin_files(fleet))),
+        yaml_text(config_map(fleet, plugin)),
     )
     yield Artefact(
         "values/gpu-operator.yaml",
         Kind.VALUES,
         f"values of the chart gpu-operator {plan.version}, namespace {plan.namespace}",
         yaml_text(
-            gpu_operator_release_values(fleet),
+            gpu_operator_release_values(fleet, mig, plugin),
             f"Chart gpu-operator {plan.version}, namespace {plan.namespace}.\n"
             "Apply manifests/gpu-operator first: the values name its ConfigMaps.",
         ),
     )
 
 
-def _nvidia(fleet: Fleet) -> Iterator[Artefact]:
+def _nvidia(fleet: Fleet, mig: ConfigFiles) -> Iterator[Artefact]:
     """The files themselves, to try them with NVIDIA's own programs."""
-    if not fleet.addons.gpu_operator.enabled:
-        return
     chosen = [
-        f"{pool.name}: {mig_config_name(pool.name, pool.partition)}"
+        f"  {pool.name}: {pool.labels[MIG_CONFIG_LABEL]}"
         for pool in fleet.pools
         if pool.partition.mig_enabled and MIG_CONFIG_LABEL in pool.labels
     ]
@@ -134,18 +145,49 @@ def _nvidia(fleet: Fleet) -> Iterator[Artefact]:
         "nvidia/mig-parted.yaml",
         Kind.CONFIG,
         "what nvidia-mig-parted reads: one configuration per layout",
-        _commented("Configuration of each pool:", chosen)
-        + mig_parted_files(fleet).data[MIG_PARTED_KEY],
+        commented("\n".join(["Configuration of each pool:", *chosen]) if chosen else "")
+        + mig.data[MIG_PARTED_KEY],
     )
     for pool in fleet.pools:
-        if pool.partition.replicas > 1 and DEVICE_PLUGIN_CONFIG_LABEL in pool.labels:
-            name = device_plugin_config_name(pool.name, pool.partition)
+        name = pool.labels.get(DEVICE_PLUGIN_CONFIG_LABEL)
+        if name is not None and pool.partition.replicas > 1:
             yield Artefact(
                 f"nvidia/device-plugin/{pool.name}.yaml",
                 Kind.CONFIG,
                 f"what the device plugin reads on nodes of {pool.name}, under the key {name}",
                 device_plugin_files({name: pool.partition})[name],
             )
+
+
+def _dra(fleet: Fleet) -> Iterator[Artefact]:
+    objects = {
+        "device-classes": (device_classes(fleet), "one DeviceClass per MIG profile that is served"),
+        "claims": (claims(fleet), "ResourceClaimTemplates, and claims that pods share"),
+    }
+    for name, (documents, purpose) in objects.items():
+        if documents:
+            path = f"manifests/dra/{name}.yaml"
+            yield Artefact(path, Kind.MANIFEST, purpose, yaml_stream(documents))
+    addon = fleet.spec.addons.dra_driver
+    if needs_dra_driver(fleet) and addon.ownership is not Ownership.EXISTING:
+        values = merged(dra_driver_values(fleet_dra_driver_settings(fleet)), addon.values)
+        yield Artefact(
+            "values/dra-driver.yaml",
+            Kind.VALUES,
+            "values of the chart of NVIDIA's DRA driver",
+            yaml_text(values),
+        )
+
+
+def _vgpu(fleet: Fleet) -> Iterator[Artefact]:
+    text = vgpu_device_file(fleet)
+    if text:
+        yield Artefact(
+            "nvidia/vgpu-devices.yaml",
+            Kind.CONFIG,
+            "what the vGPU device manager reads on hosts that run Kubernetes themselves",
+            text,
+        )
 
 
 def _kueue(fleet: Fleet) -> Iterator[Artefact]:
@@ -171,12 +213,13 @@ def _kueue(fleet: Fleet) -> Iterator[Artefact]:
 def _pool(pool: Pool) -> Iterable[Artefact]:
     if pool.ownership is not Ownership.EXISTING:
         yield from _capacity(pool)
-    if pool.partition.shares:
+    snippets = [*_shares(pool), *_claims(pool)]
+    if snippets:
         yield Artefact(
             f"pods/{pool.name}.yaml",
             Kind.SNIPPET,
-            f"what a pod must say to get a share of {pool.name}; one document per resource",
-            "---\n".join(_snippet(pool, index) for index in range(len(pool.partition.shares))),
+            f"what a pod must say to get a part of {pool.name}; one document per kind",
+            "---\n".join(snippets),
         )
 
 
@@ -208,16 +251,31 @@ def _capacity(pool: Pool) -> Iterator[Artefact]:
         )
 
 
-def _snippet(pool: Pool, index: int) -> str:
-    share = pool.partition.shares[index]
-    amount = "memory not sourced" if share.memory_bytes is None else gib(share.memory_bytes)
+def _shares(pool: Pool) -> Iterator[str]:
     enforced = {"timeSlicing": " if all take an even part", "mps": " enforced"}
-    note = enforced.get(pool.partition.mode, "")
-    return yaml_text(
-        {"spec": pod_spec(pool, share)},
-        f"{share.resource}: {share.per_node} on each node of {pool.name}, {amount} each{note}",
-    )
+    for share in pool.partition.shares:
+        if share.resource not in pool.advertised:
+            continue  # claimed, not asked for by name
+        note = enforced.get(pool.partition.mode, "")
+        yield yaml_text(
+            {"spec": pod_spec(pool, share)},
+            f"{share.resource}: {share.per_node} on each node of {pool.name}, "
+            f"{_memory(share.memory_bytes)} each{note}",
+        )
 
 
-def _commented(head: str, lines: list[str]) -> str:
-    return "".join(f"# {line}\n" for line in [head, *(f"  {line}" for line in lines)] if lines)
+def _claims(pool: Pool) -> Iterator[str]:
+    made = pool.partition.dra
+    if made is None:
+        return
+    places = "made in " + ", ".join(made.namespaces) if made.namespaces else "still to be made"
+    for offer in made.offers:
+        yield yaml_text(
+            {"spec": claiming_pod_spec(pool, offer)},
+            f"{offer.device_class}: {offer.per_node} on each node of {pool.name}, "
+            f"{_memory(offer.memory_bytes)} each; claims {places}",
+        )
+
+
+def _memory(amount: int | None) -> str:
+    return "memory not sourced" if amount is None else gib(amount)

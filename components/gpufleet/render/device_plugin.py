@@ -7,11 +7,10 @@ Format: NVIDIA/k8s-device-plugin v0.20.0 `api/config/v1`. Nodes choose a documen
 from collections.abc import Mapping
 from typing import Any
 
-import yaml
-
 from gpufleet.fleet.config_names import DEFAULT_PLUGIN_CONFIG
 from gpufleet.partition import Partition
 from gpufleet.partition.shares import SHARED_SUFFIX
+from gpufleet.render.yaml_text import yaml_text
 
 MPS_ROOT = "/run/nvidia/mps"
 """Where the MPS control daemon keeps its pipes: the default of the GPU Operator and the chart."""
@@ -58,10 +57,7 @@ def device_plugin_files(entries: Mapping[str, Partition]) -> dict[str, str]:
     for name, partition in sorted(entries.items()):
         if name != DEFAULT_PLUGIN_CONFIG:
             documents[name] = device_plugin_config(partition)
-    return {
-        name: yaml.safe_dump(document, sort_keys=False, width=100)
-        for name, document in documents.items()
-    }
+    return {name: yaml_text(document) for name, document in documents.items()}
 
 
 def _shared_resources(partition: Partition) -> set[str]:

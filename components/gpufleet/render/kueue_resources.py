@@ -7,7 +7,7 @@ advertise, of the pools at their largest size.
 from collections.abc import Sequence
 from typing import Any
 
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, error, warning
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import GPU_TAINT, Fleet, Pool
 from gpufleet.render.quota import split
@@ -116,6 +116,8 @@ def cluster_queues(fleet: Fleet) -> list[dict[str, Any]]:
     if queues is None:
         return []
     pools = quota_pools(fleet)
+    if not pools:
+        return []
     quota = {pool.name: nominal_quota(pool, queues.teams) for pool in pools}
     groups = flavor_groups(pools)
     return [
@@ -167,7 +169,7 @@ def cluster_queues(fleet: Fleet) -> list[dict[str, Any]]:
 
 def local_queues(fleet: Fleet) -> list[dict[str, Any]]:
     """One queue in each namespace of each team, called like the team."""
-    if fleet.spec.queues is None:
+    if fleet.spec.queues is None or not quota_pools(fleet):
         return []
     return [
         {
@@ -191,7 +193,17 @@ def judge_queues(fleet: Fleet) -> list[Finding]:
         return []
     pools = quota_pools(fleet)
     groups = flavor_groups(pools)
-    findings: list[Finding] = []
+    findings = [
+        warning(
+            "kueue-claims-without-quota",
+            f"{pool.path}.sharing.{pool.partition.mode}",
+            f"nodes of {pool.name} advertise no resource, so no team has a quota of them",
+            "write `extendedResource: true` under dra, or map the device classes in Kueue's own "
+            "configuration (`resources.deviceClassMappings`)",
+        )
+        for pool in fleet.pools
+        if not pool.advertised
+    ]
     counted = [
         ("resource groups of a queue", len(groups), MAX_GROUPS),
         ("flavors of a queue", len(pools), MAX_ALL_FLAVORS),

@@ -7,10 +7,9 @@ from gpufleet.render.gpu_operator_values import (
     ConfigFiles,
     fleet_operator_settings,
     merged,
-    mig_parted_files,
     operator_values,
-    plugin_files,
 )
+from gpufleet.render.vgpu import guest_values
 
 MANAGED_BY = {"app.kubernetes.io/managed-by": "gpufleet"}
 PRIVILEGED = {"pod-security.kubernetes.io/enforce": "privileged"}
@@ -45,11 +44,14 @@ def config_map(fleet: Fleet, files: ConfigFiles) -> dict[str, Any]:
     }
 
 
-def gpu_operator_release_values(fleet: Fleet) -> dict[str, Any]:
+def gpu_operator_release_values(
+    fleet: Fleet, mig: ConfigFiles, plugin: ConfigFiles
+) -> dict[str, Any]:
     """Values of the operator's chart with the ConfigMaps named, and the declared `values` last."""
     named = {
-        "devicePlugin": {"config": {"name": plugin_files(fleet).name}},
-        "migManager": {"config": {"name": mig_parted_files(fleet).name}},
+        "devicePlugin": {"config": {"name": plugin.name}},
+        "migManager": {"config": {"name": mig.name}},
     }
     values = merged(operator_values(fleet_operator_settings(fleet)), named)
+    values = merged(values, guest_values(fleet.pools))
     return merged(values, fleet.spec.addons.gpu_operator.values)

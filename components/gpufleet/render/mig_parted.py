@@ -5,7 +5,6 @@ label `nvidia.com/mig.config`; its names come from `fleet.config_names` and chan
 because mig-manager ignores an edit under the same name.
 """
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -47,9 +46,15 @@ def mig_parted_file(entries: Mapping[str, tuple[Gpu, Partition]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _flow(value: object) -> str:
-    """A value in YAML's flow style: JSON, except that the word `all` needs no quotes."""
-    return value if isinstance(value, str) else json.dumps(value)
+def _flow(value: str | bool | list[int] | dict[str, int]) -> str:
+    """A value in YAML's flow style. Profile names need quotes and hold nothing to escape."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        return f"[{', '.join(map(str, value))}]"
+    return "{" + ", ".join(f'"{name}": {count}' for name, count in value.items()) + "}"
 
 
 def _entries(partition: Partition) -> list[dict[str, Any]]:

@@ -9,7 +9,9 @@ from gpufleet.contract.gke_sharing import served_by_gke
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import GPU_TAINT, NodeTaint, Pool
 from gpufleet.partition import Share
+from gpufleet.partition.dra import Offer
 from gpufleet.render.autoscaler_tags import EFA
+from gpufleet.render.dra import pod_claim
 from gpufleet.spec.pool import Fabric
 
 MPS_USER = 1000
@@ -49,6 +51,20 @@ def pod_spec(pool: Pool, share: Share) -> dict[str, Any]:
         spec |= _for_mps(pool)
     spec["containers"] = [container]
     return spec
+
+
+def claiming_pod_spec(pool: Pool, offer: Offer) -> dict[str, Any]:
+    """The same for a pool whose devices are claimed: the claim in place of the resource.
+
+    The pod must be in one of the namespaces the claims are made in.
+    """
+    claim = pod_claim(pool, offer)
+    return {
+        "nodeSelector": {POOL_LABEL: pool.name},
+        "tolerations": [_toleration(taint) for taint in pool.taints],
+        "resourceClaims": claim["resourceClaims"],
+        "containers": [{"name": "main", "resources": claim["resources"]}],
+    }
 
 
 def _amount(pool: Pool, share: Share) -> int:

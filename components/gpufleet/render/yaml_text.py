@@ -19,15 +19,16 @@ _BLOCK = re.compile("[^ \\n\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\uff
 
 def yaml_text(document: Mapping[str, Any], comment: str = "") -> str:
     """One document, with an optional comment before it; ends in a line feed."""
-    return _commented(comment) + "\n".join(_mapping(document, "")) + "\n"
+    return commented(comment) + "\n".join(_mapping(document, "")) + "\n"
 
 
 def yaml_stream(documents: Iterable[Mapping[str, Any]], comment: str = "") -> str:
     """Several documents, divided by `---`."""
-    return _commented(comment) + "---\n".join(yaml_text(document) for document in documents)
+    return commented(comment) + "---\n".join(yaml_text(document) for document in documents)
 
 
-def _commented(comment: str) -> str:
+def commented(comment: str) -> str:
+    """The lines of a text as a comment; nothing for no text."""
     return "".join(f"# {line}\n" if line else "#\n" for line in comment.splitlines())
 
 
@@ -44,7 +45,8 @@ def _entry(head: str, item: Any, inside: str) -> list[str]:
     if isinstance(item, Mapping) and item:
         return [head, *_mapping(cast("Mapping[str, Any]", item), inside)]
     if isinstance(item, (list, tuple)) and item:
-        return [head, *_sequence(cast("Sequence[Any]", item), inside)]
+        # The hyphens stand under the key, as kubectl writes them.
+        return [head, *_sequence(cast("Sequence[Any]", item), inside[:-2])]
     if isinstance(item, str) and _fits_a_block(item):
         return [f"{head} |", *(inside + line if line else "" for line in item.split("\n")[:-1])]
     return [f"{head} {_scalar(item)}"]
@@ -55,6 +57,9 @@ def _sequence(value: Sequence[Any], indent: str) -> list[str]:
     for item in value:
         if isinstance(item, Mapping) and item:
             block = _mapping(cast("Mapping[str, Any]", item), indent + "  ")
+            lines += [f"{indent}- {block[0].lstrip(' ')}", *block[1:]]
+        elif isinstance(item, (list, tuple)) and item:
+            block = _sequence(cast("Sequence[Any]", item), indent + "  ")
             lines += [f"{indent}- {block[0].lstrip(' ')}", *block[1:]]
         else:
             lines += _entry(f"{indent}-", item, indent + "  ")

@@ -104,3 +104,23 @@ def test_targets_are_judged_together() -> None:
     }
     findings = judge_artefacts(compiled("eks", pools, queues={"teams": TEAMS}))
     assert [f.code for f in findings] == ["kueue-limit-exceeded", "autoscaler-tags-too-many"]
+
+
+def test_claimed_pools_have_classes_claims_and_the_drivers_values() -> None:
+    pools = {
+        "claimed": {
+            "instanceTypes": ["p5.48xlarge"],
+            "nodes": {"min": 0, "max": 2},
+            "sharing": {"dra": {"namespaces": ["lab"]}},
+        }
+    }
+    files = {f.path: f for f in artefacts(compiled("eks", pools, queues={"teams": TEAMS}))}
+    assert "manifests/dra/claims.yaml" in files
+    assert "values/dra-driver.yaml" in files
+    (snippet,) = yaml.safe_load_all(files["pods/claimed.yaml"].text)
+    assert snippet["spec"]["resourceClaims"][0]["name"] == "gpu"
+    assert snippet["spec"]["containers"][0]["resources"] == {"claims": [{"name": "gpu"}]}
+    assert snippet["spec"]["nodeSelector"] == {"gpufleet.dev/pool": "claimed"}
+    assert not [path for path in files if "kueue" in path]
+    (warned,) = judge_artefacts(compiled("eks", pools, queues={"teams": TEAMS}))
+    assert (warned.code, warned.path) == ("kueue-claims-without-quota", "pools[0].sharing.dra")

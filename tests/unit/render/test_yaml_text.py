@@ -37,7 +37,7 @@ def test_whole_lines_are_a_block() -> None:
 
 def test_lists_of_mappings_and_empty_ones() -> None:
     document = {"items": [{"a": 1, "b": [True, None]}, {}, []], "none": {}}
-    text = "items:\n  - a: 1\n    b:\n      - true\n      - null\n  - {}\n  - []\nnone: {}\n"
+    text = "items:\n- a: 1\n  b:\n  - true\n  - null\n- {}\n- []\nnone: {}\n"
     assert yaml_text(document) == text
     assert yaml.safe_load(text) == document
 
