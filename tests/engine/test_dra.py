@@ -1,0 +1,296 @@
+"""Claims on the real API server and scheduler, from what `DraDriver` deploys and a node is made of.
+
+The scheduler is the judge here: it allocates from the slices the simulated driver publishes, by the
+classes and templates that were rendered.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from kubernetes import client
+
+from gpufleet.catalogue import load
+from gpufleet.fleet.config_names import birth_labels
+from gpufleet.partition import cut
+from gpufleet.sandbox.sandbox import Sandbox
+from gpufleet.spec.sharing import Sharing
+from tests.engine.conftest import Project
+
+pytestmark = [pytest.mark.sandbox]
+
+MakeProject = Callable[..., Project]
+RESOURCE = ("resource.k8s.io", "v1")
+BOARD = {"product": "NVIDIA H100 80GB HBM3", "memoryMiB": 81559}
+POOL: dict[str, Any] = {"gpu": "H100-80GB", "gpus_per_node": 1, "nodes": {"min": 2, "max": 2}}
+CUT = {"devices": "mig", "extended_resource": True}
+PROGRAM = """
+from gpufleet.addons.dra_driver import DraDriver
+
+DraDriver("dra", {args!r})
+"""
+
+
+def until(found: Callable[[], Any], what: str, seconds: float = 45.0) -> Any:
+    """The first true answer, or a failure."""
+    deadline = time.monotonic() + seconds
+    while not (answer := found()):
+        if time.monotonic() > deadline:
+            pytest.fail(f"not within {seconds} s: {what}")
+        time.sleep(0.1)
+    return answer
+
+
+class Cluster:
+    """Nodes, pods and claims of one test."""
+
+    def __init__(self, api: Any, namespace: str) -> None:
+        self.core = client.CoreV1Api(api)
+        self.custom = client.CustomObjectsApi(api)
+        self.namespace = namespace
+        self.node_name = f"{namespace}-node"
+
+    def node(self, count: int, labels: dict[str, str], board: dict[str, Any] = BOARD) -> None:
+        gpus = [{**board, "count": count}]
+        hardware = {"gpus": gpus, "cpu": "96", "memory": "1152Gi", "driver": "595.91.07"}
+        labels = {
+            "gpufleet.dev/simulated": "true",
+            "nvidia.com/gpu.present": "true",
+            "kubernetes.io/hostname": self.node_name,
+            **labels,
+        }
+        metadata = {
+            "name": self.node_name,
+            "labels": labels,
+            "annotations": {"sandbox.gpufleet.dev/hardware": json.dumps(hardware)},
+        }
+        self.core.create_node({"metadata": metadata})
+
+    def driver(self) -> str:
+        annotations = self.core.read_node(self.node_name).metadata.annotations or {}
+        return annotations.get("sandbox.gpufleet.dev/dra-driver", "")
+
+    def pod(self, name: str, spec: dict[str, Any], resources: dict[str, Any]) -> None:
+        container = {"name": "c", "image": "none", "resources": resources}
+        self.core.create_namespaced_pod(
+            self.namespace,
+            {
+                "metadata": {"name": name},
+                "spec": {
+                    "nodeSelector": {"kubernetes.io/hostname": self.node_name},
+                    "tolerations": [{"operator": "Exists"}],
+                    "terminationGracePeriodSeconds": 0,
+                    "containers": [container],
+                    **spec,
+                },
+            },
+        )
+
+    def claiming(self, name: str, template: str) -> None:
+        claims = [{"name": "gpu", "resourceClaimTemplateName": template}]
+        self.pod(name, {"resourceClaims": claims}, {"claims": [{"name": "gpu"}]})
+
+    def sharing(self, name: str, claim: str) -> None:
+        claims = [{"name": "gpu", "resourceClaimName": claim}]
+        self.pod(name, {"resourceClaims": claims}, {"claims": [{"name": "gpu"}]})
+
+    def asking(self, name: str, resource: str, count: int = 1) -> None:
+        self.pod(name, {}, {"limits": {resource: str(count)}})
+
+    def phase(self, name: str) -> str:
+        return self.core.read_namespaced_pod(name, self.namespace).status.phase
+
+    def running(self, *names: str) -> None:
+        for name in names:
+            until(lambda name=name: self.phase(name) == "Running", f"{name}: {self.refused(name)}")
+
+    def refused(self, name: str) -> str:
+        pod = self.core.read_namespaced_pod(name, self.namespace)
+        return next(
+            (c.message or "" for c in pod.status.conditions or [] if c.status == "False"), ""
+        )
+
+    def stays_pending(self, name: str, reason: str) -> None:
+        until(lambda: reason in self.refused(name), f"{name} refused with {reason!r}")
+        assert self.phase(name) == "Pending"
+
+    def delete(self, name: str) -> None:
+        self.core.delete_namespaced_pod(name, self.namespace, grace_period_seconds=0)
+
+    def devices(self) -> dict[str, str]:
+        """Claim -> device it was given."""
+        listed = self.custom.list_namespaced_custom_object(
+            *RESOURCE, self.namespace, "resourceclaims"
+        )
+        given: dict[str, str] = {}
+        for claim in listed["items"]:
+            allocation = (claim.get("status") or {}).get("allocation") or {}
+            for result in (allocation.get("devices") or {}).get("results") or []:
+                given[claim["metadata"]["name"]] = result["device"]
+        return given
+
+    def events(self, reason: str) -> list[str]:
+        listed = self.core.list_namespaced_event(self.namespace).items
+        return [event.message for event in listed if event.reason == reason]
+
+    def slices(self) -> list[dict[str, Any]]:
+        listed = self.custom.list_cluster_custom_object(*RESOURCE, "resourceslices")
+        return [s["spec"] for s in listed["items"] if s["spec"].get("nodeName") == self.node_name]
+
+
+@pytest.fixture
+def fleet(sandbox: Sandbox, namespace: str) -> Iterator[Cluster]:
+    from kubernetes import config
+
+    with config.new_client_from_config(str(sandbox.kubeconfig)) as api:
+        fleet = Cluster(api, namespace)
+        yield fleet
+        for pod in fleet.core.list_namespaced_pod(namespace).items:
+            fleet.delete(pod.metadata.name)
+        until(lambda: not fleet.core.list_namespaced_pod(namespace).items, "pods to go")
+        nodes = [node.metadata.name for node in fleet.core.list_node().items]
+        if fleet.node_name in nodes:
+            fleet.core.delete_node(fleet.node_name)
+
+
+def driver(namespace: str, dra: dict[str, Any], **more: Any) -> dict[str, str]:
+    pool = {**POOL, "name": "claims", "sharing": {"dra": {**dra, "namespaces": [namespace]}}}
+    args = {"catalogue": "2026.11", "platform": "sandbox", "pools": [pool], **more}
+    return {"__main__.py": PROGRAM.format(args=args)}
+
+
+def labels(dra: dict[str, Any]) -> dict[str, str]:
+    """What a node of such a pool is born with."""
+    gpu = load().gpu("H100-80GB")
+    camel = {{"extended_resource": "extendedResource"}.get(k, k): v for k, v in dra.items()}
+    partition, found = cut(gpu, 1, Sharing.model_validate({"dra": camel}), "sharing")
+    assert partition is not None, found
+    return birth_labels("claims", gpu, partition)
+
+
+def test_whole_gpus(cluster_project: MakeProject, fleet: Cluster) -> None:
+    project = cluster_project(driver(fleet.namespace, {}))
+    project.run("up")
+    fleet.node(2, labels({}))
+    until(lambda: fleet.driver() == "running: 2 devices", "the driver on the node")
+    for name in ("one", "two"):
+        fleet.claiming(name, "claims-gpu")
+    fleet.running("one", "two")
+    assert sorted(fleet.devices().values()) == ["gpu-0", "gpu-1"]
+    fleet.claiming("three", "claims-gpu")
+    fleet.stays_pending("three", "cannot allocate all claims")
+    allocatable = fleet.core.read_node(fleet.node_name).status.allocatable
+    assert not [name for name in allocatable if name.startswith("nvidia.com/")]
+    fleet.delete("one")
+    fleet.running("three")
+    project.run("preview", "--expect-no-changes")
+    project.run("destroy")
+    until(lambda: fleet.driver() == "" and not fleet.slices(), "the driver to go from the node")
+
+
+def test_mig_devices_exclude_each_other(cluster_project: MakeProject, fleet: Cluster) -> None:
+    project = cluster_project(driver(fleet.namespace, CUT))
+    project.run("up")
+    fleet.node(1, labels(CUT))
+    until(lambda: fleet.driver() == "running: 26 devices", "the driver on the node")
+
+    # 3g + 2g + 1g.20gb is full for 3g; the whole GPU is gone with the first slice.
+    for name in ("3g-40gb", "2g-20gb"):
+        fleet.claiming(f"slice-{name}", f"claims-mig-{name}")
+        fleet.running(f"slice-{name}")
+    fleet.claiming("whole", "claims-gpu")
+    fleet.stays_pending("whole", "cannot allocate all claims")
+    fleet.claiming("slice-4g", "claims-mig-4g-40gb")
+    fleet.stays_pending("slice-4g", "cannot allocate all claims")
+    fleet.claiming("slice-1g", "claims-mig-1g-20gb")
+    fleet.running("slice-1g")
+    fleet.claiming("slice-1g-more", "claims-mig-1g-10gb")
+    fleet.stays_pending("slice-1g-more", "cannot allocate all claims")
+
+    for name in ("slice-3g-40gb", "slice-2g-20gb", "slice-1g", "slice-4g", "slice-1g-more"):
+        fleet.delete(name)
+    fleet.running("whole")
+    assert list(fleet.devices().values()) == ["gpu-0"]
+    fleet.delete("whole")
+
+    # Classic requests: answered through the class, never by the node's own capacity.
+    for number in range(7):
+        fleet.asking(f"classic-{number}", "nvidia.com/mig-1g.10gb")
+    fleet.running(*(f"classic-{number}" for number in range(7)))
+    assert len(set(fleet.devices().values())) == 7
+    assert all("-mig-1g10gb-" in device for device in fleet.devices().values())
+    assert all("-extended-resources-" in claim for claim in fleet.devices())
+    fleet.asking("classic-8", "nvidia.com/mig-1g.10gb")
+    fleet.stays_pending("classic-8", "cannot allocate all claims")
+    fleet.asking("classic-whole", "nvidia.com/gpu")
+    fleet.stays_pending("classic-whole", "cannot allocate all claims")
+
+
+def test_pods_share_a_claim_and_a_refused_one_says_why(
+    cluster_project: MakeProject, fleet: Cluster
+) -> None:
+    shared = {"sharing": "timeSlicing", "clients": 3, "interval": "Long"}
+    project = cluster_project(driver(fleet.namespace, shared))
+    project.run("up")
+    fleet.node(2, labels(shared))
+    until(lambda: fleet.driver() == "running: 2 devices", "the driver on the node")
+    for name in ("a", "b", "c"):
+        fleet.sharing(name, "claims-gpu-0")
+    fleet.sharing("d", "claims-gpu-1")
+    fleet.running("a", "b", "c", "d")
+    assert set(fleet.devices()) == {"claims-gpu-0", "claims-gpu-1"}
+    assert fleet.events("FailedPrepareDynamicResources") == []
+
+    # The same claims under a driver without the gate: declared by hand, past our own refusal.
+    fleet.custom.create_namespaced_custom_object(
+        *RESOURCE, fleet.namespace, "resourceclaims", mps_claim()
+    )
+    fleet.delete("d")
+    until(lambda: "claims-gpu-1" not in fleet.devices(), "the second GPU to be free")
+    fleet.sharing("e", "by-hand")
+    fleet.running("e")
+    said = until(lambda: fleet.events("FailedPrepareDynamicResources"), "the driver's refusal")
+    assert 'unknown GPU sharing strategy: "MPS"' in said[0]
+
+
+def mps_claim() -> dict[str, Any]:
+    parameters = {
+        "apiVersion": "resource.nvidia.com/v1beta1",
+        "kind": "GpuConfig",
+        "sharing": {"strategy": "MPS", "mpsConfig": {"defaultActiveThreadPercentage": 50}},
+    }
+    request = {"name": "gpu", "exactly": {"deviceClassName": "gpu.nvidia.com"}}
+    opaque = {"driver": "gpu.nvidia.com", "parameters": parameters}
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": {"name": "by-hand"},
+        "spec": {"devices": {"requests": [request], "config": [{"opaque": opaque}]}},
+    }
+
+
+def test_a_driver_that_crashes_serves_nothing(cluster_project: MakeProject, fleet: Cluster) -> None:
+    """The chart renders conflicting gates; so does ours, by raw values no check of ours sees."""
+    values = {"featureGates": {"DynamicMIG": True, "MPSSupport": True}}
+    files = {
+        "__main__.py": f"""
+from importlib.resources import files
+
+import pulumi_kubernetes as k8s
+
+namespace = k8s.core.v1.Namespace("n", metadata={{"name": "{fleet.namespace}-driver"}})
+k8s.helm.v3.Release(
+    "driver",
+    name="driver",
+    namespace=namespace.metadata["name"],
+    chart=str(files("gpufleet.sandbox") / "charts" / "dra-driver-nvidia-gpu"),
+    values={{"gpuResourcesEnabledOverride": True, **{values!r}}},
+)
+"""
+    }
+    cluster_project(files).run("up")
+    fleet.node(1, labels({}))
+    until(lambda: "mutually exclusive" in fleet.driver(), "the reason on the node")
+    assert fleet.slices() == []
