@@ -44,7 +44,7 @@ from gpufleet.sizing.parallel import Parallelism, Sharding, check_parallelism
 from gpufleet.sizing.parameters import ParameterCount, count_parameters
 from gpufleet.sizing.request import SizeRequest, Workload, parse_request
 from gpufleet.sizing.serving_speed import ServingSpeed, serving_speed
-from gpufleet.sizing.size import Sizing, size
+from gpufleet.sizing.size import Sizing, serving_of, size, training_of
 from gpufleet.sizing.throughput import check_capability
 from gpufleet.sizing.training import Method, Training, training_ledger
 from gpufleet.sizing.training_speed import TrainingSpeed, training_speed
@@ -106,12 +106,14 @@ __all__ = [
     "pcie",
     "sequence_bytes",
     "serving_ledger",
+    "serving_of",
     "serving_speed",
     "size",
     "sizing_as_dict",
     "time_slice",
     "token_bytes",
     "training_ledger",
+    "training_of",
     "training_speed",
     "whole_gpu",
 ]

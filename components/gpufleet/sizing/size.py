@@ -14,7 +14,13 @@ from gpufleet.sizing.device import Device, Share
 from gpufleet.sizing.device_choice import check_group, choose_device
 from gpufleet.sizing.embedding import embedding_ledger
 from gpufleet.sizing.embedding_speed import EmbeddingSpeed, embedding_speed
-from gpufleet.sizing.formats import WEIGHT_FORMATS, WeightFormat, find_kv_format, find_weight_format
+from gpufleet.sizing.formats import (
+    WEIGHT_FORMATS,
+    KvFormat,
+    WeightFormat,
+    find_kv_format,
+    find_weight_format,
+)
 from gpufleet.sizing.inference import Serving, serving_ledger
 from gpufleet.sizing.ledger import Ledger
 from gpufleet.sizing.model_choice import ChosenModel, choose_model
@@ -67,9 +73,19 @@ def size(request: SizeRequest, catalogue: Catalogue) -> Sizing:
     model = chosen.architecture
     findings += _context_rules(model, request, workload)
     if workload.trains:
-        job = _training(request, workload, weights)
+        job = training_of(request, workload, weights)
         return _training_answer(model, job, request, device, parallel, findings)
-    serving = Serving(
+    serving = serving_of(request, chosen, weights, cache)
+    if workload is Workload.EMBEDDING:
+        model = replace(model, causal=False, has_head=False)
+    return _serving_answer(model, serving, device, parallel, findings)
+
+
+def serving_of(
+    request: SizeRequest, chosen: ChosenModel, weights: WeightFormat, cache: KvFormat
+) -> Serving:
+    """The serving part of a request, in one weight format."""
+    return Serving(
         context=request.context,
         batch=request.batch,
         prompt_tokens=request.prompt,
@@ -84,9 +100,6 @@ def size(request: SizeRequest, catalogue: Catalogue) -> Sizing:
         max_sequences=max(request.max_sequences, request.batch),
         chunked_prefill=request.chunked_prefill,
     )
-    if workload is Workload.EMBEDDING:
-        model = replace(model, causal=False, has_head=False)
-    return _serving_answer(model, serving, device, parallel, findings)
 
 
 _Part = TypeVar("_Part")
@@ -153,7 +166,8 @@ def _stored_bytes(chosen: ChosenModel, weights: WeightFormat) -> int | None:
     return chosen.stored_bytes if chosen.weight_format == weights.name else None
 
 
-def _training(request: SizeRequest, workload: Workload, weights: WeightFormat) -> Training:
+def training_of(request: SizeRequest, workload: Workload, weights: WeightFormat) -> Training:
+    """The training part of a request."""
     loss = request.loss or (Loss.COMPILED if request.compile else Loss.EAGER)
     base = weights
     if workload is Workload.QLORA and request.weights is None:
