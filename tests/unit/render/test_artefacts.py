@@ -16,9 +16,8 @@ def test_the_files_of_a_fleet() -> None:
     assert_golden("files-gke.txt", on_gke)
 
 
-def test_golden_values_and_config_maps() -> None:
+def test_golden_namespace_and_config_maps() -> None:
     for path in (
-        "values/gpu-operator.yaml",
         "manifests/gpu-operator/mig-parted.yaml",
         "manifests/gpu-operator/device-plugin.yaml",
         "manifests/gpu-operator/namespace.yaml",
@@ -45,10 +44,11 @@ def test_values_name_the_config_maps_beside_them() -> None:
 
 
 def test_declared_values_are_merged_last() -> None:
-    more = {"gpuOperator": {"values": {"driver": {"rdma": {"enabled": True}}, "nfd": None}}}
+    more = {"gpuOperator": {"values": {"dcgmExporter": {"hostPID": True}, "nfd": None}}}
     files = {file.path: file for file in artefacts(eks(addons=more))}
     values = yaml.safe_load(files["values/gpu-operator.yaml"].text)
-    assert values["driver"] == {"enabled": False, "rdma": {"enabled": True}}
+    assert values["dcgmExporter"]["enabled"] is True
+    assert values["dcgmExporter"]["hostPID"] is True
     assert "nfd" not in values
 
 
