@@ -1,7 +1,11 @@
 """The `gpufleet` program: one file per command, loaded only when it is called."""
 
 import importlib
+import os
 import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import NoReturn
 
 import click
 
@@ -50,9 +54,39 @@ def _program() -> None:
 
 
 def main() -> None:
-    """Entry point of the program: no command ends in a traceback for bad input."""
+    """Entry point of the program: neither bad input nor a full disk ends in a traceback."""
+    _open_closed_streams()
     try:
-        _program(prog_name="gpufleet")
+        try:
+            # click knows nothing of NO_COLOR (no-color.org); rich sees to it by itself.
+            _program(prog_name="gpufleet", color=False if os.environ.get("NO_COLOR") else None)
+        finally:
+            sys.stdout.flush()  # what cannot be written shows here, not while Python ends
     except UnreadableInputError as problem:
-        click.echo(f"gpufleet: {problem}", err=True)
-        sys.exit(2)
+        _end(str(problem), 2)
+    except BrokenPipeError:
+        _forget_output()
+        sys.exit(1)  # as click answers a reader that went away
+    except OSError as problem:
+        # Commands name the files they were given; what is left is output that cannot be written.
+        _forget_output()
+        _end(f"{problem.filename or 'standard output'}: {problem.strerror or problem}", 2)
+
+
+def _open_closed_streams() -> None:
+    """Output streams that the caller closed (`>&-`) lead nowhere."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            nowhere = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  open to the end
+            setattr(sys, name, nowhere)
+
+
+def _forget_output() -> None:
+    """Give up buffered text, which Python would otherwise try to write once more at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _end(text: str, code: int) -> NoReturn:
+    with suppress(OSError):
+        click.echo(f"gpufleet: {text}", err=True)
+    sys.exit(code)

@@ -1,7 +1,6 @@
 """`gpufleet partition`: can these MIG instances be placed on that GPU?"""
 
 import json
-import sys
 from pathlib import Path
 from typing import Any, cast
 
@@ -66,11 +65,13 @@ def command(key: str, want: str, svg: Path | None, output_format: str) -> None:
 
 def _wanted(text: str) -> dict[str, Any]:
     """The request, checked for shape; whether it is possible is judged later."""
-    if text == "-":
-        text = sys.stdin.read()
     try:
-        wanted = json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_no_number)
-    except (json.JSONDecodeError, RecursionError) as problem:
+        wanted = json.loads(
+            _standard_input() if text == "-" else text,
+            object_pairs_hook=_without_repeats,
+            parse_constant=_no_number,
+        )
+    except (ValueError, RecursionError) as problem:  # also a number of thousands of digits
         raise UnreadableInputError(
             f"--want is no JSON ({problem}); write profile and count, such as "
             '\'{"1g.10gb": 3, "3g.40gb": 1}\''
@@ -80,6 +81,13 @@ def _wanted(text: str) -> dict[str, Any]:
             "--want must be a JSON object with at least one profile, such as '{\"1g.10gb\": 3}'"
         )
     return cast(dict[str, Any], wanted)
+
+
+def _standard_input() -> bytes:
+    # What reads declarations imports all of them: only who pipes waits for that.
+    from gpufleet.cli.source import read_bytes
+
+    return read_bytes("-")
 
 
 def _no_number(text: str) -> float:

@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 from gpufleet.cli.output import UnreadableInputError
+from gpufleet.findings import FleetError
 from gpufleet.fleet import Compiled, compile_document
 from gpufleet.spec import UnreadableDocumentError
 from gpufleet.spec.document import MAX_BYTES
@@ -14,9 +15,11 @@ def read_bytes(source: str) -> bytes:
 
     Raises UnreadableInputError when there is no such file or it may not be read.
     """
-    if source == "-":
-        return sys.stdin.buffer.read(MAX_BYTES + 1)
     try:
+        if source == "-":
+            if sys.stdin is None:
+                raise UnreadableInputError("-: standard input is closed")
+            return sys.stdin.buffer.read(MAX_BYTES + 1)
         with Path(source).open("rb") as file:
             return file.read(MAX_BYTES + 1)
     except OSError as problem:
@@ -24,9 +27,17 @@ def read_bytes(source: str) -> bytes:
 
 
 def compile_source(source: str, prices: str | None) -> Compiled:
-    """Compile the declaration in a file or on standard input."""
+    """Compile the declaration in a file or on standard input, with prices of one's own if named.
+
+    Raises UnreadableInputError when either file cannot be read; what is wrong in them comes back as
+    findings.
+    """
     text = read_bytes(source)
+    if prices is not None:
+        read_bytes(prices)  # the catalogue reads it only when the declaration got that far
     try:
-        return compile_document(text, prices=Path(prices) if prices else None)
+        return compile_document(text, prices=None if prices is None else Path(prices))
     except UnreadableDocumentError as problem:
         raise UnreadableInputError(f"{source}: {problem}") from None
+    except FleetError as problem:
+        return Compiled(None, problem.findings)

@@ -1,0 +1,111 @@
+"""The program in a shell's worst moods: closed streams, full disks, readers that leave, no HOME.
+
+Each case is the program itself in a process of its own, as such things are met in CI and cron.
+"""
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+SPEC = ROOT / "stacks" / "Pulumi.sandbox-dev.yaml"
+PROGRAM = f"{sys.executable} -m gpufleet.cli"
+
+
+def shell(line: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run one line of shell; `gpufleet` in it is the program."""
+    script = f'gpufleet() {{ {PROGRAM} "$@"; }}; {line}'
+    variables = {"PATH": "/usr/bin:/bin", "HOME": str(ROOT), **environment}
+    return subprocess.run(
+        ["bash", "-o", "pipefail", "-c", script],
+        env={name: value for name, value in variables.items() if value},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "compile -",
+        "explain -",
+        "render - --out nowhere",
+        "check - --as mig-parted",
+        "size -",
+        "partition --gpu A100-80GB --want -",
+    ],
+)
+def test_closed_standard_input(command: str) -> None:
+    done = shell(f"gpufleet {command} <&-")
+    assert (done.returncode, done.stderr) == (2, "gpufleet: -: standard input is closed\n")
+
+
+@pytest.mark.parametrize("command", [f"compile {SPEC}", "schema --format json"])
+def test_a_full_disk_is_one_sentence(command: str) -> None:
+    done = shell(f"gpufleet {command} >/dev/full")
+    assert done.returncode == 2
+    assert done.stderr == "gpufleet: standard output: No space left on device\n"
+
+
+@pytest.mark.parametrize("command", [f"compile {SPEC} --format json", "catalogue gpus"])
+def test_a_closed_standard_output_is_none(command: str) -> None:
+    done = shell(f"gpufleet {command} >&-")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("command", ["catalogue prices", "schema --format json", "--help"])
+def test_a_reader_that_leaves_is_no_traceback(command: str) -> None:
+    done = shell(f"gpufleet {command} | true")
+    assert done.returncode in (0, 1)  # 0: everything fitted into the pipe before it left
+    assert done.stderr == ""
+
+
+def test_no_home_no_locale_and_a_narrow_terminal() -> None:
+    done = shell(f"gpufleet explain {SPEC}", HOME="", LC_ALL="C", COLUMNS="40")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "notebooks" in done.stdout
+
+
+@pytest.mark.parametrize(("setting", "coloured"), [("1", False), ("", True)])
+def test_no_color_is_obeyed_on_a_terminal(setting: str, coloured: bool) -> None:
+    ours, theirs = pty.openpty()
+    variables = {"PATH": "/usr/bin:/bin", "TERM": "xterm", "NO_COLOR": setting}
+    subprocess.run(
+        [sys.executable, "-m", "gpufleet.cli", "policies", "rules"],
+        env=variables,
+        stdout=theirs,
+        check=True,
+        timeout=60,
+    )
+    os.close(theirs)
+    text = os.read(ours, 4096)
+    os.close(ours)
+    assert (b"\x1b[" in text) is coloured
+
+
+@pytest.mark.parametrize(
+    ("prices", "code", "said"),
+    [
+        (".", 2, "gpufleet: .: Is a directory"),
+        ("/nowhere", 2, "gpufleet: /nowhere: No such file or directory"),
+        (sys.executable, 1, "is not UTF-8 text"),
+        ("/dev/null", 1, "[prices-"),
+    ],
+)
+def test_prices_that_cannot_be_read(prices: str, code: int, said: str) -> None:
+    done = shell(f"gpufleet compile {SPEC} --prices {prices}")
+    assert done.returncode == code
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_count_of_thousands_of_digits() -> None:
+    done = shell(f"""gpufleet partition --gpu L4 --want '{{"1g.5gb": {"9" * 5000}}}'""")
+    assert done.returncode == 2
+    assert done.stderr.startswith("gpufleet: --want is no JSON (Exceeds the limit")
