@@ -19,6 +19,15 @@ TIMEOUT_SECONDS = 600
 """How long the release may take to become ready: pulling the operator's images, not the driver."""
 
 
+class OperandTolerationArgs(TypedDict):
+    """A taint, with any value, that does not keep the operands away."""
+
+    key: str
+    """Key of the taint."""
+    effect: str
+    """Effect of the taint, `NoSchedule` or `NoExecute`."""
+
+
 class GpuOperatorArgs(TypedDict):
     """Inputs of `GpuOperator`."""
 
@@ -58,6 +67,9 @@ class GpuOperatorArgs(TypedDict):
     """Run Node Feature Discovery. Default true; false where the cluster already has it."""
     image_pull_secret: NotRequired[str]
     """Secret for NVIDIA's registry, in the operator's namespace. Default: none."""
+    tolerations: NotRequired[list[OperandTolerationArgs]]
+    """Taints that operands and Node Feature Discovery tolerate with any value, beside
+    `nvidia.com/gpu`. Default: none."""
     values: NotRequired[dict[str, Any]]
     """Raw Helm values, merged last. Default: none."""
 

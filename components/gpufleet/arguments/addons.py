@@ -5,35 +5,55 @@ Generated from the models by tests/unit/components/write_arguments.py: edit thos
 
 from typing import Any, NotRequired, TypedDict
 
-
-class DriverArgs(TypedDict):
-    """The GPU driver, as the operator installs it."""
-
-    enabled: NotRequired[bool]
-    """Default: what the pools imply."""
-    version: NotRequired[str]
-    """Driver version, or branch with precompiled drivers. Default: the operator's own."""
-
-
-class SwitchArgs(TypedDict):
-    """On, off, or (unset) whatever the pools imply."""
-
-    enabled: NotRequired[bool]
-    """Default: what the pools imply."""
-
-
-class MigManagerArgs(TypedDict):
-    """Who applies MIG layouts on the nodes."""
-
-    enabled: NotRequired[bool]
-    """Default: what the pools imply."""
-    env: NotRequired[dict[str, str]]
-    """Environment of mig-manager; values are strings: `{WITH_REBOOT: "true"}`."""
+from gpufleet.arguments.gpu_operator import (
+    CdiArgs,
+    DcgmExporterArgs,
+    DriverArgs,
+    MigManagerArgs,
+    SwitchArgs,
+    ToolkitArgs,
+    VgpuHostArgs,
+)
+from gpufleet.arguments.images import ImagesArgs
+from gpufleet.arguments.network_operator import (
+    HostDeviceNetworkArgs,
+    IpoibNetworkArgs,
+    MacvlanNetworkArgs,
+    OfedDriverArgs,
+    RdmaResourceArgs,
+    SriovResourceArgs,
+)
 
 
 class GpuOperatorOptionsArgs(TypedDict):
     """NVIDIA GPU Operator."""
 
+    driver: NotRequired[DriverArgs]
+    """The GPU driver. Default: installed where an image lacks it."""
+    toolkit: NotRequired[ToolkitArgs]
+    """The container toolkit. Default: installed where an image lacks it."""
+    device_plugin: NotRequired[SwitchArgs]
+    """The device plugin. Default: installed where an image lacks it."""
+    gpu_feature_discovery: NotRequired[SwitchArgs]
+    """Labels that describe the GPUs. Default on."""
+    mig_manager: NotRequired[MigManagerArgs]
+    """The MIG manager. Default: with MIG pools."""
+    dcgm: NotRequired[SwitchArgs]
+    """A DCGM host engine of its own, beside the one in the exporter. Default off."""
+    dcgm_exporter: NotRequired[DcgmExporterArgs]
+    """GPU metrics. Default on."""
+    node_feature_discovery: NotRequired[SwitchArgs]
+    """Labels GPU nodes. Default on, unless the Network Operator brings it."""
+    cdi: NotRequired[CdiArgs]
+    """Default: on, without NRI."""
+    gds: NotRequired[SwitchArgs]
+    """GPUDirect Storage; needs the open kernel module. Default off."""
+    gdrcopy: NotRequired[SwitchArgs]
+    """GDRCopy. Default off."""
+    vgpu_host: NotRequired[VgpuHostArgs]
+    """Nodes that make vGPUs. Default: none."""
+    image_pull_secret: NotRequired[str]
+    """Name of the Secret for NGC images. Default: none."""
     enabled: NotRequired[bool]
     """Default: what the pools imply."""
     ownership: NotRequired[str]
@@ -42,20 +62,61 @@ class GpuOperatorOptionsArgs(TypedDict):
     """Chart version. Default: the catalogue's pin."""
     values: NotRequired[dict[str, Any]]
     """Raw Helm values, merged last; secrets do not belong here."""
-    driver: NotRequired[DriverArgs]
-    """The GPU driver. Default: installed where an image lacks it."""
-    toolkit: NotRequired[SwitchArgs]
-    """The container toolkit. Default: installed where an image lacks it."""
-    device_plugin: NotRequired[SwitchArgs]
-    """The device plugin. Default: installed where an image lacks it."""
-    mig_manager: NotRequired[MigManagerArgs]
-    """The MIG manager. Default: with MIG pools."""
-    dcgm_exporter: NotRequired[SwitchArgs]
-    """GPU metrics. Default on."""
-    node_feature_discovery: NotRequired[SwitchArgs]
-    """Labels GPU nodes. Default on."""
+
+
+class NetworkOperatorArgs(TypedDict):
+    """NVIDIA Network Operator."""
+
+    ofed: NotRequired[str]
+    """One of `inbox`, `operator`, `host`. Who brings DOCA-OFED. Default inbox."""
+    ofed_driver: NotRequired[OfedDriverArgs]
+    """With `ofed: operator`: which driver. Default: the operator release's own."""
+    rdma: NotRequired[list[RdmaResourceArgs]]
+    """Resources of the RDMA shared device plugin. Default: `rdma_shared_device_a` with RDMA pools
+    and no `sriov`, else none."""
+    sriov: NotRequired[list[SriovResourceArgs]]
+    """Resources of the SR-IOV device plugin. Default: none."""
+    macvlan: NotRequired[list[MacvlanNetworkArgs]]
+    """MacvlanNetworks. Default: none."""
+    host_device: NotRequired[list[HostDeviceNetworkArgs]]
+    """HostDeviceNetworks. Default: none."""
+    ipoib: NotRequired[list[IpoibNetworkArgs]]
+    """IPoIBNetworks. Default: none."""
+    wait: NotRequired[bool]
+    """Wait until the NicClusterPolicy is ready before networks and GPU Operator are made. It is
+    ready only while a node has an NVIDIA NIC, so: default true when a pool with RDMA exists
+    already and has nodes, else false (the operator then goes on by itself once nodes come)."""
+    policy: NotRequired[dict[str, Any]]
+    """Raw spec of the NicClusterPolicy, merged last. Default: none."""
     image_pull_secret: NotRequired[str]
     """Name of the Secret for NGC images. Default: none."""
+    enabled: NotRequired[bool]
+    """Default: what the pools imply."""
+    ownership: NotRequired[str]
+    """One of `managed`, `existing`, `gitops`. Default managed."""
+    version: NotRequired[str]
+    """Chart version. Default: the catalogue's pin."""
+    values: NotRequired[dict[str, Any]]
+    """Raw Helm values, merged last; secrets do not belong here."""
+
+
+class DevicePluginArgs(TypedDict):
+    """NVIDIA's device plugin by its own chart, where no GPU Operator is wanted."""
+
+    gpu_feature_discovery: NotRequired[SwitchArgs]
+    """Labels that describe the GPUs; MPS needs it. Default on."""
+    node_feature_discovery: NotRequired[SwitchArgs]
+    """Labels GPU nodes. Default on, unless another add-on brings it."""
+    image_pull_secret: NotRequired[str]
+    """Name of the Secret for images. Default: none."""
+    enabled: NotRequired[bool]
+    """Default: what the pools imply."""
+    ownership: NotRequired[str]
+    """One of `managed`, `existing`, `gitops`. Default managed."""
+    version: NotRequired[str]
+    """Chart version. Default: the catalogue's pin."""
+    values: NotRequired[dict[str, Any]]
+    """Raw Helm values, merged last; secrets do not belong here."""
 
 
 class AddonArgs(TypedDict):
@@ -69,6 +130,22 @@ class AddonArgs(TypedDict):
     """Chart version. Default: the catalogue's pin."""
     values: NotRequired[dict[str, Any]]
     """Raw Helm values, merged last; secrets do not belong here."""
+
+
+class KarpenterArgs(TypedDict):
+    """Karpenter."""
+
+    enabled: NotRequired[bool]
+    """Default: what the pools imply."""
+    ownership: NotRequired[str]
+    """One of `managed`, `existing`, `gitops`. Default managed."""
+    version: NotRequired[str]
+    """Chart version. Default: the catalogue's pin."""
+    values: NotRequired[dict[str, Any]]
+    """Raw Helm values, merged last; secrets do not belong here."""
+    node_overlay: NotRequired[bool]
+    """Whether its feature gate NodeOverlay is on, which pools need that share, cut or have parts
+    of GPUs. Default: on with `ownership: managed`; for an existing Karpenter it must be said."""
 
 
 class ChartSourceArgs(TypedDict):
@@ -94,11 +171,13 @@ class AddonsArgs(TypedDict):
 
     gpu_operator: NotRequired[GpuOperatorOptionsArgs]
     """NVIDIA GPU Operator. Default: as the pools need it."""
-    network_operator: NotRequired[AddonArgs]
+    network_operator: NotRequired[NetworkOperatorArgs]
     """NVIDIA Network Operator. Default: with RDMA pools."""
+    device_plugin: NotRequired[DevicePluginArgs]
+    """NVIDIA's device plugin without the GPU Operator. Default: off, the operator brings it."""
     dra_driver: NotRequired[AddonArgs]
     """NVIDIA DRA driver. Default: with `dra` pools."""
-    karpenter: NotRequired[AddonArgs]
+    karpenter: NotRequired[KarpenterArgs]
     """Karpenter. Default: with pools it provisions."""
     cluster_autoscaler: NotRequired[AddonArgs]
     """Cluster Autoscaler. Default: with pools it provisions."""
@@ -108,3 +187,5 @@ class AddonsArgs(TypedDict):
     """KEDA. Default: off."""
     charts: NotRequired[ChartsArgs]
     """Where charts come from. Default: each vendor's repository."""
+    images: NotRequired[ImagesArgs]
+    """Where images come from, and by which proxy. Default: each vendor's registry."""

@@ -28,6 +28,24 @@ class DiskArgs(TypedDict):
     """50 to 16384 GiB; default 200, because CUDA images do not fit the clouds' own default."""
 
 
+class LayoutChangeArgs(TypedDict):
+    """A change of sharing under way on live nodes: made in waves, so that the rest keeps working.
+    The nodes' present sharing stays applicable until the last wave; remove the section then."""
+
+    previous: SharingArgs
+    """How the GPUs were shared until now: nodes of later waves keep it."""
+    width: NotRequired[int]
+    """Nodes that change at the same time, 1 to 1000. Default 1. Each wave starts when every node
+    of the one before offers what the new sharing promises; a node that does not stops the
+    rest."""
+    waves: NotRequired[int]
+    """Waves this update may make, counted from the start, 0 to 10000: drain the nodes of the next
+    wave, raise it, update again. 0 only keeps both ways of sharing ready. Default: all."""
+    timeout_seconds: NotRequired[int]
+    """Longest one node may take to offer the new sharing, 10 to 14400 seconds. Default 1200,
+    which covers a reboot."""
+
+
 class TaintArgs(TypedDict):
     """A taint beside the GPU taint every pool carries."""
 
@@ -118,6 +136,12 @@ class GpuPoolArgs(TypedDict):
     """Root disk of each node. Default 200 GiB."""
     labels: NotRequired[dict[str, str]]
     """Labels every node is born with, beside those that gpufleet derives."""
+    gpu_taint: NotRequired[bool]
+    """Whether nodes carry `nvidia.com/gpu=present:NoSchedule`. Default true; false only where all
+    nodes of the cluster have GPUs."""
+    change: NotRequired[LayoutChangeArgs]
+    """A change of `sharing` on nodes that are in use, made in waves. Default: all nodes at
+    once."""
     taints: NotRequired[list[TaintArgs]]
     """Taints beside `nvidia.com/gpu=present:NoSchedule`, which every GPU pool carries."""
     team: NotRequired[str]

@@ -5,9 +5,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from gpufleet.catalogue.model import NodeImage
+from gpufleet.contract.facts import Fact, chain, image_fact
+from gpufleet.contract.operator_values import switch
 from gpufleet.findings import Finding, error
 from gpufleet.spec.addons import GpuOperator
 from gpufleet.spec.base import Ownership
+
+PoolImage = tuple[str, str, NodeImage | None]
+"""Name and path of a pool, and its image."""
 
 
 class Owner(StrEnum):
@@ -37,7 +42,7 @@ class OwnedParts:
     device_plugin: bool
 
 
-_PARTS = (("driver", "driver"), ("toolkit", "toolkit"), ("device_plugin", "devicePlugin"))
+PARTS = (("driver", "driver"), ("toolkit", "toolkit"), ("device_plugin", "devicePlugin"))
 DEPLOY_LABELS = {
     "driver": "nvidia.com/gpu.deploy.driver",
     "toolkit": "nvidia.com/gpu.deploy.container-toolkit",
@@ -46,50 +51,53 @@ DEPLOY_LABELS = {
 """Node label that, set to `false`, keeps the operator from installing the part on that node
 (NVIDIA gpu-operator v26.7.0 `controllers/state_manager.go`)."""
 
+_TWICE = {
+    "driver": Fact(
+        "the operator's driver cannot unload a driver that is in use: its pod never starts, and "
+        "every operand waits for it",
+        "NVIDIA/gpu-operator#126",
+    ),
+    "toolkit": Fact(
+        "two toolkits write the same runtime configuration, and the last one to start wins",
+        "NVIDIA GPU Operator documentation, container-toolkit",
+    ),
+    "device_plugin": Fact(
+        "the kubelet keys devices by resource name: the second plugin to register replaces the "
+        "first, and removing it leaves 0",
+        "NVIDIA/k8s-device-plugin#255",
+    ),
+}
+_NOBODY = Fact(
+    "the operands wait for driver, then toolkit, then plugin: what nobody brings stops them all",
+    "NVIDIA/gpu-operator v26.7.0 operator-validator",
+)
+
 
 def decide(
-    images: Sequence[tuple[str, str, NodeImage | None]], operator: GpuOperator
+    images: Sequence[PoolImage], operator: GpuOperator
 ) -> tuple[OwnedParts, tuple[Finding, ...]]:
     """What the operator must install, given each pool's (name, path, image).
 
     A part is installed by the operator when some pool's image lacks it. A switch that is written
-    down must agree: on while every image has the part installs it twice, off while one lacks it
-    leaves nodes without.
+    down, typed or in raw values, must agree: on while every image has the part installs it twice,
+    off while one lacks it leaves nodes without.
     """
     findings: list[Finding] = []
     parts: dict[str, bool] = {}
-    for part, key in _PARTS:
-        having = [name for name, _, image in images if image is not None and getattr(image, part)]
-        lacking = [name for name, _, image in images if image is None or not getattr(image, part)]
-        declared: bool | None = getattr(operator, part).enabled
-        wanted = bool(lacking)
-        path = f"addons.gpuOperator.{key}.enabled"
+    for part, key in PARTS:
+        having = [one for one in images if one[2] is not None and getattr(one[2], part)]
+        lacking = [one for one in images if one[2] is None or not getattr(one[2], part)]
+        declared, path = switch(operator, part, key)
         if operator.ownership is Ownership.EXISTING and declared is None:
-            parts[part] = wanted
+            parts[part] = bool(lacking)
             continue
         if declared is True and having and not lacking:
-            findings.append(
-                error(
-                    f"{_code(part)}-installed-twice",
-                    path,
-                    f"the operator would install the {_word(part)} on nodes whose image already "
-                    f"has it: {_images(images)}",
-                    f"remove the line, or write {path}: false",
-                    pools=having,
-                )
-            )
+            findings.append(_twice(part, path, having))
         if declared is False and lacking:
-            findings.append(
-                error(
-                    f"{_code(part)}-installed-by-nobody",
-                    path,
-                    f"the image of {', '.join(lacking)} has no {_word(part)} and the operator is "
-                    "told not to install it: no GPU would ever be advertised there",
-                    "remove the line, or choose an image that has it",
-                    pools=lacking,
-                )
-            )
-        parts[part] = wanted if declared is None else declared
+            findings.append(_by_nobody(part, path, lacking))
+        parts[part] = bool(lacking) if declared is None else declared
+    if parts.get("driver"):
+        findings += _without_driver_image(images)
     return OwnedParts(**parts), tuple(findings)
 
 
@@ -115,14 +123,68 @@ def deploy_labels(image: NodeImage | None, parts: OwnedParts) -> dict[str, str]:
     }
 
 
-def _code(part: str) -> str:
-    return part.replace("_", "-")
+def _twice(part: str, path: str, having: Sequence[PoolImage]) -> Finding:
+    word = part.replace("_", " ")
+    facts = [image_fact(name, image) for name, _, image in having[:3] if image is not None]
+    facts.append(Fact(f"the operator is told to install the {word} too", path))
+    first = having[0][2]
+    if part == "driver" and first is not None and not first.operator_may_install_driver:
+        facts.append(_no_driver_image(first))
+    facts.append(_TWICE[part])
+    return error(
+        f"{part.replace('_', '-')}-installed-twice",
+        path,
+        f"the operator would install the {word} on nodes whose image already has it: "
+        f"{_images(having)}",
+        f"remove the line, or write {path}: false",
+        pools=[name for name, _, _ in having],
+        facts=chain(*facts),
+    )
 
 
-def _word(part: str) -> str:
-    return part.replace("_", " ")
+def _by_nobody(part: str, path: str, lacking: Sequence[PoolImage]) -> Finding:
+    word = part.replace("_", " ")
+    names = [name for name, _, _ in lacking]
+    facts = [image_fact(name, image) for name, _, image in lacking[:3] if image is not None]
+    return error(
+        f"{part.replace('_', '-')}-installed-by-nobody",
+        path,
+        f"the image of {', '.join(names)} has no {word} and the operator is told not to install "
+        "it: no GPU would ever be advertised there",
+        "remove the line, or choose an image that has it",
+        pools=names,
+        facts=chain(*facts, Fact(f"the operator does not install the {word}", path), _NOBODY),
+    )
 
 
-def _images(images: Sequence[tuple[str, str, NodeImage | None]]) -> str:
+def _without_driver_image(images: Sequence[PoolImage]) -> list[Finding]:
+    """Pools that wait for a driver container that is not published for their system."""
+    return [
+        error(
+            "driver-not-for-this-image",
+            f"{path}.image",
+            f"{name} needs the operator's driver, and there is none for {image.key}",
+            "choose an image that brings the driver, or one the operator supports",
+            found=image.key,
+            facts=chain(
+                image_fact(name, image),
+                Fact("so the operator would have to install it", "addons.gpuOperator.driver"),
+                _no_driver_image(image),
+            ),
+        )
+        for name, path, image in images
+        if image is not None and not image.driver and not image.operator_may_install_driver
+    ]
+
+
+def _no_driver_image(image: NodeImage) -> Fact:
+    return Fact(
+        f"no driver container is published for {image.key}: its pods end in ImagePullBackOff or "
+        "refuse the system",
+        "NVIDIA/gpu-operator#686",
+    )
+
+
+def _images(images: Sequence[PoolImage]) -> str:
     named = [f"{name} ({image.key})" for name, _, image in images if image is not None]
     return ", ".join(named[:5]) + (", ..." if len(named) > 5 else "")

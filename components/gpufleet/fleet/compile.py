@@ -7,6 +7,7 @@ from gpufleet.catalogue import Catalogue, UnknownKeyError
 from gpufleet.catalogue.model import Gpu, NodeImage
 from gpufleet.contract import owners as contract_owners
 from gpufleet.contract.dra import judge_dra
+from gpufleet.contract.feature_discovery import DiscoveryOwner, decide_discovery
 from gpufleet.contract.gke_sharing import (
     GKE_PLUGIN_OFF,
     as_gke_publishes,
@@ -14,10 +15,15 @@ from gpufleet.contract.gke_sharing import (
     served_by_gke,
     without_gke_stack,
 )
+from gpufleet.contract.judge import judge_contract
+from gpufleet.contract.rdma import network_operator_present
+from gpufleet.contract.tolerations import needed
 from gpufleet.contract.vgpu import judge_vgpu
 from gpufleet.findings import Finding, error, ordered, warning
 from gpufleet.fleet import capacity_rules, machines, pool_rules, spend
+from gpufleet.fleet.change_previous import cut_previous
 from gpufleet.fleet.config_names import POOL_LABEL, birth_labels
+from gpufleet.fleet.contract_facts import cluster_facts
 from gpufleet.fleet.model import (
     GPU_TAINT,
     AddonPlan,
@@ -27,6 +33,7 @@ from gpufleet.fleet.model import (
     NodeTaint,
     OperatorPlan,
     Pool,
+    Previous,
     SpendBounds,
     Unbounded,
 )
@@ -60,6 +67,13 @@ class _Draft:
     image: NodeImage | None
     served_by_gke: bool
     """GKE's own plugin cuts and advertises: nothing of it concerns the GPU Operator."""
+    previous: Partition | None
+    """With a layout change under way: what nodes are until their wave comes."""
+
+    @property
+    def partitions(self) -> tuple[Partition, ...]:
+        """Everything that nodes of the pool may be at present."""
+        return (self.partition,) if self.previous is None else (self.partition, self.previous)
 
 
 def compile_fleet(
@@ -89,9 +103,12 @@ def compile_fleet(
     members = [(d.spec, d.path, d.partition, d.image) for d in drafts]
     findings += [*judge_dra(members, spec), *judge_vgpu(members, spec)]
     pools = tuple(_pool(draft, spec, parts) for draft in drafts)
+    findings += judge_contract(cluster_facts(spec, pools, catalogue))
+    discovery, found = decide_discovery(spec.addons, spec.platform, network_operator_present(spec))
+    findings += found
     total = spend.total(pool.spend for pool in pools)
     findings += _budget(spec, total)
-    addons = AddonPlan(_operator(spec, drafts, parts, strategy, catalogue))
+    addons = AddonPlan(_operator(spec, drafts, parts, strategy, catalogue, discovery))
     return Fleet(spec, pools, addons, ordered(findings), total)
 
 
@@ -141,6 +158,17 @@ def _draft(
     if partition is None:
         return None, findings
     findings += not_for_gke
+    previous, found = cut_previous(
+        pool,
+        path,
+        gpu,
+        chosen[0],
+        None if instance is None else catalogue.device_memory(instance),
+        provisioner,
+        served_by_gke=served_by_gke_plugin,
+        partition=partition,
+    )
+    findings += found
     return (
         _Draft(
             pool,
@@ -152,6 +180,7 @@ def _draft(
             partition,
             image,
             served_by_gke_plugin,
+            previous,
         ),
         findings,
     )
@@ -195,8 +224,9 @@ def _mig_strategy(drafts: Sequence[_Draft]) -> tuple[str, list[Finding]]:
     """One strategy for the cluster: the operator's setting overrides any per-node one."""
     by_strategy: dict[str, list[str]] = {}
     for draft in drafts:
-        if draft.partition.strategy != "none" and not draft.served_by_gke:
-            by_strategy.setdefault(draft.partition.strategy, []).append(draft.spec.name)
+        for strategy in dict.fromkeys(partition.strategy for partition in draft.partitions):
+            if strategy != "none" and not draft.served_by_gke:
+                by_strategy.setdefault(strategy, []).append(draft.spec.name)
     if len(by_strategy) > 1:
         single, mixed = by_strategy["single"], by_strategy["mixed"]
         path = next(d.path for d in drafts if d.spec.name == single[0])
@@ -229,7 +259,7 @@ def _mps_beside_mixed(drafts: Sequence[_Draft], mixed: Sequence[str]) -> list[Fi
             mixed=list(mixed),
         )
         for draft in drafts
-        if draft.partition.mode == "mps" and not draft.served_by_gke
+        if any(p.mode == "mps" for p in draft.partitions) and not draft.served_by_gke
     ]
 
 
@@ -242,19 +272,9 @@ def _pool(draft: _Draft, spec: FleetSpec, parts: contract_owners.OwnedParts) -> 
         else (pool.nodes.min + pool.nodes.max + 1) // 2,
         pool.nodes.max,
     )
-    taints = (GPU_TAINT, *(NodeTaint(t.key, t.value, t.effect) for t in pool.taints))
-    labels = {
-        **pool.labels,
-        **(
-            {POOL_LABEL: pool.name}
-            if draft.served_by_gke
-            else birth_labels(pool.name, draft.gpu, draft.partition)
-        ),
-        **(GKE_PLUGIN_OFF if spec.platform is Platform.GKE and not draft.served_by_gke else {}),
-        **contract_owners.deploy_labels(draft.image, parts),
-    }
-    if pool.team is not None:
-        labels["gpufleet.dev/team"] = pool.team
+    gpu_taint = (GPU_TAINT,) if pool.gpu_taint else ()
+    taints = (*gpu_taint, *(NodeTaint(t.key, t.value, t.effect) for t in pool.taints))
+    previous = draft.previous
     return Pool(
         name=pool.name,
         path=draft.path,
@@ -271,11 +291,33 @@ def _pool(draft: _Draft, spec: FleetSpec, parts: contract_owners.OwnedParts) -> 
         partition=draft.partition,
         image=draft.image,
         owners=contract_owners.owners(draft.image, parts),
-        labels=dict(sorted(labels.items())),
+        labels=_labels(draft, draft.partition, spec, parts),
         taints=taints,
         hourly_micro_usd=spend.first_choice(draft.machines, draft.capacity),
         spend=spend.pool_spend(pool.name, draft.machines, draft.capacity, nodes),
+        previous=None
+        if previous is None
+        else Previous(previous, _labels(draft, previous, spec, parts)),
     )
+
+
+def _labels(
+    draft: _Draft, partition: Partition, spec: FleetSpec, parts: contract_owners.OwnedParts
+) -> dict[str, str]:
+    pool = draft.spec
+    labels = {
+        **pool.labels,
+        **(
+            {POOL_LABEL: pool.name}
+            if draft.served_by_gke
+            else birth_labels(pool.name, draft.gpu, partition)
+        ),
+        **(GKE_PLUGIN_OFF if spec.platform is Platform.GKE and not draft.served_by_gke else {}),
+        **contract_owners.deploy_labels(draft.image, parts),
+    }
+    if pool.team is not None:
+        labels["gpufleet.dev/team"] = pool.team
+    return dict(sorted(labels.items()))
 
 
 def _budget(spec: FleetSpec, total: SpendBounds) -> list[Finding]:
@@ -315,10 +357,13 @@ def _operator(
     parts: contract_owners.OwnedParts,
     strategy: str,
     catalogue: Catalogue,
+    discovery: DiscoveryOwner,
 ) -> OperatorPlan:
     declared = spec.addons.gpu_operator
     chart = catalogue.chart("gpu-operator")
-    mig = any(d.partition.mode == "mig" and not d.served_by_gke for d in drafts)
+    # A pool that was cut until now needs the MIG manager too: it is the one that takes MIG off.
+    cuts = [p for d in drafts if not d.served_by_gke for p in d.partitions]
+    mig = any(p.mode == "mig" or p.mig_enabled for p in cuts)
     return OperatorPlan(
         enabled=(parts.driver or parts.toolkit or parts.device_plugin or mig)
         if declared.enabled is None
@@ -332,5 +377,11 @@ def _operator(
         mig_manager=mig if declared.mig_manager.enabled is None else declared.mig_manager.enabled,
         mig_strategy=strategy,
         dcgm_exporter=declared.dcgm_exporter.enabled is not False,
-        node_feature_discovery=declared.node_feature_discovery.enabled is not False,
+        node_feature_discovery=discovery is DiscoveryOwner.GPU_OPERATOR,
+        tolerations=needed(
+            (taint.key, taint.value, taint.effect)
+            for draft in drafts
+            if not draft.served_by_gke
+            for taint in draft.spec.taints
+        ),
     )

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from gpufleet.catalogue.model import MICRO_USD, Gpu, InstanceType, NodeImage
 from gpufleet.contract.owners import Owners
+from gpufleet.contract.tolerations import Toleration
 from gpufleet.findings import Finding, has_errors
 from gpufleet.partition import Partition
 from gpufleet.spec.base import Ownership, Platform
@@ -88,6 +89,14 @@ one by itself (NVIDIA gpu-operator v26.7.0 `daemonsets.tolerations`; GKE documen
 
 
 @dataclass(frozen=True, slots=True)
+class Previous:
+    """What nodes are that a layout change under way has not reached yet."""
+
+    partition: Partition
+    labels: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class Pool:
     """One compiled pool."""
 
@@ -114,6 +123,8 @@ class Pool:
     hourly_micro_usd: int | None
     """One node at the pool's first choice; None when that has no known price."""
     spend: SpendBounds
+    previous: Previous | None = None
+    """With a layout change under way (`change`): what nodes of later waves still are."""
 
     @property
     def gpus_per_node(self) -> int:
@@ -149,6 +160,8 @@ class OperatorPlan:
     """`none`, `single` or `mixed`: one for the whole cluster, it overrides any per-node setting."""
     dcgm_exporter: bool
     node_feature_discovery: bool
+    tolerations: tuple[Toleration, ...] = ()
+    """What operands must tolerate beside the GPU taint, so that they reach every pool."""
 
 
 @dataclass(frozen=True, slots=True)

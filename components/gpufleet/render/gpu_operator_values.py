@@ -6,7 +6,7 @@ no values schema: a misspelt key passes silently, so only what is typed here sho
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -18,7 +18,8 @@ from gpufleet.fleet.config_names import (
     device_plugin_config_name,
     mig_config_name,
 )
-from gpufleet.fleet.model import Fleet
+from gpufleet.fleet.model import Fleet, Pool
+from gpufleet.partition import Partition
 from gpufleet.render.device_plugin import device_plugin_files
 from gpufleet.render.mig_parted import mig_parted_file
 from gpufleet.spec.base import SecretName, SpecModel
@@ -40,6 +41,24 @@ _PULL_SECRET_PLACES = (
     "nodeStatusExporter",
 )
 """Sections of the values whose images come from NVIDIA's registry on a container node."""
+
+
+_GPU_TOLERATION = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
+_CONTROL_PLANE_TOLERATION = {
+    "key": "node-role.kubernetes.io/control-plane",
+    "operator": "Equal",
+    "value": "",
+    "effect": "NoSchedule",
+}
+
+
+class OperandToleration(SpecModel):
+    """A taint, with any value, that does not keep the operands away."""
+
+    key: str
+    """Key of the taint."""
+    effect: str
+    """Effect of the taint, `NoSchedule` or `NoExecute`."""
 
 
 class OperatorSettings(SpecModel):
@@ -67,6 +86,9 @@ class OperatorSettings(SpecModel):
     """Run Node Feature Discovery. Default true; false where the cluster already has it."""
     image_pull_secret: SecretName | None = None
     """Secret for NVIDIA's registry, in the operator's namespace. Default: none."""
+    tolerations: tuple[OperandToleration, ...] = ()
+    """Taints that operands and Node Feature Discovery tolerate with any value, beside
+    `nvidia.com/gpu`. Default: none."""
 
 
 def operator_values(
@@ -102,6 +124,13 @@ def operator_values(
         "migManager": manager,
         "dcgmExporter": {"enabled": settings.dcgm_exporter},
     }
+    if settings.tolerations:
+        # Lists replace the chart's: its own entries are written again.
+        ours = [{"operator": "Exists", **t.model_dump()} for t in settings.tolerations]
+        values["daemonsets"] = {"tolerations": [_GPU_TOLERATION, *ours]}
+        values["node-feature-discovery"] = {
+            "worker": {"tolerations": [_CONTROL_PLANE_TOLERATION, _GPU_TOLERATION, *ours]}
+        }
     if settings.image_pull_secret is not None:
         pull = {"imagePullSecrets": [settings.image_pull_secret]}
         values = merged(values, dict.fromkeys(_PULL_SECRET_PLACES, pull))
@@ -137,6 +166,7 @@ def fleet_operator_settings(fleet: Fleet) -> OperatorSettings:
         "dcgmExporter": plan.dcgm_exporter,
         "nodeFeatureDiscovery": plan.node_feature_discovery,
         "imagePullSecret": options.image_pull_secret,
+        "tolerations": [{"key": t.key, "effect": t.effect} for t in plan.tolerations],
     }
     return OperatorSettings.model_validate(data)
 
@@ -153,15 +183,33 @@ class ConfigFiles:
 
 
 def mig_parted_files(fleet: Fleet) -> ConfigFiles:
-    """What mig-manager can apply: every layout of the fleet's pools, and `all-disabled`."""
-    entries = {mig_config_name(p.name, p.partition): (p.gpu, p.partition) for p in fleet.pools}
+    """What mig-manager can apply: every layout of the fleet's pools, and `all-disabled`.
+
+    Also the layouts that nodes still have while a change goes through in waves.
+    """
+    entries = {
+        mig_config_name(pool.name, partition): (pool.gpu, partition)
+        for pool, partition in _partitions(fleet)
+    }
     return _named("gpufleet-mig-parted", {MIG_PARTED_KEY: mig_parted_file(entries)})
 
 
 def plugin_files(fleet: Fleet) -> ConfigFiles:
     """What the device plugin can apply: every way of sharing of the pools, and `default`."""
-    entries = {device_plugin_config_name(p.name, p.partition): p.partition for p in fleet.pools}
+    entries = {
+        device_plugin_config_name(pool.name, partition): partition
+        for pool, partition in _partitions(fleet)
+    }
     return _named("gpufleet-device-plugin", device_plugin_files(entries))
+
+
+def _partitions(fleet: Fleet) -> Iterator[tuple[Pool, Partition]]:
+    """What nodes are or become: a plugin that finds no entry for its node's label advertises
+    nothing, and mig-manager fails."""
+    for pool in fleet.pools:
+        yield pool, pool.partition
+        if pool.previous is not None:
+            yield pool, pool.previous.partition
 
 
 def _named(stem: str, data: Mapping[str, str]) -> ConfigFiles:

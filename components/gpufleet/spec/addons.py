@@ -4,31 +4,27 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from gpufleet.spec.base import Ownership, SecretName, SpecModel
+from gpufleet.spec.base import Ownership, SpecModel
+from gpufleet.spec.device_plugin import DevicePluginSettings
+from gpufleet.spec.gpu_operator import GpuOperatorSettings
+from gpufleet.spec.images import Images
+from gpufleet.spec.network_operator import NetworkOperatorSettings, Ofed
+
+__all__ = [
+    "Addon",
+    "Addons",
+    "ChartSource",
+    "Charts",
+    "DevicePlugin",
+    "GpuOperator",
+    "Karpenter",
+    "NetworkOperator",
+    "Ofed",
+    "Values",
+]
 
 Values = dict[str, Any]
 """Raw Helm values, merged last."""
-
-
-class Switch(SpecModel):
-    """On, off, or (unset) whatever the pools imply."""
-
-    enabled: bool | None = None
-    """Default: what the pools imply."""
-
-
-class Driver(Switch):
-    """The GPU driver, as the operator installs it."""
-
-    version: Annotated[str, StringConstraints(pattern=r"^[0-9]+(\.[0-9]+){0,2}$")] | None = None
-    """Driver version, or branch with precompiled drivers. Default: the operator's own."""
-
-
-class MigManager(Switch):
-    """Who applies MIG layouts on the nodes."""
-
-    env: dict[str, str] = Field(default_factory=dict[str, str])
-    """Environment of mig-manager; values are strings: `{WITH_REBOOT: "true"}`."""
 
 
 class Addon(SpecModel):
@@ -46,23 +42,24 @@ class Addon(SpecModel):
     """Raw Helm values, merged last; secrets do not belong here."""
 
 
-class GpuOperator(Addon):
+class GpuOperator(Addon, GpuOperatorSettings):
     """NVIDIA GPU Operator."""
 
-    driver: Driver = Field(default_factory=Driver)
-    """The GPU driver. Default: installed where an image lacks it."""
-    toolkit: Switch = Field(default_factory=Switch)
-    """The container toolkit. Default: installed where an image lacks it."""
-    device_plugin: Switch = Field(default_factory=Switch)
-    """The device plugin. Default: installed where an image lacks it."""
-    mig_manager: MigManager = Field(default_factory=MigManager)
-    """The MIG manager. Default: with MIG pools."""
-    dcgm_exporter: Switch = Field(default_factory=Switch)
-    """GPU metrics. Default on."""
-    node_feature_discovery: Switch = Field(default_factory=Switch)
-    """Labels GPU nodes. Default on."""
-    image_pull_secret: SecretName | None = None
-    """Name of the Secret for NGC images. Default: none."""
+
+class NetworkOperator(Addon, NetworkOperatorSettings):
+    """NVIDIA Network Operator."""
+
+
+class DevicePlugin(Addon, DevicePluginSettings):
+    """NVIDIA's device plugin by its own chart, where no GPU Operator is wanted."""
+
+
+class Karpenter(Addon):
+    """Karpenter."""
+
+    node_overlay: bool | None = None
+    """Whether its feature gate NodeOverlay is on, which pools need that share, cut or have parts of
+    GPUs. Default: on with `ownership: managed`; for an existing Karpenter it must be said."""
 
 
 class ChartSource(SpecModel):
@@ -96,11 +93,13 @@ class Addons(SpecModel):
 
     gpu_operator: GpuOperator = Field(default_factory=GpuOperator)
     """NVIDIA GPU Operator. Default: as the pools need it."""
-    network_operator: Addon = Field(default_factory=Addon)
+    network_operator: NetworkOperator = Field(default_factory=NetworkOperator)
     """NVIDIA Network Operator. Default: with RDMA pools."""
+    device_plugin: DevicePlugin = Field(default_factory=DevicePlugin)
+    """NVIDIA's device plugin without the GPU Operator. Default: off, the operator brings it."""
     dra_driver: Addon = Field(default_factory=Addon)
     """NVIDIA DRA driver. Default: with `dra` pools."""
-    karpenter: Addon = Field(default_factory=Addon)
+    karpenter: Karpenter = Field(default_factory=Karpenter)
     """Karpenter. Default: with pools it provisions."""
     cluster_autoscaler: Addon = Field(default_factory=Addon)
     """Cluster Autoscaler. Default: with pools it provisions."""
@@ -110,3 +109,5 @@ class Addons(SpecModel):
     """KEDA. Default: off."""
     charts: Charts = Field(default_factory=Charts)
     """Where charts come from. Default: each vendor's repository."""
+    images: Images = Field(default_factory=Images)
+    """Where images come from, and by which proxy. Default: each vendor's registry."""

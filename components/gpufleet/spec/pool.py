@@ -147,6 +147,25 @@ class EksOptions(SpecModel):
     """Cluster placement group. Default: with `fabric: efa`."""
 
 
+class LayoutChange(SpecModel):
+    """A change of sharing under way on live nodes: made in waves, so that the rest keeps working.
+
+    The nodes' present sharing stays applicable until the last wave; remove the section then.
+    """
+
+    previous: Sharing
+    """How the GPUs were shared until now: nodes of later waves keep it."""
+    width: int = Field(default=1, ge=1, le=1000)
+    """Nodes that change at the same time, 1 to 1000. Default 1. Each wave starts when every node of
+    the one before offers what the new sharing promises; a node that does not stops the rest."""
+    waves: int | None = Field(default=None, ge=0, le=10_000)
+    """Waves this update may make, counted from the start, 0 to 10000: drain the nodes of the next
+    wave, raise it, update again. 0 only keeps both ways of sharing ready. Default: all."""
+    timeout_seconds: int = Field(default=1200, ge=10, le=14_400)
+    """Longest one node may take to offer the new sharing, 10 to 14400 seconds. Default 1200, which
+    covers a reboot."""
+
+
 class GpuPool(SpecModel):
     """A group of identical GPU nodes."""
 
@@ -184,6 +203,11 @@ class GpuPool(SpecModel):
     """Root disk of each node. Default 200 GiB."""
     labels: dict[LabelKey, LabelValue] = Field(default_factory=dict[str, str])
     """Labels every node is born with, beside those that gpufleet derives."""
+    gpu_taint: bool = True
+    """Whether nodes carry `nvidia.com/gpu=present:NoSchedule`. Default true; false only where all
+    nodes of the cluster have GPUs."""
+    change: LayoutChange | None = None
+    """A change of `sharing` on nodes that are in use, made in waves. Default: all nodes at once."""
     taints: tuple[Taint, ...] = ()
     """Taints beside `nvidia.com/gpu=present:NoSchedule`, which every GPU pool carries."""
     team: DnsLabel | None = None

@@ -1,0 +1,145 @@
+"""Who advertises the GPUs of a node. Two advertisers hand out every GPU twice; none, never.
+
+The image's own plugin, GKE's plugin, the operator's plugin and the DRA driver know nothing of each
+other.
+"""
+
+from collections.abc import Iterable
+from enum import StrEnum
+
+from gpufleet.contract.facts import ClusterFacts, Fact, PoolFacts, chain
+from gpufleet.contract.operator_values import VALUES, raw, switch
+from gpufleet.findings import Finding, error, warning
+from gpufleet.spec.base import Platform
+
+DRA_VALUES = "addons.draDriver.values"
+_TWO = Fact(
+    "device plugin and DRA driver each offer every GPU, and the scheduler adds them up",
+    "NVIDIA/aicr#1327",
+)
+
+
+class Advertiser(StrEnum):
+    """Something that offers a node's GPUs to the scheduler."""
+
+    IMAGE = "device plugin of the image"
+    GKE = "GKE's device plugin"
+    OPERATOR = "the GPU Operator's device plugin"
+    DRA = "the DRA driver"
+
+
+def intended(pool: PoolFacts) -> Advertiser:
+    """Who is to advertise the pool's GPUs, from its declaration alone."""
+    if pool.partition.mode == "dra":
+        return Advertiser.DRA
+    if pool.served_by_gke:
+        return Advertiser.GKE
+    if pool.image is not None and pool.image.device_plugin:
+        return Advertiser.IMAGE
+    return Advertiser.OPERATOR
+
+
+def judge_advertisers(cluster: ClusterFacts) -> list[Finding]:
+    """Findings about nodes that two advertisers or none would serve.
+
+    Pools with `dra` are judged by `contract.dra` for their own images and gates.
+    """
+    return [*_dra_beside_plugins(cluster), *_sharing_of_image(cluster), *_gke(cluster)]
+
+
+def _dra_beside_plugins(cluster: ClusterFacts) -> Iterable[Finding]:
+    """A DRA driver that is there for compute domains serves GPUs too, unless told otherwise."""
+    addon = cluster.spec.addons.dra_driver
+    served = [p for p in cluster.pools if intended(p) is not Advertiser.DRA]
+    if addon.enabled is not True or len(served) < len(cluster.pools) or not served:
+        return
+    key = "resources.gpus.enabled"
+    if raw(addon.values, key) is False:
+        return
+    yield error(
+        "two-advertisers",
+        "addons.draDriver.enabled",
+        f"no pool uses `dra`, and the driver would serve the GPUs of {_names(served)} beside "
+        f"{intended(served[0]).value}",
+        f"write {DRA_VALUES}.{key}: false to keep compute domains only, or `sharing: {{dra: {{}}}}`"
+        " on the pools",
+        pools=[p.name for p in served],
+        facts=chain(
+            Fact("the DRA driver is installed", "addons.draDriver.enabled"),
+            Fact(f"{key} is true by default", "dra-driver-nvidia-gpu chart 0.4.1"),
+            Fact(f"{served[0].name} is served by {intended(served[0]).value}", served[0].path),
+            _TWO,
+        ),
+    )
+
+
+def _sharing_of_image(cluster: ClusterFacts) -> Iterable[Finding]:
+    """The image's plugin reads the image's settings: the operator's ConfigMaps never reach it."""
+    operator = cluster.spec.addons.gpu_operator
+    for pool in cluster.pools:
+        if intended(pool) is not Advertiser.IMAGE or pool.image is None:
+            continue
+        mode = pool.partition.mode
+        if mode == "exclusive":
+            continue
+        yield error(
+            "image-plugin-shares-by-itself",
+            f"{pool.path}.sharing",
+            f"GPUs of {pool.name} are advertised by the plugin in {pool.image.key}, which does not "
+            f"read the configuration that says {mode}",
+            "choose an image without a device plugin, or `sharing: {exclusive: {}}`",
+            found=mode,
+            facts=chain(
+                pool.image_fact,
+                Fact(f"sharing is {mode}", f"{pool.path}.sharing"),
+                Fact(
+                    "the plugin runs as a service of the system with settings of its own",
+                    "bottlerocket-os/bottlerocket#2347",
+                ),
+            ),
+        )
+    declared, path = switch(operator, "device_plugin", "devicePlugin")
+    wanted = [p for p in cluster.pools if intended(p) is Advertiser.OPERATOR]
+    if operator.enabled is False and wanted and operator.ownership.value == "managed":
+        yield warning(
+            "gpus-advertised-by-nobody",
+            "addons.gpuOperator.enabled",
+            f"gpufleet installs nothing that advertises the GPUs of {_names(wanted)}: the image "
+            "has no device plugin and the GPU Operator is switched off",
+            "remove the line, or say `ownership: existing` when somebody else installs it",
+            pools=[p.name for p in wanted],
+            facts=chain(
+                wanted[0].image_fact,
+                Fact("the GPU Operator is off", "addons.gpuOperator.enabled"),
+                None if declared is None else Fact("its plugin is decided", path),
+            ),
+        )
+
+
+def _gke(cluster: ClusterFacts) -> Iterable[Finding]:
+    """GKE's plugin also finishes GKE's driver: the label that stops one stops the other."""
+    for pool in cluster.pools:
+        if pool.platform is not Platform.GKE or not pool.served_by_gke:
+            continue
+        if raw(cluster.spec.addons.gpu_operator.values, "devicePlugin.enabled") is True:
+            yield error(
+                "two-advertisers",
+                f"{VALUES}.devicePlugin.enabled",
+                f"nodes of {pool.name} have GKE's device plugin, and the operator's would run there"
+                " too",
+                "remove the line, or write `gke: {driver: gpuOperator}` on the pool",
+                pools=[pool.name],
+                facts=chain(
+                    Fact(f"GKE's plugin serves {pool.name}", f"{pool.path}.gke.driver"),
+                    Fact("the operator's plugin is on", f"{VALUES}.devicePlugin.enabled"),
+                    Fact(
+                        "their device ids differ, and one plugin is asked for the other's",
+                        "NVIDIA/aicr#1998",
+                    ),
+                ),
+            )
+
+
+def _names(pools: list[PoolFacts]) -> str:
+    shown = ", ".join(p.name for p in pools[:5])
+    return shown + (", ..." if len(pools) > 5 else "")

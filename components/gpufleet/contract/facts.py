@@ -1,0 +1,92 @@
+"""What the contract knows about a pool and its cluster, and how a finding tells its reasons."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gpufleet.catalogue.gpu import Gpu
+from gpufleet.catalogue.model import Chart, InstanceType, NodeImage
+from gpufleet.partition import Partition
+from gpufleet.spec.base import Ownership, Platform
+from gpufleet.spec.fleet_spec import FleetSpec
+from gpufleet.spec.pool import Fabric, GpuPool, Provisioner
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One link of a chain: what is so, and who says it."""
+
+    fact: str
+    source: str
+    """Where it can be read: a path of the declaration, a row of the catalogue, a public project."""
+
+
+def chain(*facts: Fact | None) -> list[dict[str, str]]:
+    """The evidence of a finding: its facts in the order in which one leads to the next."""
+    return [{"fact": one.fact, "source": one.source} for one in facts if one is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class PoolFacts:
+    """One pool, as far as other layers have to agree with it."""
+
+    name: str
+    path: str
+    spec: GpuPool
+    platform: Platform
+    provisioner: Provisioner
+    gpu: Gpu
+    gpus_per_node: int
+    instances: tuple[InstanceType, ...]
+    """Rows of the catalogue; empty for own hardware."""
+    partition: Partition
+    image: NodeImage | None
+    """What is left of the image once the platform's own stack is off (`without_gke_stack`)."""
+    taints: tuple[tuple[str, str, str], ...]
+    """Key, value and effect of every taint of its nodes."""
+    served_by_gke: bool
+
+    @property
+    def fabric(self) -> Fabric:
+        """Network between its nodes."""
+        return self.spec.fabric
+
+    @property
+    def advertised(self) -> Mapping[str, int]:
+        """Extended resources each node publishes."""
+        return self.partition.advertised
+
+    @property
+    def existing(self) -> bool:
+        """Whether somebody else made the nodes."""
+        return self.spec.ownership is Ownership.EXISTING
+
+    @property
+    def image_fact(self) -> Fact:
+        """What the image brings."""
+        if self.image is None:
+            return Fact(f"{self.name} runs on an unknown image", f"{self.path}.image")
+        return image_fact(self.name, self.image)
+
+
+def image_fact(pool: str, image: NodeImage) -> Fact:
+    """What an image brings to the nodes of a pool."""
+    named = {"driver": image.driver, "toolkit": image.toolkit, "device plugin": image.device_plugin}
+    has = ", ".join(name for name, there in named.items() if there) or "no part of the GPU stack"
+    return Fact(
+        f"{pool} runs image {image.key}, which brings {has}", f"catalogue image {image.key}"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterFacts:
+    """The cluster that all pools share."""
+
+    spec: FleetSpec
+    pools: tuple[PoolFacts, ...]
+    operator_chart: Chart
+    network_chart: Chart
+
+    @property
+    def operated(self) -> tuple[PoolFacts, ...]:
+        """Pools on whose nodes the GPU Operator's operands run."""
+        return tuple(pool for pool in self.pools if not pool.served_by_gke)

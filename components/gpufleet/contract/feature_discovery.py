@@ -1,0 +1,95 @@
+"""Node Feature Discovery: the labels that make a node a GPU or an RDMA node. Exactly one runs it.
+
+Both NVIDIA charts bundle it. Where the Network Operator is installed it must be the Network
+Operator's: it comes first, and nothing of it runs before its nodes are labelled.
+"""
+
+from enum import StrEnum
+
+from gpufleet.contract.facts import Fact, chain
+from gpufleet.contract.operator_values import VALUES, raw
+from gpufleet.findings import Finding, error, warning
+from gpufleet.spec.addons import Addons
+from gpufleet.spec.base import Ownership, Platform
+
+NETWORK_VALUES = "addons.networkOperator.values"
+_BUNDLED = Fact(
+    "both charts bundle Node Feature Discovery and run it by default",
+    "gpu-operator chart v26.7.0, network-operator chart 26.4.1",
+)
+
+
+class DiscoveryOwner(StrEnum):
+    """Who runs Node Feature Discovery."""
+
+    GPU_OPERATOR = "gpuOperator"
+    NETWORK_OPERATOR = "networkOperator"
+    SOMEBODY_ELSE = "somebodyElse"
+    """The cluster has it: OpenShift's own operator, or one that the declaration says is there."""
+
+
+def decide_discovery(
+    addons: Addons, platform: Platform, network_operator: bool
+) -> tuple[DiscoveryOwner, tuple[Finding, ...]]:
+    """Who runs it, given whether the Network Operator is in the cluster, and what contradicts."""
+    operator = addons.gpu_operator
+    typed = operator.node_feature_discovery.enabled
+    written = raw(operator.values, "nfd.enabled")
+    ours = written if isinstance(written, bool) else typed
+    path = (
+        f"{VALUES}.nfd.enabled"
+        if isinstance(written, bool)
+        else "addons.gpuOperator.nodeFeatureDiscovery.enabled"
+    )
+    theirs = raw(addons.network_operator.values, "nfd.enabled") if network_operator else False
+    if network_operator and ours is not True:
+        if theirs is False and ours is None:
+            return DiscoveryOwner.GPU_OPERATOR, ()
+        owner = DiscoveryOwner.SOMEBODY_ELSE if theirs is False else DiscoveryOwner.NETWORK_OPERATOR
+        return owner, ()
+    if network_operator and ours is True and theirs is not False:
+        facts = chain(
+            Fact("the GPU Operator is told to run it", path),
+            Fact(
+                "the Network Operator is in the cluster, and nothing switches its own off",
+                f"{NETWORK_VALUES}.nfd.enabled",
+            ),
+            _BUNDLED,
+            Fact("two workers on a node fight for one port and one set of labels", path),
+        )
+        return DiscoveryOwner.GPU_OPERATOR, (
+            error(
+                "node-feature-discovery-twice",
+                path,
+                "the GPU Operator and the Network Operator would both run Node Feature Discovery",
+                "remove the line: the Network Operator comes first and brings it",
+                facts=facts,
+            ),
+        )
+    if ours is None and platform is Platform.OPENSHIFT:
+        return DiscoveryOwner.SOMEBODY_ELSE, ()
+    if ours is False:
+        return DiscoveryOwner.SOMEBODY_ELSE, _somebody_else(addons, path)
+    return DiscoveryOwner.GPU_OPERATOR, ()
+
+
+def _somebody_else(addons: Addons, path: str) -> tuple[Finding, ...]:
+    if addons.gpu_operator.ownership is Ownership.EXISTING:
+        return ()
+    return (
+        warning(
+            "node-feature-discovery-by-somebody-else",
+            path,
+            "gpufleet runs no Node Feature Discovery: without the cluster's own, no node counts as "
+            "a GPU node and nothing is installed on any",
+            "remove the line, unless the cluster runs it and labels PCI classes 02 and 03",
+            facts=chain(
+                Fact("the GPU Operator is told not to run it", path),
+                Fact("no Network Operator brings it", "addons.networkOperator"),
+                Fact(
+                    "a GPU node is one with the label feature.node.kubernetes.io/pci-10de.present",
+                    "NVIDIA/gpu-operator v26.7.0 controllers/state_manager.go",
+                ),
+            ),
+        ),
+    )

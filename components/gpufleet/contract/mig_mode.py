@@ -1,0 +1,61 @@
+"""Switching MIG mode: what the GPU needs for it, and what the machine's owner allows.
+
+Ampere switches mode by a GPU reset. mig-manager tries that first and reboots only where
+WITH_REBOOT is set. Inside a virtual machine the hypervisor may forbid the reset.
+"""
+
+from gpufleet.contract.facts import ClusterFacts, Fact, PoolFacts, chain
+from gpufleet.findings import Finding, warning
+from gpufleet.spec.base import Platform
+
+RESET_MAY_BE_FORBIDDEN = (Platform.EKS, Platform.GKE, Platform.VSPHERE)
+"""Platforms whose nodes are virtual machines on somebody's hypervisor."""
+
+
+def with_reboot(cluster: ClusterFacts) -> bool:
+    """Whether mig-manager may reboot a node whose GPUs cannot be reset."""
+    return reboots(cluster.spec.addons.gpu_operator.mig_manager.env)
+
+
+def reboots(env: dict[str, str]) -> bool:
+    """The same from mig-manager's environment."""
+    return env.get("WITH_REBOOT", "").lower() == "true"
+
+
+def judge_mig_mode(cluster: ClusterFacts) -> list[Finding]:
+    """Findings about Ampere pools that may never get into MIG mode."""
+    if with_reboot(cluster):
+        return []
+    return [_stuck(pool) for pool in cluster.operated if _needs_reset(pool)]
+
+
+def _needs_reset(pool: PoolFacts) -> bool:
+    mig = pool.gpu.mig
+    return (
+        mig is not None
+        and mig.reset_needed
+        and pool.partition.mig_enabled
+        and pool.platform in RESET_MAY_BE_FORBIDDEN
+    )
+
+
+def _stuck(pool: PoolFacts) -> Finding:
+    return warning(
+        "mig-mode-may-need-reboot",
+        "addons.gpuOperator.migManager.env",
+        f"GPUs of {pool.name} switch MIG mode by a reset, which {pool.platform.value} may forbid: "
+        "the node would end in mig.config.state=failed and offer no slices",
+        'write `migManager: {env: {WITH_REBOOT: "true"}}`',
+        pool=pool.name,
+        facts=chain(
+            Fact(
+                f"{pool.gpu.key} needs a GPU reset to switch MIG mode",
+                f"catalogue GPU {pool.gpu.key}",
+            ),
+            Fact(
+                "a GPU in a virtual machine is reset only if the hypervisor permits it",
+                "NVIDIA/gpu-operator#668",
+            ),
+            Fact("WITH_REBOOT is not set", "addons.gpuOperator.migManager.env"),
+        ),
+    )

@@ -1,0 +1,58 @@
+"""What a chart is really told: raw Helm values are merged last, so they win over typed settings."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from gpufleet.contract.facts import Fact
+from gpufleet.spec.addons import GpuOperator
+
+DEFAULTS: Mapping[str, object] = {
+    "driver.rdma.enabled": False,
+    "driver.rdma.useHostMofed": False,
+    "driver.kernelModuleType": "auto",
+    "driver.usePrecompiled": False,
+    "gds.enabled": False,
+    "gdrcopy.enabled": False,
+}
+"""Defaults of the GPU Operator chart v26.7.0 for what the contract reads (NVIDIA/gpu-operator
+`deployments/gpu-operator/values.yaml`)."""
+
+VALUES = "addons.gpuOperator.values"
+
+
+def raw(values: Mapping[str, Any], key: str) -> object:
+    """The value at a dotted key of raw Helm values, or None where there is none."""
+    at: object = values
+    for part in key.split("."):
+        if not isinstance(at, Mapping) or part not in at:
+            return None
+        at = cast("Mapping[str, object]", at)[part]
+    return at
+
+
+def operator_value(operator: GpuOperator, key: str) -> object:
+    """What the GPU Operator is told at a key of `DEFAULTS`."""
+    found = raw(operator.values, key)
+    return DEFAULTS[key] if found is None else found
+
+
+def said(operator: GpuOperator, key: str) -> Fact:
+    """The same as a link of a chain."""
+    found = raw(operator.values, key)
+    if found is None:
+        return Fact(f"{key} is {_yaml(DEFAULTS[key])} by default", "gpu-operator chart v26.7.0")
+    return Fact(f"{key} is {_yaml(found)}", f"{VALUES}.{key}")
+
+
+def switch(operator: GpuOperator, part: str, key: str) -> tuple[bool | None, str]:
+    """Whether a part is switched on or off in writing, and where: raw values beat the typed one."""
+    path = f"addons.gpuOperator.{key}.enabled"
+    found = raw(operator.values, f"{key}.enabled")
+    if isinstance(found, bool):
+        return found, f"{VALUES}.{key}.enabled"
+    typed: bool | None = getattr(operator, part).enabled
+    return typed, path
+
+
+def _yaml(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,75 @@
+"""What Karpenter believes a node will offer before it exists, against what it will advertise."""
+
+from collections.abc import Iterable
+
+from gpufleet.contract.facts import ClusterFacts, Fact, PoolFacts, chain
+from gpufleet.contract.operator_values import raw
+from gpufleet.findings import Finding, error
+from gpufleet.partition.shares import RESOURCES
+from gpufleet.spec.base import Ownership
+from gpufleet.spec.pool import Provisioner
+
+GATE = "settings.featureGates.nodeOverlay"
+
+
+def modelled(pool: PoolFacts) -> int:
+    """GPUs that Karpenter takes from the cloud's API: 0 for parts of a GPU."""
+    counts = [row.accelerator.api_count for row in pool.instances]
+    known = [count for count in counts if count is not None]
+    return min(known) if known else pool.gpus_per_node
+
+
+def judge_provisioner(cluster: ClusterFacts) -> list[Finding]:
+    """Findings about pools that Karpenter cannot scale, because it does not know what they offer.
+
+    A NodeOverlay tells it; the feature gate is off by default (v1.14.1). A Karpenter that gpufleet
+    installs gets the gate; of another one it must be said.
+    """
+    findings: list[Finding] = []
+    for pool in cluster.pools:
+        if pool.provisioner is Provisioner.KARPENTER and not pool.existing:
+            findings += _judge(pool, cluster)
+    return findings
+
+
+def _judge(pool: PoolFacts, cluster: ClusterFacts) -> Iterable[Finding]:
+    karpenter = cluster.spec.addons.karpenter
+    believed = modelled(pool)
+    if dict(pool.advertised) == {RESOURCES[pool.gpu.vendor]: believed}:
+        return
+    written = raw(karpenter.values, GATE)
+    declared = written if isinstance(written, bool) else karpenter.node_overlay
+    path = f"addons.karpenter.{f'values.{GATE}' if isinstance(written, bool) else 'nodeOverlay'}"
+    if declared or (declared is None and karpenter.ownership is not Ownership.EXISTING):
+        return
+    offers = ", ".join(f"{n} {name}" for name, n in pool.advertised.items())
+    yield error(
+        "karpenter-does-not-know-the-gpus",
+        path,
+        f"Karpenter counts {believed} GPUs on a node of {pool.name}, which will offer {offers}: "
+        "pods that ask for it would never get a node",
+        "switch the feature gate NodeOverlay on and say `nodeOverlay: true`, or write "
+        "`provisioner: managed` on the pool",
+        pool=pool.name,
+        believed=believed,
+        advertised=dict(pool.advertised),
+        facts=chain(
+            Fact(
+                f"the cloud's API counts {believed} GPUs on "
+                + (pool.instances[0].name if pool.instances else pool.gpu.key),
+                "catalogue instance types",
+            ),
+            Fact(f"a node of {pool.name} advertises {offers}", f"{pool.path}.sharing"),
+            Fact(
+                "Karpenter trusts the API: no node for pods that ask for GPUs, and GPU machines "
+                "for pods that ask for none",
+                "aws/karpenter-provider-aws#8368",
+            ),
+            Fact(
+                "NodeOverlay is switched off"
+                if declared is False
+                else "whether the existing Karpenter has the gate NodeOverlay is not said",
+                path,
+            ),
+        ),
+    )

@@ -1,0 +1,197 @@
+"""GPUDirect RDMA and Storage: one path from NIC to GPU memory, and who must be there first.
+
+DMA-BUF needs the open kernel module, a Turing GPU or later and a kernel from 5.12 on; the legacy
+path, nvidia-peermem, needs DOCA-OFED on the node before the driver container starts (NVIDIA
+cloud-native-docs `gpu-operator/gpu-operator-rdma.rst`). EFA and Google's fabrics need neither.
+"""
+
+from collections.abc import Iterable
+
+from gpufleet.contract.facts import ClusterFacts, Fact, PoolFacts, chain
+from gpufleet.contract.operator_values import VALUES, operator_value, said
+from gpufleet.findings import Finding, error, warning
+from gpufleet.spec.addons import GpuOperator, Ofed
+from gpufleet.spec.base import Platform
+from gpufleet.spec.fleet_spec import FleetSpec
+from gpufleet.spec.pool import Fabric
+
+BY_NETWORK_OPERATOR = (Platform.VSPHERE, Platform.OPENSHIFT)
+"""Platforms on which `fabric: rdma` is the Network Operator's; Google's A3 Ultra and A4 bring their
+own network stack."""
+OLDEST_FOR_DMA_BUF = (7, 5)
+"""Turing."""
+RDMA = "driver.rdma.enabled"
+HOST = "driver.rdma.useHostMofed"
+_DOCS = "NVIDIA cloud-native-docs gpu-operator/gpu-operator-rdma.rst"
+_WAITS = Fact(
+    "with driver.rdma.enabled every driver pod waits until DOCA-OFED says that it is ready", _DOCS
+)
+
+
+def rdma_pools(cluster: ClusterFacts) -> tuple[PoolFacts, ...]:
+    """Pools whose nodes reach each other through NICs that the Network Operator looks after."""
+    return tuple(p for p in cluster.pools if _uses_network_operator(p.fabric, p.platform))
+
+
+def network_operator_present(spec: FleetSpec) -> bool:
+    """Whether the Network Operator is in the cluster: as declared, else with RDMA pools."""
+    declared = spec.addons.network_operator.enabled
+    if declared is not None:
+        return declared
+    return any(_uses_network_operator(pool.fabric, spec.platform) for pool in spec.pools)
+
+
+def _uses_network_operator(fabric: Fabric, platform: Platform) -> bool:
+    return fabric is Fabric.RDMA and platform in BY_NETWORK_OPERATOR
+
+
+def judge_rdma(cluster: ClusterFacts) -> list[Finding]:
+    """Findings about the way from NIC to GPU, over both operators and the images."""
+    operator = cluster.spec.addons.gpu_operator
+    findings: list[Finding] = []
+    pools = rdma_pools(cluster)
+    if pools and not network_operator_present(cluster.spec):
+        findings.append(_no_network_operator(pools))
+    if operator.enabled is False:
+        return findings
+    if operator_value(operator, RDMA) is True:
+        findings += _peermem(cluster, operator)
+    else:
+        findings += _dma_buf(pools, operator)
+    findings += _storage(operator)
+    return findings
+
+
+def _no_network_operator(pools: tuple[PoolFacts, ...]) -> Finding:
+    return error(
+        "rdma-without-network-operator",
+        "addons.networkOperator.enabled",
+        f"{', '.join(p.name for p in pools)} want RDMA, and the Network Operator is switched off: "
+        "no pod could ask for an RDMA device",
+        "remove the line, or say `ownership: existing` when somebody else installs it",
+        facts=chain(
+            *(Fact(f"fabric of {p.name} is rdma", f"{p.path}.fabric") for p in pools[:3]),
+            Fact("the Network Operator is off", "addons.networkOperator.enabled"),
+            Fact("RDMA devices are advertised by its device plugins", "network-operator 26.4.1"),
+        ),
+    )
+
+
+def _peermem(cluster: ClusterFacts, operator: GpuOperator) -> Iterable[Finding]:
+    network = cluster.spec.addons.network_operator
+    present = network_operator_present(cluster.spec)
+    asked = said(operator, RDMA)
+    ofed = network.ofed
+    ofed_fact = Fact(f"DOCA-OFED comes from: {ofed.value}", "addons.networkOperator.ofed")
+    brought = [p for p in cluster.operated if p.image is not None and p.image.driver]
+    if brought:
+        yield warning(
+            "peermem-without-driver-container",
+            f"{VALUES}.{RDMA}",
+            "nvidia-peermem is loaded by a container of the operator's driver pod, and "
+            f"{', '.join(p.name for p in brought)} get the driver from their image: it does "
+            "nothing there",
+            "remove the line: DMA-BUF needs no setting, and EFA none of this",
+            facts=chain(asked, brought[0].image_fact, Fact("so no driver pod runs there", _DOCS)),
+        )
+        if len(brought) == len(cluster.operated):
+            return
+    from_host = operator_value(operator, HOST) is True
+    if from_host:
+        if ofed is Ofed.OPERATOR and present:
+            yield error(
+                "ofed-from-two-places",
+                f"{VALUES}.{HOST}",
+                "the GPU Operator is told that the host has DOCA-OFED, and the Network Operator "
+                "installs it in a container",
+                f"write {HOST}: false, or addons.networkOperator.ofed: host",
+                facts=chain(
+                    asked,
+                    said(operator, HOST),
+                    ofed_fact,
+                    Fact("nvidia_peermem is then built against other symbols", "NVIDIA/aicr#1680"),
+                ),
+            )
+        elif ofed is Ofed.INBOX:
+            yield error(
+                "ofed-on-no-host",
+                f"{VALUES}.{HOST}",
+                "the GPU Operator is told that the host has DOCA-OFED, and no image is said to "
+                "bring it",
+                "write addons.networkOperator.ofed: host where the image has it",
+                facts=chain(asked, said(operator, HOST), ofed_fact, _WAITS),
+            )
+        return
+    if ofed is not Ofed.OPERATOR or not present:
+        where = "addons.networkOperator" + (".ofed" if present else ".enabled")
+        no_operator = Fact("no Network Operator is in the cluster", "addons.networkOperator")
+        yield error(
+            "driver-waits-for-ofed",
+            f"{VALUES}.{RDMA}",
+            "every driver pod would wait for a DOCA-OFED container that nobody deploys: no GPU "
+            "is ever advertised",
+            f"write {where}: {'operator' if present else 'true'}, or remove {RDMA} and use DMA-BUF",
+            facts=chain(
+                asked,
+                _WAITS,
+                ofed_fact if present else no_operator,
+                Fact(
+                    "the Network Operator's chart makes no NicClusterPolicy since 24.10: without "
+                    "one that has an ofedDriver nothing is installed",
+                    "NVIDIA/cloud-native-stack#95",
+                ),
+            ),
+        )
+
+
+def _dma_buf(pools: tuple[PoolFacts, ...], operator: GpuOperator) -> Iterable[Finding]:
+    module = operator_value(operator, "driver.kernelModuleType")
+    for pool in pools:
+        old = pool.gpu.compute_capability is not None and (
+            pool.gpu.compute_capability < OLDEST_FOR_DMA_BUF
+        )
+        if module != "proprietary" and not old:
+            continue
+        reason = (
+            Fact(f"{pool.gpu.key} is older than Turing", f"catalogue GPU {pool.gpu.key}")
+            if old
+            else said(operator, "driver.kernelModuleType")
+        )
+        yield error(
+            "rdma-without-a-path",
+            f"{pool.path}.fabric",
+            f"NICs of {pool.name} could not reach GPU memory: DMA-BUF does not work there and "
+            "nvidia-peermem is off",
+            f"set {VALUES}.{RDMA}: true and addons.networkOperator.ofed: operator"
+            + ("" if old else ", or the open kernel module"),
+            facts=chain(
+                Fact("RDMA is wanted", f"{pool.path}.fabric"),
+                said(operator, RDMA),
+                reason,
+                Fact("DMA-BUF needs the open kernel module and Turing or later", _DOCS),
+            ),
+        )
+
+
+def _storage(operator: GpuOperator) -> Iterable[Finding]:
+    """GPUDirect Storage and GDRCopy: modules built beside the driver."""
+    for key, name in (("gds.enabled", "GPUDirect Storage"), ("gdrcopy.enabled", "GDRCopy")):
+        if operator_value(operator, key) is not True:
+            continue
+        problem: Fact | None = None
+        if operator_value(operator, "driver.usePrecompiled") is True:
+            problem = said(operator, "driver.usePrecompiled")
+        elif key == "gds.enabled" and operator_value(operator, "driver.kernelModuleType") == (
+            "proprietary"
+        ):
+            problem = said(operator, "driver.kernelModuleType")
+        if problem is not None:
+            yield error(
+                f"{key.split('.')[0]}-without-its-module",
+                f"{VALUES}.{key}",
+                f"{name} cannot be built: {problem.fact}",
+                "remove one of the two",
+                facts=chain(
+                    said(operator, key), problem, Fact("the two exclude each other", _DOCS)
+                ),
+            )

@@ -1,0 +1,94 @@
+"""The sharing a pool's nodes had until now: what must stay applicable while waves go through."""
+
+from collections.abc import Iterable
+
+from gpufleet.catalogue.gpu import Gpu
+from gpufleet.findings import Finding, error, has_errors, warning
+from gpufleet.fleet.model import Machine
+from gpufleet.partition import Partition, cut
+from gpufleet.spec.pool import GpuPool, Provisioner
+
+IN_PLACE = frozenset({"exclusive", "timeSlicing", "mps", "mig"})
+"""Ways of sharing between which a node changes by its labels. Claims (`dra`) and vGPU change who
+serves the node, or the machine."""
+
+
+def cut_previous(
+    pool: GpuPool,
+    path: str,
+    gpu: Gpu,
+    machine: Machine,
+    memory: int | None,
+    provisioner: Provisioner,
+    *,
+    served_by_gke: bool,
+    partition: Partition,
+) -> tuple[Partition | None, list[Finding]]:
+    """What the nodes are cut into until their wave comes; None without a change under way.
+
+    `memory` is that of one device, as for the new partition.
+    """
+    if pool.change is None:
+        return None, []
+    place = f"{path}.change"
+    findings = list(_not_in_place(pool, place, provisioner, served_by_gke))
+    if has_errors(findings):
+        return None, findings
+    previous, found = cut(
+        gpu,
+        machine.gpus,
+        pool.change.previous,
+        f"{place}.previous",
+        fraction=machine.fraction,
+        device_memory_bytes=memory,
+    )
+    findings += found
+    if previous is not None:
+        findings += _nothing_to_see(pool, place, previous, partition)
+    return previous, findings
+
+
+def _not_in_place(
+    pool: GpuPool, place: str, provisioner: Provisioner, served_by_gke: bool
+) -> Iterable[Finding]:
+    assert pool.change is not None
+    modes = (pool.change.previous.mode, pool.sharing.mode)
+    other = next((mode for mode in modes if mode not in IN_PLACE), None)
+    reason = None
+    if other is not None:
+        reason = f"{other} is served by something else than the device plugin"
+    elif served_by_gke:
+        reason = "GKE makes a new node pool when its GPU sharing changes"
+    elif provisioner is not Provisioner.MANAGED:
+        reason = f"{provisioner.value} replaces nodes by itself, in its own order"
+    if reason is not None:
+        yield error(
+            "change-not-in-place",
+            place,
+            f"nodes of {pool.name} cannot change while they live: {reason}",
+            "make a second pool with the new sharing, move the work, then remove this one",
+            modes=list(modes),
+        )
+
+
+def _nothing_to_see(
+    pool: GpuPool, place: str, previous: Partition, partition: Partition
+) -> Iterable[Finding]:
+    if [dict(g.devices) for g in previous.gpus] == [dict(g.devices) for g in partition.gpus] and (
+        dict(previous.advertised) == dict(partition.advertised)
+    ):
+        yield warning(
+            "change-without-difference",
+            f"{place}.previous",
+            f"{pool.name} is shared as before: there is nothing to change",
+            "remove the section `change`; after the last wave that is the way to end it",
+        )
+    elif dict(previous.advertised) == dict(partition.advertised):
+        yield warning(
+            "change-cannot-be-seen",
+            f"{place}.previous",
+            f"a node of {pool.name} offers the same resources before and after, so a wave cannot "
+            "tell that it is done",
+            "raise `waves` by one in each update, and look at nvidia.com/mig.config.state between",
+            advertised=dict(partition.advertised),
+        )

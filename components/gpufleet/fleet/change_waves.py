@@ -1,0 +1,34 @@
+"""Which node of a pool changes in which wave, and what each node is meant to be now."""
+
+from collections.abc import Mapping
+
+from gpufleet.fleet.model import Pool
+from gpufleet.partition import Partition
+
+
+def wave_of(pool: Pool, ordinal: int) -> int:
+    """The wave in which a node changes, from 0; 0 for every node without a change under way."""
+    change = pool.spec.change
+    return 0 if change is None or pool.previous is None else ordinal // change.width
+
+
+def reached(pool: Pool, ordinal: int) -> bool:
+    """Whether this update takes the node to the new sharing."""
+    change = pool.spec.change
+    if change is None or pool.previous is None or change.waves is None:
+        return True
+    return wave_of(pool, ordinal) < change.waves
+
+
+def labels_of(pool: Pool, ordinal: int) -> Mapping[str, str]:
+    """Labels of one node: those of the new sharing once its wave has come."""
+    if pool.previous is None or reached(pool, ordinal):
+        return pool.labels
+    return pool.previous.labels
+
+
+def partition_of(pool: Pool, ordinal: int) -> Partition:
+    """What one node is meant to be cut into."""
+    if pool.previous is None or reached(pool, ordinal):
+        return pool.partition
+    return pool.previous.partition

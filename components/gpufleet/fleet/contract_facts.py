@@ -1,0 +1,37 @@
+"""From compiled pools to the facts the contract check works on."""
+
+from collections.abc import Sequence
+
+from gpufleet.catalogue import Catalogue
+from gpufleet.contract.facts import ClusterFacts, PoolFacts
+from gpufleet.contract.gke_sharing import served_by_gke
+from gpufleet.fleet.model import Pool
+from gpufleet.spec.fleet_spec import FleetSpec
+
+
+def pool_facts(pool: Pool) -> PoolFacts:
+    """One pool."""
+    return PoolFacts(
+        name=pool.name,
+        path=pool.path,
+        spec=pool.spec,
+        platform=pool.platform,
+        provisioner=pool.provisioner,
+        gpu=pool.gpu,
+        gpus_per_node=pool.gpus_per_node,
+        instances=tuple(m.instance for m in pool.machines if m.instance is not None),
+        partition=pool.partition,
+        image=pool.image,
+        taints=tuple((t.key, t.value, t.effect) for t in pool.taints),
+        served_by_gke=served_by_gke(pool.spec, pool.platform),
+    )
+
+
+def cluster_facts(spec: FleetSpec, pools: Sequence[Pool], catalogue: Catalogue) -> ClusterFacts:
+    """All pools, and the charts of the cluster's operators."""
+    return ClusterFacts(
+        spec=spec,
+        pools=tuple(pool_facts(pool) for pool in pools),
+        operator_chart=catalogue.chart("gpu-operator"),
+        network_chart=catalogue.chart("network-operator"),
+    )
