@@ -182,6 +182,14 @@ PROGRAMS: dict[str, Program] = {
             linker="-s -w -X github.com/pulumi/pulumi-yaml/pkg/version.Version=v1.38.1",
             version_command=None,  # asked on the command line it starts serving
         ),
+        Program(
+            name="nvidia-parsers",
+            module="nvidia-parsers",
+            package=".",
+            version="0.19.0",  # of the device plugin; mig-parted is v0.13.1
+            seconds=34,
+            version_command=None,  # it only reads requests
+        ),
     )
 }
 """All programs, in the order in which they are built."""

@@ -316,6 +316,7 @@ def test_versions_named_in_the_table_are_the_pins() -> None:
             "kwok": "sigs.k8s.io/kwok",
             "etcd": "go.etcd.io/etcd/server/v3",
             "pulumi-language-yaml": "github.com/pulumi/pulumi-yaml",
+            "nvidia-parsers": "github.com/NVIDIA/k8s-device-plugin",
         }.get(program.name, "k8s.io/kubernetes")
         pinned = next(line.split() for line in pins.splitlines() if f"{module} v" in line)
         version = next(word for word in pinned if word.startswith("v"))

@@ -167,9 +167,10 @@ RULES = rule_table(
     Rule(
         "device-plugin-key-case-repeated",
         ("DP-12",),
-        _WARN,
-        "One key is written in several cases: the later one in the alphabet counts.",
-        _JSON,
+        _REJECT,
+        "One key is written in several cases: upstream decodes each of them, one over the other, "
+        "and calls the order undefined.",
+        "sigs.k8s.io/yaml yaml.go",
     ),
     Rule(
         "device-plugin-resource-repeated",

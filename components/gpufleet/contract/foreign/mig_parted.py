@@ -30,9 +30,10 @@ def judge(read: Read, context: Context) -> Judgement:
     chosen = _select(configs, context.select, report)
     if chosen is None:
         return report.judgement()
+    whole = not report.rejected  # else entries are missing, and nothing covers the node
     judge_filters(chosen, context, DEFAULT_VERSION, report)
     able = _judge_hardware(chosen, context, report)
-    layouts = _layouts(chosen, context, report)
+    layouts = _layouts(chosen, context, report) if whole else None
     if layouts is None or report.rejected:
         return report.judgement()
     _judge_strategy(chosen, layouts, context, report)
