@@ -36,6 +36,7 @@ from gpufleet.sandbox.control_plane import (
     stages,
 )
 from gpufleet.sandbox.errors import SandboxError
+from gpufleet.sandbox.orphaned_plugins import end_orphaned_plugins
 from gpufleet.sandbox.programs import SANDBOX_PROGRAMS, ProviderPlugin
 from gpufleet.sandbox.progress import Progress, SilentProgress
 from gpufleet.sandbox.state import State, write_atomically
@@ -116,7 +117,10 @@ class Sandbox:
         return self
 
     def down(self) -> None:
-        """Stop every process and free every port. The data stays for the next `up`."""
+        """Stop every process and free every port. The data stays for the next `up`.
+
+        Providers that a killed engine left behind are ended too; an engine that works is not.
+        """
         if not self.layout.is_sandbox():
             return
         with self._locked():
@@ -261,6 +265,8 @@ class Sandbox:
             found,
             lambda name: self.progress.note(f"stopping {name}"),
         )
+        if only is None:
+            end_orphaned_plugins(self.layout.pulumi_home)
         if self.layout.state.exists():
             stopped = set(state.processes) if only is None else only
             state.processes = {n: r for n, r in state.processes.items() if n not in stopped}

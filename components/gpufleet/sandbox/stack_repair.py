@@ -16,7 +16,6 @@ own refresh decides: it reads what exists and forgets what does not.
 import json
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -26,11 +25,10 @@ import yaml
 
 from gpufleet.sandbox.engine import Engine
 from gpufleet.sandbox.errors import SandboxError
+from gpufleet.sandbox.orphaned_plugins import end_orphaned_plugins
 
 CLOCK_TOLERANCE = 2.0
 """Seconds by which a process may seem to have started after the lock it wrote."""
-ORPHANS_LEAVE_WITHIN = 2.0
-"""Seconds between asking an orphaned provider to leave and killing it."""
 HELM_RELEASE = "kubernetes:helm.sh/v3:Release"
 
 
@@ -173,35 +171,3 @@ def _is_held(lock: dict[str, Any]) -> bool:
         return False
     written = datetime.fromisoformat(lock["timestamp"]).timestamp()
     return begun <= written + CLOCK_TOLERANCE
-
-
-def end_orphaned_plugins(pulumi_home: Path) -> int:
-    """End provider processes of this PULUMI_HOME whose engine is gone; returns how many.
-
-    The Kubernetes provider never notices that its engine was killed: it goes on with what it was
-    creating and then stays for ever.
-    """
-    orphans = list(_orphans(str(pulumi_home)))
-    for process in orphans:
-        with suppress(psutil.NoSuchProcess):
-            process.terminate()
-    _, stubborn = psutil.wait_procs(orphans, timeout=ORPHANS_LEAVE_WITHIN)
-    for process in stubborn:
-        with suppress(psutil.NoSuchProcess):
-            process.kill()
-    psutil.wait_procs(stubborn, timeout=1)
-    return len(orphans)
-
-
-def _orphans(pulumi_home: str) -> Iterator[psutil.Process]:
-    for process in psutil.process_iter():
-        try:
-            if not Path(process.exe()).name.startswith("pulumi-resource-"):
-                continue
-            parent = process.parent()
-            # By name: the executable of the system's first process may not be asked for.
-            engine_runs = parent is not None and parent.name() == "pulumi"
-            if not engine_runs and process.environ().get("PULUMI_HOME") == pulumi_home:
-                yield process
-        except (psutil.NoSuchProcess, psutil.AccessDenied):
-            continue
