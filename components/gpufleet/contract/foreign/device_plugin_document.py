@@ -98,11 +98,11 @@ def parse_config(data: Any, version: tuple[int, ...], report: Report) -> PluginC
 
 
 def mapping(value: Any, path: str, report: Report) -> dict[str, Any]:
-    """The value as a mapping; null is an empty one, anything else is refused."""
+    """A copy of the mapping; null is an empty one, anything else is refused."""
     if value is None:
         return {}
     if isinstance(value, dict):
-        return cast("dict[str, Any]", value)
+        return dict(cast("dict[str, Any]", value))
     _wrong(value, path, "a mapping", report)
     return {}
 
@@ -153,11 +153,34 @@ def _flags(value: Any, version: tuple[int, ...], report: Report) -> dict[str, An
     fields = dict(_PLUGIN)
     if version < POLICY_SINCE:
         del fields["sharedDevicesAllocationPolicy"]
-    plugin = _typed(
-        mapping(flags.pop("plugin", None), "flags.plugin", report), fields, "flags.plugin", report
-    )
-    _typed(mapping(flags.pop("gfd", None), "flags.gfd", report), _GFD, "flags.gfd", report)
-    return flags | plugin
+    plugin = mapping(flags.pop("plugin", None), "flags.plugin", report)
+    gfd = mapping(flags.pop("gfd", None), "flags.gfd", report)
+    for path, group in (("flags.plugin", plugin), ("flags.gfd", gfd)):
+        _misplaced(group, flags, path, report)
+    _typed(gfd, _GFD, "flags.gfd", report)
+    return flags | _typed(plugin, fields, "flags.plugin", report)
+
+
+def _misplaced(group: dict[str, Any], flags: Mapping[str, Any], path: str, report: Report) -> None:
+    """Take out keys that belong one level up.
+
+    While it looks for text fields, the reader walks the embedded struct of `flags` in place of
+    `plugin` and `gfd`, and allocates every pointer it passes.
+    """
+    names = {name.lower(): name for name, kind in _FLAGS.items() if kind != "mapping"}
+    for key in [key for key in group if key.lower() in names]:
+        name = names[key.lower()]
+        if name in flags:
+            continue  # the decoder writes the right value over it; what is left is an unknown key
+        report.add(
+            "device-plugin-key-misplaced",
+            child(path, key),
+            f"{name} belongs into flags: here it sets the flag to "
+            + ("the empty text" if _FLAGS[name] == "text" else "false"),
+            f"move it to `flags.{name}`",
+            value=shown(group[key]),
+        )
+        del group[key]
 
 
 def _typed(

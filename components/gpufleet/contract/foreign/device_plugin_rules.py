@@ -158,6 +158,15 @@ RULES = rule_table(
     ),
     *key_rules("device-plugin", ("DP-12", "OUR-5"), "the device plugin", _JSON),
     Rule(
+        "device-plugin-key-misplaced",
+        ("DP-12", "OUR-5"),
+        _REJECT,
+        "A key of `flags` stands in `flags.plugin` or `flags.gfd`: the YAML reader, which takes "
+        "both for `flags`, sets that flag to its zero value, so that `migStrategy` there ends in "
+        '"unknown MIG strategy".',
+        "sigs.k8s.io/yaml yaml.go convertToJSONableObject",
+    ),
+    Rule(
         "device-plugin-key-case",
         ("DP-12",),
         _ACCEPT,
