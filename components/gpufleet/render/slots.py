@@ -39,7 +39,7 @@ def draw_partition(gpu: Gpu, partition: Partition) -> str:
             continue
         used = balance(gpu.mig, placement) + sliced(partition)
         blocks.append(f"{head}  {used}\n{draw_slots(gpu.mig, placement)}")
-    offered = ", ".join(f"{name} x {count}" for name, count in partition.advertised.items())
+    offered = offer(partition)
     return "\n\n".join([*blocks, f"one node offers: {offered}"])
 
 
@@ -113,6 +113,13 @@ def whole_gpu(gpu: Gpu, partition: Partition) -> tuple[str, str]:
         return f"whole {gpu.key}", memory
     way = "MPS clients" if partition.mode == "mps" else "time-sliced shares"
     return f"{share.replicas} {way}", f"{memory} each" if memory else ""
+
+
+def offer(partition: Partition) -> str:
+    """What a node offers: advertised resources; where there are none, what claims name."""
+    advertised = [f"{name} x {count}" for name, count in partition.advertised.items()]
+    claimed = [f"claims of {share.resource}" for share in partition.shares]
+    return ", ".join(advertised or claimed)
 
 
 def sliced(partition: Partition) -> str:

@@ -5,7 +5,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from gpufleet.catalogue.gpu import Gpu, MigGeometry
 from gpufleet.partition import Partition, Placement
-from gpufleet.render.slots import alike, balance, indices, sliced, slot_segments, whole_gpu
+from gpufleet.render.slots import alike, balance, indices, offer, sliced, slot_segments, whole_gpu
 
 _WIDTH = 800
 _MARGIN = 16
@@ -34,7 +34,7 @@ def draw_partition_svg(gpu: Gpu, partition: Partition, title: str) -> str:
     `title` names the pool. Every text is escaped; each box carries a `<title>` for screen readers
     and pointers; unused slots are hatched, so that the picture does not depend on colour.
     """
-    offered = ", ".join(f"{name} x {count}" for name, count in partition.advertised.items())
+    offered = offer(partition)
     page = _Page(title, f"one node offers: {offered}")
     for layouts in alike(partition.gpus):
         placement = layouts[0].placement

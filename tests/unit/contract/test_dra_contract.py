@@ -1,0 +1,156 @@
+"""All pools with claims together: Kubernetes' gates, one advertiser per node, one driver."""
+
+from typing import Any
+
+import pytest
+
+from gpufleet.findings import Finding, Severity
+from gpufleet.fleet import compile_data
+from gpufleet.fleet.model import Fleet
+
+
+def compiled(*pools: dict[str, Any], **spec: Any) -> tuple[Fleet | None, list[Finding]]:
+    named = [
+        {"name": f"pool-{i}", "gpu": "H100-80GB", "nodes": {"min": 1, "max": 1}, **pool}
+        for i, pool in enumerate(pools)
+    ]
+    base: dict[str, Any] = {
+        "catalogue": "2026.11",
+        "platform": "eks",
+        "cluster": {"name": "c", "region": "us-east-1", **spec.pop("cluster", {})},
+        "pools": named,
+        **spec,
+    }
+    result = compile_data(base)
+    return result.fleet, list(result.findings)
+
+
+def errors(*pools: dict[str, Any], **spec: Any) -> list[tuple[str, str]]:
+    _, found = compiled(*pools, **spec)
+    return [(f.code, f.path) for f in found if f.severity is Severity.ERROR]
+
+
+def dra(**how: Any) -> dict[str, Any]:
+    return {"sharing": {"dra": how}}
+
+
+LAYOUTS = [{"devices": {"1g.10gb": 7}}]
+PLACE = "pools[0].sharing.dra"
+
+
+@pytest.mark.parametrize(
+    ("version", "how", "expected"),
+    [
+        ("1.33", {}, [("dra-kubernetes-too-old", PLACE)]),
+        ("1.34", {}, []),
+        ("1.35", {"devices": "mig", "layouts": LAYOUTS}, []),
+        ("1.35", {"devices": "mig"}, [("dra-kubernetes-gate-off", f"{PLACE}.devices")]),
+        (
+            "1.34",
+            {"extendedResource": True},
+            [("dra-kubernetes-gate-off", f"{PLACE}.extendedResource")],
+        ),
+        (
+            "1.35",
+            {"devices": "mig", "extendedResource": True},
+            [
+                ("dra-kubernetes-gate-off", f"{PLACE}.devices"),
+                ("dra-kubernetes-gate-off", f"{PLACE}.extendedResource"),
+            ],
+        ),
+        ("1.36", {"devices": "mig", "extendedResource": True}, []),
+    ],
+)
+def test_gates_of_kubernetes(version: str, how: dict[str, Any], expected: list[Any]) -> None:
+    assert errors(dra(**how), cluster={"kubernetesVersion": version}) == expected
+
+
+def test_an_image_with_a_device_plugin_serves_twice() -> None:
+    pool = {**dra(), "image": "bottlerocket-nvidia"}
+    assert ("dra-two-advertisers", PLACE) in errors(pool)
+    assert errors(dra()) == []
+
+
+def test_gkes_own_plugin_serves_twice_unless_the_operator_takes_over() -> None:
+    where = {"platform": "gke", "cluster": {"region": "us-central1"}}
+    assert ("dra-two-advertisers", PLACE) in errors(dra(), **where)
+    pool = {**dra(), "gke": {"driver": "gpuOperator"}}
+    assert "dra-two-advertisers" not in [code for code, _ in errors(pool, **where)]
+
+
+def test_one_driver_for_all_pools() -> None:
+    both = (dra(devices="mig"), dra(sharing="mps"))
+    _, found = compiled(*both)
+    (conflict,) = [f for f in found if f.severity is Severity.ERROR]
+    assert conflict.code == "dra-gates-conflict"
+    assert "DynamicMIG excludes MPSSupport" in conflict.message
+    assert "pool-0: DynamicMIG" in conflict.message
+    assert errors(dra(devices="mig"), dra(sharing="timeSlicing")) == []
+
+
+@pytest.mark.parametrize(
+    ("addon", "code"),
+    [
+        ({"values": {"featureGates": {"DynamicMIG": False}}}, "dra-gate-switched-off"),
+        ({"values": {"featureGates": {"PassthroughSupport": True}}}, "dra-gates-conflict"),
+        ({"values": {"featureGates": {"Dynamic": True}}}, "dra-gates-conflict"),
+        ({"values": {"featureGates": {"IMEXDaemonsWithDNSNames": False}}}, "dra-gates-conflict"),
+        ({"enabled": False}, "dra-driver-disabled"),
+        ({"values": {"resources": {"gpus": {"enabled": False}}}}, "dra-driver-serves-no-gpus"),
+    ],
+)
+def test_overrides_that_contradict(addon: dict[str, Any], code: str) -> None:
+    found = errors(dra(devices="mig"), addons={"draDriver": addon})
+    assert [c for c, _ in found] == [code]
+
+
+def test_overrides_that_hold() -> None:
+    gates = {"featureGates": {"DynamicMIG": True, "TimeSlicingSettings": True}}
+    assert errors(dra(devices="mig"), addons={"draDriver": {"values": gates}}) == []
+
+
+def test_images_with_and_without_the_gpu_driver_need_two_roots() -> None:
+    mixed = ({**dra(), "image": "al2023-nvidia"}, {**dra(), "image": "ubuntu-eks"})
+    assert ("dra-driver-roots-differ", "pools[1].image") in errors(*mixed)
+    settled = {"draDriver": {"values": {"nvidiaDriverRoot": "/"}}}
+    assert "dra-driver-roots-differ" not in [c for c, _ in errors(*mixed, addons=settled)]
+
+
+def test_a_class_that_answers_on_other_nodes_too() -> None:
+    def said(*pools: dict[str, Any]) -> list[tuple[str, str]]:
+        _, found = compiled(*pools)
+        return [(f.severity.value, f.path) for f in found if "answers-everywhere" in f.code]
+
+    place = "pools[0].sharing.dra.extendedResource"
+    assert said(dra()) == [("info", place)]
+    assert said(dra(), {"sharing": {"exclusive": {}}}) == [("warning", place)]
+    assert said(dra(extendedResource=True)) == []
+
+
+WAYS: list[dict[str, Any]] = [
+    {"exclusive": {}},
+    {"timeSlicing": {"replicas": 4}},
+    {"mig": {"layouts": LAYOUTS}},
+    {"dra": {}},
+    {"dra": {"extendedResource": True}},
+    {"dra": {"devices": "mig"}},
+    {"dra": {"devices": "mig", "layouts": LAYOUTS}},
+]
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: str(way)[:40])
+def test_no_node_has_two_advertisers(way: dict[str, Any]) -> None:
+    """Of the labels a node is born with, exactly one advertiser follows."""
+    fleet, found = compiled({"sharing": way})
+    assert fleet is not None, found
+    labels = fleet.pools[0].labels
+    plugin = labels.get("nvidia.com/gpu.deploy.device-plugin") != "false"
+    driver = labels.get("gpufleet.dev/dra") == "true"
+    assert plugin != driver
+    assert driver == ("dra" in way)
+    assert ("nvidia.com/device-plugin.config" in labels) == plugin
+    manager = labels.get("nvidia.com/gpu.deploy.mig-manager") != "false"
+    assert manager == (way != {"dra": {"devices": "mig"}})
+    cut_beforehand = "layouts" in str(way)
+    assert cut_beforehand == (labels.get("nvidia.com/mig.config", "all-disabled") != "all-disabled")
+    assert fleet.addons.gpu_operator.mig_manager == cut_beforehand

@@ -1,0 +1,220 @@
+"""Claims in place of plugin resources: classes, templates, shared claims, driver values."""
+
+import json
+from typing import Any
+
+import pytest
+
+from gpufleet.fleet import compile_data
+from gpufleet.fleet.model import Fleet
+from gpufleet.render.dra import (
+    claims,
+    device_classes,
+    device_config,
+    pod_claim,
+    replacements,
+)
+from gpufleet.render.dra_driver_values import (
+    dra_driver_values,
+    fleet_dra_driver_settings,
+    needs_dra_driver,
+)
+from gpufleet.sandbox.operands.dra_claims import ClaimError, check_claim
+from gpufleet.sandbox.operands.dra_driver import read_dra_driver
+
+LAYOUTS = [{"devices": {"3g.40gb": 2}}]
+
+
+def fleet(*ways: dict[str, Any], **more: Any) -> Fleet:
+    pools = [
+        {
+            "name": f"pool-{i}",
+            "gpu": "H100-80GB",
+            "nodes": {"min": 1, "max": 2},
+            "sharing": {"dra": {"namespaces": ["research"], **way}},
+            **more,
+        }
+        for i, way in enumerate(ways)
+    ]
+    pools.append({"name": "plain", "gpu": "L4", "nodes": {"min": 1, "max": 1}})
+    spec = {
+        "catalogue": "2026.11",
+        "platform": "eks",
+        "cluster": {"name": "c", "region": "us-east-1"},
+        "pools": pools,
+    }
+    result = compile_data(spec)
+    assert result.fleet is not None
+    assert result.deployable, result.findings
+    return result.fleet
+
+
+SHARED: list[dict[str, Any]] = [
+    {"sharing": "timeSlicing"},
+    {"sharing": "timeSlicing", "interval": "Short", "clients": 4},
+    {"sharing": "mps", "clients": 5},
+    {"devices": "mig", "sharing": "timeSlicing"},
+    {"devices": "mig", "sharing": "mps", "layouts": LAYOUTS},
+]
+
+
+def test_each_plugin_resource_has_its_class_and_template() -> None:
+    table = {r.resource: r for r in replacements(fleet({"devices": "mig", "layouts": LAYOUTS}, {}))}
+    assert set(table) == {"nvidia.com/gpu", "nvidia.com/mig-3g.40gb"}
+    slice_ = table["nvidia.com/mig-3g.40gb"]
+    assert (slice_.device_class, slice_.claim, slice_.shared, slice_.answers_resource) == (
+        "mig-3g.40gb.gpufleet.dev",
+        "pool-0-mig-3g-40gb",
+        False,
+        False,
+    )
+    assert table["nvidia.com/gpu"].device_class == "gpu.nvidia.com"
+
+
+def test_templates_are_there_for_every_replacement() -> None:
+    one = fleet({"devices": "mig"}, {"sharing": "timeSlicing"})
+    made = {(m["kind"], m["metadata"]["namespace"], m["metadata"]["name"]) for m in claims(one)}
+    for replacement in replacements(one):
+        kind = "ResourceClaim" if replacement.shared else "ResourceClaimTemplate"
+        for namespace in replacement.namespaces:
+            assert (kind, namespace, replacement.claim) in made
+    assert len(made) == len(claims(one))
+
+
+def test_a_class_selects_its_profile_and_carries_its_name_only_when_asked() -> None:
+    (plain,) = device_classes(fleet({"devices": "mig", "layouts": LAYOUTS}))
+    assert plain["spec"] == {
+        "selectors": [
+            {
+                "cel": {
+                    "expression": "device.driver == 'gpu.nvidia.com' && "
+                    "device.attributes['gpu.nvidia.com'].type == 'mig' && "
+                    "device.attributes['gpu.nvidia.com'].profile == '3g.40gb'"
+                }
+            }
+        ]
+    }
+    # The class holds for the cluster: one pool that says so is enough, whatever the order.
+    ways = [{"devices": "mig", "layouts": LAYOUTS}, {"devices": "mig", "extendedResource": True}]
+    for order in (ways, ways[::-1]):
+        named = {c["spec"].get("extendedResourceName") for c in device_classes(fleet(*order))}
+        assert None not in named
+        assert "nvidia.com/mig-3g.40gb" in named
+
+
+def test_no_class_takes_over_the_name_of_whole_gpus() -> None:
+    assert device_classes(fleet({"extendedResource": True})) == []
+
+
+def test_a_template_names_boards_of_the_pools_gpu() -> None:
+    (template,) = claims(fleet({}))
+    (request,) = template["spec"]["spec"]["devices"]["requests"]
+    (selector,) = request["exactly"]["selectors"]
+    assert '"NVIDIA H100 80GB HBM3"' in selector["cel"]["expression"]
+    assert request["exactly"]["count"] == 1
+    assert "config" not in template["spec"]["spec"]["devices"]
+
+
+@pytest.mark.parametrize(
+    ("way", "expected"),
+    [
+        ({}, None),
+        ({"sharing": "timeSlicing"}, {"strategy": "TimeSlicing"}),
+        (
+            {"sharing": "timeSlicing", "interval": "Long"},
+            {"strategy": "TimeSlicing", "timeSlicingConfig": {"interval": "Long"}},
+        ),
+        (
+            {"sharing": "mps", "clients": 4},
+            {
+                "strategy": "MPS",
+                "mpsConfig": {
+                    "defaultActiveThreadPercentage": 25,
+                    "defaultPinnedDeviceMemoryLimit": "20389Mi",
+                },
+            },
+        ),
+    ],
+)
+def test_configs(way: dict[str, Any], expected: dict[str, Any] | None) -> None:
+    pool = fleet(way).pools[0]
+    assert pool.partition.dra is not None
+    found = device_config(pool.partition.dra, pool.partition.dra.offers[0])
+    assert (found and found["sharing"]) == expected
+
+
+def driver_of(one: Fleet) -> Any:
+    """What the simulated driver makes of the values: an independent reading."""
+    values = dra_driver_values(fleet_dra_driver_settings(one))
+    labels = {
+        "app.kubernetes.io/name": "dra-driver-nvidia-gpu",
+        "app.kubernetes.io/component": "simulated-kubelet-plugin",
+    }
+    data = {"values.json": json.dumps(values)}
+    found = read_dra_driver([{"metadata": {"labels": labels}, "data": data}])
+    assert found is not None
+    return found
+
+
+def allocated(claim: dict[str, Any]) -> dict[str, Any]:
+    mig = "mig" in claim["spec"]["devices"]["requests"][0]["exactly"]["deviceClassName"]
+    device = "gpu-0-mig-3g40gb-9-0" if mig else "gpu-0"
+    result = {"driver": "gpu.nvidia.com", "pool": "n", "device": device, "request": "gpu"}
+    devices = {"results": [result], "config": claim["spec"]["devices"]["config"]}
+    return {"status": {"allocation": {"devices": devices}}}
+
+
+@pytest.mark.parametrize("way", SHARED, ids=str)
+def test_the_driver_prepares_what_was_rendered_for_it(way: dict[str, Any]) -> None:
+    one = fleet(way)
+    driver = driver_of(one)
+    assert driver.crash is None
+    shared = [claim for claim in claims(one) if claim["kind"] == "ResourceClaim"]
+    assert shared
+    for claim in shared:
+        check_claim(allocated(claim), "n", driver.gates)
+        with pytest.raises(ClaimError, match="sharing strategy"):
+            check_claim(allocated(claim), "n", dict.fromkeys(driver.gates, False))
+
+
+def test_shared_claims_are_as_many_as_devices() -> None:
+    one = fleet({"sharing": "timeSlicing", "clients": 8}, gpusPerNode=8)
+    names = [claim["metadata"]["name"] for claim in claims(one)]
+    assert names == [f"pool-0-gpu-{i}" for i in range(8)]
+
+
+def test_a_pod_names_the_template_or_the_shared_claim() -> None:
+    for way, reference in (
+        ({}, {"resourceClaimTemplateName": "pool-0-gpu"}),
+        ({"sharing": "timeSlicing"}, {"resourceClaimName": "pool-0-gpu-0"}),
+    ):
+        pool = fleet(way).pools[0]
+        assert pool.partition.dra is not None
+        snippet = pod_claim(pool, pool.partition.dra.offers[0])
+        assert snippet == {
+            "resourceClaims": [{"name": "gpu", **reference}],
+            "resources": {"claims": [{"name": "gpu"}]},
+        }
+
+
+def test_values_follow_the_pools() -> None:
+    taint = {"key": "team", "value": "a", "effect": "NoSchedule"}
+    one = fleet({"devices": "mig"}, taints=[taint], image="ubuntu-eks")
+    values = dra_driver_values(fleet_dra_driver_settings(one))
+    assert values["nvidiaDriverRoot"] == "/run/nvidia/driver"
+    assert values["featureGates"] == {"DynamicMIG": True}
+    assert values["kubeletPlugin"]["tolerations"] == [
+        {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"},
+        {"key": "team", "operator": "Equal", "value": "a", "effect": "NoSchedule"},
+    ]
+    driver = driver_of(one)
+    pool = one.pools[0]
+    assert driver.runs_on(pool.labels)
+    assert not driver.runs_on(one.pool("plain").labels)
+    taints = [{"key": t.key, "value": t.value, "effect": t.effect} for t in pool.taints]
+    assert driver.untolerated(taints) is None
+
+
+def test_needed_only_with_claims_unless_said() -> None:
+    assert needs_dra_driver(fleet({}))
+    assert not needs_dra_driver(fleet())
