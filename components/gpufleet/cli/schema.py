@@ -5,9 +5,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import click
+from pydantic import BaseModel
 
 from gpufleet.cli.output import format_option
 from gpufleet.spec import FleetSpec
+from gpufleet.spec.descriptions import descriptions, models_in
 
 SCHEMA_ID = "https://gpufleet.dev/schema/fleet.json"
 
@@ -15,7 +17,24 @@ SCHEMA_ID = "https://gpufleet.dev/schema/fleet.json"
 def fleet_schema() -> dict[str, Any]:
     """JSON Schema (draft 2020-12) of a FleetSpec, with a description on every key."""
     schema = FleetSpec.model_json_schema(by_alias=True)
+    for model in _models(FleetSpec):
+        part = schema if model is FleetSpec else schema["$defs"][model.__name__]
+        for name, text in descriptions(model).items():
+            part["properties"][model.model_fields[name].alias or name]["description"] = text
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": SCHEMA_ID, **schema}
+
+
+def _models(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
+    """The model and every model inside it, each once."""
+    waiting, seen = [model], {model}
+    while waiting:
+        current = waiting.pop()
+        yield current
+        for field in current.model_fields.values():
+            for inner in models_in(field.annotation):
+                if inner not in seen:
+                    seen.add(inner)
+                    waiting.append(inner)
 
 
 def stack_schema() -> dict[str, Any]:

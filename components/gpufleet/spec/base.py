@@ -15,7 +15,6 @@ class SpecModel(BaseModel):
         extra="forbid",
         alias_generator=to_camel,
         populate_by_name=False,
-        use_attribute_docstrings=True,
         strict=False,
     )
 

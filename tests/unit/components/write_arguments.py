@@ -20,6 +20,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel
 
 from gpufleet.spec.addons import Addons, GpuOperator
+from gpufleet.spec.descriptions import descriptions
 from gpufleet.spec.pool import GpuPool
 
 FOLDER = Path(__file__).parents[3] / "components" / "gpufleet" / "arguments"
@@ -84,10 +85,11 @@ def _choice(words: Any) -> str:
 def typed_dict(model: type[BaseModel]) -> str:
     """The source of one TypedDict. Every field must have a docstring."""
     lines = [f"class {name(model)}(TypedDict):", *_docstring(model.__doc__ or "", model), ""]
+    meanings = descriptions(model)
     for key, field in model.model_fields.items():
         type_, words = written(field.annotation)
         lines.append(f"    {key}: {type_ if field.is_required() else f'NotRequired[{type_}]'}")
-        lines += _docstring(f"{words} {field.description or ''}", f"{model.__name__}.{key}")
+        lines += _docstring(f"{words} {meanings.get(key, '')}", f"{model.__name__}.{key}")
     return "\n".join(lines)
 
 

@@ -1,0 +1,52 @@
+"""The docstring under each key of the models: read from the source, and only when asked for.
+
+pydantic can do this by itself (`use_attribute_docstrings`), but then reads and parses the source of
+every model at import; programs that only deploy would pay for it at each start.
+"""
+
+import ast
+import inspect
+import sys
+from collections.abc import Iterator
+from functools import cache
+from typing import get_args
+
+from pydantic import BaseModel
+
+
+def descriptions(model: type[BaseModel]) -> dict[str, str]:
+    """Field -> its docstring, those of the base models included."""
+    found: dict[str, str] = {}
+    for base in reversed(model.__mro__):
+        if issubclass(base, BaseModel) and base is not BaseModel:
+            found |= _of_module(base.__module__).get(base.__qualname__, {})
+    return {name: found[name] for name in model.model_fields if name in found}
+
+
+def models_in(annotation: object) -> Iterator[type[BaseModel]]:
+    """Every model a type annotation speaks of."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for argument in get_args(annotation):
+        yield from models_in(argument)
+
+
+@cache
+def _of_module(name: str) -> dict[str, dict[str, str]]:
+    """Class -> attribute -> docstring, for every class of a module."""
+    tree = ast.parse(inspect.getsource(sys.modules[name]))
+    return {node.name: _of_class(node) for node in tree.body if isinstance(node, ast.ClassDef)}
+
+
+def _of_class(node: ast.ClassDef) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for statement, following in zip(node.body, node.body[1:], strict=False):
+        if (
+            isinstance(statement, ast.AnnAssign)
+            and isinstance(statement.target, ast.Name)
+            and isinstance(following, ast.Expr)
+            and isinstance(following.value, ast.Constant)
+            and isinstance(following.value.value, str)
+        ):
+            found[statement.target.id] = inspect.cleandoc(following.value.value)
+    return found
