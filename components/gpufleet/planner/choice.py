@@ -1,0 +1,153 @@
+"""Everything that could run a workload: those that meet the target cheapest first, the Pareto set,
+and for every other one the limit it breaks."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from gpufleet.catalogue import Catalogue
+from gpufleet.findings import Finding, error, info, warning
+from gpufleet.planner.attempts import cheapest_gpu, over_budget, try_jobs, try_services
+from gpufleet.planner.compare import better_at, dearer, pareto, rank
+from gpufleet.planner.need import Need
+from gpufleet.planner.offers import Machine, Market, machines
+from gpufleet.planner.option import Option, Rejected
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The answer for one workload."""
+
+    options: tuple[Option, ...]
+    """All that meet the target, best first; empty: nothing does."""
+    front: tuple[Option, ...]
+    """Those that no other option beats in cost, speed and latency at once."""
+    rejected: tuple[Rejected, ...]
+    """Everything else that was tried, each with the limit it breaks."""
+    findings: tuple[Finding, ...]
+
+    @property
+    def best(self) -> Option | None:
+        """The cheapest that meets the target."""
+        return self.options[0] if self.options else None
+
+    def lost_to_best(self, option: Option) -> str:
+        """Why an option that would work is not the first."""
+        best = self.best
+        if best is None or option is best:
+            return "cheapest that meets the target"
+        reason = dearer(option, best)
+        better = better_at(option, best)
+        return f"{reason}; {better}" if better else reason
+
+
+def choose(
+    need: Need, market: Market, catalogue: Catalogue, path: str = "", *, thorough: bool = True
+) -> Choice:
+    """Try every GPU, count, split, precision, share and way of buying on the market.
+
+    `thorough` False leaves out what costs more, even shared with others, than something that
+    already meets the target: the first option is the same, the Pareto set is not complete. Never
+    raises for a bad need: when nothing works, an error says what comes nearest.
+    """
+    offered = machines(market, catalogue, interruptible=need.interruptible, job=need.trains)
+    options: list[Option] = []
+    rejected: list[Rejected] = []
+    by_gpu: dict[tuple[str, object], list[Machine]] = {}
+    for machine in offered:
+        by_gpu.setdefault((machine.gpu.key, machine.fraction), []).append(machine)
+    attempt = try_jobs if need.trains else try_services
+    ceiling: float | None = None
+    for group in sorted(by_gpu.values(), key=lambda group: cheapest_gpu(group) or float("inf")):
+        for found in attempt(need, group, None if thorough else ceiling):
+            if isinstance(found, Rejected):
+                rejected.append(found)
+                continue
+            broken = over_budget(found, need.target)
+            if broken is not None:
+                rejected.append(Rejected(found.label, found.machine.gpu.key, broken))
+                continue
+            options.append(found)
+            if found.billed_micro_usd is not None:
+                cost = rank(found)[1]
+                ceiling = cost if ceiling is None else min(ceiling, cost)
+    kept = sorted(dict.fromkeys(options), key=rank)
+    findings = _findings(need, kept, rejected, offered, path)
+    return Choice(tuple(kept), pareto(kept), tuple(dict.fromkeys(rejected)), findings)
+
+
+_LIMITS = {
+    "first-token": "firstTokenMs",
+    "token": "tokenMs",
+    "deadline": "deadlineHours",
+    "budget-hour": "budgetUsdPerHour",
+    "budget": "budgetUsd",
+    "gpus": "mostGpus",
+}
+
+
+def _findings(
+    need: Need,
+    options: Sequence[Option],
+    rejected: Sequence[Rejected],
+    offered: Sequence[Machine],
+    path: str,
+) -> tuple[Finding, ...]:
+    if not offered:
+        text = f"nothing is on sale for {need.name} on this platform"
+        return (error("nothing-offered", path, text, "name another platform, region or GPU"),)
+    if options:
+        if options[0].billed_micro_usd is None:
+            text = f"no price is known for anything that runs {need.name}: GPU-hours are compared"
+            fix = "give prices: usdPerGpuHour of your hardware, or a price file"
+            return (warning("price-missing", path, text, fix),)
+        if options[0].machine.price_basis.value == "assumed":
+            region = options[0].machine.region
+            text = f"the price of {options[0].machine.name} is of {region}, assumed for yours"
+            return (info("price-of-other-region", path, text, region=region),)
+        return ()
+    missed = {r.miss.code for r in rejected if r.miss.code in _LIMITS}
+    if len(missed) >= 2:
+        return (_contradiction(need, rejected, missed, path),)
+    if missed:
+        code = missed.pop()
+        near = _nearest(rejected, code)
+        text = f"nothing keeps {_LIMITS[code]}; the nearest is {near.what}: {near.miss.reason}"
+        return (error("target-unreachable", path, text, f"relax {_LIMITS[code]}", target=code),)
+    return (_nothing_fits(need, rejected, path),)
+
+
+def _contradiction(
+    need: Need, rejected: Sequence[Rejected], missed: Iterable[str], path: str
+) -> Finding:
+    """Which targets exclude each other: each is kept by something, and nothing keeps all."""
+    names = sorted(missed, key=list(_LIMITS).index)
+    nearest = {code: _nearest(rejected, code) for code in names}
+    shown = "; ".join(
+        f"{_LIMITS[code]}: {near.what}, {near.miss.reason}" for code, near in nearest.items()
+    )
+    return error(
+        "target-contradiction",
+        path,
+        f"{' and '.join(_LIMITS[code] for code in names)} cannot be kept together by anything on "
+        f"the market for {need.name}; nearest for each: {shown}",
+        f"relax {' or '.join(_LIMITS[code] for code in names)}",
+        targets=[_LIMITS[code] for code in names],
+    )
+
+
+def _nearest(rejected: Sequence[Rejected], code: str) -> Rejected:
+    return min(
+        (r for r in rejected if r.miss.code == code), key=lambda r: (r.miss.figure or 0.0, r.what)
+    )
+
+
+def _nothing_fits(need: Need, rejected: Sequence[Rejected], path: str) -> Finding:
+    memory = [r for r in rejected if r.miss.code == "memory"]
+    last = memory[-1] if memory else (rejected[-1] if rejected else None)
+    shown = f"; for one, {last.what}: {last.miss.reason}" if last else ""
+    return error(
+        "nothing-fits",
+        path,
+        f"nothing on the market runs {need.name}{shown}",
+        "quantise (precisions), shorten context or batch, or allow more GPUs",
+    )

@@ -1,0 +1,70 @@
+"""When a job needs NVLink inside a machine, and RDMA between machines."""
+
+from dataclasses import dataclass
+
+from gpufleet.planner.offers import Machine
+from gpufleet.sizing.architecture import Architecture
+from gpufleet.sizing.communication import Link, LinkKind, network, nvlink
+from gpufleet.sizing.device import Device
+from gpufleet.sizing.parallel import Parallelism, Sharding
+from gpufleet.sizing.parameters import count_parameters
+
+RDMA_SHARE_OF_STEP = 0.30
+"""Part of a step that exchanging gradients over a plain network may take."""
+NVLINK_SHARE_OF_TOKEN = 0.15
+"""Part of a decode step that two GPUs' all-reduces may take over PCIe."""
+_PLAIN_SUSTAINED = 0.7
+_KINDS = {
+    "efa": LinkKind.EFA,
+    "tcpx": LinkKind.ETHERNET,
+    "tcpxo": LinkKind.ETHERNET,
+    "rdma": LinkKind.INFINIBAND,
+    "none": LinkKind.ETHERNET,
+}
+
+
+def has_nvlink(device: Device) -> bool:
+    """Whether more than two boards of this kind can talk past PCIe: bridges join two only."""
+    rates = device.rates
+    bridge = rates is not None and rates.nvlink_bridge
+    return nvlink(device.gpu, device.board) is not None and not bridge
+
+
+def link_between(machine: Machine) -> Link | None:
+    """What joins machines of a kind; None where its rate is not sourced."""
+    if machine.network_gbps is None:
+        return None
+    return network(_KINDS[machine.fabric], machine.network_gbps, machine.gpus)
+
+
+@dataclass(frozen=True, slots=True)
+class RdmaVerdict:
+    """Whether a job over several machines needs RDMA."""
+
+    needed: bool
+    bytes_per_step: int
+    """What one machine moves per optimizer step."""
+    plain_seconds: float
+    """How long that takes at the machine's rate over a plain network."""
+
+    def __str__(self) -> str:
+        return f"{self.bytes_per_step / 1e9:.0f} GB per machine and step"
+
+
+def rdma(
+    model: Architecture,
+    parallel: Parallelism,
+    machine: Machine,
+    compute_seconds: float,
+    exchanged_parameters: int | None = None,
+) -> RdmaVerdict | None:
+    """The rule: FSDP and ZeRO-3 move 6 bytes per parameter and machine each step, other data
+    parallelism 4; RDMA is needed when that takes more than 30 % of the step over the machine's
+    plain network. Tensor groups never leave a machine here. None: the rate is not sourced."""
+    if machine.network_gbps is None:
+        return None
+    each = 6 if parallel.sharding is Sharding.ZERO3 else 4
+    parameters = exchanged_parameters or count_parameters(model).total
+    moved = each * parameters // parallel.pipeline
+    plain = moved / (machine.network_gbps * 1e9 / 8 * _PLAIN_SUSTAINED)
+    return RdmaVerdict(plain > RDMA_SHARE_OF_STEP * compute_seconds, moved, plain)

@@ -1,0 +1,221 @@
+"""What can be bought: machines of a platform with their price, way of buying and network."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from gpufleet.catalogue import Catalogue, Cloud, Gpu, InstanceType, Offer, UnknownKeyError
+from gpufleet.findings import Finding, error
+from gpufleet.sizing.ledger import Basis
+
+PLATFORM_CLOUDS = {"eks": Cloud.AWS, "gke": Cloud.GCP}
+"""Clouds whose machines a platform buys. The sandbox takes those of any cloud; own hardware is
+stated."""
+_SPOT = "spot"
+_ON_DEMAND = "onDemand"
+_QUEUED_JOBS = "flexStart"
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """One kind of machine, bought in one way."""
+
+    name: str
+    """Instance type, or the name of own hardware."""
+    platform: str
+    region: str | None
+    """Region the price is of."""
+    gpu: Gpu
+    gpus: int
+    fraction: Fraction
+    """Share of a physical GPU each device is."""
+    device_bytes: int | None
+    """Usable memory of one device."""
+    buy: str
+    """`onDemand`, `spot`, `flexStart`, `onPrem`."""
+    micro_usd: int | None
+    """For one hour of the machine; None: no price is known. Spot: the dearest zone's."""
+    price_basis: Basis
+    """`measured`: a dated list price of the asked region. `assumed`: of another region."""
+    price_source: str
+    vcpu: int | None
+    memory_bytes: int | None
+    nvme_bytes: int | None
+    network_gbps: float | None
+    fabric: str
+    """What joins machines without a detour over the CPU: `efa`, `tcpx`, `tcpxo`, `rdma`, `none`."""
+    architecture: str = "amd64"
+    most_nodes: int | None = None
+    """Own hardware or a quota; None: not bounded here."""
+
+    @property
+    def usd_per_hour(self) -> Decimal | None:
+        """The price in dollars; None where there is none."""
+        return None if self.micro_usd is None else Decimal(self.micro_usd) / 1_000_000
+
+    @property
+    def taken_back(self) -> bool:
+        """Whether the seller may take it back within minutes."""
+        return self.buy == _SPOT
+
+
+@dataclass(frozen=True, slots=True)
+class Hardware:
+    """Machines somebody owns."""
+
+    gpu: str
+    gpus_per_node: int
+    nodes: int
+    usd_per_gpu_hour: Decimal | None = None
+    network_gbps: float | None = None
+    rdma: bool = False
+    vcpu: int | None = None
+    memory_gib: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Market:
+    """Where a workload may run."""
+
+    platforms: tuple[str, ...]
+    """`eks`, `gke`, `sandbox`; `vsphere` and `openshift` with own hardware."""
+    region: str | None = None
+    """Asked region; None: whichever the prices are of."""
+    hardware: tuple[Hardware, ...] = ()
+    gpus: tuple[str, ...] = ()
+    """Keys of the GPUs to consider; empty: all."""
+    fractional: bool = False
+    """Whether machines with a vGPU slice of a GPU may be chosen: they need NVIDIA's GRID driver,
+    which the usual node images lack."""
+
+
+def machines(
+    market: Market, catalogue: Catalogue, *, interruptible: bool, job: bool
+) -> tuple[Machine, ...]:
+    """Everything on sale, cheapest first. Spot only for what survives being taken back; queued
+    capacity only for jobs. Reservations and capacity blocks have an id and are not chosen here."""
+    found: list[Machine] = []
+    for platform in market.platforms:
+        found += [_own(row, platform, catalogue) for row in market.hardware]
+        for row in catalogue.instances.values():
+            if _sold_here(row, platform, market, catalogue):
+                found += _ways(row, platform, market, catalogue, interruptible, job)
+    return tuple(sorted(found, key=_order))
+
+
+def check_gpus(
+    names: Sequence[str], catalogue: Catalogue, path: str = "gpus"
+) -> tuple[tuple[str, ...], tuple[Finding, ...]]:
+    """Keys of the GPUs somebody means, and an error with the nearest keys for each unknown one."""
+    keys: list[str] = []
+    findings: list[Finding] = []
+    for index, name in enumerate(names):
+        try:
+            keys.append(catalogue.find_gpu(name).key)
+        except UnknownKeyError as problem:
+            near = ", ".join(problem.nearest)
+            findings.append(
+                error(
+                    "gpu-unknown",
+                    f"{path}[{index}]",
+                    f"the catalogue has no GPU {name!r}",
+                    f"one of {near}" if near else "`gpufleet catalogue gpus` lists them",
+                    value=name,
+                    nearest=list(problem.nearest),
+                )
+            )
+    return tuple(keys), tuple(findings)
+
+
+def _sold_here(row: InstanceType, platform: str, market: Market, catalogue: Catalogue) -> bool:
+    cloud = PLATFORM_CLOUDS.get(platform)
+    if platform not in (*PLATFORM_CLOUDS, "sandbox") or (cloud is not None and row.cloud != cloud):
+        return False
+    if row.fractional and not market.fractional:
+        return False
+    if market.gpus and row.accelerator.gpu not in market.gpus:
+        return False
+    gpu = catalogue.gpu(row.accelerator.gpu)
+    # Attachable GPUs have no machine of a known size, and no price of the whole.
+    usable = gpu.vendor == "nvidia" and not row.attachable
+    return usable and gpu.memory_bytes is not None and bool(row.accelerator.count)
+
+
+def _ways(
+    row: InstanceType,
+    platform: str,
+    market: Market,
+    catalogue: Catalogue,
+    interruptible: bool,
+    job: bool,
+) -> Iterable[Machine]:
+    ways = [_ON_DEMAND]
+    if interruptible:
+        ways.append(_SPOT)
+    if job and platform == "gke":
+        ways.append(_QUEUED_JOBS)
+    for buy in ways:
+        price = row.price(buy)
+        if buy not in row.purchase_options or price.offer is Offer.NOT_SOLD:
+            continue
+        micro = price.high_micro_usd_per_hour or price.micro_usd_per_hour
+        same = market.region is None or price.region == market.region
+        yield Machine(
+            name=row.name,
+            platform=platform,
+            region=price.region,
+            gpu=catalogue.gpu(row.accelerator.gpu),
+            gpus=row.accelerator.count or 0,
+            fraction=row.accelerator.fraction,
+            device_bytes=catalogue.device_memory(row),
+            buy=buy,
+            micro_usd=micro,
+            price_basis=Basis.MEASURED if same else Basis.ASSUMED,
+            price_source=f"{price.source.key}, {price.source.date}",
+            vcpu=row.vcpu,
+            memory_bytes=row.memory_bytes,
+            nvme_bytes=row.local_nvme_bytes,
+            network_gbps=None if row.network_gbps is None else float(row.network_gbps),
+            fabric=_fabric(row, platform),
+            architecture=row.architecture,
+        )
+
+
+def _fabric(row: InstanceType, platform: str) -> str:
+    if platform == "eks" and row.efa_interfaces:
+        return "efa"
+    if platform == "gke" and row.gpudirect:
+        return row.gpudirect.lower().replace("gpudirect", "").strip(" -")
+    return "none"
+
+
+def _own(row: Hardware, platform: str, catalogue: Catalogue) -> Machine:
+    gpu = catalogue.gpu(row.gpu)
+    price = None
+    if row.usd_per_gpu_hour is not None:
+        price = int(row.usd_per_gpu_hour * 1_000_000) * row.gpus_per_node
+    return Machine(
+        name=f"{row.gpus_per_node} x {gpu.key}",
+        platform=platform,
+        region=None,
+        gpu=gpu,
+        gpus=row.gpus_per_node,
+        fraction=Fraction(1),
+        device_bytes=gpu.memory_bytes,
+        buy="onPrem",
+        micro_usd=price,
+        price_basis=Basis.MEASURED,
+        price_source="stated",
+        vcpu=row.vcpu,
+        memory_bytes=None if row.memory_gib is None else row.memory_gib << 30,
+        nvme_bytes=None,
+        network_gbps=row.network_gbps,
+        fabric="rdma" if row.rdma else "none",
+        most_nodes=row.nodes,
+    )
+
+
+def _order(machine: Machine) -> tuple[bool, int, int, str, str, str]:
+    price = machine.micro_usd
+    return (price is None, price or 0, machine.gpus, machine.name, machine.buy, machine.platform)

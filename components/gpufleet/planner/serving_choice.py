@@ -1,0 +1,214 @@
+"""What replicas of a model reach on a kind of device, and how many a target needs."""
+
+from dataclasses import replace
+from math import ceil
+
+from gpufleet.planner.need import Need, mean_output
+from gpufleet.planner.network import NVLINK_SHARE_OF_TOKEN, has_nvlink
+from gpufleet.planner.option import Miss, Reached
+from gpufleet.sizing.capacity import capacity
+from gpufleet.sizing.communication import forward_seconds, inside_node
+from gpufleet.sizing.device import Device
+from gpufleet.sizing.embedding import embedding_ledger
+from gpufleet.sizing.embedding_speed import embedding_speed
+from gpufleet.sizing.inference import Serving, serving_ledger
+from gpufleet.sizing.parallel import Parallelism, check_parallelism
+from gpufleet.sizing.serving_speed import ServingSpeed, serving_speed
+from gpufleet.sizing.throughput import check_capability
+
+PLANNED_UTILISATION = 0.8
+"""Part of its highest rate a replica is planned to serve, assumed: at the whole of it requests
+queue without bound, and time to the first token with them."""
+_GIB = 1 << 30
+
+
+def splits(need: Need, device: Device, most: int) -> tuple[Parallelism, ...]:
+    """How one replica may be spread over whole GPUs of one machine, fewest first.
+
+    Tensor parallel beyond two needs NVLink; boards on PCIe go on with pipeline stages. A replica
+    never leaves its machine.
+    """
+    if need.parallel is not None:
+        return (need.parallel,)
+    linked = has_nvlink(device)
+    found: list[Parallelism] = []
+    for gpus in (1, 2, 4, 8, 16):
+        if gpus > min(most, need.most_gpus):
+            break
+        options = [Parallelism(tensor=gpus)]
+        if not linked and gpus > 1:
+            options = [Parallelism(tensor=2)] if gpus == 2 else []
+            options += [Parallelism(pipeline=gpus)]
+        for parallel in options:
+            problems = check_parallelism(need.model, parallel)
+            if not any(p.severity.value == "error" for p in problems):
+                found.append(parallel)
+    return tuple(found)
+
+
+def fitting_format(need: Need, device: Device) -> tuple[Serving, ...] | Miss:
+    """The allowed formats the GPU can run: 16 bit is BF16, and FP16 only where BF16 is not."""
+    runnable = [
+        serving
+        for serving in need.serving
+        if not any(f.severity.value == "error" for f in check_capability(device, serving.weights))
+    ]
+    names = [serving.weights.name for serving in runnable]
+    if "bf16" in names and len(need.serving) == 2 and {"bf16", "fp16"} == set(names):
+        runnable = [serving for serving in runnable if serving.weights.name == "bf16"]
+    if not runnable:
+        first = check_capability(device, need.serving[0].weights)[0]
+        return Miss("precision", first.message)
+    return tuple(runnable)
+
+
+def need_bytes(need: Need, serving: Serving, parallel: Parallelism) -> int:
+    """Least memory of a replica's fullest GPU with margin: one sequence of the longest length."""
+    if not need.model.causal:
+        return embedding_ledger(need.model, serving, parallel).planning_bytes
+    return serving_ledger(need.model, replace(serving, batch=1), parallel).planning_bytes
+
+
+def serve(need: Need, serving: Serving, device: Device, parallel: Parallelism) -> Reached | Miss:
+    """Replicas that meet the target on such devices, or which limit breaks and by how much."""
+    least = need_bytes(need, serving, parallel)
+    if least > device.usable_bytes:
+        return Miss(
+            "memory",
+            f"{least / _GIB:.1f} GiB are needed on each GPU, and {device.label} has "
+            f"{device.usable_bytes / _GIB:.1f} GiB usable",
+        )
+    if not need.model.causal:
+        return _embed(need, serving, device, parallel, least)
+    room = capacity(need.model, serving, device.usable_bytes, parallel).sequences
+    if room < 1:
+        return Miss(
+            "memory",
+            f"{device.label} leaves no room for one sequence of {serving.context} tokens",
+        )
+    one = serving_speed(need.model, replace(serving, batch=1), device, parallel)
+    if one is None:
+        return Miss("speed-unknown", f"the rates of {device.gpu.key} are not sourced")
+    missed = _too_slow(need, one, device, parallel)
+    if missed is not None:
+        return missed
+    target = need.target
+    asked = target.output_rate(mean_output(serving))
+    most = min(room, serving.max_sequences)
+    if asked is None:
+        most = min(most, serving.batch)
+    batch, speed = _largest(need, serving, device, parallel, most, one)
+    copies = max(need.replicas, ceil(serving.batch / batch))
+    if asked is not None:
+        copies = max(copies, ceil(asked / (speed.tokens_per_second * PLANNED_UTILISATION)))
+    if copies * parallel.serving_gpus > need.most_gpus:
+        return Miss(
+            "gpus",
+            f"{copies} replicas of {parallel.serving_gpus} GPUs are more than {need.most_gpus}",
+            float(copies * parallel.serving_gpus),
+        )
+    # What each replica holds at once when the load is spread.
+    held = batch if asked is not None else min(batch, ceil(serving.batch / copies))
+    full = serving_ledger(need.model, replace(serving, batch=held), parallel)
+    return Reached(
+        copies=copies,
+        gpus_each=parallel.serving_gpus,
+        parallel=parallel,
+        precision=serving.weights.name,
+        need_bytes=least if full.planning_bytes > device.usable_bytes else full.planning_bytes,
+        usable_bytes=device.usable_bytes,
+        batch=batch,
+        first_token_seconds=speed.first_token_seconds,
+        token_seconds=speed.token_seconds,
+        tokens_per_second=speed.tokens_per_second * copies,
+        asked_tokens_per_second=asked,
+        binding=speed.binding,
+        basis=speed.basis,
+    )
+
+
+def _too_slow(need: Need, one: ServingSpeed, device: Device, parallel: Parallelism) -> Miss | None:
+    target = need.target
+    first = 1000 * one.first_token_seconds
+    if target.first_token_ms is not None and first > target.first_token_ms:
+        text = f"first token after {first:.0f} ms on an idle replica, {target.first_token_ms:g} ms"
+        return Miss("first-token", f"{text} allowed", first)
+    token = 1000 * one.token_seconds
+    if target.token_ms is not None and token > target.token_ms:
+        text = f"{token:.1f} ms per token even for one sequence, {target.token_ms:g} ms allowed"
+        return Miss("token", text, token)
+    if parallel.tensor == 2 and not has_nvlink(device):
+        moved = one.token_seconds * NVLINK_SHARE_OF_TOKEN
+        alone = _communication(need, parallel, device)
+        if alone > moved:
+            return Miss(
+                "network",
+                f"two {device.gpu.key} on PCIe spend {100 * alone / one.token_seconds:.0f} % of "
+                "each token on all-reduces: NVLink is needed above 15 %",
+            )
+    return None
+
+
+def _communication(need: Need, parallel: Parallelism, device: Device) -> float:
+    """Seconds of one token's all-reduces."""
+    return forward_seconds(need.model, 1, parallel, inside_node(device.gpu, device.board))
+
+
+def _largest(
+    need: Need,
+    serving: Serving,
+    device: Device,
+    parallel: Parallelism,
+    most: int,
+    one: ServingSpeed,
+) -> tuple[int, ServingSpeed]:
+    """The largest batch up to `most` that keeps the time per token, and its speed. Time per token
+    never falls with the batch, so the interval can be halved."""
+
+    def at(batch: int) -> ServingSpeed:
+        found = serving_speed(need.model, replace(serving, batch=batch), device, parallel)
+        assert found is not None
+        return found
+
+    limit = need.target.token_ms
+    speed = at(most) if most > 1 else one
+    if limit is None or 1000 * speed.token_seconds <= limit:
+        return most, speed
+    low, high, best = 1, most, one
+    while high - low > max(low // 32, 1):
+        middle = (low + high) // 2
+        speed = at(middle)
+        if 1000 * speed.token_seconds <= limit:
+            low, best = middle, speed
+        else:
+            high = middle
+    return low, best
+
+
+def _embed(
+    need: Need, serving: Serving, device: Device, parallel: Parallelism, least: int
+) -> Reached | Miss:
+    speed = embedding_speed(need.model, serving, device, parallel)
+    if speed is None:
+        return Miss("speed-unknown", f"the rates of {device.gpu.key} are not sourced")
+    asked = need.target.input_tokens_per_second
+    copies = need.replicas
+    if asked is not None:
+        copies = max(copies, ceil(asked / (speed.tokens_per_second * PLANNED_UTILISATION)))
+    if copies * parallel.serving_gpus > need.most_gpus:
+        text = f"{copies} replicas are more than {need.most_gpus} GPUs"
+        return Miss("gpus", text, float(copies))
+    return Reached(
+        copies=copies,
+        gpus_each=parallel.serving_gpus,
+        parallel=parallel,
+        precision=serving.weights.name,
+        need_bytes=least,
+        usable_bytes=device.usable_bytes,
+        batch=serving.batch,
+        first_token_seconds=speed.batch_seconds,
+        tokens_per_second=speed.tokens_per_second * copies,
+        asked_tokens_per_second=asked,
+        binding="compute",
+        basis=speed.basis,
+    )

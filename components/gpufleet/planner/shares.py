@@ -1,0 +1,92 @@
+"""What one workload can be given of a GPU: all of it, a MIG slice, an MPS client, a time slice."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from gpufleet.catalogue import Gpu
+from gpufleet.planner.need import Isolation, Need
+from gpufleet.planner.offers import Machine
+from gpufleet.sizing.device import Device, Share, mig_slice, mps_share, time_slice, whole_gpu
+
+_REPLICAS = (2, 3, 4, 6, 8, 12, 16)
+"""Numbers of clients or time slices that are tried."""
+_ISOLATED = {
+    Isolation.HARDWARE: (Share.WHOLE, Share.MIG),
+    Isolation.MEMORY: (Share.WHOLE, Share.MIG, Share.MPS),
+    Isolation.NONE: (Share.WHOLE, Share.MIG, Share.MPS, Share.TIME_SLICE),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ShareOffer:
+    """A device and the part of its GPU it costs."""
+
+    device: Device
+    kind: Share
+    part: Fraction
+    """Of a GPU's price: the larger of compute and memory part of a slice, 1 / replicas else."""
+    profile: str | None = None
+    replicas: int = 1
+
+    @property
+    def resource_key(self) -> str:
+        """What tells the shares of one GPU apart: `whole`, `mig-1g.10gb`, `mps-4`."""
+        if self.kind is Share.MIG:
+            return f"mig-{self.profile}"
+        return "whole" if self.kind is Share.WHOLE else f"{self.kind.value}-{self.replicas}"
+
+
+def allowed_kinds(need: Need) -> tuple[Share, ...]:
+    """Ways of sharing a workload may be given. Training shares hardware at most, and large training
+    nothing: its peaks and speed would depend on strangers."""
+    kinds = _ISOLATED[need.isolation]
+    if need.trains:
+        kinds = tuple(kind for kind in kinds if kind in (Share.WHOLE, Share.MIG))
+    return (Share.WHOLE,) if need.large_training else kinds
+
+
+def whole(machine: Machine) -> Device | None:
+    """A whole device of a machine: a GPU, or the vGPU slice the machine carries."""
+    device = whole_gpu(machine.gpu)
+    if not isinstance(device, Device) or machine.device_bytes is None:
+        return None
+    if machine.fraction == 1:
+        return device
+    # One GPU's rates divided evenly: what the neighbours leave is not promised.
+    return replace(
+        device,
+        label=f"{machine.gpu.key} x {machine.fraction}",
+        usable_bytes=machine.device_bytes,
+        compute_share=machine.fraction,
+        bandwidth_share=machine.fraction,
+    )
+
+
+def shares(gpu: Gpu, kinds: tuple[Share, ...], least_bytes: int = 0) -> Iterator[ShareOffer]:
+    """The shares of a whole GPU that have at least so much usable memory, whole GPU first.
+
+    Slices with media engines, graphics or other attributes are left out: a plan needs none.
+    """
+    device = whole_gpu(gpu)
+    if not isinstance(device, Device):
+        return
+    yield ShareOffer(device, Share.WHOLE, Fraction(1))
+    if Share.MIG in kinds and gpu.mig is not None:
+        for profile in gpu.mig.profiles.values():
+            if profile.attributes or profile.memory_slots == gpu.mig.memory_slots:
+                continue
+            slice_, _ = mig_slice(gpu, profile.name)
+            if slice_ is not None and slice_.usable_bytes >= least_bytes:
+                part = max(
+                    Fraction(profile.compute_slices, gpu.mig.compute_slices),
+                    Fraction(profile.memory_slots, gpu.mig.memory_slots),
+                )
+                yield ShareOffer(slice_, Share.MIG, part, profile.name)
+    for replicas in _REPLICAS:
+        for kind, make in ((Share.MPS, mps_share), (Share.TIME_SLICE, time_slice)):
+            if kind not in kinds:
+                continue
+            divided = make(device, replicas)
+            if isinstance(divided, Device) and divided.usable_bytes >= least_bytes:
+                yield ShareOffer(divided, kind, Fraction(1, replicas), None, replicas)

@@ -1,0 +1,173 @@
+"""How a training job can be spread over a kind of machine, and how long it takes."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from math import ceil
+
+from gpufleet.planner.need import Need
+from gpufleet.planner.network import RdmaVerdict, has_nvlink, link_between, rdma
+from gpufleet.planner.offers import Machine
+from gpufleet.planner.option import Miss, Reached
+from gpufleet.sizing.adapter import adapter_parameters
+from gpufleet.sizing.device import Device
+from gpufleet.sizing.formats import WEIGHT_FORMATS
+from gpufleet.sizing.parallel import Parallelism, Sharding, check_parallelism
+from gpufleet.sizing.throughput import check_capability
+from gpufleet.sizing.training import Method, Training, training_ledger
+from gpufleet.sizing.training_speed import TrainingSpeed, training_speed
+from gpufleet.sizing.training_state import TrainingPrecision
+
+_GIB = 1 << 30
+
+
+def gpu_counts(need: Need, on_machine: int) -> tuple[int, ...]:
+    """Numbers of GPUs to try: powers of two inside a machine, then powers of two of machines."""
+    inside = [n for n in (1, 2, 4, 8, 16) if n <= on_machine]
+    across = [on_machine * k for k in (2, 4, 8, 16, 32, 64, 128)] if on_machine in inside else []
+    return tuple(n for n in (*inside, *across) if n <= need.most_gpus)
+
+
+def training_splits(
+    need: Need, device: Device, gpus: int, on_machine: int
+) -> Iterator[Parallelism]:
+    """Ways to spread a job, the plainest first: copies (DDP), then FSDP, then tensor groups inside
+    a machine with NVLink, then pipeline stages across machines."""
+    if need.parallel is not None:
+        if need.parallel.training_gpus == gpus:
+            yield need.parallel
+        return
+    adapter = need.training[0].method is Method.LORA
+    if gpus == 1:
+        yield Parallelism()
+        return
+    if adapter:
+        yield Parallelism(data=gpus)
+    yield Parallelism(data=gpus, sharding=Sharding.ZERO3)
+    if not has_nvlink(device):
+        return
+    for tensor in (2, 4, 8):
+        if tensor > min(gpus, on_machine) or gpus % tensor:
+            continue
+        data = gpus // tensor
+        yield Parallelism(
+            tensor=tensor, data=data, sharding=Sharding.ZERO3 if data > 1 else Sharding.NONE
+        )
+        if tensor == on_machine:
+            for pipeline in (2, 4, 8):
+                if data % pipeline == 0:
+                    rest = data // pipeline
+                    level = Sharding.ZERO1 if rest > 1 else Sharding.NONE
+                    yield Parallelism(tensor=tensor, pipeline=pipeline, data=rest, sharding=level)
+
+
+def train(
+    need: Need, device: Device, machine: Machine, gpus: int
+) -> tuple[Reached, RdmaVerdict | None] | Miss:
+    """The fastest spread of the job over so many GPUs that fits, or which limit breaks."""
+    form = _arithmetic(need.training[0])
+    capability = check_capability(device, WEIGHT_FORMATS[form])
+    if any(f.severity.value == "error" for f in capability):
+        return Miss("precision", capability[0].message)
+    best: tuple[float, Reached, RdmaVerdict | None] | None = None
+    smallest: int | None = None
+    network: Miss | None = None
+    for parallel in training_splits(need, device, gpus, machine.gpus):
+        problems = check_parallelism(need.model, parallel, training=True)
+        if any(p.severity.value == "error" for p in problems):
+            continue
+        if need.global_batch is not None and parallel.data > need.global_batch:
+            continue
+        for variant in need.training:
+            job = _accumulated(variant, need, parallel)
+            least = training_ledger(need.model, job, parallel).planning_bytes
+            smallest = least if smallest is None else min(smallest, least)
+            if least > device.usable_bytes:
+                continue
+            found = _timed(need, job, device, machine, parallel, gpus, least)
+            if isinstance(found, Miss):
+                network = found
+                break
+            pace = found[0].tokens_per_second or 0.0
+            if best is None or pace > best[0]:
+                best = (pace, *found)
+            break
+    if best is not None:
+        return best[1], best[2]
+    if network is not None:
+        return network
+    if smallest is None:
+        return Miss("parallelism", f"no way to spread {need.model.name} over {gpus} GPUs")
+    text = (
+        f"{smallest / _GIB:.1f} GiB are needed on each of {gpus} GPUs even with checkpointing, and "
+        f"{device.label} has {device.usable_bytes / _GIB:.1f} GiB usable"
+    )
+    return Miss("memory", text)
+
+
+def _timed(
+    need: Need,
+    job: Training,
+    device: Device,
+    machine: Machine,
+    parallel: Parallelism,
+    gpus: int,
+    least: int,
+) -> tuple[Reached, RdmaVerdict | None] | Miss:
+    across = gpus > machine.gpus
+    link = link_between(machine) if across else None
+    if across and link is None:
+        return Miss("network", f"the network rate of {machine.name} is not sourced")
+    speed = training_speed(need.model, job, device, parallel, link)
+    if speed is None:
+        return Miss("speed-unknown", f"the rates of {device.gpu.key} are not sourced")
+    verdict = _verdict(need, job, parallel, machine, speed) if across else None
+    if verdict is not None and verdict.needed and machine.fabric == "none":
+        return Miss(
+            "network",
+            f"{verdict} take {verdict.plain_seconds:.1f} s over {machine.network_gbps:g} Gb/s of "
+            f"{machine.name} beside {speed.compute_seconds:.1f} s of arithmetic: RDMA is needed "
+            "above 30 %",
+        )
+    hours = None
+    if need.target.tokens is not None:
+        hours = need.target.tokens / speed.tokens_per_second / 3600
+    return (
+        Reached(
+            copies=1,
+            gpus_each=gpus,
+            parallel=parallel,
+            precision=job.base.name if job.method is Method.LORA else job.precision.value,
+            need_bytes=least,
+            usable_bytes=device.usable_bytes,
+            batch=job.batch,
+            tokens_per_second=speed.tokens_per_second,
+            run_hours=hours,
+            training=job,
+            compute_seconds=speed.compute_seconds,
+            binding=speed.binding,
+            basis=speed.basis,
+        ),
+        verdict,
+    )
+
+
+def _verdict(
+    need: Need, job: Training, parallel: Parallelism, machine: Machine, speed: TrainingSpeed
+) -> RdmaVerdict | None:
+    exchanged = None
+    if job.method is Method.LORA and parallel.sharding is not Sharding.ZERO3:
+        exchanged = adapter_parameters(need.model, job.rank, job.targets)
+    return rdma(need.model, parallel, machine, speed.compute_seconds, exchanged)
+
+
+def _accumulated(job: Training, need: Need, parallel: Parallelism) -> Training:
+    """Micro-batches that make up the stated global batch."""
+    if need.global_batch is None:
+        return job
+    micro = max(ceil(need.global_batch / (parallel.data * job.batch)), 1)
+    return replace(job, accumulation=micro)
+
+
+def _arithmetic(job: Training) -> str:
+    fp32 = job.method is Method.FULL and job.precision is TrainingPrecision.FP32
+    return "fp32" if fp32 else "bf16"
