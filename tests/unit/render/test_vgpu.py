@@ -12,7 +12,6 @@ def fleet(*profiles: str) -> Fleet:
         {
             "name": f"guest-{i}",
             "gpu": "A100-80GB",
-            "gpusPerNode": 1,
             "nodes": {"min": 1, "max": 1},
             "sharing": {"vgpu": {"profile": profile, "licenseSecret": "nls"}},
         }
