@@ -1,6 +1,7 @@
 """`gpufleet size`: memory and speed of a model on a GPU, a slice or a share of one."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -13,7 +14,9 @@ from gpufleet.cli.output import (
     print_findings,
     print_json,
 )
+from gpufleet.cli.size_choices import Asked, choose_for, market_options, print_choice
 from gpufleet.findings import ordered
+from gpufleet.planner.as_dict import choices_as_list, rejected_as_list
 from gpufleet.sizing import (
     KV_FORMATS,
     WEIGHT_FORMATS,
@@ -88,23 +91,35 @@ def _options(function: _Function) -> _Function:
 @_options
 @click.option("--compile/--no-compile", "compile", default=None, help="torch.compile of layers.")
 @format_option
-def command(file: str | None, output_format: str, **options: Any) -> None:
-    """What memory does this workload need on each GPU, and how fast is it there?
+@market_options
+def command(file: str | None, output_format: str, market: Asked, **options: Any) -> None:
+    """What memory does this workload need, how fast is it, and what is cheapest for it?
 
     FILE holds the workload as YAML or JSON (`-`: standard input); options replace its entries.
-    Every figure is marked measured, modelled or assumed. Exits 1 when a name is unknown or the
-    combination cannot work; not fitting a GPU is an answer, and a warning.
+    The choices are every GPU, share, split and machine that keeps the target, cheapest first; with
+    --gpu those of that GPU, and a warning where another one costs much less. Every figure is
+    marked measured, modelled or assumed. Exits 1 when a name is unknown or the combination cannot
+    work; not fitting a GPU is an answer, and a warning.
     """
     document = _document(file, options)
     request, findings = parse_request(document)
     if request is None:
         answer = Sizing(None, None, None, 0, None, None, None, ordered(findings))
+        chosen = None
     else:
         answer = size(request, load())
+        chosen = choose_for(request, answer, market, load())
+        answer = replace(answer, findings=ordered((*answer.findings, *chosen.findings)))
     if output_format == "json":
-        print_json(sizing_as_dict(answer))
+        shown: dict[str, Any] = {"choices": [], "rejected": []}
+        if chosen is not None and chosen.choice is not None:
+            shown["choices"] = choices_as_list(chosen.choice)
+            shown["rejected"] = rejected_as_list(chosen.choice)
+        print_json({**sizing_as_dict(answer), **shown})
     else:
         _print_text(answer, request)
+        if chosen is not None and chosen.choice is not None:
+            print_choice(chosen.choice)
     raise SystemExit(exit_code(answer.findings))
 
 
