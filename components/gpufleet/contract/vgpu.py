@@ -34,6 +34,7 @@ def judge_vgpu(members: Sequence[Member], spec: FleetSpec) -> list[Finding]:
                     allowed=tuple(p.value for p in HYPERVISORS),
                 )
             )
+    findings += _judge_license(guests, spec)
     findings += _judge_secrets(guests)
     findings += _judge_sizes(guests)
     if spec.platform in (Platform.VSPHERE, Platform.OPENSHIFT):
@@ -46,6 +47,21 @@ def license_secrets(members: Iterable[Member]) -> tuple[str, ...]:
     """Secrets the vGPU pools name, without repetition, by name."""
     named = {part.vgpu.license_secret for _, _, part, _ in members if part.vgpu is not None}
     return tuple(sorted(name for name in named if name is not None))
+
+
+def _judge_license(guests: Sequence[Member], spec: FleetSpec) -> Iterable[Finding]:
+    """The operator's own licensing serves pools that name no Secret."""
+    if spec.addons.gpu_operator.driver.licensing is not None:
+        return
+    for _, path, partition, _ in guests:
+        if partition.vgpu is not None and partition.vgpu.license_secret is None:
+            yield warning(
+                "vgpu-unlicensed",
+                f"{path}.sharing.vgpu.licenseSecret",
+                "no Secret with a licence token is named: an unlicensed guest is throttled after "
+                "a while",
+                "name a Secret that holds `gridd.conf` and `client_configuration_token.tok`",
+            )
 
 
 def _judge_secrets(guests: Sequence[Member]) -> Iterable[Finding]:
@@ -95,7 +111,8 @@ def _judge_guest_driver(guests: Sequence[Member], spec: FleetSpec) -> Iterable[F
     if not needs or operator.driver.enabled is False:
         return
     have = {
-        "addons.gpuOperator.values.driver.repository": driver.get("repository"),
+        "addons.gpuOperator.driver.repository": operator.driver.repository
+        or driver.get("repository"),
         "addons.gpuOperator.driver.version": operator.driver.version or driver.get("version"),
         "addons.gpuOperator.imagePullSecret": operator.image_pull_secret
         or driver.get("imagePullSecrets"),

@@ -112,7 +112,6 @@ def cut(gpu: Gpu, count: int, declared: Vgpu, place: str) -> tuple[VgpuCut | Non
         findings += _check_size(gpu, found, per_gpu, where)
     if has_errors(findings):
         return None, findings
-    findings += _check_license(declared, place)
     findings += _check_count(gpu, found, count, place)
     memory = found.gigabytes * _GIB
     if per_gpu is not None:
@@ -232,17 +231,6 @@ def _check_size(gpu: Gpu, found: VgpuType, per_gpu: int | None, where: str) -> I
             "checked",
             _examples(gpu, f"grid_{found.name}"),
             value=found.name,
-        )
-
-
-def _check_license(declared: Vgpu, place: str) -> Iterable[Finding]:
-    if declared.license_secret is None:
-        yield warning(
-            "vgpu-unlicensed",
-            f"{place}.licenseSecret",
-            "no Secret with a licence token is named: an unlicensed guest is throttled after a "
-            "while",
-            "name a Secret that holds `gridd.conf` and `client_configuration_token.tok`",
         )
 
 

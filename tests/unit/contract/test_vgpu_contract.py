@@ -8,7 +8,7 @@ from gpufleet.findings import Finding
 from gpufleet.fleet import compile_data
 
 MACHINE = {"cpus": 8, "memoryGib": 64, "template": "ubuntu"}
-OPERATOR = {
+OPERATOR: dict[str, Any] = {
     "driver": {"version": "580.95.05"},
     "imagePullSecret": "registry",
     "values": {"driver": {"repository": "registry.example.com/vgpu"}},
@@ -67,6 +67,19 @@ def test_the_guest_driver_is_the_users_own_image(operator: dict[str, Any], missi
     (problem,) = found(guest(), operator=operator)
     assert problem.code == "vgpu-guest-driver-missing"
     assert len(problem.evidence["missing"]) == missing  # pyright: ignore[reportArgumentType]
+
+
+def test_the_repository_may_be_typed() -> None:
+    driver = {"version": "580.95.05", "repository": "registry.example.com/vgpu"}
+    assert found(guest(), operator={**OPERATOR, "driver": driver, "values": {}}) == []
+
+
+def test_no_licence() -> None:
+    (problem,) = found(guest(sharing={"vgpu": {"profile": "grid_a100d-40c"}}))
+    assert (problem.code, problem.severity.value) == ("vgpu-unlicensed", "warning")
+    driver = {**OPERATOR["driver"], "licensing": {"secret": "nls"}}
+    unnamed = guest(sharing={"vgpu": {"profile": "grid_a100d-40c"}})
+    assert found(unnamed, operator={**OPERATOR, "driver": driver}) == []
 
 
 def test_two_licences() -> None:

@@ -99,7 +99,6 @@ def test_what_cannot_work(key: str, profile: str, code: str, words: str) -> None
         ("L4", "grid_l4-7c", 1, {}, "vgpu-size-not-in-table"),
         ("L4", "grid_l4-8q", 1, {}, "vgpu-series-not-compute"),
         ("B200-180GB", "nvidia_b200-90c", 1, {}, "vgpu-board-not-in-table"),
-        ("L4", "grid_l4-8c", 1, {"licenseSecret": None}, "vgpu-unlicensed"),
         ("A30-24GB", "grid_a30-2-12cme", 2, {}, "vgpu-media-extension-twice"),
     ],
 )
