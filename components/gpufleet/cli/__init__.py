@@ -16,6 +16,7 @@ COMMANDS = {
     "explain": "the same for people: who asks for what, proof of each MIG layout, price",
     "render": "every manifest, values file and NVIDIA configuration as files, for GitOps",
     "check": "verdict on a mig-parted, device-plugin, DRA or operator configuration of yours",
+    "change": "what it takes to get from one declaration to another, node by node",
     "partition": "can these MIG instances be placed on that GPU? proof, or the nearest layouts",
     "size": "memory ledger and speed of a model on a GPU, slice or share",
     "catalogue": "the facts everything rests on, each with source and date",

@@ -12,6 +12,15 @@ def wave_of(pool: Pool, ordinal: int) -> int:
     return 0 if change is None or pool.previous is None else ordinal // change.width
 
 
+def nodes_before(pool: Pool, ordinal: int) -> range:
+    """Ordinals of the wave before a node's own: what it waits for. Empty in the first wave."""
+    change = pool.spec.change
+    if change is None or pool.previous is None:
+        return range(0)
+    first = wave_of(pool, ordinal) * change.width
+    return range(max(0, first - change.width), first)
+
+
 def reached(pool: Pool, ordinal: int) -> bool:
     """Whether this update takes the node to the new sharing."""
     change = pool.spec.change

@@ -9,6 +9,7 @@ from gpufleet.arguments import GpuPoolArgs
 from gpufleet.catalogue import load
 from gpufleet.findings import error
 from gpufleet.fleet import Pool, compile_data
+from gpufleet.fleet.change_waves import nodes_before
 from gpufleet.inputs import declared, refuse
 from gpufleet.render.simulated_node import HardwareUnknownError, SimulatedNode, simulated_nodes
 
@@ -73,7 +74,10 @@ class SimulatedGpuNodePool(pulumi.ComponentResource):
         nodes = _nodes(component, pool, declaration)
         super().__init__("gpufleet:index:SimulatedGpuNodePool", name, {}, opts)
         self._spec: GpuPoolArgs = args["pool"]
-        made = [self._node(name, i, node, args) for i, node in enumerate(nodes)]
+        made: list[kubernetes.core.v1.Node] = []
+        for i, node in enumerate(nodes):
+            before = [made[j] for j in nodes_before(pool, i)]
+            made.append(self._node(name, i, node, args, before))
         self.node_names = pulumi.Output.from_input([node.name for node in nodes])
         self.advertised = pulumi.Output.from_input(dict(pool.advertised))
         price = pool.hourly_usd
@@ -95,8 +99,14 @@ class SimulatedGpuNodePool(pulumi.ComponentResource):
         return self._spec
 
     def _node(
-        self, name: str, ordinal: int, node: SimulatedNode, args: SimulatedGpuNodePoolArgs
+        self,
+        name: str,
+        ordinal: int,
+        node: SimulatedNode,
+        args: SimulatedGpuNodePoolArgs,
+        before: list[kubernetes.core.v1.Node],
     ) -> kubernetes.core.v1.Node:
+        """One node; with a layout change under way it waits for the nodes of the wave before."""
         metadata = dict(node.metadata)
         if "cluster_name" in args:
             metadata["annotations"] = {
@@ -107,7 +117,7 @@ class SimulatedGpuNodePool(pulumi.ComponentResource):
             f"{name}-{ordinal}",
             metadata=cast("Any", {"name": node.name, **metadata}),
             spec=cast("Any", node.spec),
-            opts=pulumi.ResourceOptions(parent=self),
+            opts=pulumi.ResourceOptions(parent=self, depends_on=before),
         )
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpufleet.catalogue import Catalogue
+from gpufleet.fleet.change_waves import labels_of, partition_of
 from gpufleet.fleet.model import Machine, Pool
 
 SIMULATED_LABEL = "gpufleet.dev/simulated"
@@ -18,6 +19,10 @@ FORCE_ANNOTATION = "pulumi.com/patchForce"
 """The labels applied here win over what an operand wrote in their place: the GPU Operator puts
 `nvidia.com/mig.config=all-disabled` on nodes without a layout, and a pool may get one later. Keys
 that are not applied stay with whoever wrote them."""
+
+WAIT_ANNOTATION = "pulumi.com/waitFor"
+TIMEOUT_ANNOTATION = "pulumi.com/timeoutSeconds"
+"""Of Pulumi's Kubernetes provider: what an update of the object waits for, and how long."""
 
 MAX_NAME = 63
 """Longest node name: it is the value of `kubernetes.io/hostname` too."""
@@ -103,8 +108,9 @@ def simulated_nodes(
         _node(
             pool,
             machine,
+            i,
             node_name(prefix, pool.name, i),
-            annotations,
+            {**annotations, **_awaited(pool, i)},
             region,
             zones[i % len(zones)],
         )
@@ -112,16 +118,33 @@ def simulated_nodes(
     )
 
 
+def _awaited(pool: Pool, ordinal: int) -> dict[str, str]:
+    """While sharing changes in waves: the node counts as updated when it offers what is promised,
+    so that the next wave starts then and not before."""
+    change = pool.spec.change
+    if change is None or pool.previous is None:
+        return {}
+    promised = partition_of(pool, ordinal).advertised
+    paths = [
+        f"jsonpath={{.status.allocatable['{name}']}}={count}" for name, count in promised.items()
+    ]
+    return {
+        WAIT_ANNOTATION: json.dumps(paths),
+        TIMEOUT_ANNOTATION: str(change.timeout_seconds),
+    }
+
+
 def _node(
     pool: Pool,
     machine: Machine,
+    ordinal: int,
     name: str,
     annotations: dict[str, str],
     region: str,
     zone: str,
 ) -> SimulatedNode:
     labels = {
-        **pool.labels,
+        **labels_of(pool, ordinal),
         SIMULATED_LABEL: "true",
         "kubernetes.io/hostname": name,
         "kubernetes.io/os": "linux",

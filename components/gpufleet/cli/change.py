@@ -1,0 +1,120 @@
+"""`gpufleet change`: what it takes to get from one declaration to another, node by node."""
+
+import sys
+from collections.abc import Mapping
+
+import click
+
+from gpufleet.cli.change_text import plan_text, reports_text
+from gpufleet.cli.output import (
+    UnreadableInputError,
+    exit_code,
+    format_option,
+    print_findings,
+    print_json,
+)
+from gpufleet.cli.source import compile_source, read_bytes
+from gpufleet.findings import Finding, has_errors, ordered
+from gpufleet.fleet import Fleet
+from gpufleet.fleet.change import change_plan
+from gpufleet.fleet.change_dict import plan_as_dict, reports_as_dict
+from gpufleet.fleet.change_nodes import NodeReport, explain_nodes, read_nodes
+from gpufleet.spec import UnreadableDocumentError, read_document
+
+
+@click.command()
+@click.argument("old", metavar="OLD")
+@click.argument("new", metavar="NEW")
+@click.option(
+    "--count",
+    "counts",
+    metavar="POOL=NODES",
+    multiple=True,
+    help="Nodes a pool has now; default: the expected number, of simulated pools the smallest.",
+)
+@click.option(
+    "--nodes",
+    "nodes",
+    metavar="FILE",
+    help="Live nodes, from `kubectl get nodes -o json`: says where each is and why one stopped.",
+)
+@format_option
+def command(
+    old: str, new: str, counts: tuple[str, ...], nodes: str | None, output_format: str
+) -> None:
+    """Plan the change from declaration OLD to declaration NEW: which nodes are emptied, reset or
+    rebooted, in which waves, what stays in service, and when to stop.
+
+    Nothing is changed: the waves are made by `pulumi up` (docs/changing-a-layout.md).
+
+    \b
+        git show HEAD:stacks/Pulumi.prod.yaml | gpufleet change - stacks/Pulumi.prod.yaml
+        kubectl get nodes -o json | gpufleet change old.yaml new.yaml --nodes -
+
+    JSON: {"pools": [...], "stops": [...], "nodes": [...] or null, "findings": [...]}. Exits 1 when
+    a finding is an error, 2 when something cannot be read.
+    """
+    if [old, new, nodes].count("-") > 1:
+        raise UnreadableInputError("only one of OLD, NEW and --nodes can be standard input")
+    before, found = _fleet(old, "old")
+    after, more = _fleet(new, "new")
+    findings: tuple[Finding, ...] = (*found, *more)
+    if before is None or after is None:
+        _finish(None, None, findings, output_format)
+        return
+    try:
+        plan = change_plan(before, after, _counts(counts))
+    except ValueError as problem:
+        raise UnreadableInputError(str(problem)) from None
+    reports: tuple[NodeReport, ...] | None = None
+    findings = (*findings, *plan.findings)
+    if nodes is not None:
+        reports, of_nodes = _live(after, nodes)
+        findings = (*findings, *of_nodes)
+    text = plan_text(plan, after) + ("" if reports is None else "\n\n" + reports_text(reports))
+    document = plan_as_dict(plan) | {"nodes": None if reports is None else reports_as_dict(reports)}
+    _finish(document, text, findings, output_format)
+
+
+def _fleet(source: str, which: str) -> tuple[Fleet | None, tuple[Finding, ...]]:
+    """The fleet of one side; its errors stop the plan, its warnings are of no interest here."""
+    compiled = compile_source(source, None)
+    if compiled.fleet is not None and not has_errors(compiled.findings):
+        return compiled.fleet, ()
+    click.echo(f"gpufleet: the {which} declaration ({source}) does not compile", err=True)
+    return None, tuple(f for f in compiled.findings if f.severity.value == "error")
+
+
+def _counts(given: tuple[str, ...]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for one in given:
+        name, equals, number = one.partition("=")
+        if not equals or not number.isdigit():
+            raise UnreadableInputError(f"--count wants POOL=NODES, found {one!r}")
+        counts[name] = int(number)
+    return counts
+
+
+def _live(fleet: Fleet, source: str) -> tuple[tuple[NodeReport, ...], tuple[Finding, ...]]:
+    try:
+        nodes = read_nodes(read_document(read_bytes(source)))
+    except (UnreadableDocumentError, ValueError) as problem:
+        raise UnreadableInputError(f"{source}: {problem}") from None
+    return explain_nodes(fleet, nodes)
+
+
+def _finish(
+    document: Mapping[str, object] | None,
+    text: str | None,
+    findings: tuple[Finding, ...],
+    output_format: str,
+) -> None:
+    found = ordered(findings)
+    if output_format == "json":
+        empty: dict[str, object] = {"pools": None, "stops": [], "nodes": None}
+        print_json({**(document or empty), "findings": [f.as_dict() for f in found]})
+    else:
+        print_findings(found)
+        if text is not None:
+            click.echo(text)
+    sys.exit(exit_code(found))

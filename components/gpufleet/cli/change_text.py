@@ -1,0 +1,74 @@
+"""A change plan for people."""
+
+from collections.abc import Sequence
+
+import click
+
+from gpufleet.fleet import Fleet
+from gpufleet.fleet.change_nodes import NodeReport, Stage
+from gpufleet.fleet.change_plan import Capacity, ChangePlan, Kind, PoolChange
+from gpufleet.render.simulated_node import node_name
+from gpufleet.spec.base import Platform
+
+_KINDS = {
+    Kind.ADDED: "new pool",
+    Kind.REMOVED: "removed",
+    Kind.UNTOUCHED: "no node changes",
+    Kind.PLUGIN: "the device plugin restarts, running pods stay",
+    Kind.RECUT: "GPUs are cut anew, every pod leaves first",
+    Kind.NEW_NODES: "nodes are replaced",
+    Kind.NEW_POOL: "the platform replaces the pool",
+}
+_COLOURS = {Stage.STOPPED: "red", Stage.CHANGING: "yellow", Stage.CHANGED: "green"}
+
+
+def plan_text(plan: ChangePlan, new: Fleet) -> str:
+    """Pool by pool: what differs, what happens to each node, what stays in service."""
+    blocks = [_pool(pool, new) for pool in plan.pools]
+    if plan.stops:
+        blocks.append("Stop when\n" + "\n".join(f"  - {one}" for one in plan.stops))
+    return "\n\n".join(blocks)
+
+
+def reports_text(reports: Sequence[NodeReport]) -> str:
+    """One line per node."""
+    lines = ["Nodes now"]
+    for report in reports:
+        stage = click.style(report.stage.value, fg=_COLOURS.get(report.stage))
+        offers = ", ".join(f"{n} {name}" for name, n in report.offers.items() if n) or "nothing"
+        lines.append(f"  {report.name}: {stage}, offers {offers}")
+    return "\n".join(lines)
+
+
+def _pool(pool: PoolChange, new: Fleet) -> str:
+    lines = [click.style(pool.name, bold=True) + f"  {_KINDS[pool.kind]}"]
+    lines += [f"  {d.field}: {d.old} -> {d.new}" for d in pool.differences]
+    if pool.kind in {Kind.RECUT, Kind.PLUGIN}:
+        lines.append(f"  {_waves(pool, new)}")
+        lines.append("  each node")
+        lines += [f"    {s.act.value:<9} {s.text} ({s.who})" for s in pool.steps]
+    if pool.kind is Kind.RECUT:
+        lines.append(
+            f"  out of service: {pool.gpu_hours} GPU-hours if all goes well, at most "
+            f"{pool.gpu_hours_at_most}"
+        )
+    if pool.kind not in {Kind.ADDED, Kind.REMOVED, Kind.UNTOUCHED}:
+        lines.append("  in service      before  lowest   after")
+        lines += [_capacity(one) for one in (pool.gpus, *pool.resources)]
+    return "\n".join(lines)
+
+
+def _waves(pool: PoolChange, new: Fleet) -> str:
+    if not pool.waves:
+        return "no node exists: the next ones are born with the new sharing"
+    width = len(pool.waves[0])
+    text = f"{pool.nodes} nodes in {len(pool.waves)} waves of {width}"
+    if new.spec.platform is Platform.SANDBOX:
+        prefix = new.spec.name_prefix or new.spec.cluster.name
+        first = ", ".join(node_name(prefix, pool.name, i) for i in pool.waves[0][:4])
+        text += f"; first {first}"
+    return text
+
+
+def _capacity(one: Capacity) -> str:
+    return f"    {one.name:<24} {one.before:>5} {one.lowest:>7} {one.after:>7}"

@@ -1,0 +1,113 @@
+"""ChangePlan: what it takes to get from one fleet to another. Plain frozen data."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+
+from gpufleet.findings import Finding, has_errors
+
+
+class Kind(StrEnum):
+    """What happens to the nodes of a pool."""
+
+    ADDED = "added"
+    REMOVED = "removed"
+    UNTOUCHED = "untouched"
+    """No node changes, whatever else is written differently."""
+    PLUGIN = "plugin"
+    """The device plugin restarts with another configuration; running pods keep their GPUs."""
+    RECUT = "recut"
+    """The GPUs are cut or shared anew: every pod on the node has to leave first."""
+    NEW_NODES = "newNodes"
+    """Nodes are replaced by others, in the order of whoever provisions them."""
+    NEW_POOL = "newPool"
+    """The platform makes a new pool and deletes the old one."""
+
+
+class Act(StrEnum):
+    """One thing that is done to a node."""
+
+    CORDON = "cordon"
+    DRAIN = "drain"
+    LABEL = "label"
+    RESET = "reset"
+    REBOOT = "reboot"
+    WAIT = "wait"
+    UNCORDON = "uncordon"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a node's change."""
+
+    act: Act
+    who: str
+    """Who does it: `you`, `pulumi up`, `mig-manager`, `the device plugin`."""
+    text: str
+    """What is done, and why it must be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What is written differently."""
+
+    field: str
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """How much of one thing all nodes of a pool offer together, over the change."""
+
+    name: str
+    before: int
+    lowest: int
+    """The least that is offered at any time."""
+    after: int
+
+
+@dataclass(frozen=True, slots=True)
+class PoolChange:
+    """What happens to one pool."""
+
+    name: str
+    path: str
+    kind: Kind
+    differences: tuple[Difference, ...]
+    nodes: int
+    """Nodes the plan counts on."""
+    waves: tuple[tuple[int, ...], ...]
+    """Ordinals that change together, wave by wave."""
+    steps: tuple[Step, ...]
+    """For each node, in order."""
+    gpus: Capacity
+    """Physical GPUs in service."""
+    resources: tuple[Capacity, ...]
+    """Extended resources, by name."""
+    gpu_hours: Decimal
+    """GPU-hours out of service if each node takes as long as expected."""
+    gpu_hours_at_most: Decimal
+    """The same if each node takes as long as it may before the change stops."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangePlan:
+    """The way from one fleet to another."""
+
+    pools: tuple[PoolChange, ...]
+    stops: tuple[str, ...]
+    """When to stop: a condition and what it means, in the order in which they show."""
+    findings: tuple[Finding, ...]
+
+    @property
+    def safe(self) -> bool:
+        """Whether nothing speaks against it with the severity of an error."""
+        return not has_errors(self.findings)
+
+    def pool(self, name: str) -> PoolChange:
+        """The change of that pool; KeyError when there is none."""
+        for pool in self.pools:
+            if pool.name == name:
+                return pool
+        raise KeyError(name)
