@@ -1,25 +1,32 @@
 """GpuAddons: what exists once per cluster so that its GPU pools work."""
 
-from importlib import resources
 from typing import Any, NotRequired, TypedDict, cast
 
 import pulumi
 import pulumi_kubernetes as kubernetes
 
+from gpufleet.addons.charts import PRIVILEGED, charts_of
+from gpufleet.addons.device_plugin import DevicePlugin, DevicePluginArgs
+from gpufleet.addons.dra_driver import DraDriver, DraDriverArgs
 from gpufleet.addons.gpu_operator import GpuOperator, GpuOperatorArgs
-from gpufleet.arguments import AddonsArgs, ChartsArgs, GpuPoolArgs
+from gpufleet.addons.network_operator import NetworkOperator, NetworkOperatorArgs
+from gpufleet.arguments import AddonsArgs, GpuPoolArgs
 from gpufleet.fleet import Fleet, compile_data
+from gpufleet.fleet.model import DevicePluginPlan, NetworkPlan, OperatorPlan
 from gpufleet.inputs import declared, refuse
+from gpufleet.render.device_plugin_values import planned_plugin_settings
+from gpufleet.render.dra_driver_values import needs_dra_driver
 from gpufleet.render.gpu_operator_values import (
     ConfigFiles,
+    configuration_names,
     fleet_operator_settings,
     mig_parted_files,
     plugin_files,
 )
-from gpufleet.spec.base import Ownership, Platform
+from gpufleet.spec.base import Ownership
+from gpufleet.spec.network_operator import NetworkOperatorSettings
 
-PRIVILEGED = {"pod-security.kubernetes.io/enforce": "privileged"}
-"""The operands mount host paths and load kernel modules (NVIDIA GPU Operator documentation)."""
+Outputs = dict[str, Any]
 
 
 class GpuAddonsArgs(TypedDict):
@@ -39,8 +46,9 @@ class GpuAddonsArgs(TypedDict):
 
 
 class GpuAddons(pulumi.ComponentResource):
-    """What exists once per cluster: namespace, MIG layouts and sharing configurations as
-    ConfigMaps, and the NVIDIA GPU Operator that reads them.
+    """What exists once per cluster, in the order in which the parts need each other: the Network
+    Operator where RDMA is used; MIG layouts and sharing configurations as ConfigMaps, and the GPU
+    Operator that reads them, or the device plugin's own chart; the DRA driver.
 
     Nodes must depend on it: their labels name configurations that have to exist before. An add-on
     with `ownership: existing` or `gitops` is not created.
@@ -54,6 +62,11 @@ class GpuAddons(pulumi.ComponentResource):
     """Name of the ConfigMap with device-plugin configurations. Absent when nothing was created."""
     chart_version: pulumi.Output[str | None]
     """Version of the GPU Operator chart. Absent when nothing was created."""
+    configurations: pulumi.Output[list[str]]
+    """Every MIG layout and sharing configuration that nodes may choose by their labels, by name:
+    pools of other stacks may use these only."""
+    networks: pulumi.Output[list[str]]
+    """Secondary networks as pods' annotations name them: `<namespace>/<name>`."""
 
     def __init__(
         self,
@@ -78,35 +91,81 @@ class GpuAddons(pulumi.ComponentResource):
         given = declared(component, GpuAddonsArgs, cast("dict[str, Any]", args))
         fleet = compiled or _compile(component, given)
         super().__init__("gpufleet:index:GpuAddons", name, {}, opts)
-        outputs: dict[str, pulumi.Input[str] | None] = dict.fromkeys(
+        outputs: Outputs = dict.fromkeys(
             ("namespace", "mig_config", "device_plugin_config", "chart_version")
         )
-        plan = fleet.addons.gpu_operator
-        if plan.enabled and plan.ownership is Ownership.MANAGED:
-            outputs |= self._gpu_operator(name, fleet)
+        outputs["networks"] = []
+        made: list[pulumi.Resource] = []
+        plan = fleet.addons
+        if _ours(plan.network_operator):
+            network = self._network_operator(name, fleet)
+            outputs["networks"] = network.networks
+            made.append(network)
+        if _ours(plan.gpu_operator):
+            operator, found = self._gpu_operator(name, fleet, list(made))
+            outputs |= found
+            made.append(operator)
+        if _ours(plan.device_plugin):
+            made.append(self._device_plugin(name, fleet, list(made)))
+        if needs_dra_driver(fleet) and (
+            fleet.spec.addons.dra_driver.ownership is Ownership.MANAGED
+        ):
+            self._dra_driver(name, args, fleet, list(made))
         self.namespace = _known(outputs["namespace"])
         self.mig_config = _known(outputs["mig_config"])
         self.device_plugin_config = _known(outputs["device_plugin_config"])
         self.chart_version = _known(outputs["chart_version"])
+        self.configurations = _known(configuration_names(fleet))
+        self.networks = _known(outputs["networks"])
         self.register_outputs(
             {
                 "namespace": self.namespace,
                 "migConfig": self.mig_config,
                 "devicePluginConfig": self.device_plugin_config,
                 "chartVersion": self.chart_version,
+                "configurations": self.configurations,
+                "networks": self.networks,
             }
         )
 
-    def _gpu_operator(self, name: str, fleet: Fleet) -> dict[str, pulumi.Input[str] | None]:
-        plan = fleet.addons.gpu_operator
-        namespace = kubernetes.core.v1.Namespace(
-            f"{name}-namespace",
-            metadata={"name": plan.namespace, "labels": PRIVILEGED},
-            opts=pulumi.ResourceOptions(parent=self),
+    def _network_operator(self, name: str, fleet: Fleet) -> NetworkOperator:
+        plan, addon = fleet.addons.network_operator, fleet.spec.addons.network_operator
+        settings = addon.model_dump(
+            mode="json",
+            include=set(NetworkOperatorSettings.model_fields),
+            exclude_unset=True,
+            exclude_none=True,
         )
+        return NetworkOperator(
+            f"{name}-network-operator",
+            cast(
+                "NetworkOperatorArgs",
+                {
+                    **settings,
+                    "rdma": [one.model_dump(mode="json", exclude_none=True) for one in plan.rdma],
+                    "wait": plan.wait,
+                    "catalogue": fleet.spec.catalogue,
+                    "version": plan.version,
+                    "charts": charts_of(fleet),
+                    "images": _images(fleet),
+                    "node_feature_discovery": plan.node_feature_discovery,
+                    "tolerations": [{"key": t.key, "effect": t.effect} for t in plan.tolerations],
+                    "values": addon.values,
+                },
+            ),
+            pulumi.ResourceOptions(parent=self),
+        )
+
+    def _gpu_operator(
+        self, name: str, fleet: Fleet, before: list[pulumi.Resource]
+    ) -> tuple[GpuOperator, Outputs]:
+        plan = fleet.addons.gpu_operator
+        namespace = self._namespace(f"{name}-namespace", plan.namespace)
         mig = self._config_map(f"{name}-mig-parted", mig_parted_files(fleet), namespace)
         plugin = self._config_map(f"{name}-device-plugin", plugin_files(fleet), namespace)
-        settings = fleet_operator_settings(fleet).model_dump(mode="json", exclude_none=True)
+        settings = fleet_operator_settings(fleet).model_dump(
+            mode="json", exclude_unset=True, exclude_none=True
+        )
         operator = GpuOperator(
             f"{name}-gpu-operator",
             cast(
@@ -118,18 +177,63 @@ class GpuAddons(pulumi.ComponentResource):
                     "namespace": _name_of(namespace),
                     "mig_config": _name_of(mig),
                     "device_plugin_config": _name_of(plugin),
-                    "charts": _charts(fleet),
+                    "charts": charts_of(fleet),
                     "values": fleet.spec.addons.gpu_operator.values,
                 },
             ),
-            pulumi.ResourceOptions(parent=self),
+            # NIC drivers and Node Feature Discovery come with the Network Operator: first that.
+            pulumi.ResourceOptions(parent=self, depends_on=before),
         )
-        return {
+        return operator, {
             "namespace": _name_of(namespace),
             "mig_config": _name_of(mig),
             "device_plugin_config": _name_of(plugin),
             "chart_version": operator.chart_version,
         }
+
+    def _device_plugin(
+        self, name: str, fleet: Fleet, before: list[pulumi.Resource]
+    ) -> DevicePlugin:
+        plan, addons = fleet.addons.device_plugin, fleet.spec.addons
+        namespace = self._namespace(f"{name}-plugin-namespace", plan.namespace)
+        config = self._config_map(f"{name}-plugin-config", plugin_files(fleet), namespace)
+        settings = planned_plugin_settings(addons, plan)
+        return DevicePlugin(
+            f"{name}-plugin",
+            cast(
+                "DevicePluginArgs",
+                {
+                    **settings.model_dump(mode="json", exclude_none=True),
+                    "catalogue": fleet.spec.catalogue,
+                    "version": plan.version,
+                    "namespace": _name_of(namespace),
+                    "config": _name_of(config),
+                    "charts": charts_of(fleet),
+                    "images": _images(fleet),
+                    "values": addons.device_plugin.values,
+                },
+            ),
+            pulumi.ResourceOptions(parent=self, depends_on=before),
+        )
+
+    def _dra_driver(
+        self, name: str, args: GpuAddonsArgs, fleet: Fleet, before: list[pulumi.Resource]
+    ) -> None:
+        same = {key: args[key] for key in ("catalogue", "platform", "pools")}
+        DraDriver(
+            f"{name}-dra-driver",
+            cast("DraDriverArgs", same),
+            # It looks for the GPU driver that the GPU Operator installs.
+            pulumi.ResourceOptions(parent=self, depends_on=before),
+            compiled=fleet,
+        )
+
+    def _namespace(self, name: str, called: str) -> kubernetes.core.v1.Namespace:
+        return kubernetes.core.v1.Namespace(
+            name,
+            metadata={"name": called, "labels": PRIVILEGED},
+            opts=pulumi.ResourceOptions(parent=self),
+        )
 
     def _config_map(
         self, name: str, files: ConfigFiles, namespace: kubernetes.core.v1.Namespace
@@ -163,19 +267,17 @@ def _compile(component: str, given: dict[str, Any]) -> Fleet:
     return result.fleet
 
 
-def _charts(fleet: Fleet) -> ChartsArgs:
-    """The declared source; in the sandbox, by default, the charts that play the real ones."""
-    source = fleet.spec.addons.charts.source
-    if source is not None:
-        return {"source": cast("Any", source.model_dump(exclude_none=True))}
-    if fleet.spec.platform is Platform.SANDBOX:
-        return {"source": {"folder": str(resources.files("gpufleet") / "sandbox" / "charts")}}
-    return {}
+def _ours(plan: NetworkPlan | OperatorPlan | DevicePluginPlan) -> bool:
+    return plan.enabled and plan.ownership is Ownership.MANAGED
+
+
+def _images(fleet: Fleet) -> dict[str, Any]:
+    return fleet.spec.addons.images.model_dump(mode="json", exclude_unset=True, exclude_none=True)
 
 
 def _name_of(made: kubernetes.core.v1.Namespace | kubernetes.core.v1.ConfigMap) -> Any:
     return made.metadata["name"]
 
 
-def _known(value: pulumi.Input[str] | None) -> Any:
+def _known(value: Any) -> Any:
     return pulumi.Output.from_input(value)

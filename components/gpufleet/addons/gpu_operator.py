@@ -1,19 +1,20 @@
 """GpuOperator: the NVIDIA GPU Operator chart with typed values."""
 
-from pathlib import Path
 from typing import Any, NotRequired, TypedDict, cast
 
 import pulumi
 import pulumi_kubernetes as kubernetes
 from pydantic import Field
 
-from gpufleet.arguments import ChartsArgs
-from gpufleet.catalogue import UnknownKeyError, load
-from gpufleet.catalogue.model import Chart
-from gpufleet.findings import error
-from gpufleet.inputs import checked, refuse
+from gpufleet.addons.charts import chart_location, pinned
+from gpufleet.addons.judged import judged
+from gpufleet.arguments import ChartsArgs, GpuOperatorSettingsArgs, ImagesArgs
+from gpufleet.fleet.gpu_operator_rules import ADDON, judge_values
+from gpufleet.fleet.raw_values import judge_contradictions, judge_secrets
+from gpufleet.inputs import checked
 from gpufleet.render.gpu_operator_values import OperatorSettings, merged, operator_values
 from gpufleet.spec.addons import Charts
+from gpufleet.spec.gpu_operator_keys import declared_path, typed_settings
 
 TIMEOUT_SECONDS = 600
 """How long the release may take to become ready: pulling the operator's images, not the driver."""
@@ -28,7 +29,7 @@ class OperandTolerationArgs(TypedDict):
     """Effect of the taint, `NoSchedule` or `NoExecute`."""
 
 
-class GpuOperatorArgs(TypedDict):
+class GpuOperatorArgs(GpuOperatorSettingsArgs):
     """Inputs of `GpuOperator`."""
 
     catalogue: str
@@ -39,34 +40,18 @@ class GpuOperatorArgs(TypedDict):
     """Namespace, which must exist and admit privileged pods. Default: `gpu-operator`."""
     charts: NotRequired[ChartsArgs]
     """Where the chart comes from. Default: the vendor's repository."""
-    driver: NotRequired[bool]
-    """Install the GPU driver. Default true; false where the node image brings it."""
-    driver_version: NotRequired[str]
-    """Driver version. Default: the chart's own."""
-    toolkit: NotRequired[bool]
-    """Install the container toolkit. Default true; false where the node image brings it."""
-    device_plugin: NotRequired[bool]
-    """Run the device plugin. Default true."""
+    images: NotRequired[ImagesArgs]
+    """Where images come from, and by which proxy. Default: the vendors' own."""
     device_plugin_config: NotRequired[pulumi.Input[str]]
     """Name of the ConfigMap with device-plugin configurations. Default: none."""
     device_plugin_default: NotRequired[str]
     """Key of the device-plugin ConfigMap for nodes that choose none. Default: none is applied."""
-    mig_manager: NotRequired[bool]
-    """Run mig-manager. Default true."""
     mig_config: NotRequired[pulumi.Input[str]]
     """Name of the ConfigMap with mig-parted configurations. Default: the operator generates one
     for each node."""
-    mig_manager_env: NotRequired[dict[str, str]]
-    """Environment of mig-manager, such as `WITH_REBOOT`. Default: none."""
     mig_strategy: NotRequired[str]
     """One of `single`, `mixed`: how MIG devices are named, for the whole cluster. Default: MIG
     devices are not advertised."""
-    dcgm_exporter: NotRequired[bool]
-    """Export GPU metrics. Default true."""
-    node_feature_discovery: NotRequired[bool]
-    """Run Node Feature Discovery. Default true; false where the cluster already has it."""
-    image_pull_secret: NotRequired[str]
-    """Secret for NVIDIA's registry, in the operator's namespace. Default: none."""
     tolerations: NotRequired[list[OperandTolerationArgs]]
     """Taints that operands and Node Feature Discovery tolerate with any value, beside
     `nvidia.com/gpu`. Default: none."""
@@ -85,8 +70,8 @@ class _Declared(OperatorSettings):
 class GpuOperator(pulumi.ComponentResource):
     """NVIDIA GPU Operator: one Helm release, pinned, with typed values.
 
-    One per cluster. The namespace and the ConfigMaps it names must exist before; `GpuAddons` sees
-    to both.
+    One per cluster. The namespace and the ConfigMaps and Secrets it names must exist before;
+    `GpuAddons` sees to namespace and ConfigMaps.
     """
 
     release_name: pulumi.Output[str]
@@ -109,7 +94,21 @@ class GpuOperator(pulumi.ComponentResource):
         """
         component = f'GpuOperator "{name}"'
         settings = checked(component, GpuOperatorArgs, cast("dict[str, Any]", args), _Declared)
-        pin = _pin(component, settings.catalogue)
+        pin = pinned(component, settings.catalogue, "gpu-operator")
+        version = settings.version or pin.version
+        raw = args.get("values", {})
+        typed = [(declared_path(f), k, v) for f, k, v in typed_settings(settings, written=True)]
+        values = merged(operator_values(settings), raw)
+        warnings = judged(
+            component,
+            ADDON,
+            [
+                *judge_secrets(raw, f"{ADDON}.values"),
+                *judge_contradictions(typed, raw, ADDON),
+                *judge_values(values, raw, other_chart=version != pin.version),
+            ],
+        )
+        # Written last where raw values name none: names may be Outputs, which cannot be judged.
         wiring: dict[str, Any] = {
             section: {"config": {"name": args[key]}}
             for section, key in (
@@ -118,15 +117,15 @@ class GpuOperator(pulumi.ComponentResource):
             )
             if key in args
         }
-        values = merged(merged(operator_values(settings), wiring), args.get("values", {}))
-        version = settings.version or pin.version
         super().__init__("gpufleet:index:GpuOperator", name, {}, opts)
+        for warning in warnings:
+            pulumi.log.warn(warning, self)
         made = kubernetes.helm.v3.Release(
             f"{name}-release",
             name=pin.name,
             namespace=args.get("namespace", pin.namespace),
             version=version,
-            values=values,
+            values=merged(merged(operator_values(settings), wiring), raw),
             timeout=TIMEOUT_SECONDS,
             **chart_location(pin, settings.charts),
             opts=pulumi.ResourceOptions(parent=self),
@@ -136,22 +135,3 @@ class GpuOperator(pulumi.ComponentResource):
         self.register_outputs(
             {"releaseName": self.release_name, "chartVersion": self.chart_version}
         )
-
-
-def chart_location(pin: Chart, charts: Charts) -> dict[str, Any]:
-    """Arguments of a Release that say where its chart is: repository, OCI registry or folder."""
-    source = charts.source
-    if source is None or source.repository is not None:
-        address = pin.repository if source is None else source.repository
-        return {"chart": pin.name, "repository_opts": {"repo": address}}
-    if source.oci is not None:
-        return {"chart": f"{source.oci.rstrip('/')}/{pin.name}"}
-    assert source.folder is not None
-    return {"chart": str(Path(source.folder) / pin.name)}
-
-
-def _pin(component: str, edition: str) -> Chart:
-    try:
-        return load(edition).chart("gpu-operator")
-    except UnknownKeyError as unknown:
-        refuse(component, [error("catalogue-edition-unknown", "catalogue", str(unknown))])

@@ -6,6 +6,16 @@ the files beside this one are written from them, and a test compares.
 """
 
 from gpufleet.arguments.addons import AddonsArgs, ChartsArgs
+from gpufleet.arguments.gpu_operator import GpuOperatorSettingsArgs
+from gpufleet.arguments.images import ImagesArgs
+from gpufleet.arguments.network_operator import NetworkOperatorSettingsArgs
 from gpufleet.arguments.pool import GpuPoolArgs
 
-__all__ = ["AddonsArgs", "ChartsArgs", "GpuPoolArgs"]
+__all__ = [
+    "AddonsArgs",
+    "ChartsArgs",
+    "GpuOperatorSettingsArgs",
+    "GpuPoolArgs",
+    "ImagesArgs",
+    "NetworkOperatorSettingsArgs",
+]

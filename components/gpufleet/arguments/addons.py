@@ -64,7 +64,7 @@ class GpuOperatorOptionsArgs(TypedDict):
     """Raw Helm values, merged last; secrets do not belong here."""
 
 
-class NetworkOperatorArgs(TypedDict):
+class NetworkOperatorOptionsArgs(TypedDict):
     """NVIDIA Network Operator."""
 
     ofed: NotRequired[str]
@@ -100,7 +100,7 @@ class NetworkOperatorArgs(TypedDict):
     """Raw Helm values, merged last; secrets do not belong here."""
 
 
-class DevicePluginArgs(TypedDict):
+class DevicePluginOptionsArgs(TypedDict):
     """NVIDIA's device plugin by its own chart, where no GPU Operator is wanted."""
 
     gpu_feature_discovery: NotRequired[SwitchArgs]
@@ -171,9 +171,9 @@ class AddonsArgs(TypedDict):
 
     gpu_operator: NotRequired[GpuOperatorOptionsArgs]
     """NVIDIA GPU Operator. Default: as the pools need it."""
-    network_operator: NotRequired[NetworkOperatorArgs]
+    network_operator: NotRequired[NetworkOperatorOptionsArgs]
     """NVIDIA Network Operator. Default: with RDMA pools."""
-    device_plugin: NotRequired[DevicePluginArgs]
+    device_plugin: NotRequired[DevicePluginOptionsArgs]
     """NVIDIA's device plugin without the GPU Operator. Default: off, the operator brings it."""
     dra_driver: NotRequired[AddonArgs]
     """NVIDIA DRA driver. Default: with `dra` pools."""

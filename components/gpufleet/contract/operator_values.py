@@ -5,6 +5,7 @@ from typing import Any, cast
 
 from gpufleet.contract.facts import Fact
 from gpufleet.spec.addons import GpuOperator
+from gpufleet.spec.gpu_operator_keys import declared_field, typed_value
 
 DEFAULTS: Mapping[str, object] = {
     "driver.rdma.enabled": False,
@@ -33,15 +34,20 @@ def raw(values: Mapping[str, Any], key: str) -> object:
 def operator_value(operator: GpuOperator, key: str) -> object:
     """What the GPU Operator is told at a key of `DEFAULTS`."""
     found = raw(operator.values, key)
+    if found is None:
+        found = typed_value(operator, key)
     return DEFAULTS[key] if found is None else found
 
 
 def said(operator: GpuOperator, key: str) -> Fact:
     """The same as a link of a chain."""
     found = raw(operator.values, key)
-    if found is None:
-        return Fact(f"{key} is {_yaml(DEFAULTS[key])} by default", "gpu-operator chart v26.7.0")
-    return Fact(f"{key} is {_yaml(found)}", f"{VALUES}.{key}")
+    if found is not None:
+        return Fact(f"{key} is {_yaml(found)}", f"{VALUES}.{key}")
+    typed = typed_value(operator, key)
+    if typed is not None and typed != DEFAULTS[key]:
+        return Fact(f"{key} is {_yaml(typed)}", f"addons.gpuOperator.{declared_field(key)}")
+    return Fact(f"{key} is {_yaml(DEFAULTS[key])} by default", "gpu-operator chart v26.7.0")
 
 
 def switch(operator: GpuOperator, part: str, key: str) -> tuple[bool | None, str]:

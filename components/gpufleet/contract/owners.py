@@ -21,6 +21,8 @@ class Owner(StrEnum):
     IMAGE = "image"
     """It is in the node image, or the platform installs it by itself."""
     GPU_OPERATOR = "gpuOperator"
+    PLUGIN_CHART = "devicePlugin"
+    """The device plugin's own chart."""
     NOBODY = "nobody"
 
 
@@ -40,6 +42,8 @@ class OwnedParts:
     driver: bool
     toolkit: bool
     device_plugin: bool
+    plugin_chart: bool = False
+    """Whether the device plugin's own chart brings it where an image lacks it."""
 
 
 PARTS = (("driver", "driver"), ("toolkit", "toolkit"), ("device_plugin", "devicePlugin"))
@@ -74,17 +78,21 @@ _NOBODY = Fact(
 
 
 def decide(
-    images: Sequence[PoolImage], operator: GpuOperator
+    images: Sequence[PoolImage], operator: GpuOperator, *, plugin_chart: bool = False
 ) -> tuple[OwnedParts, tuple[Finding, ...]]:
     """What the operator must install, given each pool's (name, path, image).
 
     A part is installed by the operator when some pool's image lacks it. A switch that is written
     down, typed or in raw values, must agree: on while every image has the part installs it twice,
-    off while one lacks it leaves nodes without.
+    off while one lacks it leaves nodes without. With `plugin_chart` the device plugin is not the
+    operator's at all.
     """
     findings: list[Finding] = []
     parts: dict[str, bool] = {}
     for part, key in PARTS:
+        if part == "device_plugin" and plugin_chart:
+            parts[part] = False
+            continue
         having = [one for one in images if one[2] is not None and getattr(one[2], part)]
         lacking = [one for one in images if one[2] is None or not getattr(one[2], part)]
         declared, path = switch(operator, part, key)
@@ -98,7 +106,7 @@ def decide(
         parts[part] = bool(lacking) if declared is None else declared
     if parts.get("driver"):
         findings += _without_driver_image(images)
-    return OwnedParts(**parts), tuple(findings)
+    return OwnedParts(**parts, plugin_chart=plugin_chart), tuple(findings)
 
 
 def owners(image: NodeImage | None, parts: OwnedParts) -> Owners:
@@ -107,6 +115,8 @@ def owners(image: NodeImage | None, parts: OwnedParts) -> Owners:
     def owner(part: str) -> Owner:
         if image is not None and getattr(image, part):
             return Owner.IMAGE
+        if part == "device_plugin" and parts.plugin_chart:
+            return Owner.PLUGIN_CHART
         return Owner.GPU_OPERATOR if getattr(parts, part) else Owner.NOBODY
 
     return Owners(owner("driver"), owner("toolkit"), owner("device_plugin"))

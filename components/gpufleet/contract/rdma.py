@@ -8,7 +8,7 @@ cloud-native-docs `gpu-operator/gpu-operator-rdma.rst`). EFA and Google's fabric
 from collections.abc import Iterable
 
 from gpufleet.contract.facts import ClusterFacts, Fact, PoolFacts, chain
-from gpufleet.contract.operator_values import VALUES, operator_value, said
+from gpufleet.contract.operator_values import VALUES, operator_value, raw, said
 from gpufleet.findings import Finding, error, warning
 from gpufleet.spec.addons import GpuOperator, Ofed
 from gpufleet.spec.base import Platform
@@ -96,7 +96,7 @@ def _peermem(cluster: ClusterFacts, operator: GpuOperator) -> Iterable[Finding]:
         )
         if len(brought) == len(cluster.operated):
             return
-    from_host = operator_value(operator, HOST) is True
+    from_host = _from_host(operator, ofed)
     if from_host:
         if ofed is Ofed.OPERATOR and present:
             yield error(
@@ -142,6 +142,14 @@ def _peermem(cluster: ClusterFacts, operator: GpuOperator) -> Iterable[Finding]:
                 ),
             ),
         )
+
+
+def _from_host(operator: GpuOperator, ofed: Ofed) -> bool:
+    """Whether driver pods take DOCA-OFED from the host: as said, else (typed) as `ofed` says."""
+    typed = operator.driver.rdma
+    if typed.enabled and typed.use_host_mofed is None and raw(operator.values, HOST) is None:
+        return ofed is Ofed.HOST
+    return operator_value(operator, HOST) is True
 
 
 def _dma_buf(pools: tuple[PoolFacts, ...], operator: GpuOperator) -> Iterable[Finding]:

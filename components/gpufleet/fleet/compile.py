@@ -7,7 +7,7 @@ from gpufleet.catalogue import Catalogue, UnknownKeyError
 from gpufleet.catalogue.model import Gpu, NodeImage
 from gpufleet.contract import owners as contract_owners
 from gpufleet.contract.dra import judge_dra
-from gpufleet.contract.feature_discovery import DiscoveryOwner, decide_discovery
+from gpufleet.contract.feature_discovery import decide_discovery
 from gpufleet.contract.gke_sharing import (
     GKE_PLUGIN_OFF,
     as_gke_publishes,
@@ -17,21 +17,20 @@ from gpufleet.contract.gke_sharing import (
 )
 from gpufleet.contract.judge import judge_contract
 from gpufleet.contract.rdma import network_operator_present
-from gpufleet.contract.tolerations import needed
 from gpufleet.contract.vgpu import judge_vgpu
 from gpufleet.findings import Finding, error, ordered, warning
 from gpufleet.fleet import capacity_rules, machines, pool_rules, spend
+from gpufleet.fleet.addon_plan import plan_addons
+from gpufleet.fleet.addon_rules import judge_addons
 from gpufleet.fleet.change_previous import cut_previous
 from gpufleet.fleet.config_names import POOL_LABEL, birth_labels
 from gpufleet.fleet.contract_facts import cluster_facts
 from gpufleet.fleet.model import (
     GPU_TAINT,
-    AddonPlan,
     Fleet,
     Machine,
     NodeRange,
     NodeTaint,
-    OperatorPlan,
     Pool,
     Previous,
     SpendBounds,
@@ -95,7 +94,9 @@ def compile_fleet(
         if draft is not None:
             drafts.append(draft)
     parts, found = contract_owners.decide(
-        [(d.spec.name, d.path, d.image) for d in drafts], spec.addons.gpu_operator
+        [(d.spec.name, d.path, d.image) for d in drafts],
+        spec.addons.gpu_operator,
+        plugin_chart=spec.addons.device_plugin.enabled is True,
     )
     findings += found
     strategy, found = _mig_strategy(drafts)
@@ -108,7 +109,8 @@ def compile_fleet(
     findings += found
     total = spend.total(pool.spend for pool in pools)
     findings += _budget(spec, total)
-    addons = AddonPlan(_operator(spec, drafts, parts, strategy, catalogue, discovery))
+    addons = plan_addons(spec, pools, parts, strategy, discovery, catalogue)
+    findings += judge_addons(spec, pools, addons, catalogue)
     return Fleet(spec, pools, addons, ordered(findings), total)
 
 
@@ -349,39 +351,3 @@ def _budget(spec: FleetSpec, total: SpendBounds) -> list[Finding]:
             )
         ]
     return []
-
-
-def _operator(
-    spec: FleetSpec,
-    drafts: Sequence[_Draft],
-    parts: contract_owners.OwnedParts,
-    strategy: str,
-    catalogue: Catalogue,
-    discovery: DiscoveryOwner,
-) -> OperatorPlan:
-    declared = spec.addons.gpu_operator
-    chart = catalogue.chart("gpu-operator")
-    # A pool that was cut until now needs the MIG manager too: it is the one that takes MIG off.
-    cuts = [p for d in drafts if not d.served_by_gke for p in d.partitions]
-    mig = any(p.mode == "mig" or p.mig_enabled for p in cuts)
-    return OperatorPlan(
-        enabled=(parts.driver or parts.toolkit or parts.device_plugin or mig)
-        if declared.enabled is None
-        else declared.enabled,
-        ownership=declared.ownership,
-        version=declared.version or chart.version,
-        namespace=chart.namespace,
-        driver=parts.driver,
-        toolkit=parts.toolkit,
-        device_plugin=parts.device_plugin,
-        mig_manager=mig if declared.mig_manager.enabled is None else declared.mig_manager.enabled,
-        mig_strategy=strategy,
-        dcgm_exporter=declared.dcgm_exporter.enabled is not False,
-        node_feature_discovery=discovery is DiscoveryOwner.GPU_OPERATOR,
-        tolerations=needed(
-            (taint.key, taint.value, taint.effect)
-            for draft in drafts
-            if not draft.served_by_gke
-            for taint in draft.spec.taints
-        ),
-    )

@@ -13,6 +13,7 @@ from gpufleet.partition import Partition
 from gpufleet.spec.base import Ownership, Platform
 from gpufleet.spec.capacity import Capacity
 from gpufleet.spec.fleet_spec import FleetSpec
+from gpufleet.spec.network_operator import RdmaResource
 from gpufleet.spec.pool import Fabric, GpuPool, Intent, Provisioner
 
 GIB = 1 << 30
@@ -162,6 +163,43 @@ class OperatorPlan:
     node_feature_discovery: bool
     tolerations: tuple[Toleration, ...] = ()
     """What operands must tolerate beside the GPU taint, so that they reach every pool."""
+    license_secret: str | None = None
+    """Secret with the licence of vGPU guests, as the pools name it."""
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkPlan:
+    """What the Network Operator is told to run, and the pins."""
+
+    enabled: bool
+    ownership: Ownership
+    version: str
+    namespace: str
+    node_feature_discovery: bool
+    rdma: tuple[RdmaResource, ...]
+    """Resources of the RDMA shared device plugin."""
+    wait: bool
+    """Whether networks and GPU Operator wait until the NicClusterPolicy is ready."""
+    tolerations: tuple[Toleration, ...] = ()
+    """What its operands must tolerate beside the GPU taint."""
+
+
+@dataclass(frozen=True, slots=True)
+class DevicePluginPlan:
+    """What the standalone device plugin is told to run, and the pins."""
+
+    enabled: bool
+    ownership: Ownership
+    version: str
+    namespace: str
+    mig_strategy: str
+    """`none`, `single` or `mixed`, for all its nodes."""
+    gpu_feature_discovery: bool
+    node_feature_discovery: bool
+    pools: tuple[str, ...]
+    """Pools whose GPUs it advertises: those that neither their image nor the DRA driver serves."""
+    tolerations: tuple[Toleration, ...] = ()
+    """What its pods must tolerate beside the GPU taint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +207,8 @@ class AddonPlan:
     """What exists once per cluster."""
 
     gpu_operator: OperatorPlan
+    network_operator: NetworkPlan
+    device_plugin: DevicePluginPlan
 
 
 @dataclass(frozen=True, slots=True)

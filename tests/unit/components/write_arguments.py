@@ -19,14 +19,20 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
-from gpufleet.spec.addons import Addons, GpuOperator
+from gpufleet.spec.addons import Addons, DevicePlugin, GpuOperator, NetworkOperator
 from gpufleet.spec.descriptions import descriptions
+from gpufleet.spec.gpu_operator import GpuOperatorSettings
+from gpufleet.spec.network_operator import NetworkOperatorSettings
 from gpufleet.spec.pool import GpuPool
 
 FOLDER = Path(__file__).parents[3] / "components" / "gpufleet" / "arguments"
-ROOTS = (GpuPool, Addons)
-RENAMED = {GpuOperator: "GpuOperatorOptionsArgs"}
-"""The component GpuOperator has arguments of its own, and all types of a package share a name."""
+ROOTS = (GpuPool, Addons, GpuOperatorSettings, NetworkOperatorSettings)
+RENAMED = {
+    GpuOperator: "GpuOperatorOptionsArgs",
+    NetworkOperator: "NetworkOperatorOptionsArgs",
+    DevicePlugin: "DevicePluginOptionsArgs",
+}
+"""These components have arguments of their own, and all types of a package share one namespace."""
 
 _MARK = "Generated from the models by tests/unit/components/write_arguments.py: edit those."
 

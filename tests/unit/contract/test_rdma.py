@@ -13,6 +13,9 @@ def driver(**values: Any) -> dict[str, Any]:
     return {"values": {"driver": values}}
 
 
+PRECOMPILED = {"usePrecompiled": True, "version": "595"}
+
+
 @pytest.mark.parametrize(
     ("operator", "network", "code"),
     [
@@ -30,12 +33,12 @@ def driver(**values: Any) -> dict[str, Any]:
         ({}, {"enabled": False}, "rdma-without-network-operator"),
         ({"values": {"gds": {"enabled": True}}}, {}, None),
         (
-            {"values": {"gds": {"enabled": True}, "driver": {"usePrecompiled": True}}},
+            {"values": {"gds": {"enabled": True}, "driver": PRECOMPILED}},
             {},
             "gds-without-its-module",
         ),
         (
-            {"values": {"gdrcopy": {"enabled": True}, "driver": {"usePrecompiled": True}}},
+            {"values": {"gdrcopy": {"enabled": True}, "driver": PRECOMPILED}},
             {},
             "gdrcopy-without-its-module",
         ),

@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 import yaml
+from pydantic import BaseModel
 
 from gpufleet.fleet import compile_data
 from gpufleet.render.gpu_operator_values import (
@@ -13,6 +14,8 @@ from gpufleet.render.gpu_operator_values import (
     operator_values,
     plugin_files,
 )
+from gpufleet.spec.gpu_operator import GpuOperatorSettings
+from gpufleet.spec.gpu_operator_keys import CHART_KEYS
 
 UPSTREAM = Path(__file__).parents[4] / "shared/reference/charts/gpu-operator-v26.7.0.values.yaml"
 
@@ -40,17 +43,158 @@ def test_every_switch_is_written_out() -> None:
         "driver": {"enabled": True},
         "toolkit": {"enabled": True},
         "devicePlugin": {"enabled": True, "config": {"default": ""}},
+        "gfd": {"enabled": True},
         "migManager": {"enabled": True, "config": {"default": "all-disabled"}},
+        "dcgm": {"enabled": False},
         "dcgmExporter": {"enabled": True},
+        "cdi": {"enabled": True},
+        "gds": {"enabled": False},
+        "gdrcopy": {"enabled": False},
     }
+
+
+FULL: dict[str, Any] = {
+    "driver": {
+        "version": "595.91.07",
+        "repository": "registry.example.com/nvidia",
+        "image": "vgpu-guest-driver",
+        "kernelModuleType": "open",
+        "precompiled": False,
+        "upgradePolicy": {
+            "autoUpgrade": True,
+            "maxParallelUpgrades": 2,
+            "maxUnavailable": "3",
+            "waitForCompletionSeconds": 600,
+            "waitForPods": "app=training",
+            "podDeletion": {"force": True, "timeoutSeconds": 60, "deleteEmptyDir": True},
+            "drain": {"enabled": True, "timeoutSeconds": 90, "podSelector": "app=x"},
+        },
+        "rdma": {"enabled": True, "useHostMofed": True},
+        "licensing": {"secret": "licence", "service": "dls", "featureType": "compute"},
+        "env": {"A": "b"},
+        "repoConfig": "repos",
+        "certConfig": "certs",
+        "kernelModuleConfig": "module",
+        "virtualTopology": "topology",
+        "secretEnv": "environment",
+    },
+    "toolkit": {"installDir": "/opt/nvidia", "env": {"RUNTIME_CONFIG_SOURCE": "file"}},
+    "migManager": {"env": {"WITH_REBOOT": "true"}, "gpuClients": "clients"},
+    "cdi": {"enabled": True, "nri": True},
+    "dcgm": {"enabled": True},
+    "dcgmExporter": {
+        "metrics": "counters",
+        "podLabels": True,
+        "serviceMonitor": {
+            "enabled": True,
+            "interval": "30s",
+            "scrapeTimeout": "20s",
+            "honorLabels": True,
+            "additionalLabels": {"release": "prometheus"},
+        },
+    },
+    "gds": {"enabled": True},
+    "gdrcopy": {"enabled": True},
+    "vgpuHost": {
+        "enabled": True,
+        "defaultWorkload": "vm-vgpu",
+        "managerRepository": "registry.example.com/nvidia",
+        "managerVersion": "595.10",
+        "deviceConfig": "vgpus",
+        "deviceDefault": "a40-8q",
+    },
+    "imagePullSecret": "ngc",
+    "migStrategy": "mixed",
+    "devicePluginDefault": "default",
+    "tolerations": [{"key": "team", "effect": "NoExecute"}],
+    "images": {
+        "registry": "registry.example.com/mirror",
+        "proxy": {"https": "http://proxy.example.com:3128", "exclude": ["10.0.0.0/8", ".svc"]},
+    },
+}
+"""Every typed setting at once."""
+
+
+def test_typed_settings_reach_their_keys() -> None:
+    values = operator_values(settings(**FULL))
+    driver = values["driver"]
+    assert driver["upgradePolicy"] == {
+        "autoUpgrade": True,
+        "maxParallelUpgrades": 2,
+        "maxUnavailable": 3,
+        "waitForCompletion": {"timeoutSeconds": 600, "podSelector": "app=training"},
+        "gpuPodDeletion": {"force": True, "timeoutSeconds": 60, "deleteEmptyDir": True},
+        "drain": {"enable": True, "timeoutSeconds": 90, "podSelector": "app=x"},
+    }
+    assert driver["kernelModuleType"] == "open"
+    assert driver["licensingConfig"] == {"secretName": "licence", "nlsEnabled": True}
+    assert driver["rdma"] == {"enabled": True, "useHostMofed": True}
+    assert values["cdi"] == {"enabled": True, "nriPluginEnabled": True}
+    assert values["sandboxWorkloads"] == {"enabled": True, "defaultWorkload": "vm-vgpu"}
+    assert values["vgpuManager"]["version"] == "595.10"
+    assert values["dcgmExporter"]["serviceMonitor"]["additionalLabels"] == {"release": "prometheus"}
+
+
+def test_nothing_else_is_written_than_switches_and_what_was_declared() -> None:
+    values = operator_values(settings(driver={"upgradePolicy": {"maxParallelUpgrades": 4}}))
+    assert values["driver"] == {"enabled": True, "upgradePolicy": {"maxParallelUpgrades": 4}}
+
+
+def test_a_mirror_serves_every_image_but_the_one_that_was_named() -> None:
+    values = operator_values(settings(**FULL))
+    assert values["driver"]["repository"] == "registry.example.com/nvidia"
+    assert values["driver"]["manager"]["repository"] == (
+        "registry.example.com/mirror/nvidia/cloud-native"
+    )
+    assert values["operator"]["repository"] == "registry.example.com/mirror/nvidia"
+    assert values["node-feature-discovery"]["image"]["repository"] == (
+        "registry.example.com/mirror/nfd/node-feature-discovery"
+    )
+
+
+def test_a_proxy_is_environment_of_the_driver_in_both_spellings() -> None:
+    environment = operator_values(settings(**FULL))["driver"]["env"]
+    assert {entry["name"]: entry["value"] for entry in environment} == {
+        "A": "b",
+        "HTTPS_PROXY": "http://proxy.example.com:3128",
+        "https_proxy": "http://proxy.example.com:3128",
+        "NO_PROXY": "10.0.0.0/8,.svc",
+        "no_proxy": "10.0.0.0/8,.svc",
+    }
+
+
+def test_a_proxy_with_credentials_is_refused() -> None:
+    with pytest.raises(ValueError, match="should match pattern"):
+        settings(images={"proxy": {"http": "http://user:word@proxy.example.com:3128"}})
+
+
+def test_every_setting_has_a_key_of_the_chart() -> None:
+    """A typed setting that nothing renders would be silently without effect."""
+    elsewhere = {
+        "driver.licensing.service",
+        "driver.licensing.feature_type",
+        "driver.host_version",
+        "image_pull_secret",
+    }
+
+    def fields(model: Any, path: str = "") -> set[str]:
+        found: set[str] = set()
+        for name, field in model.model_fields.items():
+            inner = [
+                part
+                for part in (field.annotation, *getattr(field.annotation, "__args__", ()))
+                if isinstance(part, type) and issubclass(part, BaseModel)
+            ]
+            found |= fields(inner[0], f"{path}{name}.") if inner else {f"{path}{name}"}
+        return found
+
+    assert fields(GpuOperatorSettings) - elsewhere == set(CHART_KEYS)
 
 
 def test_every_key_exists_in_the_chart() -> None:
     if not UPSTREAM.is_file():
         pytest.skip(f"no upstream values to compare with: {UPSTREAM}")
-    full = settings(
-        driverVersion="595.91.07", migManagerEnv={"WITH_REBOOT": "true"}, imagePullSecret="ngc"
-    )
+    full = settings(**FULL)
     upstream = yaml.safe_load(UPSTREAM.read_text())
     values = merged(
         operator_values(full),
@@ -68,8 +212,14 @@ def test_every_key_exists_in_the_chart() -> None:
             )
         ]
 
-    # The chart's templates read these two, its values file has no line for them.
-    unlisted = {".dcgm.imagePullSecrets", ".dcgmExporter.imagePullSecrets"}
+    # The chart's templates read these, its values file has no line for them.
+    unlisted = {
+        ".dcgm.imagePullSecrets",
+        ".dcgmExporter.imagePullSecrets",
+        ".dcgmExporter.config",
+        ".node-feature-discovery.image",
+        ".dcgmExporter.serviceMonitor.additionalLabels.release",
+    }
     assert set(unknown(values, upstream, "")) <= unlisted
 
 
@@ -82,8 +232,8 @@ def test_merging_is_helms_own() -> None:
 
 def test_what_the_image_brings_is_not_installed_again() -> None:
     wanted = fleet_operator_settings(fleet())
-    assert (wanted.driver, wanted.toolkit, wanted.device_plugin) == (False, False, True)
-    assert wanted.mig_manager is False
+    parts = (wanted.driver, wanted.toolkit, wanted.device_plugin, wanted.mig_manager)
+    assert [part.enabled for part in parts] == [False, False, True, False]
     assert wanted.mig_strategy is None
     assert wanted.device_plugin_default == "default"
 
@@ -97,7 +247,7 @@ def test_a_cut_pool_switches_mig_on() -> None:
     }
     cut = fleet(pools=[pool])
     wanted = fleet_operator_settings(cut)
-    assert wanted.mig_manager is True
+    assert wanted.mig_manager.enabled is True
     assert operator_values(wanted)["mig"] == {"strategy": "mixed"}
     configs = yaml.safe_load(mig_parted_files(cut).data["config.yaml"])["mig-configs"]
     label = cut.pools[0].labels["nvidia.com/mig.config"]

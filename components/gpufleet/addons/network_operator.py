@@ -1,0 +1,193 @@
+"""NetworkOperator: NVIDIA's Network Operator, its policy, and networks for pods."""
+
+from typing import Any, NotRequired, cast
+
+import pulumi
+import pulumi_kubernetes as kubernetes
+from pydantic import Field
+from pydantic.alias_generators import to_snake
+
+from gpufleet.addons.charts import PRIVILEGED, chart_location, pinned
+from gpufleet.addons.gpu_operator import OperandTolerationArgs
+from gpufleet.addons.judged import judged
+from gpufleet.arguments import ChartsArgs, ImagesArgs, NetworkOperatorSettingsArgs
+from gpufleet.contract.tolerations import Toleration
+from gpufleet.fleet.model import NetworkPlan
+from gpufleet.fleet.network_operator_chart import network_operator_values
+from gpufleet.fleet.network_rules import ADDON, judge_documents
+from gpufleet.fleet.nic_cluster_policy import networks, policy
+from gpufleet.inputs import checked
+from gpufleet.spec.addons import Addons, Charts
+from gpufleet.spec.base import Ownership
+from gpufleet.spec.images import Images
+from gpufleet.spec.network_operator import NetworkOperatorSettings
+
+TIMEOUT_SECONDS = 600
+"""How long the release may take to become ready."""
+POLICY_TIMEOUT_SECONDS = 3600
+"""How long the NicClusterPolicy may take to become ready: each node builds and loads a driver."""
+READY = "jsonpath={.status.state}=ready"
+
+
+class NetworkOperatorArgs(NetworkOperatorSettingsArgs):
+    """Inputs of `NetworkOperator`."""
+
+    catalogue: str
+    """Edition of pins, `"2026.11"`."""
+    version: NotRequired[str]
+    """Chart version, `26.4.1`. Default: the catalogue's pin."""
+    namespace: NotRequired[pulumi.Input[str]]
+    """Namespace, which must exist and admit privileged pods. Default: one is made,
+    `nvidia-network-operator`."""
+    charts: NotRequired[ChartsArgs]
+    """Where the chart comes from. Default: the vendor's repository."""
+    images: NotRequired[ImagesArgs]
+    """Where images come from. Default: the vendors' own."""
+    node_feature_discovery: NotRequired[bool]
+    """Run Node Feature Discovery. Default true; false where the cluster already has it."""
+    tolerations: NotRequired[list[OperandTolerationArgs]]
+    """Taints that its operands tolerate with any value, beside `nvidia.com/gpu`. Default: none."""
+    values: NotRequired[dict[str, Any]]
+    """Raw Helm values, merged last. Default: none."""
+
+
+class _Declared(NetworkOperatorSettings):
+    """The arguments that must be known before deployment."""
+
+    catalogue: str
+    version: str | None = None
+    charts: Charts = Field(default_factory=Charts)
+    images: Images = Field(default_factory=Images)
+    node_feature_discovery: bool = True
+    tolerations: tuple[dict[str, str], ...] = ()
+
+
+class NetworkOperator(pulumi.ComponentResource):
+    """NVIDIA Network Operator: Helm release, NicClusterPolicy, secondary networks.
+
+    One per cluster. With `wait`, networks are made, and whatever depends on the component goes on,
+    only when the policy is ready.
+    """
+
+    namespace: pulumi.Output[str]
+    """Namespace of the operator."""
+    chart_version: pulumi.Output[str]
+    """Version of the chart that is asked for."""
+    networks: pulumi.Output[list[str]]
+    """Names of the secondary networks, as pods' annotations name them: `<namespace>/<name>`."""
+
+    def __init__(
+        self, name: str, args: NetworkOperatorArgs, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        """Install the chart and make policy and networks.
+
+        Args:
+            name: Name of the component, unique in its stack.
+            args: The settings.
+            opts: Options; `provider` or `providers` must hold the cluster's Kubernetes provider.
+
+        Raises:
+            InvalidArgumentsError: an argument cannot work; the text holds all problems.
+        """
+        component = f'NetworkOperator "{name}"'
+        settings = checked(component, NetworkOperatorArgs, cast("dict[str, Any]", args), _Declared)
+        pin = pinned(component, settings.catalogue, "network-operator")
+        plan = NetworkPlan(
+            enabled=True,
+            ownership=Ownership.MANAGED,
+            version=settings.version or pin.version,
+            namespace=pin.namespace,
+            node_feature_discovery=settings.node_feature_discovery,
+            rdma=settings.rdma or (),
+            wait=settings.wait is True,
+            tolerations=tuple(Toleration(t["key"], t["effect"]) for t in settings.tolerations),
+        )
+        addons = _addons(settings, args.get("values", {}))
+        warnings = judged(component, ADDON, judge_documents(addons, plan))
+        super().__init__("gpufleet:index:NetworkOperator", name, {}, opts)
+        for warning in warnings:
+            pulumi.log.warn(warning, self)
+        namespace = args.get("namespace") or self._namespace(name, plan.namespace)
+        release = kubernetes.helm.v3.Release(
+            f"{name}-release",
+            name=pin.name,
+            namespace=namespace,
+            version=plan.version,
+            values=network_operator_values(addons, plan),
+            timeout=TIMEOUT_SECONDS,
+            **chart_location(pin, settings.charts),
+            opts=pulumi.ResourceOptions(parent=self),
+        )
+        before: list[pulumi.Resource] = [release]
+        document = policy(addons, plan)
+        if document is not None:
+            before.append(self._policy(name, document, plan.wait, release))
+        made = networks(addons.network_operator)
+        for one in made:
+            _object(
+                f"{name}-{one['kind'].removesuffix('Network').lower()}-{one['metadata']['name']}",
+                one,
+                pulumi.ResourceOptions(parent=self, depends_on=before),
+            )
+        self.namespace = pulumi.Output.from_input(namespace)
+        self.chart_version = pulumi.Output.from_input(plan.version)
+        self.networks = pulumi.Output.from_input(
+            [f"{one['spec']['networkNamespace']}/{one['metadata']['name']}" for one in made]
+        )
+        self.register_outputs(
+            {
+                "namespace": self.namespace,
+                "chartVersion": self.chart_version,
+                "networks": self.networks,
+            }
+        )
+
+    def _namespace(self, name: str, called: str) -> pulumi.Output[str]:
+        made = kubernetes.core.v1.Namespace(
+            f"{name}-namespace",
+            metadata={"name": called, "labels": PRIVILEGED},
+            opts=pulumi.ResourceOptions(parent=self),
+        )
+        return cast("Any", made.metadata)["name"]
+
+    def _policy(
+        self, name: str, document: dict[str, Any], wait: bool, release: pulumi.Resource
+    ) -> pulumi.Resource:
+        if wait:
+            metadata = {**document["metadata"], "annotations": {"pulumi.com/waitFor": READY}}
+            document = {**document, "metadata": metadata}
+        timeout = f"{POLICY_TIMEOUT_SECONDS}s"
+        return _object(
+            f"{name}-policy",
+            document,
+            pulumi.ResourceOptions(
+                parent=self,
+                depends_on=[release],
+                custom_timeouts=pulumi.CustomTimeouts(create=timeout, update=timeout),
+            ),
+        )
+
+
+def _object(
+    name: str, document: dict[str, Any], opts: pulumi.ResourceOptions
+) -> kubernetes.apiextensions.CustomResource:
+    return kubernetes.apiextensions.CustomResource(
+        name,
+        api_version=document["apiVersion"],
+        kind=document["kind"],
+        metadata=document["metadata"],
+        spec=document["spec"],
+        opts=opts,
+    )
+
+
+def _addons(settings: _Declared, values: dict[str, Any]) -> Addons:
+    own = {
+        key: value
+        for key, value in settings.model_dump(
+            mode="json", by_alias=True, exclude_unset=True, exclude_none=True
+        ).items()
+        if to_snake(key) in NetworkOperatorSettings.model_fields
+    }
+    images = settings.images.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    return Addons.model_validate({"networkOperator": {**own, "values": values}, "images": images})

@@ -1,0 +1,229 @@
+"""Inputs of components that restate `gpufleet.spec.gpu_operator`.
+
+Generated from the models by tests/unit/components/write_arguments.py: edit those.
+"""
+
+from typing import NotRequired, TypedDict
+
+
+class PodDeletionArgs(TypedDict):
+    """How pods that hold a GPU are removed before a driver upgrade."""
+
+    force: NotRequired[bool]
+    """Also pods that no controller would make again. Default false."""
+    timeout_seconds: NotRequired[int]
+    """How long to wait, at least 0; 0 is for ever. Default 300."""
+    delete_empty_dir: NotRequired[bool]
+    """Also pods with emptyDir volumes, whose data is lost. Default false."""
+
+
+class NodeDrainArgs(TypedDict):
+    """How a node is drained when removing its GPU pods was not enough."""
+
+    force: NotRequired[bool]
+    """Also pods that no controller would make again. Default false."""
+    timeout_seconds: NotRequired[int]
+    """How long to wait, at least 0; 0 is for ever. Default 300."""
+    delete_empty_dir: NotRequired[bool]
+    """Also pods with emptyDir volumes, whose data is lost. Default false."""
+    enabled: NotRequired[bool]
+    """Drain at all. Default false."""
+    pod_selector: NotRequired[str]
+    """Only pods with these labels. Default: all."""
+
+
+class UpgradePolicyArgs(TypedDict):
+    """How a new driver version reaches the nodes."""
+
+    auto_upgrade: NotRequired[bool]
+    """Upgrade by itself, node by node. Default true; false waits for somebody to delete pods."""
+    max_parallel_upgrades: NotRequired[int]
+    """Nodes at the same time, at least 0; 0 is no limit. Default 1."""
+    max_unavailable: NotRequired[str]
+    """Nodes that may be away at the same time, a number or a percentage. Default `25%`."""
+    wait_for_completion_seconds: NotRequired[int]
+    """How long to wait for running jobs, at least 0; 0 is for ever. Default 0."""
+    wait_for_pods: NotRequired[str]
+    """Labels of the jobs that are waited for. Default: none is waited for."""
+    pod_deletion: NotRequired[PodDeletionArgs]
+    """Default: 300 seconds, nothing forced."""
+    drain: NotRequired[NodeDrainArgs]
+    """Default: no drain."""
+
+
+class DriverRdmaArgs(TypedDict):
+    """GPUDirect RDMA by nvidia-peermem; DMA-BUF, the recommended way, needs nothing of this."""
+
+    enabled: NotRequired[bool]
+    """Load nvidia-peermem: driver pods then wait for DOCA-OFED. Default false."""
+    use_host_mofed: NotRequired[bool]
+    """DOCA-OFED is on the host. Default: what `networkOperator.ofed` says."""
+
+
+class LicensingArgs(TypedDict):
+    """Licence of vGPU guests. The Secret has the keys `gridd.conf` and
+    `client_configuration_token.tok`; gpufleet never sees what is in it."""
+
+    secret: str
+    """Name of the Secret, in the operator's namespace."""
+    service: NotRequired[str]
+    """One of `cls`, `dls`. Where the token of the Secret comes from, `cls` or `dls`. Default
+    cls."""
+    feature_type: NotRequired[str]
+    """One of `vgpu`, `workstation`, `compute`. What the Secret's gridd.conf asks for. Default
+    vgpu (FeatureType 1), which fits every vGPU type."""
+
+
+class DriverArgs(TypedDict):
+    """The GPU driver, as the operator installs it."""
+
+    enabled: NotRequired[bool]
+    """Default: what the pools imply."""
+    version: NotRequired[str]
+    """Driver version, or branch with precompiled drivers. Default: the operator's own."""
+    repository: NotRequired[str]
+    """Repository of the driver image; needed for vGPU guests, whose image is private. Default:
+    NVIDIA's."""
+    image: NotRequired[str]
+    """Name of the driver image. Default: `driver`."""
+    kernel_module_type: NotRequired[str]
+    """One of `auto`, `open`, `proprietary`. `auto`, `open` or `proprietary`. Default: auto."""
+    precompiled: NotRequired[bool]
+    """Use images with a module made for the nodes' kernel: `version` is then a branch, and
+    neither GPUDirect Storage nor GDRCopy is available. Default false."""
+    upgrade_policy: NotRequired[UpgradePolicyArgs]
+    """How a new version reaches the nodes. Default: the chart's, one node at a time."""
+    rdma: NotRequired[DriverRdmaArgs]
+    """Default: DMA-BUF, without nvidia-peermem."""
+    licensing: NotRequired[LicensingArgs]
+    """Licence of vGPU guests. Default: the Secret that vGPU pools name."""
+    host_version: NotRequired[str]
+    """Version or branch of the vGPU Manager on the hypervisors. Default: not compared."""
+    env: NotRequired[dict[str, str]]
+    """Environment of the driver container. Default: none but `proxy`."""
+    repo_config: NotRequired[str]
+    """ConfigMap with package sources, for sites without Internet access. Default: the image's."""
+    cert_config: NotRequired[str]
+    """ConfigMap with certificates of package sources. Default: none."""
+    kernel_module_config: NotRequired[str]
+    """ConfigMap with parameters of the kernel module. Default: none."""
+    virtual_topology: NotRequired[str]
+    """ConfigMap with the vGPU topology daemon's file. Default: none."""
+    secret_env: NotRequired[str]
+    """Secret whose keys become environment variables of the driver container. Default: none."""
+
+
+class ToolkitArgs(TypedDict):
+    """The container toolkit."""
+
+    enabled: NotRequired[bool]
+    """Default: what the pools imply."""
+    install_dir: NotRequired[str]
+    """Folder on the nodes. Default: `/usr/local/nvidia`."""
+    env: NotRequired[dict[str, str]]
+    """Environment of the toolkit container. Default: none."""
+
+
+class SwitchArgs(TypedDict):
+    """On, off, or (unset) whatever the pools imply."""
+
+    enabled: NotRequired[bool]
+    """Default: what the pools imply."""
+
+
+class MigManagerArgs(TypedDict):
+    """Who applies MIG layouts on the nodes."""
+
+    enabled: NotRequired[bool]
+    """Default: what the pools imply."""
+    env: NotRequired[dict[str, str]]
+    """Environment of mig-manager; values are strings: `{WITH_REBOOT: "true"}`."""
+    gpu_clients: NotRequired[str]
+    """ConfigMap with the host services that hold a GPU, key `clients.yaml`. Default: the
+    operator's list."""
+
+
+class ServiceMonitorArgs(TypedDict):
+    """How Prometheus scrapes the exporter."""
+
+    enabled: NotRequired[bool]
+    """Default true; skipped by the operator while the definition of ServiceMonitor is missing."""
+    interval: NotRequired[str]
+    """Default `15s`."""
+    scrape_timeout: NotRequired[str]
+    """Default `10s`."""
+    honor_labels: NotRequired[bool]
+    """Default false."""
+    additional_labels: NotRequired[dict[str, str]]
+    """Labels a Prometheus selects by. Default: none."""
+
+
+class DcgmExporterArgs(TypedDict):
+    """GPU metrics."""
+
+    enabled: NotRequired[bool]
+    """Default: what the pools imply."""
+    metrics: NotRequired[str]
+    """ConfigMap with the counters, key `dcgm-metrics.csv`. Default: the exporter's list."""
+    service_monitor: NotRequired[ServiceMonitorArgs]
+    """Default: the chart's, every 15 seconds."""
+    pod_labels: NotRequired[bool]
+    """Copy pods' labels to the samples. Default: the chart's, false."""
+
+
+class CdiArgs(TypedDict):
+    """Container Device Interface."""
+
+    enabled: NotRequired[bool]
+    """Default true."""
+    nri: NotRequired[bool]
+    """Inject devices by an NRI plugin instead of the RuntimeClass `nvidia`. Default false."""
+
+
+class VgpuHostArgs(TypedDict):
+    """Nodes that are hypervisors themselves (KubeVirt) and make vGPUs."""
+
+    enabled: NotRequired[bool]
+    """Run sandbox workloads, vGPU Manager and vGPU device manager. Default false."""
+    default_workload: NotRequired[str]
+    """One of `container`, `vm-passthrough`, `vm-vgpu`. What nodes without the label
+    `nvidia.com/gpu.workload.config` are for. Default container."""
+    manager_repository: NotRequired[str]
+    """Repository of the vGPU Manager image, which is private. Needed with `enabled`."""
+    manager_version: NotRequired[str]
+    """Version of the vGPU Manager. Needed with `enabled`."""
+    device_config: NotRequired[str]
+    """ConfigMap of the vGPU device manager, key `config.yaml`. Default: the operator's."""
+    device_default: NotRequired[str]
+    """Configuration for nodes without the label `nvidia.com/vgpu.config`. Default `default`."""
+
+
+class GpuOperatorSettingsArgs(TypedDict):
+    """What the GPU Operator runs, in typed form."""
+
+    driver: NotRequired[DriverArgs]
+    """The GPU driver. Default: installed where an image lacks it."""
+    toolkit: NotRequired[ToolkitArgs]
+    """The container toolkit. Default: installed where an image lacks it."""
+    device_plugin: NotRequired[SwitchArgs]
+    """The device plugin. Default: installed where an image lacks it."""
+    gpu_feature_discovery: NotRequired[SwitchArgs]
+    """Labels that describe the GPUs. Default on."""
+    mig_manager: NotRequired[MigManagerArgs]
+    """The MIG manager. Default: with MIG pools."""
+    dcgm: NotRequired[SwitchArgs]
+    """A DCGM host engine of its own, beside the one in the exporter. Default off."""
+    dcgm_exporter: NotRequired[DcgmExporterArgs]
+    """GPU metrics. Default on."""
+    node_feature_discovery: NotRequired[SwitchArgs]
+    """Labels GPU nodes. Default on, unless the Network Operator brings it."""
+    cdi: NotRequired[CdiArgs]
+    """Default: on, without NRI."""
+    gds: NotRequired[SwitchArgs]
+    """GPUDirect Storage; needs the open kernel module. Default off."""
+    gdrcopy: NotRequired[SwitchArgs]
+    """GDRCopy. Default off."""
+    vgpu_host: NotRequired[VgpuHostArgs]
+    """Nodes that make vGPUs. Default: none."""
+    image_pull_secret: NotRequired[str]
+    """Name of the Secret for NGC images. Default: none."""

@@ -1,0 +1,29 @@
+"""Inputs of components that restate `gpufleet.spec.images`.
+
+Generated from the models by tests/unit/components/write_arguments.py: edit those.
+"""
+
+from typing import NotRequired, TypedDict
+
+
+class ProxyArgs(TypedDict):
+    """Proxy of driver containers, which fetch kernel headers and packages while they build."""
+
+    http: NotRequired[str]
+    """For http. Default: none."""
+    https: NotRequired[str]
+    """For https. Default: none."""
+    exclude: NotRequired[list[str]]
+    """Hosts, domains and networks reached without it: add the cluster's service and pod networks.
+    Default: none."""
+
+
+class ImagesArgs(TypedDict):
+    """Where images come from."""
+
+    registry: NotRequired[str]
+    """Registry, and path in it, that mirrors nvcr.io and registry.k8s.io with their paths kept:
+    `registry.example.com/mirror` serves `nvcr.io/nvidia/driver` as
+    `registry.example.com/mirror/nvidia/driver`. Default: the vendors' own."""
+    proxy: NotRequired[ProxyArgs]
+    """Default: none."""

@@ -1,0 +1,158 @@
+"""What exists once per cluster, decided from the pools and the overrides of the declaration."""
+
+from collections.abc import Sequence
+
+from gpufleet.catalogue import Catalogue
+from gpufleet.contract.feature_discovery import DiscoveryOwner
+from gpufleet.contract.gke_sharing import served_by_gke
+from gpufleet.contract.owners import OwnedParts, Owner
+from gpufleet.contract.rdma import BY_NETWORK_OPERATOR, network_operator_present
+from gpufleet.contract.tolerations import Toleration, needed
+from gpufleet.fleet.model import (
+    AddonPlan,
+    DevicePluginPlan,
+    NetworkPlan,
+    OperatorPlan,
+    Pool,
+)
+from gpufleet.spec.base import Ownership
+from gpufleet.spec.fleet_spec import FleetSpec
+from gpufleet.spec.network_operator import RdmaResource
+from gpufleet.spec.pool import Fabric
+
+DEFAULT_RDMA = "rdma_shared_device_a"
+"""Resource of RDMA pools that declare none: the name NVIDIA's own examples use."""
+
+
+def plan_addons(
+    spec: FleetSpec,
+    pools: Sequence[Pool],
+    parts: OwnedParts,
+    strategy: str,
+    discovery: DiscoveryOwner,
+    catalogue: Catalogue,
+) -> AddonPlan:
+    """The plan of a fleet, given who installs what and the cluster's MIG strategy."""
+    operated = [pool for pool in pools if not served_by_gke(pool.spec, spec.platform)]
+    tolerations = needed(
+        (taint.key, taint.value, taint.effect) for pool in operated for taint in pool.spec.taints
+    )
+    operator = _operator(spec, operated, parts, strategy, discovery, tolerations, catalogue)
+    network = _network(spec, pools, discovery, tolerations, catalogue)
+    plugin = _device_plugin(
+        spec, operated, strategy, discovery, operator, network, tolerations, catalogue
+    )
+    return AddonPlan(operator, network, plugin)
+
+
+def rdma_pools(pools: Sequence[Pool]) -> list[Pool]:
+    """Pools whose NICs are the Network Operator's."""
+    return [p for p in pools if p.fabric is Fabric.RDMA and p.platform in BY_NETWORK_OPERATOR]
+
+
+def nodes_exist_already(pool: Pool) -> bool:
+    """Whether nodes of the pool are there before the add-ons: somebody else makes them, and keeps
+    at least one."""
+    return pool.ownership is Ownership.EXISTING and pool.nodes.minimum > 0
+
+
+def _operator(
+    spec: FleetSpec,
+    operated: Sequence[Pool],
+    parts: OwnedParts,
+    strategy: str,
+    discovery: DiscoveryOwner,
+    tolerations: tuple[Toleration, ...],
+    catalogue: Catalogue,
+) -> OperatorPlan:
+    declared = spec.addons.gpu_operator
+    chart = catalogue.chart("gpu-operator")
+    # A pool that was cut until now needs the MIG manager too: it is the one that takes MIG off.
+    cuts = [
+        partition
+        for pool in operated
+        for partition in (pool.partition, pool.previous and pool.previous.partition)
+        if partition is not None
+    ]
+    mig = any(p.mode == "mig" or p.mig_enabled for p in cuts)
+    licences = {p.vgpu.license_secret for p in cuts if p.vgpu is not None} - {None}
+    return OperatorPlan(
+        enabled=(parts.driver or parts.toolkit or parts.device_plugin or mig)
+        if declared.enabled is None
+        else declared.enabled,
+        ownership=declared.ownership,
+        version=declared.version or chart.version,
+        namespace=chart.namespace,
+        driver=parts.driver,
+        toolkit=parts.toolkit,
+        device_plugin=parts.device_plugin,
+        mig_manager=mig if declared.mig_manager.enabled is None else declared.mig_manager.enabled,
+        mig_strategy=strategy,
+        dcgm_exporter=declared.dcgm_exporter.enabled is not False,
+        node_feature_discovery=discovery is DiscoveryOwner.GPU_OPERATOR,
+        tolerations=tolerations,
+        license_secret=min(licences, key=str, default=None),
+    )
+
+
+def _network(
+    spec: FleetSpec,
+    pools: Sequence[Pool],
+    discovery: DiscoveryOwner,
+    tolerations: tuple[Toleration, ...],
+    catalogue: Catalogue,
+) -> NetworkPlan:
+    declared = spec.addons.network_operator
+    chart = catalogue.chart("network-operator")
+    with_rdma = rdma_pools(pools)
+    rdma = declared.rdma
+    if rdma is None:
+        implied = with_rdma and not declared.sriov
+        rdma = (RdmaResource(name=DEFAULT_RDMA),) if implied else ()
+    there_already = any(nodes_exist_already(pool) for pool in with_rdma)
+    return NetworkPlan(
+        enabled=network_operator_present(spec),
+        ownership=declared.ownership,
+        version=declared.version or chart.version,
+        namespace=chart.namespace,
+        node_feature_discovery=discovery is DiscoveryOwner.NETWORK_OPERATOR,
+        rdma=rdma,
+        wait=there_already if declared.wait is None else declared.wait,
+        tolerations=tolerations,
+    )
+
+
+def _device_plugin(
+    spec: FleetSpec,
+    operated: Sequence[Pool],
+    strategy: str,
+    discovery: DiscoveryOwner,
+    operator: OperatorPlan,
+    network: NetworkPlan,
+    tolerations: tuple[Toleration, ...],
+    catalogue: Catalogue,
+) -> DevicePluginPlan:
+    declared = spec.addons.device_plugin
+    chart = catalogue.chart("nvidia-device-plugin")
+    # The first chart that is installed brings Node Feature Discovery; the others find it there.
+    elsewhere = (
+        discovery is DiscoveryOwner.SOMEBODY_ELSE
+        or (operator.enabled and operator.node_feature_discovery)
+        or (network.enabled and network.node_feature_discovery)
+    )
+    said = declared.node_feature_discovery.enabled
+    return DevicePluginPlan(
+        enabled=declared.enabled is True,
+        ownership=declared.ownership,
+        version=declared.version or chart.version,
+        namespace=chart.namespace,
+        mig_strategy=strategy,
+        gpu_feature_discovery=declared.gpu_feature_discovery.enabled is not False,
+        node_feature_discovery=not elsewhere if said is None else said,
+        pools=tuple(
+            pool.name
+            for pool in operated
+            if pool.partition.dra is None and pool.owners.device_plugin is Owner.PLUGIN_CHART
+        ),
+        tolerations=tolerations,
+    )

@@ -1,0 +1,24 @@
+"""Findings about the add-ons of a fleet, before anything is made."""
+
+from collections.abc import Sequence
+
+from gpufleet.catalogue import Catalogue
+from gpufleet.findings import Finding
+from gpufleet.fleet.device_plugin_rules import judge_device_plugin
+from gpufleet.fleet.gpu_operator_rules import judge_gpu_operator
+from gpufleet.fleet.licence_rules import judge_licence
+from gpufleet.fleet.model import AddonPlan, Pool
+from gpufleet.fleet.network_rules import judge_network_operator
+from gpufleet.spec.fleet_spec import FleetSpec
+
+
+def judge_addons(
+    spec: FleetSpec, pools: Sequence[Pool], plan: AddonPlan, catalogue: Catalogue
+) -> list[Finding]:
+    """Everything that is wrong with what the add-ons would be told."""
+    return [
+        *judge_gpu_operator(spec, plan.gpu_operator, catalogue),
+        *judge_licence(spec, pools, plan.gpu_operator),
+        *judge_network_operator(spec, pools, plan.network_operator),
+        *judge_device_plugin(spec, pools, plan),
+    ]

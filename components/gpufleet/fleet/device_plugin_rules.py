@@ -1,0 +1,114 @@
+"""The standalone device plugin beside everything else that advertises GPUs."""
+
+from collections.abc import Iterator, Sequence
+
+from gpufleet.contract.operator_values import switch
+from gpufleet.findings import Finding, error, warning
+from gpufleet.fleet.model import AddonPlan, Pool
+from gpufleet.fleet.raw_values import judge_secrets
+from gpufleet.spec.base import Ownership
+from gpufleet.spec.fleet_spec import FleetSpec
+
+ADDON = "addons.devicePlugin"
+_ONE_ADVERTISER = "two plugins on one node both register nvidia.com/gpu, and the last one wins"
+
+
+def judge_device_plugin(
+    spec: FleetSpec, pools: Sequence[Pool], plan: AddonPlan
+) -> Iterator[Finding]:
+    """Findings about the chart nvidia-device-plugin; none where it is off."""
+    declared, plugin = spec.addons.device_plugin, plan.device_plugin
+    yield from judge_secrets(declared.values, f"{ADDON}.values")
+    if not plugin.enabled:
+        return
+    yield from _operators(spec)
+    yield from _nobody_applies_layouts(pools, plan)
+    if not plugin.pools and plugin.ownership is Ownership.MANAGED:
+        yield warning(
+            "device-plugin-serves-nothing",
+            f"{ADDON}.enabled",
+            "the device plugin's chart would serve no pool: images or the DRA driver serve all",
+            "remove the line",
+        )
+    yield from _mps_needs_discovery(pools, plan)
+    yield from _config_replaced(spec)
+    yield from _discovery_twice(plan)
+
+
+def _operators(spec: FleetSpec) -> Iterator[Finding]:
+    asked, path = switch(spec.addons.gpu_operator, "device_plugin", "devicePlugin")
+    if asked is True:
+        yield error(
+            "two-advertisers",
+            path,
+            "the GPU Operator is told to run its device plugin, and the device plugin's own chart "
+            f"is on: {_ONE_ADVERTISER}",
+            f"remove the line, or write {ADDON}.enabled: false",
+        )
+    if spec.addons.gpu_operator.ownership is Ownership.EXISTING and asked is not False:
+        yield error(
+            "two-advertisers",
+            f"{ADDON}.enabled",
+            "the GPU Operator that is already there runs a device plugin by default, and so would "
+            f"this chart: {_ONE_ADVERTISER}",
+            "switch the operator's off and write addons.gpuOperator.devicePlugin.enabled: false",
+        )
+
+
+def _nobody_applies_layouts(pools: Sequence[Pool], plan: AddonPlan) -> Iterator[Finding]:
+    if plan.gpu_operator.enabled and plan.gpu_operator.mig_manager:
+        return
+    cut = [p for p in pools if p.name in plan.device_plugin.pools and p.partition.mig_enabled]
+    if cut:
+        yield error(
+            "mig-applied-by-nobody",
+            f"{cut[0].path}.sharing.mig",
+            f"{', '.join(p.name for p in cut)} must be cut by the MIG manager, which comes with "
+            "the GPU Operator only",
+            "remove addons.gpuOperator.enabled: false; its device plugin stays off",
+            pools=[p.name for p in cut],
+        )
+
+
+def _mps_needs_discovery(pools: Sequence[Pool], plan: AddonPlan) -> Iterator[Finding]:
+    if plan.device_plugin.gpu_feature_discovery:
+        return
+    for pool in pools:
+        if pool.name in plan.device_plugin.pools and pool.partition.mode == "mps":
+            yield error(
+                "mps-needs-feature-discovery",
+                f"{ADDON}.gpuFeatureDiscovery.enabled",
+                f"the MPS daemon of {pool.name} runs only on nodes with the label "
+                "nvidia.com/mps.capable, which GPU Feature Discovery writes",
+                "remove the line",
+            )
+
+
+def _config_replaced(spec: FleetSpec) -> Iterator[Finding]:
+    if spec.addons.device_plugin.values.get("config"):
+        yield error(
+            "config-map-of-pools-replaced",
+            f"{ADDON}.values.config",
+            "the plugin's configuration is written from the pools; another ConfigMap would lack "
+            "what the nodes' labels name, and nothing would be advertised there",
+            "declare it as `sharing` of the pools",
+        )
+
+
+def _discovery_twice(plan: AddonPlan) -> Iterator[Finding]:
+    others = [
+        name
+        for name, one in (
+            ("addons.gpuOperator", plan.gpu_operator),
+            ("addons.networkOperator", plan.network_operator),
+        )
+        if one.enabled and one.node_feature_discovery
+    ]
+    if plan.device_plugin.node_feature_discovery and others:
+        yield error(
+            "node-feature-discovery-twice",
+            f"{ADDON}.nodeFeatureDiscovery.enabled",
+            f"the device plugin's chart and {others[0]} would both run Node Feature Discovery: two "
+            "workers on a node fight for one port and one set of labels",
+            "remove the line",
+        )

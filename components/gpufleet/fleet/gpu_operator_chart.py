@@ -1,0 +1,183 @@
+"""Values of the GPU Operator chart from typed settings.
+
+The chart has no values schema: a misspelt key passes silently, so only what is typed should be set.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import Field
+
+from gpufleet.contract.tolerations import GPU_TOLERATION
+from gpufleet.fleet.chart_values import Values, environment, merged, nested
+from gpufleet.fleet.config_names import ALL_DISABLED, DEFAULT_PLUGIN_CONFIG
+from gpufleet.fleet.image_sources import mirrored_images, proxy_environment
+from gpufleet.fleet.model import OperatorPlan
+from gpufleet.spec.addons import Addons
+from gpufleet.spec.base import SpecModel
+from gpufleet.spec.gpu_operator import GpuOperatorSettings
+from gpufleet.spec.gpu_operator_keys import typed_settings
+from gpufleet.spec.images import Images
+from gpufleet.spec.network_operator import Ofed
+from gpufleet.spec.sharing import MigStrategy
+
+IMAGES: Mapping[str, str] = {
+    "operator": "nvcr.io/nvidia",
+    "validator": "nvcr.io/nvidia",
+    "driver": "nvcr.io/nvidia",
+    "driver.manager": "nvcr.io/nvidia/cloud-native",
+    "toolkit": "nvcr.io/nvidia/k8s",
+    "devicePlugin": "nvcr.io/nvidia",
+    "gfd": "nvcr.io/nvidia",
+    "migManager": "nvcr.io/nvidia/cloud-native",
+    "dcgm": "nvcr.io/nvidia/cloud-native",
+    "dcgmExporter": "nvcr.io/nvidia/k8s",
+    "nodeStatusExporter": "nvcr.io/nvidia",
+    "gds": "nvcr.io/nvidia/cloud-native",
+    "gdrcopy": "nvcr.io/nvidia/cloud-native",
+    "node-feature-discovery.image": "registry.k8s.io/nfd/node-feature-discovery",
+}
+"""Section of the values -> repository its image comes from by default, on container nodes
+(NVIDIA/gpu-operator v26.7.0 values; NFD chart 0.19.0)."""
+
+_PULL_SECRET_PLACES = (
+    "operator",
+    "validator",
+    "driver",
+    "toolkit",
+    "devicePlugin",
+    "dcgm",
+    "dcgmExporter",
+    "gfd",
+    "migManager",
+    "nodeStatusExporter",
+)
+"""Sections of the values whose images come from NVIDIA's registry on a container node."""
+
+_DEFAULTS = {
+    "driver": True,
+    "toolkit": True,
+    "devicePlugin": True,
+    "gfd": True,
+    "migManager": True,
+    "dcgm": False,
+    "dcgmExporter": True,
+    "nfd": True,
+    "cdi": True,
+    "gds": False,
+    "gdrcopy": False,
+}
+"""Whether a part runs where nobody says so: the chart's own defaults."""
+
+_CONTROL_PLANE_TOLERATION = {
+    "key": "node-role.kubernetes.io/control-plane",
+    "operator": "Equal",
+    "value": "",
+    "effect": "NoSchedule",
+}
+
+
+class OperandToleration(SpecModel):
+    """A taint, with any value, that does not keep the operands away."""
+
+    key: str
+    """Key of the taint."""
+    effect: str
+    """Effect of the taint, `NoSchedule` or `NoExecute`."""
+
+
+class OperatorSettings(GpuOperatorSettings):
+    """Everything the GPU Operator is told in typed form."""
+
+    mig_strategy: MigStrategy | None = None
+    """How MIG devices are named, for the whole cluster. Default: `none`."""
+    device_plugin_default: str = ""
+    """Key of the device-plugin ConfigMap for nodes that choose none. Default: none is applied."""
+    tolerations: tuple[OperandToleration, ...] = ()
+    """Taints that operands and Node Feature Discovery tolerate with any value, beside
+    `nvidia.com/gpu`. Default: none."""
+    images: Images = Field(default_factory=Images)
+    """Where images come from, and by which proxy. Default: the vendors' own."""
+
+
+def operator_values(settings: OperatorSettings, extra: Mapping[str, Any] | None = None) -> Values:
+    """The values, without the names of ConfigMaps; `extra` is merged last, mapping by mapping.
+
+    Every switch is written out, also where it equals the chart's default: a default that moves in
+    a later chart must not move a fleet. Everything else is written where it was declared.
+    """
+    values: Values = {
+        "mig": {"strategy": settings.mig_strategy.value if settings.mig_strategy else "none"},
+        **{section: {"enabled": default} for section, default in _DEFAULTS.items()},
+        "devicePlugin": {"enabled": True, "config": {"default": settings.device_plugin_default}},
+        # The CRD allows this word or nothing: nodes without a layout get MIG switched off.
+        "migManager": {"enabled": True, "config": {"default": ALL_DISABLED}},
+    }
+    values = merged(values, _declared(settings))
+    values = merged(values, _tolerations(settings))
+    values = merged(values, mirrored_images(IMAGES, settings.images, settings))
+    if settings.image_pull_secret is not None:
+        pull = {"imagePullSecrets": [settings.image_pull_secret]}
+        values = merged(values, dict.fromkeys(_PULL_SECRET_PLACES, pull))
+    return merged(values, extra or {})
+
+
+def _declared(settings: OperatorSettings) -> Values:
+    pairs: dict[str, Any] = {}
+    for _, key, value in typed_settings(settings, written=True):
+        pairs[key] = environment(value) if key.endswith(".env") else value
+    unavailable = pairs.get("driver.upgradePolicy.maxUnavailable", "%")
+    if unavailable.isdigit():
+        # As text it would be taken for a percentage that lacks its sign.
+        pairs["driver.upgradePolicy.maxUnavailable"] = int(unavailable)
+    proxy = proxy_environment(settings.images.proxy)
+    if proxy:
+        pairs["driver.env"] = environment({**proxy, **settings.driver.env})
+    if settings.driver.licensing is not None:
+        # The chart's default is true, and the operator's code reads an absent value as false.
+        pairs["driver.licensingConfig.nlsEnabled"] = True
+    if settings.vgpu_host.enabled:
+        pairs["sandboxWorkloads.enabled"] = True
+    return nested(pairs.items())
+
+
+def _tolerations(settings: OperatorSettings) -> Values:
+    if not settings.tolerations:
+        return {}
+    # Lists replace the chart's: its own entries are written again.
+    gpu = GPU_TOLERATION.as_dict()
+    ours = [{"key": t.key, "operator": "Exists", "effect": t.effect} for t in settings.tolerations]
+    return {
+        "daemonsets": {"tolerations": [gpu, *ours]},
+        "node-feature-discovery": {
+            "worker": {"tolerations": [_CONTROL_PLANE_TOLERATION, gpu, *ours]}
+        },
+    }
+
+
+def planned_settings(addons: Addons, plan: OperatorPlan) -> OperatorSettings:
+    """What a declaration asks of the operator, with everything that its pools imply."""
+    declared = addons.gpu_operator.model_dump(
+        mode="json", by_alias=True, exclude_unset=True, exclude_none=True
+    )
+    for addon_field in ("enabled", "ownership", "version", "values"):
+        declared.pop(addon_field, None)
+    implied: Values = {
+        "driver": {"enabled": plan.driver},
+        "toolkit": {"enabled": plan.toolkit},
+        "devicePlugin": {"enabled": plan.device_plugin},
+        "migManager": {"enabled": plan.mig_manager},
+        "dcgmExporter": {"enabled": plan.dcgm_exporter},
+        "nodeFeatureDiscovery": {"enabled": plan.node_feature_discovery},
+        "devicePluginDefault": DEFAULT_PLUGIN_CONFIG,
+        "tolerations": [{"key": t.key, "effect": t.effect} for t in plan.tolerations],
+        "images": addons.images.model_dump(mode="json", by_alias=True, exclude_unset=True),
+    }
+    if plan.mig_strategy != "none":
+        implied["migStrategy"] = plan.mig_strategy
+    if plan.license_secret is not None and addons.gpu_operator.driver.licensing is None:
+        implied["driver"]["licensing"] = {"secret": plan.license_secret}
+    rdma = addons.gpu_operator.driver.rdma
+    if rdma.enabled and rdma.use_host_mofed is None and addons.network_operator.ofed is Ofed.HOST:
+        implied["driver"]["rdma"] = {"useHostMofed": True}
+    return OperatorSettings.model_validate(merged(declared, implied))

@@ -1,0 +1,106 @@
+"""What NVIDIA's chart and definitions would refuse, or silently drop, of the values to be sent.
+
+The rules are those of `gpufleet check --as gpu-operator-values`, applied to typed settings and raw
+values together.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from gpufleet.catalogue import Catalogue
+from gpufleet.findings import Finding, Severity, error
+from gpufleet.fleet.chart_values import Values, merged, value_at
+from gpufleet.fleet.gpu_operator_chart import operator_values, planned_settings
+from gpufleet.fleet.model import OperatorPlan
+from gpufleet.fleet.raw_values import judge_contradictions, judge_secrets
+from gpufleet.spec.base import Ownership
+from gpufleet.spec.fleet_spec import FleetSpec
+from gpufleet.spec.gpu_operator_keys import CHART_KEYS, declared_path, typed_settings
+
+ADDON = "addons.gpuOperator"
+_CONTRACT = frozenset(
+    {
+        "gpu-operator-precompiled-extras",
+        "gpu-operator-gds-proprietary",
+        "gpu-operator-nfd-twice",
+        "gpu-operator-dra-too",
+        "gpu-operator-reset-needed",
+    }
+)
+"""What the contract check says of the whole cluster, with its chain of facts."""
+
+
+def judge_gpu_operator(
+    spec: FleetSpec, plan: OperatorPlan, catalogue: Catalogue
+) -> Iterator[Finding]:
+    """Findings about the values of the GPU Operator; none where it is not installed by gpufleet."""
+    declared = spec.addons.gpu_operator
+    yield from judge_secrets(declared.values, f"{ADDON}.values")
+    if not plan.enabled or plan.ownership is Ownership.EXISTING:
+        return
+    settings = planned_settings(spec.addons, plan)
+    typed = (
+        (declared_path(field), key, value)
+        for field, key, value in typed_settings(declared, written=True)
+        if not key.endswith(".env")
+    )
+    yield from judge_contradictions(typed, declared.values, ADDON)
+    values = merged(operator_values(settings), declared.values)
+    pinned = catalogue.chart("gpu-operator").version
+    yield from judge_values(values, declared.values, other_chart=plan.version != pinned)
+    yield from _names_of_ours(declared.values)
+
+
+def judge_values(
+    values: Values, raw: Mapping[str, Any], *, other_chart: bool = False
+) -> Iterator[Finding]:
+    """What the pinned chart and its definitions make of final values, by place of declaration.
+
+    The keys known here are those of the pinned chart: with `other_chart` an unknown one may be
+    right and only warns.
+    """
+    # Only a few fleets get here with raw values; the judge reads much, so it is loaded late.
+    from gpufleet.contract.foreign import gpu_operator_values
+    from gpufleet.contract.foreign.context import Chart, Context
+    from gpufleet.contract.foreign.go_yaml import Read
+
+    context = Context(chart=Chart("gpu-operator", namespace="gpu-operator"))
+    judged = gpu_operator_values.judge(Read(values), context)
+    for finding in _ours(judged.findings):
+        weight = finding.severity
+        if other_chart and finding.code.startswith("gpu-operator-key"):
+            weight = Severity.WARNING
+        yield replace(finding, path=_declared_at(finding.path, raw), severity=weight)
+
+
+def _ours(findings: Iterable[Finding]) -> Iterator[Finding]:
+    for finding in findings:
+        if finding.severity is not Severity.INFO and finding.code not in _CONTRACT:
+            yield finding
+
+
+def _declared_at(key: str, raw: Mapping[str, Any]) -> str:
+    """Where the author wrote what ended at this key of the values."""
+    if value_at(raw, key) is None:
+        for field, chart_key in CHART_KEYS.items():
+            if chart_key == key:
+                return f"{ADDON}.{declared_path(field)}"
+    return f"{ADDON}.values.{key}"
+
+
+def _names_of_ours(raw: Mapping[str, Any]) -> Iterator[Finding]:
+    """The ConfigMaps of layouts and sharing are rendered from the pools; another one would not have
+    the configurations that the nodes' labels name."""
+    for section in ("devicePlugin", "migManager"):
+        for word in ("name", "create", "data"):
+            key = f"{section}.config.{word}"
+            if value_at(raw, key):
+                yield error(
+                    "config-map-of-pools-replaced",
+                    f"{ADDON}.values.{key}",
+                    f"{section}.config is written from the pools; another ConfigMap would lack "
+                    "what the nodes' labels name, and nothing would be advertised there",
+                    "declare it as `sharing` of the pools; a GpuOperator without pools takes any "
+                    "ConfigMap",
+                )

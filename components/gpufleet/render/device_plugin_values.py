@@ -1,0 +1,101 @@
+"""Values of the chart nvidia-device-plugin, and the ConfigMap they name.
+
+Keys and defaults: NVIDIA/k8s-device-plugin v0.20.0 `deployments/helm/nvidia-device-plugin` (read
+2026-11-21). The chart has no values schema.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from gpufleet.contract.tolerations import GPU_TOLERATION
+from gpufleet.fleet.chart_values import merged
+from gpufleet.fleet.config_names import DEFAULT_PLUGIN_CONFIG, POOL_LABEL
+from gpufleet.fleet.image_sources import mirrored_images
+from gpufleet.fleet.model import DevicePluginPlan, Fleet
+from gpufleet.spec.addons import Addons
+from gpufleet.spec.base import SecretName, SpecModel
+from gpufleet.spec.images import Images
+from gpufleet.spec.sharing import MigStrategy
+
+IMAGES: Mapping[str, str] = {
+    "image": "nvcr.io/nvidia/k8s-device-plugin",
+    "nfd.image": "registry.k8s.io/nfd/node-feature-discovery",
+}
+"""Section of the values -> repository its image comes from by default."""
+
+
+class PluginToleration(SpecModel):
+    """A taint, with any value, that does not keep the plugin away."""
+
+    key: str
+    """Key of the taint."""
+    effect: str
+    """Effect of the taint, `NoSchedule` or `NoExecute`."""
+
+
+class PluginSettings(SpecModel):
+    """What the chart is told, in typed form."""
+
+    mig_strategy: MigStrategy | None = None
+    """How MIG devices are named, on all nodes. Default: `none`."""
+    default_config: str = DEFAULT_PLUGIN_CONFIG
+    """Key of the ConfigMap for nodes that choose none. Default `default`."""
+    pools: tuple[str, ...] | None = None
+    """Pools whose nodes it runs on. Default: every node with an NVIDIA GPU."""
+    gpu_feature_discovery: bool = True
+    """Label nodes with what their GPUs are. Default true."""
+    node_feature_discovery: bool = True
+    """Run Node Feature Discovery. Default true; false where the cluster already has it."""
+    image_pull_secret: SecretName | None = None
+    """Secret for images. Default: none."""
+    tolerations: tuple[PluginToleration, ...] = ()
+    """Taints its pods tolerate with any value, beside `nvidia.com/gpu`. Default: none."""
+
+
+def plugin_values(settings: PluginSettings, images: Images | None = None) -> dict[str, Any]:
+    """The values, without the name of the ConfigMap. Every switch is written out."""
+    strategy = settings.mig_strategy.value if settings.mig_strategy else "none"
+    values: dict[str, Any] = {
+        "devicePlugin": {"enabled": True},
+        "gfd": {"enabled": settings.gpu_feature_discovery},
+        "nfd": {"enabled": settings.node_feature_discovery},
+        "migStrategy": strategy,
+        "config": {"default": settings.default_config},
+    }
+    ours = [{"key": t.key, "operator": "Exists", "effect": t.effect} for t in settings.tolerations]
+    if ours:
+        # Lists replace the chart's: its own entries are written again.
+        critical = {"key": "CriticalAddonsOnly", "operator": "Exists"}
+        gpu = GPU_TOLERATION.as_dict()
+        values["tolerations"] = [critical, gpu, *ours]
+        if settings.node_feature_discovery:
+            values["nfd"]["worker"] = {"tolerations": [gpu, *ours]}
+    if settings.pools is not None:
+        wanted = {"key": POOL_LABEL, "operator": "In", "values": sorted(settings.pools)}
+        term = {"nodeSelectorTerms": [{"matchExpressions": [wanted]}]}
+        required = "requiredDuringSchedulingIgnoredDuringExecution"
+        values["affinity"] = {"nodeAffinity": {required: term}}
+    if settings.image_pull_secret is not None:
+        values["imagePullSecrets"] = [{"name": settings.image_pull_secret}]
+    return merged(values, mirrored_images(IMAGES, images or Images()))
+
+
+def planned_plugin_settings(addons: Addons, plan: DevicePluginPlan) -> PluginSettings:
+    """What a declaration and its pools ask of the chart."""
+    data: dict[str, Any] = {
+        "migStrategy": None if plan.mig_strategy == "none" else plan.mig_strategy,
+        "pools": plan.pools,
+        "gpuFeatureDiscovery": plan.gpu_feature_discovery,
+        "nodeFeatureDiscovery": plan.node_feature_discovery,
+        "imagePullSecret": addons.device_plugin.image_pull_secret,
+        "tolerations": [{"key": t.key, "effect": t.effect} for t in plan.tolerations],
+    }
+    return PluginSettings.model_validate(data)
+
+
+def plugin_release_values(fleet: Fleet, config_map: str) -> dict[str, Any]:
+    """Values of the chart for a fleet, the declared `values` merged last."""
+    addons = fleet.spec.addons
+    settings = planned_plugin_settings(addons, fleet.addons.device_plugin)
+    values = merged(plugin_values(settings, addons.images), {"config": {"name": config_map}})
+    return merged(values, addons.device_plugin.values)

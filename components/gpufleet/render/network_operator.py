@@ -1,0 +1,37 @@
+"""What the Network Operator is told of a fleet: namespace, values, policy, secondary networks."""
+
+from typing import Any
+
+from gpufleet.fleet.model import Fleet
+from gpufleet.fleet.network_operator_chart import network_operator_values
+from gpufleet.fleet.nic_cluster_policy import networks, policy
+
+PRIVILEGED = {"pod-security.kubernetes.io/enforce": "privileged"}
+"""Its operands mount host paths and load kernel modules (NVIDIA Network Operator documentation)."""
+
+
+def network_namespace(fleet: Fleet) -> dict[str, Any]:
+    """The operator's namespace."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {
+            "name": fleet.addons.network_operator.namespace,
+            "labels": {"app.kubernetes.io/managed-by": "gpufleet", **PRIVILEGED},
+        },
+    }
+
+
+def network_release_values(fleet: Fleet) -> dict[str, Any]:
+    """Values of its chart, the declared `values` merged last."""
+    return network_operator_values(fleet.spec.addons, fleet.addons.network_operator)
+
+
+def nic_cluster_policy(fleet: Fleet) -> dict[str, Any] | None:
+    """Its NicClusterPolicy; None where nothing needs one."""
+    return policy(fleet.spec.addons, fleet.addons.network_operator)
+
+
+def secondary_networks(fleet: Fleet) -> list[dict[str, Any]]:
+    """The networks that pods may join beside the cluster's own."""
+    return networks(fleet.spec.addons.network_operator)

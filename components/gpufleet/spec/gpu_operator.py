@@ -1,0 +1,295 @@
+"""What the NVIDIA GPU Operator may be told in typed form.
+
+Keys, choices and defaults: NVIDIA/gpu-operator v26.7.0 `deployments/gpu-operator/values.yaml` and
+its ClusterPolicy definition (read 2026-11-21). What is unset is left to the chart, unless the pools
+imply it.
+"""
+
+from enum import StrEnum
+from typing import Annotated, Self
+
+from pydantic import Field, StringConstraints, model_validator
+
+from gpufleet.spec.base import SecretName, SpecModel
+
+ConfigMapName = SecretName
+"""Name of a ConfigMap in the add-on's namespace: the same rule as for Secrets."""
+
+DriverVersion = Annotated[str, StringConstraints(pattern=r"^[0-9]+(\.[0-9]+){0,2}$")]
+"""A driver version, `595.91.07`, or a branch, `595`."""
+
+PrometheusDuration = Annotated[
+    str,
+    StringConstraints(
+        pattern=r"^(0|(([0-9]+)y)?(([0-9]+)w)?(([0-9]+)d)?(([0-9]+)h)?(([0-9]+)m)?(([0-9]+)s)?(([0-9]+)ms)?)$",
+        min_length=1,
+    ),
+]
+"""A duration as Prometheus writes it: `15s`, `1m30s`."""
+
+ImageRepository = Annotated[
+    str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9.:-]*(/[a-z0-9][a-z0-9._-]*)*$")
+]
+"""A registry and a path in it, without scheme and tag: `registry.example.com/nvidia`."""
+
+
+class Switch(SpecModel):
+    """On, off, or (unset) whatever the pools imply."""
+
+    enabled: bool | None = None
+    """Default: what the pools imply."""
+
+
+class KernelModule(StrEnum):
+    """Which of the driver's two kernel modules is loaded."""
+
+    AUTO = "auto"
+    """What the driver recommends for the GPU."""
+    OPEN = "open"
+    """Turing and later; needed for DMA-BUF and GPUDirect Storage."""
+    PROPRIETARY = "proprietary"
+
+
+class PodDeletion(SpecModel):
+    """How pods that hold a GPU are removed before a driver upgrade."""
+
+    force: bool = False
+    """Also pods that no controller would make again. Default false."""
+    timeout_seconds: int = Field(default=300, ge=0)
+    """How long to wait, at least 0; 0 is for ever. Default 300."""
+    delete_empty_dir: bool = False
+    """Also pods with emptyDir volumes, whose data is lost. Default false."""
+
+
+class NodeDrain(PodDeletion):
+    """How a node is drained when removing its GPU pods was not enough."""
+
+    enabled: bool = False
+    """Drain at all. Default false."""
+    pod_selector: str = ""
+    """Only pods with these labels. Default: all."""
+
+
+class UpgradePolicy(SpecModel):
+    """How a new driver version reaches the nodes."""
+
+    auto_upgrade: bool = True
+    """Upgrade by itself, node by node. Default true; false waits for somebody to delete pods."""
+    max_parallel_upgrades: int = Field(default=1, ge=0)
+    """Nodes at the same time, at least 0; 0 is no limit. Default 1."""
+    max_unavailable: Annotated[str, StringConstraints(pattern=r"^[0-9]+%?$")] = "25%"
+    """Nodes that may be away at the same time, a number or a percentage. Default `25%`."""
+    wait_for_completion_seconds: int = Field(default=0, ge=0)
+    """How long to wait for running jobs, at least 0; 0 is for ever. Default 0."""
+    wait_for_pods: str = ""
+    """Labels of the jobs that are waited for. Default: none is waited for."""
+    pod_deletion: PodDeletion = Field(default_factory=PodDeletion)
+    """Default: 300 seconds, nothing forced."""
+    drain: NodeDrain = Field(default_factory=NodeDrain)
+    """Default: no drain."""
+
+
+class DriverRdma(SpecModel):
+    """GPUDirect RDMA by nvidia-peermem; DMA-BUF, the recommended way, needs nothing of this."""
+
+    enabled: bool = False
+    """Load nvidia-peermem: driver pods then wait for DOCA-OFED. Default false."""
+    use_host_mofed: bool | None = None
+    """DOCA-OFED is on the host. Default: what `networkOperator.ofed` says."""
+
+
+class LicenseService(StrEnum):
+    """Where a vGPU guest gets its licence: NVIDIA License System, cloud or own appliance."""
+
+    CLS = "cls"
+    """Cloud License Service: guests must reach NVIDIA's servers."""
+    DLS = "dls"
+    """Delegated License Service: an appliance in the own network."""
+
+
+class LicenseFeature(StrEnum):
+    """What a guest asks a licence for: `FeatureType` of its `gridd.conf`."""
+
+    VGPU = "vgpu"
+    """FeatureType 1: the guest driver asks for the licence its vGPU type needs."""
+    WORKSTATION = "workstation"
+    """FeatureType 2: RTX Virtual Workstation, Q types."""
+    COMPUTE = "compute"
+    """FeatureType 4: Virtual Compute Server, C types."""
+
+
+class Licensing(SpecModel):
+    """Licence of vGPU guests. The Secret has the keys `gridd.conf` and
+    `client_configuration_token.tok`; gpufleet never sees what is in it."""
+
+    secret: SecretName
+    """Name of the Secret, in the operator's namespace."""
+    service: LicenseService = LicenseService.CLS
+    """Where the token of the Secret comes from, `cls` or `dls`. Default cls."""
+    feature_type: LicenseFeature = LicenseFeature.VGPU
+    """What the Secret's gridd.conf asks for. Default vgpu (FeatureType 1), which fits every vGPU
+    type."""
+
+
+class Driver(Switch):
+    """The GPU driver, as the operator installs it."""
+
+    version: DriverVersion | None = None
+    """Driver version, or branch with precompiled drivers. Default: the operator's own."""
+    repository: ImageRepository | None = None
+    """Repository of the driver image; needed for vGPU guests, whose image is private. Default:
+    NVIDIA's."""
+    image: str | None = None
+    """Name of the driver image. Default: `driver`."""
+    kernel_module_type: KernelModule | None = None
+    """`auto`, `open` or `proprietary`. Default: auto."""
+    precompiled: bool = False
+    """Use images with a module made for the nodes' kernel: `version` is then a branch, and neither
+    GPUDirect Storage nor GDRCopy is available. Default false."""
+    upgrade_policy: UpgradePolicy | None = None
+    """How a new version reaches the nodes. Default: the chart's, one node at a time."""
+    rdma: DriverRdma = Field(default_factory=DriverRdma)
+    """Default: DMA-BUF, without nvidia-peermem."""
+    licensing: Licensing | None = None
+    """Licence of vGPU guests. Default: the Secret that vGPU pools name."""
+    host_version: DriverVersion | None = None
+    """Version or branch of the vGPU Manager on the hypervisors. Default: not compared."""
+    env: dict[str, str] = Field(default_factory=dict[str, str])
+    """Environment of the driver container. Default: none but `proxy`."""
+    repo_config: ConfigMapName | None = None
+    """ConfigMap with package sources, for sites without Internet access. Default: the image's."""
+    cert_config: ConfigMapName | None = None
+    """ConfigMap with certificates of package sources. Default: none."""
+    kernel_module_config: ConfigMapName | None = None
+    """ConfigMap with parameters of the kernel module. Default: none."""
+    virtual_topology: ConfigMapName | None = None
+    """ConfigMap with the vGPU topology daemon's file. Default: none."""
+    secret_env: SecretName | None = None
+    """Secret whose keys become environment variables of the driver container. Default: none."""
+
+
+class Toolkit(Switch):
+    """The container toolkit."""
+
+    install_dir: str | None = None
+    """Folder on the nodes. Default: `/usr/local/nvidia`."""
+    env: dict[str, str] = Field(default_factory=dict[str, str])
+    """Environment of the toolkit container. Default: none."""
+
+
+class MigManager(Switch):
+    """Who applies MIG layouts on the nodes."""
+
+    env: dict[str, str] = Field(default_factory=dict[str, str])
+    """Environment of mig-manager; values are strings: `{WITH_REBOOT: "true"}`."""
+    gpu_clients: ConfigMapName | None = None
+    """ConfigMap with the host services that hold a GPU, key `clients.yaml`. Default: the operator's
+    list."""
+
+
+class Cdi(SpecModel):
+    """Container Device Interface."""
+
+    enabled: bool = True
+    """Default true."""
+    nri: bool = False
+    """Inject devices by an NRI plugin instead of the RuntimeClass `nvidia`. Default false."""
+
+
+class ServiceMonitor(SpecModel):
+    """How Prometheus scrapes the exporter."""
+
+    enabled: bool = True
+    """Default true; skipped by the operator while the definition of ServiceMonitor is missing."""
+    interval: PrometheusDuration = "15s"
+    """Default `15s`."""
+    scrape_timeout: PrometheusDuration = "10s"
+    """Default `10s`."""
+    honor_labels: bool = False
+    """Default false."""
+    additional_labels: dict[str, str] = Field(default_factory=dict[str, str])
+    """Labels a Prometheus selects by. Default: none."""
+
+
+class DcgmExporter(Switch):
+    """GPU metrics."""
+
+    metrics: ConfigMapName | None = None
+    """ConfigMap with the counters, key `dcgm-metrics.csv`. Default: the exporter's list."""
+    service_monitor: ServiceMonitor | None = None
+    """Default: the chart's, every 15 seconds."""
+    pod_labels: bool | None = None
+    """Copy pods' labels to the samples. Default: the chart's, false."""
+
+
+class Workload(StrEnum):
+    """What a GPU node of a cluster that runs virtual machines is for."""
+
+    CONTAINER = "container"
+    VM_PASSTHROUGH = "vm-passthrough"
+    VM_VGPU = "vm-vgpu"
+
+
+class VgpuHost(SpecModel):
+    """Nodes that are hypervisors themselves (KubeVirt) and make vGPUs."""
+
+    enabled: bool = False
+    """Run sandbox workloads, vGPU Manager and vGPU device manager. Default false."""
+    default_workload: Workload = Workload.CONTAINER
+    """What nodes without the label `nvidia.com/gpu.workload.config` are for. Default container."""
+    manager_repository: ImageRepository | None = None
+    """Repository of the vGPU Manager image, which is private. Needed with `enabled`."""
+    manager_version: DriverVersion | None = None
+    """Version of the vGPU Manager. Needed with `enabled`."""
+    device_config: ConfigMapName | None = None
+    """ConfigMap of the vGPU device manager, key `config.yaml`. Default: the operator's."""
+    device_default: str = "default"
+    """Configuration for nodes without the label `nvidia.com/vgpu.config`. Default `default`."""
+
+    @model_validator(mode="after")
+    def _private_image(self) -> Self:
+        missing = [
+            name
+            for name, value in (
+                ("managerRepository", self.manager_repository),
+                ("managerVersion", self.manager_version),
+            )
+            if self.enabled and value is None
+        ]
+        if missing:
+            raise ValueError(
+                f"the vGPU Manager image is private and has no default: {' and '.join(missing)} "
+                "must be written"
+            )
+        return self
+
+
+class GpuOperatorSettings(SpecModel):
+    """What the GPU Operator runs, in typed form."""
+
+    driver: Driver = Field(default_factory=Driver)
+    """The GPU driver. Default: installed where an image lacks it."""
+    toolkit: Toolkit = Field(default_factory=Toolkit)
+    """The container toolkit. Default: installed where an image lacks it."""
+    device_plugin: Switch = Field(default_factory=Switch)
+    """The device plugin. Default: installed where an image lacks it."""
+    gpu_feature_discovery: Switch = Field(default_factory=Switch)
+    """Labels that describe the GPUs. Default on."""
+    mig_manager: MigManager = Field(default_factory=MigManager)
+    """The MIG manager. Default: with MIG pools."""
+    dcgm: Switch = Field(default_factory=Switch)
+    """A DCGM host engine of its own, beside the one in the exporter. Default off."""
+    dcgm_exporter: DcgmExporter = Field(default_factory=DcgmExporter)
+    """GPU metrics. Default on."""
+    node_feature_discovery: Switch = Field(default_factory=Switch)
+    """Labels GPU nodes. Default on, unless the Network Operator brings it."""
+    cdi: Cdi = Field(default_factory=Cdi)
+    """Default: on, without NRI."""
+    gds: Switch = Field(default_factory=Switch)
+    """GPUDirect Storage; needs the open kernel module. Default off."""
+    gdrcopy: Switch = Field(default_factory=Switch)
+    """GDRCopy. Default off."""
+    vgpu_host: VgpuHost = Field(default_factory=VgpuHost)
+    """Nodes that make vGPUs. Default: none."""
+    image_pull_secret: SecretName | None = None
+    """Name of the Secret for NGC images. Default: none."""

@@ -1,0 +1,37 @@
+"""How a site without direct Internet access reaches images and package sources."""
+
+from typing import Annotated
+
+from pydantic import Field, StringConstraints
+
+from gpufleet.spec.base import SpecModel
+from gpufleet.spec.gpu_operator import ImageRepository
+
+ProxyAddress = Annotated[
+    str, StringConstraints(pattern=r"^https?://[^/@\s]+(:[0-9]+)?/?$", max_length=255)
+]
+"""Address of a proxy without user and password: `http://proxy.example.com:3128`. Credentials do not
+belong into a declaration."""
+
+
+class Proxy(SpecModel):
+    """Proxy of driver containers, which fetch kernel headers and packages while they build."""
+
+    http: ProxyAddress | None = None
+    """For http. Default: none."""
+    https: ProxyAddress | None = None
+    """For https. Default: none."""
+    exclude: tuple[str, ...] = ()
+    """Hosts, domains and networks reached without it: add the cluster's service and pod networks.
+    Default: none."""
+
+
+class Images(SpecModel):
+    """Where images come from."""
+
+    registry: ImageRepository | None = None
+    """Registry, and path in it, that mirrors nvcr.io and registry.k8s.io with their paths kept:
+    `registry.example.com/mirror` serves `nvcr.io/nvidia/driver` as
+    `registry.example.com/mirror/nvidia/driver`. Default: the vendors' own."""
+    proxy: Proxy = Field(default_factory=Proxy)
+    """Default: none."""
