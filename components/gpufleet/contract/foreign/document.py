@@ -6,11 +6,39 @@ from typing import Any
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.contract.foreign.go_json import as_mapping
 from gpufleet.contract.foreign.go_yaml import Read, read_yaml
+from gpufleet.contract.foreign.judgement import Rule, Verdict, rule_table
 from gpufleet.contract.foreign.paths import child
 from gpufleet.findings import Finding, error
 
 _KEYS = {"mig-parted": ("config.yaml",)}
 """Keys of a ConfigMap that hold the document of a kind, by convention of its reader."""
+
+
+RULES = rule_table(
+    Rule(
+        "document-unreadable",
+        ("yaml",),
+        Verdict.REJECT,
+        "The text is no UTF-8, no YAML, too large (1 MiB), too deep (40) or grown by aliases: "
+        "nobody can read it. The command exits 2.",
+        "docs/check.md",
+    ),
+    Rule(
+        "configmap-value-invalid",
+        ("ConfigMap",),
+        Verdict.REJECT,
+        "The value of the ConfigMap's key is no text.",
+        "Kubernetes core/v1",
+    ),
+    Rule(
+        "configmap-key-absent",
+        ("ConfigMap",),
+        Verdict.REJECT,
+        "The ConfigMap lacks the key its reader wants, or has several and none is selected.",
+        "docs/check.md",
+    ),
+)
+"""What can be wrong before any kind is judged."""
 
 
 def read_document(

@@ -51,13 +51,6 @@ RULES = (
         "NVIDIA/mig-parted cmd/nvidia-mig-parted/apply/mode.go",
     ),
     Rule(
-        "mig-on-fraction",
-        ("MP-13",),
-        Verdict.REJECT,
-        "The device is a vGPU, which cannot be put into MIG mode.",
-        "NVIDIA/mig-parted cmd/nvidia-mig-parted/apply/mode.go",
-    ),
-    Rule(
         "mig-placement-unknown",
         ("OUR-1",),
         Verdict.WARN,

@@ -6,8 +6,8 @@ from typing import Any
 
 from gpufleet.contract.foreign.context import Context, read_context
 from gpufleet.contract.foreign.document import read_document
-from gpufleet.contract.foreign.go_yaml import Read
-from gpufleet.contract.foreign.judgement import Judgement, RuleTable
+from gpufleet.contract.foreign.go_yaml import Read, UnreadableTextError
+from gpufleet.contract.foreign.judgement import Judgement, Report, RuleTable
 from gpufleet.findings import ordered
 
 KINDS = {
@@ -24,6 +24,9 @@ KINDS = {
 """Kind -> module of this package."""
 
 Judge = Callable[[Read, Context], Judgement]
+
+_JSON_KINDS = {"rdma-shared-config": "rdma-not-json", "sriov-config": "sriov-not-json"}
+"""Kinds whose reader takes JSON alone: text that is none is refused, not unreadable."""
 
 
 def rules_of(kind: str) -> RuleTable:
@@ -45,13 +48,21 @@ def judge_text(
     and KeyError for a kind that does not exist.
     """
     where, report = read_context(context, gpu, select)
-    read, found = read_document(kind, text, select)
+    try:
+        read, found = read_document(kind, text, select)
+    except UnreadableTextError as problem:
+        if kind not in _JSON_KINDS:
+            raise
+        refused = Report(rules_of(kind))
+        refused.add(_JSON_KINDS[kind], "", f"the config must be JSON: {problem}", "write JSON")
+        return Judgement(ordered([*report.findings, *refused.findings]))
     if read is None:
         return Judgement(ordered([*report.findings, *found]))
     judge: Judge = _module(kind).judge
     judgement = judge(read, where)
     findings = [*report.findings, *found, *judgement.findings]
-    return Judgement(ordered(findings), None if report.rejected or found else judgement.advertises)
+    advertises = None if report.rejected or found else judgement.advertises
+    return Judgement(ordered(findings), advertises)
 
 
 def _module(kind: str) -> Any:

@@ -1,0 +1,127 @@
+"""`gpufleet check` over anything at all: an answer of the promised shape, always the same."""
+
+import json
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpufleet.contract.foreign.go_yaml import UnreadableTextError
+from gpufleet.contract.foreign.judgement import Judgement, Verdict
+from gpufleet.contract.foreign.kinds import KINDS, judge_text
+from tests.property.mutated_configs import cases
+from tests.unit.contract.foreign.rule_cases import CASES
+
+WORDS = sorted(
+    {
+        word.strip("\"'")
+        for rows in CASES.values()
+        for _, broken, _, _ in rows
+        for word in broken.replace("{", " ").replace("}", " ").replace("[", " ").split()
+        if len(word) < 40
+    }
+)
+SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-5, 100),
+    st.integers(),
+    st.floats(allow_nan=False),
+    st.sampled_from(WORDS),
+    st.text(max_size=12),
+)
+KEYS = st.sampled_from([word.rstrip(":") for word in WORDS])
+DATA = st.recursive(
+    SCALARS,
+    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(KEYS, inner, max_size=5)),
+    max_leaves=25,
+)
+KIND = st.sampled_from(list(KINDS))
+
+
+def judged(kind: str, text: str | bytes, **circumstances: Any) -> Judgement | None:
+    try:
+        return judge_text(kind, text, **circumstances)
+    except UnreadableTextError as problem:
+        assert str(problem)
+        return None
+
+
+def check_shape(answer: Judgement | None) -> None:
+    if answer is None:
+        return
+    document = json.loads(json.dumps(answer.as_dict(), default=str))
+    assert document["verdict"] in {"accept", "warn", "reject"}
+    severities = {finding["severity"] for finding in document["findings"]}
+    expected = (
+        "reject" if "error" in severities else "warn" if "warning" in severities else "accept"
+    )
+    assert document["verdict"] == expected
+    assert all(finding["code"] and finding["message"] for finding in document["findings"])
+    if document["advertises"] is not None:
+        assert document["verdict"] != "reject"
+        assert all(n > 0 for n in document["advertises"]["allocatable"].values())
+
+
+@settings(max_examples=400, deadline=None)
+@given(kind=KIND, data=DATA)
+def test_any_data_gets_an_answer(kind: str, data: Any) -> None:
+    check_shape(judged(kind, json.dumps(data), gpu="A100-80GB"))
+
+
+@settings(max_examples=200, deadline=None)
+@given(kind=KIND, text=st.one_of(st.text(max_size=60), st.binary(max_size=60)))
+def test_any_text_gets_an_answer(kind: str, text: str | bytes) -> None:
+    check_shape(judged(kind, text))
+
+
+@settings(max_examples=200, deadline=None)
+@given(kind=KIND, row=st.data(), context=DATA)
+def test_any_context_gets_an_answer(kind: str, row: st.DataObject, context: Any) -> None:
+    _, broken, _, _ = row.draw(st.sampled_from(CASES[kind]))
+    check_shape(judged(kind, broken, context=context))
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    kind=KIND,
+    row=st.data(),
+    at=st.integers(0, 400),
+    length=st.integers(0, 6),
+    new=st.text(max_size=4),
+)
+def test_damaged_documents_get_an_answer(
+    kind: str, row: st.DataObject, at: int, length: int, new: str
+) -> None:
+    _, broken, _, circumstances = row.draw(st.sampled_from(CASES[kind]))
+    at = min(at, len(broken))
+    check_shape(judged(kind, broken[:at] + new + broken[at + length :], **circumstances))
+
+
+def test_the_same_document_always_gets_the_same_answer() -> None:
+    for case in cases(5, 300):
+        arguments: dict[str, Any] = {
+            "gpu": case.gpu, "select": case.select, "context": case.context or None
+        }  # fmt: skip
+        first, second = (judged(case.kind, case.text, **arguments) for _ in range(2))
+        assert (first and first.as_dict()) == (second and second.as_dict())
+        check_shape(first)
+
+
+@pytest.mark.parametrize(
+    "layout", ['{"1g.10gb": 7}', '{"1g.10gb": 2, "2g.20gb": 1, "3g.40gb": 1}', '{"3g.40gb": 3}']
+)
+def test_a_placement_is_decided_within_a_millisecond(layout: str) -> None:
+    judge_text("mig-placement", layout, gpu="A100-80GB")  # loads the catalogue
+    best = float("inf")
+    for _ in range(30):
+        start = time.perf_counter()
+        judge_text("mig-placement", layout, gpu="A100-80GB")
+        best = min(best, time.perf_counter() - start)
+    assert best <= 0.001
+
+
+def test_verdicts_are_ordered_by_badness() -> None:
+    assert list(Verdict) == [Verdict.ACCEPT, Verdict.WARN, Verdict.REJECT]
