@@ -237,7 +237,7 @@ def _update(
     print(f"==> pulumi up -s {stack}  (in {project})", file=out, flush=True)
     quiet = Engine(sandbox.environment(), project)
     quiet.stack_init(stack)
-    repair(quiet, stack, lambda line: print(f"    {line}", file=out, flush=True))
+    repair(quiet, stack, sandbox.server(), lambda line: print(f"    {line}", file=out, flush=True))
     engine = Engine(sandbox.environment(), project, echo=out)
     result = engine.up(stack, "--suppress-outputs", policies=packs)
     print(f"    {result.summary()}, {result.seconds:.0f} s", file=out, flush=True)

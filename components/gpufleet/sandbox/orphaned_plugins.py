@@ -16,7 +16,7 @@ ORPHANS_LEAVE_WITHIN = 2.0
 
 def end_orphaned_plugins(pulumi_home: Path) -> int:
     """End provider processes of this PULUMI_HOME whose engine is gone; returns how many."""
-    orphans = list(_orphans(str(pulumi_home)))
+    orphans = [process for process in plugins(pulumi_home) if _is_orphan(process)]
     for process in orphans:
         with suppress(psutil.NoSuchProcess):
             process.terminate()
@@ -28,15 +28,18 @@ def end_orphaned_plugins(pulumi_home: Path) -> int:
     return len(orphans)
 
 
-def _orphans(pulumi_home: str) -> Iterator[psutil.Process]:
+def plugins(pulumi_home: Path) -> Iterator[psutil.Process]:
+    """Provider processes of this PULUMI_HOME that run."""
     for process in psutil.process_iter():
-        try:
-            if not Path(process.exe()).name.startswith("pulumi-resource-"):
-                continue
-            parent = process.parent()
-            # By name: the executable of the system's first process may not be asked for.
-            engine_runs = parent is not None and parent.name() == "pulumi"
-            if not engine_runs and process.environ().get("PULUMI_HOME") == pulumi_home:
+        with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+            is_plugin = Path(process.exe()).name.startswith("pulumi-resource-")
+            if is_plugin and process.environ().get("PULUMI_HOME") == str(pulumi_home):
                 yield process
-        except (psutil.NoSuchProcess, psutil.AccessDenied):
-            continue
+
+
+def _is_orphan(process: psutil.Process) -> bool:
+    with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+        parent = process.parent()
+        # By name: the executable of the system's first process may not be asked for.
+        return parent is None or parent.name() != "pulumi"
+    return False

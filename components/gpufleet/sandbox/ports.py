@@ -2,6 +2,7 @@
 
 import random
 import socket
+import time
 from collections.abc import Iterable, Mapping
 
 LOOPBACK = "127.0.0.1"
@@ -11,6 +12,9 @@ _RANGE = range(20_000, 32_000)
 of those could take a chosen port in the seconds before its server starts."""
 
 _TRIES = 200
+
+_FREED_WITHIN_SECONDS = 1.0
+"""The system may report a killed process as ended while it still closes its ports."""
 
 
 def is_free(port: int) -> bool:
@@ -43,12 +47,16 @@ def choose(names: Iterable[str], recorded: Mapping[str, int], held: set[str]) ->
     """
     chosen: dict[str, int] = {}
     probes: list[socket.socket] = []
+    patience = time.monotonic() + _FREED_WITHIN_SECONDS
     try:
         for name in names:
             port = recorded.get(name)
-            if port is not None and port not in chosen.values() and (name in held or is_free(port)):
-                chosen[name] = port
-                continue
+            if port is not None and port not in chosen.values():
+                while not (kept := name in held or is_free(port)) and time.monotonic() < patience:
+                    time.sleep(0.02)
+                if kept:
+                    chosen[name] = port
+                    continue
             # All probes stay open until every name has its port: no port is given out twice.
             probe = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
             probes.append(probe)

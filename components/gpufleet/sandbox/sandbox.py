@@ -144,12 +144,20 @@ class Sandbox:
         record = state.processes.get("kube-apiserver")
         server = None
         if record is not None and processes.is_alive(record):
-            keys = certificates.Certificates(self.layout.certificates)
             try:
-                server = ApiServer(state.ports["kube-apiserver"], keys)
+                server = self.server()
             except OSError as problem:  # certificates deleted or damaged while it runs
                 state.damaged = f"its certificates cannot be read: {problem}"
         return status.read(self.layout, state, server)
+
+    def server(self) -> ApiServer:
+        """Requests to the API server as administrator; the sandbox must have been up.
+
+        Raises:
+            OSError: its certificates are missing or damaged.
+        """
+        port = State.load(self.layout.state).ports["kube-apiserver"]
+        return ApiServer(port, certificates.Certificates(self.layout.certificates))
 
     def kill(self, name: str, number: signal.Signals = signal.SIGKILL) -> None:
         """Send a signal to one process: for tests of what happens when a part dies.

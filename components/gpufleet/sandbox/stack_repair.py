@@ -1,12 +1,14 @@
-"""Makes a stack usable again after the engine was killed in the middle of an update.
+"""Makes a stack usable again after an update was cut off: engine or API server were killed.
 
-`kill -9` leaves three things behind (each seen with CLI 3.259.0):
+`kill -9` leaves four things behind (each seen with CLI 3.259.0):
 
 * the file backend's lock, which refuses every further command;
 * provider processes, which finish what they were creating and then stay for ever;
 * *pending operations*: creations with an outcome the state does not know. `pulumi up` only warns of
   them and creates the object again, so that an object with a generated name exists twice from then
-  on; `pulumi refresh --import-pending-creates` drops the entry without importing anything.
+  on; `pulumi refresh --import-pending-creates` drops the entry without importing anything;
+* unfinished revisions of Helm releases, also when it was the API server that died: the engine then
+  ends with an error and an orderly state, but Helm refuses the release's name from then on.
 
 The record of a pending creation holds all that the state needs except the id, and a Kubernetes
 object's id follows from its metadata. So the record is moved among the resources and the engine's
@@ -23,21 +25,24 @@ from typing import Any
 import psutil
 import yaml
 
+from gpufleet.sandbox.api_server import ApiServer
 from gpufleet.sandbox.engine import Engine
 from gpufleet.sandbox.errors import SandboxError
-from gpufleet.sandbox.orphaned_plugins import end_orphaned_plugins
+from gpufleet.sandbox.helm_releases import remove_unfinished_revisions
+from gpufleet.sandbox.orphaned_plugins import end_orphaned_plugins, plugins
 
 CLOCK_TOLERANCE = 2.0
 """Seconds by which a process may seem to have started after the lock it wrote."""
 HELM_RELEASE = "kubernetes:helm.sh/v3:Release"
 
 
-def repair(engine: Engine, stack: str, note: Callable[[str], None]) -> None:
+def repair(engine: Engine, stack: str, server: ApiServer, note: Callable[[str], None]) -> None:
     """Make the stack usable; does nothing to a stack that is.
 
     Args:
-        engine: the engine in the stack's project; the cluster must be running.
+        engine: the engine in the stack's project.
         stack: the stack's name.
+        server: the sandbox's API server, which must be running.
         note: told, in a sentence, of each thing that was repaired.
 
     Raises:
@@ -46,12 +51,15 @@ def repair(engine: Engine, stack: str, note: Callable[[str], None]) -> None:
     """
     if release_stale_lock(engine, stack):
         note(f"stack {stack}: removed the lock of an update that was killed")
-    if ended := end_orphaned_plugins(Path(engine.env["PULUMI_HOME"])):
+    home = Path(engine.env["PULUMI_HOME"])
+    if ended := end_orphaned_plugins(home):
         note(f"ended {ended} provider process(es) that a killed engine left behind")
+    if not any(plugins(home)):  # else an engine works on another stack, perhaps with Helm
+        for release in remove_unfinished_revisions(server):
+            note(f"Helm release {release}: removed the revision that was never finished")
     state = engine.state(stack)
     if not state.get("pending_operations"):
         return
-    unlock_helm_releases(state, Path(engine.env["KUBECONFIG"]))
     repaired, told = settled(state)
     for line in told:
         note(f"stack {stack}: {line}")
@@ -105,32 +113,6 @@ def kubernetes_id(entry: dict[str, Any]) -> str | None:
     if not isinstance(name, str) or not isinstance(namespace, str | None):
         return None
     return f"{namespace}/{name}" if namespace else name
-
-
-def unlock_helm_releases(state: dict[str, Any], kubeconfig: Path) -> None:
-    """Delete the unfinished revisions of releases whose installation or upgrade was interrupted.
-
-    Helm takes such a revision for one in progress and refuses every further operation. Without it
-    the previous revision counts, or none.
-    """
-    releases = [
-        identity.split("/", 1)
-        for operation in state["pending_operations"]
-        if operation["resource"]["type"] == HELM_RELEASE
-        and (identity := kubernetes_id(operation["resource"]))
-        and "/" in identity
-    ]
-    if not releases:
-        return
-    from kubernetes import client, config
-
-    with config.new_client_from_config(str(kubeconfig)) as connection:
-        for namespace, name in releases:
-            client.CoreV1Api(connection).delete_collection_namespaced_secret(
-                namespace,
-                label_selector=f"owner=helm,name={name},"
-                "status in (pending-install,pending-upgrade,pending-rollback)",
-            )
 
 
 def release_stale_lock(engine: Engine, stack: str) -> bool:

@@ -1,4 +1,5 @@
 import socket
+import threading
 
 import pytest
 
@@ -29,6 +30,17 @@ def test_a_recorded_port_that_is_taken_is_replaced(taken: int) -> None:
     assert not ports.is_free(taken)
     assert ports.listens(taken)
     assert ports.choose(["a"], {"a": taken}, set())["a"] != taken
+
+
+def test_a_recorded_port_that_its_killed_process_still_closes_is_kept() -> None:
+    server = socket.socket()
+    server.bind(("127.0.0.1", 0))
+    server.listen()
+    port = server.getsockname()[1]
+    closing = threading.Timer(0.2, server.close)
+    closing.start()
+    assert ports.choose(["a"], {"a": port}, set()) == {"a": port}
+    closing.join()
 
 
 def test_a_port_its_own_process_holds_is_kept(taken: int) -> None:
