@@ -25,6 +25,7 @@ from gpufleet.sandbox.program_cache import Entry, cache_folder, go_platform, key
 from gpufleet.sandbox.programs import SANDBOX_PROGRAMS, ProviderPlugin, named
 from gpufleet.sandbox.sandbox import Sandbox
 from gpufleet.sandbox.tools_folder import tools_folder
+from tests.engine.sandbox_stack import Stack, stack_files
 
 HERE = Path(__file__).parent
 YAML_HOST = "pulumi-language-yaml"
@@ -147,6 +148,20 @@ def cluster_project(
     yield _maker(tmp_path, request, sandbox.environment(), made)
     for one in made:
         one.run("destroy")
+
+
+@pytest.fixture
+def stack(cluster_project: Callable[..., Project]) -> Stack:
+    """A copy of the stack sandbox-dev that a test may edit."""
+    return Stack(cluster_project(stack_files(), name="gpufleet"))
+
+
+@pytest.fixture
+def core(cluster: Any) -> Any:
+    """The core API of the shared cluster."""
+    from kubernetes import client
+
+    return client.CoreV1Api(cluster)
 
 
 def _maker(

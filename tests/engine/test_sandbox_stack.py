@@ -1,74 +1,22 @@
 """The program of `stacks/` on the real engine: up, no-op, live layout change, refusal, destroy."""
 
 import threading
-import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
-import yaml
 from kubernetes import client
 
-ROOT = Path(__file__).parents[2]
-NOTEBOOKS = "sandbox-notebooks-0"
+from tests.engine.sandbox_stack import (
+    ADVERTISED,
+    NOTEBOOKS,
+    Stack,
+    eventually,
+    gpus,
+    nodes_advertise,
+)
+
 MIG_CONFIG = "nvidia.com/mig.config"
 MIG_STATE = "nvidia.com/mig.config.state"
-
-
-class Stack:
-    """A copy of the sandbox-dev stack that a test may edit."""
-
-    def __init__(self, project: Any) -> None:
-        self.project = project
-        self.file = project.folder / "stacks" / f"Pulumi.{project.stack}.yaml"
-        committed = ROOT / "stacks" / "Pulumi.sandbox-dev.yaml"
-        self.config = yaml.safe_load(committed.read_text())["config"]
-        self.save()
-
-    @property
-    def fleet(self) -> dict[str, Any]:
-        return self.config["gpufleet:fleet"]
-
-    def pool(self, name: str) -> dict[str, Any]:
-        return next(pool for pool in self.fleet["pools"] if pool["name"] == name)
-
-    def save(self) -> None:
-        """Write the settings, and leave what the engine keeps in the file."""
-        kept = yaml.safe_load(self.file.read_text()) if self.file.exists() else None
-        self.file.write_text(yaml.safe_dump({**(kept or {}), "config": self.config}))
-
-    def up(self, *options: str, **settings: Any) -> Any:
-        self.save()
-        return self.project.run("up", *options, **settings)
-
-
-@pytest.fixture
-def stack(cluster_project: Callable[..., Any]) -> Stack:
-    files = {
-        f"stacks/{name}": (ROOT / "stacks" / name).read_text()
-        for name in ("__main__.py", "settings.py")
-    }
-    files["Pulumi.yaml"] = "name: gpufleet\nmain: stacks\nstackConfigDir: stacks\nruntime: python\n"
-    return Stack(cluster_project(files, name="gpufleet"))
-
-
-@pytest.fixture
-def core(cluster: Any) -> client.CoreV1Api:
-    return client.CoreV1Api(cluster)
-
-
-def gpus(core: client.CoreV1Api, node: str) -> dict[str, str]:
-    """Extended resources of NVIDIA that a node offers now."""
-    allocatable = core.read_node(node).status.allocatable or {}
-    return {k: v for k, v in allocatable.items() if k.startswith("nvidia.com/") and v != "0"}
-
-
-def eventually(holds: Callable[[], bool], what: Callable[[], object], seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end, f"after {seconds} s: {what()}"
-        time.sleep(0.05)
 
 
 @pytest.fixture
@@ -116,25 +64,11 @@ def placed(core: client.CoreV1Api, namespace: str, name: str) -> str | None:
 def test_the_stack_comes_up_stays_and_goes(stack: Stack, core: client.CoreV1Api) -> None:
     namespaces = {n.metadata.name for n in core.list_namespace().items}
     stack.up()
-    want = {
-        "sandbox-chat-0": {"nvidia.com/gpu.shared": "4"},
-        "sandbox-chat-2": {"nvidia.com/gpu.shared": "4"},
-        NOTEBOOKS: {
-            "nvidia.com/mig-1g.10gb": "28",
-            "nvidia.com/mig-2g.20gb": "8",
-            "nvidia.com/mig-3g.40gb": "4",
-        },
-        "sandbox-training-0": {"nvidia.com/gpu": "8"},
-    }
-    for node, resources in want.items():
-        eventually(
-            lambda node=node, resources=resources: gpus(core, node) == resources,
-            lambda node=node: (node, gpus(core, node)),
-        )
+    nodes_advertise(core)
     outputs = stack.project.engine.outputs(stack.project.stack)
     assert outputs["advertised"]["training"] == {"nvidia.com/gpu": 8}
     # What compile says is what the nodes advertise.
-    for node, resources in want.items():
+    for node, resources in ADVERTISED.items():
         pool = node.split("-")[1]
         promised = {k: str(v) for k, v in outputs["advertised"][pool].items()}
         assert promised == resources

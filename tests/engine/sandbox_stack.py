@@ -1,0 +1,85 @@
+"""The stack sandbox-dev as tests use it: a copy that may be edited, and what its nodes offer."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import yaml
+from kubernetes import client
+
+ROOT = Path(__file__).parents[2]
+NOTEBOOKS = "sandbox-notebooks-0"
+ADVERTISED = {
+    "sandbox-chat-0": {"nvidia.com/gpu.shared": "4"},
+    "sandbox-chat-1": {"nvidia.com/gpu.shared": "4"},
+    "sandbox-chat-2": {"nvidia.com/gpu.shared": "4"},
+    NOTEBOOKS: {
+        "nvidia.com/mig-1g.10gb": "28",
+        "nvidia.com/mig-2g.20gb": "8",
+        "nvidia.com/mig-3g.40gb": "4",
+    },
+    "sandbox-training-0": {"nvidia.com/gpu": "8"},
+}
+"""Every node of the stack, with the resources its operands publish."""
+
+
+class Stack:
+    """A copy of the sandbox-dev stack that a test may edit."""
+
+    def __init__(self, project: Any) -> None:
+        self.project = project
+        self.file = project.folder / "stacks" / f"Pulumi.{project.stack}.yaml"
+        committed = ROOT / "stacks" / "Pulumi.sandbox-dev.yaml"
+        self.config = yaml.safe_load(committed.read_text())["config"]
+        self.save()
+
+    @property
+    def fleet(self) -> dict[str, Any]:
+        return self.config["gpufleet:fleet"]
+
+    def pool(self, name: str) -> dict[str, Any]:
+        return next(pool for pool in self.fleet["pools"] if pool["name"] == name)
+
+    def save(self) -> None:
+        """Write the settings, and leave what the engine keeps in the file."""
+        kept = yaml.safe_load(self.file.read_text()) if self.file.exists() else None
+        self.file.write_text(yaml.safe_dump({**(kept or {}), "config": self.config}))
+
+    def up(self, *options: str, **settings: Any) -> Any:
+        self.save()
+        return self.project.run("up", *options, **settings)
+
+
+def stack_files() -> dict[str, str]:
+    """The program of `stacks/`, in a project of the same name."""
+    files = {
+        f"stacks/{name}": (ROOT / "stacks" / name).read_text()
+        for name in ("__main__.py", "settings.py")
+    }
+    files["Pulumi.yaml"] = "name: gpufleet\nmain: stacks\nstackConfigDir: stacks\nruntime: python\n"
+    return files
+
+
+def gpus(core: client.CoreV1Api, node: str) -> dict[str, str]:
+    """Extended resources of NVIDIA that a node offers now."""
+    allocatable = core.read_node(node).status.allocatable or {}
+    return {k: v for k, v in allocatable.items() if k.startswith("nvidia.com/") and v != "0"}
+
+
+def eventually(holds: Callable[[], bool], what: Callable[[], object], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, f"after {seconds} s: {what()}"
+        time.sleep(0.05)
+
+
+def nodes_advertise(core: client.CoreV1Api) -> None:
+    """Wait until every node offers what it should, and check that there is no other."""
+    for node, resources in ADVERTISED.items():
+        eventually(
+            lambda node=node, resources=resources: gpus(core, node) == resources,
+            lambda node=node: (node, gpus(core, node)),
+        )
+    simulated = core.list_node(label_selector="gpufleet.dev/simulated=true").items
+    assert sorted(node.metadata.name for node in simulated) == sorted(ADVERTISED)
