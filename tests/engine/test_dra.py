@@ -15,6 +15,7 @@ from kubernetes import client
 from gpufleet.catalogue import load
 from gpufleet.fleet.config_names import birth_labels
 from gpufleet.partition import cut
+from gpufleet.sandbox.engine_result import EngineError
 from gpufleet.sandbox.sandbox import Sandbox
 from gpufleet.spec.sharing import Sharing
 from tests.engine.conftest import Project
@@ -271,26 +272,46 @@ def mps_claim() -> dict[str, Any]:
     }
 
 
-def test_a_driver_that_crashes_serves_nothing(cluster_project: MakeProject, fleet: Cluster) -> None:
-    """The chart renders conflicting gates; so does ours, by raw values no check of ours sees."""
-    values = {"featureGates": {"DynamicMIG": True, "MPSSupport": True}}
-    files = {
-        "__main__.py": f"""
+RELEASE = """
 from importlib.resources import files
 
 import pulumi_kubernetes as k8s
 
-namespace = k8s.core.v1.Namespace("n", metadata={{"name": "{fleet.namespace}-driver"}})
+namespace = k8s.core.v1.Namespace("n", metadata={{"name": "{namespace}"}})
 k8s.helm.v3.Release(
     "driver",
     name="driver",
     namespace=namespace.metadata["name"],
     chart=str(files("gpufleet.sandbox") / "charts" / "dra-driver-nvidia-gpu"),
-    values={{"gpuResourcesEnabledOverride": True, **{values!r}}},
+    values={values!r},
 )
 """
-    }
-    cluster_project(files).run("up")
+
+
+def release(fleet: Cluster, values: dict[str, Any]) -> dict[str, str]:
+    return {"__main__.py": RELEASE.format(namespace=f"{fleet.namespace}-driver", values=values)}
+
+
+def test_a_driver_that_crashes_serves_nothing(cluster_project: MakeProject, fleet: Cluster) -> None:
+    """The chart renders conflicting gates; so does ours, by raw values no check of ours sees."""
+    gates = {"DynamicMIG": True, "MPSSupport": True}
+    values = {"gpuResourcesEnabledOverride": True, "featureGates": gates}
+    cluster_project(release(fleet, values)).run("up")
     fleet.node(1, labels({}))
     until(lambda: "mutually exclusive" in fleet.driver(), "the reason on the node")
     assert fleet.slices() == []
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({}, "needs gpuResourcesEnabledOverride=true"),
+        ({"gpuResourcesEnabledOverride": True, "featuregates": {}}, "featuregates"),
+    ],
+    ids=["override", "key"],
+)
+def test_values_the_chart_refuses(
+    cluster_project: MakeProject, fleet: Cluster, values: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(EngineError, match=words):
+        cluster_project(release(fleet, values)).run("up")

@@ -45,9 +45,9 @@ def judge_dra(members: Sequence[Member], spec: FleetSpec) -> list[Finding]:
 
 def driver_root(image: NodeImage | None, platform: Platform) -> str:
     """Where the driver's files are on a node of this image: the chart's `nvidiaDriverRoot`."""
-    if platform is Platform.GKE:
-        return GKE_ROOT
-    return HOST_ROOT if image is not None and image.driver else OPERATOR_ROOT
+    if image is None or not image.driver:
+        return OPERATOR_ROOT
+    return GKE_ROOT if platform is Platform.GKE else HOST_ROOT
 
 
 def driver_gates(partitions: Iterable[Partition]) -> tuple[str, ...]:

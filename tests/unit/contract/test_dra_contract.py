@@ -4,9 +4,12 @@ from typing import Any
 
 import pytest
 
+from gpufleet.catalogue import load
+from gpufleet.contract.dra import driver_root
 from gpufleet.findings import Finding, Severity
 from gpufleet.fleet import compile_data
 from gpufleet.fleet.model import Fleet
+from gpufleet.spec.base import Platform
 
 
 def compiled(*pools: dict[str, Any], **spec: Any) -> tuple[Fleet | None, list[Finding]]:
@@ -114,6 +117,19 @@ def test_images_with_and_without_the_gpu_driver_need_two_roots() -> None:
     assert ("dra-driver-roots-differ", "pools[1].image") in errors(*mixed)
     settled = {"draDriver": {"values": {"nvidiaDriverRoot": "/"}}}
     assert "dra-driver-roots-differ" not in [c for c, _ in errors(*mixed, addons=settled)]
+
+
+@pytest.mark.parametrize(
+    ("image", "platform", "root"),
+    [
+        ("al2023-nvidia", Platform.EKS, "/"),
+        ("ubuntu-eks", Platform.EKS, "/run/nvidia/driver"),
+        ("cos", Platform.GKE, "/home/kubernetes/bin/nvidia"),
+        ("ubuntu-vsphere", Platform.VSPHERE, "/run/nvidia/driver"),
+    ],
+)
+def test_where_the_gpu_driver_is(image: str, platform: Platform, root: str) -> None:
+    assert driver_root(load().image(image), platform) == root
 
 
 def test_a_class_that_answers_on_other_nodes_too() -> None:

@@ -133,7 +133,12 @@ class DraOperand:
                 check_claim(claim, node.name, driver.gates)
             except ClaimError as refused:
                 reason = f"error preparing devices for claim {_named(claim)}: {refused}"
-        for pod in (claim.get("status") or {}).get("reservedFor") or []:
+        users = (claim.get("status") or {}).get("reservedFor") or []
+        gone = {pair for pair in self._told if pair[0] == claim["metadata"]["uid"]}
+        gone -= {(claim["metadata"]["uid"], pod["uid"]) for pod in users}
+        for identity in gone:
+            del self._told[identity]
+        for pod in users:
             identity = (claim["metadata"]["uid"], pod["uid"])
             if self._told.get(identity, "") == reason:
                 continue
