@@ -1,0 +1,41 @@
+"""Packing shares onto GPUs and nodes at least cost, always with a lower bound beside the cost."""
+
+from gpufleet.planner.packing.as_dict import packing_as_dict
+from gpufleet.planner.packing.pack import pack
+from gpufleet.planner.packing.packing import Assignment, Method, PackedNode, Packing
+from gpufleet.planner.packing.problem import (
+    ExistingGpu,
+    ExistingNode,
+    Machine,
+    Mode,
+    Occupant,
+    Problem,
+    Quota,
+    ShareClass,
+    SpreadGroup,
+)
+from gpufleet.planner.packing.read import read_problem
+from gpufleet.planner.packing.request import PackRequest, parse_request
+from gpufleet.planner.packing.verify import verify
+
+__all__ = [
+    "Assignment",
+    "ExistingGpu",
+    "ExistingNode",
+    "Machine",
+    "Method",
+    "Mode",
+    "Occupant",
+    "PackRequest",
+    "PackedNode",
+    "Packing",
+    "Problem",
+    "Quota",
+    "ShareClass",
+    "SpreadGroup",
+    "pack",
+    "packing_as_dict",
+    "parse_request",
+    "read_problem",
+    "verify",
+]

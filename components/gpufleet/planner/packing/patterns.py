@@ -1,0 +1,75 @@
+"""Patterns: what one GPU can be filled with, read from the placements of its geometry."""
+
+from collections.abc import Collection
+from functools import lru_cache
+
+from gpufleet.catalogue.gpu import MigGeometry
+from gpufleet.partition import PlacedInstance, Placement, Refusal, place
+from gpufleet.partition.slot_table import slot_table
+
+Pattern = tuple[tuple[str, int], ...]
+"""Profile -> instances, in the geometry's order, profiles without any left out."""
+
+
+def maximal_patterns(
+    geometry: MigGeometry,
+    wanted: Collection[str],
+    occupied: tuple[PlacedInstance, ...] = (),
+) -> tuple[Pattern, ...]:
+    """The layouts of wanted profiles that fit beside what is there and to which none can be added.
+
+    A pattern serves every demand a part of it serves, so smaller ones need not be looked at. In the
+    order of the geometry's layouts; empty when nothing fits.
+    """
+    return _maximal(geometry, frozenset(wanted), occupied)
+
+
+@lru_cache(maxsize=4096)
+def _maximal(
+    geometry: MigGeometry, wanted: frozenset[str], occupied: tuple[PlacedInstance, ...]
+) -> tuple[Pattern, ...]:
+    table = slot_table(geometry)
+    names = tuple(geometry.profiles)
+    columns = [i for i, name in enumerate(names) if name in wanted]
+    used, present = state_of(geometry, occupied)
+    fitting = table.fitting(used, present)
+    others = [i for i in range(len(names)) if i not in columns]
+    found: list[Pattern] = []
+    for number in table.numbers(fitting):
+        counts = table.counts[number]
+        if number == 0 or any(counts[i] for i in others):
+            continue
+        packed = table.layouts[number]
+        larger = (table.number.get(packed + table.unit[i]) for i in columns)
+        if any(bigger is not None and fitting >> bigger & 1 for bigger in larger):
+            continue
+        found.append(tuple((names[i], counts[i]) for i in columns if counts[i]))
+    return tuple(found)
+
+
+@lru_cache(maxsize=65536)
+def state_of(geometry: MigGeometry, occupied: tuple[PlacedInstance, ...]) -> tuple[int, int]:
+    """Cells in use and packed multiset of instances that are known to be legal."""
+    table = slot_table(geometry)
+    order = {name: i for i, name in enumerate(geometry.profiles)}
+    used = present = 0
+    for instance in occupied:
+        used |= table.mask_of(instance.start, instance.size)
+        present += table.unit[order[instance.profile]]
+    return used, present
+
+
+@lru_cache(maxsize=65536)
+def proof(
+    geometry: MigGeometry, pattern: Pattern, occupied: tuple[PlacedInstance, ...] = ()
+) -> Placement:
+    """Start slots of a pattern beside what is there.
+
+    Raises ValueError for a pattern that does not fit, which `maximal_patterns` never gives.
+    """
+    answer = place(geometry, dict(pattern), occupied)
+    if isinstance(answer, Refusal):
+        raise ValueError(  # noqa: TRY004  an answer, not a type
+            f"{dict(pattern)} beside {occupied}: {answer.why}"
+        )
+    return answer

@@ -1,0 +1,159 @@
+"""What is to be packed, resolved: no names to look up, no units to read, no file in sight.
+
+Money is integer micro-dollars an hour, memory integer bytes.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from gpufleet.catalogue.gpu import Gpu
+
+
+class Mode(StrEnum):
+    """What a slot on a GPU is."""
+
+    WHOLE = "whole"
+    """The whole GPU."""
+    MIG = "mig"
+    """One MIG instance."""
+    MPS = "mps"
+    """One client of the CUDA multi-process service; memory limit enforced."""
+    TIME_SLICING = "timeSlicing"
+    """One turn on the GPU; nothing enforces the memory."""
+
+
+REPLICATED = (Mode.MPS, Mode.TIME_SLICING)
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A machine type that may be bought, or that is already there."""
+
+    name: str
+    gpu: Gpu
+    gpus: int
+    """GPUs of one node, at least 1."""
+    memory_bytes: int | None
+    """Memory of one GPU; None where not sourced."""
+    whole_only: bool = False
+    """The devices are parts of a GPU (g6f): no MIG, no sharing."""
+    modes: frozenset[Mode] = frozenset(Mode)
+    """How its GPUs may be used."""
+    single_strategy: bool = False
+    """The node's MIG strategy is `single`: all of its GPUs hold one profile only, or all are whole
+    or shared. False: `mixed`."""
+    micro_usd_per_hour: int | None = None
+    """Price of one node; None: unknown."""
+    max_nodes: int | None = None
+    """Most nodes that may be bought; None: no limit, 0: only what is there."""
+    path: str = ""
+    """Where it stands in the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShareClass:
+    """Shares that are all alike: one entry of the file, wanted `count` times."""
+
+    name: str
+    count: int
+    mode: Mode | None
+    """None: any MIG instance or whole GPU that is large enough."""
+    profile: str | None = None
+    """MIG: exactly this profile; None: any that is large enough."""
+    gpus: int = 1
+    """Whole GPUs of one share, all on one node."""
+    memory_bytes: int = 0
+    """Least memory of the slot, per GPU for whole GPUs; 0: any."""
+    compute_slices: int = 0
+    """Least compute slices of a MIG instance."""
+    replicas: int | None = None
+    """MPS and time-slicing: most shares one GPU may be divided into; None: memory alone decides."""
+    machines: frozenset[str] | None = None
+    """Names of the machines it may go to; None: all."""
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SpreadGroup:
+    """Shares that must not crowd: at most so many of the group on one node, one GPU."""
+
+    name: str
+    members: frozenset[str]
+    """Names of share classes."""
+    per_node: int | None
+    per_gpu: int | None
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """Most GPUs that may be bought over several machine types together."""
+
+    name: str
+    machines: frozenset[str]
+    gpus: int
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Occupant:
+    """Something on a GPU that is already there. It is never moved."""
+
+    mode: Mode
+    profile: str | None = None
+    start: int | None = None
+    """MIG: first memory slot."""
+    share: str | None = None
+    """Name of the share class it belongs to, where it counts for spread groups."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExistingGpu:
+    """One GPU of a node that is already there."""
+
+    occupants: tuple[Occupant, ...] = ()
+    replicas: int | None = None
+    """MPS and time-slicing: into how many shares the GPU is divided."""
+    replicas_mode: Mode | None = None
+    mig: bool = False
+    """In MIG mode, even where no instance exists: it then takes instances only."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExistingNode:
+    """A node that is already there and paid for."""
+
+    name: str
+    machine: str
+    gpus: tuple[ExistingGpu, ...]
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Everything a packer needs."""
+
+    machines: Mapping[str, Machine]
+    shares: tuple[ShareClass, ...]
+    existing: tuple[ExistingNode, ...] = ()
+    groups: tuple[SpreadGroup, ...] = ()
+    quotas: tuple[Quota, ...] = ()
+
+    @property
+    def priced(self) -> bool:
+        """Whether every machine that may be bought has a price; else GPUs are counted."""
+        return all(
+            m.micro_usd_per_hour is not None for m in self.machines.values() if m.max_nodes != 0
+        )
+
+    def cost_of(self, machine: Machine) -> int:
+        """What one new node adds to the cost: micro-dollars an hour, else its GPUs."""
+        if self.priced:
+            return machine.micro_usd_per_hour or 0
+        return machine.gpus
+
+    @property
+    def by_name(self) -> dict[str, ShareClass]:
+        """Share classes by name."""
+        return {share.name: share for share in self.shares}

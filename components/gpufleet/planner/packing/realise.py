@@ -1,0 +1,130 @@
+"""From counts to places: nodes get their choices, GPUs their patterns, slots their shares."""
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from gpufleet.planner.packing.model import Place, Plan, place_of
+from gpufleet.planner.packing.patterns import Pattern
+from gpufleet.planner.packing.problem import Mode, Problem
+from gpufleet.planner.packing.slots import Slot
+from gpufleet.planner.packing.supply import Choice, GpuState, Pool, Source
+from gpufleet.planner.packing.workspace import OpenGpu, OpenNode, Workspace
+
+
+@dataclass(slots=True)
+class _Offer:
+    """Slots of one kind that are left on one GPU, or on one node for shares of several GPUs."""
+
+    node: OpenNode
+    gpu: OpenGpu | None
+    left: int
+
+
+@dataclass(slots=True)
+class _Realisation:
+    workspace: Workspace
+    plan: Plan
+    offers: dict[tuple[Place, Slot], list[_Offer]] = field(
+        default_factory=lambda: defaultdict[tuple[Place, Slot], list[_Offer]](list)
+    )
+    waiting: dict[Pool, list[OpenGpu]] = field(
+        default_factory=lambda: defaultdict[Pool, list[OpenGpu]](list)
+    )
+
+    def offer(self, place: Place, slot: Slot, node: OpenNode, gpu: OpenGpu | None, n: int) -> None:
+        """Note slots; without places of their own, all of a kind are one list."""
+        self.offers[place if self.plan.apart else (), slot].append(_Offer(node, gpu, n))
+
+
+def realise(
+    problem: Problem, sources: list[Source], plan: Plan
+) -> tuple[Workspace, dict[str, int]]:
+    """A workspace with every share of the plan in place, and the shares that found none.
+
+    Some may find none only where spread groups leave a plan in counts without a realisation.
+    """
+    made = _Realisation(Workspace(problem), plan)
+    unnamed = {number: iter(source.nodes) for number, source in enumerate(sources)}
+    for choice, count in plan.choices:
+        source = sources[choice.source]
+        for _ in range(count):
+            node = (
+                made.workspace.buy(source.machine)
+                if source.bought
+                else made.workspace.existing[next(unnamed[choice.source])]
+            )
+            _open(made, choice, node)
+    for pool, place, pattern, count in plan.filled:
+        for _ in range(count):
+            _fill(made, place, pattern, made.waiting[pool].pop(0))
+    return made.workspace, _serve(made, problem, plan)
+
+
+def _open(made: _Realisation, choice: Choice, node: OpenNode) -> None:
+    """Slots of a node that do not come from a pool, and its GPUs handed to the pools."""
+    for slot, count in choice.slots:
+        if choice.mode is None:
+            made.offer(place_of(choice.source, choice, None), slot, node, None, count)
+            continue
+        divided = [gpu for gpu in node.gpus if gpu.state.mode is choice.mode] or node.gpus
+        for i, gpu in enumerate(divided):
+            left = choice.replicas - gpu.state.taken
+            made.offer(place_of(choice.source, choice, i), slot, node, gpu, left)
+    free = _by_state(node)
+    # Shares of several GPUs take the first free ones (`put_gang` does the same).
+    del free[GpuState()][: sum(choice.gangs)]
+    for pool, count in choice.pools:
+        for _ in range(count):
+            made.waiting[pool].append(free[pool.state].pop(0))
+
+
+def _by_state(node: OpenNode) -> dict[GpuState, list[OpenGpu]]:
+    found: dict[GpuState, list[OpenGpu]] = defaultdict(list)
+    for gpu in node.gpus:
+        found[gpu.state].append(gpu)
+    return found
+
+
+def _fill(made: _Realisation, place: Place, pattern: Pattern | None, gpu: OpenGpu) -> None:
+    machine = gpu.node.machine.name
+    if pattern is None:
+        made.offer(place, Slot(machine, Mode.WHOLE.value), gpu.node, gpu, 1)
+        return
+    for name, number in pattern:
+        made.offer(place, Slot(machine, Mode.MIG.value, name), gpu.node, gpu, number)
+
+
+def _serve(made: _Realisation, problem: Problem, plan: Plan) -> dict[str, int]:
+    """Put the shares into the slots; those of spread groups first, where there is least choice."""
+    spread = {name for group in problem.groups for name in group.members}
+    left: dict[str, int] = defaultdict(int)
+    firsts: dict[tuple[Place, Slot], int] = defaultdict(int)
+    for name, place, slot, count in sorted(plan.served, key=lambda s: s[0] not in spread):
+        key = (place, slot)
+        offers = made.offers[key]
+        for _ in range(count):
+            if name in spread:
+                offer = _least_crowded(made.workspace, name, offers)
+            else:
+                while firsts[key] < len(offers) and not offers[firsts[key]].left:
+                    firsts[key] += 1
+                offer = offers[firsts[key]] if firsts[key] < len(offers) else None
+            if offer is None:
+                left[name] += 1
+                continue
+            offer.left -= 1
+            if offer.gpu is None:
+                made.workspace.put_gang(name, offer.node, slot.gpus)
+            else:
+                made.workspace.put(name, slot, offer.gpu)
+    return dict(left)
+
+
+def _least_crowded(workspace: Workspace, name: str, offers: list[_Offer]) -> _Offer | None:
+    """The slot whose GPU has most of its kind left, among those the spread groups allow."""
+    allowed = [
+        offer
+        for offer in offers
+        if offer.left and workspace.spread_allows(name, offer.node, offer.gpu)
+    ]
+    return max(allowed, key=lambda offer: offer.left, default=None)
