@@ -19,6 +19,7 @@ COMMANDS = {
     "change": "what it takes to get from one declaration to another, node by node",
     "partition": "can these MIG instances be placed on that GPU? proof, or the nearest layouts",
     "size": "memory ledger and speed of a model on a GPU, slice or share",
+    "pack": "shares onto GPUs and nodes at least cost, with a lower bound and the gap",
     "catalogue": "the facts everything rests on, each with source and date",
     "schema": "JSON Schema of the FleetSpec, for editors",
     "policies": "the policy rules, and a pack folder for your own project",
