@@ -18,7 +18,7 @@ from gpufleet.contract.gke_sharing import (
 from gpufleet.contract.judge import judge_contract
 from gpufleet.contract.rdma import network_operator_present
 from gpufleet.contract.vgpu import judge_vgpu
-from gpufleet.findings import Finding, error, ordered, warning
+from gpufleet.findings import Finding, error, ordered
 from gpufleet.fleet import capacity_rules, machines, pool_rules, spend
 from gpufleet.fleet.addon_plan import plan_addons
 from gpufleet.fleet.addon_rules import judge_addons
@@ -33,8 +33,6 @@ from gpufleet.fleet.model import (
     NodeTaint,
     Pool,
     Previous,
-    SpendBounds,
-    Unbounded,
 )
 from gpufleet.partition import Partition, cut
 from gpufleet.spec.base import Platform
@@ -108,7 +106,7 @@ def compile_fleet(
     discovery, found = decide_discovery(spec.addons, spec.platform, network_operator_present(spec))
     findings += found
     total = spend.total(pool.spend for pool in pools)
-    findings += _budget(spec, total)
+    findings += spend.judge_budget(spec, pools, total)
     addons = plan_addons(spec, pools, parts, strategy, discovery, catalogue)
     findings += judge_addons(spec, pools, addons, catalogue)
     return Fleet(spec, pools, addons, ordered(findings), total)
@@ -320,34 +318,3 @@ def _labels(
     if pool.team is not None:
         labels["gpufleet.dev/team"] = pool.team
     return dict(sorted(labels.items()))
-
-
-def _budget(spec: FleetSpec, total: SpendBounds) -> list[Finding]:
-    if spec.budget is None:
-        return []
-    limit = spend.micro(str(spec.budget.usd_per_hour))
-    if isinstance(total.maximum, Unbounded):
-        return [
-            warning(
-                "spend-unbounded",
-                "budget.usdPerHour",
-                f"{spec.budget.usd_per_hour} USD/h cannot be guaranteed: "
-                + "; ".join(total.maximum.causes),
-                "give the price where it is known to you, such as capacityBlock.usdPerHour",
-                causes=list(total.maximum.causes),
-            )
-        ]
-    if total.maximum > limit:
-        over = total.usd(total.maximum)
-        return [
-            error(
-                "budget-exceeded",
-                "budget.usdPerHour",
-                f"all pools at their largest size cost {over} USD/h, and the budget is "
-                f"{spec.budget.usd_per_hour}",
-                "lower nodes.max of the dearest pool, or raise the budget",
-                maximum=str(over),
-                limit=str(spec.budget.usd_per_hour),
-            )
-        ]
-    return []

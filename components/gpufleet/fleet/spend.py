@@ -1,11 +1,13 @@
-"""Spend bounds: the only place where nodes are multiplied by prices."""
+"""Spend bounds and the budget: the only place where nodes are multiplied by prices."""
 
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
 from gpufleet.catalogue.model import MICRO_USD, InstanceType
-from gpufleet.fleet.model import Machine, Money, NodeRange, SpendBounds, Unbounded
+from gpufleet.findings import Finding, error, warning
+from gpufleet.fleet.model import Machine, Money, NodeRange, Pool, SpendBounds, Unbounded
 from gpufleet.spec.capacity import Capacity
+from gpufleet.spec.fleet_spec import FleetSpec
 
 
 def micro(usd: str) -> int:
@@ -97,3 +99,48 @@ def _sum(parts: Sequence[Money]) -> Money:
     if causes:
         return Unbounded(tuple(dict.fromkeys(causes)))
     return sum(part for part in parts if not isinstance(part, Unbounded))
+
+
+def judge_budget(spec: FleetSpec, pools: Sequence[Pool], bounds: SpendBounds) -> list[Finding]:
+    """Whether the fleet's largest spend stays within its budget, if it has one."""
+    if spec.budget is None:
+        return []
+    budget = spec.budget.usd_per_hour
+    if isinstance(bounds.maximum, Unbounded):
+        return [
+            warning(
+                "spend-unbounded",
+                "budget.usdPerHour",
+                f"{budget} USD/h cannot be guaranteed: " + "; ".join(bounds.maximum.causes),
+                "give the price where it is known to you, such as capacityBlock.usdPerHour",
+                causes=list(bounds.maximum.causes),
+            )
+        ]
+    limit = micro(str(budget))
+    if bounds.maximum <= limit:
+        return []
+    over = bounds.usd(bounds.maximum)
+    return [
+        error(
+            "budget-exceeded",
+            "budget.usdPerHour",
+            f"all pools at their largest size cost {over} USD/h, and the budget is {budget}",
+            _within_budget(pools, bounds.maximum - limit),
+            maximum=str(over),
+            limit=str(budget),
+        )
+    ]
+
+
+def _within_budget(pools: Sequence[Pool], excess: int) -> str:
+    """The change of one pool, the dearest, that would mend it; or where to look."""
+    priced = [(p.spend.maximum, p) for p in pools if not isinstance(p.spend.maximum, Unbounded)]
+    most, dearest = max(priced, key=lambda entry: entry[0])
+    nodes = dearest.nodes
+    fewer = nodes.maximum - -(-excess * nodes.maximum // most)
+    if fewer >= max(1, nodes.minimum):
+        return f"write {dearest.path}.nodes.max: {fewer} ({dearest.name}), or raise the budget"
+    cost = Decimal(most) / MICRO_USD
+    return (
+        f"{dearest.name} is the dearest with up to {cost} USD/h; shrink pools or raise the budget"
+    )
