@@ -119,7 +119,9 @@ def exists(core: client.CoreV1Api, node: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize("victim", [ENGINE, "kube-apiserver"])
+@pytest.mark.parametrize(
+    "victim", [ENGINE, pytest.param("kube-apiserver", marks=pytest.mark.chaos)]
+)
 def test_a_kill_while_nodes_are_made_is_repaired(
     victim: str, stack: Stack, update: Update, sandbox: Any, core: client.CoreV1Api
 ) -> None:
@@ -135,7 +137,9 @@ def test_a_kill_while_nodes_are_made_is_repaired(
     converged_without_duplicates(stack, sandbox, core)
 
 
-@pytest.mark.parametrize("victim", [ENGINE, "kube-apiserver"])
+@pytest.mark.parametrize(
+    "victim", ["kube-apiserver", pytest.param(ENGINE, marks=pytest.mark.chaos)]
+)
 def test_a_kill_while_the_chart_is_installed_is_repaired(
     victim: str, stack: Stack, update: Update, sandbox: Any, core: client.CoreV1Api
 ) -> None:
