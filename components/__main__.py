@@ -1,11 +1,27 @@
 """The components for programs in other languages: `pulumi package add <repository>/components`."""
 
-from gpufleet import GpuAddons, GpuFleet, GpuOperator, SimulatedGpuNodePool
+from gpufleet import (
+    DevicePlugin,
+    DraDriver,
+    GpuAddons,
+    GpuFleet,
+    GpuOperator,
+    NetworkOperator,
+    SimulatedGpuNodePool,
+)
 from gpufleet.hosting import serve
 
 NAME = "gpufleet"
 VERSION = "0.1.0"
-COMPONENTS = [GpuAddons, GpuFleet, GpuOperator, SimulatedGpuNodePool]
+COMPONENTS = [
+    DevicePlugin,
+    DraDriver,
+    GpuAddons,
+    GpuFleet,
+    GpuOperator,
+    NetworkOperator,
+    SimulatedGpuNodePool,
+]
 
 if __name__ == "__main__":
     serve(COMPONENTS, NAME, VERSION)

@@ -59,8 +59,11 @@ def test_few_inputs_are_required(schema: dict[str, Any]) -> None:
         for token, definition in schema["resources"].items()
     }
     assert required == {
+        "DevicePlugin": ["catalogue", "config"],
+        "DraDriver": ["catalogue", "platform", "pools"],
         "GpuAddons": ["catalogue", "platform", "pools"],
         "GpuFleet": ["spec"],
         "GpuOperator": ["catalogue"],
+        "NetworkOperator": ["catalogue"],
         "SimulatedGpuNodePool": ["catalogue", "pool"],
     }

@@ -1,12 +1,11 @@
 """DraDriver: NVIDIA's DRA driver, and the classes and claims that take the plugin's place."""
 
-from importlib import resources
-from pathlib import Path
 from typing import Any, NotRequired, TypedDict, cast
 
 import pulumi
 import pulumi_kubernetes as kubernetes
 
+from gpufleet.addons.charts import PRIVILEGED, chart_location, charts_of
 from gpufleet.arguments import AddonsArgs, GpuPoolArgs
 from gpufleet.catalogue import load
 from gpufleet.catalogue.model import Chart
@@ -16,15 +15,10 @@ from gpufleet.render.dra import Manifest, claims, device_classes
 from gpufleet.render.dra_driver_values import dra_driver_values, fleet_dra_driver_settings
 from gpufleet.render.gpu_operator_values import merged
 from gpufleet.spec.addons import Charts
-from gpufleet.spec.base import Platform
 
 CHART = "dra-driver-nvidia-gpu"
 TIMEOUT_SECONDS = 600
 """How long the release may take to become ready: pulling the driver's image."""
-PRIVILEGED = {"pod-security.kubernetes.io/enforce": "privileged"}
-"""The kubelet plugin mounts host paths and talks to the GPU driver."""
-
-_OCI = "oci://"
 
 
 class DraDriverArgs(TypedDict):
@@ -119,7 +113,7 @@ class DraDriver(pulumi.ComponentResource):
             version=version,
             values=merged(values, fleet.spec.addons.dra_driver.values),
             timeout=TIMEOUT_SECONDS,
-            **_chart_location(pin, _charts(fleet)),
+            **chart_location(pin, Charts.model_validate(charts_of(fleet))),
             opts=pulumi.ResourceOptions(parent=self),
         )
 
@@ -171,26 +165,3 @@ def _compile(component: str, given: dict[str, Any]) -> Fleet:
     if result.fleet is None or not result.deployable:
         refuse(component, result.findings)
     return result.fleet
-
-
-def _charts(fleet: Fleet) -> Charts:
-    """The declared source; in the sandbox, by default, the charts that play the real ones."""
-    declared_charts = fleet.spec.addons.charts
-    if declared_charts.source is None and fleet.spec.platform is Platform.SANDBOX:
-        folder = str(resources.files("gpufleet") / "sandbox" / "charts")
-        return Charts.model_validate({"source": {"folder": folder}})
-    return declared_charts
-
-
-def _chart_location(pin: Chart, charts: Charts) -> dict[str, Any]:
-    """Arguments of a Release that say where its chart is: OCI reference, repository or folder."""
-    source = charts.source
-    if source is None and pin.repository.startswith(_OCI):
-        return {"chart": pin.repository}
-    if source is None or source.repository is not None:
-        address = pin.repository if source is None else source.repository
-        return {"chart": pin.name, "repository_opts": {"repo": address}}
-    if source.oci is not None:
-        return {"chart": f"{source.oci.rstrip('/')}/{pin.name}"}
-    assert source.folder is not None
-    return {"chart": str(Path(source.folder) / pin.name)}

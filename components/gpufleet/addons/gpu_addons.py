@@ -43,6 +43,8 @@ class GpuAddonsArgs(TypedDict):
     """Overrides of what the pools imply. Default: none."""
     region: NotRequired[str]
     """Region of an EKS or GKE cluster; needed there."""
+    kubernetes_version: NotRequired[str]
+    """Minor version of the cluster, `"1.36"`. Default: 1.36."""
 
 
 class GpuAddons(pulumi.ComponentResource):
@@ -136,14 +138,13 @@ class GpuAddons(pulumi.ComponentResource):
             exclude_unset=True,
             exclude_none=True,
         )
+        rdma = [one.model_dump(mode="json", exclude_none=True) for one in plan.rdma]
         return NetworkOperator(
             f"{name}-network-operator",
             cast(
                 "NetworkOperatorArgs",
                 {
-                    **settings,
-                    "rdma": [one.model_dump(mode="json", exclude_none=True) for one in plan.rdma],
-                    "wait": plan.wait,
+                    "settings": {**settings, "rdma": rdma, "wait": plan.wait},
                     "catalogue": fleet.spec.catalogue,
                     "version": plan.version,
                     "charts": charts_of(fleet),
@@ -252,7 +253,10 @@ class GpuAddons(pulumi.ComponentResource):
 
 
 def _compile(component: str, given: dict[str, Any]) -> Fleet:
-    cluster = {"name": "cluster"} | ({"region": given["region"]} if "region" in given else {})
+    cluster: dict[str, Any] = {"name": "cluster"}
+    for key in ("region", "kubernetesVersion"):
+        if key in given:
+            cluster[key] = given[key]
     result = compile_data(
         {
             "catalogue": given["catalogue"],

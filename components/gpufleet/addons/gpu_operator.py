@@ -29,11 +29,13 @@ class OperandTolerationArgs(TypedDict):
     """Effect of the taint, `NoSchedule` or `NoExecute`."""
 
 
-class GpuOperatorArgs(GpuOperatorSettingsArgs):
+class GpuOperatorArgs(TypedDict):
     """Inputs of `GpuOperator`."""
 
     catalogue: str
     """Edition of pins, `"2026.11"`."""
+    settings: NotRequired[GpuOperatorSettingsArgs]
+    """What it runs. Default: what the chart runs by default."""
     version: NotRequired[str]
     """Chart version, `v26.7.0`. Default: the catalogue's pin."""
     namespace: NotRequired[pulumi.Input[str]]
@@ -93,12 +95,13 @@ class GpuOperator(pulumi.ComponentResource):
             InvalidArgumentsError: an argument cannot work; the text holds all problems.
         """
         component = f'GpuOperator "{name}"'
-        settings = checked(component, GpuOperatorArgs, cast("dict[str, Any]", args), _Declared)
-        pin = pinned(component, settings.catalogue, "gpu-operator")
-        version = settings.version or pin.version
+        given = checked(component, GpuOperatorArgs, cast("dict[str, Any]", args), _Declared)
+        pin = pinned(component, given.catalogue, "gpu-operator")
+        version = given.version or pin.version
         raw = args.get("values", {})
-        typed = [(declared_path(f), k, v) for f, k, v in typed_settings(settings, written=True)]
-        values = merged(operator_values(settings), raw)
+        written = typed_settings(given.settings, written=True)
+        typed = [(declared_path(field), key, value) for field, key, value in written]
+        values = merged(operator_values(given), raw)
         warnings = judged(
             component,
             ADDON,
@@ -125,9 +128,9 @@ class GpuOperator(pulumi.ComponentResource):
             name=pin.name,
             namespace=args.get("namespace", pin.namespace),
             version=version,
-            values=merged(merged(operator_values(settings), wiring), raw),
+            values=merged(merged(operator_values(given), wiring), raw),
             timeout=TIMEOUT_SECONDS,
-            **chart_location(pin, settings.charts),
+            **chart_location(pin, given.charts),
             opts=pulumi.ResourceOptions(parent=self),
         )
         self.release_name = cast("pulumi.Output[str]", made.name)

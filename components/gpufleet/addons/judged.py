@@ -10,15 +10,19 @@ from gpufleet.inputs import refuse
 def judged(component: str, addon: str, findings: Iterable[Finding]) -> list[str]:
     """Texts of the warnings. Raises InvalidArgumentsError with every finding when one is an error.
 
-    `addon` is the section of a FleetSpec that paths begin with: arguments have no such section.
+    `addon` is the section of a FleetSpec that paths begin with. A component takes the same settings
+    as `settings`, and raw values beside them as `values`.
     """
-    prefix = f"{addon}."
+
+    def own_words(text: str) -> str:
+        return text.replace(f"{addon}.values", "values").replace(f"{addon}.", "settings.")
+
     own = [
         replace(
             finding,
-            path=finding.path.removeprefix(prefix),
-            message=finding.message.replace(prefix, ""),
-            fix=None if finding.fix is None else finding.fix.replace(prefix, ""),
+            path=own_words(finding.path),
+            message=own_words(finding.message),
+            fix=None if finding.fix is None else own_words(finding.fix),
         )
         for finding in ordered(findings)
     ]

@@ -1,11 +1,10 @@
 """NetworkOperator: NVIDIA's Network Operator, its policy, and networks for pods."""
 
-from typing import Any, NotRequired, cast
+from typing import Any, NotRequired, TypedDict, cast
 
 import pulumi
 import pulumi_kubernetes as kubernetes
 from pydantic import Field
-from pydantic.alias_generators import to_snake
 
 from gpufleet.addons.charts import PRIVILEGED, chart_location, pinned
 from gpufleet.addons.gpu_operator import OperandTolerationArgs
@@ -18,7 +17,7 @@ from gpufleet.fleet.network_rules import ADDON, judge_documents
 from gpufleet.fleet.nic_cluster_policy import networks, policy
 from gpufleet.inputs import checked
 from gpufleet.spec.addons import Addons, Charts
-from gpufleet.spec.base import Ownership
+from gpufleet.spec.base import Ownership, SpecModel
 from gpufleet.spec.images import Images
 from gpufleet.spec.network_operator import NetworkOperatorSettings
 
@@ -29,11 +28,13 @@ POLICY_TIMEOUT_SECONDS = 3600
 READY = "jsonpath={.status.state}=ready"
 
 
-class NetworkOperatorArgs(NetworkOperatorSettingsArgs):
+class NetworkOperatorArgs(TypedDict):
     """Inputs of `NetworkOperator`."""
 
     catalogue: str
     """Edition of pins, `"2026.11"`."""
+    settings: NotRequired[NetworkOperatorSettingsArgs]
+    """Policy, resources and networks. Default: none, the chart alone."""
     version: NotRequired[str]
     """Chart version, `26.4.1`. Default: the catalogue's pin."""
     namespace: NotRequired[pulumi.Input[str]]
@@ -51,10 +52,11 @@ class NetworkOperatorArgs(NetworkOperatorSettingsArgs):
     """Raw Helm values, merged last. Default: none."""
 
 
-class _Declared(NetworkOperatorSettings):
+class _Declared(SpecModel):
     """The arguments that must be known before deployment."""
 
     catalogue: str
+    settings: NetworkOperatorSettings = Field(default_factory=NetworkOperatorSettings)
     version: str | None = None
     charts: Charts = Field(default_factory=Charts)
     images: Images = Field(default_factory=Images)
@@ -90,19 +92,19 @@ class NetworkOperator(pulumi.ComponentResource):
             InvalidArgumentsError: an argument cannot work; the text holds all problems.
         """
         component = f'NetworkOperator "{name}"'
-        settings = checked(component, NetworkOperatorArgs, cast("dict[str, Any]", args), _Declared)
-        pin = pinned(component, settings.catalogue, "network-operator")
+        given = checked(component, NetworkOperatorArgs, cast("dict[str, Any]", args), _Declared)
+        pin = pinned(component, given.catalogue, "network-operator")
         plan = NetworkPlan(
             enabled=True,
             ownership=Ownership.MANAGED,
-            version=settings.version or pin.version,
+            version=given.version or pin.version,
             namespace=pin.namespace,
-            node_feature_discovery=settings.node_feature_discovery,
-            rdma=settings.rdma or (),
-            wait=settings.wait is True,
-            tolerations=tuple(Toleration(t["key"], t["effect"]) for t in settings.tolerations),
+            node_feature_discovery=given.node_feature_discovery,
+            rdma=given.settings.rdma or (),
+            wait=given.settings.wait is True,
+            tolerations=tuple(Toleration(t["key"], t["effect"]) for t in given.tolerations),
         )
-        addons = _addons(settings, args.get("values", {}))
+        addons = _addons(given, args.get("values", {}))
         warnings = judged(component, ADDON, judge_documents(addons, plan))
         super().__init__("gpufleet:index:NetworkOperator", name, {}, opts)
         for warning in warnings:
@@ -115,7 +117,7 @@ class NetworkOperator(pulumi.ComponentResource):
             version=plan.version,
             values=network_operator_values(addons, plan),
             timeout=TIMEOUT_SECONDS,
-            **chart_location(pin, settings.charts),
+            **chart_location(pin, given.charts),
             opts=pulumi.ResourceOptions(parent=self),
         )
         before: list[pulumi.Resource] = [release]
@@ -181,13 +183,13 @@ def _object(
     )
 
 
-def _addons(settings: _Declared, values: dict[str, Any]) -> Addons:
-    own = {
-        key: value
-        for key, value in settings.model_dump(
-            mode="json", by_alias=True, exclude_unset=True, exclude_none=True
-        ).items()
-        if to_snake(key) in NetworkOperatorSettings.model_fields
-    }
-    images = settings.images.model_dump(mode="json", by_alias=True, exclude_unset=True)
-    return Addons.model_validate({"networkOperator": {**own, "values": values}, "images": images})
+def _addons(given: _Declared, values: dict[str, Any]) -> Addons:
+    """The arguments as the section of a FleetSpec that they restate."""
+    written: dict[str, Any] = {"mode": "json", "by_alias": True, "exclude_unset": True}
+    settings = given.settings.model_dump(**written, exclude_none=True)
+    return Addons.model_validate(
+        {
+            "networkOperator": {**settings, "values": values},
+            "images": given.images.model_dump(**written),
+        }
+    )

@@ -86,9 +86,11 @@ class OperandToleration(SpecModel):
     """Effect of the taint, `NoSchedule` or `NoExecute`."""
 
 
-class OperatorSettings(GpuOperatorSettings):
+class OperatorSettings(SpecModel):
     """Everything the GPU Operator is told in typed form."""
 
+    settings: GpuOperatorSettings = Field(default_factory=GpuOperatorSettings)
+    """What it runs. Default: what the chart runs by default."""
     mig_strategy: MigStrategy | None = None
     """How MIG devices are named, for the whole cluster. Default: `none`."""
     device_plugin_default: str = ""
@@ -100,29 +102,31 @@ class OperatorSettings(GpuOperatorSettings):
     """Where images come from, and by which proxy. Default: the vendors' own."""
 
 
-def operator_values(settings: OperatorSettings, extra: Mapping[str, Any] | None = None) -> Values:
+def operator_values(asked: OperatorSettings, extra: Mapping[str, Any] | None = None) -> Values:
     """The values, without the names of ConfigMaps; `extra` is merged last, mapping by mapping.
 
     Every switch is written out, also where it equals the chart's default: a default that moves in
     a later chart must not move a fleet. Everything else is written where it was declared.
     """
     values: Values = {
-        "mig": {"strategy": settings.mig_strategy.value if settings.mig_strategy else "none"},
+        "mig": {"strategy": asked.mig_strategy.value if asked.mig_strategy else "none"},
         **{section: {"enabled": default} for section, default in _DEFAULTS.items()},
-        "devicePlugin": {"enabled": True, "config": {"default": settings.device_plugin_default}},
+        "devicePlugin": {"enabled": True, "config": {"default": asked.device_plugin_default}},
         # The CRD allows this word or nothing: nodes without a layout get MIG switched off.
         "migManager": {"enabled": True, "config": {"default": ALL_DISABLED}},
     }
-    values = merged(values, _declared(settings))
-    values = merged(values, _tolerations(settings))
-    values = merged(values, mirrored_images(IMAGES, settings.images, settings))
-    if settings.image_pull_secret is not None:
-        pull = {"imagePullSecrets": [settings.image_pull_secret]}
+    values = merged(values, _declared(asked))
+    values = merged(values, _tolerations(asked.tolerations))
+    values = merged(values, mirrored_images(IMAGES, asked.images, asked.settings))
+    secret = asked.settings.image_pull_secret
+    if secret is not None:
+        pull = {"imagePullSecrets": [secret]}
         values = merged(values, dict.fromkeys(_PULL_SECRET_PLACES, pull))
     return merged(values, extra or {})
 
 
-def _declared(settings: OperatorSettings) -> Values:
+def _declared(asked: OperatorSettings) -> Values:
+    settings = asked.settings
     pairs: dict[str, Any] = {}
     for _, key, value in typed_settings(settings, written=True):
         pairs[key] = environment(value) if key.endswith(".env") else value
@@ -130,7 +134,7 @@ def _declared(settings: OperatorSettings) -> Values:
     if unavailable.isdigit():
         # As text it would be taken for a percentage that lacks its sign.
         pairs["driver.upgradePolicy.maxUnavailable"] = int(unavailable)
-    proxy = proxy_environment(settings.images.proxy)
+    proxy = proxy_environment(asked.images.proxy)
     if proxy:
         pairs["driver.env"] = environment({**proxy, **settings.driver.env})
     if settings.driver.licensing is not None:
@@ -141,12 +145,12 @@ def _declared(settings: OperatorSettings) -> Values:
     return nested(pairs.items())
 
 
-def _tolerations(settings: OperatorSettings) -> Values:
-    if not settings.tolerations:
+def _tolerations(tolerations: tuple[OperandToleration, ...]) -> Values:
+    if not tolerations:
         return {}
     # Lists replace the chart's: its own entries are written again.
     gpu = GPU_TOLERATION.as_dict()
-    ours = [{"key": t.key, "operator": "Exists", "effect": t.effect} for t in settings.tolerations]
+    ours = [{"key": t.key, "operator": "Exists", "effect": t.effect} for t in tolerations]
     return {
         "daemonsets": {"tolerations": [gpu, *ours]},
         "node-feature-discovery": {
@@ -169,15 +173,17 @@ def planned_settings(addons: Addons, plan: OperatorPlan) -> OperatorSettings:
         "migManager": {"enabled": plan.mig_manager},
         "dcgmExporter": {"enabled": plan.dcgm_exporter},
         "nodeFeatureDiscovery": {"enabled": plan.node_feature_discovery},
-        "devicePluginDefault": DEFAULT_PLUGIN_CONFIG,
-        "tolerations": [{"key": t.key, "effect": t.effect} for t in plan.tolerations],
-        "images": addons.images.model_dump(mode="json", by_alias=True, exclude_unset=True),
     }
-    if plan.mig_strategy != "none":
-        implied["migStrategy"] = plan.mig_strategy
     if plan.license_secret is not None and addons.gpu_operator.driver.licensing is None:
         implied["driver"]["licensing"] = {"secret": plan.license_secret}
     rdma = addons.gpu_operator.driver.rdma
     if rdma.enabled and rdma.use_host_mofed is None and addons.network_operator.ofed is Ofed.HOST:
         implied["driver"]["rdma"] = {"useHostMofed": True}
-    return OperatorSettings.model_validate(merged(declared, implied))
+    asked: Values = {
+        "settings": merged(declared, implied),
+        "migStrategy": None if plan.mig_strategy == "none" else plan.mig_strategy,
+        "devicePluginDefault": DEFAULT_PLUGIN_CONFIG,
+        "tolerations": [{"key": t.key, "effect": t.effect} for t in plan.tolerations],
+        "images": addons.images.model_dump(mode="json", by_alias=True, exclude_unset=True),
+    }
+    return OperatorSettings.model_validate(asked)

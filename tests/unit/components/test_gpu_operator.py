@@ -43,10 +43,13 @@ def test_names_of_config_maps_may_be_outputs(run: Any) -> None:
             {"mig_strategy": "both"},
             "migStrategy: input should be 'single' or 'mixed', found 'both'",
         ),
-        ({"driver": {"enabled": "no thanks"}}, "driver.enabled: input should be a valid boolean"),
+        (
+            {"settings": {"driver": {"enabled": "no thanks"}}},
+            "settings.driver.enabled: input should be a valid boolean",
+        ),
         ({"catalogue": "1999.01"}, "there is 2026.11"),
         ({"charts": {"source": {"oci": "a", "folder": "b"}}}, "found oci and folder"),
-        ({"toolkits": True}, "nearest: toolkit"),
+        ({"settings": {"toolkits": {}}}, "nearest: toolkit"),
     ],
 )
 def test_a_wrong_setting_is_named(run: Any, wrong: Any, said: str) -> None:

@@ -20,8 +20,12 @@ from gpufleet.spec.gpu_operator_keys import CHART_KEYS
 UPSTREAM = Path(__file__).parents[4] / "shared/reference/charts/gpu-operator-v26.7.0.values.yaml"
 
 
+BESIDE = ("migStrategy", "devicePluginDefault", "tolerations", "images")
+
+
 def settings(**given: Any) -> OperatorSettings:
-    return OperatorSettings.model_validate(given)
+    beside = {key: given.pop(key) for key in BESIDE if key in given}
+    return OperatorSettings.model_validate({"settings": given, **beside})
 
 
 def fleet(**changes: Any) -> Any:
@@ -232,7 +236,8 @@ def test_merging_is_helms_own() -> None:
 
 def test_what_the_image_brings_is_not_installed_again() -> None:
     wanted = fleet_operator_settings(fleet())
-    parts = (wanted.driver, wanted.toolkit, wanted.device_plugin, wanted.mig_manager)
+    runs = wanted.settings
+    parts = (runs.driver, runs.toolkit, runs.device_plugin, runs.mig_manager)
     assert [part.enabled for part in parts] == [False, False, True, False]
     assert wanted.mig_strategy is None
     assert wanted.device_plugin_default == "default"
@@ -247,7 +252,7 @@ def test_a_cut_pool_switches_mig_on() -> None:
     }
     cut = fleet(pools=[pool])
     wanted = fleet_operator_settings(cut)
-    assert wanted.mig_manager.enabled is True
+    assert wanted.settings.mig_manager.enabled is True
     assert operator_values(wanted)["mig"] == {"strategy": "mixed"}
     configs = yaml.safe_load(mig_parted_files(cut).data["config.yaml"])["mig-configs"]
     label = cut.pools[0].labels["nvidia.com/mig.config"]
