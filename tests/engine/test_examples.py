@@ -1,0 +1,79 @@
+"""The examples as they are in the repository, on the real engine and scheduler."""
+
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from kubernetes import client
+
+from gpufleet.sandbox.engine import Engine
+from gpufleet.sandbox.sandbox import Sandbox
+from tests.engine.sandbox_stack import ROOT, Stack, eventually, gpus, nodes_advertise
+
+EXAMPLES = ROOT / "examples"
+
+
+@pytest.fixture
+def example(sandbox: Sandbox, tmp_path: Path) -> Iterator[Callable[[str], Engine]]:
+    """Deploys a copy of an example, so that its stack's settings stay out of the repository."""
+    deployed: list[Engine] = []
+
+    def up(name: str) -> Engine:
+        folder = tmp_path / name
+        shutil.copytree(EXAMPLES / name, folder, ignore=shutil.ignore_patterns("Pulumi.*.yaml"))
+        # The project's environment is named relative to the example; a copy has no such neighbour
+        # and runs in the environment of these tests.
+        description = folder / "Pulumi.yaml"
+        description.write_text(description.read_text().split("  options:")[0])
+        engine = Engine(sandbox.environment(), folder)
+        engine.stack_init("example")
+        deployed.append(engine)
+        engine.up("example", timeout=300)
+        return engine
+
+    yield up
+    for engine in reversed(deployed):
+        engine.destroy("example")
+
+
+def test_the_smallest_fleet(example: Callable[[str], Engine], core: client.CoreV1Api) -> None:
+    engine = example("python-minimal")
+    for node in ("minimal-chat-0", "minimal-chat-1"):
+        eventually(
+            lambda node=node: gpus(core, node) == {"nvidia.com/gpu.shared": "4"},
+            lambda node=node: gpus(core, node),
+        )
+    assert engine.outputs("example")["advertised"] == {"chat": {"nvidia.com/gpu.shared": 4}}
+    engine.up("example", "--expect-no-changes")
+
+
+def test_the_workloads_land_where_they_should(
+    stack: Stack, example: Callable[[str], Engine], core: client.CoreV1Api
+) -> None:
+    stack.up()
+    nodes_advertise(core)
+    example("workloads")
+
+    def landed() -> dict[str, Counter[str]]:
+        pods = core.list_namespaced_pod("workloads").items
+        running = [pod for pod in pods if pod.status.phase == "Running"]
+        apps = {pod.metadata.labels["app"] for pod in running}
+        return {
+            app: Counter(p.spec.node_name for p in running if p.metadata.labels["app"] == app)
+            for app in apps
+        }
+
+    def as_they_should() -> bool:
+        found = landed()
+        models = found.get("small-models", Counter())
+        return (
+            models.total() == 10
+            and set(models) == {"sandbox-chat-0", "sandbox-chat-1", "sandbox-chat-2"}
+            and max(models.values()) == 4
+            and found.get("notebooks") == {"sandbox-notebooks-0": 6}
+            and found.get("training") == {"sandbox-training-0": 1}
+        )
+
+    eventually(as_they_should, landed)

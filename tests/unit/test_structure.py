@@ -1,0 +1,158 @@
+"""The shape of the project: what exists is exported, hosted, documented, shown and findable."""
+
+import importlib
+import inspect
+import pkgutil
+import re
+import subprocess
+from pathlib import Path
+
+import click
+import pulumi
+import pytest
+
+import gpufleet
+from gpufleet.cli import COMMANDS
+
+ROOT = Path(__file__).parents[2]
+LONGEST_SOURCE = 500
+"""Lines. A file that long holds more than one idea."""
+
+
+def tracked(*patterns: str) -> list[Path]:
+    """Files of the repository, those not yet committed included."""
+    done = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", *patterns],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        pytest.skip("not a git checkout: which files belong to the project is not known")
+    return [ROOT / name for name in done.stdout.split("\0") if name and (ROOT / name).is_file()]
+
+
+def components() -> dict[str, type[pulumi.ComponentResource]]:
+    """Every public component that the sources define, exported or not."""
+    found: dict[str, type[pulumi.ComponentResource]] = {}
+    folders = ("nodes", "addons", "autoscaling", "queueing", "monitoring")
+    names = ["gpufleet.gpu_fleet"]
+    for folder in folders:
+        if (ROOT / "components" / "gpufleet" / folder).is_dir():
+            package = importlib.import_module(f"gpufleet.{folder}")
+            names += [
+                m.name for m in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+            ]
+    for name in names:
+        module = importlib.import_module(name)
+        for member, value in vars(module).items():
+            is_component = inspect.isclass(value) and issubclass(value, pulumi.ComponentResource)
+            if is_component and value.__module__ == name and not member.startswith("_"):
+                found[member] = value
+    return found
+
+
+COMPONENTS = components()
+
+
+def programs(page: Path) -> list[str]:
+    """The blocks of Python and YAML on a page."""
+    return re.findall(r"```(?:python|yaml)\n(.*?)```", page.read_text(), re.DOTALL)
+
+
+def test_there_are_components() -> None:
+    assert {"GpuFleet", "GpuAddons", "GpuOperator", "SimulatedGpuNodePool"} <= set(COMPONENTS)
+
+
+@pytest.mark.parametrize("name", sorted(COMPONENTS))
+def test_a_component_is_exported_hosted_documented_tested_and_shown(name: str) -> None:
+    assert name in gpufleet.__all__
+    hosted = (ROOT / "components" / "__main__.py").read_text()
+    assert re.search(rf"COMPONENTS = \[[^\]]*\b{name}\b", hosted), "components/__main__.py"
+    readme = (ROOT / "README.md").read_text()
+    pages = [page for page in tracked("docs/*.md") if f"({page.relative_to(ROOT)})" in readme]
+    assert any(name in program for page in pages for program in programs(page)), (
+        f"no page of docs/ that README.md links shows a program that uses {name}"
+    )
+    tests = (ROOT / "tests" / "unit" / "components").glob("test_*.py")
+    assert any(name in test.read_text() for test in tests), "tests/unit/components"
+    assert (COMPONENTS[name].__doc__ or "").strip()
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_a_command_teaches_speaks_json_and_is_documented(name: str) -> None:
+    command = importlib.import_module(f"gpufleet.cli.{name}").command
+    assert isinstance(command, click.Command)
+    leaves = list(command.commands.values()) if isinstance(command, click.Group) else [command]
+    for leaf in leaves:
+        assert leaf.help, f"{name} {leaf.name} has no help"
+        options = {option for parameter in leaf.params for option in parameter.opts}
+        assert "--format" in options, f"{name} {leaf.name} has no --format"
+    pages = [ROOT / "README.md", *tracked("docs/*.md")]
+    assert any(re.search(rf"gpufleet {name}\b", page.read_text()) for page in pages)
+
+
+def test_every_example_says_how_to_run_it_and_is_run() -> None:
+    tests = "".join(test.read_text() for test in tracked("tests/*.py"))
+    for folder in sorted(path for path in (ROOT / "examples").iterdir() if path.is_dir()):
+        if not (folder / "Pulumi.yaml").is_file():
+            continue
+        assert (folder / "README.md").is_file(), folder
+        ways = (f'"examples" / "{folder.name}"', f'example("{folder.name}")')
+        assert any(way in tests for way in ways), f"no test runs {folder.name}"
+
+
+@pytest.mark.parametrize("page", [str(p.relative_to(ROOT)) for p in tracked("*.md")])
+def test_links_resolve(page: str) -> None:
+    file = ROOT / page
+    text = re.sub(r"```.*?```", "", file.read_text(), flags=re.DOTALL)
+    broken: list[str] = []
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if re.match(r"[a-z]+:", target):
+            continue
+        name, _, anchor = target.partition("#")
+        linked = file.parent / name if name else file
+        headings = re.findall(r"^#+ (.*)$", linked.read_text(), re.M) if linked.is_file() else []
+        slugs = {re.sub(r"[^\w\- ]", "", h).strip().lower().replace(" ", "-") for h in headings}
+        if not linked.exists() or (anchor and anchor not in slugs):
+            broken.append(target)
+    assert broken == []
+
+
+def test_pages_that_texts_send_people_to_exist() -> None:
+    missing: set[str] = set()
+    for file in tracked("components", "policies", "stacks", "examples", "README.md", "docs"):
+        if file.suffix in {".py", ".md", ".yaml"}:
+            for name in re.findall(r"\bdocs/[\w/-]+\.md\b", file.read_text()):
+                if not (ROOT / name).is_file():
+                    missing.add(f"{file.relative_to(ROOT)} -> {name}")
+    assert missing == set()
+
+
+def test_nothing_names_the_machine_it_was_made_on() -> None:
+    """Paths of one machine and addresses of mirrors make a clone depend on a place."""
+    wrong = re.compile(r"/(work|root)/\w|(?<![-\w])--(extra-)?index-url|GOPROXY=http")
+    found: list[str] = []
+    for file in tracked():
+        if file == Path(__file__) or file.suffix in {".sum"}:
+            continue
+        for number, line in enumerate(file.read_text(errors="replace").splitlines(), 1):
+            if wrong.search(line):
+                found.append(f"{file.relative_to(ROOT)}:{number}: {line.strip()[:80]}")
+    assert found == []
+
+
+@pytest.mark.parametrize("folder", ["components", "policies", "stacks", "benchmarks"])
+def test_no_source_file_grows_past_one_idea(folder: str) -> None:
+    long = {
+        str(file.relative_to(ROOT)): lines
+        for file in tracked(f"{folder}/*.py")
+        if (lines := len(file.read_text().splitlines())) > LONGEST_SOURCE
+    }
+    assert long == {}
+
+
+def test_no_file_is_a_heap() -> None:
+    heaps = {"utils", "util", "helpers", "helper", "common", "misc", "manager"}
+    assert [f for f in tracked("components", "policies") if f.stem.lower() in heaps] == []
