@@ -104,16 +104,6 @@ class Partition:
         return names.total(g.placement.free for g in self.gpus if g.placement is not None)
 
     @property
-    def free_memory_slots(self) -> int:
-        """Memory slots no instance uses, over the node's partitioned GPUs."""
-        return sum(g.placement.unused_memory for g in self.gpus if g.placement is not None)
-
-    @property
-    def free_compute_slices(self) -> int:
-        """Compute slices no instance uses, over the node's partitioned GPUs."""
-        return sum(g.placement.unused_compute for g in self.gpus if g.placement is not None)
-
-    @property
     def stranded_compute(self) -> int:
         """Compute slices no further instance could use, over the node's partitioned GPUs."""
         return sum(g.placement.stranded_compute for g in self.gpus if g.placement is not None)

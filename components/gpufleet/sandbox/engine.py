@@ -65,10 +65,6 @@ class Engine:
         if stack not in self.stacks():
             self.call(["stack", "init", stack, "--no-select"]).checked()
 
-    def stack_remove(self, stack: str) -> None:
-        """Remove a stack that has no resources, and its settings file."""
-        self.call(["stack", "rm", stack, "--yes"]).checked()
-
     def preview(self, stack: str, *options: str, **settings: Any) -> Result:
         """What `up` would do. `operate` explains the settings."""
         return self.operate("preview", stack, *options, **settings)

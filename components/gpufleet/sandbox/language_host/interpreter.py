@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 TOOLCHAINS = ("pip", "uv", "poetry")
-TYPE_CHECKERS = ("mypy", "pyright")
 COMPONENT_ENVIRONMENT = "venv"
 """Folder where the vendor's CLI installs a component package's own environment."""
 
