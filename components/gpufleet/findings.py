@@ -7,7 +7,7 @@ outermost caller decides whether an error stops the work.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, cast
 
 
 class Severity(StrEnum):
@@ -36,7 +36,7 @@ class Finding:
     """Stable kebab-case identifier, subject first: `mig-layout-impossible`."""
     severity: Severity
     path: str
-    """Where, as the author wrote it: `pools[2].sharing.mig.layouts[0].devices`. Empty: the whole."""
+    """Where, as its author wrote it: `pools[2].sharing.mig.layouts[0]`. Empty: the whole."""
     message: str
     """One sentence: what was found and which limit it breaks."""
     evidence: Mapping[str, object] = field(default_factory=dict[str, object], hash=False)
@@ -55,10 +55,21 @@ class Finding:
             "fix": self.fix,
         }
 
+    @property
+    def because(self) -> tuple[str, ...]:
+        """The chain of facts behind it, a line for each: what is so, and who says it. Empty where
+        the message says it all."""
+        links = self.evidence.get("facts")
+        if not isinstance(links, list):
+            return ()
+        chain = cast("list[Mapping[str, object]]", links)
+        return tuple(f"{link['fact']} ({link['source']})" for link in chain)
+
     def __str__(self) -> str:
         place = f"{self.path}: " if self.path else ""
+        because = "".join(f"\n    because {line}" for line in self.because)
         fix = f"\n    fix: {self.fix}" if self.fix else ""
-        return f"{self.severity.value} {self.code}: {place}{self.message}{fix}"
+        return f"{self.severity.value} {self.code}: {place}{self.message}{because}{fix}"
 
 
 def error(

@@ -1,10 +1,12 @@
 """`gpufleet explain`: a compiled fleet for people, with the proof of each MIG layout."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
+from gpufleet.catalogue import load
 from gpufleet.cli.output import (
     UnreadableInputError,
     exit_code,
@@ -14,8 +16,10 @@ from gpufleet.cli.output import (
 )
 from gpufleet.cli.source import compile_source
 from gpufleet.cli.tables import sharing_line, usd
+from gpufleet.contract.explained import Term, contract_of
 from gpufleet.fleet import Fleet, Pool
 from gpufleet.fleet.as_dict import pool_as_dict
+from gpufleet.fleet.contract_facts import cluster_facts
 from gpufleet.render.slots import draw_partition
 from gpufleet.render.slots_svg import draw_partition_svg
 
@@ -45,7 +49,8 @@ def command(source: str, pool: str | None, svg: str | None, output_format: str) 
         print_json({"pools": [pool_as_dict(one) for one in pools], "findings": findings})
     else:
         print_findings(compiled.findings)
-        click.echo("\n\n".join(explain_pool(one) for one in pools))
+        terms = {} if fleet is None else _contract(fleet)
+        click.echo("\n\n".join(explain_pool(one, terms.get(one.name, ())) for one in pools))
     sys.exit(exit_code(compiled.findings))
 
 
@@ -70,8 +75,14 @@ def _draw(pools: tuple[Pool, ...], file: str) -> None:
         raise UnreadableInputError(f"{file}: {problem.strerror or problem}") from None
 
 
-def explain_pool(pool: Pool) -> str:
-    """One pool as text: hardware, owners, sharing with proof, requests, price."""
+def _contract(fleet: Fleet) -> dict[str, tuple[Term, ...]]:
+    """The terms of each pool, by name."""
+    cluster = cluster_facts(fleet.spec, fleet.pools, load(fleet.spec.catalogue))
+    return {pool.name: contract_of(pool, cluster) for pool in cluster.pools}
+
+
+def explain_pool(pool: Pool, terms: Sequence[Term] = ()) -> str:
+    """One pool as text: hardware, owners, contract, sharing with proof, requests, price."""
     partition = pool.partition
     lines = [
         click.style(f"{pool.name}", bold=True) + f"  {pool.intent.value}, {_buying(pool)}",
@@ -79,6 +90,7 @@ def explain_pool(pool: Pool) -> str:
         f"  nodes        {_nodes(pool)}",
         f"  sharing      {sharing_line(pool)}",
         f"  brought by   {_brought_by(pool)}",
+        *(f"  {term.part:<12} {term.who}" for term in terms),
         "  pods ask for",
     ]
     for share in partition.shares:

@@ -36,11 +36,13 @@ def print_json(document: object) -> None:
 
 
 def print_findings(findings: Iterable[Finding], *, to_stderr: bool = True) -> None:
-    """Write findings for people: errors first, each with its place and its fix."""
+    """Write findings for people: errors first, each with its place, its reasons and its fix."""
     for finding in ordered(findings):
         severity = click.style(finding.severity.value, fg=_COLOURS[finding.severity], bold=True)
         place = click.style(finding.path, bold=True) + ": " if finding.path else ""
         click.echo(f"{severity} {place}{finding.message} [{finding.code}]", err=to_stderr)
+        for line in finding.because:
+            click.echo(f"      because {line}", err=to_stderr)
         if finding.fix:
             click.echo(f"      fix: {finding.fix}", err=to_stderr)
 

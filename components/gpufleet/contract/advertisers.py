@@ -25,6 +25,7 @@ class Advertiser(StrEnum):
     IMAGE = "device plugin of the image"
     GKE = "GKE's device plugin"
     OPERATOR = "the GPU Operator's device plugin"
+    PLUGIN_CHART = "the device plugin of its own chart"
     DRA = "the DRA driver"
 
 
@@ -36,7 +37,7 @@ def intended(pool: PoolFacts) -> Advertiser:
         return Advertiser.GKE
     if pool.image is not None and pool.image.device_plugin:
         return Advertiser.IMAGE
-    return Advertiser.OPERATOR
+    return Advertiser.PLUGIN_CHART if pool.plugin_chart else Advertiser.OPERATOR
 
 
 def judge_advertisers(cluster: ClusterFacts) -> list[Finding]:

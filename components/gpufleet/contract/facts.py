@@ -44,6 +44,8 @@ class PoolFacts:
     taints: tuple[tuple[str, str, str], ...]
     """Key, value and effect of every taint of its nodes."""
     served_by_gke: bool
+    plugin_chart: bool = False
+    """Whether the device plugin's own chart serves it, instead of the GPU Operator."""
 
     @property
     def fabric(self) -> Fabric:

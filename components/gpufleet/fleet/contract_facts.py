@@ -24,6 +24,7 @@ def pool_facts(pool: Pool) -> PoolFacts:
         image=pool.image,
         taints=tuple((t.key, t.value, t.effect) for t in pool.taints),
         served_by_gke=served_by_gke(pool.spec, pool.platform),
+        plugin_chart=pool.owners.device_plugin.value == "devicePlugin",
     )
 
 

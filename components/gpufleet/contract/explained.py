@@ -1,0 +1,98 @@
+"""The contract of one pool for people: every part, who sees to it, and the facts behind it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gpufleet.contract.advertisers import Advertiser, intended
+from gpufleet.contract.facts import ClusterFacts, Fact, PoolFacts
+from gpufleet.contract.feature_discovery import DiscoveryOwner, decide_discovery
+from gpufleet.contract.operator_values import operator_value, said
+from gpufleet.contract.provisioner_model import modelled
+from gpufleet.contract.rdma import RDMA, network_operator_present, rdma_pools
+from gpufleet.contract.tolerations import GPU_KEY, needed
+from gpufleet.partition.shares import RESOURCES
+from gpufleet.spec.pool import Fabric, Provisioner
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One term of the contract."""
+
+    part: str
+    """What it is about: `advertised`, `found by`, ..."""
+    who: str
+    facts: tuple[Fact, ...]
+
+
+def contract_of(pool: PoolFacts, cluster: ClusterFacts) -> tuple[Term, ...]:
+    """All terms of a pool, in the order in which a node meets them."""
+    return tuple(_terms(pool, cluster))
+
+
+def _terms(pool: PoolFacts, cluster: ClusterFacts) -> Iterator[Term]:
+    if not pool.served_by_gke:
+        yield _found_by(cluster)
+        yield _tolerated(pool)
+    yield _advertised(pool)
+    if pool.fabric is not Fabric.NONE:
+        yield _reached(pool, cluster)
+    if pool.provisioner is Provisioner.KARPENTER:
+        yield _believed(pool)
+
+
+def _found_by(cluster: ClusterFacts) -> Term:
+    spec = cluster.spec
+    present = network_operator_present(spec)
+    owner, _ = decide_discovery(spec.addons, spec.platform, present)
+    who = {
+        DiscoveryOwner.GPU_OPERATOR: "Node Feature Discovery of the GPU Operator",
+        DiscoveryOwner.NETWORK_OPERATOR: "Node Feature Discovery of the Network Operator",
+        DiscoveryOwner.SOMEBODY_ELSE: "the cluster's own Node Feature Discovery",
+    }[owner]
+    reason = (
+        Fact("the Network Operator comes first and brings it", "addons.networkOperator")
+        if owner is DiscoveryOwner.NETWORK_OPERATOR
+        else Fact("it must run once", "addons.gpuOperator.nodeFeatureDiscovery")
+    )
+    return Term("found by", who, (reason,))
+
+
+def _tolerated(pool: PoolFacts) -> Term:
+    wanted = needed(pool.taints)
+    taints = ", ".join(f"{key}:{effect}" for key, _, effect in pool.taints) or "no taint"
+    extra = ", ".join(f"{one.key}:{one.effect}" for one in wanted)
+    who = f"operands tolerate {GPU_KEY}" + (f" and, because of this pool, {extra}" if extra else "")
+    return Term("taints", f"{taints}; {who}", (Fact(taints, f"{pool.path}.taints"),))
+
+
+def _advertised(pool: PoolFacts) -> Term:
+    who = intended(pool)
+    reason = {
+        Advertiser.DRA: Fact("sharing is dra", f"{pool.path}.sharing"),
+        Advertiser.GKE: Fact("gke.driver is gke", f"{pool.path}.gke"),
+        Advertiser.IMAGE: pool.image_fact,
+        Advertiser.OPERATOR: pool.image_fact,
+        Advertiser.PLUGIN_CHART: Fact("its chart is on", "addons.devicePlugin.enabled"),
+    }[who]
+    return Term("advertised", f"by {who.value}", (reason,))
+
+
+def _reached(pool: PoolFacts, cluster: ClusterFacts) -> Term:
+    asked = Fact(f"fabric is {pool.fabric.value}", f"{pool.path}.fabric")
+    if pool not in rdma_pools(cluster):
+        return Term("NIC to GPU", f"by the platform's own {pool.fabric.value}", (asked,))
+    operator = cluster.spec.addons.gpu_operator
+    if operator_value(operator, RDMA) is True:
+        ofed = cluster.spec.addons.network_operator.ofed.value
+        who = f"nvidia-peermem, after DOCA-OFED ({ofed}) is ready"
+    else:
+        who = "DMA-BUF, with the open kernel module"
+    return Term("NIC to GPU", who, (asked, said(operator, RDMA)))
+
+
+def _believed(pool: PoolFacts) -> Term:
+    believed = modelled(pool)
+    right = dict(pool.advertised) == {RESOURCES[pool.gpu.vendor]: believed}
+    who = f"{believed} GPUs a node" + ("" if right else ", corrected by a NodeOverlay")
+    fact = Fact("Karpenter takes GPU counts from the cloud's API", "karpenter-provider-aws v1.14.1")
+    return Term("Karpenter", who, (fact,))
