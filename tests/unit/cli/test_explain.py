@@ -1,0 +1,74 @@
+"""`gpufleet explain`: what a person reads about each pool, and the picture of its GPUs."""
+
+import json
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from gpufleet.cli.explain import command
+from gpufleet.cli.output import UnreadableInputError
+
+STACK_FILE = str(Path(__file__).parents[3] / "stacks" / "Pulumi.sandbox-dev.yaml")
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(command, list(arguments))
+
+
+def refused(*arguments: str) -> str:
+    result = run(*arguments)
+    assert isinstance(result.exception, UnreadableInputError)
+    return str(result.exception)
+
+
+def test_every_pool_is_explained_and_its_gpus_are_drawn() -> None:
+    result = run(STACK_FILE)
+    assert (result.exit_code, result.stderr) == (0, "")
+    for line in (
+        "chat  inference, bought as onDemand",
+        "nodes        3 to 4, 3 expected, provisioned by managed",
+        "sharing      time-sliced, 4 per GPU",
+        "nvidia.com/gpu.shared: 1   (4 per node",
+        "nvidia.com/mig-3g.40gb: 1   (4 per node",
+        "nvidia.com/gpu=present:NoSchedule",
+        "driver: image",
+        "placement verified (docs/partitioning.md)",
+    ):
+        assert line in result.stdout
+
+
+def test_one_pool_alone() -> None:
+    result = run(STACK_FILE, "notebooks")
+    assert "sharing      MIG mixed: 28 x 1g.10gb" in result.stdout
+    assert "chat" not in result.stdout
+
+
+def test_json_holds_the_pools_as_compile_prints_them() -> None:
+    document = json.loads(run(STACK_FILE, "training", "--format", "json").stdout)
+    assert set(document) == {"pools", "findings"}
+    assert [pool["name"] for pool in document["pools"]] == ["training"]
+    assert document["pools"][0]["advertised"] == {"nvidia.com/gpu": 8}
+
+
+def test_the_picture_is_a_drawing_of_every_slot(tmp_path: Path) -> None:
+    file = tmp_path / "notebooks.svg"
+    assert run(STACK_FILE, "notebooks", "--svg", str(file)).exit_code == 0
+    root = ElementTree.parse(file).getroot()
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    texts = [text.text or "" for text in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert any("3g.40gb" in text for text in texts)
+    assert any("Pool notebooks" in text for text in root.itertext())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("nobody",), "there is no pool 'nobody'; the pools are chat, notebooks, training"),
+        (("--svg", "x.svg"), "--svg draws one pool, name it: chat, notebooks, training"),
+        (("chat", "--svg", "/nowhere/x.svg"), "/nowhere/x.svg: No such file or directory"),
+    ],
+)
+def test_what_cannot_be_done_is_one_sentence(arguments: tuple[str, ...], said: str) -> None:
+    assert refused(STACK_FILE, *arguments) == said
