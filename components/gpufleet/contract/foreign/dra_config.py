@@ -137,8 +137,10 @@ class _Judging:
             self._domain(fields, path)
 
     def _unknown(self, api: Any, kind: Any, path: str) -> None:
-        near = nearest_names(kind, _DRIVERS, limit=1) if isinstance(kind, str) else ()
-        right = kind if kind in _DRIVERS else near[0] if near else "GpuConfig"
+        right = "GpuConfig"
+        if isinstance(kind, str):
+            near = nearest_names(kind, _DRIVERS, limit=1)
+            right = kind if kind in _DRIVERS else near[0] if near else right
         self._report.add(
             "dra-kind-unknown",
             child(path, "apiVersion" if api != API_VERSION else "kind"),

@@ -39,7 +39,7 @@ def judge_plugin_config(
                 "name the ConfigMap that is created",
             )
     default = config.get("default")
-    if default and data and default not in data:
+    if default and data and default not in list(data):
         report.add(
             "gpu-operator-plugin-default-absent",
             f"{path}.default",

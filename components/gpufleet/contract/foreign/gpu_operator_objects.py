@@ -15,6 +15,7 @@ from gpufleet.contract.foreign.gpu_operator_choices import (
 )
 from gpufleet.contract.foreign.judgement import Report
 from gpufleet.contract.foreign.known_keys import report_unknown
+from gpufleet.contract.foreign.node_selector import selects_within
 from gpufleet.contract.foreign.paths import child
 
 KINDS = ("ClusterPolicy", "NVIDIADriver", "GPUCluster")
@@ -59,8 +60,8 @@ def judge_objects(
             _cluster(item, spec, path, report)
     drivers = [(path, item) for path, item in objects if item.get("kind") == "NVIDIADriver"]
     _driver_pairs(drivers, report)
-    kinds = {item.get("kind") for _, item in objects}
-    if {"ClusterPolicy", "GPUCluster"} <= kinds:
+    kinds = [item.get("kind") for _, item in objects]
+    if "ClusterPolicy" in kinds and "GPUCluster" in kinds:
         report.add(
             "gpu-operator-two-stacks",
             "items",
@@ -129,9 +130,8 @@ def _driver_pairs(drivers: Sequence[tuple[str, dict[str, Any]]], report: Report)
     others = [(path, spec) for path, spec in specs if spec.get("default") is not True]
     for index, (path, spec) in enumerate(others):
         for first, other in others[:index]:
-            if _overlap(
-                as_mapping(spec.get("nodeSelector")), as_mapping(other.get("nodeSelector"))
-            ):
+            a, b = (as_mapping(s.get("nodeSelector")) or {} for s in (spec, other))
+            if selects_within(a, b) or selects_within(b, a):
                 report.add(
                     "gpu-operator-driver-overlap",
                     child(child(path, "spec"), "nodeSelector"),
@@ -140,12 +140,6 @@ def _driver_pairs(drivers: Sequence[tuple[str, dict[str, Any]]], report: Report)
                     "give them selectors that exclude each other",
                     first=first,
                 )
-
-
-def _overlap(one: dict[str, Any] | None, other: dict[str, Any] | None) -> bool:
-    """Whether every node of one selector is surely a node of the other."""
-    a, b = set((one or {}).items()), set((other or {}).items())
-    return a <= b or b <= a
 
 
 def _cluster(item: dict[str, Any], spec: dict[str, Any], path: str, report: Report) -> None:

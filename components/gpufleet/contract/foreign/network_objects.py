@@ -14,6 +14,7 @@ from gpufleet.contract.foreign.nic_policy import (
     judge_choice,
     judge_policy,
 )
+from gpufleet.contract.foreign.node_selector import selects_within
 from gpufleet.contract.foreign.paths import child
 
 NAME = "nic-cluster-policy"
@@ -32,7 +33,7 @@ Objects = Sequence[tuple[str, dict[str, Any]]]
 
 def objects_of(document: Mapping[str, Any]) -> Objects | None:
     """(path, object) of every custom resource; None where the document is none and holds none."""
-    if document.get("kind") in KINDS:
+    if _kind(document) in KINDS:
         return [("", dict(document))]
     items = as_list(document.get("items"))
     if document.get("kind") != "List" or items is None:
@@ -44,11 +45,11 @@ def objects_of(document: Mapping[str, Any]) -> Objects | None:
 def judge_objects(objects: Objects, version: tuple[int, ...], report: Report) -> None:
     """Judge custom resources for an operator of this version."""
     for path, item in objects:
-        kind = item.get("kind")
+        kind = _kind(item)
         if kind not in KINDS:
             continue
         spec, place = as_mapping(item.get("spec")) or {}, child(path, "spec")
-        report_unknown(spec, KINDS[str(kind)], place, "network-operator", "the API server", report)
+        report_unknown(spec, KINDS[kind], place, "network-operator", "the API server", report)
         name = (as_mapping(item.get("metadata")) or {}).get("name")
         naming = child(child(path, "metadata"), "name")
         if kind in ("NicClusterPolicy", "NicNodePolicy"):
@@ -77,6 +78,11 @@ def judge_objects(objects: Objects, version: tuple[int, ...], report: Report) ->
         if kind == "HostDeviceNetwork":
             _judge_host_device(spec, place, report)
     _judge_together(objects, report)
+
+
+def _kind(item: Mapping[str, Any]) -> str:
+    kind = item.get("kind")
+    return kind if isinstance(kind, str) else ""
 
 
 def _judge_host_device(spec: Mapping[str, Any], place: str, report: Report) -> None:
@@ -120,7 +126,7 @@ def _judge_together(objects: Objects, report: Report) -> None:
 def _overlap(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Whether every node of one selector is surely a node of the other."""
     a, b = (
-        set((as_mapping((as_mapping(item.get("spec")) or {}).get("nodeSelector")) or {}).items())
+        as_mapping((as_mapping(item.get("spec")) or {}).get("nodeSelector")) or {}
         for item in (one, other)
     )
-    return a <= b or b <= a
+    return selects_within(a, b) or selects_within(b, a)

@@ -1,0 +1,87 @@
+"""Files that upstream ships are accepted: default configs on every GPU, values of the charts.
+
+They are read from a folder of reference files beside the repository, where there is one.
+"""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from gpufleet.catalogue import load
+from gpufleet.contract.foreign import mig_parted
+from gpufleet.contract.foreign.context import Context
+from gpufleet.contract.foreign.document import read_document
+from gpufleet.contract.foreign.judgement import Verdict
+from gpufleet.contract.foreign.kinds import judge_text
+
+CHARTS = Path(__file__).parents[5] / "shared" / "reference" / "charts"
+pytestmark = pytest.mark.skipif(not CHARTS.is_dir(), reason=f"no reference files in {CHARTS}")
+
+
+def test_every_profile_has_its_default_config() -> None:
+    file = CHARTS / "gpu-operator-v26.7.0.default-mig-parted-config.configmap.yaml"
+    text = file.read_text(encoding="utf-8")
+    configs = yaml.safe_load(yaml.safe_load(text)["data"]["config.yaml"])["mig-configs"]
+    assert len(configs) == 81
+    read, _ = read_document("mig-parted", text, None)
+    assert read is not None
+    for gpu in load().gpus.values():
+        if gpu.mig is None:
+            continue
+        accepted = {
+            name
+            for name in configs
+            if mig_parted.judge(read, Context(gpu=gpu, gpus_per_node=8, select=name)).verdict
+            is Verdict.ACCEPT
+        }
+        wanted = {f"all-{profile.label}" for profile in gpu.mig.profiles.values()}
+        wanted |= {"all-disabled", "all-enabled", "all-balanced"}
+        assert wanted <= accepted, (gpu.key, wanted - accepted)
+        # A config for other profiles is refused: it would end as `failed` on the node.
+        assert len(accepted) < 20
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("gpu-operator-values", "gpu-operator-v26.7.0.values.yaml"),
+        ("network-operator-values", "network-operator-26.4.1.values.yaml"),
+    ],
+)
+def test_values_of_the_charts_are_accepted(kind: str, name: str) -> None:
+    judged = judge_text(kind, (CHARTS / name).read_text(encoding="utf-8"))
+    assert judged.verdict is Verdict.ACCEPT
+    assert not judged.findings
+
+
+@pytest.mark.parametrize(
+    ("kind", "schemas"),
+    [
+        ("rdma-shared-config", {"rdma_shared_device_plugin": ""}),
+        ("sriov-config", {"sriov_network_device_plugin": ""}),
+    ],
+)
+def test_what_is_accepted_passes_the_webhook_schema(kind: str, schemas: dict[str, str]) -> None:
+    import json
+
+    import jsonschema
+
+    from tests.unit.contract.foreign.rule_cases import CASES, FINE
+
+    (name,) = schemas
+    path = CHARTS / f"network-operator-26.4.1.webhook-schema.{name}.json"
+    schema = jsonschema.Draft7Validator(json.loads(path.read_text(encoding="utf-8")))
+    texts = [FINE[kind], *(text for _, broken, fine, _ in CASES[kind] for text in (broken, fine))]
+    compared = 0
+    for text in texts:
+        if text is None:
+            continue
+        try:
+            data = json.loads(text)
+        except ValueError:
+            continue
+        compared += 1
+        if not schema.is_valid(data):
+            assert judge_text(kind, text).verdict is Verdict.REJECT, text
+    assert compared > 10
