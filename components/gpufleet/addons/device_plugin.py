@@ -10,16 +10,15 @@ from gpufleet.addons.charts import chart_location, pinned
 from gpufleet.addons.gpu_operator import OperandTolerationArgs
 from gpufleet.addons.judged import judged
 from gpufleet.arguments import ChartsArgs, ImagesArgs
-from gpufleet.fleet.raw_values import judge_secrets
 from gpufleet.inputs import checked
 from gpufleet.render.device_plugin_values import PluginSettings, plugin_values
 from gpufleet.render.gpu_operator_values import merged
 from gpufleet.spec.addons import Charts
 from gpufleet.spec.images import Images
+from gpufleet.spec.secrets import judge_secrets
 
 TIMEOUT_SECONDS = 600
 """How long the release may take to become ready."""
-_ADDON = "addons.devicePlugin"
 
 
 class DevicePluginArgs(TypedDict):
@@ -96,7 +95,9 @@ class DevicePlugin(pulumi.ComponentResource):
         settings = checked(component, DevicePluginArgs, cast("dict[str, Any]", args), _Declared)
         pin = pinned(component, settings.catalogue, "nvidia-device-plugin")
         raw = args.get("values", {})
-        warnings = judged(component, _ADDON, judge_secrets(raw, f"{_ADDON}.values"))
+        warnings = judged(
+            component, ADDON, [*judge_secrets(raw, f"{ADDON}.values"), *judge_keys(raw)]
+        )
         values = merged(
             plugin_values(settings, settings.images), {"config": {"name": args["config"]}}
         )

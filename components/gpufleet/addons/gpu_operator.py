@@ -10,11 +10,12 @@ from gpufleet.addons.charts import chart_location, pinned
 from gpufleet.addons.judged import judged
 from gpufleet.arguments import ChartsArgs, GpuOperatorSettingsArgs, ImagesArgs
 from gpufleet.fleet.gpu_operator_rules import ADDON, judge_values
-from gpufleet.fleet.raw_values import judge_contradictions, judge_secrets
+from gpufleet.fleet.raw_values import judge_contradictions
 from gpufleet.inputs import checked
 from gpufleet.render.gpu_operator_values import OperatorSettings, merged, operator_values
 from gpufleet.spec.addons import Charts
 from gpufleet.spec.gpu_operator_keys import declared_path, typed_settings
+from gpufleet.spec.secrets import judge_secrets
 
 TIMEOUT_SECONDS = 600
 """How long the release may take to become ready: pulling the operator's images, not the driver."""

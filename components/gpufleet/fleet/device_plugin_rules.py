@@ -1,15 +1,30 @@
 """The standalone device plugin beside everything else that advertises GPUs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from gpufleet.contract.operator_values import switch
 from gpufleet.findings import Finding, error, warning
 from gpufleet.fleet.model import AddonPlan, Pool
-from gpufleet.fleet.raw_values import judge_secrets
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 
 ADDON = "addons.devicePlugin"
+_KEYS = """
+.: config compatWithCPUManager migStrategy failOnInitError deviceListStrategy deviceIDStrategy
+  nvidiaDriverRoot gdrcopyEnabled gdsEnabled mofedEnabled deviceDiscoveryStrategy nameOverride
+  fullnameOverride namespaceOverride selectorLabelsOverride* allowDefaultNamespace
+  imagePullSecrets* image updateStrategy* podAnnotations* podSecurityContext* securityContext*
+  resources* nodeSelector* affinity* tolerations* priorityClassName runtimeClassName devicePlugin
+  gfd nfd* mps cdi global*
+config: name map* default fallbackStrategies*
+image: repository pullPolicy tag
+devicePlugin: enabled
+gfd: enabled nameOverride namespaceOverride noTimestamp sleepInterval securityContext*
+mps: root enableHostPID
+cdi: nvidiaHookPath featureFlags*
+"""
+"""Keys of the chart 0.20.0 (NVIDIA/k8s-device-plugin v0.20.0, read 2026-11-21)."""
 _ONE_ADVERTISER = "two plugins on one node both register nvidia.com/gpu, and the last one wins"
 
 
@@ -17,10 +32,10 @@ def judge_device_plugin(
     spec: FleetSpec, pools: Sequence[Pool], plan: AddonPlan
 ) -> Iterator[Finding]:
     """Findings about the chart nvidia-device-plugin; none where it is off."""
-    declared, plugin = spec.addons.device_plugin, plan.device_plugin
-    yield from judge_secrets(declared.values, f"{ADDON}.values")
+    plugin = plan.device_plugin
     if not plugin.enabled:
         return
+    yield from judge_keys(declared.values)
     yield from _operators(spec)
     yield from _nobody_applies_layouts(pools, plan)
     if not plugin.pools and plugin.ownership is Ownership.MANAGED:
@@ -30,6 +45,7 @@ def judge_device_plugin(
             "the device plugin's chart would serve no pool: images or the DRA driver serve all",
             "remove the line",
         )
+    yield from _not_restarted(pools, plan)
     yield from _mps_needs_discovery(pools, plan)
     yield from _config_replaced(spec)
     yield from _discovery_twice(plan)
@@ -70,6 +86,21 @@ def _nobody_applies_layouts(pools: Sequence[Pool], plan: AddonPlan) -> Iterator[
         )
 
 
+def _not_restarted(pools: Sequence[Pool], plan: AddonPlan) -> Iterator[Finding]:
+    """mig-manager stops and starts the operator's operands by their node labels; this chart's pods
+    have no such label, so its plugin goes on advertising what was there (mig-parted v0.15.0)."""
+    cut = [p for p in pools if p.name in plan.device_plugin.pools and p.partition.mig_enabled]
+    if cut and plan.gpu_operator.mig_manager:
+        yield warning(
+            "plugin-not-restarted-by-mig-manager",
+            f"{ADDON}.enabled",
+            f"when {', '.join(p.name for p in cut)} is cut anew, nobody restarts this plugin, and "
+            "it goes on advertising the old devices",
+            "let the GPU Operator run the plugin, or restart its DaemonSet after each change",
+            pools=[p.name for p in cut],
+        )
+
+
 def _mps_needs_discovery(pools: Sequence[Pool], plan: AddonPlan) -> Iterator[Finding]:
     if plan.device_plugin.gpu_feature_discovery:
         return
@@ -93,6 +124,20 @@ def _config_replaced(spec: FleetSpec) -> Iterator[Finding]:
             "what the nodes' labels name, and nothing would be advertised there",
             "declare it as `sharing` of the pools",
         )
+
+
+def judge_keys(raw: Mapping[str, Any]) -> Iterator[Finding]:
+    """Keys the chart does not know: it has no schema and drops them silently."""
+    from gpufleet.contract.foreign.judgement import Report, rule_table
+    from gpufleet.contract.foreign.known_keys import known_keys, report_unknown
+    from gpufleet.contract.foreign.unknown_keys import key_rules
+
+    source = "NVIDIA/k8s-device-plugin deployments/helm/nvidia-device-plugin"
+    rules = key_rules("device-plugin-chart", ("OUR-5",), "the chart", source)
+    report = Report(rule_table(*rules))
+    known = known_keys(_KEYS)
+    report_unknown(raw, known, f"{ADDON}.values", "device-plugin-chart", "the chart", report)
+    yield from report.findings
 
 
 def _discovery_twice(plan: AddonPlan) -> Iterator[Finding]:

@@ -13,7 +13,7 @@ from gpufleet.findings import Finding, Severity, error
 from gpufleet.fleet.chart_values import Values, merged, value_at
 from gpufleet.fleet.gpu_operator_chart import operator_values, planned_settings
 from gpufleet.fleet.model import OperatorPlan
-from gpufleet.fleet.raw_values import judge_contradictions, judge_secrets
+from gpufleet.fleet.raw_values import judge_contradictions
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.gpu_operator_keys import CHART_KEYS, declared_path, typed_settings
@@ -36,7 +36,6 @@ def judge_gpu_operator(
 ) -> Iterator[Finding]:
     """Findings about the values of the GPU Operator; none where it is not installed by gpufleet."""
     declared = spec.addons.gpu_operator
-    yield from judge_secrets(declared.values, f"{ADDON}.values")
     if not plan.enabled or plan.ownership is Ownership.EXISTING:
         return
     settings = planned_settings(spec.addons, plan)

@@ -17,11 +17,11 @@ from gpufleet.fleet.nic_cluster_policy import (
     all_networks,
     policy,
 )
-from gpufleet.fleet.raw_values import judge_secrets
 from gpufleet.spec.addons import Addons
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.network_operator import NetworkOperatorSettings, Ofed
+from gpufleet.spec.secrets import judge_secrets
 
 ADDON = "addons.networkOperator"
 _CONTRACT = frozenset({"network-operator-nfd-twice", "network-operator-kubernetes"})

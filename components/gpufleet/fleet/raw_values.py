@@ -1,14 +1,10 @@
-"""Raw Helm values beside typed settings: contradictions, and what does not belong there."""
+"""Raw Helm values beside typed settings: where they contradict each other."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, cast
+from typing import Any
 
-from gpufleet.findings import Finding, error, warning
-from gpufleet.fleet.chart_values import leaves, value_at
-
-_SECRET = re.compile(r"(password|passwd|token|secret[-_]?key|api[-_]?key|private[-_]?key)$", re.I)
-"""Names of values and variables that hold a secret, not the name of one."""
+from gpufleet.findings import Finding, warning
+from gpufleet.fleet.chart_values import value_at
 
 
 def judge_contradictions(
@@ -28,34 +24,6 @@ def judge_contradictions(
             raw=_shown(found),
             typed=_shown(value),
         )
-
-
-def judge_secrets(raw: Mapping[str, Any], path: str) -> Iterator[Finding]:
-    """Values that are secrets: they would end in state and in the release's history."""
-    for key, value in _named_values(raw):
-        name = key.rsplit(".", 1)[-1]
-        if not isinstance(value, str) or not value or not _SECRET.search(name):
-            continue
-        yield error(
-            "secret-in-values",
-            f"{path}.{key}",
-            f"{path}.{key} looks like a secret; values are stored in state and in the release",
-            "put it into a Secret and name that, as in imagePullSecret, driver.secretEnv or "
-            "driver.licensing.secret",
-        )
-
-
-def _named_values(raw: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Leaves by key; of lists of variables, each by its own name."""
-    for key, value in leaves(raw):
-        if not isinstance(value, list):
-            yield key, value
-            continue
-        for item in cast("list[object]", value):
-            if isinstance(item, Mapping):
-                entry = cast("Mapping[str, Any]", item)
-                if "name" in entry and "value" in entry:
-                    yield f"{key}.{entry['name']}", entry["value"]
 
 
 def _shown(value: object) -> str:

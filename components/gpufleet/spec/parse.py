@@ -14,6 +14,7 @@ from pydantic_core import ErrorDetails
 
 from gpufleet.findings import Finding, error
 from gpufleet.spec.fleet_spec import FleetSpec
+from gpufleet.spec.secrets import judge_secrets
 
 _PLAIN = (str, int, float, bool, type(None), Decimal, date, datetime)
 _SHOWN = 60
@@ -38,7 +39,7 @@ def parse(data: Mapping[str, Any]) -> Parsed:
     foreign = tuple(_foreign_values(data, ""))
     if foreign:
         return Parsed(None, None, (), foreign)
-    secrets = tuple(_secrets(data, ""))
+    secrets = tuple(judge_secrets(data))
     try:
         spec = FleetSpec.model_validate(data)
     except ValidationError as problem:
@@ -84,50 +85,6 @@ def _foreign_values(value: object, path: str) -> list[Finding]:
             type=kind,
         )
     ]
-
-
-_SECRET_SHAPES = {
-    "an AWS access key id": re.compile(r"\b(AKIA|ASIA)[0-9A-Z]{16}\b"),
-    "a private key": re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----"),
-    "an NGC API key": re.compile(r"\bnvapi-[A-Za-z0-9_-]{20,}"),
-    "a JSON web token": re.compile(r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\."),
-    "a Hugging Face token": re.compile(r"\bhf_[A-Za-z0-9]{20,}"),
-    "a GitHub token": re.compile(r"\b(ghp|gho|ghs|github_pat)_[A-Za-z0-9_]{20,}"),
-}
-_SECRET_KEY = re.compile(
-    r"(password|passwd|secret[-_]?access[-_]?key|api[-_]?key|private[-_]?key|auth[-_]?token)$",
-    re.IGNORECASE,
-)
-
-
-def _secrets(value: object, path: str) -> list[Finding]:
-    """Values that look like credentials. The finding never repeats the value."""
-    found: list[Finding] = []
-    if isinstance(value, Mapping):
-        for key, item in cast("Mapping[str, object]", value).items():
-            inner = f"{path}.{key}" if path else str(key)
-            if isinstance(item, str) and item and _SECRET_KEY.search(str(key)):
-                found.append(_secret(inner, f"the key `{key}` names a credential"))
-            else:
-                found += _secrets(item, inner)
-    elif isinstance(value, (list, tuple)):
-        for index, item in enumerate(cast("Sequence[object]", value)):
-            found += _secrets(item, f"{path}[{index}]")
-    elif isinstance(value, str):
-        for kind, shape in _SECRET_SHAPES.items():
-            if shape.search(value):
-                found.append(_secret(path, f"the value looks like {kind}"))
-                break
-    return found
-
-
-def _secret(path: str, why: str) -> Finding:
-    return error(
-        "spec-holds-secret",
-        path,
-        f"{why}; specs are committed and end up in state, so they never hold secrets",
-        "put it into a Kubernetes Secret and name that Secret here",
-    )
 
 
 def _without(

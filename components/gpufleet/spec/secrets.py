@@ -1,0 +1,61 @@
+"""Credentials do not belong into declarations: specs are committed, and values end up in state."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import cast
+
+from gpufleet.findings import Finding, error
+
+_SHAPES = {
+    "an AWS access key id": re.compile(r"\b(AKIA|ASIA)[0-9A-Z]{16}\b"),
+    "a private key": re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----"),
+    "an NGC API key": re.compile(r"\bnvapi-[A-Za-z0-9_-]{20,}"),
+    "a JSON web token": re.compile(r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\."),
+    "a Hugging Face token": re.compile(r"\bhf_[A-Za-z0-9]{20,}"),
+    "a GitHub token": re.compile(r"\b(ghp|gho|ghs|github_pat)_[A-Za-z0-9_]{20,}"),
+}
+_KEY = re.compile(
+    r"(password|passwd|token|secret[-_]?(access[-_]?)?key|api[-_]?key|private[-_]?key)$",
+    re.IGNORECASE,
+)
+"""Names of values and variables that hold a secret, not the name of one."""
+
+
+def judge_secrets(value: object, path: str = "") -> Iterator[Finding]:
+    """A finding for every value that is, or is named like, a credential; it is never repeated.
+
+    `path` is where the value stands. Entries `{name: ..., value: ...}` of a list, as containers
+    take variables, are judged by their own name.
+    """
+    if isinstance(value, Mapping):
+        entries = cast("Mapping[object, object]", value)
+        name = entries.get("name")
+        if isinstance(name, str) and _holds_secret(name, entries.get("value")):
+            yield _finding(f"{path}.value", f"the variable `{name}` is named like a credential")
+            return
+        for key, item in entries.items():
+            inner = f"{path}.{key}" if path else str(key)
+            if _holds_secret(str(key), item):
+                yield _finding(inner, f"the key `{key}` names a credential")
+            else:
+                yield from judge_secrets(item, inner)
+    elif isinstance(value, str):
+        kind = next((kind for kind, shape in _SHAPES.items() if shape.search(value)), None)
+        if kind is not None:
+            yield _finding(path, f"the value looks like {kind}")
+    elif isinstance(value, Sequence) and not isinstance(value, bytes):
+        for index, item in enumerate(cast("Sequence[object]", value)):
+            yield from judge_secrets(item, f"{path}[{index}]")
+
+
+def _holds_secret(name: str, value: object) -> bool:
+    return isinstance(value, str) and bool(value) and _KEY.search(name) is not None
+
+
+def _finding(path: str, why: str) -> Finding:
+    return error(
+        "spec-holds-secret",
+        path,
+        f"{why}; specs are committed and end up in state, so they never hold secrets",
+        "put it into a Kubernetes Secret and name that Secret here",
+    )

@@ -1,0 +1,46 @@
+"""Credentials are found by shape and by name, named by place, and never repeated."""
+
+import pytest
+
+from gpufleet.spec.secrets import judge_secrets
+
+NAMED = "specs are committed and end up in state, so they never hold secrets"
+
+
+@pytest.mark.parametrize(
+    ("data", "path", "why"),
+    [
+        ({"a": {"password": "x"}}, "values.a.password", "the key `password` names a credential"),
+        ({"apiKey": "x"}, "values.apiKey", "the key `apiKey` names a credential"),
+        ({"SECRET_ACCESS_KEY": "x"}, "values.SECRET_ACCESS_KEY", "the key `SECRET_ACCESS_KEY`"),
+        (
+            {"env": [{"name": "NGC_TOKEN", "value": "x"}]},
+            "values.env[0].value",
+            "the variable `NGC_TOKEN` is named like a credential",
+        ),
+        ({"args": ["-k", "AKIA" + "A" * 16]}, "values.args[1]", "looks like an AWS access key id"),
+        ({"a": "nvapi-" + "b" * 24}, "values.a", "looks like an NGC API key"),
+    ],
+)
+def test_a_credential_is_named_by_its_place(data: object, path: str, why: str) -> None:
+    (found,) = judge_secrets(data, "values")
+    assert (found.code, found.path) == ("spec-holds-secret", path)
+    assert why in found.message
+    assert NAMED in found.message
+    assert found.fix == "put it into a Kubernetes Secret and name that Secret here"
+    assert "AAAA" not in str(found)
+    assert "bbbb" not in str(found)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"password": ""},
+        {"passwordSecret": "registry"},
+        {"tokenExpirationSeconds": 3600},
+        {"token": 4},
+        {"env": [{"name": "NGC_TOKEN", "valueFrom": {"secretKeyRef": {"name": "ngc"}}}]},
+    ],
+)
+def test_names_of_secrets_and_numbers_are_none(data: object) -> None:
+    assert list(judge_secrets(data)) == []
