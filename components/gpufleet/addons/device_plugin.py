@@ -10,6 +10,7 @@ from gpufleet.addons.charts import chart_location, pinned
 from gpufleet.addons.gpu_operator import OperandTolerationArgs
 from gpufleet.addons.judged import judged
 from gpufleet.arguments import ChartsArgs, ImagesArgs
+from gpufleet.fleet.device_plugin_rules import ADDON, judge_keys
 from gpufleet.inputs import checked
 from gpufleet.render.device_plugin_values import PluginSettings, plugin_values
 from gpufleet.render.gpu_operator_values import merged

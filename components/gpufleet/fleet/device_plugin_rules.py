@@ -35,7 +35,7 @@ def judge_device_plugin(
     plugin = plan.device_plugin
     if not plugin.enabled:
         return
-    yield from judge_keys(declared.values)
+    yield from judge_keys(spec.addons.device_plugin.values)
     yield from _operators(spec)
     yield from _nobody_applies_layouts(pools, plan)
     if not plugin.pools and plugin.ownership is Ownership.MANAGED:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from gpufleet.sandbox.operands.cluster_policy import ClusterPolicy
 from gpufleet.sandbox.operands.dra_driver import DraDriver
+from gpufleet.sandbox.operands.plugin_chart import PluginChart
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,8 @@ class ClusterView:
     """ConfigMaps of the operator's namespace: name -> data."""
     dra: DraDriver | None = None
     """The DRA driver, where its chart is installed and serves GPUs."""
+    plugin_chart: PluginChart | None = None
+    """The device plugin's own chart, where it is installed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gpufleet.sandbox.operands.node_selection import matches, required_terms
+
 DRIVER_NAME = "gpu.nvidia.com"
 CHART_NAME = "dra-driver-nvidia-gpu"
 COMPONENT = "simulated-kubelet-plugin"
@@ -54,7 +56,7 @@ class DraDriver:
         """Whether its DaemonSet wants a node with these labels."""
         if any(labels.get(key) != value for key, value in self.node_selector.items()):
             return False
-        return not self.terms or any(_matches(term, labels) for term in self.terms)
+        return not self.terms or any(matches(term, labels) for term in self.terms)
 
     def untolerated(self, taints: Iterable[Mapping[str, Any]]) -> str | None:
         """The first taint that keeps its pod away; None when it bears them all."""
@@ -80,14 +82,12 @@ def read_dra_driver(config_maps: Iterable[Mapping[str, Any]]) -> DraDriver | Non
             if not values["resources"]["gpus"]["enabled"]:
                 return None
             plugin = values["kubeletPlugin"]
-            affinity = (plugin.get("affinity") or {}).get("nodeAffinity") or {}
-            required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
             given = dict(values.get("featureGates") or {})
             return DraDriver(
                 gates={**_GATES, **given},
                 driver_root=str(values["nvidiaDriverRoot"]),
                 node_selector=dict(plugin.get("nodeSelector") or {}),
-                terms=tuple(required.get("nodeSelectorTerms") or ()),
+                terms=required_terms(plugin.get("affinity") or {}),
                 tolerations=tuple(plugin.get("tolerations") or ()),
                 crash=_gate_problem(given),
             )
@@ -119,26 +119,6 @@ def _gate_problem(given: Mapping[str, bool]) -> str | None:
         if one in on and other not in on:
             return f"feature gate {one} requires {other} to also be enabled"
     return None
-
-
-def _matches(term: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    return all(_holds(each, labels) for each in term.get("matchExpressions") or ())
-
-
-def _holds(expression: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    found, values = labels.get(expression["key"]), expression.get("values") or ()
-    match expression["operator"]:
-        case "In":
-            return found in values
-        case "NotIn":
-            return found not in values
-        case "Exists":
-            return found is not None
-        case "DoesNotExist":
-            return found is None
-        case _:
-            # Gt and Lt: nobody selects GPU nodes by a number.
-            return False
 
 
 def _bears(toleration: Mapping[str, Any], taint: Mapping[str, Any]) -> bool:

@@ -15,6 +15,7 @@ from gpufleet.sandbox.operands.dra_operand import DraOperand
 from gpufleet.sandbox.operands.hardware import SIMULATED_LABEL
 from gpufleet.sandbox.operands.informer import Informer, Key
 from gpufleet.sandbox.operands.journal import log
+from gpufleet.sandbox.operands.network_operator import NetworkOperand
 from gpufleet.sandbox.operands.policy_status import policy_status
 from gpufleet.sandbox.operands.simulated_node import SimulatedNode
 from gpufleet.sandbox.operands.views import cluster_view, gpu_pod_names, node_view
@@ -47,12 +48,14 @@ class Reconciler:
         self._config_maps = Informer(api, "/api/v1/configmaps", self._cluster_changed)
         self._deployments = Informer(api, DEPLOYMENTS, self._cluster_changed)
         self._dra = DraOperand(api, lambda name: self._schedule(name, time.monotonic()))
+        self._network = NetworkOperand(api)
         self._informers = (
             self._nodes,
             self._policies,
             self._config_maps,
             self._deployments,
             *self._dra.informers,
+            *self._network.informers,
         )
 
     def run(self) -> None:
@@ -81,6 +84,7 @@ class Reconciler:
                 return
             self._reconcile(names)
             self._refresh()
+        self._network.settle()
 
     def stop(self) -> None:
         """End `run` after the node in hand."""

@@ -1,6 +1,7 @@
 """Everything that happens on one simulated node, in the order it happens on a real one."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from gpufleet.sandbox.operands.cluster import ClusterView, Decision, NodeView, Notice
 from gpufleet.sandbox.operands.feature_discovery import owns
@@ -11,9 +12,12 @@ from gpufleet.sandbox.operands.gpu_operator import (
     operator_labels,
 )
 from gpufleet.sandbox.operands.hardware import Hardware, HardwareError, read_hardware
+from gpufleet.sandbox.operands.mig_manager import States
 from gpufleet.sandbox.operands.mig_operand import MigOperand, read_record
-from gpufleet.sandbox.operands.plugin_operand import PluginOperand, Published
+from gpufleet.sandbox.operands.plugin_operand import PLUGIN_ANNOTATION, PluginOperand, Published
 from gpufleet.sandbox.operands.quantities import quantity
+
+TWO_PLUGINS = "failed: the GPU Operator's device plugin and the chart's both serve this node"
 
 
 class SimulatedNode:
@@ -64,17 +68,46 @@ class SimulatedNode:
             decision.labels |= feature_discovery_labels(hardware)
         labels = _merged(node, decision)
         policy = cluster.policy
-        if policy is None or cluster.operator_namespace is None:
-            return Published({}, {})
-        if not hardware.gpus or not is_gpu_node(labels):
-            return Published({}, {})
-        decision.labels |= operator_labels(hardware, labels, policy)
-        labels = _merged(node, decision)
+        operated = policy is not None and cluster.operator_namespace is not None
         states = read_record(node, hardware).states
-        if policy.mig_manager_enabled and labels.get(f"{DEPLOY}mig-manager") == "true":
-            states = self.mig.step(node, hardware, policy, cluster, now, gpu_pods, decision)
-        labels = _merged(node, decision)
-        return self.plugin.step(node, hardware, policy, cluster, states, labels, decision)
+        if not hardware.gpus:
+            return Published({}, {})
+        if policy is not None and operated and is_gpu_node(labels):
+            decision.labels |= operator_labels(hardware, labels, policy)
+            labels = _merged(node, decision)
+            if policy.mig_manager_enabled and labels.get(f"{DEPLOY}mig-manager") == "true":
+                states = self.mig.step(node, hardware, policy, cluster, now, gpu_pods, decision)
+            labels = _merged(node, decision)
+            if cluster.plugin_chart is None or not cluster.plugin_chart.runs_on(labels):
+                return self.plugin.step(node, hardware, policy, cluster, states, labels, decision)
+        return self._chart(node, hardware, cluster, states, labels, decision)
+
+    def _chart(
+        self,
+        node: NodeView,
+        hardware: Hardware,
+        cluster: ClusterView,
+        states: States,
+        labels: dict[str, str],
+        decision: Decision,
+    ) -> Published:
+        """The device plugin of its own chart: no label of the operator switches it on or off."""
+        chart = cluster.plugin_chart
+        if chart is None or not chart.runs_on(labels):
+            return Published({}, {})
+        operators = cluster.policy is not None and cluster.policy.device_plugin_enabled
+        if operators and labels.get(f"{DEPLOY}device-plugin") == "true":
+            # The kubelet would keep whichever registered last; here the mistake shows at once.
+            decision.annotations[PLUGIN_ANNOTATION] = TWO_PLUGINS
+            decision.healthy = False
+            return Published({}, {})
+        switches = {
+            f"{DEPLOY}{name}": "true" for name in ("device-plugin", "gpu-feature-discovery")
+        }
+        theirs = replace(cluster, config_maps=chart.config_maps)
+        return self.plugin.step(
+            node, hardware, chart.settings, theirs, states, {**labels, **switches}, decision
+        )
 
 
 def _merged(node: NodeView, decision: Decision) -> dict[str, str]:

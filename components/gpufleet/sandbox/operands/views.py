@@ -7,6 +7,7 @@ from gpufleet.sandbox.operands.cluster import ClusterView, NodeView
 from gpufleet.sandbox.operands.cluster_policy import CLUSTER_POLICY_NAME, read_cluster_policy
 from gpufleet.sandbox.operands.dra_driver import read_dra_driver
 from gpufleet.sandbox.operands.informer import Key
+from gpufleet.sandbox.operands.plugin_chart import read_plugin_chart
 
 NAME_LABEL = "app.kubernetes.io/name"
 OPERATOR_NAME = "gpu-operator"
@@ -49,6 +50,7 @@ def cluster_view(policies: Objects, deployments: Objects, config_maps: Objects) 
             for (ns, name), item in config_maps.items()
             if ns == namespace
         },
+        plugin_chart=read_plugin_chart(config_maps),
         dra=read_dra_driver(config_maps.values()),
     )
 
