@@ -60,16 +60,17 @@ class _Monitor(mocks.MockMonitor):
 
     def RegisterResource(self, request: Any) -> Any:
         assert isinstance(request, resource_pb2.RegisterResourceRequest)
-        self._recording.resources.append(
-            Registered(
-                request.type,
-                request.name,
-                _name(request.parent),
-                json_format.MessageToDict(request.object),
-                sorted({_name(urn) for urn in request.dependencies}),
-                _name(request.provider.rsplit("::", 1)[0]) if request.provider else "",
+        if request.type != "pulumi:pulumi:Stack":  # the SDK's own, at a moment of its choosing
+            self._recording.resources.append(
+                Registered(
+                    request.type,
+                    request.name,
+                    _name(request.parent),
+                    json_format.MessageToDict(request.object),
+                    sorted({_name(urn) for urn in request.dependencies}),
+                    _name(request.provider.rsplit("::", 1)[0]) if request.provider else "",
+                )
             )
-        )
         try:
             return super().RegisterResource(request)
         finally:
