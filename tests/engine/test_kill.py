@@ -9,6 +9,7 @@ import subprocess
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,10 @@ from kubernetes import client
 from kubernetes.client.exceptions import ApiException
 from urllib3.exceptions import HTTPError
 
+from gpufleet.sandbox import SandboxError
 from gpufleet.sandbox.engine import deploy
 from gpufleet.sandbox.orphaned_plugins import plugins
+from gpufleet.sandbox.stack_repair import release_stale_lock
 from tests.engine.sandbox_stack import ADVERTISED, Stack, nodes_advertise
 
 OPERATOR_NAMESPACE = "gpu-operator"
@@ -55,6 +58,7 @@ def update(stack: Stack) -> Iterator[Update]:
     for engine in running:
         engine.kill()
         engine.wait()
+    release_stale_lock(project.engine, project.stack)  # of a test that failed half-way
 
 
 def until(reached: Callable[[], bool], engine: "subprocess.Popen[bytes]", stack: Stack) -> None:
@@ -75,7 +79,8 @@ def kill(victim: str, engine: "subprocess.Popen[bytes]", sandbox: Any) -> None:
             if process.name().startswith("pulumi-resource"):
                 process.kill()
     else:
-        sandbox.kill(victim)
+        with suppress(SandboxError):  # an earlier round killed it, and nobody repaired it since
+            sandbox.kill(victim)
 
 
 def converge(stack: Stack, sandbox: Any) -> str:
