@@ -9,6 +9,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SANDBOX_STACK ?= sandbox-dev
+# Programs only the tests need, beside those of the sandbox.
+TEST_PROGRAMS := pulumi-language-yaml nvidia-parsers
 
 .PHONY: help up down test check unit engine chaos bench lock wheel format clean
 
@@ -40,15 +42,18 @@ unit: $(STAMP) ## Tests that need no built program, in parallel
 
 engine: $(STAMP) ## Tests on the real engine, control plane and scheduler
 	$(BIN)/gpufleet sandbox programs
+	$(BIN)/gpufleet sandbox programs $(TEST_PROGRAMS)
 	$(BIN)/pytest -q -m "(engine or sandbox) and not chaos"
 
 test: check ## Everything CI runs: check, unit and engine tests, the built wheel
 	$(BIN)/gpufleet sandbox programs
+	$(BIN)/gpufleet sandbox programs $(TEST_PROGRAMS)
 	$(BIN)/pytest -q -n 2 -m "not engine and not sandbox and not chaos"
 	$(BIN)/pytest -q -m "(engine or sandbox) and not chaos"
 
 chaos: $(STAMP) ## Long campaigns that kill engine and control plane in the middle of updates
 	$(BIN)/gpufleet sandbox programs
+	$(BIN)/gpufleet sandbox programs $(TEST_PROGRAMS)
 	$(BIN)/pytest -q -m chaos
 
 bench: $(STAMP) ## Paired measurements; writes docs/benchmarks.md
