@@ -4,14 +4,19 @@ It honours everything the exact methods honour (quotas, spread groups, strategie
 but does not promise the least cost: the bound beside it says how far it may be off.
 """
 
+from collections import Counter
 from fractions import Fraction
 from heapq import heapify, heappop, heappush
 
+from gpufleet.catalogue.frozen import FrozenDict
 from gpufleet.planner.packing.fragmentation import best_start, expected_mix
 from gpufleet.planner.packing.patterns import state_of
 from gpufleet.planner.packing.problem import REPLICATED, Machine, Mode, Problem, ShareClass
-from gpufleet.planner.packing.slots import Slot, most_replicas, slots_for
+from gpufleet.planner.packing.slots import Slot, slots_for
 from gpufleet.planner.packing.workspace import OpenGpu, OpenNode, Workspace
+
+_Entry = tuple[tuple[int, ...], int, int, Slot]
+"""Score, number of the node, index of the GPU, slot."""
 
 
 def place_rest(workspace: Workspace, problem: Problem, left: dict[str, int]) -> dict[str, int]:
@@ -19,21 +24,20 @@ def place_rest(workspace: Workspace, problem: Problem, left: dict[str, int]) -> 
 
     Nothing that was placed before is moved.
     """
-    unplaced: dict[str, int] = {}
-    demand = {n: c for n, c in left.items() if c}
-    order = sorted(
-        (problem.by_name[name] for name in demand),
-        key=lambda share: (-_size(share, problem), not _in_group(share, problem), share.name),
-    )
-    for share in order:
-        missing = _place_class(workspace, problem, share, demand[share.name])
-        if missing:
-            unplaced[share.name] = missing
-    return unplaced
-
-
-def _in_group(share: ShareClass, problem: Problem) -> bool:
-    return any(share.name in group.members for group in problem.groups)
+    alike: dict[tuple[object, ...], list[str]] = {}
+    first: dict[tuple[object, ...], ShareClass] = {}
+    for name, count in left.items():
+        share = problem.by_name[name]
+        groups = tuple(g.name for g in problem.groups if name in g.members)
+        slots = tuple(s for m in problem.machines.values() for s in slots_for(share, m))
+        key = (slots, groups, share.mode)
+        alike.setdefault(key, []).extend([name] * count)
+        first.setdefault(key, share)
+    order = sorted(first, key=lambda k: (-_size(first[k], problem), not k[1], first[k].name))
+    unplaced: Counter[str] = Counter()
+    for key in order:
+        unplaced.update(_place_class(workspace, problem, first[key], alike[key][::-1]))
+    return dict(unplaced)
 
 
 def _size(share: ShareClass, problem: Problem) -> Fraction:
@@ -60,89 +64,99 @@ def _slot_size(slot: Slot, machine: Machine) -> Fraction:
     return Fraction(1, slot.replicas)
 
 
-def _slots_on(share: ShareClass, node: OpenNode) -> list[Slot]:
-    """Slots of this node that serve the share, smallest first."""
-    machine = node.machine
-    if share.mode in REPLICATED and node.mode is not None:
-        if node.mode is share.mode and node.replicas <= most_replicas(share, machine):
-            if share.machines is not None and machine.name not in share.machines:
-                return []
-            return [Slot(machine.name, node.mode.value, replicas=node.replicas)]
-        return []
-    return sorted(slots_for(share, machine), key=lambda slot: (_slot_size(slot, machine), slot))
-
-
-def _place_class(workspace: Workspace, problem: Problem, share: ShareClass, count: int) -> int:
-    """Place shares of one class; gives how many found no place."""
+def _place_class(
+    workspace: Workspace, problem: Problem, share: ShareClass, names: list[str]
+) -> list[str]:
+    """Place shares alike, last name first; gives those that found no place."""
     if share.mode is Mode.WHOLE and share.gpus > 1:
-        return _place_gangs(workspace, problem, share, count)
-    heap = [
-        entry
-        for number, node in enumerate(workspace.nodes)
-        for entry in _entries(workspace, problem, share, number, node)
-    ]
+        return _place_gangs(workspace, problem, share, names)
+    search = _Search(workspace, problem, share)
+    heap = [e for number, node in enumerate(workspace.nodes) for e in search.entries(number, node)]
     heapify(heap)
-    while count:
-        while heap:
-            _, number, index, slot = entry = heappop(heap)
-            node = workspace.nodes[number]
-            gpu = node.gpus[index]
-            now = _entry(workspace, problem, slot, number, gpu)
-            if now is None or not workspace.spread_allows(share.name, node, gpu):
-                continue
-            if heap and now > heap[0] and now != entry:
-                heappush(heap, now)
-                continue
-            workspace.put(share.name, slot, gpu)
-            count -= 1
-            again = _entry(workspace, problem, slot, number, gpu)
-            if again is not None:
-                heappush(heap, again)
-            break
-        else:
+    while names:
+        found = _next_place(workspace, search, share, heap)
+        if found is None:
             machine = _machine_to_buy(workspace, problem, share)
             if machine is None:
-                return count
+                break
             node = workspace.buy(machine)
-            heap = _entries(workspace, problem, share, len(workspace.nodes) - 1, node)
+            heap = search.entries(len(workspace.nodes) - 1, node)
             heapify(heap)
             if not heap:
-                return count
-    return 0
+                break
+            continue
+        _, number, index, slot = found
+        gpu = workspace.nodes[number].gpus[index]
+        workspace.put(names.pop(), slot, gpu)
+        again = search.entry(slot, number, gpu)
+        if again is not None:
+            heappush(heap, again)
+    return names
 
 
-_Entry = tuple[tuple[int, ...], int, int, Slot]
-"""Score, number of the node, index of the GPU, slot."""
-
-
-def _entries(
-    workspace: Workspace, problem: Problem, share: ShareClass, number: int, node: OpenNode
-) -> list[_Entry]:
-    slots = _slots_on(share, node)
-    found = [_entry(workspace, problem, slot, number, gpu) for slot in slots for gpu in node.gpus]
-    return [entry for entry in found if entry is not None]
-
-
-def _entry(
-    workspace: Workspace, problem: Problem, slot: Slot, number: int, gpu: OpenGpu
+def _next_place(
+    workspace: Workspace, search: "_Search", share: ShareClass, heap: list[_Entry]
 ) -> _Entry | None:
-    """The place with its score, or None when the slot does not fit there any more."""
-    if not workspace.fits(slot, gpu):
-        return None
-    node = gpu.node
-    size = _slot_size(slot, node.machine)
-    growth = 0
-    if slot.mode == Mode.MIG:
+    """The best place by its score of now. What no longer fits never will again, and is dropped."""
+    while heap:
+        entry = heappop(heap)
+        _, number, index, slot = entry
+        node = workspace.nodes[number]
+        now = search.entry(slot, number, node.gpus[index])
+        if now is None or not workspace.spread_allows(share.name, node, node.gpus[index]):
+            continue
+        if heap and now != entry and now > heap[0]:
+            heappush(heap, now)
+            continue
+        return now
+    return None
+
+
+class _Search:
+    """Where shares of one class could go."""
+
+    def __init__(self, workspace: Workspace, problem: Problem, share: ShareClass) -> None:
+        self._workspace = workspace
+        self._share = share
+        wanted = _wanted(problem)
+        self._slots: dict[str, list[Slot]] = {}
+        self._sizes: dict[Slot, int] = {}
+        self._expected: dict[str, FrozenDict[str, int]] = {}
+        for machine in problem.machines.values():
+            self._slots[machine.name] = list(slots_for(share, machine))
+            for slot in self._slots[machine.name]:
+                size = _slot_size(slot, machine)
+                self._sizes[slot] = size.numerator * 5040 // size.denominator
+            if machine.gpu.mig is not None:
+                self._expected[machine.name] = expected_mix(machine.gpu.mig, wanted)
+
+    def entries(self, number: int, node: OpenNode) -> list[_Entry]:
+        """Every place on a node with its score."""
+        slots = self._slots[node.machine.name]
+        if slots and self._share.mode in REPLICATED and node.mode is not None:
+            # A divided node serves what allows as many replicas as it has, or more.
+            if node.mode is not self._share.mode or node.replicas > slots[0].replicas:
+                return []
+            slots = [Slot(node.machine.name, node.mode.value, replicas=node.replicas)]
+        found = [self.entry(slot, number, gpu) for slot in slots for gpu in node.gpus]
+        return [entry for entry in found if entry is not None]
+
+    def entry(self, slot: Slot, number: int, gpu: OpenGpu) -> _Entry | None:
+        """The place with its score, or None when the slot does not fit there any more."""
+        if not self._workspace.fits(slot, gpu):
+            return None
+        node = gpu.node
+        growth = 0
         geometry = node.machine.gpu.mig
-        assert geometry is not None
-        expected = expected_mix(geometry, _wanted(problem))
-        used, present = state_of(geometry, gpu.state.occupied + gpu.placed(geometry))
-        best = best_start(geometry, used, present, slot.profile, expected)
-        growth = best[0] if best is not None else 0
-    touched = bool(gpu.instances or gpu.clients or not gpu.state.untouched)
-    free = sum(g.free_whole for g in node.gpus)
-    score = (size.numerator * 5040 // size.denominator, not touched, growth, free)
-    return (tuple(int(s) for s in score), number, gpu.index, slot)
+        if slot.mode == Mode.MIG and geometry is not None:
+            used, present = state_of(geometry, gpu.state.occupied + gpu.placed(geometry))
+            expected = self._expected[node.machine.name]
+            best = best_start(geometry, used, present, slot.profile, expected)
+            growth = best[0] if best is not None else 0
+        untouched = not (gpu.instances or gpu.clients) and gpu.state.untouched
+        free = sum(g.free_whole for g in node.gpus)
+        size = self._sizes.get(slot, 5040 // slot.replicas)
+        return ((size, int(untouched), growth, free), number, gpu.index, slot)
 
 
 def _wanted(problem: Problem) -> dict[str, int]:
@@ -153,27 +167,32 @@ def _wanted(problem: Problem) -> dict[str, int]:
     return counts
 
 
-def _place_gangs(workspace: Workspace, problem: Problem, share: ShareClass, count: int) -> int:
-    while count:
-        fitting: list[tuple[int, int]] = []
-        for number, node in enumerate(workspace.nodes):
-            if not slots_for(share, node.machine):
-                continue
-            free = len(workspace.free_gpus(node))
-            if free >= share.gpus and workspace.spread_allows(share.name, node, None):
-                fitting.append((free, number))
-        if fitting:
-            workspace.put_gang(share.name, workspace.nodes[min(fitting)[1]], share.gpus)
-        else:
+def _place_gangs(
+    workspace: Workspace, problem: Problem, share: ShareClass, names: list[str]
+) -> list[str]:
+    """Shares of several GPUs: the node with fewest free ones that are enough, so that whole nodes
+    stay whole."""
+    heap: list[tuple[int, int]] = []
+    for number, node in enumerate(workspace.nodes):
+        if slots_for(share, node.machine):
+            heap.append((len(workspace.free_gpus(node)), number))
+    heap = [(free, number) for free, number in heap if free >= share.gpus]
+    heapify(heap)
+    while names:
+        if not heap:
             machine = _machine_to_buy(workspace, problem, share)
             if machine is None:
-                return count
-            node = workspace.buy(machine)
-            if not workspace.spread_allows(share.name, node, None):
-                return count
-            workspace.put_gang(share.name, node, share.gpus)
-        count -= 1
-    return 0
+                break
+            workspace.buy(machine)
+            heappush(heap, (machine.gpus, len(workspace.nodes) - 1))
+        free, number = heappop(heap)
+        node = workspace.nodes[number]
+        if not workspace.spread_allows(share.name, node, None):
+            continue
+        workspace.put_gang(names.pop(), node, share.gpus)
+        if free - share.gpus >= share.gpus:
+            heappush(heap, (free - share.gpus, number))
+    return names
 
 
 def _machine_to_buy(workspace: Workspace, problem: Problem, share: ShareClass) -> Machine | None:

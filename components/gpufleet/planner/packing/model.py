@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from gpufleet.planner.packing.patterns import Pattern
 from gpufleet.planner.packing.problem import Mode, Problem, SpreadGroup
 from gpufleet.planner.packing.program import INFINITY, Program
-from gpufleet.planner.packing.slots import Slot, serves
+from gpufleet.planner.packing.slots import Slot, servable
 from gpufleet.planner.packing.supply import (
     Choice,
     GpuState,
@@ -138,7 +138,7 @@ class _Builder:
         for (pool, i), giving in pools.items():
             self._fill(pool, i, giving)
         quota_rows = self._limits(by_source)
-        kinds = self._kinds()
+        kinds, fitting = self._kinds()
         short: list[int] = []
         served: list[tuple[int, int, Place, Slot]] = []
         demand_rows: list[int] = []
@@ -147,7 +147,7 @@ class _Builder:
             share = self.problem.by_name[kind.names[0]]
             row: dict[int, int] = {}
             for place, slot in self.supply:
-                if serves(slot, share, self.problem.machines[slot.machine]):
+                if slot in fitting[number]:
                     column = self.program.column(0, kind.count)
                     served.append((column, number, place, slot))
                     taking[place, slot][column] = 1
@@ -260,21 +260,19 @@ class _Builder:
                 found.append((row, quota.name, quota.path))
         return found
 
-    def _kinds(self) -> list[Kind]:
+    def _kinds(self) -> tuple[list[Kind], list[frozenset[Slot]]]:
         """Classes by what serves them and by their groups, in the order of the file."""
-        alike: dict[tuple[object, ...], list[str]] = {}
+        alike: dict[tuple[frozenset[Slot], frozenset[str]], list[str]] = {}
+        offered = list(dict.fromkeys(slot for _, slot in self.supply))
         for share in self.problem.shares:
             if share.count == 0:
                 continue
-            slots = frozenset(
-                slot
-                for slot in {slot for _, slot in self.supply}
-                if serves(slot, share, self.problem.machines[slot.machine])
-            )
+            slots = servable(share, self.problem.machines, offered)
             groups = frozenset(g.name for g in self.problem.groups if share.name in g.members)
             alike.setdefault((slots, groups), []).append(share.name)
         classes = self.problem.by_name
-        return [Kind(tuple(n), sum(classes[m].count for m in n)) for n in alike.values()]
+        kinds = [Kind(tuple(n), sum(classes[m].count for m in n)) for n in alike.values()]
+        return kinds, [slots for slots, _ in alike]
 
     def _spread(self, kinds: list[Kind], served: list[tuple[int, int, Place, Slot]]) -> None:
         names = list(self.problem.machines)

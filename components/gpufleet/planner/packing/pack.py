@@ -17,9 +17,11 @@ from gpufleet.planner.packing.workspace import Workspace
 
 _APART_LIMIT = 60_000
 """Coefficients of the program with every node apart up to which it is tried."""
-_GAP = 1e-4
+_TOLERANCE = 1e-8
+"""Relative error allowed to the solver's bound, which is no exact number."""
+_GAP = 1e-3
 """Relative gap at which programs with very many columns stop; small ones are solved to the end."""
-_LARGE = 20_000
+_LARGE = 1_500
 """Columns from which a program counts as having very many."""
 
 
@@ -87,7 +89,14 @@ def _by_program(problem: Problem) -> Packing:
     if left:
         return _apart(problem, workspace, left, bound)
     findings = () if solved.status == "optimal" else (_stopped(),)
-    return _finish(problem, workspace, left, bound, Method.INTEGER_PROGRAM, findings)
+    found = _finish(problem, workspace, left, bound, Method.INTEGER_PROGRAM, findings)
+    return _settled(found) if solved.status == "optimal" else found
+
+
+def _settled(found: Packing) -> Packing:
+    """A bound that differs from the cost by no more than the solver's tolerance is the cost."""
+    near = 0 <= found.cost - found.lower_bound <= _TOLERANCE * found.cost
+    return replace(found, lower_bound=found.cost) if near else found
 
 
 def _fewest_gpus(model: Model, values: tuple[float, ...]) -> tuple[float, ...]:
@@ -122,7 +131,7 @@ def _apart(problem: Problem, workspace: Workspace, left: dict[str, int], bound: 
             if not missing:
                 if not unplaced and solved.status == "optimal":
                     bound = max(bound, _whole_bound(problem, solved.bound))
-                found = _finish(problem, exact, {}, bound, Method.INTEGER_PROGRAM, ())
+                found = _settled(_finish(problem, exact, {}, bound, Method.INTEGER_PROGRAM, ()))
                 if unplaced or found.cost <= rough.cost:
                     return found
     return rough
@@ -172,7 +181,7 @@ def _whole_bound(problem: Problem, bound: float) -> int:
             step = gcd(step, problem.cost_of(machine))
     if step == 0:
         return 0
-    slack = max(1e-6 * step, 1e-9 * bound)  # the solver's tolerance
+    slack = max(1e-6 * step, _TOLERANCE * bound)
     return ceil((bound - slack) / step) * step if bound > slack else 0
 
 

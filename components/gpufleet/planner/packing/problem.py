@@ -6,6 +6,7 @@ Money is integer micro-dollars an hour, memory integer bytes.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
 from gpufleet.catalogue.gpu import Gpu
 
@@ -130,7 +131,7 @@ class ExistingNode:
     path: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Problem:
     """Everything a packer needs."""
 
@@ -140,7 +141,7 @@ class Problem:
     groups: tuple[SpreadGroup, ...] = ()
     quotas: tuple[Quota, ...] = ()
 
-    @property
+    @cached_property
     def priced(self) -> bool:
         """Whether every machine that may be bought has a price; else GPUs are counted."""
         return all(
@@ -153,7 +154,7 @@ class Problem:
             return machine.micro_usd_per_hour or 0
         return machine.gpus
 
-    @property
+    @cached_property
     def by_name(self) -> dict[str, ShareClass]:
         """Share classes by name."""
         return {share.name: share for share in self.shares}

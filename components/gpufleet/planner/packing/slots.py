@@ -1,6 +1,6 @@
 """Which slots serve which shares: a slot is a MIG instance, a whole GPU, a set of GPUs, a share."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from gpufleet.catalogue.gpu import MigProfile
@@ -34,7 +34,7 @@ def slots_for(share: ShareClass, machine: Machine) -> tuple[Slot, ...]:
     """The largest division of each kind on this machine that serves the share; empty: none does.
 
     MPS and time-slicing give one slot, of the most replicas the share allows: fewer replicas serve
-    it too (`serves`).
+    it too (`servable`).
     """
     if share.machines is not None and machine.name not in share.machines:
         return ()
@@ -55,13 +55,19 @@ def slots_for(share: ShareClass, machine: Machine) -> tuple[Slot, ...]:
     return tuple(found)
 
 
-def serves(slot: Slot, share: ShareClass, machine: Machine) -> bool:
-    """Whether a share may go to a slot of this machine type."""
-    if share.mode in REPLICATED:
-        if share.machines is not None and machine.name not in share.machines:
-            return False
-        return slot.mode == share.mode and slot.replicas <= most_replicas(share, machine)
-    return slot in slots_for(share, machine)
+def servable(
+    share: ShareClass, machines: Mapping[str, Machine], offered: Iterable[Slot]
+) -> frozenset[Slot]:
+    """Those of the offered slots a share may go to."""
+    exact = {slot for machine in machines.values() for slot in slots_for(share, machine)}
+    if share.mode not in REPLICATED:
+        return frozenset(slot for slot in offered if slot in exact)
+    most = {slot.machine: slot.replicas for slot in exact}
+    return frozenset(
+        slot
+        for slot in offered
+        if slot.mode == share.mode and slot.replicas <= most.get(slot.machine, 0)
+    )
 
 
 def most_replicas(share: ShareClass, machine: Machine) -> int:
