@@ -46,7 +46,7 @@ def try_services(
             if isinstance(found, Miss):
                 yield _rejected(f"{what}, {serving.weights.name}", first, found)
                 continue
-            yield from _bought(found, ShareOffer(device, Share.WHOLE, WHOLE), group)
+            yield from bought(found, ShareOffer(device, Share.WHOLE, WHOLE), group)
         if kinds == (Share.WHOLE,):
             continue
         alone = next(iter(splits(need, device, 1)), None)
@@ -59,7 +59,7 @@ def try_services(
             above = _above(gpu_usd, float(share.part) * need.replicas, ceiling)
             found = above or serve(need, serving, share.device, alone)
             if isinstance(found, Reached):
-                yield from _bought(found, share, group)
+                yield from bought(found, share, group)
             else:
                 yield _rejected(f"{share.device.label}, {serving.weights.name}", first, found)
 
@@ -161,10 +161,10 @@ def _sliced_jobs(need: Need, group: Sequence[Machine]) -> Iterator[Option | Reje
         if late is not None:
             yield _rejected(share.device.label, first, late)
             continue
-        yield from _bought(found[0], share, group)
+        yield from bought(found[0], share, group)
 
 
-def _bought(reached: Reached, share: ShareOffer, group: Sequence[Machine]) -> Iterator[Option]:
+def bought(reached: Reached, share: ShareOffer, group: Sequence[Machine]) -> Iterator[Option]:
     """The machines worth buying for these copies: for each way of buying and platform the cheapest
     whole, and the cheapest for its part."""
     found: dict[tuple[str, str], list[Option]] = {}

@@ -11,7 +11,7 @@ from gpufleet.sizing.device import Device, Share, mig_slice, mps_share, time_sli
 
 _REPLICAS = (2, 3, 4, 6, 8, 12, 16)
 """Numbers of clients or time slices that are tried."""
-_ISOLATED = {
+ISOLATED = {
     Isolation.HARDWARE: (Share.WHOLE, Share.MIG),
     Isolation.MEMORY: (Share.WHOLE, Share.MIG, Share.MPS),
     Isolation.NONE: (Share.WHOLE, Share.MIG, Share.MPS, Share.TIME_SLICE),
@@ -28,6 +28,17 @@ class ShareOffer:
     """Of a GPU's price: the larger of compute and memory part of a slice, 1 / replicas else."""
     profile: str | None = None
     replicas: int = 1
+    compute_part: Fraction | None = None
+    """MIG: compute slices of all; None: `part`."""
+    memory_part: Fraction | None = None
+    """MIG: memory slots of all; None: `part`."""
+
+    def weighed(self, compute: Fraction) -> Fraction:
+        """Part of a GPU with so much weight on compute and the rest on memory. With one weight for
+        all, the parts on one GPU never add up to more than it: what lower bounds need."""
+        if self.compute_part is None or self.memory_part is None:
+            return self.part
+        return compute * self.compute_part + (1 - compute) * self.memory_part
 
     @property
     def resource_key(self) -> str:
@@ -40,7 +51,7 @@ class ShareOffer:
 def allowed_kinds(need: Need) -> tuple[Share, ...]:
     """Ways of sharing a workload may be given. Training shares hardware at most, and large training
     nothing: its peaks and speed would depend on strangers."""
-    kinds = _ISOLATED[need.isolation]
+    kinds = ISOLATED[need.isolation]
     if need.trains:
         kinds = tuple(kind for kind in kinds if kind in (Share.WHOLE, Share.MIG))
     return (Share.WHOLE,) if need.large_training else kinds
@@ -78,11 +89,10 @@ def shares(gpu: Gpu, kinds: tuple[Share, ...], least_bytes: int = 0) -> Iterator
                 continue
             slice_, _ = mig_slice(gpu, profile.name)
             if slice_ is not None and slice_.usable_bytes >= least_bytes:
-                part = max(
-                    Fraction(profile.compute_slices, gpu.mig.compute_slices),
-                    Fraction(profile.memory_slots, gpu.mig.memory_slots),
-                )
-                yield ShareOffer(slice_, Share.MIG, part, profile.name)
+                compute = Fraction(profile.compute_slices, gpu.mig.compute_slices)
+                memory = Fraction(profile.memory_slots, gpu.mig.memory_slots)
+                part = max(compute, memory)
+                yield ShareOffer(slice_, Share.MIG, part, profile.name, 1, compute, memory)
     for replicas in _REPLICAS:
         for kind, make in ((Share.MPS, mps_share), (Share.TIME_SLICE, time_slice)):
             if kind not in kinds:

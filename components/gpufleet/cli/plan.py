@@ -1,0 +1,128 @@
+"""`gpufleet plan`: workloads -> a FleetSpec that compiles and passes the policies."""
+
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gpufleet.catalogue import load
+from gpufleet.cli.output import (
+    UnreadableInputError,
+    exit_code,
+    format_option,
+    print_findings,
+    print_json,
+)
+from gpufleet.cli.source import compile_source, read_bytes
+from gpufleet.findings import Finding, ordered
+from gpufleet.fleet import fleet_as_dict
+from gpufleet.planner.difference import difference
+from gpufleet.planner.manifest import autoscaling_hint, manifests
+from gpufleet.planner.plan import Plan, plan
+from gpufleet.planner.plan_as_dict import plan_as_dict
+from gpufleet.planner.spec_text import spec_text
+from gpufleet.render.yaml_text import yaml_stream
+from gpufleet.spec import UnreadableDocumentError, read_document
+
+
+@click.command()
+@click.argument("file", metavar="FILE")
+@click.option("--manifests", "manifest_file", metavar="OUT", help="Also write the workloads here.")
+@click.option("--diff", "existing", metavar="SPEC", help="Compare with a FleetSpec there is.")
+@format_option
+def command(file: str, manifest_file: str | None, existing: str | None, output_format: str) -> None:
+    """Plan the cheapest fleet for a file of models, jobs and notebooks.
+
+    FILE is YAML or JSON, or `-`; docs/planner.md describes it. Text is a FleetSpec ready to commit,
+    every pool with its derivation as a comment; findings go to standard error.
+
+    \b
+        gpufleet plan workloads.yaml > fleet.yaml
+        gpufleet plan workloads.yaml --manifests pods.yaml --diff fleet.yaml
+
+    JSON: {"spec", "pools", "workloads", "cost", "diff", "findings"}. Exits 1 when a workload or the
+    fleet has an error, 2 when FILE cannot be read.
+    """
+    try:
+        data = read_document(read_bytes(file))
+    except UnreadableDocumentError as problem:
+        raise UnreadableInputError(f"{file}: {problem}") from None
+    answer = plan(data)
+    documents = manifests(answer)
+    findings = ordered((*answer.findings, *_policies(answer, documents)))
+    told: dict[str, Any] | None = None
+    if existing is not None and answer.fleet is not None:
+        before = compile_source(existing, None)
+        findings = ordered((*findings, *(f for f in before.findings if before.fleet is None)))
+        if before.fleet is not None:
+            told = difference(before.fleet, answer.fleet)
+    if manifest_file is not None:
+        findings = ordered((*findings, *_write(manifest_file, answer, documents)))
+    if output_format == "json":
+        hints = {work.entry.name: autoscaling_hint(work) for work in answer.workloads}
+        print_json(
+            {
+                **plan_as_dict(answer, hints),
+                "manifests": list(documents),
+                "diff": told,
+                "findings": [f.as_dict() for f in findings],
+            }
+        )
+    else:
+        click.echo(spec_text(answer), nl=False)
+        if told is not None:
+            _print_difference(told)
+        print_findings(findings)
+    sys.exit(exit_code(findings))
+
+
+def _policies(answer: Plan, documents: tuple[dict[str, Any], ...]) -> list[Finding]:
+    """What the policy rules say about the planned fleet and its workloads."""
+    if answer.fleet is None:
+        return []
+    from gpufleet_policies.adapters.fleet import fleet_from
+    from gpufleet_policies.adapters.workload import workload_from
+    from gpufleet_policies.facts import Locator
+    from gpufleet_policies.rules.context import Context
+    from gpufleet_policies.rules.judge import judge
+    from gpufleet_policies.rules.settings import Settings
+
+    facts = fleet_from({"fleet": fleet_as_dict(answer.fleet)}, Locator("GpuFleet", "plan"))
+    if facts is None:
+        return []
+    context = Context(datetime.now(UTC).date(), load, facts)
+    found = judge(facts, context, Settings())
+    for document in documents:
+        name = document["metadata"]["name"]
+        place = Locator(document["kind"], name, document["metadata"]["namespace"])
+        group = document["apiVersion"].split("/")[0]
+        work = workload_from(document, place, group, load)
+        if work is not None:
+            found += judge(work, context, Settings())
+    return [finding.as_finding() for finding in found]
+
+
+def _write(file: str, answer: Plan, documents: tuple[dict[str, Any], ...]) -> list[Finding]:
+    from gpufleet.findings import warning
+
+    missing = [work.entry.name for work in answer.workloads if work.entry.image is None]
+    try:
+        Path(file).write_text(yaml_stream(documents), encoding="utf-8")
+    except OSError as problem:
+        raise UnreadableInputError(f"{file}: {problem.strerror or problem}") from None
+    if not missing:
+        return []
+    text = f"{', '.join(missing)} name no image: their manifests hold one that cannot be pulled"
+    return [warning("image-missing", "workloads", text, "write `image` for each workload")]
+
+
+def _print_difference(told: dict[str, Any]) -> None:
+    before, after, saved = told["before"], told["after"], told["saved"]
+    click.echo(f"# before {before['usdPerHour']} USD/h at full size, after {after['usdPerHour']}")
+    if saved is not None:
+        click.echo(f"# saves {saved['usdPerHour']} USD/h, {saved['usdPerMonth']} USD in 730 h")
+    for word in ("added", "removed", "changed"):
+        for line in told[word]:
+            click.echo(f"# {word}: {line}")

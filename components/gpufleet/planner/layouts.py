@@ -1,0 +1,196 @@
+"""Slices onto GPUs onto equal nodes: what each node of a MIG pool is cut into."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+from math import ceil
+
+from gpufleet.catalogue import Gpu
+from gpufleet.partition import Placement, place
+
+MOST_STRANDED = 1
+"""Compute slices of a GPU that may become unusable: from two on the policies refuse a layout."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeLayout:
+    """What every node of a pool is cut into."""
+
+    nodes: int
+    gpus: tuple[tuple[Mapping[str, int], int], ...]
+    """Devices of a GPU, and on how many GPUs of each node; GPUs left over stay whole."""
+    offered: Mapping[str, int]
+    """Slices of all nodes together."""
+    bound: int
+    """GPUs that the slices need at least, by compute and memory volume."""
+
+    @property
+    def gpus_cut(self) -> int:
+        """GPUs of all nodes that are cut."""
+        return self.nodes * sum(count for _, count in self.gpus)
+
+
+def lay_out_nodes(gpu: Gpu, wanted: Mapping[str, int], gpus_per_node: int) -> NodeLayout | None:
+    """Nodes for these slices, all alike, each GPU filled as far as it goes.
+
+    GPUs are filled one after the other with the legal layout that leaves least of the demand's
+    volume; equal ones are then spread evenly over the nodes. Where a node has fewer GPUs than there
+    are layouts, all GPUs get the same one. None when no one layout holds all profiles.
+    Deterministic.
+    """
+    assert gpu.mig is not None
+    patterns = _fill_gpus(gpu, wanted)
+    if len(patterns) > gpus_per_node:
+        devices = _uniform(gpu, tuple(sorted(wanted.items())))
+        if devices is None:
+            return None
+        needed = max(ceil(wanted[name] / count) for name, count in devices)
+        nodes, each = ceil(needed / gpus_per_node), {devices: gpus_per_node}
+    else:
+        nodes = ceil(sum(patterns.values()) / gpus_per_node)
+        each = _spread(patterns, nodes)
+        # With one node for each GPU of the largest layout every count is 1: this ends.
+        while sum(each.values()) > gpus_per_node:
+            nodes += 1
+            each = _spread(patterns, nodes)
+    completed: dict[_Devices, int] = defaultdict(int)
+    for devices, count in each.items():
+        completed[_completed(gpu, devices)] += count
+    offered: dict[str, int] = defaultdict(int)
+    for devices, count in completed.items():
+        for profile, number in devices:
+            offered[profile] += number * count * nodes
+    return NodeLayout(
+        nodes,
+        tuple((dict(devices), count) for devices, count in completed.items()),
+        dict(offered),
+        volume_bound(gpu, wanted),
+    )
+
+
+_Devices = tuple[tuple[str, int], ...]
+
+
+def _spread(patterns: Mapping[_Devices, int], nodes: int) -> dict[_Devices, int]:
+    return {devices: ceil(count / nodes) for devices, count in patterns.items()}
+
+
+@lru_cache(maxsize=4096)
+def _completed(gpu: Gpu, devices: _Devices) -> _Devices:
+    """The layout with spare slices where some fit, so that no compute slice is left that nobody
+    can use; more of what is there first."""
+    assert gpu.mig is not None
+    proof = place(gpu.mig, dict(devices))
+    if not isinstance(proof, Placement) or not proof.completions:
+        return devices
+    wanted = dict(devices)
+
+    def order(completion: Mapping[str, int]) -> tuple[object, ...]:
+        merged = dict(wanted)
+        for name, count in completion.items():
+            merged[name] = merged.get(name, 0) + count
+        full = place(gpu.mig, merged) if gpu.mig is not None else proof
+        assert isinstance(full, Placement)
+        same = sum(count for name, count in completion.items() if name in wanted)
+        return (full.stranded_compute, full.stranded_memory, -same, sorted(merged.items()))
+
+    best = min(proof.completions, key=order)
+    for name, count in best.items():
+        wanted[name] = wanted.get(name, 0) + count
+    return tuple(wanted.items())
+
+
+@lru_cache(maxsize=4096)
+def _uniform(gpu: Gpu, wanted: _Devices) -> _Devices | None:
+    """The one legal layout with every profile wanted that needs fewest GPUs."""
+    assert gpu.mig is not None
+    geometry = gpu.mig
+    best: tuple[int, int, _Devices] | None = None
+    counts = [
+        range(1, min(count, geometry.profiles[name].max_instances) + 1) for name, count in wanted
+    ]
+    for numbers in product(*counts):
+        devices = tuple((name, n) for (name, _), n in zip(wanted, numbers, strict=True))
+        if not _roomy(gpu, list(devices)):
+            continue
+        proof = place(geometry, dict(devices))
+        if not isinstance(proof, Placement) or proof.stranded_compute > MOST_STRANDED:
+            continue
+        needed = max(ceil(count / n) for (_, count), n in zip(wanted, numbers, strict=True))
+        found = (needed, sum(numbers), devices)
+        best = found if best is None else min(best, found)
+    return None if best is None else best[2]
+
+
+def volume_bound(gpu: Gpu, wanted: Mapping[str, int]) -> int:
+    """GPUs these slices need at least: the larger of compute and memory volume."""
+    assert gpu.mig is not None
+    rows = gpu.mig.profiles
+    compute = sum(rows[name].compute_slices * n for name, n in wanted.items())
+    memory = sum(rows[name].memory_slots * n for name, n in wanted.items())
+    return max(ceil(compute / gpu.mig.compute_slices), ceil(memory / gpu.mig.memory_slots))
+
+
+def _fill_gpus(gpu: Gpu, wanted: Mapping[str, int]) -> dict[_Devices, int]:
+    left: dict[str, int] = {name: count for name, count in wanted.items() if count > 0}
+    found: dict[_Devices, int] = {}
+    while left:
+        devices = _best_layout(gpu, tuple(sorted((n, min(c, 16)) for n, c in left.items())))
+        repeat = min(left[name] // count for name, count in devices)
+        found[devices] = found.get(devices, 0) + repeat
+        for name, count in devices:
+            left[name] -= count * repeat
+        left = {name: count for name, count in left.items() if count}
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _best_layout(gpu: Gpu, wanted: _Devices) -> _Devices:
+    """The legal layout of one GPU that serves most of what is wanted, large slices first."""
+    assert gpu.mig is not None
+    geometry = gpu.mig
+    rows = geometry.profiles
+    order = sorted(
+        wanted, key=lambda w: (-rows[w[0]].memory_slots, -rows[w[0]].compute_slices, w[0])
+    )
+    best: tuple[int, int, _Devices] = (-1, -1, ())
+    chosen: list[tuple[str, int]] = []
+
+    def search(position: int) -> None:
+        nonlocal best
+        if position == len(order):
+            devices = tuple((name, count) for name, count in chosen if count)
+            if not devices:
+                return
+            proof = place(geometry, dict(devices))
+            if not isinstance(proof, Placement):
+                return
+            if proof.stranded_compute > MOST_STRANDED:
+                return
+            memory = sum(rows[n].memory_slots * c for n, c in devices)
+            compute = sum(rows[n].compute_slices * c for n, c in devices)
+            best = max(best, (memory, compute, devices))
+            return
+        name, most = order[position]
+        for count in range(min(most, rows[name].max_instances), -1, -1):
+            chosen.append((name, count))
+            if _roomy(gpu, chosen):
+                search(position + 1)
+            chosen.pop()
+
+    search(0)
+    if not best[2]:
+        # One slice alone always fits, whatever it strands.
+        return ((order[0][0], 1),)
+    return best[2]
+
+
+def _roomy(gpu: Gpu, chosen: list[tuple[str, int]]) -> bool:
+    assert gpu.mig is not None
+    rows = gpu.mig.profiles
+    return (
+        sum(rows[n].memory_slots * c for n, c in chosen) <= gpu.mig.memory_slots
+        and sum(rows[n].compute_slices * c for n, c in chosen) <= gpu.mig.compute_slices
+    )

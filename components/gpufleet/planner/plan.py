@@ -1,0 +1,349 @@
+"""From a file of workloads to a FleetSpec that compiles: choose, select, fill pools, write down."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from math import ceil
+from typing import Any
+
+from gpufleet.catalogue import Catalogue, UnknownEditionError, load
+from gpufleet.findings import Finding, error, has_errors, info, ordered
+from gpufleet.fleet import Compiled, Fleet, Unbounded, compile_data
+from gpufleet.planner.choice import Choice, choose
+from gpufleet.planner.need import Allowed, Need, resolve
+from gpufleet.planner.notebooks import choose_notebooks
+from gpufleet.planner.offers import Hardware, Market, check_gpus
+from gpufleet.planner.option import Option
+from gpufleet.planner.pools import pool_data, pool_names, spec_data
+from gpufleet.planner.provisioning import judge_balance, judge_provisioning, weights_on_disk
+from gpufleet.planner.select import Candidate, FilledPool, PoolKey, Selection, select
+from gpufleet.planner.workloads import (
+    ModelWorkload,
+    Notebooks,
+    OwnHardware,
+    PlanFile,
+    PlanHead,
+    read_plan_file,
+)
+
+_ATTEMPTS = 24
+_OPTIONS = 60
+"""Options of one workload that the selection looks at."""
+_MICRO = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedWorkload:
+    """One workload and where it runs."""
+
+    path: str
+    entry: ModelWorkload | Notebooks
+    need: Need | None
+    """None for notebooks."""
+    choice: Choice
+    option: Option
+    pool: str
+
+    @property
+    def runner_up(self) -> Option | None:
+        """The cheapest option on another GPU or share."""
+        mine = (self.option.machine.gpu.key, self.option.share.resource_key)
+        return next(
+            (o for o in self.choice.options if (o.machine.gpu.key, o.share.resource_key) != mine),
+            None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The answer. Without a spec the findings say why."""
+
+    spec: Mapping[str, Any] | None
+    fleet: Fleet | None
+    pools: tuple[tuple[str, FilledPool], ...]
+    workloads: tuple[PlacedWorkload, ...]
+    selection: Selection | None
+    findings: tuple[Finding, ...]
+
+    @property
+    def usd_per_hour(self) -> Decimal | None:
+        """All machines of the plan; None where a price is missing."""
+        prices = [pool.micro_usd for _, pool in self.pools]
+        if any(price is None for price in prices):
+            return None
+        return Decimal(sum(price or 0 for price in prices)) / _MICRO
+
+    @property
+    def bound_usd_per_hour(self) -> Decimal | None:
+        """What the workloads' parts cost at least; None where a price is missing."""
+        if self.selection is None or self.usd_per_hour is None:
+            return None
+        return Decimal(round(self.selection.bound)) / _MICRO
+
+    @property
+    def gpu_hours(self) -> int:
+        """GPUs of all machines, for an hour of them."""
+        return sum(pool.nodes * pool.key.machine.gpus for _, pool in self.pools)
+
+
+def plan(data: Mapping[str, Any]) -> Plan:
+    """Plan plain data of a workloads file. Never raises for a bad file: all findings come back."""
+    file, findings = read_plan_file(data)
+    if file is None:
+        return _refused(findings)
+    try:
+        catalogue = load(file.head.catalogue) if file.head.catalogue else load()
+    except UnknownEditionError as unknown:
+        text = f"there is no edition {file.head.catalogue!r}"
+        near = f"one of {', '.join(unknown.nearest)}"
+        return _refused((*findings, error("catalogue-edition-unknown", "catalogue", text, near)))
+    market, found = _market(file.head, catalogue)
+    findings = (*findings, *found)
+    chosen: list[tuple[str, ModelWorkload | Notebooks, Need | None, Choice]] = []
+    for path, entry in file.workloads:
+        need, choice, found = _choose(entry, path, market, catalogue)
+        findings = (*findings, *found)
+        if choice is not None and choice.options:
+            chosen.append((path, entry, need, choice))
+    if has_errors(findings):
+        return _refused(findings)
+    return _settle(file, catalogue, chosen, findings)
+
+
+def _refused(findings: Sequence[Finding]) -> Plan:
+    return Plan(None, None, (), (), None, ordered(findings))
+
+
+def _market(head: PlanHead, catalogue: Catalogue) -> tuple[Market, tuple[Finding, ...]]:
+    keys, findings = check_gpus(head.gpus, catalogue)
+    owned: list[Hardware] = []
+    for index, row in enumerate(head.hardware):
+        key, found = check_gpus((row.gpu,), catalogue, f"hardware[{index}].gpu")
+        findings = (*findings, *found)
+        owned += [_owned(row, name) for name in key]
+    region = head.cluster.get("region")
+    market = Market(
+        (head.platform,),
+        region if isinstance(region, str) else None,
+        tuple(owned),
+        keys,
+        head.fractional,
+    )
+    return market, findings
+
+
+def _owned(row: OwnHardware, key: str) -> Hardware:
+    shape = row.vsphere or {}
+    return Hardware(
+        key,
+        row.gpus_per_node,
+        row.nodes,
+        row.usd_per_gpu_hour,
+        row.network_gbps,
+        row.rdma,
+        shape.get("cpus"),
+        shape.get("memoryGib"),
+    )
+
+
+def _choose(
+    entry: ModelWorkload | Notebooks, path: str, market: Market, catalogue: Catalogue
+) -> tuple[Need | None, Choice | None, tuple[Finding, ...]]:
+    names = entry.gpus
+    if isinstance(entry, ModelWorkload) and entry.gpu is not None:
+        names = (*names, entry.gpu)
+    keys, findings = check_gpus(names, catalogue, f"{path}.gpus")
+    if findings:
+        return None, None, findings
+    if keys:
+        kept = tuple(key for key in keys if not market.gpus or key in market.gpus)
+        if not kept:
+            text = f"{', '.join(keys)} is none of the plan's gpus {', '.join(market.gpus)}"
+            return None, None, (error("gpu-excluded", f"{path}.gpus", text, "name one of them"),)
+        market = replace(market, gpus=kept)
+    if isinstance(entry, Notebooks):
+        choice = choose_notebooks(
+            entry.name,
+            entry.count,
+            entry.memory_gib,
+            entry.isolation,
+            entry.interruptible,
+            market,
+            catalogue,
+            path,
+        )
+        return None, choice, choice.findings
+    allowed = Allowed(
+        entry.precisions,
+        entry.isolation,
+        entry.interruptible,
+        entry.replicas,
+        entry.most_gpus,
+        entry.global_batch,
+    )
+    need, findings = resolve(entry, entry.target, allowed, catalogue, entry.name)
+    findings = tuple(replace(f, path=f"{path}.{f.path}" if f.path else path) for f in findings)
+    if need is None:
+        return None, None, findings
+    choice = choose(need, market, catalogue, path, thorough=False)
+    return need, choice, (*findings, *choice.findings)
+
+
+def intent_of(entry: ModelWorkload | Notebooks, need: Need | None) -> str:
+    """The pool's intent: it sets disruption, spot and packing defaults."""
+    if need is None:
+        return "interactive"
+    if not need.trains:
+        return "inference"
+    return "batch" if entry.interruptible else "training"
+
+
+# -- settling what compiles ----------------------------------------------------------------------
+
+_Chosen = list[tuple[str, ModelWorkload | Notebooks, Need | None, Choice]]
+_Ban = Callable[[PoolKey], bool]
+
+
+def _settle(
+    file: PlanFile, catalogue: Catalogue, chosen: _Chosen, findings: Sequence[Finding]
+) -> Plan:
+    """Select, write, compile; what does not compile is taken away and all is selected again."""
+    candidates = [
+        Candidate(entry.name, intent_of(entry, need), choice.options[:_OPTIONS])
+        for _, entry, need, choice in chosen
+    ]
+    bans: list[_Ban] = []
+    waiting: list[list[_Ban]] = [bans]
+    best: Plan | None = None
+    last: tuple[Finding, ...] = ()
+    attempts = 0
+    while waiting and attempts < _ATTEMPTS:
+        attempts += 1
+        bans = waiting.pop()
+        try:
+            selection = select(
+                candidates,
+                file.head.platform == "gke",
+                lambda key, bans=bans: not any(ban(key) for ban in bans),
+            )
+        except KeyError as lost:
+            name = lost.args[0]
+            path = next(path for path, entry, _, _ in chosen if entry.name == name)
+            text = f"no machines are left on {file.head.platform} for {name} beside the others"
+            fix = "add hardware, allow other GPUs, or see the other findings"
+            last = (*last, error("no-deployable-choice", path, text, fix))
+            continue
+        attempt, compiled = _write(file, catalogue, chosen, selection)
+        errors = [f for f in compiled.findings if f.severity.value == "error"]
+        if not errors:
+            if best is None or (attempt.usd_per_hour or 0) < (best.usd_per_hour or 0):
+                best = attempt
+            continue
+        last = tuple(errors)
+        waiting += _next_bans(bans, errors, selection)
+    if best is None:
+        return _refused((*findings, *last))
+    return replace(best, findings=ordered((*findings, *best.findings)))
+
+
+def _next_bans(
+    bans: list[_Ban], errors: Sequence[Finding], selection: Selection
+) -> list[list[_Ban]]:
+    """What to leave out next: one of two ways of sharing that exclude each other, in two branches,
+    or the pools that cannot be declared."""
+    if any(f.code == "mps-beside-mixed-mig" for f in errors):
+        return [
+            [*bans, lambda key: key.sharing.startswith("mps")],
+            [*bans, lambda key: key.sharing.startswith("mig")],
+        ]
+    broken: list[_Ban] = []
+    for number, pool in enumerate(selection.pools):
+        if any(f.path.startswith(f"pools[{number}]") for f in errors):
+            bad = (pool.key.machine.name, pool.key.machine.buy, pool.key.sharing, pool.key.fabric)
+            broken.append(
+                lambda key, bad=bad: (
+                    (key.machine.name, key.machine.buy, key.sharing, key.fabric) == bad
+                )
+            )
+    return [[*bans, *broken]] if broken else []
+
+
+def _write(
+    file: PlanFile, catalogue: Catalogue, chosen: _Chosen, selection: Selection
+) -> tuple[Plan, Compiled]:
+    names = pool_names(selection.pools)
+    needs = {entry.name: need for _, entry, need, _ in chosen}
+    rows: list[dict[str, Any]] = []
+    where: dict[str, str] = {}
+    for name, pool in zip(names, selection.pools, strict=True):
+        stored: list[int] = []
+        for member, option in pool.members:
+            where[member] = name
+            need = needs[member]
+            if need is not None:
+                stored.append(weights_on_disk(need, option))
+        rows.append(pool_data(pool, name, file.head, stored))
+    placed = tuple(
+        PlacedWorkload(path, entry, need, choice, selection.chosen[entry.name], where[entry.name])
+        for path, entry, need, choice in chosen
+    )
+    data = spec_data(file.head, catalogue.edition, rows)
+    teams = team_shares(placed)
+    if teams:
+        data["queues"] = {"teams": [{"name": n, "share": s} for n, s in teams.items()]}
+    compiled = compile_data(data)
+    budget = _budget(file.head, compiled)
+    if budget is not None:
+        data["budget"] = {"usdPerHour": budget}
+        compiled = compile_data(data)
+    if any(f.code == "mig-mode-may-need-reboot" for f in compiled.findings):
+        data.setdefault("addons", {"gpuOperator": {"migManager": {"env": {"WITH_REBOOT": "true"}}}})
+        compiled = compile_data(data)
+    told = [*_judged(placed), *_bound_findings(compiled)]
+    pools = tuple(zip(names, selection.pools, strict=True))
+    plan = Plan(
+        data, compiled.fleet, pools, placed, selection, ordered((*told, *compiled.findings))
+    )
+    return plan, compiled
+
+
+def _budget(head: PlanHead, compiled: Compiled) -> int | str | None:
+    """The stated budget, else the largest spend rounded up; None where it has no bound."""
+    if head.budget is not None:
+        return f"{head.budget.usd_per_hour:f}"
+    if compiled.fleet is None or isinstance(compiled.fleet.spend.maximum, Unbounded):
+        return None
+    return max(ceil(compiled.fleet.spend.maximum / _MICRO), 1)
+
+
+def _bound_findings(compiled: Compiled) -> list[Finding]:
+    if compiled.fleet is None or not isinstance(compiled.fleet.spend.maximum, Unbounded):
+        return []
+    causes = "; ".join(compiled.fleet.spend.maximum.causes)
+    text = f"the plan counts GPU-hours where no price is known: {causes}"
+    return [info("price-missing", "", text, "state the price you pay")]
+
+
+def _judged(placed: Sequence[PlacedWorkload]) -> list[Finding]:
+    findings: list[Finding] = []
+    for work in placed:
+        if work.need is not None:
+            findings += judge_provisioning(work.need, work.option, work.path)
+            findings += judge_balance(work.need, work.option, work.path)
+    return findings
+
+
+def team_shares(placed: Sequence[PlacedWorkload]) -> dict[str, float]:
+    """Each team's part of the planned GPUs, for its quota; empty when no workload names a team.
+    Rounded down, so that they never add up to more than 1."""
+    parts: dict[str, float] = {}
+    total = 0.0
+    for work in placed:
+        part = float(work.option.gpu_part)
+        total += part
+        if work.entry.team is not None:
+            parts[work.entry.team] = parts.get(work.entry.team, 0.0) + part
+    return {
+        name: max(int(10_000 * part / total) / 10_000, 0.0001)
+        for name, part in sorted(parts.items())
+    }

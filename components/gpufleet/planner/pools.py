@@ -1,0 +1,114 @@
+"""From filled pools to the data of a FleetSpec."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from gpufleet.planner.offers import Machine
+from gpufleet.planner.provisioning import disk_gib
+from gpufleet.planner.select import FilledPool
+from gpufleet.planner.workloads import PlanHead
+
+_NAME_LENGTH = 40
+_STANDING = ("sandbox", "vsphere", "openshift")
+"""Platforms where nobody adds nodes when pods wait."""
+
+
+def provisioner(head: PlanHead) -> str:
+    """Who adds nodes: Karpenter on EKS unless the file says otherwise, else the platform."""
+    return head.provisioner or ("karpenter" if head.platform == "eks" else "managed")
+
+
+def pool_names(pools: Sequence[FilledPool]) -> tuple[str, ...]:
+    """A name for each pool: intent, GPU, sharing, and a number where that is not unique."""
+    used: set[str] = set()
+    found: list[str] = []
+    for pool in pools:
+        key = pool.key
+        parts = [key.intent, _slug(key.machine.gpu.key)]
+        if key.sharing != "whole":
+            parts.append(_slug(key.sharing))
+        if key.machine.buy != "onDemand" and key.machine.buy != "onPrem":
+            parts.append(_slug(key.machine.buy))
+        base = "-".join(parts)[: _NAME_LENGTH - 3].strip("-")
+        name, number = base, 2
+        while name in used:
+            name, number = f"{base}-{number}", number + 1
+        used.add(name)
+        found.append(name)
+    return tuple(found)
+
+
+def pool_data(
+    pool: FilledPool, name: str, head: PlanHead, stored_bytes: Iterable[int]
+) -> dict[str, Any]:
+    """One pool as the FleetSpec writes it."""
+    key = pool.key
+    stands = head.platform in _STANDING or (
+        head.platform == "eks" and provisioner(head) == "managed"
+    )
+    data: dict[str, Any] = {"name": name, **_hardware(key.machine, head)}
+    data["nodes"] = {
+        "min": pool.nodes if stands else 0,
+        "max": pool.nodes,
+        "expected": pool.nodes,
+    }
+    data["intent"] = key.intent
+    data["capacity"] = [{key.machine.buy: _buying(key.machine)}]
+    data["sharing"] = _sharing(pool)
+    if key.fabric != "none":
+        data["fabric"] = key.fabric
+    size = disk_gib(sum(stored_bytes))
+    if size > disk_gib(0):
+        data["disk"] = {"sizeGib": size}
+    return data
+
+
+def spec_data(head: PlanHead, edition: str, pools: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The whole FleetSpec without budget and queues."""
+    data: dict[str, Any] = {
+        "catalogue": edition,
+        "platform": head.platform,
+        "environment": head.environment,
+        "cluster": dict(head.cluster),
+        "provisioner": provisioner(head),
+    }
+    data |= head.spec
+    data["pools"] = [dict(pool) for pool in pools]
+    return data
+
+
+def _hardware(machine: Machine, head: PlanHead) -> dict[str, Any]:
+    if machine.buy != "onPrem":
+        return {"instanceTypes": [machine.name]}
+    data: dict[str, Any] = {"gpu": machine.gpu.key, "gpusPerNode": machine.gpus}
+    for row in head.hardware:
+        if row.vsphere is not None and row.gpus_per_node == machine.gpus:
+            data["vsphere"] = dict(row.vsphere)
+            break
+    return data
+
+
+def _buying(machine: Machine) -> dict[str, Any]:
+    if machine.buy == "onPrem" and machine.usd_per_hour is not None:
+        return {
+            "usdPerGpuHour": f"{machine.usd_per_hour / machine.gpus:.6f}".rstrip("0").rstrip(".")
+        }
+    return {}
+
+
+def _sharing(pool: FilledPool) -> dict[str, Any]:
+    sharing = pool.key.sharing
+    if sharing == "whole":
+        return {"exclusive": {}}
+    if pool.layout is not None:
+        layouts = [{"gpus": count, "devices": dict(devices)} for devices, count in pool.layout.gpus]
+        # GKE's plugin names every slice nvidia.com/gpu; the operator's names each profile.
+        strategy = "mixed" if sharing == "mig" else "single"
+        return {"mig": {"strategy": strategy, "layouts": layouts}}
+    replicas = pool.members[0][1].share.replicas
+    return {"mps" if sharing.startswith("mps") else "timeSlicing": {"replicas": replicas}}
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")

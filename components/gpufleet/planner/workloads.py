@@ -1,0 +1,186 @@
+"""The file of workloads that `gpufleet plan` reads: models, jobs, notebooks, with targets."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Annotated, Any, Literal, TypeVar, cast
+
+from pydantic import Field, StringConstraints, ValidationError
+
+from gpufleet.catalogue.lookup import nearest_names
+from gpufleet.findings import Finding, error
+from gpufleet.planner.need import MOST_GPUS, Isolation
+from gpufleet.planner.target import Target, Usd
+from gpufleet.sizing.request import Count, RequestModel, SizeRequest
+
+Name = Annotated[
+    str, StringConstraints(pattern=r"^[a-z]([-a-z0-9]*[a-z0-9])?$", min_length=1, max_length=52)
+]
+"""Lower case, starts with a letter, at most 52 characters: pods append to it."""
+Image = Annotated[str, StringConstraints(min_length=1, max_length=300)]
+NOTEBOOK = "notebook"
+_DECIDED = ("mig", "mps", "time_slicing", "board", "network")
+"""Fields of a size request that say on what something runs: the plan's own decision."""
+
+
+class ModelWorkload(SizeRequest):
+    """A model that is served, or a job that trains one. `gpu` restricts the choice to that GPU."""
+
+    name: Name
+    target: Target = Target()
+    precisions: Annotated[tuple[str, ...], Field(max_length=8)] = ()
+    """Weight formats the plan may choose among. Default: the stated one, else 16 bit."""
+    isolation: Isolation = Isolation.MEMORY
+    """Least it must have for itself. Default memory."""
+    interruptible: bool = False
+    """Whether it survives that its machine is taken back. Default false: no spot."""
+    replicas: Count = 1
+    """Fewest copies of a service."""
+    most_gpus: Count = MOST_GPUS
+    global_batch: Count | None = None
+    """Training: samples of one optimizer step."""
+    gpus: Annotated[tuple[str, ...], Field(max_length=40)] = ()
+    """GPUs to choose among. Default: all."""
+    team: Name | None = None
+    image: Image | None = None
+    """Container image; only manifests need it."""
+
+
+class Notebooks(RequestModel):
+    """People at notebooks: so many, each with so much GPU memory."""
+
+    name: Name
+    workload: Literal["notebook"]
+    count: Count = 1
+    memory_gib: Annotated[float, Field(gt=0, le=512)]
+    """GPU memory each notebook uses at its peak."""
+    isolation: Isolation = Isolation.NONE
+    """Default none: time-slicing allowed, as long as the sum of the peaks fits."""
+    interruptible: bool = False
+    gpus: Annotated[tuple[str, ...], Field(max_length=40)] = ()
+    team: Name | None = None
+    image: Image | None = None
+
+
+class OwnHardware(RequestModel):
+    """Machines on premises."""
+
+    gpu: str
+    gpus_per_node: Annotated[int, Field(ge=1, le=16)]
+    nodes: Annotated[int, Field(ge=1, le=10_000)]
+    usd_per_gpu_hour: Usd | None = None
+    """Write-off, power and rack. Default: not priced, GPU-hours are compared."""
+    network_gbps: Annotated[float, Field(gt=0, le=100_000)] | None = None
+    rdma: bool = False
+    vsphere: dict[str, Any] | None = None
+    """Shape of the virtual machines, as a pool of the FleetSpec writes it."""
+
+
+class PlanBudget(RequestModel):
+    """What the planned fleet may cost."""
+
+    usd_per_hour: Annotated[Decimal, Field(gt=0, max_digits=12, decimal_places=6)]
+
+
+class PlanHead(RequestModel):
+    """Everything of the file but the workloads."""
+
+    catalogue: str | None = None
+    """Edition, quoted. Default: the newest."""
+    platform: Literal["eks", "gke", "vsphere", "openshift", "sandbox"]
+    environment: str = "dev"
+    cluster: dict[str, Any]
+    provisioner: Literal["managed", "karpenter", "clusterAutoscaler"] | None = None
+    """Default: karpenter on EKS, managed elsewhere."""
+    budget: PlanBudget | None = None
+    """Most the fleet may cost per hour. Default: what the plan costs, rounded up."""
+    gpus: Annotated[tuple[str, ...], Field(max_length=40)] = ()
+    """GPUs the whole plan may use. Default: all the platform sells."""
+    fractional: bool = False
+    """Whether machines with a part of a GPU (g6f, small g4) may be used. Default false: they need
+    NVIDIA's GRID driver, which the usual node images lack."""
+    hardware: Annotated[tuple[OwnHardware, ...], Field(max_length=100)] = ()
+    """Own machines; needed on vSphere and OpenShift."""
+    spec: dict[str, Any] = Field(default_factory=dict[str, Any])
+    """Further fields of the FleetSpec, taken over as they are: `monitoring`, `tags`, ..."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanFile:
+    """A file that could be read, with the workloads that could."""
+
+    head: PlanHead
+    workloads: tuple[tuple[str, ModelWorkload | Notebooks], ...]
+    """Path in the file, and the entry."""
+
+
+_Part = TypeVar("_Part", bound=RequestModel)
+
+
+def read_plan_file(data: Mapping[str, Any]) -> tuple[PlanFile | None, tuple[Finding, ...]]:
+    """Plain data of a file -> plan file, with every structural problem at once."""
+    findings: list[Finding] = []
+    rows = data.get("workloads")
+    head = _read(PlanHead, {k: v for k, v in data.items() if k != "workloads"}, "", findings)
+    if not isinstance(rows, list) or not rows:
+        text = "`workloads` must be a list of at least one workload"
+        findings.append(error("plan-file-invalid", "workloads", text))
+        return None, tuple(findings)
+    found: list[tuple[str, ModelWorkload | Notebooks]] = []
+    names: dict[str, str] = {}
+    for index, row in enumerate(cast("list[object]", rows)):
+        path = f"workloads[{index}]"
+        if not isinstance(row, dict):
+            findings.append(error("plan-file-invalid", path, "a workload must be a mapping"))
+            continue
+        entry = cast("dict[str, Any]", row)
+        kind = Notebooks if entry.get("workload") == NOTEBOOK else ModelWorkload
+        read = _read(kind, entry, path, findings)
+        if read is None:
+            continue
+        if read.name in names:
+            text = f"{names[read.name]} is called {read.name!r} too"
+            findings.append(error("workload-name-twice", f"{path}.name", text, "rename one"))
+        names.setdefault(read.name, path)
+        if isinstance(read, ModelWorkload):
+            findings += _decided(read, path)
+        found.append((path, read))
+    if head is None:
+        return None, tuple(findings)
+    if head.platform in ("vsphere", "openshift") and not head.hardware:
+        text = f"{head.platform} sells nothing: the machines you own are missing"
+        fix = "write hardware: [{gpu: H100, gpusPerNode: 8, nodes: 2, usdPerGpuHour: 2.10}]"
+        findings.append(error("hardware-missing", "hardware", text, fix))
+    return PlanFile(head, tuple(found)), tuple(findings)
+
+
+def _decided(entry: ModelWorkload, path: str) -> list[Finding]:
+    names = {name: field.alias or name for name, field in ModelWorkload.model_fields.items()}
+    return [
+        error(
+            "plan-decides",
+            f"{path}.{names[name]}",
+            f"{names[name]} says on what {entry.name} runs, which is what the plan decides",
+            "leave it out; gpus, isolation and target narrow the choice",
+        )
+        for name in _DECIDED
+        if name in entry.model_fields_set
+    ]
+
+
+def _read(
+    kind: type[_Part], data: Mapping[str, Any], path: str, findings: list[Finding]
+) -> _Part | None:
+    try:
+        return kind.model_validate(data)
+    except ValidationError as problem:
+        known = [field.alias or name for name, field in kind.model_fields.items()]
+        for detail in problem.errors():
+            place = ".".join(part for part in (path, *map(str, detail["loc"])) if part)
+            fix = None
+            if detail["type"] == "extra_forbidden" and len(detail["loc"]) == 1:
+                close = nearest_names(str(detail["loc"][-1]), known)
+                fix = f"write {' or '.join(close)}" if close else f"known: {', '.join(known)}"
+            shown = "" if detail["type"] == "missing" else f": {detail['input']!r}"[:60]
+            findings.append(error("plan-file-invalid", place, f"{detail['msg']}{shown}", fix))
+        return None
