@@ -1,5 +1,7 @@
 """Serving the components to programs in other languages."""
 
+import inspect
+import json
 import sys
 from typing import Any
 
@@ -10,11 +12,20 @@ from pulumi.provider.server import ComponentInitError
 
 
 class Provider(ComponentProvider):
-    """The SDK's component provider, with plain errors for wrong arguments.
+    """The SDK's component provider, with one schema for every Python and plain errors.
+
+    Python 3.13 strips the indentation of docstrings and older ones keep it: descriptions are
+    stripped here, so that SDKs generated from the schema do not depend on who generated them.
 
     The SDK wraps whatever a constructor raises and sends it with a traceback (pulumi 3.272.0,
     `provider/experimental/component.py`). Arguments that are refused are no fault of the code.
     """
+
+    def __init__(
+        self, components: list[type[pulumi.ComponentResource]], name: str, version: str
+    ) -> None:
+        super().__init__(components, name, version=version)
+        self.schema = json.dumps(_stripped(json.loads(self.schema or "{}")))
 
     def construct(self, *args: Any, **settings: Any) -> Any:
         """Make a component; wrong arguments come out as their own error, text only."""
@@ -28,6 +39,19 @@ class Provider(ComponentProvider):
             raise
 
 
+def _stripped(schema: Any) -> Any:
+    if isinstance(schema, dict):
+        return {
+            key: inspect.cleandoc(value)
+            if key == "description" and isinstance(value, str)
+            else _stripped(value)
+            for key, value in schema.items()
+        }
+    if isinstance(schema, list):
+        return [_stripped(item) for item in schema]
+    return schema
+
+
 def serve(components: list[type[pulumi.ComponentResource]], name: str, version: str) -> None:
     """Answer the engine until it ends this process."""
-    main(Provider(components, name, version=version), sys.argv[1:])
+    main(Provider(components, name, version), sys.argv[1:])

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pulumi.provider.experimental.component import ComponentProvider
+
+from gpufleet.hosting import Provider
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = Path(__file__).with_name("schema.json")
@@ -24,7 +25,7 @@ def host() -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def schema(host: dict[str, Any]) -> dict[str, Any]:
-    provider = ComponentProvider(host["COMPONENTS"], host["NAME"], version=host["VERSION"])
+    provider = Provider(host["COMPONENTS"], host["NAME"], host["VERSION"])
     return json.loads(provider.schema or "")
 
 
@@ -67,3 +68,9 @@ def test_few_inputs_are_required(schema: dict[str, Any]) -> None:
         "NetworkOperator": ["catalogue"],
         "SimulatedGpuNodePool": ["catalogue", "pool"],
     }
+
+
+def test_descriptions_are_the_same_under_every_python(schema: dict[str, Any]) -> None:
+    """Python 3.13 strips the indentation of docstrings, older ones do not."""
+    texts = [definition["description"] for definition in schema["resources"].values()]
+    assert [text for text in texts if "\n    " in text] == []
