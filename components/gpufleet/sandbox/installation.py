@@ -94,7 +94,7 @@ def _link(program: Path, target: Path) -> None:
     fresh.replace(target)
 
 
-PASSPHRASE = "gpufleet-sandbox"
+PASSPHRASE = "gpufleet-sandbox"  # noqa: S105 - public, see below
 """Passphrase of every stack in a sandbox. It protects nothing and is public on purpose: the engine
 writes a salt that fits it into the stack's file, and a committed stack file must fit the sandbox of
 whoever clones the project. Sandbox stacks hold no secrets."""
