@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 
 from gpufleet.catalogue import Catalogue, Cloud, Gpu, InstanceType, Offer, UnknownKeyError
 from gpufleet.findings import Finding, error
@@ -90,6 +91,7 @@ class Market:
     which the usual node images lack."""
 
 
+@lru_cache(maxsize=256)
 def machines(
     market: Market, catalogue: Catalogue, *, interruptible: bool, job: bool
 ) -> tuple[Machine, ...]:

@@ -71,12 +71,12 @@ class Option:
         return None if price is None else price * self.machines
 
     @property
-    def part_micro_usd(self) -> Fraction | None:
+    def part_micro_usd(self) -> float | None:
         """Per hour, the part of the machines it takes: what it costs where others take the rest."""
         price = self.machine.micro_usd
         if price is None:
             return None
-        return price * self.devices * self.share.part / self.machine.gpus
+        return price * self.devices * float(self.share.part) / self.machine.gpus
 
     @property
     def gpu_hours_per_hour(self) -> Fraction:
@@ -138,6 +138,6 @@ class Rejected:
     miss: Miss
 
 
-def usd(micro: int | Fraction | None) -> Decimal | None:
+def usd(micro: float | None) -> Decimal | None:
     """Dollars with four decimals; None stays None."""
-    return None if micro is None else round(Decimal(float(micro)) / 1_000_000, 4)
+    return None if micro is None else round(Decimal(micro) / 1_000_000, 4)

@@ -209,7 +209,12 @@ def _settle(
 ) -> Plan:
     """Select, write, compile; what does not compile is taken away and all is selected again."""
     candidates = [
-        Candidate(entry.name, intent_of(entry, need), choice.options[:_OPTIONS])
+        Candidate(
+            entry.name,
+            intent_of(entry, need),
+            choice.options[:_OPTIONS],
+            ends=need is not None and need.trains,
+        )
         for _, entry, need, choice in chosen
     ]
     bans: list[_Ban] = []

@@ -44,6 +44,9 @@ class Candidate:
     intent: str
     options: tuple[Option, ...]
     """Best alone first, never empty."""
+    ends: bool = False
+    """A job: it runs for a time, so the cheapest run counts, not the cheapest hour. It gets the
+    first option that can be declared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,23 +95,42 @@ def pool_key(candidate: Candidate, option: Option, one_profile: bool) -> PoolKey
     return PoolKey(option.machine, sharing, candidate.intent, option.fabric)
 
 
-def fill(
-    key: PoolKey, members: Sequence[tuple[str, Option]]
-) -> tuple[int, NodeLayout | None] | None:
-    """Nodes a pool needs for its members, and how they are cut. None: no equal nodes hold them."""
+Demand = Mapping[str | int, int]
+"""What a pool must hold: MIG profile -> slices, or GPUs of a copy -> copies, or 1 -> shares."""
+
+
+def item_of(option: Option) -> tuple[str | int, int]:
+    """What an option adds to the demand of its pool."""
+    if option.share.kind is Share.MIG:
+        return option.share.profile or "", option.devices
+    if option.share.kind is Share.WHOLE:
+        return option.reached.gpus_each, option.reached.copies
+    return 1, option.devices
+
+
+def demand_of(options: Iterable[Option]) -> dict[str | int, int]:
+    """What a pool of these options must hold."""
+    found: dict[str | int, int] = defaultdict(int)
+    for option in options:
+        item, count = item_of(option)
+        found[item] += count
+    return found
+
+
+def fill(key: PoolKey, demand: Demand) -> tuple[int, NodeLayout | None] | None:
+    """Nodes a pool needs, and how they are cut. None: no equal nodes hold it."""
     machine = key.machine
     if key.sharing.startswith("mig"):
-        wanted: dict[str, int] = defaultdict(int)
-        for _, option in members:
-            wanted[option.share.profile or ""] += option.devices
+        slices = {str(name): count for name, count in demand.items()}
         if key.sharing != "mig":
-            return _one_profile(machine, wanted)
-        layout = lay_out_nodes(machine.gpu, wanted, machine.gpus)
+            return _one_profile(machine, slices)
+        layout = lay_out_nodes(machine.gpu, slices, machine.gpus)
         return None if layout is None else (layout.nodes, layout)
     if key.sharing != "whole":
-        replicas = members[0][1].share.replicas
-        return ceil(sum(o.devices for _, o in members) / (replicas * machine.gpus)), None
-    return _whole_nodes(machine.gpus, members), None
+        replicas = int(key.sharing.rsplit("-", 1)[1])
+        return ceil(sum(demand.values()) / (replicas * machine.gpus)), None
+    sizes = {int(size): copies for size, copies in demand.items()}
+    return _whole_nodes(machine.gpus, sizes), None
 
 
 def _one_profile(machine: Machine, wanted: Mapping[str, int]) -> tuple[int, NodeLayout]:
@@ -121,54 +143,83 @@ def _one_profile(machine: Machine, wanted: Mapping[str, int]) -> tuple[int, Node
     return nodes, NodeLayout(nodes, (({profile: full}, machine.gpus),), {profile: offered}, bound)
 
 
-def _whole_nodes(gpus: int, members: Sequence[tuple[str, Option]]) -> int:
-    """Largest copies first into the first node with room; exact where sizes divide each other."""
-    whole = 0
-    free: list[int] = []
-    sizes = sorted(
-        ((o.reached.gpus_each, o.reached.copies) for _, o in members), key=lambda s: -s[0]
-    )
-    for size, copies in sizes:
+def _whole_nodes(gpus: int, sizes: Mapping[int, int]) -> int:
+    """Copies of some GPUs each, largest first; exact, because sizes are powers of two: whatever a
+    larger one leaves free on a node is a multiple of the smaller ones."""
+    whole = small = 0
+    for size, copies in sizes.items():
         if size >= gpus:
             whole += copies * ceil(size / gpus)
-            continue
-        for _ in range(copies):
-            for index, room in enumerate(free):
-                if room >= size:
-                    free[index] -= size
-                    break
-            else:
-                free.append(gpus - size)
-    return whole + len(free)
+        elif gpus % size:
+            # A size somebody stated that does not divide the node: so many to a node.
+            whole += ceil(copies / (gpus // size))
+        else:
+            small += copies * size
+    return whole + ceil(small / gpus)
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """An option as the search sees it."""
+
+    option: Option
+    pool: int
+    item: str | int
+    count: int
+    part: float
+    order: tuple[object, ...]
 
 
 def select(candidates: Sequence[Candidate], one_profile: bool, allowed: Fits) -> Selection:
     """Options for all candidates. `allowed` refuses pools that cannot be declared. Raises KeyError
-    with the name of a candidate that has no allowed option."""
-    usable = {
-        c.name: [o for o in c.options if allowed(pool_key(c, o, one_profile))] for c in candidates
-    }
+    with the name of a candidate that has no allowed option, or no room on own machines."""
+    keys: dict[PoolKey, int] = {}
+    usable: dict[str, list[_Row]] = {}
     for candidate in candidates:
-        if not usable[candidate.name]:
+        rows = _rows(candidate, keys, one_profile, allowed)
+        if not rows:
             raise KeyError(candidate.name)
-    by_name = {c.name: c for c in candidates}
+        usable[candidate.name] = rows[:1] if candidate.ends else rows
+    pools = list(keys)
+    costs: dict[tuple[int, frozenset[tuple[str | int, int]]], float] = {}
     starts = (
-        {name: min(options, key=rank) for name, options in usable.items()},
-        {name: min(options, key=_part_first) for name, options in usable.items()},
+        {name: rows[0] for name, rows in usable.items()},
+        {name: min(rows, key=lambda row: (row.part, row.order)) for name, rows in usable.items()},
     )
     best: _Search | None = None
     for start in starts:
-        search = _Search(by_name, usable, dict(start), one_profile)
+        search = _Search(pools, usable, dict(start), costs)
         search.improve()
         if best is None or search.total < best.total:
             best = search
     assert best is not None
     best.refuse_impossible()
     bound = max(
-        sum(min(_weighed(o, weight) for o in options) for options in usable.values())
+        sum(min(_weighed(row.option, weight) for row in rows) for rows in usable.values())
         for weight in _WEIGHTS
     )
-    return Selection(best.pools(), best.chosen, best.total, bound)
+    chosen = {name: row.option for name, row in best.chosen.items()}
+    return Selection(best.filled(), chosen, best.total, bound)
+
+
+def _rows(
+    candidate: Candidate, keys: dict[PoolKey, int], one_profile: bool, allowed: Fits
+) -> list[_Row]:
+    """The options that may be declared, best alone first; of those that ask the same of the same
+    pool, the one that asks for least."""
+    found: dict[tuple[int, str | int], _Row] = {}
+    for option in candidate.options:
+        key = pool_key(candidate, option, one_profile)
+        if key not in keys:
+            if not allowed(key):
+                continue
+            keys[key] = len(keys)
+        item, count = item_of(option)
+        row = _Row(option, keys[key], item, count, _part(option), rank(option))
+        kept = found.get((row.pool, item))
+        if kept is None or row.count < kept.count:
+            found[row.pool, item] = row
+    return sorted(found.values(), key=lambda row: row.order)
 
 
 def _part(option: Option) -> float:
@@ -186,131 +237,134 @@ def _weighed(option: Option, weight: Fraction) -> float:
     return float(price * gpus / option.machine.gpus)
 
 
-def _part_first(option: Option) -> tuple[object, ...]:
-    return (_part(option), *rank(option))
-
-
 class _Search:
-    """The state of one descent: who is where, and what each pool costs."""
+    """The state of one descent: who is where, what each pool must hold and costs."""
 
     def __init__(
         self,
-        candidates: Mapping[str, Candidate],
-        usable: Mapping[str, list[Option]],
-        chosen: dict[str, Option],
-        one_profile: bool,
+        pools: Sequence[PoolKey],
+        usable: Mapping[str, list[_Row]],
+        chosen: dict[str, _Row],
+        costs: dict[tuple[int, frozenset[tuple[str | int, int]]], float],
     ) -> None:
-        self.candidates, self.usable, self.chosen = candidates, usable, chosen
-        self.one_profile = one_profile
-        self.members: dict[PoolKey, dict[str, Option]] = defaultdict(dict)
-        for name, option in chosen.items():
-            self.members[self._key(name, option)][name] = option
-        self.costs = {key: self._cost(key, rows) for key, rows in self.members.items()}
+        self.pools, self.usable, self.chosen, self.known = pools, usable, chosen, costs
+        self.demands: dict[int, dict[str | int, int]] = {}
+        for row in chosen.values():
+            demand = self.demands.setdefault(row.pool, {})
+            demand[row.item] = demand.get(row.item, 0) + row.count
+        self.costs = {pool: self._cost(pool, demand) for pool, demand in self.demands.items()}
 
     @property
     def total(self) -> float:
+        """Micro-dollars an hour of all pools."""
         return sum(self.costs.values())
 
-    def _key(self, name: str, option: Option) -> PoolKey:
-        return pool_key(self.candidates[name], option, self.one_profile)
-
-    def _cost(self, key: PoolKey, rows: Mapping[str, Option]) -> float:
-        if not rows:
+    def _cost(self, pool: int, demand: Demand) -> float:
+        if not demand:
             return 0.0
-        filled = fill(key, list(rows.items()))
-        if filled is None:
-            return _IMPOSSIBLE
-        nodes, _ = filled
-        if key.machine.most_nodes is not None and nodes > key.machine.most_nodes:
+        memo = (pool, frozenset(demand.items()))
+        found = self.known.get(memo)
+        if found is None:
+            found = self.known[memo] = self._fresh_cost(self.pools[pool], demand)
+        return found
+
+    def _fresh_cost(self, key: PoolKey, demand: Demand) -> float:
+        filled = fill(key, demand)
+        most = key.machine.most_nodes
+        if filled is None or (most is not None and filled[0] > most):
             return _IMPOSSIBLE
         price = key.machine.micro_usd
         each = float(price) if price is not None else 1e12 * key.machine.gpus
         # A hair per node: of equal costs fewer nodes, of equal nodes what stands first.
-        return nodes * each + nodes * 1e-3
+        return filled[0] * (each + 1e-3)
+
+    def _changed(self, row: _Row, sign: int) -> dict[str | int, int]:
+        demand = dict(self.demands.get(row.pool, {}))
+        left = demand.get(row.item, 0) + sign * row.count
+        if left:
+            demand[row.item] = left
+        else:
+            demand.pop(row.item, None)
+        return demand
+
+    def _delta(self, name: str, row: _Row) -> float:
+        old = self.chosen[name]
+        less = self._changed(old, -1)
+        if old.pool == row.pool:
+            less[row.item] = less.get(row.item, 0) + row.count
+            return self._cost(old.pool, less) - self.costs[old.pool]
+        more = self._changed(row, 1)
+        before = self.costs[old.pool] + self.costs.get(row.pool, 0.0)
+        return self._cost(old.pool, less) + self._cost(row.pool, more) - before
+
+    def _put(self, name: str, row: _Row) -> None:
+        old = self.chosen[name]
+        self.demands[old.pool] = self._changed(old, -1)
+        self.demands[row.pool] = self._changed(row, 1)
+        self.chosen[name] = row
+        for pool in (old.pool, row.pool):
+            self.costs[pool] = self._cost(pool, self.demands[pool])
 
     def improve(self) -> None:
         """Move single workloads and empty pools until nothing falls."""
         for _ in range(_PASSES):
-            moved = [self._move(name) for name in self.candidates]
-            emptied = [self._empty(key) for key in list(self.members)]
+            moved = [self._move(name) for name in self.usable]
+            emptied = [self._empty(pool) for pool in list(self.demands)]
             if not any(moved) and not any(emptied):
                 return
 
-    def refuse_impossible(self) -> None:
-        """Raise KeyError where a pool cannot be, or own machines do not suffice."""
-        nodes: dict[Machine, int] = defaultdict(int)
-        for key, rows in self.members.items():
-            filled = fill(key, list(rows.items()))
-            nodes[key.machine] += 0 if filled is None else filled[0]
-            most = key.machine.most_nodes
-            if filled is None or (most is not None and nodes[key.machine] > most):
-                raise KeyError(next(iter(rows)))
-
-    def _delta(self, name: str, option: Option) -> float:
-        old, new = self._key(name, self.chosen[name]), self._key(name, option)
-        if old == new:
-            rows = {**self.members[old], name: option}
-            return self._cost(old, rows) - self.costs[old]
-        without = {n: o for n, o in self.members[old].items() if n != name}
-        joined = {**self.members.get(new, {}), name: option}
-        before = self.costs[old] + self.costs.get(new, 0.0)
-        return self._cost(old, without) + self._cost(new, joined) - before
-
-    def _put(self, name: str, option: Option) -> None:
-        old, new = self._key(name, self.chosen[name]), self._key(name, option)
-        del self.members[old][name]
-        self.members[new][name] = option
-        self.chosen[name] = option
-        for key in (old, new):
-            self.costs[key] = self._cost(key, self.members[key])
-            if not self.members[key]:
-                del self.members[key], self.costs[key]
-
     def _move(self, name: str) -> bool:
-        current = self.chosen[name]
-        best, least = current, -1e-6
-        for option in self.usable[name]:
-            if option is current:
-                continue
-            delta = self._delta(name, option)
+        best, least = None, -1e-6
+        for row in self.usable[name]:
+            delta = 0.0 if row is self.chosen[name] else self._delta(name, row)
             if delta < least:
-                best, least = option, delta
-        if best is current:
+                best, least = row, delta
+        if best is None:
             return False
         self._put(name, best)
         return True
 
-    def _empty(self, key: PoolKey) -> bool:
+    def _empty(self, pool: int) -> bool:
         """Everybody leaves a pool for what is cheapest elsewhere, if the total falls."""
-        names = list(self.members.get(key, ()))
+        names = [name for name, row in self.chosen.items() if row.pool == pool]
         if len(names) < 2:
             return False
         before, kept = self.total, {name: self.chosen[name] for name in names}
         for name in names:
-            others = [o for o in self.usable[name] if self._key(name, o) != key]
+            others = [row for row in self.usable[name] if row.pool != pool]
             if not others:
                 break
-            self._put(name, min(others, key=lambda o, name=name: (self._delta(name, o), rank(o))))
+            deltas = [(self._delta(name, row), number) for number, row in enumerate(others)]
+            self._put(name, others[min(deltas)[1]])
         else:
             if self.total < before - 1e-6:
                 return True
-        for name, option in kept.items():
-            if self.chosen[name] is not option:
-                self._put(name, option)
+        for name, row in kept.items():
+            if self.chosen[name] is not row:
+                self._put(name, row)
         return False
 
-    def pools(self) -> tuple[FilledPool, ...]:
+    def refuse_impossible(self) -> None:
+        """Raise KeyError where a pool cannot be, or own machines do not suffice."""
+        nodes: dict[Machine, int] = defaultdict(int)
+        for pool, demand in self.demands.items():
+            if not demand:
+                continue
+            machine = self.pools[pool].machine
+            filled = fill(self.pools[pool], demand)
+            nodes[machine] += 0 if filled is None else filled[0]
+            most = machine.most_nodes
+            if filled is None or (most is not None and nodes[machine] > most):
+                raise KeyError(next(n for n, row in self.chosen.items() if row.pool == pool))
+
+    def filled(self) -> tuple[FilledPool, ...]:
         """The pools with their nodes, in order of their first member."""
-        order = list(self.candidates)
+        members: dict[int, list[tuple[str, Option]]] = defaultdict(list)
+        for name in self.usable:
+            members[self.chosen[name].pool].append((name, self.chosen[name].option))
         found: list[FilledPool] = []
-        for key, rows in self.members.items():
-            members = sorted(rows.items(), key=lambda row: order.index(row[0]))
-            filled = fill(key, members)
-            if filled is not None:
-                found.append(FilledPool(key, filled[0], tuple(members), filled[1]))
-        return tuple(sorted(found, key=lambda pool: order.index(pool.members[0][0])))
-
-
-def over(pools: Iterable[FilledPool]) -> float:
-    """Micro-dollars an hour of priced pools."""
-    return sum(pool.micro_usd or 0 for pool in pools)
+        for pool, rows in members.items():
+            made = fill(self.pools[pool], demand_of(option for _, option in rows))
+            assert made is not None
+            found.append(FilledPool(self.pools[pool], made[0], tuple(rows), made[1]))
+        return tuple(found)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 
 from gpufleet.catalogue import Gpu
 from gpufleet.planner.need import Isolation, Need
@@ -74,11 +75,21 @@ def whole(machine: Machine) -> Device | None:
     )
 
 
-def shares(gpu: Gpu, kinds: tuple[Share, ...], least_bytes: int = 0) -> Iterator[ShareOffer]:
+def shares(gpu: Gpu, kinds: tuple[Share, ...], least_bytes: int = 0) -> list[ShareOffer]:
     """The shares of a whole GPU that have at least so much usable memory, whole GPU first.
 
     Slices with media engines, graphics or other attributes are left out: a plan needs none.
     """
+    found = _all_shares(gpu, kinds)
+    return [s for s in found if s.kind is Share.WHOLE or s.device.usable_bytes >= least_bytes]
+
+
+@lru_cache(maxsize=1024)
+def _all_shares(gpu: Gpu, kinds: tuple[Share, ...]) -> tuple[ShareOffer, ...]:
+    return tuple(_shares(gpu, kinds))
+
+
+def _shares(gpu: Gpu, kinds: tuple[Share, ...]) -> Iterator[ShareOffer]:
     device = whole_gpu(gpu)
     if not isinstance(device, Device):
         return
@@ -88,7 +99,7 @@ def shares(gpu: Gpu, kinds: tuple[Share, ...], least_bytes: int = 0) -> Iterator
             if profile.attributes or profile.memory_slots == gpu.mig.memory_slots:
                 continue
             slice_, _ = mig_slice(gpu, profile.name)
-            if slice_ is not None and slice_.usable_bytes >= least_bytes:
+            if slice_ is not None:
                 compute = Fraction(profile.compute_slices, gpu.mig.compute_slices)
                 memory = Fraction(profile.memory_slots, gpu.mig.memory_slots)
                 part = max(compute, memory)
@@ -98,5 +109,5 @@ def shares(gpu: Gpu, kinds: tuple[Share, ...], least_bytes: int = 0) -> Iterator
             if kind not in kinds:
                 continue
             divided = make(device, replicas)
-            if isinstance(divided, Device) and divided.usable_bytes >= least_bytes:
+            if isinstance(divided, Device):
                 yield ShareOffer(divided, kind, Fraction(1, replicas), None, replicas)

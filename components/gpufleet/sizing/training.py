@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil
 
 from gpufleet.sizing.activations import (
@@ -81,6 +82,7 @@ class Training:
         return ActivationPlan(self.tokens, self.checkpointing, self.compiled, frozen, width)
 
 
+@lru_cache(maxsize=4096)
 def training_ledger(
     model: Architecture, training: Training, parallel: Parallelism | None = None
 ) -> Ledger:
