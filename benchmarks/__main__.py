@@ -10,6 +10,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 BENCHMARKS = {
     "compile_fleet": "Compile",
     "placement": "MIG placement",
+    "packing": "Packing",
     "import_time": "Import",
     "preview": "Preview overhead",
 }

@@ -221,6 +221,8 @@ def parse_request(data: dict[str, Any]) -> tuple[PackRequest | None, tuple[Findi
     except ValidationError as problem:
         findings: list[Finding] = []
         for detail in problem.errors():
+            if detail["type"] == "too_short" and detail["input"]:
+                continue  # the entries are there, each with an error of its own
             path = _written(detail["loc"])
             fix = None
             text = detail["msg"].removeprefix("Value error, ")
