@@ -16,12 +16,13 @@ from gpufleet.sizing.training_speed import training_speed
 
 
 def try_services(
-    need: Need, group: Sequence[Machine], ceiling: float | None = None
+    need: Need, group: Sequence[Machine], ceiling: float | None = None, *, thorough: bool = True
 ) -> Iterator[Option | Rejected]:
     """Replicas on whole GPUs and on shares of one kind of GPU.
 
     `ceiling` is the cost, USD an hour, that something else already keeps: what cannot be cheaper
-    even for its part of the machines is not computed.
+    even for its part of the machines is not computed. Without `thorough`, shares larger than one
+    that already does with the fewest copies are not computed either.
     """
     first = group[0]
     device = whole(first)
@@ -53,12 +54,15 @@ def try_services(
         if alone is None:
             continue
         least = need_bytes(need, serving, alone)
-        for share in shares(first.gpu, kinds, least):
-            if share.kind is Share.WHOLE:
+        done: set[Share] = set()
+        for share in sorted(shares(first.gpu, kinds, least), key=lambda share: share.part):
+            if share.kind is Share.WHOLE or share.kind in done:
                 continue
             above = _above(gpu_usd, float(share.part) * need.replicas, ceiling)
             found = above or serve(need, serving, share.device, alone)
             if isinstance(found, Reached):
+                if not thorough and found.copies == need.replicas:
+                    done.add(share.kind)
                 yield from bought(found, share, group)
             else:
                 yield _rejected(f"{share.device.label}, {serving.weights.name}", first, found)

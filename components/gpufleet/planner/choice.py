@@ -55,10 +55,15 @@ def choose(
     by_gpu: dict[tuple[str, object], list[Machine]] = {}
     for machine in offered:
         by_gpu.setdefault((machine.gpu.key, machine.fraction), []).append(machine)
-    attempt = try_jobs if need.trains else try_services
     ceiling: float | None = None
     for group in sorted(by_gpu.values(), key=lambda group: cheapest_gpu(group) or float("inf")):
-        for found in attempt(need, group, None if thorough else ceiling):
+        most = None if thorough else ceiling
+        tried = (
+            try_jobs(need, group, most)
+            if need.trains
+            else try_services(need, group, most, thorough=thorough)
+        )
+        for found in tried:
             if isinstance(found, Rejected):
                 rejected.append(found)
                 continue

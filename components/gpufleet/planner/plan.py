@@ -17,6 +17,7 @@ from gpufleet.planner.option import Option
 from gpufleet.planner.pools import pool_data, pool_names, spec_data
 from gpufleet.planner.provisioning import judge_balance, judge_provisioning, weights_on_disk
 from gpufleet.planner.select import Candidate, FilledPool, PoolKey, Selection, select
+from gpufleet.planner.tightness import judge_tightness
 from gpufleet.planner.workloads import (
     ModelWorkload,
     Notebooks,
@@ -305,6 +306,7 @@ def _write(
         data.setdefault("addons", {"gpuOperator": {"migManager": {"env": {"WITH_REBOOT": "true"}}}})
         compiled = compile_data(data)
     told = [*_judged(placed), *_bound_findings(compiled)]
+    told += [*judge_tightness(names, selection.pools)]
     pools = tuple(zip(names, selection.pools, strict=True))
     plan = Plan(
         data, compiled.fleet, pools, placed, selection, ordered((*told, *compiled.findings))

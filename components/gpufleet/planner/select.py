@@ -19,7 +19,7 @@ from gpufleet.sizing.device import Share
 
 _PASSES = 4
 _HALF = Fraction(1, 2)
-_WEIGHTS = tuple(Fraction(n, 4) for n in range(5))
+_WEIGHTS = tuple(n / 4 for n in range(5))
 _IMPOSSIBLE = 1e18
 """Cost of a pool that cannot be: above all that can."""
 
@@ -228,13 +228,15 @@ def _part(option: Option) -> float:
     return float(part) if part is not None else 1e12 * float(option.gpu_part)
 
 
-def _weighed(option: Option, weight: Fraction) -> float:
+def _weighed(option: Option, weight: float) -> float:
     """Least an option costs whatever else is on its machines."""
-    price = option.machine.micro_usd
-    gpus = option.devices * option.share.weighed(weight)
-    if price is None:
-        return 1e12 * float(gpus)
-    return float(price * gpus / option.machine.gpus)
+    share, machine = option.share, option.machine
+    part = float(share.part)
+    if share.compute_part is not None and share.memory_part is not None:
+        part = weight * float(share.compute_part) + (1 - weight) * float(share.memory_part)
+    if machine.micro_usd is None:
+        return 1e12 * option.devices * part
+    return machine.micro_usd * option.devices * part / machine.gpus
 
 
 class _Search:

@@ -86,18 +86,15 @@ def serve(need: Need, serving: Serving, device: Device, parallel: Parallelism) -
             "memory",
             f"{device.label} leaves no room for one sequence of {serving.context} tokens",
         )
-    one = serving_speed(need.model, replace(serving, batch=1), device, parallel)
-    if one is None:
-        return Miss("speed-unknown", f"the rates of {device.gpu.key} are not sourced")
-    missed = _too_slow(need, one, device, parallel)
-    if missed is not None:
-        return missed
     target = need.target
     asked = target.output_rate(mean_output(serving))
     most = min(room, serving.max_sequences)
     if asked is None:
         most = min(most, serving.batch)
-    batch, speed = _largest(need, serving, device, parallel, most, one)
+    found = _largest(need, serving, device, parallel, most)
+    if isinstance(found, Miss):
+        return found
+    batch, speed = found
     copies = max(need.replicas, ceil(serving.batch / batch))
     if asked is not None:
         copies = max(copies, ceil(asked / (speed.tokens_per_second * PLANNED_UTILISATION)))
@@ -127,62 +124,56 @@ def serve(need: Need, serving: Serving, device: Device, parallel: Parallelism) -
     )
 
 
-def _too_slow(need: Need, one: ServingSpeed, device: Device, parallel: Parallelism) -> Miss | None:
-    target = need.target
-    first = 1000 * one.first_token_seconds
+def _largest(
+    need: Need, serving: Serving, device: Device, parallel: Parallelism, most: int
+) -> tuple[int, ServingSpeed] | Miss:
+    """The largest batch up to `most` that keeps the time per token, and its speed. Time per token
+    never falls with the batch, so the interval can be halved; the first token waits for the prompt
+    alone."""
+
+    def at(batch: int) -> ServingSpeed | None:
+        return serving_speed(need.model, replace(serving, batch=batch), device, parallel)
+
+    target, speed = need.target, at(most)
+    if speed is None:
+        return Miss("speed-unknown", f"the rates of {device.gpu.key} are not sourced")
+    first = 1000 * speed.first_token_seconds
     if target.first_token_ms is not None and first > target.first_token_ms:
         text = f"first token after {first:.0f} ms on an idle replica, {target.first_token_ms:g} ms"
         return Miss("first-token", f"{text} allowed", first)
-    token = 1000 * one.token_seconds
-    if target.token_ms is not None and token > target.token_ms:
-        text = f"{token:.1f} ms per token even for one sequence, {target.token_ms:g} ms allowed"
-        return Miss("token", text, token)
-    if parallel.tensor == 2 and not has_nvlink(device):
-        moved = one.token_seconds * NVLINK_SHARE_OF_TOKEN
-        alone = _communication(need, parallel, device)
-        if alone > moved:
-            return Miss(
-                "network",
-                f"two {device.gpu.key} on PCIe spend {100 * alone / one.token_seconds:.0f} % of "
-                "each token on all-reduces: NVLink is needed above 15 %",
-            )
-    return None
-
-
-def _communication(need: Need, parallel: Parallelism, device: Device) -> float:
-    """Seconds of one token's all-reduces."""
-    return forward_seconds(need.model, 1, parallel, inside_node(device.gpu, device.board))
-
-
-def _largest(
-    need: Need,
-    serving: Serving,
-    device: Device,
-    parallel: Parallelism,
-    most: int,
-    one: ServingSpeed,
-) -> tuple[int, ServingSpeed]:
-    """The largest batch up to `most` that keeps the time per token, and its speed. Time per token
-    never falls with the batch, so the interval can be halved."""
-
-    def at(batch: int) -> ServingSpeed:
-        found = serving_speed(need.model, replace(serving, batch=batch), device, parallel)
-        assert found is not None
-        return found
-
-    limit = need.target.token_ms
-    speed = at(most) if most > 1 else one
-    if limit is None or 1000 * speed.token_seconds <= limit:
+    unlinked = parallel.tensor == 2 and not has_nvlink(device)
+    limit = target.token_ms
+    kept = limit is None or 1000 * speed.token_seconds <= limit
+    if kept and not unlinked:
         return most, speed
+    one = at(1)
+    assert one is not None
+    token = 1000 * one.token_seconds
+    if limit is not None and token > limit:
+        text = f"{token:.1f} ms per token even for one sequence, {limit:g} ms allowed"
+        return Miss("token", text, token)
+    share = _communication(need, parallel, device) / one.token_seconds if unlinked else 0.0
+    if share > NVLINK_SHARE_OF_TOKEN:
+        text = f"two {device.gpu.key} on PCIe spend {100 * share:.0f} % of each token on"
+        return Miss("network", f"{text} all-reduces: NVLink is needed above 15 %")
+    if kept:
+        return most, speed
+    assert limit is not None
     low, high, best = 1, most, one
     while high - low > max(low // 32, 1):
         middle = (low + high) // 2
         speed = at(middle)
+        assert speed is not None
         if 1000 * speed.token_seconds <= limit:
             low, best = middle, speed
         else:
             high = middle
     return low, best
+
+
+def _communication(need: Need, parallel: Parallelism, device: Device) -> float:
+    """Seconds of one token's all-reduces."""
+    return forward_seconds(need.model, 1, parallel, inside_node(device.gpu, device.board))
 
 
 def _embed(
