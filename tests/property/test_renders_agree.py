@@ -12,7 +12,8 @@ from gpufleet.catalogue.model import Cloud, InstanceType
 from gpufleet.fleet import Fleet, compile_data
 from gpufleet.fleet.model import Pool
 from gpufleet.partition import Placement, place
-from gpufleet.render.artefacts import Kind, artefacts
+from gpufleet.render.artefact import Kind
+from gpufleet.render.artefacts import artefacts
 from gpufleet.render.autoscaler_tags import TEMPLATE, autoscaler_tags
 from gpufleet.render.gke import gke_accelerator
 from gpufleet.render.karpenter_overlay import node_overlay

@@ -17,7 +17,7 @@ from typing import Any, cast
 
 from gpufleet.cli.output import UnreadableInputError
 from gpufleet.findings import Finding, error, warning
-from gpufleet.render.artefacts import Artefact
+from gpufleet.render.artefact import Artefact
 
 INDEX = "gpufleet-files.json"
 """The list of our files, in the folder itself."""

@@ -14,7 +14,8 @@ from gpufleet.partition import Partition
 def fleet_as_dict(fleet: Fleet) -> dict[str, Any]:
     """The whole compiled fleet, findings left out."""
     spec = fleet.spec
-    operator = fleet.addons.gpu_operator
+    operator, network = fleet.addons.gpu_operator, fleet.addons.network_operator
+    plugin = fleet.addons.device_plugin
     return {
         "catalogue": spec.catalogue,
         "platform": spec.platform.value,
@@ -34,7 +35,24 @@ def fleet_as_dict(fleet: Fleet) -> dict[str, Any]:
                 "migStrategy": operator.mig_strategy,
                 "dcgmExporter": operator.dcgm_exporter,
                 "nodeFeatureDiscovery": operator.node_feature_discovery,
-            }
+            },
+            "networkOperator": {
+                "enabled": network.enabled,
+                "ownership": network.ownership.value,
+                "version": network.version,
+                "namespace": network.namespace,
+                "rdma": [one.name for one in network.rdma],
+                "wait": network.wait,
+                "nodeFeatureDiscovery": network.node_feature_discovery,
+            },
+            "devicePlugin": {
+                "enabled": plugin.enabled,
+                "ownership": plugin.ownership.value,
+                "version": plugin.version,
+                "namespace": plugin.namespace,
+                "pools": list(plugin.pools),
+                "nodeFeatureDiscovery": plugin.node_feature_discovery,
+            },
         },
         "queues": None
         if spec.queues is None

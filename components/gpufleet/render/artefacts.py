@@ -1,13 +1,13 @@
 """Every artefact of a fleet as a file: path, purpose, text. Pure; `gpufleet render` writes them."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from enum import StrEnum
 
 from gpufleet.findings import Finding
 from gpufleet.fleet.config_names import DEVICE_PLUGIN_CONFIG_LABEL, MIG_CONFIG_LABEL
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.partition.shares import gib
+from gpufleet.render.addon_artefacts import network_operator_files, plugin_chart_files
+from gpufleet.render.artefact import Artefact, Kind
 from gpufleet.render.autoscaler_tags import (
     autoscaler_tags,
     judge_autoscaler_tags,
@@ -47,40 +47,15 @@ from gpufleet.render.yaml_text import commented, yaml_stream, yaml_text
 from gpufleet.spec.base import Ownership
 
 
-class Kind(StrEnum):
-    """What is done with a file."""
-
-    MANIFEST = "manifest"
-    """Applied to the cluster."""
-    VALUES = "values"
-    """Given to a Helm chart."""
-    CONFIG = "config"
-    """Configuration of an NVIDIA program, as the program reads it; a manifest holds it too."""
-    ARGUMENTS = "arguments"
-    """Arguments of a cloud resource."""
-    SNIPPET = "snippet"
-    """For the user to paste into a pod template."""
-
-
-@dataclass(frozen=True, slots=True)
-class Artefact:
-    """One file."""
-
-    path: str
-    """Relative, with `/`; made of the pool's name and nothing that changes with a layout."""
-    kind: Kind
-    purpose: str
-    """What it is for, in one line."""
-    text: str
-
-
 def artefacts(fleet: Fleet) -> tuple[Artefact, ...]:
     """All files of a fleet without errors, in order of path.
 
     What is `existing` is left out, except that its pools count in quotas and can be asked for.
     """
     found = [
+        *network_operator_files(fleet),
         *_gpu_operator(fleet),
+        *plugin_chart_files(fleet),
         *_dra(fleet),
         *_vgpu(fleet),
         *_kueue(fleet),

@@ -1,6 +1,7 @@
 import yaml
 
-from gpufleet.render.artefacts import Kind, artefacts, judge_artefacts
+from gpufleet.render.artefact import Kind
+from gpufleet.render.artefacts import artefacts, judge_artefacts
 from gpufleet.render.gpu_operator_values import mig_parted_files, plugin_files
 from tests.unit.render.fleets import EKS_POOLS, TEAMS, compiled, eks, gke
 from tests.unit.render.golden_files import assert_golden

@@ -1,0 +1,83 @@
+"""Files of the add-ons beside the GPU Operator, for sites that apply them by another tool."""
+
+from collections.abc import Iterator
+
+from gpufleet.fleet.model import Fleet
+from gpufleet.render.artefact import Artefact, Kind
+from gpufleet.render.device_plugin_values import plugin_release_values
+from gpufleet.render.gpu_operator_values import plugin_files
+from gpufleet.render.manifests import config_map
+from gpufleet.render.network_operator import (
+    network_namespace,
+    network_release_values,
+    nic_cluster_policy,
+    secondary_networks,
+)
+from gpufleet.render.yaml_text import yaml_stream, yaml_text
+from gpufleet.spec.base import Ownership
+
+
+def network_operator_files(fleet: Fleet) -> Iterator[Artefact]:
+    """Namespace, policy, networks and chart values of the Network Operator."""
+    plan = fleet.addons.network_operator
+    if not plan.enabled or plan.ownership is Ownership.EXISTING:
+        return
+    folder = "manifests/network-operator"
+    yield Artefact(
+        f"{folder}/namespace.yaml",
+        Kind.MANIFEST,
+        "namespace of the Network Operator, which admits privileged pods",
+        yaml_text(network_namespace(fleet)),
+    )
+    policy, networks = nic_cluster_policy(fleet), secondary_networks(fleet)
+    if policy is not None:
+        yield Artefact(
+            f"{folder}/nic-cluster-policy.yaml",
+            Kind.MANIFEST,
+            "NicClusterPolicy: NIC driver, RDMA and SR-IOV resources, what networks need",
+            yaml_text(policy, "Apply after the chart, and before any network."),
+        )
+    if networks:
+        yield Artefact(
+            f"{folder}/networks.yaml",
+            Kind.MANIFEST,
+            "secondary networks for pods; apply when the NicClusterPolicy is ready",
+            yaml_stream(networks),
+        )
+    yield Artefact(
+        "values/network-operator.yaml",
+        Kind.VALUES,
+        f"values of the chart network-operator {plan.version}, namespace {plan.namespace}",
+        yaml_text(
+            network_release_values(fleet),
+            f"Chart network-operator {plan.version}, namespace {plan.namespace}.\n"
+            "Install it before the GPU Operator.",
+        ),
+    )
+
+
+def plugin_chart_files(fleet: Fleet) -> Iterator[Artefact]:
+    """ConfigMap and values of the device plugin's own chart."""
+    plan = fleet.addons.device_plugin
+    if not plan.enabled or plan.ownership is Ownership.EXISTING:
+        return
+    files = plugin_files(fleet)
+    manifest = config_map(fleet, files)
+    manifest["metadata"]["namespace"] = plan.namespace
+    yield Artefact(
+        "manifests/nvidia-device-plugin/device-plugin.yaml",
+        Kind.MANIFEST,
+        "ConfigMap with the ways of sharing of all pools, for the device plugin's own chart",
+        yaml_text(manifest),
+    )
+    yield Artefact(
+        "values/nvidia-device-plugin.yaml",
+        Kind.VALUES,
+        f"values of the chart nvidia-device-plugin {plan.version}, namespace {plan.namespace}",
+        yaml_text(
+            plugin_release_values(fleet, files.name),
+            f"Chart nvidia-device-plugin {plan.version}, namespace {plan.namespace}, which must "
+            "admit privileged pods.\nApply manifests/nvidia-device-plugin first: the values name "
+            "its ConfigMap.",
+        ),
+    )
