@@ -152,3 +152,72 @@ def test_a_layout_that_does_not_fit_is_refused(run: Any) -> None:
             GpuAddons("addons", arguments(pools=pools))
 
     assert run(program).resources == []
+
+
+def test_the_network_operator_comes_first_and_brings_discovery(run: Any) -> None:
+    addons = {"network_operator": {"enabled": True, "rdma": [{"name": "rail_a"}]}}
+    recording = run(lambda: GpuAddons("addons", arguments(addons=addons)))
+    network, operator = (
+        recording.one(RELEASE, f"addons-{name}-operator-release") for name in ("network", "gpu")
+    )
+    assert operator.inputs["values"]["nfd"] == {"enabled": False}
+    assert network.inputs["values"]["nfd"]["enabled"] is True
+    # What a component waits for, its children wait for.
+    first = recording.one("gpufleet:index:GpuOperator").depends_on
+    assert {"addons-network-operator-release", "addons-network-operator-policy"} <= set(first)
+    assert Path(network.inputs["chart"]).name == "network-operator"
+
+
+def test_the_plugins_own_chart_takes_the_operators_place(run: Any) -> None:
+    addons = {"device_plugin": {"enabled": True}}
+    recording = run(lambda: GpuAddons("addons", arguments(pools=POOLS[:1], addons=addons)))
+    release = recording.one(RELEASE)
+    assert release.name == "addons-plugin-release"
+    (config,) = recording.all(CONFIG_MAP)
+    assert release.inputs["values"]["config"]["name"] == config.inputs["metadata"]["name"]
+    both = run(lambda: GpuAddons("addons", arguments(addons=addons)))
+    operator = both.one(RELEASE, "addons-gpu-operator-release").inputs["values"]
+    assert operator["devicePlugin"]["enabled"] is False
+    assert operator["migManager"]["enabled"] is True
+
+
+def test_two_plugins_are_refused_before_anything_is_registered(run: Any) -> None:
+    addons: Any = {
+        "device_plugin": {"enabled": True},
+        "gpu_operator": {"device_plugin": {"enabled": True}},
+    }
+
+    def program() -> None:
+        with pytest.raises(InvalidArgumentsError, match="two-advertisers"):
+            GpuAddons("addons", arguments(addons=addons))
+
+    assert run(program).resources == []
+
+
+def test_claims_bring_the_dra_driver_after_the_operator(run: Any) -> None:
+    pools: Any = [
+        *POOLS,
+        {
+            "name": "claimed",
+            "instance_types": ["p5.48xlarge"],
+            "nodes": {"min": 0, "max": 1},
+            "sharing": {"dra": {}},
+        },
+    ]
+    recording = run(lambda: GpuAddons("addons", arguments(pools=pools)))
+    driver = recording.one(RELEASE, "addons-dra-driver-release")
+    assert driver.inputs["name"] == "dra-driver-nvidia-gpu"
+    first = recording.one("gpufleet:index:DraDriver").depends_on
+    assert "addons-gpu-operator-release" in first
+
+
+def test_every_configuration_that_nodes_may_name_is_told(run: Any) -> None:
+    seen: list[Any] = []
+
+    def program() -> Any:
+        return GpuAddons("addons", arguments()).configurations.apply(seen.append)
+
+    recording = run(program)
+    plugin, mig = recording.all(CONFIG_MAP)
+    layouts = yaml.safe_load(mig.inputs["data"]["config.yaml"])["mig-configs"]
+    assert set(seen[0]) == {*layouts, *plugin.inputs["data"]}
