@@ -85,7 +85,7 @@ def train(
                 continue
             found = _timed(need, job, device, machine, parallel, gpus, least)
             if isinstance(found, Miss):
-                network = found
+                network = network or found
                 break
             pace = found[0].tokens_per_second or 0.0
             if best is None or pace > best[0]:

@@ -1,0 +1,298 @@
+"""What is chosen, what loses and why: section by section of the published rules."""
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from gpufleet.catalogue import load
+from gpufleet.planner.choice import Choice, choose
+from gpufleet.planner.need import Allowed, Isolation, Need, resolve
+from gpufleet.planner.offers import Hardware, Market
+from gpufleet.planner.target import Target
+from gpufleet.sizing import SizeRequest
+from gpufleet.sizing.device import Share
+
+CATALOGUE = load()
+EKS = Market(("eks",), "us-east-1")
+
+
+def need(target: Target | None = None, allowed: Allowed | None = None, **request: Any) -> Need:
+    found, findings = resolve(
+        SizeRequest(**request), target or Target(), allowed or Allowed(), CATALOGUE
+    )
+    assert found is not None, findings
+    return found
+
+
+def choice(
+    target: Target | None = None,
+    allowed: Allowed | None = None,
+    market: Market = EKS,
+    **request: Any,
+) -> Choice:
+    return choose(need(target, allowed, **request), market, CATALOGUE)
+
+
+def single(found: Choice, gpu: str) -> bool:
+    """Whether one whole GPU of the kind is among the options."""
+    return any(
+        o.machine.gpu.key == gpu and o.reached.gpus_each == 1 and o.share.kind is Share.WHOLE
+        for o in found.options
+    )
+
+
+def test_a_small_model_gets_a_small_gpu() -> None:
+    found = choice(model="Llama-3.2-3B", context=4096, batch=8, prompt=512, output=256)
+    best = found.best
+    assert best is not None
+    assert best.machine.name == "g4dn.xlarge"
+    assert best.reached.precision == "fp16"  # no BF16 before compute capability 8.0
+    assert float(best.billed_micro_usd or 0) == 526_000
+    h100 = [o for o in found.options if o.machine.gpu.key == "H100-80GB"]
+    assert h100
+    assert "more" in found.lost_to_best(h100[0])
+
+
+def test_13b_in_16_bit_is_not_for_a_24_gb_card() -> None:
+    found = choice(model="Llama-2-13B", context=2048)
+    assert not single(found, "L4")
+    lost = next(r for r in found.rejected if r.what == "L4, bf16")
+    assert lost.miss.code == "memory"
+    assert "22.4 GiB usable" in lost.miss.reason
+
+
+@pytest.mark.parametrize(
+    ("weights", "gpu", "fits"),
+    [
+        ("bf16", "A100-40GB", False),
+        ("bf16", "H200-141GB", False),
+        ("fp8", "H200-141GB", True),
+        ("awq-int4", "H100-80GB", True),
+        ("awq-int4", "A100-80GB", True),
+    ],
+)
+def test_70b_on_one_gpu_depends_on_the_format(weights: str, gpu: str, fits: bool) -> None:
+    found = choice(model="Llama-3.1-70B", context=2048, weights=weights)
+    assert single(found, gpu) is fits
+
+
+def test_a_format_the_gpu_has_no_units_for_is_named() -> None:
+    found = choice(model="Llama-3.1-8B", context=2048, weights="fp8")
+    lost = next(r for r in found.rejected if r.gpu == "A10G")
+    assert lost.miss.code == "precision"
+    assert "8.9" in lost.miss.reason
+
+
+def test_full_fine_tuning_of_3b_is_not_for_22_gib_and_lora_is() -> None:
+    full = choice(model="Llama-3.2-3B", workload="full-fine-tuning", context=4096, batch=2)
+    assert not single(full, "L4")
+    lora = choice(model="Llama-3.2-3B", workload="lora", context=768, batch=4)
+    assert single(lora, "L4")
+
+
+def test_70b_full_fine_tuning_takes_16_cards_and_qlora_one() -> None:
+    request = {"model": "Llama-3.1-70B", "context": 2048, "gpu": None}
+    h100 = Market(("eks",), "us-east-1", gpus=("H100-80GB",))
+    full = choice(market=h100, workload="full-fine-tuning", **request)
+    assert min(o.devices for o in full.options) >= 16
+    qlora = choice(market=h100, workload="qlora", **request)
+    assert single(qlora, "H100-80GB")
+
+
+def test_ten_copies_of_a_1b_model_do_not_share_one_l4() -> None:
+    found = choice(
+        allowed=Allowed(replicas=10, isolation=Isolation.NONE),
+        market=Market(("eks",), "us-east-1", gpus=("L4",)),
+        model="Llama-3.2-1B",
+        context=2048,
+    )
+    shared = [o for o in found.options if o.share.kind in (Share.MPS, Share.TIME_SLICE)]
+    assert shared
+    assert max(o.share.replicas for o in shared) < 10
+    assert all(o.machines >= 2 for o in shared if o.machine.gpus == 1)
+
+
+def test_gpus_without_mig_offer_no_slices() -> None:
+    found = choice(
+        allowed=Allowed(isolation=Isolation.HARDWARE), model="Qwen2.5-0.5B", context=2048
+    )
+    sliced = {o.machine.gpu.key for o in found.options if o.share.kind is Share.MIG}
+    assert "A100-40GB" in sliced
+    assert not sliced & {"L4", "A10G", "L40S", "T4", "V100-16GB"}
+    assert all(o.share.kind in (Share.WHOLE, Share.MIG) for o in found.options)
+
+
+def test_isolation_says_what_may_be_shared() -> None:
+    kinds = {
+        isolation: {
+            o.share.kind
+            for o in choice(
+                allowed=Allowed(isolation=isolation), model="Qwen2.5-0.5B", context=2048
+            ).options
+        }
+        for isolation in Isolation
+    }
+    assert kinds[Isolation.HARDWARE] == {Share.WHOLE, Share.MIG}
+    assert kinds[Isolation.MEMORY] == {Share.WHOLE, Share.MIG, Share.MPS}
+    assert kinds[Isolation.NONE] == set(Share)
+
+
+def test_a_slice_costs_its_part_of_the_machine() -> None:
+    found = choice(allowed=Allowed(isolation=Isolation.HARDWARE), model="Qwen2.5-0.5B", context=512)
+    parts = {
+        (o.machine.name, o.share.profile): (o.part_micro_usd or 0) / 1e6
+        for o in found.options
+        if o.share.kind is Share.MIG and o.devices == 1
+    }
+    # The published comparison: H100 1g.10gb 0.98, A100-40 1g.5gb 0.39, A100-40 2g.10gb ... USD/h.
+    assert parts["p5.4xlarge", "1g.10gb"] == pytest.approx(6.88 / 7)
+    assert parts["p4d.24xlarge", "1g.5gb"] == pytest.approx(0.392, abs=0.001)
+
+
+def test_large_training_never_shares_a_gpu() -> None:
+    allowed = Allowed(isolation=Isolation.NONE, interruptible=True)
+    found = choice(allowed=allowed, model="Qwen2.5-0.5B", workload="pre-training", context=1024)
+    assert found.options
+    assert {o.share.kind for o in found.options} == {Share.WHOLE}
+    small = choice(allowed=allowed, model="Qwen2.5-0.5B", workload="lora", context=1024)
+    assert {o.share.kind for o in small.options} == {Share.WHOLE, Share.MIG}
+
+
+def test_spot_only_for_what_survives_it() -> None:
+    request = {"model": "Llama-3.1-8B", "workload": "lora", "context": 2048}
+    target = Target(tokens=10**8)
+    steady = choice(target, **request)
+    assert {o.machine.buy for o in steady.options} == {"onDemand"}
+    either = choice(target, Allowed(interruptible=True), **request)
+    assert {o.machine.buy for o in either.options} == {"onDemand", "spot"}
+    assert either.best is not None
+    assert steady.best is not None
+    assert either.best.machine.buy == "spot"
+    assert (either.best.usd_per_run or 0) < (steady.best.usd_per_run or 0)
+
+
+def test_tensor_groups_beyond_two_need_nvlink() -> None:
+    found = choice(model="Llama-3.1-70B", context=4096)
+    for option in found.options:
+        split = option.reached.parallel
+        if option.machine.gpu.key in ("L4", "A10G", "L40S", "RTX-PRO-6000-BLACKWELL-96GB"):
+            assert split.tensor <= 2
+        if split.tensor > 2:
+            assert option.machine.gpu.key.startswith(("A100", "H100", "H200", "B200", "B300", "V"))
+    small = choice(model="Llama-3.1-8B", context=4096)
+    lost = next(r for r in small.rejected if r.miss.code == "network")
+    assert "NVLink is needed above 15 %" in lost.miss.reason
+
+
+def test_rdma_between_machines_where_gradients_take_long() -> None:
+    found = choice(
+        Target(tokens=10**10),
+        model="Llama-3.1-70B",
+        workload="pre-training",
+        context=8192,
+    )
+    across = [o for o in found.options if o.machines > 1]
+    assert across
+    for option in across:
+        assert option.fabric in ("efa", "none")
+        assert any("RDMA" in n or "plain network" in n for n in option.notes)
+    own = Market(
+        ("vsphere",), hardware=(Hardware("H100-80GB", 8, 8, network_gbps=100.0, rdma=False),)
+    )
+    slow = choice(
+        Target(tokens=10**10),
+        market=own,
+        model="Llama-3.1-70B",
+        workload="pre-training",
+        context=8192,
+    )
+    assert not slow.options
+    lost = [r for r in slow.rejected if r.miss.code == "network"]
+    assert "100 Gb/s" in lost[0].miss.reason
+    # 70.55e9 parameters x 6 bytes: three passes over the BF16 weights.
+    assert any("423 GB per machine and step" in r.miss.reason for r in lost)
+
+
+def test_targets_are_kept() -> None:
+    target = Target(first_token_ms=500, token_ms=20, requests_per_second=20)
+    found = choice(target, model="Llama-3.1-8B", context=8192, batch=16, prompt=1024, output=256)
+    assert found.options
+    for option in found.options:
+        reached = option.reached
+        assert (reached.first_token_seconds or 9) <= 0.5
+        assert (reached.token_seconds or 9) <= 0.02
+        assert (reached.tokens_per_second or 0) * 0.8 >= 20 * 256 * (1 - 1e-9)
+    assert found.best is not None
+    million = found.best.usd_per_million_tokens
+    hour = float(found.best.billed_micro_usd or 0) / 1e6
+    assert million == pytest.approx(hour * 1e6 / 3600 / (20 * 256))
+
+
+def test_a_run_costs_its_hours_and_meets_its_deadline() -> None:
+    target = Target(tokens=10**9, deadline_hours=30)
+    found = choice(target, model="Llama-3.1-8B", workload="lora", context=2048, batch=2)
+    assert found.best is not None
+    for option in found.options:
+        assert (option.reached.run_hours or 99) <= 30
+        hour = float(option.billed_micro_usd or 0) / 1e6
+        assert option.usd_per_run == pytest.approx(hour * (option.reached.run_hours or 0))
+
+
+def test_contradictory_targets_are_named_in_pairs() -> None:
+    target = Target(tokens=10**11, deadline_hours=200, budget_usd="1000")
+    found = choice(target, model="Llama-3.1-70B", workload="pre-training", context=8192)
+    assert not found.options
+    (problem,) = found.findings
+    assert problem.code == "target-contradiction"
+    assert problem.evidence["targets"] == ["deadlineHours", "budgetUsd"]
+    assert "nearest for each" in problem.message
+
+
+def test_one_target_out_of_reach_names_the_nearest() -> None:
+    found = choice(Target(token_ms=0.5), model="Llama-3.1-70B", context=4096)
+    (problem,) = found.findings
+    assert problem.code == "target-unreachable"
+    assert "B200" in problem.message
+
+
+def test_unpriced_machines_are_compared_in_gpu_hours() -> None:
+    own = Market(("vsphere",), hardware=(Hardware("A100-80GB", 8, 2), Hardware("L4", 4, 2)))
+    found = choice(market=own, model="Llama-3.1-8B", context=2048)
+    assert [f.code for f in found.findings] == ["price-missing"]
+    assert found.best is not None
+    assert found.best.billed_micro_usd is None
+    assert found.best.machine.gpu.key == "L4"
+    assert found.best.gpu_hours_per_hour == Fraction(4)
+    budget = choice(Target(budget_usd_per_hour="5"), market=own, model="Llama-3.1-8B", context=2048)
+    assert not budget.options
+    assert {r.miss.code for r in budget.rejected} >= {"price-missing"}
+
+
+def test_a_price_of_another_region_is_assumed() -> None:
+    found = choice(market=Market(("eks",), "eu-west-1"), model="Llama-3.1-8B", context=2048)
+    assert found.best is not None
+    assert found.best.cost_basis.value == "assumed"
+    assert [f.code for f in found.findings] == ["price-of-other-region"]
+
+
+def test_the_quick_choice_is_the_thorough_one() -> None:
+    for request in (
+        {"model": "Llama-3.2-3B", "context": 4096, "batch": 8},
+        {"model": "Llama-3.1-70B", "context": 4096, "weights": "fp8"},
+        {"model": "Llama-3.1-8B", "workload": "lora", "context": 2048},
+        {"model": "Llama-3.2-3B", "workload": "pre-training", "context": 4096},
+    ):
+        wanted = need(**request)
+        quick = choose(wanted, EKS, CATALOGUE, thorough=False)
+        assert quick.best == choose(wanted, EKS, CATALOGUE).best
+        assert any(r.miss.code == "dearer" for r in quick.rejected)
+
+
+def test_unknown_names_are_errors_with_the_nearest() -> None:
+    found, findings = resolve(
+        SizeRequest(model="Llama-9", context=1), Target(), Allowed(), CATALOGUE
+    )
+    assert found is None
+    assert findings[0].code == "model-unknown"
+    assert "Llama-2-7B" in (findings[0].fix or "")

@@ -1,0 +1,64 @@
+"""`gpufleet plan` as a person runs it: text, JSON, files, exit codes, policies."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from gpufleet.cli.output import UnreadableInputError
+from gpufleet.cli.plan import command
+
+EXAMPLES = Path(__file__).parents[3] / "examples" / "plan"
+
+
+def run(*arguments: str, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(command, list(arguments), input=stdin)
+
+
+@pytest.mark.parametrize("name", ["team", "slices"])
+def test_a_plan_passes_the_policies(name: str) -> None:
+    result = run(str(EXAMPLES / f"{name}.yaml"), "--format", "json")
+    assert result.exit_code == 0, result.output
+    document = json.loads(result.stdout)
+    levels = {f["evidence"].get("level") for f in document["findings"]}
+    # Not one violation of a policy, advisory or mandatory.
+    assert levels <= {None}
+    assert set(document) >= {"spec", "pools", "workloads", "cost", "manifests", "findings"}
+
+
+def test_text_is_a_spec_and_findings_go_to_standard_error() -> None:
+    result = run(str(EXAMPLES / "sandbox.yaml"))
+    assert result.exit_code == 0
+    spec = yaml.safe_load(result.stdout)
+    assert [pool["intent"] for pool in spec["pools"]] == ["inference", "interactive", "training"]
+    assert all(pool["nodes"]["min"] == pool["nodes"]["max"] for pool in spec["pools"])
+    assert "nonprod-pool-minimum-above-zero" in result.stderr
+
+
+def test_manifests_and_difference_are_written(tmp_path: Path) -> None:
+    spec, pods = tmp_path / "fleet.yaml", tmp_path / "pods.yaml"
+    spec.write_text(run(str(EXAMPLES / "slices.yaml")).stdout, encoding="utf-8")
+    result = run(str(EXAMPLES / "slices.yaml"), "--manifests", str(pods), "--diff", str(spec))
+    assert result.exit_code == 0
+    assert "# saves 0.0000 USD/h" in result.stdout
+    documents = list(yaml.safe_load_all(pods.read_text(encoding="utf-8")))
+    assert [d["kind"] for d in documents] == ["Deployment"] * 3
+    assert "image-missing" in result.stderr
+
+
+def test_errors_exit_1_and_unreadable_files_2(tmp_path: Path) -> None:
+    text = (
+        "platform: eks\ncluster: {name: a, region: us-east-1}\n"
+        "workloads: [{name: x, workload: inference, model: Lama-3.1-8B, context: 10}]\n"
+    )
+    result = run("-", "--format", "json", stdin=text)
+    assert result.exit_code == 1
+    document = json.loads(result.stdout)
+    assert document["spec"] is None
+    assert [f["code"] for f in document["findings"]] == ["model-unknown"]
+    missing = run(str(tmp_path / "none.yaml"))
+    assert isinstance(missing.exception, UnreadableInputError)
+    broken = run("-", stdin="a: [")
+    assert isinstance(broken.exception, UnreadableInputError)

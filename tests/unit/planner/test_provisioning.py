@@ -1,0 +1,106 @@
+from dataclasses import replace
+from fractions import Fraction
+
+from gpufleet.catalogue import load
+from gpufleet.planner.choice import choose
+from gpufleet.planner.need import Allowed, Need, resolve
+from gpufleet.planner.network import rdma
+from gpufleet.planner.offers import Market, machines
+from gpufleet.planner.option import Option
+from gpufleet.planner.provisioning import (
+    disk_gib,
+    judge_balance,
+    judge_gpu,
+    judge_provisioning,
+)
+from gpufleet.planner.target import Target
+from gpufleet.sizing import SizeRequest
+from gpufleet.sizing.parallel import Parallelism, Sharding
+
+CATALOGUE = load()
+EKS = Market(("eks",), "us-east-1")
+
+
+def best(**request: object) -> tuple[Need, Option]:
+    need, _ = resolve(SizeRequest(**request), Target(), Allowed(), CATALOGUE)  # type: ignore[arg-type]
+    assert need is not None
+    option = choose(need, EKS, CATALOGUE).best
+    assert option is not None
+    return need, option
+
+
+def test_an_h100_for_3b_is_over_provisioned_with_the_price_of_the_alternative() -> None:
+    need, _ = resolve(
+        SizeRequest(model="Llama-3.2-3B", context=4096), Target(), Allowed(), CATALOGUE
+    )
+    assert need is not None
+    everything = choose(need, EKS, CATALOGUE)
+    stated = choose(need, replace(EKS, gpus=("H100-80GB",)), CATALOGUE)
+    (found,) = judge_gpu(stated, everything, "H100-80GB")
+    assert found.code == "over-provisioned"
+    assert "6.88 USD/h" in found.message
+    assert "0.526" in found.message
+    cheap = choose(need, replace(EKS, gpus=("T4",)), CATALOGUE)
+    assert judge_gpu(cheap, everything, "T4") == ()
+
+
+def test_memory_use_is_judged_both_ways() -> None:
+    need, option = best(model="Llama-3.1-8B", context=8192)
+    reached = option.reached
+    for use, code in ((0.2, "over-provisioned-memory"), (0.99, "under-provisioned-memory")):
+        changed = replace(
+            option, reached=replace(reached, need_bytes=int(use * reached.usable_bytes))
+        )
+        assert [f.code for f in judge_provisioning(need, changed)] == [code]
+    idle = replace(
+        option,
+        reached=replace(
+            reached,
+            need_bytes=reached.usable_bytes // 2,
+            tokens_per_second=1000.0,
+            asked_tokens_per_second=100.0,
+        ),
+    )
+    assert [f.code for f in judge_provisioning(need, idle)] == ["over-provisioned-rate"]
+
+
+def test_an_unbalanced_machine_is_named_with_its_figures() -> None:
+    need, option = best(model="Llama-3.1-8B", context=8192)
+    poor = replace(
+        option,
+        machine=replace(option.machine, vcpu=2, memory_bytes=8 << 30, network_gbps=0.1),
+    )
+    found = {f.code: f for f in judge_balance(need, poor)}
+    assert set(found) == {"machine-cpu-short", "machine-memory-short", "machine-network-short"}
+    assert "2 vCPU for 1 GPUs" in found["machine-cpu-short"].message
+    assert "15 GiB" in found["machine-memory-short"].message
+    unknown = replace(
+        option, machine=replace(option.machine, vcpu=None, memory_bytes=None, network_gbps=None)
+    )
+    assert judge_balance(need, unknown) == ()
+
+
+def test_the_root_disk_holds_images_and_weights() -> None:
+    assert disk_gib(0) == 200
+    assert disk_gib(141 * 10**9) == 250
+    assert disk_gib(812 * 10**9) == 900
+
+
+def test_the_rdma_rule_by_its_published_example() -> None:
+    # 70B: about 420 GB per node and step, 1 s at 3,200 Gb/s, 34 s at 100 Gb/s (raw line rates).
+    need, _ = best(model="Llama-3.1-70B", workload="qlora", context=512)
+    rows = {m.name: m for m in machines(EKS, CATALOGUE, interruptible=False, job=True)}
+    fast = rows["p5.48xlarge"]
+    split = Parallelism(data=16, sharding=Sharding.ZERO3)
+    verdict = rdma(need.model, split, fast, 2.0)
+    assert verdict is not None
+    assert verdict.bytes_per_step // 10**9 == 423
+    assert 1.0 < verdict.plain_seconds < 1.6
+    assert verdict.needed
+    slow = rdma(need.model, split, replace(fast, network_gbps=100.0), 100.0)
+    assert slow is not None
+    assert 34 < slow.plain_seconds < 50
+    assert slow.needed
+    assert not rdma(need.model, split, fast, 10.0).needed  # type: ignore[union-attr]
+    assert rdma(need.model, split, replace(fast, network_gbps=None), 1.0) is None
+    assert fast.fraction == Fraction(1)
