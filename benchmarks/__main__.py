@@ -9,6 +9,7 @@ from pathlib import Path
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 BENCHMARKS = {
     "compile_fleet": "Compile",
+    "catalogue_load": "Catalogue",
     "placement": "MIG placement",
     "packing": "Packing",
     "import_time": "Import",
