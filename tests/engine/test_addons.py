@@ -274,3 +274,43 @@ def test_a_field_the_definition_does_not_have_never_reaches_the_cluster(
     project = cluster_project(addons(network_operator=network))
     with pytest.raises(EngineError, match="rdmaSharedDevicePlugin"):
         project.run("preview")
+
+
+CLUSTER = """
+import pulumi
+from gpufleet import GpuAddons
+
+made = GpuAddons("addons", {args!r})
+pulumi.export("configurations", made.configurations)
+"""
+NODES = """
+import pulumi
+from gpufleet import SimulatedGpuNodePool
+
+cluster = pulumi.StackReference("organization/cluster/{stack}")
+args = {args!r}
+SimulatedGpuNodePool(
+    "pool", {{**args, "configurations": cluster.get_output("configurations")}}
+)
+"""
+
+
+def test_a_pool_of_another_stack_may_only_use_what_the_add_ons_declare(
+    cluster_project: MakeProject,
+) -> None:
+    other = {**CUT, "sharing": {"mig": {"layouts": [{"devices": {"7g.80gb": 1}}]}}}
+    args = {"catalogue": "2026.11", "platform": "sandbox", "pools": [CUT]}
+    cluster = cluster_project({"__main__.py": CLUSTER.format(args=args)}, name="cluster")
+    cluster.run("up")
+
+    def nodes(pool: dict[str, Any]) -> dict[str, str]:
+        given = {"catalogue": "2026.11", "pool": pool, "name_prefix": "elsewhere"}
+        return {"__main__.py": NODES.format(stack=cluster.stack, args=given)}
+
+    project = cluster_project(nodes(other), name="nodes")
+    with pytest.raises(EngineError, match="configuration-not-declared"):
+        project.run("up")
+    project.write(nodes(CUT))
+    result = project.run("up")
+    assert kinds(result, "create").count("kubernetes:core/v1:Node") == 1
+    project.run("destroy")

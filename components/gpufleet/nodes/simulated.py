@@ -11,6 +11,7 @@ from gpufleet.findings import error
 from gpufleet.fleet import Pool, compile_data
 from gpufleet.fleet.change_waves import nodes_before
 from gpufleet.inputs import declared, refuse
+from gpufleet.nodes.configurations import checked_labels
 from gpufleet.render.simulated_node import HardwareUnknownError, SimulatedNode, simulated_nodes
 
 CLUSTER_ANNOTATION = "gpufleet.dev/cluster"
@@ -31,6 +32,9 @@ class SimulatedGpuNodePoolArgs(TypedDict):
     cluster_name: NotRequired[pulumi.Input[str]]
     """Cluster the nodes join, written to their annotation `gpufleet.dev/cluster`. Give the output
     of the resource that makes the cluster, and the nodes wait for it. Default: not written."""
+    configurations: NotRequired[pulumi.Input[list[str]]]
+    """Output `configurations` of the cluster's `GpuAddons`, from another stack: nodes that would
+    choose anything else are refused. Default: not compared, the add-ons are of this program."""
 
 
 class SimulatedGpuNodePool(pulumi.ComponentResource):
@@ -72,12 +76,16 @@ class SimulatedGpuNodePool(pulumi.ComponentResource):
         declaration = _declaration(component, args)
         pool = compiled or _compile(component, declaration)
         nodes = _nodes(component, pool, declaration)
+        known = args.get("configurations")
+        labels = [
+            checked_labels(component, pool.name, node.metadata["labels"], known) for node in nodes
+        ]
         super().__init__("gpufleet:index:SimulatedGpuNodePool", name, {}, opts)
         self._spec: GpuPoolArgs = args["pool"]
         made: list[kubernetes.core.v1.Node] = []
         for i, node in enumerate(nodes):
             before = [made[j] for j in nodes_before(pool, i)]
-            made.append(self._node(name, i, node, args, before))
+            made.append(self._node(name, i, node, labels[i], args, before))
         self.node_names = pulumi.Output.from_input([node.name for node in nodes])
         self.advertised = pulumi.Output.from_input(dict(pool.advertised))
         price = pool.hourly_usd
@@ -103,11 +111,13 @@ class SimulatedGpuNodePool(pulumi.ComponentResource):
         name: str,
         ordinal: int,
         node: SimulatedNode,
+        labels: Any,
         args: SimulatedGpuNodePoolArgs,
         before: list[kubernetes.core.v1.Node],
     ) -> kubernetes.core.v1.Node:
         """One node; with a layout change under way it waits for the nodes of the wave before."""
         metadata = dict(node.metadata)
+        metadata["labels"] = labels
         if "cluster_name" in args:
             metadata["annotations"] = {
                 **metadata["annotations"],
