@@ -1,4 +1,4 @@
-"""Whatever is asked: options keep the target, fit, are in order, and nothing is cheaper for more."""
+"""Whatever is asked: options keep the target, fit, are in order, and more never costs less."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -21,8 +21,8 @@ def try_services(
     """Replicas on whole GPUs and on shares of one kind of GPU.
 
     `ceiling` is the cost, USD an hour, that something else already keeps: what cannot be cheaper
-    even for its part of the machines is not computed. Without `thorough`, shares larger than one
-    that already does with the fewest copies are not computed either.
+    even for its part of the machines is not computed. Without `thorough`, MPS clients and time slices
+    larger than one that already does with the fewest copies are not computed either.
     """
     first = group[0]
     device = whole(first)
@@ -61,7 +61,9 @@ def try_services(
             above = _above(gpu_usd, float(share.part) * need.replicas, ceiling)
             found = above or serve(need, serving, share.device, alone)
             if isinstance(found, Reached):
-                if not thorough and found.copies == need.replicas:
+                # Slices of every size are kept: which fits beside others shows when pools are cut.
+                enough = share.kind is not Share.MIG and found.copies == need.replicas
+                if not thorough and enough:
                     done.add(share.kind)
                 yield from bought(found, share, group)
             else:

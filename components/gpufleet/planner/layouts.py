@@ -37,11 +37,16 @@ def lay_out_nodes(gpu: Gpu, wanted: Mapping[str, int], gpus_per_node: int) -> No
 
     GPUs are filled one after the other with the legal layout that leaves least of the demand's
     volume; equal ones are then spread evenly over the nodes. Where a node has fewer GPUs than there
-    are layouts, all GPUs get the same one. None when no one layout holds all profiles.
-    Deterministic.
+    are layouts, each GPU gets one profile, and where it has fewer GPUs than profiles, all GPUs get
+    one layout. None when no one layout holds all profiles. Deterministic.
     """
     assert gpu.mig is not None
-    patterns = _fill_gpus(gpu, wanted)
+    patterns = min(
+        (_fill_gpus(gpu, wanted, mixed) for mixed in (True, False)),
+        key=lambda found: (sum(found.values()), len(found)),
+    )
+    if len(patterns) > gpus_per_node:
+        patterns = _one_profile_each(gpu, wanted)
     if len(patterns) > gpus_per_node:
         devices = _uniform(gpu, tuple(sorted(wanted.items())))
         if devices is None:
@@ -73,6 +78,14 @@ def lay_out_nodes(gpu: Gpu, wanted: Mapping[str, int], gpus_per_node: int) -> No
 _Devices = tuple[tuple[str, int], ...]
 
 
+def _one_profile_each(gpu: Gpu, wanted: Mapping[str, int]) -> dict[_Devices, int]:
+    found: dict[_Devices, int] = {}
+    for name, count in sorted(wanted.items()):
+        devices = _best_layout(gpu, ((name, min(count, 16)),), True)
+        found[devices] = ceil(count / devices[0][1])
+    return found
+
+
 def _spread(patterns: Mapping[_Devices, int], nodes: int) -> dict[_Devices, int]:
     return {devices: ceil(count / nodes) for devices, count in patterns.items()}
 
@@ -86,6 +99,10 @@ def _completed(gpu: Gpu, devices: _Devices) -> _Devices:
     if not isinstance(proof, Placement) or not proof.completions:
         return devices
     wanted = dict(devices)
+    rows = gpu.mig.profiles
+    plain = [c for c in proof.completions if not any(rows[name].attributes for name in c)]
+    if not plain:
+        return devices
 
     def order(completion: Mapping[str, int]) -> tuple[object, ...]:
         merged = dict(wanted)
@@ -96,7 +113,7 @@ def _completed(gpu: Gpu, devices: _Devices) -> _Devices:
         same = sum(count for name, count in completion.items() if name in wanted)
         return (full.stranded_compute, full.stranded_memory, -same, sorted(merged.items()))
 
-    best = min(proof.completions, key=order)
+    best = min(plain, key=order)
     for name, count in best.items():
         wanted[name] = wanted.get(name, 0) + count
     return tuple(wanted.items())
@@ -133,11 +150,11 @@ def volume_bound(gpu: Gpu, wanted: Mapping[str, int]) -> int:
     return max(ceil(compute / gpu.mig.compute_slices), ceil(memory / gpu.mig.memory_slots))
 
 
-def _fill_gpus(gpu: Gpu, wanted: Mapping[str, int]) -> dict[_Devices, int]:
+def _fill_gpus(gpu: Gpu, wanted: Mapping[str, int], mixed: bool) -> dict[_Devices, int]:
     left: dict[str, int] = {name: count for name, count in wanted.items() if count > 0}
     found: dict[_Devices, int] = {}
     while left:
-        devices = _best_layout(gpu, tuple(sorted((n, min(c, 16)) for n, c in left.items())))
+        devices = _best_layout(gpu, tuple(sorted((n, min(c, 16)) for n, c in left.items())), mixed)
         repeat = min(left[name] // count for name, count in devices)
         found[devices] = found.get(devices, 0) + repeat
         for name, count in devices:
@@ -147,15 +164,16 @@ def _fill_gpus(gpu: Gpu, wanted: Mapping[str, int]) -> dict[_Devices, int]:
 
 
 @lru_cache(maxsize=4096)
-def _best_layout(gpu: Gpu, wanted: _Devices) -> _Devices:
-    """The legal layout of one GPU that serves most of what is wanted, large slices first."""
+def _best_layout(gpu: Gpu, wanted: _Devices, mixed: bool) -> _Devices:
+    """The legal layout of one GPU that serves most of what is wanted; of equal ones that with the
+    most profiles (`mixed`) or the fewest."""
     assert gpu.mig is not None
     geometry = gpu.mig
     rows = geometry.profiles
     order = sorted(
         wanted, key=lambda w: (-rows[w[0]].memory_slots, -rows[w[0]].compute_slices, w[0])
     )
-    best: tuple[int, int, _Devices] = (-1, -1, ())
+    best: tuple[int, int, int, _Devices] = (-1, -1, -9, ())
     chosen: list[tuple[str, int]] = []
 
     def search(position: int) -> None:
@@ -171,7 +189,8 @@ def _best_layout(gpu: Gpu, wanted: _Devices) -> _Devices:
                 return
             memory = sum(rows[n].memory_slots * c for n, c in devices)
             compute = sum(rows[n].compute_slices * c for n, c in devices)
-            best = max(best, (memory, compute, devices))
+            kinds = len(devices) if mixed else -len(devices)
+            best = max(best, (memory, compute, kinds, devices))
             return
         name, most = order[position]
         for count in range(min(most, rows[name].max_instances), -1, -1):
@@ -181,10 +200,10 @@ def _best_layout(gpu: Gpu, wanted: _Devices) -> _Devices:
             chosen.pop()
 
     search(0)
-    if not best[2]:
+    if not best[3]:
         # One slice alone always fits, whatever it strands.
         return ((order[0][0], 1),)
-    return best[2]
+    return best[3]
 
 
 def _roomy(gpu: Gpu, chosen: list[tuple[str, int]]) -> bool:
