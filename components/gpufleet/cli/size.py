@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import click
@@ -17,6 +18,7 @@ from gpufleet.cli.output import (
 from gpufleet.cli.size_choices import Asked, choose_for, market_options, print_choice
 from gpufleet.findings import ordered
 from gpufleet.planner.as_dict import choices_as_list, rejected_as_list
+from gpufleet.planner.ledger_svg import draw_ledger_svg
 from gpufleet.sizing import (
     KV_FORMATS,
     WEIGHT_FORMATS,
@@ -91,8 +93,11 @@ def _options(function: _Function) -> _Function:
 @_options
 @click.option("--compile/--no-compile", "compile", default=None, help="torch.compile of layers.")
 @format_option
+@click.option("--svg", metavar="FILE", help="Also draw the memory ledger into an SVG file.")
 @market_options
-def command(file: str | None, output_format: str, market: Asked, **options: Any) -> None:
+def command(
+    file: str | None, output_format: str, market: Asked, svg: str | None, **options: Any
+) -> None:
     """What memory does this workload need, how fast is it, and what is cheapest for it?
 
     FILE holds the workload as YAML or JSON (`-`: standard input); options replace its entries.
@@ -110,6 +115,8 @@ def command(file: str | None, output_format: str, market: Asked, **options: Any)
         answer = size(request, load())
         chosen = choose_for(request, answer, market, load())
         answer = replace(answer, findings=ordered((*answer.findings, *chosen.findings)))
+    if svg is not None:
+        _draw(answer, request, svg)
     if output_format == "json":
         shown: dict[str, Any] = {"choices": [], "rejected": []}
         if chosen is not None and chosen.choice is not None:
@@ -163,6 +170,18 @@ def _document(file: str | None, options: dict[str, Any]) -> dict[str, Any]:
         missing = [f"--{name}" for name in ("model", "context") if name not in document]
         raise click.UsageError(f"missing {' and '.join(missing)}, or a FILE that says it")
     return document
+
+
+def _draw(answer: Sizing, request: SizeRequest | None, file: str) -> None:
+    if answer.ledger is None or answer.model is None or request is None:
+        return  # a finding says why there is no ledger
+    picture = draw_ledger_svg(
+        answer.ledger, f"{answer.model.name}, {request.workload}", answer.device
+    )
+    try:
+        Path(file).write_text(picture, encoding="utf-8")
+    except OSError as problem:
+        raise UnreadableInputError(f"{file}: {problem.strerror or problem}") from None
 
 
 def _print_text(answer: Sizing, request: SizeRequest | None) -> None:

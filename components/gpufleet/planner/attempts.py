@@ -21,8 +21,8 @@ def try_services(
     """Replicas on whole GPUs and on shares of one kind of GPU.
 
     `ceiling` is the cost, USD an hour, that something else already keeps: what cannot be cheaper
-    even for its part of the machines is not computed. Without `thorough`, MPS clients and time slices
-    larger than one that already does with the fewest copies are not computed either.
+    even for its part of the machines is not computed. Without `thorough`, MPS clients and time
+    slices larger than one that already does with the fewest copies are not computed either.
     """
     first = group[0]
     device = whole(first)
