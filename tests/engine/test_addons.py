@@ -191,6 +191,22 @@ def test_networks_and_gpu_operator_wait_for_the_policy(
     assert {"nicclusterpolicies.mellanox.com", "macvlannetworks.mellanox.com"} <= set(kept)
 
 
+def test_a_second_stack_cannot_take_over_the_operator(
+    cluster_project: MakeProject, core: Any
+) -> None:
+    first = cluster_project(addons(), name="first")
+    first.run("up")
+    made = core.read_namespace("gpu-operator").metadata.uid
+
+    second = cluster_project(addons(), name="second")
+    with pytest.raises(EngineError, match=r"gpufleet\.dev/owner"):
+        second.run("up")
+    second.run("destroy")
+
+    assert core.read_namespace("gpu-operator").metadata.uid == made
+    first.run("preview", "--refresh", "--expect-no-changes")
+
+
 def test_the_plugin_by_its_own_chart_shares_gpus(
     cluster_project: MakeProject, cluster: Any
 ) -> None:

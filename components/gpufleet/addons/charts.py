@@ -13,9 +13,6 @@ from gpufleet.inputs import refuse
 from gpufleet.spec.addons import Charts
 from gpufleet.spec.base import Platform
 
-PRIVILEGED = {"pod-security.kubernetes.io/enforce": "privileged"}
-"""NVIDIA's operands mount host paths and load kernel modules (documentation of both operators)."""
-
 _OCI = "oci://"
 
 

@@ -5,7 +5,8 @@ from typing import Any, NotRequired, TypedDict, cast
 import pulumi
 import pulumi_kubernetes as kubernetes
 
-from gpufleet.addons.charts import PRIVILEGED, chart_location, charts_of
+from gpufleet.addons.charts import chart_location, charts_of
+from gpufleet.addons.namespaces import operator_namespace
 from gpufleet.arguments import AddonsArgs, GpuPoolArgs
 from gpufleet.catalogue import load
 from gpufleet.catalogue.model import Chart
@@ -100,11 +101,7 @@ class DraDriver(pulumi.ComponentResource):
     def _release(
         self, name: str, fleet: Fleet, pin: Chart, version: str
     ) -> kubernetes.helm.v3.Release:
-        namespace = kubernetes.core.v1.Namespace(
-            f"{name}-namespace",
-            metadata={"name": pin.namespace, "labels": PRIVILEGED},
-            opts=pulumi.ResourceOptions(parent=self),
-        )
+        namespace = operator_namespace(self, name, f"{name}-namespace", pin.namespace)
         values = dra_driver_values(fleet_dra_driver_settings(fleet))
         return kubernetes.helm.v3.Release(
             f"{name}-release",

@@ -5,10 +5,11 @@ from typing import Any, NotRequired, TypedDict, cast
 import pulumi
 import pulumi_kubernetes as kubernetes
 
-from gpufleet.addons.charts import PRIVILEGED, charts_of
+from gpufleet.addons.charts import charts_of
 from gpufleet.addons.device_plugin import DevicePlugin, DevicePluginArgs
 from gpufleet.addons.dra_driver import DraDriver, DraDriverArgs
 from gpufleet.addons.gpu_operator import GpuOperator, GpuOperatorArgs
+from gpufleet.addons.namespaces import operator_namespace
 from gpufleet.addons.network_operator import NetworkOperator, NetworkOperatorArgs
 from gpufleet.arguments import AddonsArgs, GpuPoolArgs
 from gpufleet.fleet import Fleet, compile_data
@@ -161,7 +162,7 @@ class GpuAddons(pulumi.ComponentResource):
         self, name: str, fleet: Fleet, before: list[pulumi.Resource]
     ) -> tuple[GpuOperator, Outputs]:
         plan = fleet.addons.gpu_operator
-        namespace = self._namespace(f"{name}-namespace", plan.namespace)
+        namespace = operator_namespace(self, name, f"{name}-namespace", plan.namespace)
         mig = self._config_map(f"{name}-mig-parted", mig_parted_files(fleet), namespace)
         plugin = self._config_map(f"{name}-device-plugin", plugin_files(fleet), namespace)
         settings = fleet_operator_settings(fleet).model_dump(
@@ -196,7 +197,7 @@ class GpuAddons(pulumi.ComponentResource):
         self, name: str, fleet: Fleet, before: list[pulumi.Resource]
     ) -> DevicePlugin:
         plan, addons = fleet.addons.device_plugin, fleet.spec.addons
-        namespace = self._namespace(f"{name}-plugin-namespace", plan.namespace)
+        namespace = operator_namespace(self, name, f"{name}-plugin-namespace", plan.namespace)
         config = self._config_map(f"{name}-plugin-config", plugin_files(fleet), namespace)
         settings = planned_plugin_settings(addons, plan)
         return DevicePlugin(
@@ -227,13 +228,6 @@ class GpuAddons(pulumi.ComponentResource):
             # It looks for the GPU driver that the GPU Operator installs.
             pulumi.ResourceOptions(parent=self, depends_on=before),
             compiled=fleet,
-        )
-
-    def _namespace(self, name: str, called: str) -> kubernetes.core.v1.Namespace:
-        return kubernetes.core.v1.Namespace(
-            name,
-            metadata={"name": called, "labels": PRIVILEGED},
-            opts=pulumi.ResourceOptions(parent=self),
         )
 
     def _config_map(

@@ -6,9 +6,10 @@ import pulumi
 import pulumi_kubernetes as kubernetes
 from pydantic import Field
 
-from gpufleet.addons.charts import PRIVILEGED, chart_location, pinned
+from gpufleet.addons.charts import chart_location, pinned
 from gpufleet.addons.gpu_operator import OperandTolerationArgs
 from gpufleet.addons.judged import judged
+from gpufleet.addons.namespaces import operator_namespace
 from gpufleet.arguments import ChartsArgs, ImagesArgs, NetworkOperatorSettingsArgs
 from gpufleet.contract.tolerations import Toleration
 from gpufleet.fleet.model import NetworkPlan
@@ -145,11 +146,7 @@ class NetworkOperator(pulumi.ComponentResource):
         )
 
     def _namespace(self, name: str, called: str) -> pulumi.Output[str]:
-        made = kubernetes.core.v1.Namespace(
-            f"{name}-namespace",
-            metadata={"name": called, "labels": PRIVILEGED},
-            opts=pulumi.ResourceOptions(parent=self),
-        )
+        made = operator_namespace(self, name, f"{name}-namespace", called)
         return cast("Any", made.metadata)["name"]
 
     def _policy(

@@ -47,6 +47,7 @@ def test_the_namespace_admits_privileged_operands(run: Any) -> None:
     assert metadata == {
         "name": "gpu-operator",
         "labels": {"pod-security.kubernetes.io/enforce": "privileged"},
+        "annotations": {"gpufleet.dev/owner": "project/stack/addons"},
     }
 
 
