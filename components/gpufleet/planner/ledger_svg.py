@@ -19,10 +19,11 @@ def draw_ledger_svg(need: Ledger, title: str, device: Device | None = None) -> s
     most = max(planned, device.usable_bytes if device is not None else 0, 1)
     scale = (_WIDTH - 2 * _LEFT) / most
     height = 120 + _BAR + _LINE * (len(items) + 2)
+    size = f'width="{_WIDTH}" height="{height}"'
+    box = f'viewBox="0 0 {_WIDTH} {height}" font-family="sans-serif" font-size="13"'
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" '
-        + f'width="{_WIDTH}" height="{height}" font-family="sans-serif" font-size="13">',
-        f'<rect width="{_WIDTH}" height="{height}" fill="#ffffff"/>',
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} {box}>',
+        f'<rect {size} fill="#ffffff"/>',
         f'<text x="{_LEFT}" y="28" font-size="16">{escape(title)}</text>',
     ]
     place, rows = float(_LEFT), list[tuple[str, str, str]]()
