@@ -3,7 +3,6 @@
 from typing import Any, NotRequired, TypedDict, cast
 
 import pulumi
-import pulumi_kubernetes as kubernetes
 
 from gpufleet.addons.charts import charts_of
 from gpufleet.addons.device_plugin import DevicePlugin, DevicePluginArgs
@@ -12,6 +11,7 @@ from gpufleet.addons.gpu_operator import GpuOperator, GpuOperatorArgs
 from gpufleet.addons.namespaces import operator_namespace
 from gpufleet.addons.network_operator import NetworkOperator, NetworkOperatorArgs
 from gpufleet.arguments import AddonsArgs, GpuPoolArgs
+from gpufleet.core_objects import ConfigMap, Namespace
 from gpufleet.fleet import Fleet, compile_data
 from gpufleet.fleet.model import DevicePluginPlan, NetworkPlan, OperatorPlan
 from gpufleet.inputs import declared, refuse
@@ -230,10 +230,8 @@ class GpuAddons(pulumi.ComponentResource):
             compiled=fleet,
         )
 
-    def _config_map(
-        self, name: str, files: ConfigFiles, namespace: kubernetes.core.v1.Namespace
-    ) -> kubernetes.core.v1.ConfigMap:
-        return kubernetes.core.v1.ConfigMap(
+    def _config_map(self, name: str, files: ConfigFiles, namespace: Namespace) -> ConfigMap:
+        return ConfigMap(
             name,
             metadata={
                 "name": files.name,
@@ -241,7 +239,6 @@ class GpuAddons(pulumi.ComponentResource):
                 "labels": {"app.kubernetes.io/managed-by": "gpufleet"},
             },
             data=dict(files.data),
-            immutable=True,
             opts=pulumi.ResourceOptions(parent=self),
         )
 
@@ -273,7 +270,7 @@ def _images(fleet: Fleet) -> dict[str, Any]:
     return fleet.spec.addons.images.model_dump(mode="json", exclude_unset=True, exclude_none=True)
 
 
-def _name_of(made: kubernetes.core.v1.Namespace | kubernetes.core.v1.ConfigMap) -> Any:
+def _name_of(made: Namespace | ConfigMap) -> Any:
     return made.metadata["name"]
 
 

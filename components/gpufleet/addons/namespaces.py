@@ -1,7 +1,8 @@
 """The namespaces of operators: made by one stack only."""
 
 import pulumi
-import pulumi_kubernetes as kubernetes
+
+from gpufleet.core_objects import Namespace
 
 PRIVILEGED = {"pod-security.kubernetes.io/enforce": "privileged"}
 """NVIDIA's operands mount host paths and load kernel modules (documentation of both operators)."""
@@ -11,7 +12,7 @@ OWNER = "gpufleet.dev/owner"
 
 def operator_namespace(
     component: pulumi.ComponentResource, owner: str, name: str, called: str
-) -> kubernetes.core.v1.Namespace:
+) -> Namespace:
     """A namespace that admits privileged pods and belongs to one component of one stack.
 
     With server-side apply, creating an object that exists succeeds: a second stack would share the
@@ -26,7 +27,7 @@ def operator_namespace(
         called: Name of the namespace.
     """
     maker = f"{pulumi.get_project()}/{pulumi.get_stack()}/{owner}"
-    return kubernetes.core.v1.Namespace(
+    return Namespace(
         name,
         metadata={"name": called, "labels": PRIVILEGED, "annotations": {OWNER: maker}},
         opts=pulumi.ResourceOptions(parent=component),

@@ -3,10 +3,10 @@
 from typing import Any, NotRequired, TypedDict, cast
 
 import pulumi
-import pulumi_kubernetes as kubernetes
 
 from gpufleet.arguments import GpuPoolArgs
 from gpufleet.catalogue import load
+from gpufleet.core_objects import Node
 from gpufleet.findings import error
 from gpufleet.fleet import Pool, compile_data
 from gpufleet.fleet.change_waves import nodes_before
@@ -82,7 +82,7 @@ class SimulatedGpuNodePool(pulumi.ComponentResource):
         ]
         super().__init__("gpufleet:index:SimulatedGpuNodePool", name, {}, opts)
         self._spec: GpuPoolArgs = args["pool"]
-        made: list[kubernetes.core.v1.Node] = []
+        made: list[Node] = []
         for i, node in enumerate(nodes):
             before = [made[j] for j in nodes_before(pool, i)]
             made.append(self._node(name, i, node, labels[i], args, before))
@@ -113,8 +113,8 @@ class SimulatedGpuNodePool(pulumi.ComponentResource):
         node: SimulatedNode,
         labels: Any,
         args: SimulatedGpuNodePoolArgs,
-        before: list[kubernetes.core.v1.Node],
-    ) -> kubernetes.core.v1.Node:
+        before: list[Node],
+    ) -> Node:
         """One node; with a layout change under way it waits for the nodes of the wave before."""
         metadata = dict(node.metadata)
         metadata["labels"] = labels
@@ -123,10 +123,10 @@ class SimulatedGpuNodePool(pulumi.ComponentResource):
                 **metadata["annotations"],
                 CLUSTER_ANNOTATION: args["cluster_name"],
             }
-        return kubernetes.core.v1.Node(
+        return Node(
             f"{name}-{ordinal}",
-            metadata=cast("Any", {"name": node.name, **metadata}),
-            spec=cast("Any", node.spec),
+            metadata={"name": node.name, **metadata},
+            spec=node.spec,
             opts=pulumi.ResourceOptions(parent=self, depends_on=before),
         )
 
