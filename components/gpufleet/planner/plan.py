@@ -9,19 +9,18 @@ from typing import Any
 from gpufleet.catalogue import Catalogue, UnknownEditionError, load
 from gpufleet.findings import Finding, error, has_errors, info, ordered
 from gpufleet.fleet import Compiled, Fleet, Unbounded, compile_data
-from gpufleet.planner.choice import Choice, choose
-from gpufleet.planner.need import Allowed, Need, resolve
-from gpufleet.planner.notebooks import choose_notebooks
-from gpufleet.planner.offers import Hardware, Market, check_gpus
+from gpufleet.planner.choice import Choice
+from gpufleet.planner.entries import choose_entry, intent_of, market_of
+from gpufleet.planner.filled_pool import FilledPool, PoolKey
+from gpufleet.planner.need import Need
 from gpufleet.planner.option import Option
 from gpufleet.planner.pools import pool_data, pool_names, spec_data
 from gpufleet.planner.provisioning import judge_balance, judge_provisioning, weights_on_disk
-from gpufleet.planner.select import Candidate, FilledPool, PoolKey, Selection, select
+from gpufleet.planner.select import Candidate, Selection, select
 from gpufleet.planner.tightness import judge_tightness
 from gpufleet.planner.workloads import (
     ModelWorkload,
     Notebooks,
-    OwnHardware,
     PlanFile,
     PlanHead,
     read_plan_file,
@@ -98,11 +97,11 @@ def plan(data: Mapping[str, Any]) -> Plan:
         text = f"there is no edition {file.head.catalogue!r}"
         near = f"one of {', '.join(unknown.nearest)}"
         return _refused((*findings, error("catalogue-edition-unknown", "catalogue", text, near)))
-    market, found = _market(file.head, catalogue)
+    market, found = market_of(file.head, catalogue)
     findings = (*findings, *found)
     chosen: list[tuple[str, ModelWorkload | Notebooks, Need | None, Choice]] = []
     for path, entry in file.workloads:
-        need, choice, found = _choose(entry, path, market, catalogue)
+        need, choice, found = choose_entry(entry, path, market, catalogue)
         findings = (*findings, *found)
         if choice is not None and choice.options:
             chosen.append((path, entry, need, choice))
@@ -113,90 +112,6 @@ def plan(data: Mapping[str, Any]) -> Plan:
 
 def _refused(findings: Sequence[Finding]) -> Plan:
     return Plan(None, None, (), (), None, ordered(findings))
-
-
-def _market(head: PlanHead, catalogue: Catalogue) -> tuple[Market, tuple[Finding, ...]]:
-    keys, findings = check_gpus(head.gpus, catalogue)
-    owned: list[Hardware] = []
-    for index, row in enumerate(head.hardware):
-        key, found = check_gpus((row.gpu,), catalogue, f"hardware[{index}].gpu")
-        findings = (*findings, *found)
-        owned += [_owned(row, name) for name in key]
-    region = head.cluster.get("region")
-    market = Market(
-        (head.platform,),
-        region if isinstance(region, str) else None,
-        tuple(owned),
-        keys,
-        head.fractional,
-    )
-    return market, findings
-
-
-def _owned(row: OwnHardware, key: str) -> Hardware:
-    shape = row.vsphere or {}
-    return Hardware(
-        key,
-        row.gpus_per_node,
-        row.nodes,
-        row.usd_per_gpu_hour,
-        row.network_gbps,
-        row.rdma,
-        shape.get("cpus"),
-        shape.get("memoryGib"),
-    )
-
-
-def _choose(
-    entry: ModelWorkload | Notebooks, path: str, market: Market, catalogue: Catalogue
-) -> tuple[Need | None, Choice | None, tuple[Finding, ...]]:
-    names = entry.gpus
-    if isinstance(entry, ModelWorkload) and entry.gpu is not None:
-        names = (*names, entry.gpu)
-    keys, findings = check_gpus(names, catalogue, f"{path}.gpus")
-    if findings:
-        return None, None, findings
-    if keys:
-        kept = tuple(key for key in keys if not market.gpus or key in market.gpus)
-        if not kept:
-            text = f"{', '.join(keys)} is none of the plan's gpus {', '.join(market.gpus)}"
-            return None, None, (error("gpu-excluded", f"{path}.gpus", text, "name one of them"),)
-        market = replace(market, gpus=kept)
-    if isinstance(entry, Notebooks):
-        choice = choose_notebooks(
-            entry.name,
-            entry.count,
-            entry.memory_gib,
-            entry.isolation,
-            entry.interruptible,
-            market,
-            catalogue,
-            path,
-        )
-        return None, choice, choice.findings
-    allowed = Allowed(
-        entry.precisions,
-        entry.isolation,
-        entry.interruptible,
-        entry.replicas,
-        entry.most_gpus,
-        entry.global_batch,
-    )
-    need, findings = resolve(entry, entry.target, allowed, catalogue, entry.name)
-    findings = tuple(replace(f, path=f"{path}.{f.path}" if f.path else path) for f in findings)
-    if need is None:
-        return None, None, findings
-    choice = choose(need, market, catalogue, path, thorough=False)
-    return need, choice, (*findings, *choice.findings)
-
-
-def intent_of(entry: ModelWorkload | Notebooks, need: Need | None) -> str:
-    """The pool's intent: it sets disruption, spot and packing defaults."""
-    if need is None:
-        return "interactive"
-    if not need.trains:
-        return "inference"
-    return "batch" if entry.interruptible else "training"
 
 
 # -- settling what compiles ----------------------------------------------------------------------

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from gpufleet.planner.filled_pool import FilledPool
 from gpufleet.planner.offers import Machine
 from gpufleet.planner.provisioning import disk_gib
-from gpufleet.planner.select import FilledPool
 from gpufleet.planner.workloads import PlanHead
 
 _NAME_LENGTH = 40

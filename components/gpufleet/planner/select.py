@@ -6,34 +6,26 @@ workload's part costs at least: no choice among these options costs less.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from math import ceil
 
 from gpufleet.planner.compare import rank
-from gpufleet.planner.layouts import NodeLayout, lay_out_nodes
+from gpufleet.planner.filled_pool import (
+    Demand,
+    FilledPool,
+    PoolKey,
+    demand_of,
+    fill,
+    item_of,
+    pool_key,
+)
 from gpufleet.planner.offers import Machine
 from gpufleet.planner.option import Option
-from gpufleet.sizing.device import Share
 
 _PASSES = 4
-_HALF = Fraction(1, 2)
 _WEIGHTS = tuple(n / 4 for n in range(5))
 _IMPOSSIBLE = 1e18
 """Cost of a pool that cannot be: above all that can."""
-
-
-@dataclass(frozen=True, slots=True)
-class PoolKey:
-    """What workloads must have in common to be on the same nodes."""
-
-    machine: Machine
-    sharing: str
-    """`whole`, `mig`, `mps-4`, `time-slice-4`."""
-    intent: str
-    fabric: str
-    team: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,29 +42,6 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class FilledPool:
-    """A pool and what is on it."""
-
-    key: PoolKey
-    nodes: int
-    members: tuple[tuple[str, Option], ...]
-    layout: NodeLayout | None
-    """MIG: what each node is cut into."""
-
-    @property
-    def micro_usd(self) -> int | None:
-        """Per hour, all nodes; None without a price."""
-        price = self.key.machine.micro_usd
-        return None if price is None else price * self.nodes
-
-    @property
-    def spare_gpus(self) -> Fraction:
-        """GPUs of the nodes that nothing was planned for: mean of compute and memory."""
-        used = sum((o.devices * o.share.weighed(_HALF) for _, o in self.members), Fraction(0))
-        return self.nodes * self.key.machine.gpus - used
-
-
-@dataclass(frozen=True, slots=True)
 class Selection:
     """The choice for all workloads."""
 
@@ -84,78 +53,6 @@ class Selection:
 
 
 Fits = Callable[[PoolKey], bool]
-
-
-def pool_key(candidate: Candidate, option: Option, one_profile: bool) -> PoolKey:
-    """The pool an option goes to. `one_profile`: the platform cuts all GPUs of a pool alike."""
-    share = option.share
-    sharing = share.resource_key
-    if share.kind is Share.MIG and not one_profile:
-        sharing = "mig"
-    return PoolKey(option.machine, sharing, candidate.intent, option.fabric)
-
-
-Demand = Mapping[str | int, int]
-"""What a pool must hold: MIG profile -> slices, or GPUs of a copy -> copies, or 1 -> shares."""
-
-
-def item_of(option: Option) -> tuple[str | int, int]:
-    """What an option adds to the demand of its pool."""
-    if option.share.kind is Share.MIG:
-        return option.share.profile or "", option.devices
-    if option.share.kind is Share.WHOLE:
-        return option.reached.gpus_each, option.reached.copies
-    return 1, option.devices
-
-
-def demand_of(options: Iterable[Option]) -> dict[str | int, int]:
-    """What a pool of these options must hold."""
-    found: dict[str | int, int] = defaultdict(int)
-    for option in options:
-        item, count = item_of(option)
-        found[item] += count
-    return found
-
-
-def fill(key: PoolKey, demand: Demand) -> tuple[int, NodeLayout | None] | None:
-    """Nodes a pool needs, and how they are cut. None: no equal nodes hold it."""
-    machine = key.machine
-    if key.sharing.startswith("mig"):
-        slices = {str(name): count for name, count in demand.items()}
-        if key.sharing != "mig":
-            return _one_profile(machine, slices)
-        layout = lay_out_nodes(machine.gpu, slices, machine.gpus)
-        return None if layout is None else (layout.nodes, layout)
-    if key.sharing != "whole":
-        replicas = int(key.sharing.rsplit("-", 1)[1])
-        return ceil(sum(demand.values()) / (replicas * machine.gpus)), None
-    sizes = {int(size): copies for size, copies in demand.items()}
-    return _whole_nodes(machine.gpus, sizes), None
-
-
-def _one_profile(machine: Machine, wanted: Mapping[str, int]) -> tuple[int, NodeLayout]:
-    assert machine.gpu.mig is not None
-    ((profile, count),) = wanted.items()
-    full = machine.gpu.mig.profiles[profile].max_instances
-    nodes = ceil(count / (full * machine.gpus))
-    offered = nodes * full * machine.gpus
-    bound = ceil(count / full)
-    return nodes, NodeLayout(nodes, (({profile: full}, machine.gpus),), {profile: offered}, bound)
-
-
-def _whole_nodes(gpus: int, sizes: Mapping[int, int]) -> int:
-    """Copies of some GPUs each, largest first; exact, because sizes are powers of two: whatever a
-    larger one leaves free on a node is a multiple of the smaller ones."""
-    whole = small = 0
-    for size, copies in sizes.items():
-        if size >= gpus:
-            whole += copies * ceil(size / gpus)
-        elif gpus % size:
-            # A size somebody stated that does not divide the node: so many to a node.
-            whole += ceil(copies / (gpus // size))
-        else:
-            small += copies * size
-    return whole + ceil(small / gpus)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +106,7 @@ def _rows(
     pool, the one that asks for least."""
     found: dict[tuple[int, str | int], _Row] = {}
     for option in candidate.options:
-        key = pool_key(candidate, option, one_profile)
+        key = pool_key(candidate.intent, option, one_profile)
         if key not in keys:
             if not allowed(key):
                 continue

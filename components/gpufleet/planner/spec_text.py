@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from gpufleet.planner.filled_pool import FilledPool
 from gpufleet.planner.option import Option, usd
 from gpufleet.planner.plan import PlacedWorkload, Plan
-from gpufleet.planner.select import FilledPool
 from gpufleet.render.yaml_text import commented, yaml_text
 
 _GIB = 1 << 30

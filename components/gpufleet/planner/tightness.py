@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from gpufleet.findings import Finding, info
+from gpufleet.planner.filled_pool import FilledPool, demand_of
 from gpufleet.planner.packing import Machine, Mode, Problem, ShareClass, pack
-from gpufleet.planner.select import FilledPool, demand_of
 
 
 def judge_tightness(names: Sequence[str], pools: Sequence[FilledPool]) -> Iterator[Finding]:

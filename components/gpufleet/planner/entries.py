@@ -1,0 +1,97 @@
+"""One entry of a workloads file: its market, its need, its choices."""
+
+from dataclasses import replace
+
+from gpufleet.catalogue import Catalogue
+from gpufleet.findings import Finding, error
+from gpufleet.planner.choice import Choice, choose
+from gpufleet.planner.need import Allowed, Need, resolve
+from gpufleet.planner.notebooks import choose_notebooks
+from gpufleet.planner.offers import Hardware, Market, check_gpus
+from gpufleet.planner.workloads import ModelWorkload, Notebooks, OwnHardware, PlanHead
+
+
+def market_of(head: PlanHead, catalogue: Catalogue) -> tuple[Market, tuple[Finding, ...]]:
+    """Where the workloads of a file may run, and an error for every unknown GPU."""
+    keys, findings = check_gpus(head.gpus, catalogue)
+    owned: list[Hardware] = []
+    for index, row in enumerate(head.hardware):
+        key, found = check_gpus((row.gpu,), catalogue, f"hardware[{index}].gpu")
+        findings = (*findings, *found)
+        owned += [_owned(row, name) for name in key]
+    region = head.cluster.get("region")
+    market = Market(
+        (head.platform,),
+        region if isinstance(region, str) else None,
+        tuple(owned),
+        keys,
+        head.fractional,
+    )
+    return market, findings
+
+
+def _owned(row: OwnHardware, key: str) -> Hardware:
+    shape = row.vsphere or {}
+    return Hardware(
+        key,
+        row.gpus_per_node,
+        row.nodes,
+        row.usd_per_gpu_hour,
+        row.network_gbps,
+        row.rdma,
+        shape.get("cpus"),
+        shape.get("memoryGib"),
+    )
+
+
+def choose_entry(
+    entry: ModelWorkload | Notebooks, path: str, market: Market, catalogue: Catalogue
+) -> tuple[Need | None, Choice | None, tuple[Finding, ...]]:
+    """What could run an entry, cheapest first; None with the errors that say why."""
+    names = entry.gpus
+    if isinstance(entry, ModelWorkload) and entry.gpu is not None:
+        names = (*names, entry.gpu)
+    keys, findings = check_gpus(names, catalogue, f"{path}.gpus")
+    if findings:
+        return None, None, findings
+    if keys:
+        kept = tuple(key for key in keys if not market.gpus or key in market.gpus)
+        if not kept:
+            text = f"{', '.join(keys)} is none of the plan's gpus {', '.join(market.gpus)}"
+            return None, None, (error("gpu-excluded", f"{path}.gpus", text, "name one of them"),)
+        market = replace(market, gpus=kept)
+    if isinstance(entry, Notebooks):
+        choice = choose_notebooks(
+            entry.name,
+            entry.count,
+            entry.memory_gib,
+            entry.isolation,
+            entry.interruptible,
+            market,
+            catalogue,
+            path,
+        )
+        return None, choice, choice.findings
+    allowed = Allowed(
+        entry.precisions,
+        entry.isolation,
+        entry.interruptible,
+        entry.replicas,
+        entry.most_gpus,
+        entry.global_batch,
+    )
+    need, findings = resolve(entry, entry.target, allowed, catalogue, entry.name)
+    findings = tuple(replace(f, path=f"{path}.{f.path}" if f.path else path) for f in findings)
+    if need is None:
+        return None, None, findings
+    choice = choose(need, market, catalogue, path, thorough=False)
+    return need, choice, (*findings, *choice.findings)
+
+
+def intent_of(entry: ModelWorkload | Notebooks, need: Need | None) -> str:
+    """The pool's intent: it sets disruption, spot and packing defaults."""
+    if need is None:
+        return "interactive"
+    if not need.trains:
+        return "inference"
+    return "batch" if entry.interruptible else "training"
