@@ -39,6 +39,15 @@ def operator_value(operator: GpuOperator, key: str) -> object:
     return DEFAULTS[key] if found is None else found
 
 
+def place(operator: GpuOperator, key: str) -> str:
+    """Where a key of `DEFAULTS` was written: typed, unless a raw value beats it."""
+    written = raw(operator.values, key)
+    typed = typed_value(operator, key)
+    if written is None and typed is not None and typed != DEFAULTS[key]:
+        return f"addons.gpuOperator.{declared_field(key)}"
+    return f"{VALUES}.{key}"
+
+
 def said(operator: GpuOperator, key: str) -> Fact:
     """The same as a link of a chain."""
     found = raw(operator.values, key)

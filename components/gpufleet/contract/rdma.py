@@ -8,7 +8,7 @@ cloud-native-docs `gpu-operator/gpu-operator-rdma.rst`). EFA and Google's fabric
 from collections.abc import Iterable
 
 from gpufleet.contract.facts import ClusterFacts, Fact, PoolFacts, chain
-from gpufleet.contract.operator_values import VALUES, operator_value, raw, said
+from gpufleet.contract.operator_values import operator_value, place, raw, said
 from gpufleet.findings import Finding, error, warning
 from gpufleet.spec.addons import GpuOperator, Ofed
 from gpufleet.spec.base import Platform
@@ -87,7 +87,7 @@ def _peermem(cluster: ClusterFacts, operator: GpuOperator) -> Iterable[Finding]:
     if brought:
         yield warning(
             "peermem-without-driver-container",
-            f"{VALUES}.{RDMA}",
+            place(operator, RDMA),
             "nvidia-peermem is loaded by a container of the operator's driver pod, and "
             f"{', '.join(p.name for p in brought)} get the driver from their image: it does "
             "nothing there",
@@ -101,7 +101,7 @@ def _peermem(cluster: ClusterFacts, operator: GpuOperator) -> Iterable[Finding]:
         if ofed is Ofed.OPERATOR and present:
             yield error(
                 "ofed-from-two-places",
-                f"{VALUES}.{HOST}",
+                place(operator, HOST),
                 "the GPU Operator is told that the host has DOCA-OFED, and the Network Operator "
                 "installs it in a container",
                 f"write {HOST}: false, or addons.networkOperator.ofed: host",
@@ -115,7 +115,7 @@ def _peermem(cluster: ClusterFacts, operator: GpuOperator) -> Iterable[Finding]:
         elif ofed is Ofed.INBOX:
             yield error(
                 "ofed-on-no-host",
-                f"{VALUES}.{HOST}",
+                place(operator, HOST),
                 "the GPU Operator is told that the host has DOCA-OFED, and no image is said to "
                 "bring it",
                 "write addons.networkOperator.ofed: host where the image has it",
@@ -127,7 +127,7 @@ def _peermem(cluster: ClusterFacts, operator: GpuOperator) -> Iterable[Finding]:
         no_operator = Fact("no Network Operator is in the cluster", "addons.networkOperator")
         yield error(
             "driver-waits-for-ofed",
-            f"{VALUES}.{RDMA}",
+            place(operator, RDMA),
             "every driver pod would wait for a DOCA-OFED container that nobody deploys: no GPU "
             "is ever advertised",
             f"write {where}: {'operator' if present else 'true'}, or remove {RDMA} and use DMA-BUF",
@@ -170,7 +170,7 @@ def _dma_buf(pools: tuple[PoolFacts, ...], operator: GpuOperator) -> Iterable[Fi
             f"{pool.path}.fabric",
             f"NICs of {pool.name} could not reach GPU memory: DMA-BUF does not work there and "
             "nvidia-peermem is off",
-            f"set {VALUES}.{RDMA}: true and addons.networkOperator.ofed: operator"
+            f"set addons.gpuOperator.{RDMA}: true and addons.networkOperator.ofed: operator"
             + ("" if old else ", or the open kernel module"),
             facts=chain(
                 Fact("RDMA is wanted", f"{pool.path}.fabric"),
@@ -196,7 +196,7 @@ def _storage(operator: GpuOperator) -> Iterable[Finding]:
         if problem is not None:
             yield error(
                 f"{key.split('.')[0]}-without-its-module",
-                f"{VALUES}.{key}",
+                place(operator, key),
                 f"{name} cannot be built: {problem.fact}",
                 "remove one of the two",
                 facts=chain(

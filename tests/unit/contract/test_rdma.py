@@ -54,8 +54,7 @@ def test_an_old_gpu_has_no_dma_buf() -> None:
     found = one(judged("vsphere", old), "rdma-without-a-path")
     assert "nvidia-peermem is off" in found.message
     assert found.fix == (
-        "set addons.gpuOperator.values.driver.rdma.enabled: true and addons.networkOperator.ofed: "
-        "operator"
+        "set addons.gpuOperator.driver.rdma.enabled: true and addons.networkOperator.ofed: operator"
     )
 
 

@@ -82,7 +82,7 @@ def found(operator: dict[str, Any], **addons: Any) -> dict[str, Finding]:
         (
             {"driver": {"precompiled": True, "version": "595"}, "gds": {"enabled": True}},
             "gds-without-its-module",
-            "addons.gpuOperator.values.gds.enabled",
+            "addons.gpuOperator.gds.enabled",
             "GPUDirect Storage",
         ),
         (
