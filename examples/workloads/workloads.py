@@ -76,6 +76,15 @@ def training(opts: pulumi.ResourceOptions) -> None:
         },
         spec={
             "backoff_limit": 0,
+            # A node that is taken away is no failure of the training.
+            "pod_failure_policy": {
+                "rules": [
+                    {
+                        "action": "Ignore",
+                        "on_pod_conditions": [{"type": "DisruptionTarget", "status": "True"}],
+                    }
+                ]
+            },
             "template": _template(
                 "training",
                 "training",
@@ -89,7 +98,11 @@ def training(opts: pulumi.ResourceOptions) -> None:
                 restart_policy="Never",
             ),
         },
-        opts=opts,
+        opts=pulumi.ResourceOptions.merge(
+            # Kubernetes refuses most changes of a Job's specification.
+            opts,
+            pulumi.ResourceOptions(replace_on_changes=["spec"], delete_before_replace=True),
+        ),
     )
 
 

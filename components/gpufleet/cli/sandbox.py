@@ -1,5 +1,6 @@
 """`gpufleet sandbox`: a real control plane with simulated GPU nodes on this machine."""
 
+import shlex
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -77,12 +78,13 @@ def up(directory: Path | None, stack: str | None, timeout: float, output_format:
         if output_format == "json":
             print_json(status.as_dict())
             return
-        if stack is None:
-            from gpufleet.cli.sandbox_tables import print_status
+        if stack is not None:
+            return  # the deployment's table ends with how to go on
+        from gpufleet.cli.sandbox_tables import print_status
 
-            print_status(status)
+        print_status(status)
         click.echo("\nTo use it in this shell:")
-        click.echo(f"    . {_short(sandbox.layout.environment)}")
+        click.echo(f"    . {shlex.quote(_short(sandbox.layout.environment))}")
         click.echo("then kubectl, pulumi and helm work on it; `gpufleet sandbox down` stops it.")
 
 
@@ -136,14 +138,18 @@ def programs(names: tuple[str, ...], output_format: str) -> None:
 
     Each is taken from PATH when its version will do, else from the cache, else downloaded from its
     vendor (GPUFLEET_NO_DOWNLOAD=1 turns that off), else built with Go from pinned modules. Without
-    names: those that `up` needs. Others: pulumi-language-yaml. The cache is
+    names: those that `up` needs. Others, such as pulumi-language-yaml, also go into the sandbox's
+    PATH when there is a sandbox. The cache is
     ~/.cache/gpufleet/programs, or $GPUFLEET_CACHE/programs.
     """
     with _session(None) as sandbox:
         from gpufleet.sandbox import bootstrap
         from gpufleet.sandbox.programs import SANDBOX_PROGRAMS
 
-        found = bootstrap.prepare(names or SANDBOX_PROGRAMS, sandbox.progress)
+        if names:
+            found = sandbox.add(names)
+        else:
+            found = bootstrap.prepare(SANDBOX_PROGRAMS, sandbox.progress)
         if output_format == "json":
             print_json({name: str(path) for name, path in found.items()})
             return

@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.table import Table
 
 from gpufleet.sandbox.progress import duration
+from gpufleet.sandbox.report import WIDTH_WITHOUT_TERMINAL
 from gpufleet.sandbox.status import PodStatus, Status
 
 _WAITING_SHOWN = 10
@@ -14,6 +15,8 @@ _WAITING_SHOWN = 10
 def print_status(status: Status, console: Console | None = None) -> None:
     """Print processes, nodes and pods for people, on standard output."""
     out = console or Console()
+    if console is None and not out.is_terminal:
+        out = Console(width=WIDTH_WITHOUT_TERMINAL)
     state = "[green]running[/green]" if status.running else "[red]not running[/red]"
     out.print(f"[bold]{status.directory}[/bold]: {state}" + f" {status.server or ''}")
     if status.problem:

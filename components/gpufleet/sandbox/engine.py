@@ -217,10 +217,11 @@ def deploy(
     root = project or _nearest_project(Path.cwd())
     pack = root / "policies"
     packs = [pack] if (pack / "PulumiPolicy.yaml").is_file() else []
-    results = {stack: _update(sandbox, root, stack, packs, shown)}
     workloads = root / WORKLOADS
-    if (workloads / "Pulumi.yaml").is_file():
-        results[WORKLOADS_STACK] = _update(sandbox, workloads, WORKLOADS_STACK, [], shown)
+    with sandbox.deploying():
+        results = {stack: _update(sandbox, root, stack, packs, shown)}
+        if (workloads / "Pulumi.yaml").is_file():
+            results[WORKLOADS_STACK] = _update(sandbox, workloads, WORKLOADS_STACK, [], shown)
     print_report(sandbox, None if out is None else Console(file=out))
     return results
 

@@ -2,6 +2,7 @@
 
 import filecmp
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Mapping
@@ -39,6 +40,15 @@ def install(layout: Layout, programs: Mapping[str, Path], plugin: ProviderPlugin
             place(program, layout.bin / name)
     if "pulumi" in programs:
         _install_language_host(layout, programs["pulumi"])
+
+
+def install_command(layout: Layout) -> None:
+    """Make `gpufleet` itself callable from `bin/`: its environment need not be activated.
+
+    Only the command: the environment's whole folder on PATH would bring its `python` along.
+    """
+    command = f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -P -m gpufleet.cli "$@"\n'
+    write_atomically(layout.bin / "gpufleet", command, 0o755)
 
 
 def _has_real_host(engine: Path) -> bool:

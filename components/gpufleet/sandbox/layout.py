@@ -23,6 +23,11 @@ class Layout:
         return self.root / ".lock"
 
     @property
+    def deploy_lock(self) -> Path:
+        """Held while stacks are deployed into this sandbox; the engine itself does not wait."""
+        return self.root / ".deploy-lock"
+
+    @property
     def state(self) -> Path:
         """Ports and processes of the last `up`."""
         return self.root / "state.json"

@@ -1,5 +1,6 @@
 """The closing table of `gpufleet sandbox up`: what runs where, what it costs, how to go on."""
 
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
@@ -111,7 +112,7 @@ def print_report(sandbox: "Sandbox", console: Console | None = None) -> Report:
     for pod in report.waiting:
         # The scheduler's own words may hold brackets, which rich would take for markup.
         console.print(f"[yellow]waiting[/]  {escape(f'{pod.name}: {pod.reason}')}", highlight=False)
-    environment = sandbox.layout.environment
+    environment = shlex.quote(str(sandbox.layout.environment))
     console.print(
         "\nHow to go on:\n"
         f"  . {environment}    puts pulumi and this cluster into your shell; then:\n"

@@ -12,8 +12,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from filelock import FileLock, Timeout
-
 from gpufleet.sandbox import (
     bootstrap,
     certificates,
@@ -40,12 +38,10 @@ from gpufleet.sandbox.orphaned_plugins import end_orphaned_plugins
 from gpufleet.sandbox.programs import SANDBOX_PROGRAMS, ProviderPlugin
 from gpufleet.sandbox.progress import Progress, SilentProgress
 from gpufleet.sandbox.state import State, write_atomically
+from gpufleet.sandbox.turns import turn
 
 READY_WITHIN_SECONDS = 120.0
 """Default limit for the control plane to become ready; warm it takes about four seconds."""
-
-_LOCK_WAIT_SECONDS = 1800.0
-"""How long a command waits for another one on the same sandbox: that one may be building."""
 
 
 class Sandbox:
@@ -113,8 +109,25 @@ class Sandbox:
         with self._locked():
             self.layout.etcd.mkdir(parents=True, exist_ok=True, mode=0o700)
             installation.install(self.layout, programs, ProviderPlugin())
+            installation.install_command(self.layout)
             self._start(components, timeout)
         return self
+
+    def add(self, names: Iterable[str]) -> dict[str, Path]:
+        """Prepare further programs, such as `pulumi-language-yaml`; when there is a sandbox, its
+        shell and its engine find them from now on.
+
+        Returns:
+            Program name -> executable.
+
+        Raises:
+            SandboxError: A program cannot be had.
+        """
+        programs = bootstrap.prepare(tuple(names), self.progress)
+        if self.layout.is_sandbox():
+            with self._locked():
+                installation.install(self.layout, programs, ProviderPlugin())
+        return programs
 
     def down(self) -> None:
         """Stop every process and free every port. The data stays for the next `up`.
@@ -182,24 +195,20 @@ class Sandbox:
         self.down()
 
     @contextmanager
+    def deploying(self) -> Iterator[None]:
+        """Held while stacks are deployed, so that two `sandbox up --deploy` wait for each other.
+
+        Raises:
+            SandboxError: the other one does not end.
+        """
+        with turn(self.layout.deploy_lock, f"deploys into {self.layout.root}", self.progress.note):
+            yield
+
+    @contextmanager
     def _locked(self) -> Iterator[None]:
         self.layout.claim()
-        lock = FileLock(self.layout.lock, mode=0o600)
-        try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            self.progress.note(f"another command works on {self.layout.root}; waiting for it")
-            try:
-                lock.acquire(timeout=_LOCK_WAIT_SECONDS)
-            except Timeout:
-                raise SandboxError(
-                    f"another command has been working on {self.layout.root} for "
-                    f"{_LOCK_WAIT_SECONDS / 60:.0f} minutes; end it and try again"
-                ) from None
-        try:
+        with turn(self.layout.lock, f"works on {self.layout.root}", self.progress.note):
             yield
-        finally:
-            lock.release()
 
     def _start(self, components: tuple[Component, ...], timeout: float) -> None:
         state = self._state()

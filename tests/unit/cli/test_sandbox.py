@@ -6,7 +6,7 @@ from click.testing import CliRunner, Result
 
 from gpufleet.cli.sandbox import command
 from gpufleet.cli.sandbox_tables import print_status
-from gpufleet.sandbox import Sandbox, SandboxError
+from gpufleet.sandbox import Sandbox, SandboxError, bootstrap
 from gpufleet.sandbox.status import NodeStatus, PodStatus, ProcessStatus, Status
 
 
@@ -74,6 +74,23 @@ def test_env_prints_paths_and_no_secret(tmp_path: Path) -> None:
     assert "fake-passphrase" not in text
     document = json.loads(run("env", "--dir", str(tmp_path), "--format", "json").stdout)
     assert document["PATH"] == str(tmp_path / "bin")
+
+
+def test_a_further_program_is_found_by_the_engine_of_a_sandbox_that_exists(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = tmp_path / "cache" / "pulumi-language-yaml"
+    host.parent.mkdir()
+    host.write_text("#!/bin/sh\n")
+    monkeypatch.setattr(bootstrap, "prepare", lambda names, progress: {names[0]: host})
+    monkeypatch.setenv("GPUFLEET_SANDBOX", str(tmp_path / "s"))
+    placed = tmp_path / "s" / "bin" / host.name
+    assert run("programs", host.name).exit_code == 0
+    assert not placed.exists(), "no sandbox, so none is made"
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s" / ".lock").touch()
+    assert run("programs", host.name).exit_code == 0
+    assert placed.read_text() == host.read_text()
 
 
 def test_an_unknown_program_is_named() -> None:

@@ -1,4 +1,5 @@
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -76,3 +77,20 @@ def test_the_passphrase_file_is_always_whole(tmp_path: Path) -> None:
         path.write_text(before)
         installation.write_passphrase(path)
         assert path.read_text() == f"{installation.PASSPHRASE}\n"
+
+
+def test_the_command_itself_is_found_without_its_environment(tmp_path: Path) -> None:
+    layout = Layout(tmp_path / "a folder")
+    installation.install_command(layout)
+    # A file of that name in the current folder is not what the command imports.
+    (tmp_path / "click.py").write_text("raise SystemExit('wrong module')")
+    done = subprocess.run(
+        ["gpufleet", "--version"],
+        env={"PATH": f"{layout.bin}:/usr/bin:/bin"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("gpufleet")

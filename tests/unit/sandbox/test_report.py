@@ -73,11 +73,11 @@ def test_the_table_shows_the_sum_and_how_to_go_on(monkeypatch: pytest.MonkeyPatc
     )
     monkeypatch.setattr(report, "read", lambda kubeconfig: made)
     out = io.StringIO()
-    sandbox: Any = Object(kubeconfig="k", layout=Object(environment="/s/env"))
+    sandbox: Any = Object(kubeconfig="k", layout=Object(environment="/my s/env"))
     report.print_report(sandbox, Console(file=out, width=120))
     text = out.getvalue()
     assert text.index("chat") < text.index("train")
     assert "99.57" in text
     assert "n2 (not ready)" in text
     assert "waiting  big: 0/2 nodes are available: [bold]" in text
-    assert "  . /s/env    puts pulumi" in text
+    assert "  . '/my s/env'    puts pulumi" in text
