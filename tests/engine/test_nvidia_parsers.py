@@ -5,11 +5,8 @@ upstream code explains it (docs/check-disagreements.md tells the same for people
 """
 
 import json
-import subprocess
 from collections import Counter
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,7 +16,7 @@ from gpufleet.contract.foreign.go_yaml import UnreadableTextError, read_yaml
 from gpufleet.contract.foreign.judgement import Report, Verdict
 from gpufleet.contract.foreign.kinds import judge_text
 from gpufleet.findings import Severity
-from tests.engine.conftest import require
+from tests.engine.nvidia_parsers import ask
 from tests.property.mutated_configs import Case, cases
 
 pytestmark = pytest.mark.sandbox
@@ -95,19 +92,6 @@ CLASSES: dict[str, tuple[set[str], str]] = {
     ),
 }
 """Class -> (our finding codes, the upstream code that explains it). Ours is the stricter side."""
-
-
-@cache
-def _asked(requests: str) -> tuple[dict[str, Any], ...]:
-    program = require(("nvidia-parsers",))["nvidia-parsers"]
-    answer = subprocess.run(
-        [str(program)], input=requests, capture_output=True, text=True, timeout=120, check=True
-    )
-    return tuple(json.loads(line) for line in answer.stdout.splitlines())
-
-
-def ask(requests: list[dict[str, Any]]) -> tuple[dict[str, Any], ...]:
-    return _asked("\n".join(json.dumps(request) for request in requests))
 
 
 def test_every_disagreement_with_nvidia_falls_into_a_named_class() -> None:
