@@ -1,7 +1,8 @@
 """One control plane and one engine environment for the whole run; a stack and namespace per test.
 
-Every test below this folder is marked `engine`. Run them in one process: the control plane is the
-session's, and starting a second one costs more than sharing saves.
+Every test below this folder is marked `engine`. Two processes may run them, each with a control
+plane of its own, when each takes whole files (`--dist loadfile`); more would start more control
+planes than the tests of a file earn back.
 """
 
 import os
