@@ -168,7 +168,8 @@ class Reconciler:
             return
         node = node_view(item)
         simulated = self._simulated.setdefault((name, node.uid), SimulatedNode(self._mig_delay))
-        decision = simulated.step(node, view, time.monotonic(), lambda: self._gpu_pods(name))
+        made = item["metadata"].get("creationTimestamp") or ""
+        decision = simulated.step(node, view, time.monotonic(), lambda: self._gpu_pods(name, made))
         self._healthy[name] = decision.healthy
         if decision.again_after is not None:
             self._schedule(name, time.monotonic() + decision.again_after)
@@ -180,9 +181,9 @@ class Reconciler:
         item = self._nodes.get(("", name)) or item
         self._dra.step(item, node_view(item), view)
 
-    def _gpu_pods(self, name: str) -> list[str]:
+    def _gpu_pods(self, name: str, made: str) -> list[str]:
         pods = self._api.get(f"/api/v1/pods?fieldSelector=spec.nodeName%3D{name}")
-        return gpu_pod_names(pods["items"])
+        return gpu_pod_names(pods["items"], made)
 
     def _write(self, node: NodeView, decision: Decision) -> None:
         """Resources before labels: when a label says success, the resources are there."""

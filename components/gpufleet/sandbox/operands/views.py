@@ -55,13 +55,31 @@ def cluster_view(policies: Objects, deployments: Objects, config_maps: Objects) 
     )
 
 
-def gpu_pod_names(pods: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Pods that hold a GPU: not ended, and with a request of one of NVIDIA's resources."""
+def gpu_pod_names(pods: Iterable[Mapping[str, Any]], made: str = "") -> list[str]:
+    """Pods that hold a GPU: not ended, and with a request of one of NVIDIA's resources.
+
+    A machine that replaces another of its name runs none of the processes of the first, whose pods
+    the API server still lists for a while.
+
+    Args:
+        pods: Pods bound to the node.
+        made: When the node was made, as Kubernetes writes it. Pods that started before do not count.
+    """
     return [
         f"{pod['metadata'].get('namespace')}/{pod['metadata']['name']}"
         for pod in pods
-        if pod.get("status", {}).get("phase") not in ("Succeeded", "Failed") and _asks_gpu(pod)
+        if _holds_gpu(pod) and not _started_before(pod, made)
     ]
+
+
+def _holds_gpu(pod: Mapping[str, Any]) -> bool:
+    return pod.get("status", {}).get("phase") not in ("Succeeded", "Failed") and _asks_gpu(pod)
+
+
+def _started_before(pod: Mapping[str, Any], made: str) -> bool:
+    started = pod.get("status", {}).get("startTime")
+    # Both in UTC and to the second: they compare as texts.
+    return started is not None and started < made
 
 
 def _asks_gpu(pod: Mapping[str, Any]) -> bool:

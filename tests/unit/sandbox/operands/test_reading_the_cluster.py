@@ -70,6 +70,14 @@ def test_pods_that_hold_gpus() -> None:
     assert gpu_pod_names(pods) == ["d/a", "d/d"]
 
 
+def test_pods_of_an_earlier_node_of_the_same_name_hold_no_gpu_of_the_new_one() -> None:
+    gpu = {"nvidia.com/mig-1g.10gb": "1"}
+    before, same, waiting = (pod(name, "Running", limits=gpu) for name in ("a", "b", "c"))
+    before["status"]["startTime"] = "2026-11-21T17:41:43Z"
+    same["status"]["startTime"] = "2026-11-21T17:45:56Z"
+    assert gpu_pod_names([before, same, waiting], "2026-11-21T17:45:56Z") == ["d/b", "d/c"]
+
+
 def test_policy_status_is_written_once() -> None:
     now = "2026-11-21T00:00:00Z"
     ready = policy_status({}, "gpu", [], now)
