@@ -63,7 +63,7 @@ def gpu_pod_names(pods: Iterable[Mapping[str, Any]], made: str = "") -> list[str
 
     Args:
         pods: Pods bound to the node.
-        made: When the node was made, as Kubernetes writes it. Pods that started before do not count.
+        made: When the node was made, as Kubernetes writes it; pods that started before are skipped.
     """
     return [
         f"{pod['metadata'].get('namespace')}/{pod['metadata']['name']}"
