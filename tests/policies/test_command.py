@@ -43,6 +43,20 @@ def test_init_is_idempotent_and_keeps_settings(tmp_path: Path):
     assert (folder / "gpu-policy.yaml").read_text() == "profile: strict\n"
 
 
+def test_init_says_what_comes_next(tmp_path: Path):
+    folder, shared = tmp_path / "my pack", tmp_path / "venv"
+    install, preview = (
+        f"pulumi install --cwd '{folder}'",
+        f"pulumi preview --policy-pack '{folder}'",
+    )
+    assert run("init", str(folder)).output.endswith(f"next: {install}; then {preview}\n")
+    shared.mkdir()
+    (folder / "PulumiPolicy.yaml").unlink()
+    again = run("init", str(folder), "--virtualenv", "../venv").output
+    assert again.endswith(f"next: {preview}\n")
+    assert "next:" not in run("init", str(folder), "--virtualenv", "../venv").output
+
+
 def test_init_never_overwrites_and_writes_nothing_then(tmp_path: Path):
     (tmp_path / "__main__.py").write_text("print('mine')\n")
     result = run("init", str(tmp_path))

@@ -1,5 +1,6 @@
 """`gpufleet policies`: the rules, and a policy pack folder for a project of one's own."""
 
+import shlex
 import sys
 from pathlib import Path
 
@@ -98,5 +99,9 @@ def init(folder: Path, virtualenv: str, output_format: str) -> None:
                 f"{folder / name} was changed and is not overwritten; move it away to have ours",
                 err=True,
             )
+        if done.written:
+            where = shlex.quote(str(folder))
+            made = "" if (folder / virtualenv).is_dir() else f"pulumi install --cwd {where}; then "
+            click.echo(f"next: {made}pulumi preview --policy-pack {where}")
     if done.changed:
         sys.exit(1)

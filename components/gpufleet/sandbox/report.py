@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 PRICE_ANNOTATION = "gpufleet.dev/usd-per-hour"
 """Annotation of a node: its price as a decimal number of US dollars per hour."""
 POOL_LABEL = "gpufleet.dev/pool"
+MIG_LABEL = "nvidia.com/mig.config"
 WIDTH_WITHOUT_TERMINAL = 120
 """Columns when the output is no terminal, where rich would assume 80 and fold the names."""
 
@@ -34,6 +35,8 @@ class NodeRow:
     usd_per_hour: Decimal | None
     pods: tuple[str, ...]
     """Pods that landed here, replicas of one owner counted together: `chat x 4`."""
+    layout_failed: str | None = None
+    """The MIG layout that mig-manager could not apply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +115,14 @@ def print_report(sandbox: "Sandbox", console: Console | None = None) -> Report:
     for pod in report.waiting:
         # The scheduler's own words may hold brackets, which rich would take for markup.
         console.print(f"[yellow]waiting[/]  {escape(f'{pod.name}: {pod.reason}')}", highlight=False)
+    for node in report.nodes:
+        if node.layout_failed is not None:
+            console.print(
+                f"[red]failed[/]  {node.name}: MIG layout {escape(node.layout_failed)} is not "
+                f"applied; `kubectl describe node {node.name}` says why",
+                highlight=False,
+                soft_wrap=True,
+            )
     environment = shlex.quote(str(sandbox.layout.environment))
     console.print(
         "\nHow to go on:\n"
@@ -152,9 +163,11 @@ def _money(usd: Decimal) -> str:
 
 def _node(node: Any, pods: Mapping[str, int]) -> NodeRow:
     conditions = node.status.conditions or []
+    labels = node.metadata.labels or {}
+    failed = labels.get(f"{MIG_LABEL}.state") == "failed"
     return NodeRow(
         name=node.metadata.name,
-        pool=(node.metadata.labels or {}).get(POOL_LABEL, ""),
+        pool=labels.get(POOL_LABEL, ""),
         ready=any(c.type == "Ready" and c.status == "True" for c in conditions),
         advertised={
             name: str(amount)
@@ -163,6 +176,7 @@ def _node(node: Any, pods: Mapping[str, int]) -> NodeRow:
         },
         usd_per_hour=_price((node.metadata.annotations or {}).get(PRICE_ANNOTATION)),
         pods=tuple(_counted(name, count) for name, count in sorted(pods.items())),
+        layout_failed=labels.get(MIG_LABEL, "") if failed else None,
     )
 
 

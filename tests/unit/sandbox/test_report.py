@@ -66,6 +66,18 @@ def test_a_node_without_a_price_is_left_out_of_the_sum_and_counted(usd: str | No
     assert made.without_price == 1
 
 
+def test_a_layout_that_was_not_applied_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    bad, good = node("n1"), node("n2")
+    bad.metadata.labels |= {"nvidia.com/mig.config": "a", "nvidia.com/mig.config.state": "failed"}
+    good.metadata.labels |= {"nvidia.com/mig.config": "a", "nvidia.com/mig.config.state": "success"}
+    monkeypatch.setattr(report, "read", lambda kubeconfig: build([bad, good], []))
+    out = io.StringIO()
+    sandbox: Any = Object(kubeconfig="k", layout=Object(environment="/s/env"))
+    report.print_report(sandbox, Console(file=out, width=120))
+    said = [line for line in out.getvalue().splitlines() if line.startswith("failed")]
+    assert said == ["failed  n1: MIG layout a is not applied; `kubectl describe node n1` says why"]
+
+
 def test_the_table_shows_the_sum_and_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     made = build(
         [node("n2", pool="train", usd="98.32", ready=False), node("n1")],
