@@ -35,9 +35,10 @@ class _StrictLoader(_Loader):
             key = cast("Hashable", self.construct_object(key_node, deep=True))
             line = key_node.start_mark.line + 1
             if not isinstance(key, str):
+                written = f" {key_node.value!r}" if isinstance(key_node.value, str) else ""
                 raise UnreadableDocumentError(
-                    f"line {line}: the key {key_node.value!r} is read as {type(key).__name__}, "
-                    "not as text: put it in quotes"
+                    f"line {line}: the key{written} is read as {_kind(key)}, not as text: "
+                    "put it in quotes"
                 )
             if key in seen:
                 raise UnreadableDocumentError(f"line {line}: the key {key!r} is written twice")
@@ -124,19 +125,35 @@ def read_document(text: str | bytes) -> dict[str, Any]:
     except ValueError as problem:
         if isinstance(problem, UnreadableDocumentError):
             raise
-        raise UnreadableDocumentError(f"a value cannot be read: {problem}") from None
+        # Python's own words on long numbers are advice to its programmers.
+        said = "a number has thousands of digits" if "digits" in str(problem) else str(problem)
+        raise UnreadableDocumentError(f"a value cannot be read: {said}") from None
     if not isinstance(data, dict):
         raise UnreadableDocumentError(
-            f"the document is a {_kind(data)}, not a mapping: a FleetSpec starts with keys such as "
+            f"the document is {_kind(data)}, not a mapping: a FleetSpec starts with keys such as "
             "`platform:` and `pools:`"
         )
     return cast("dict[str, Any]", data)
 
 
+_KINDS = {
+    "str": "a text",
+    "int": "a number",
+    "float": "a number",
+    "bool": "a truth value",
+    "list": "a list",
+    "tuple": "a list",
+    "dict": "a mapping",
+    "NoneType": "empty",
+    "date": "a date",
+    "datetime": "a date",
+}
+
+
 def _kind(data: object) -> str:
-    return {"list": "list", "str": "text", "NoneType": "null"}.get(
-        type(data).__name__, type(data).__name__
-    )
+    """What a value is, in the words of YAML rather than of Python."""
+    name = type(data).__name__
+    return _KINDS.get(name, f"a {name}")
 
 
 def fleet_part(document: dict[str, Any]) -> dict[str, Any]:
