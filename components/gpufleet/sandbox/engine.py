@@ -229,12 +229,17 @@ def deploy(
 def _update(
     sandbox: "Sandbox", project: Path, stack: str, packs: list[Path], out: TextIO
 ) -> Result:
+    from gpufleet.sandbox.checkpoints import restore_cut_off_checkpoints
     from gpufleet.sandbox.stack_repair import repair
+
+    def note(line: str) -> None:
+        print(f"    {line}", file=out, flush=True)
 
     print(f"==> pulumi up -s {stack}  (in {project})", file=out, flush=True)
     quiet = Engine(sandbox.environment(), project)
+    restore_cut_off_checkpoints(quiet.env["PULUMI_BACKEND_URL"], note)
     quiet.stack_init(stack)
-    repair(quiet, stack, sandbox.server(), lambda line: print(f"    {line}", file=out, flush=True))
+    repair(quiet, stack, sandbox.server(), note)
     engine = Engine(sandbox.environment(), project, echo=out)
     result = engine.up(stack, "--suppress-outputs", policies=packs)
     print(f"    {result.summary()}, {result.seconds:.0f} s", file=out, flush=True)

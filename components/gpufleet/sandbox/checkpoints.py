@@ -1,0 +1,52 @@
+"""Puts back a checkpoint that an engine was writing when it was killed.
+
+The file backend copies a stack's checkpoint to `<stack>.json.bak` and then writes the new one in
+place. An engine killed in between leaves an empty or half-written file, and from then on no command
+works on any stack of the backend, not even `pulumi stack ls` ("failed to load checkpoint: EOF",
+seen with CLI 3.259.0). The copy is the state one step earlier; what that step did is among its
+pending operations, which `stack_repair` settles.
+"""
+
+import json
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import unquote, urlparse
+
+SETTLED_SECONDS = 1.0
+"""A checkpoint younger than this may still be being written by an engine that is alive."""
+
+
+def restore_cut_off_checkpoints(backend_url: str, note: Callable[[str], None]) -> None:
+    """Restore every unreadable checkpoint of a file backend from its copy.
+
+    A stack without a readable copy had no checkpoint before: its file is removed, and the stack is
+    made anew. Does nothing to other backends and to readable checkpoints.
+    """
+    address = urlparse(backend_url)
+    if address.scheme != "file":
+        return
+    for checkpoint in sorted(Path(unquote(address.path)).glob(".pulumi/stacks/**/*.json")):
+        if _readable(checkpoint):
+            continue
+        time.sleep(max(0.0, SETTLED_SECONDS - (time.time() - checkpoint.stat().st_mtime)))
+        if _readable(checkpoint):
+            continue
+        copy = checkpoint.with_name(f"{checkpoint.name}.bak")
+        if copy.is_file() and _readable(copy):
+            fresh = checkpoint.with_name(f".{checkpoint.name}.restored")
+            shutil.copyfile(copy, fresh)
+            fresh.replace(checkpoint)
+            note(f"stack {checkpoint.stem}: its state was cut off in writing; took the copy before")
+        else:
+            checkpoint.unlink()
+            note(f"stack {checkpoint.stem}: its first state was cut off in writing; it starts anew")
+
+
+def _readable(file: Path) -> bool:
+    try:
+        json.loads(file.read_text(encoding="utf-8"))
+    except ValueError:
+        return False
+    return True
