@@ -27,7 +27,11 @@ def restore_cut_off_checkpoints(backend_url: str, note: Callable[[str], None]) -
     address = urlparse(backend_url)
     if address.scheme != "file":
         return
-    for checkpoint in sorted(Path(unquote(address.path)).glob(".pulumi/stacks/**/*.json")):
+    folder = Path(unquote(address.path))
+    for attributes in folder.glob(".pulumi/stacks/**/*.attrs"):
+        if not _readable(attributes):
+            attributes.unlink()  # written beside each checkpoint, and not needed to read it
+    for checkpoint in sorted(folder.glob(".pulumi/stacks/**/*.json")):
         if _readable(checkpoint):
             continue
         time.sleep(max(0.0, SETTLED_SECONDS - (time.time() - checkpoint.stat().st_mtime)))

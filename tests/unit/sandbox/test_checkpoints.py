@@ -22,6 +22,7 @@ def test_only_what_cannot_be_read_is_restored(tmp_path):
     first = old(stacks / "first.json", "")
     whole = old(stacks / "whole.json", '{"version": 1}')
     old(stacks / "whole.json.bak", '{"version": 0}')
+    attributes = old(stacks / "whole.json.attrs", "")
     told: list[str] = []
 
     restore_cut_off_checkpoints((tmp_path / "with space").as_uri(), told.append)
@@ -29,6 +30,7 @@ def test_only_what_cannot_be_read_is_restored(tmp_path):
     assert cut.read_text() == '{"version": 3}'
     assert half.read_text() == '{"version": 2}'
     assert not first.exists()
+    assert not attributes.exists()
     assert whole.read_text() == '{"version": 1}'
     assert told == [
         "stack cut: its state was cut off in writing; took the copy before",
