@@ -124,6 +124,7 @@ def exists(core: client.CoreV1Api, node: str) -> bool:
     return True
 
 
+@pytest.mark.chaos
 @pytest.mark.parametrize(
     "victim", [ENGINE, pytest.param("kube-apiserver", marks=pytest.mark.chaos)]
 )
