@@ -6,12 +6,13 @@ import pulumi
 import pulumi_kubernetes as kubernetes
 
 from gpufleet.addons.charts import chart_location, charts_of
+from gpufleet.addons.declarations import compiled_declarations
 from gpufleet.addons.namespaces import operator_namespace
 from gpufleet.arguments import AddonsArgs, GpuPoolArgs
 from gpufleet.catalogue import load
 from gpufleet.catalogue.model import Chart
-from gpufleet.fleet import Fleet, compile_data
-from gpufleet.inputs import declared, refuse
+from gpufleet.fleet import Fleet
+from gpufleet.inputs import declared
 from gpufleet.render.dra import Manifest, claims, device_classes
 from gpufleet.render.dra_driver_values import dra_driver_values, fleet_dra_driver_settings
 from gpufleet.render.gpu_operator_values import merged
@@ -76,7 +77,7 @@ class DraDriver(pulumi.ComponentResource):
         """
         component = f'DraDriver "{name}"'
         given = declared(component, DraDriverArgs, cast("dict[str, Any]", args))
-        fleet = compiled or _compile(component, given)
+        fleet = compiled or compiled_declarations(component, given)
         super().__init__("gpufleet:index:DraDriver", name, {}, opts)
         pin = load(fleet.spec.catalogue).chart(CHART)
         addon = fleet.spec.addons.dra_driver
@@ -143,22 +144,3 @@ def _object(name: str, manifest: Manifest, opts: pulumi.ResourceOptions) -> None
         spec=manifest["spec"],
         opts=opts,
     )
-
-
-def _compile(component: str, given: dict[str, Any]) -> Fleet:
-    cluster: dict[str, Any] = {"name": "cluster"}
-    for key in ("region", "kubernetesVersion"):
-        if key in given:
-            cluster[key] = given[key]
-    result = compile_data(
-        {
-            "catalogue": given["catalogue"],
-            "platform": given["platform"],
-            "cluster": cluster,
-            "pools": given["pools"],
-            "addons": given.get("addons", {}),
-        }
-    )
-    if result.fleet is None or not result.deployable:
-        refuse(component, result.findings)
-    return result.fleet

@@ -5,6 +5,7 @@ from typing import Any, NotRequired, TypedDict, cast
 import pulumi
 
 from gpufleet.addons.charts import charts_of
+from gpufleet.addons.declarations import compiled_declarations
 from gpufleet.addons.device_plugin import DevicePlugin, DevicePluginArgs
 from gpufleet.addons.dra_driver import DraDriver, DraDriverArgs
 from gpufleet.addons.gpu_operator import GpuOperator, GpuOperatorArgs
@@ -12,9 +13,9 @@ from gpufleet.addons.namespaces import operator_namespace
 from gpufleet.addons.network_operator import NetworkOperator, NetworkOperatorArgs
 from gpufleet.arguments import AddonsArgs, GpuPoolArgs
 from gpufleet.core_objects import ConfigMap, Namespace
-from gpufleet.fleet import Fleet, compile_data
+from gpufleet.fleet import Fleet
 from gpufleet.fleet.model import DevicePluginPlan, NetworkPlan, OperatorPlan
-from gpufleet.inputs import declared, refuse
+from gpufleet.inputs import declared
 from gpufleet.render.device_plugin_values import planned_plugin_settings
 from gpufleet.render.dra_driver_values import needs_dra_driver
 from gpufleet.render.gpu_operator_values import (
@@ -92,7 +93,7 @@ class GpuAddons(pulumi.ComponentResource):
         """
         component = f'GpuAddons "{name}"'
         given = declared(component, GpuAddonsArgs, cast("dict[str, Any]", args))
-        fleet = compiled or _compile(component, given)
+        fleet = compiled or compiled_declarations(component, given)
         super().__init__("gpufleet:index:GpuAddons", name, {}, opts)
         outputs: Outputs = dict.fromkeys(
             ("namespace", "mig_config", "device_plugin_config", "chart_version")
@@ -241,25 +242,6 @@ class GpuAddons(pulumi.ComponentResource):
             data=dict(files.data),
             opts=pulumi.ResourceOptions(parent=self),
         )
-
-
-def _compile(component: str, given: dict[str, Any]) -> Fleet:
-    cluster: dict[str, Any] = {"name": "cluster"}
-    for key in ("region", "kubernetesVersion"):
-        if key in given:
-            cluster[key] = given[key]
-    result = compile_data(
-        {
-            "catalogue": given["catalogue"],
-            "platform": given["platform"],
-            "cluster": cluster,
-            "pools": given["pools"],
-            "addons": given.get("addons", {}),
-        }
-    )
-    if result.fleet is None or not result.deployable:
-        refuse(component, result.findings)
-    return result.fleet
 
 
 def _ours(plan: NetworkPlan | OperatorPlan | DevicePluginPlan) -> bool:
