@@ -73,30 +73,25 @@ class CapacityBlock(SpecModel):
     pool's spend is unknown."""
 
 
-class FlexStart(SpecModel):
+class _DynamicWorkload(SpecModel):
+    """What Google's Dynamic Workload Scheduler starts: it runs at most 7 days."""
+
+    max_run_duration: Duration = "7d"
+    """Longest run, at most 7 days. Default 7d."""
+
+    @model_validator(mode="after")
+    def _at_most_a_week(self) -> Self:
+        if minutes(self.max_run_duration) > 7 * 24 * 60:
+            raise ValueError(f"maxRunDuration {self.max_run_duration} is over the limit of 7d")
+        return self
+
+
+class FlexStart(_DynamicWorkload):
     """Google Dynamic Workload Scheduler, flex start: waits for capacity, runs at most 7 days."""
 
-    max_run_duration: Duration = "7d"
-    """Longest run, at most 7 days. Default 7d."""
 
-    @model_validator(mode="after")
-    def _at_most_a_week(self) -> Self:
-        if minutes(self.max_run_duration) > 7 * 24 * 60:
-            raise ValueError(f"maxRunDuration {self.max_run_duration} is over the limit of 7d")
-        return self
-
-
-class Queued(SpecModel):
+class Queued(_DynamicWorkload):
     """Google queued provisioning: all nodes of a request at once, through a ProvisioningRequest."""
-
-    max_run_duration: Duration = "7d"
-    """Longest run, at most 7 days. Default 7d."""
-
-    @model_validator(mode="after")
-    def _at_most_a_week(self) -> Self:
-        if minutes(self.max_run_duration) > 7 * 24 * 60:
-            raise ValueError(f"maxRunDuration {self.max_run_duration} is over the limit of 7d")
-        return self
 
 
 class OnPrem(SpecModel):
