@@ -10,9 +10,9 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SANDBOX_STACK ?= sandbox-dev
 # Programs only the tests need, beside those of the sandbox.
-TEST_PROGRAMS := pulumi-language-yaml nvidia-parsers
+TEST_PROGRAMS := pulumi-language-yaml nvidia-parsers kueue promtool prometheus karpenter vcsim
 
-.PHONY: help up down test check unit engine chaos bench lock wheel format clean
+.PHONY: help up down test check unit engine chaos bench generate lock wheel format clean
 
 help: ## Print these words
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -63,12 +63,20 @@ format: $(STAMP) ## Rewrite files in the project's style
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+generate: $(STAMP) ## Write again what is generated from the models: argument types, schemas, rule pages
+	$(BIN)/python tests/unit/components/write_arguments.py
+	GPUFLEET_WRITE_SCHEMA=1 $(BIN)/pytest -q tests/schema
+	$(BIN)/gpufleet schema > docs/fleet-spec.md
+	$(BIN)/gpufleet schema --for stack --format json > stacks/stack.schema.json
+	PYTHONPATH=components:policies $(BIN)/python -m gpufleet_policies.documentation docs/policies.md
+	$(BIN)/python -m gpufleet.contract.foreign.rule_page docs/check.md
+
 wheel: $(STAMP) ## Build the wheel into dist/
 	$(BIN)/python -m build --wheel --no-isolation --outdir dist .
 
 lock: ## Write requirements/dev.txt again from pyproject.toml (needs uv)
-	uv pip compile pyproject.toml --extra policies --extra sandbox --extra planner --group dev \
-	  -c requirements/constraints.txt --universal --python-version 3.11 --generate-hashes \
+	uv pip compile pyproject.toml --extra all --group dev \
+	  -c requirements/constraints.txt --universal --no-strip-extras --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-emit-find-links --no-header -o requirements/dev.txt
 
 clean: ## Remove what this Makefile made, except the program cache
