@@ -1,0 +1,213 @@
+// Program vcsim is govmomi's vCenter simulator with what it lacks for GPU nodes: hosts that have
+// GPUs, and a virtual machine template one may clone. It reads one JSON document on standard input
+// (see inventory), prints one JSON line {"url": ...} when it serves, and ends with standard input.
+package main
+
+import (
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"strconv"
+
+	"github.com/vmware/govmomi/simulator"
+	_ "github.com/vmware/govmomi/vapi/simulator"
+	"github.com/vmware/govmomi/vim25/methods"
+	"github.com/vmware/govmomi/vim25/soap"
+	"github.com/vmware/govmomi/vim25/types"
+)
+
+const nvidia = 0x10de
+
+type gpu struct {
+	PciID     string `json:"pciId"`     // 0000:3b:00.0
+	DeviceID  string `json:"deviceId"`  // hexadecimal, 20b5
+	Name      string `json:"name"`      // as the host names the device
+	MemoryMiB int64  `json:"memoryMiB"` // frame buffer
+	// Passthrough is the last of none, capable, enabled, active that holds.
+	Passthrough string `json:"passthrough"`
+	Label       string `json:"label"`        // hardware label of Dynamic DirectPath
+	Graphics    string `json:"graphicsType"` // basic, shared, direct, sharedDirect
+}
+
+type host struct {
+	GPUs     []gpu    `json:"gpus"`
+	Profiles []string `json:"profiles"` // vGPU types the host offers
+}
+
+type template struct {
+	Name      string `json:"name"`
+	Firmware  string `json:"firmware"`
+	Hardware  string `json:"hardware"` // vmx-20
+	MemoryMiB int32  `json:"memoryMiB"`
+	CPUs      int32  `json:"cpus"`
+}
+
+type inventory struct {
+	Listen      string          `json:"listen"` // 127.0.0.1:0
+	TLS         bool            `json:"tls"`
+	User        string          `json:"user"`
+	Password    string          `json:"password"`
+	APIVersion  string          `json:"apiVersion"`
+	Hosts       int             `json:"hosts"`
+	Machines    int             `json:"machines"`  // beside the template
+	MemoryGiB   int64           `json:"memoryGiB"` // of each host
+	GPUHosts    map[string]host `json:"gpuHosts"`
+	Template    template        `json:"template"`
+	Delay       int             `json:"delayMs"`
+	MethodDelay map[string]int  `json:"methodDelayMs"`
+}
+
+// browser answers for fixed passthrough: which system a device is in.
+type browser struct {
+	*simulator.EnvironmentBrowser
+}
+
+func (b *browser) QueryConfigTarget(ctx *simulator.Context, req *types.QueryConfigTarget) soap.HasFault {
+	answer := b.EnvironmentBrowser.QueryConfigTarget(ctx, req)
+	body, ok := answer.(*methods.QueryConfigTargetBody)
+	if !ok || body.Res == nil || req.Host == nil {
+		return answer
+	}
+	asked, ok := ctx.Map.Get(*req.Host).(*simulator.HostSystem)
+	if !ok {
+		return answer
+	}
+	for _, device := range asked.Hardware.PciDevice {
+		body.Res.Returnval.PciPassthrough = append(body.Res.Returnval.PciPassthrough,
+			&types.VirtualMachinePciPassthroughInfo{PciDevice: device, SystemId: asked.Hardware.SystemInfo.Uuid})
+	}
+	return answer
+}
+
+func main() {
+	if err := run(os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "vcsim:", err)
+		os.Exit(1)
+	}
+}
+
+func run(in io.Reader, out io.Writer) error {
+	decoder := json.NewDecoder(in)
+	decoder.DisallowUnknownFields()
+	asked := inventory{Listen: "127.0.0.1:0", APIVersion: "8.0.3.0", Hosts: 3, MemoryGiB: 512}
+	if err := decoder.Decode(&asked); err != nil {
+		return fmt.Errorf("reading the inventory: %w", err)
+	}
+	model := simulator.VPX()
+	defer model.Remove()
+	model.ServiceContent.About.ApiVersion = asked.APIVersion
+	model.Autostart = false
+	model.Host = 0
+	model.ClusterHost = asked.Hosts
+	model.Machine = asked.Machines + 1 // one of them becomes the template
+	model.DelayConfig = simulator.DelayConfig{Delay: asked.Delay, MethodDelay: asked.MethodDelay}
+	if err := model.Create(); err != nil {
+		return err
+	}
+	simulator.TaskDelay.MethodDelay = asked.MethodDelay // tasks know only this global
+	if err := equip(model, asked); err != nil {
+		return err
+	}
+	model.Service.Listen = &url.URL{Host: asked.Listen}
+	if asked.User != "" {
+		model.Service.Listen.User = url.UserPassword(asked.User, asked.Password)
+	}
+	if asked.TLS {
+		model.Service.TLS = new(tls.Config)
+	}
+	model.Service.RegisterEndpoints = true
+	server := model.Service.NewServer()
+	defer server.Close()
+	serving := *server.URL
+	serving.User = nil
+	if err := json.NewEncoder(out).Encode(map[string]string{"url": serving.String()}); err != nil {
+		return err
+	}
+	_, err := io.Copy(io.Discard, in)
+	return err
+}
+
+func equip(model *simulator.Model, asked inventory) error {
+	registry := model.Map()
+	found := map[string]bool{}
+	for _, entity := range registry.All("HostSystem") {
+		system := entity.(*simulator.HostSystem)
+		// Every host starts as a shallow copy of one: what is changed must be its own.
+		hardware := *system.Hardware
+		hardware.MemorySize = asked.MemoryGiB << 30
+		hardware.PciDevice = nil
+		system.Hardware = &hardware
+		summary := *system.Summary.Hardware
+		summary.MemorySize = hardware.MemorySize
+		system.Summary.Hardware = &summary
+		wanted, ok := asked.GPUHosts[system.Name]
+		if !ok {
+			continue
+		}
+		found[system.Name] = true
+		if err := addGPUs(system, wanted); err != nil {
+			return err
+		}
+	}
+	for name := range asked.GPUHosts {
+		if !found[name] {
+			return fmt.Errorf("no host %s", name)
+		}
+	}
+	for _, reference := range registry.AllReference("EnvironmentBrowser") {
+		if plain, ok := reference.(*simulator.EnvironmentBrowser); ok {
+			registry.Put(&browser{plain})
+		}
+	}
+	return makeTemplate(model, asked.Template)
+}
+
+func addGPUs(system *simulator.HostSystem, wanted host) error {
+	system.Config.SharedPassthruGpuTypes = wanted.Profiles
+	system.Config.PciPassthruInfo = nil
+	system.Config.GraphicsInfo = nil
+	for _, device := range wanted.GPUs {
+		id, err := strconv.ParseUint(device.DeviceID, 16, 16)
+		if err != nil {
+			return fmt.Errorf("device id %q of %s: %w", device.DeviceID, system.Name, err)
+		}
+		system.Hardware.PciDevice = append(system.Hardware.PciDevice, types.HostPciDevice{
+			Id: device.PciID, ClassId: 0x302, VendorId: nvidia, DeviceId: int16(uint16(id)),
+			SubVendorId: nvidia, SubDeviceId: 1, VendorName: "NVIDIA Corporation", DeviceName: device.Name,
+		})
+		rank := map[string]int{"none": 0, "capable": 1, "enabled": 2, "active": 3}[device.Passthrough]
+		system.Config.PciPassthruInfo = append(system.Config.PciPassthruInfo, &types.HostPciPassthruInfo{
+			Id: device.PciID, DependentDevice: device.PciID, PassthruCapable: rank >= 1,
+			PassthruEnabled: rank >= 2, PassthruActive: rank >= 3, HardwareLabel: device.Label,
+		})
+		if device.Graphics != "" {
+			system.Config.GraphicsInfo = append(system.Config.GraphicsInfo, types.HostGraphicsInfo{
+				DeviceName: device.Name, VendorName: "NVIDIA Corporation", PciId: device.PciID,
+				GraphicsType: device.Graphics, VgpuMode: "sameSize", MemorySizeInKB: device.MemoryMiB << 10,
+			})
+		}
+	}
+	return nil
+}
+
+func makeTemplate(model *simulator.Model, wanted template) error {
+	machines := model.Map().All("VirtualMachine")
+	if len(machines) == 0 {
+		return errors.New("no virtual machine to make the template of")
+	}
+	machine := machines[0].(*simulator.VirtualMachine)
+	machine.Name = wanted.Name
+	machine.Config.Name = wanted.Name
+	machine.Config.Firmware = wanted.Firmware
+	machine.Config.Version = wanted.Hardware
+	machine.Config.Template = true
+	machine.Config.Hardware.MemoryMB = wanted.MemoryMiB
+	machine.Config.Hardware.NumCPU = wanted.CPUs
+	machine.Summary.Config.Name = wanted.Name
+	machine.Summary.Config.Template = true
+	return nil
+}
