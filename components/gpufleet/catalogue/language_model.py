@@ -29,6 +29,8 @@ class Model:
     """BF16, whole model, full attention in every layer."""
     notes: str
     source: Source
+    released_weights: str | None = None
+    """Format its maker publishes the weights in, by its name in `sizing`; None: 16 bit."""
     experts: int | None = None
     """Routed experts of a mixture-of-experts layer; None: a dense model."""
     experts_per_token: int | None = None

@@ -57,5 +57,7 @@ class NodeImage:
     """Accelerator vendors the image serves."""
     operator_supported: bool = True
     """Whether the GPU Operator's vendor lists the operating system as supported."""
+    last_kubernetes: str | None = None
+    """Last Kubernetes minor the image is published for; None: no end is known."""
     evidence: str = ""
     """What was not verified about this row; empty: all of it was read in the source."""

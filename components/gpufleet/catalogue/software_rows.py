@@ -60,6 +60,7 @@ def _image(raw: RawRow, sources: SourceTable) -> NodeImage:
         operator_may_install_driver=raw["operator_may_install_driver"],
         vendors=tuple(raw.get("vendors", ("nvidia",))),
         operator_supported=raw["operator_supported"],
+        last_kubernetes=raw.get("last_kubernetes"),
         evidence=raw.get("evidence", ""),
     )
 
@@ -82,6 +83,7 @@ def _model(raw: RawRow, sources: SourceTable) -> Model:
         kv_bytes_per_token=raw["kv_bytes_per_token"],
         notes=raw.get("notes", ""),
         source=source_of(raw, sources),
+        released_weights=raw.get("released_weights"),
         experts=raw.get("experts"),
         experts_per_token=raw.get("experts_per_token"),
         shared_experts=raw.get("shared_experts", 0),

@@ -1,0 +1,48 @@
+"""Between which prices a machine can be bought, as far as its row of the catalogue says."""
+
+from gpufleet.catalogue.instance import InstanceType
+
+PUBLISHED_WAYS = ("onDemand", "spot", "reserved", "flexStart", "queued")
+"""Ways of buying whose price follows from public lists; the others state their own."""
+
+
+def price_range(
+    row: InstanceType, way: str, cap_micro_usd: int | None = None
+) -> tuple[int | None, int | None]:
+    """Lowest and highest micro-dollars one machine can cost an hour; None where nobody knows.
+
+    `way` is one of PUBLISHED_WAYS, `cap_micro_usd` the most that is bid for spot.
+    """
+    listed = row.on_demand.micro_usd_per_hour
+    if way == "spot":
+        return _spot(row, cap_micro_usd)
+    if way in ("flexStart", "queued"):
+        # Sold below the list price by a discount no public list carries: the list price bounds it.
+        return None, listed
+    return listed, listed
+
+
+def planned_price(row: InstanceType, way: str, cap_micro_usd: int | None = None) -> int | None:
+    """What one machine is planned to cost, micro-dollars an hour; None where nobody knows.
+
+    Spot: the price of the region's dearest zone, as nobody chooses the zone, within the range;
+    other ways: the highest price of the range.
+    """
+    low, high = price_range(row, way, cap_micro_usd)
+    if way != "spot":
+        return high
+    dearest = row.spot.high_micro_usd_per_hour or low
+    if dearest is None or high is None:
+        return dearest if high is None else high
+    return min(dearest, high)
+
+
+def _spot(row: InstanceType, cap: int | None) -> tuple[int | None, int | None]:
+    """Spot moves between its lowest published price and the cap, by default the list price."""
+    low = row.spot.micro_usd_per_hour
+    high = cap if cap is not None else row.on_demand.micro_usd_per_hour
+    if high is None:
+        high = row.spot.high_micro_usd_per_hour
+    if low is not None and high is not None:
+        low = min(low, high)
+    return low, high

@@ -1,0 +1,80 @@
+"""Regions are told from slips of the pen, in fleets, plans and sizes alike."""
+
+import json
+from importlib.resources import files
+
+import pytest
+from click.testing import CliRunner
+
+from gpufleet.catalogue import Cloud, load
+from gpufleet.catalogue.regions import check_region, known_regions
+from gpufleet.cli.size import command
+from gpufleet.fleet import compile_data
+from gpufleet.planner.plan import plan
+
+CATALOGUE = load()
+
+
+@pytest.mark.parametrize(
+    ("platform", "region", "nearest"),
+    [("eks", "us-eats-1", "us-east-1"), ("gke", "us-centrall1", "us-central1")],
+)
+def test_an_unknown_region_is_doubted_with_the_nearest(
+    platform: str, region: str, nearest: str
+) -> None:
+    (found,) = check_region(region, (platform,), CATALOGUE, "cluster.region")
+    assert (found.code, found.severity.value) == ("region-unknown", "warning")
+    assert found.path == "cluster.region"
+    assert repr(region) in found.message
+    assert nearest in (found.fix or "")
+
+
+@pytest.mark.parametrize(
+    ("platforms", "region"),
+    [
+        (("eks",), "eu-west-1"),
+        (("gke",), "us-central1"),
+        (("eks", "gke"), "us-central1"),
+        (("eks",), None),
+        (("sandbox",), "anywhere"),
+        (("vsphere",), "cellar"),
+    ],
+)
+def test_known_regions_and_places_without_any_pass(
+    platforms: tuple[str, ...], region: str | None
+) -> None:
+    assert check_region(region, platforms, CATALOGUE, "region") == ()
+
+
+def test_a_region_of_the_other_cloud_is_unknown() -> None:
+    assert check_region("us-central1", ("eks",), CATALOGUE, "region")
+    assert check_region("us-east-1", ("gke",), CATALOGUE, "region")
+
+
+def test_every_region_of_a_price_is_known() -> None:
+    for row in CATALOGUE.instances.values():
+        if row.on_demand.region is not None:
+            assert row.on_demand.region in known_regions(row.cloud, CATALOGUE)
+
+
+def test_aws_regions_are_those_of_botocore() -> None:
+    text = files("botocore").joinpath("data/endpoints.json").read_text()
+    wanted = ("aws", "aws-cn", "aws-us-gov")
+    table = [p for p in json.loads(text)["partitions"] if p["partition"] in wanted]
+    assert {name for part in table for name in part["regions"]} <= known_regions(
+        Cloud.AWS, CATALOGUE
+    )
+
+
+def test_fleets_plans_and_sizes_say_so() -> None:
+    head = {"platform": "eks", "cluster": {"name": "ml", "region": "us-eats-1"}}
+    pool = {"name": "a", "instanceTypes": ["g6.xlarge"], "nodes": {"min": 0, "max": 1}}
+    compiled = compile_data({**head, "catalogue": "2026.11", "pools": [pool]})
+    work = {"name": "chat", "workload": "inference", "model": "Llama-3.2-1B", "context": 2048}
+    planned = plan({**head, "workloads": [work]})
+    for answer in (compiled, planned):
+        (found,) = [f for f in answer.findings if f.code == "region-unknown"]
+        assert found.path == "cluster.region"
+    arguments = ["size", "--model", "Llama-3.2-1B", "--context", "2048", "--region", "us-eats-1"]
+    shown = CliRunner().invoke(command, arguments[1:])
+    assert "no region 'us-eats-1' of aws or gcp is known" in shown.stderr
