@@ -174,3 +174,30 @@ def test_a_value_known_only_after_deployment_is_refused(construct: Construct) ->
     with pytest.raises(grpc.RpcError) as caught:
         construct(FLEET, {"spec": {**SPEC, "cluster": {"name": unknown}}})
     assert "a Pulumi Output stands here" in caught.value.details()  # type: ignore[attr-defined]
+
+
+UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
+"""How the engine writes a string that is not known yet."""
+
+
+def test_what_other_resources_produce_may_be_unknown(
+    construct: Construct, monitor: Monitor
+) -> None:
+    """The zones of a map of subnets are known, their ids need not be."""
+    given = {
+        "catalogue": "2026.11",
+        "region": "us-east-1",
+        "clusterName": "ml",
+        "nodeRoleArn": "arn:aws:iam::123456789012:role/nodes",
+        "subnetIdsByZone": {"us-east-1a": UNKNOWN, "us-east-1b": "subnet-0b"},
+        "clusterSecurityGroupId": "sg-0c",
+        "pool": {"name": "chat", "gpu": "L4", "nodes": {"min": 0, "max": 2}},
+    }
+    construct("gpufleet:index:KarpenterGpuNodePool", given)
+    made = {
+        request.type: json_format.MessageToDict(request.object) for request in monitor.registered
+    }
+    spec = made["kubernetes:karpenter.k8s.aws/v1:EC2NodeClass"]["spec"]
+    assert spec["subnetSelectorTerms"] == [{"id": UNKNOWN}, {"id": "subnet-0b"}]
+    limits = made["kubernetes:karpenter.sh/v1:NodePool"]["spec"]["limits"]
+    assert limits == {"nodes": "2", "nvidia.com/gpu": "2"}

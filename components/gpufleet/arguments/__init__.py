@@ -5,17 +5,27 @@ arguments over as dicts. What the values may be is decided by the models of `gpu
 the files beside this one are written from them, and a test compares.
 """
 
-from gpufleet.arguments.addons import AddonsArgs, ChartsArgs
+from gpufleet.arguments.addons import AddonsArgs, ChartsArgs, ClusterAutoscalerOptionsArgs
 from gpufleet.arguments.gpu_operator import GpuOperatorSettingsArgs
 from gpufleet.arguments.images import ImagesArgs
+from gpufleet.arguments.monitoring import MonitoringArgs
 from gpufleet.arguments.network_operator import NetworkOperatorSettingsArgs
+from gpufleet.arguments.nim import NimArgs
 from gpufleet.arguments.pool import GpuPoolArgs
+from gpufleet.arguments.queues import QueuesArgs
+from gpufleet.arguments.scaling import KedaScalingArgs, ScalingArgs
 
 __all__ = [
     "AddonsArgs",
     "ChartsArgs",
+    "ClusterAutoscalerOptionsArgs",
     "GpuOperatorSettingsArgs",
     "GpuPoolArgs",
     "ImagesArgs",
+    "KedaScalingArgs",
+    "MonitoringArgs",
     "NetworkOperatorSettingsArgs",
+    "NimArgs",
+    "QueuesArgs",
+    "ScalingArgs",
 ]

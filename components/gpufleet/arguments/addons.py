@@ -132,7 +132,7 @@ class AddonArgs(TypedDict):
     """Raw Helm values, merged last; secrets do not belong here."""
 
 
-class KarpenterArgs(TypedDict):
+class KarpenterOptionsArgs(TypedDict):
     """Karpenter."""
 
     enabled: NotRequired[bool]
@@ -146,6 +146,27 @@ class KarpenterArgs(TypedDict):
     node_overlay: NotRequired[bool]
     """Whether its feature gate NodeOverlay is on, which pools need that share, cut or have parts
     of GPUs. Default: on with `ownership: managed`; for an existing Karpenter it must be said."""
+
+
+class ClusterAutoscalerOptionsArgs(TypedDict):
+    """Cluster Autoscaler."""
+
+    enabled: NotRequired[bool]
+    """Default: what the pools imply."""
+    ownership: NotRequired[str]
+    """One of `managed`, `existing`, `gitops`. Default managed."""
+    version: NotRequired[str]
+    """Chart version. Default: the catalogue's pin."""
+    values: NotRequired[dict[str, Any]]
+    """Raw Helm values, merged last; secrets do not belong here."""
+    expander: NotRequired[str]
+    """One of `least-waste`, `priority`. Default least-waste, the program's own default."""
+    provisioning_requests: NotRequired[bool]
+    """Whether it answers ProvisioningRequests, which start all nodes of a job at once. Default:
+    where a queue makes them."""
+    scale_down_gpu_utilization_threshold: NotRequired[float]
+    """A GPU node whose requested share of GPUs is below it may go, more than 0, at most 1.
+    Default 0.5. CPU and memory do not count on GPU nodes."""
 
 
 class ChartSourceArgs(TypedDict):
@@ -177,10 +198,15 @@ class AddonsArgs(TypedDict):
     """NVIDIA's device plugin without the GPU Operator. Default: off, the operator brings it."""
     dra_driver: NotRequired[AddonArgs]
     """NVIDIA DRA driver. Default: with `dra` pools."""
-    karpenter: NotRequired[KarpenterArgs]
+    karpenter: NotRequired[KarpenterOptionsArgs]
     """Karpenter. Default: with pools it provisions."""
-    cluster_autoscaler: NotRequired[AddonArgs]
+    cluster_autoscaler: NotRequired[ClusterAutoscalerOptionsArgs]
     """Cluster Autoscaler. Default: with pools it provisions."""
+    efa_device_plugin: NotRequired[AddonArgs]
+    """AWS EFA device plugin. Default: with pools of `fabric: efa`."""
+    node_monitoring_agent: NotRequired[AddonArgs]
+    """EKS node monitoring agent, which tells node repair of broken GPUs; `version` is that of the
+    EKS add-on. Default: with pools whose nodes are repaired."""
     kueue: NotRequired[AddonArgs]
     """Kueue. Default: with `queues`."""
     keda: NotRequired[AddonArgs]

@@ -32,6 +32,8 @@ class CapacityBlockArgs(TypedDict):
     """Capacity reservation id of the block: `cr-` and 17 hexadecimal digits."""
     zone: str
     """The block's zone, `us-east-1a`: the node group gets the subnet of this zone only."""
+    starts: NotRequired[str]
+    """When the block begins (UTC). Default: not stated."""
     until: str
     """When the block ends (UTC). EC2 starts terminating instances 30 minutes earlier."""
     usd_per_hour: NotRequired[str]

@@ -97,6 +97,9 @@ class DriverArgs(TypedDict):
     """Default: DMA-BUF, without nvidia-peermem."""
     licensing: NotRequired[LicensingArgs]
     """Licence of vGPU guests. Default: the Secret that vGPU pools name."""
+    install_dir: NotRequired[str]
+    """Folder on the nodes of a driver that somebody else installs. Default: `/run/nvidia/driver`,
+    and where Google's installer puts it on GKE."""
     host_version: NotRequired[str]
     """Version or branch of the vGPU Manager on the hypervisors. Default: not compared."""
     env: NotRequired[dict[str, str]]
@@ -169,6 +172,8 @@ class DcgmExporterArgs(TypedDict):
     """Default: the chart's, every 15 seconds."""
     pod_labels: NotRequired[bool]
     """Copy pods' labels to the samples. Default: the chart's, false."""
+    env: NotRequired[dict[str, str]]
+    """Environment of the exporter. Default: none, and with `monitoring` its interval."""
 
 
 class CdiArgs(TypedDict):

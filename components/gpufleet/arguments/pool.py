@@ -6,7 +6,11 @@ Generated from the models by tests/unit/components/write_arguments.py: edit thos
 from typing import NotRequired, TypedDict
 
 from gpufleet.arguments.capacity import CapacityArgs
+from gpufleet.arguments.eks import EksOptionsArgs
+from gpufleet.arguments.gke import GkeOptionsArgs
+from gpufleet.arguments.karpenter import KarpenterPoolOptionsArgs
 from gpufleet.arguments.sharing import SharingArgs
+from gpufleet.arguments.vsphere import VsphereOptionsArgs
 
 
 class NodesArgs(TypedDict):
@@ -58,47 +62,6 @@ class TaintArgs(TypedDict):
     own spelling is rendered. Default NoSchedule."""
 
 
-class EksOptionsArgs(TypedDict):
-    """What only EKS needs to know."""
-
-    release_version: NotRequired[str]
-    """Pinned AMI release, `1.36.0-20261101`. Default: the newest when the group is made."""
-    placement_group: NotRequired[bool]
-    """Cluster placement group. Default: with `fabric: efa`."""
-
-
-class GkeOptionsArgs(TypedDict):
-    """What only GKE needs to know."""
-
-    driver: NotRequired[str]
-    """One of `gke`, `gpuOperator`. Who installs driver and device plugin: GKE (default) or the
-    GPU Operator."""
-    accelerator_network_profile: NotRequired[str]
-    """Only `auto`. `auto` lets GKE make the networks a GPU machine needs. Default: the
-    connection's networks."""
-    compact_placement: NotRequired[bool]
-    """Nodes close together, in one zone. Default false."""
-
-
-class VsphereOptionsArgs(TypedDict):
-    """What only vSphere needs to know."""
-
-    cpus: int
-    """Virtual CPUs of each machine, 1 to 768."""
-    memory_gib: int
-    """Fully reserved: DirectPath and vGPU machines cannot overcommit memory."""
-    template: str
-    """Name of the virtual machine template to clone: EFI firmware, hardware version 20 or
-    later."""
-    attachment: NotRequired[str]
-    """One of `passthrough`, `dynamicDirectPath`, `vgpu`. How the GPU gets into the machine.
-    Default dynamicDirectPath."""
-    datastore: NotRequired[str]
-    """Datastore of the machine's disks. Default: the template's."""
-    folder: NotRequired[str]
-    """Folder the machines are in. Default: the template's."""
-
-
 class GpuPoolArgs(TypedDict):
     """A group of identical GPU nodes."""
 
@@ -148,6 +111,8 @@ class GpuPoolArgs(TypedDict):
     """Team the pool's cost is booked on. Default: shared by all."""
     eks: NotRequired[EksOptionsArgs]
     """Only on EKS. Default: none."""
+    karpenter: NotRequired[KarpenterPoolOptionsArgs]
+    """Only with `provisioner: karpenter`. Default: by intent."""
     gke: NotRequired[GkeOptionsArgs]
     """Only on GKE. Default: none."""
     vsphere: NotRequired[VsphereOptionsArgs]

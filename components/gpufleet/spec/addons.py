@@ -1,5 +1,6 @@
 """What exists once per cluster. Everything is implied by the pools; these are overrides."""
 
+from enum import StrEnum
 from typing import Annotated, Any, Self
 
 from pydantic import Field, StringConstraints, model_validator
@@ -15,7 +16,9 @@ __all__ = [
     "Addons",
     "ChartSource",
     "Charts",
+    "ClusterAutoscaler",
     "DevicePlugin",
+    "Expander",
     "GpuOperator",
     "Karpenter",
     "NetworkOperator",
@@ -62,6 +65,28 @@ class Karpenter(Addon):
     GPUs. Default: on with `ownership: managed`; for an existing Karpenter it must be said."""
 
 
+class Expander(StrEnum):
+    """How Cluster Autoscaler chooses among node groups that fit."""
+
+    LEAST_WASTE = "least-waste"
+    """The group that leaves the least idle."""
+    PRIORITY = "priority"
+    """By the pools' ways of buying: reserved, then spot, then on demand."""
+
+
+class ClusterAutoscaler(Addon):
+    """Cluster Autoscaler."""
+
+    expander: Expander = Expander.LEAST_WASTE
+    """Default least-waste, the program's own default."""
+    provisioning_requests: bool | None = None
+    """Whether it answers ProvisioningRequests, which start all nodes of a job at once. Default:
+    where a queue makes them."""
+    scale_down_gpu_utilization_threshold: float = Field(default=0.5, gt=0, le=1)
+    """A GPU node whose requested share of GPUs is below it may go, more than 0, at most 1. Default
+    0.5. CPU and memory do not count on GPU nodes."""
+
+
 class ChartSource(SpecModel):
     """Where charts come from: exactly one. Default: each vendor's own repository."""
 
@@ -101,8 +126,13 @@ class Addons(SpecModel):
     """NVIDIA DRA driver. Default: with `dra` pools."""
     karpenter: Karpenter = Field(default_factory=Karpenter)
     """Karpenter. Default: with pools it provisions."""
-    cluster_autoscaler: Addon = Field(default_factory=Addon)
+    cluster_autoscaler: ClusterAutoscaler = Field(default_factory=ClusterAutoscaler)
     """Cluster Autoscaler. Default: with pools it provisions."""
+    efa_device_plugin: Addon = Field(default_factory=Addon)
+    """AWS EFA device plugin. Default: with pools of `fabric: efa`."""
+    node_monitoring_agent: Addon = Field(default_factory=Addon)
+    """EKS node monitoring agent, which tells node repair of broken GPUs; `version` is that of the
+    EKS add-on. Default: with pools whose nodes are repaired."""
     kueue: Addon = Field(default_factory=Addon)
     """Kueue. Default: with `queues`."""
     keda: Addon = Field(default_factory=Addon)

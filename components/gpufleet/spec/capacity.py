@@ -64,6 +64,8 @@ class CapacityBlock(SpecModel):
     """Capacity reservation id of the block: `cr-` and 17 hexadecimal digits."""
     zone: str = Field(min_length=1)
     """The block's zone, `us-east-1a`: the node group gets the subnet of this zone only."""
+    starts: UtcTime | None = None
+    """When the block begins (UTC). Default: not stated."""
     until: UtcTime
     """When the block ends (UTC). EC2 starts terminating instances 30 minutes earlier."""
     usd_per_hour: Annotated[str, StringConstraints(pattern=r"^[0-9]+(\.[0-9]{1,6})?$")] | None = (
@@ -71,6 +73,12 @@ class CapacityBlock(SpecModel):
     )
     """What was paid for one instance and hour. Block prices are in no public list; without it the
     pool's spend is unknown."""
+
+    @model_validator(mode="after")
+    def _window(self) -> Self:
+        if self.starts is not None and self.starts >= self.until:
+            raise ValueError(f"starts {self.starts} is not before until {self.until}")
+        return self
 
 
 class _DynamicWorkload(SpecModel):

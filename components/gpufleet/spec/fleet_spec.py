@@ -1,7 +1,6 @@
 """FleetSpec: the one declaration of a cluster's GPUs, and the only input model."""
 
 from decimal import Decimal
-from enum import StrEnum
 from typing import Annotated
 
 from pydantic import Field, StringConstraints
@@ -9,46 +8,12 @@ from pydantic import Field, StringConstraints
 from gpufleet.spec.addons import Addons
 from gpufleet.spec.base import DnsLabel, Platform, SpecModel
 from gpufleet.spec.cluster import Cluster
+from gpufleet.spec.monitoring import Monitoring
 from gpufleet.spec.pool import GpuPool, Provisioner
+from gpufleet.spec.queues import Queues
 
 Usd = Annotated[Decimal, Field(gt=0, max_digits=12, decimal_places=6)]
 """US dollars, more than 0."""
-
-
-class Team(SpecModel):
-    """A team and its share of the fleet."""
-
-    name: DnsLabel
-    """Name of the team, and of its queue."""
-    share: float = Field(gt=0, le=1)
-    """Part of every pool's advertised resources that is this team's nominal quota: more than 0, at
-    most 1. The shares of all teams add up to at most 1."""
-    namespaces: tuple[DnsLabel, ...] = ()
-    """Namespaces whose jobs run on this quota. Default: one called like the team."""
-
-
-class Queues(SpecModel):
-    """Kueue queues and quotas, derived from pools and shares."""
-
-    teams: Annotated[tuple[Team, ...], Field(min_length=1, max_length=200)]
-    """1 to 200 teams."""
-
-
-class MonitoringBackend(StrEnum):
-    """Which objects scrape and alert."""
-
-    PROMETHEUS = "prometheus"
-    """ServiceMonitor and PrometheusRule of the Prometheus operator."""
-    VICTORIA_METRICS = "victoriaMetrics"
-    """VMServiceScrape and VMRule."""
-    NONE = "none"
-
-
-class Monitoring(SpecModel):
-    """GPU metrics, alerts and dashboards."""
-
-    backend: MonitoringBackend = MonitoringBackend.PROMETHEUS
-    """Default prometheus."""
 
 
 class Budget(SpecModel):
@@ -77,8 +42,8 @@ class FleetSpec(SpecModel):
     """What exists once per cluster. Default: what the pools imply."""
     queues: Queues | None = None
     """Default: no queues."""
-    monitoring: Monitoring = Field(default_factory=Monitoring)
-    """Metrics, alerts, dashboards. Default: for the Prometheus operator."""
+    monitoring: Monitoring | None = None
+    """Metrics, alerts, dashboards. Default: none are made."""
     budget: Budget | None = None
     """Default: no budget, which the prod policy profile refuses."""
     name_prefix: DnsLabel | None = None

@@ -152,6 +152,9 @@ class Driver(Switch):
     """Default: DMA-BUF, without nvidia-peermem."""
     licensing: Licensing | None = None
     """Licence of vGPU guests. Default: the Secret that vGPU pools name."""
+    install_dir: str | None = None
+    """Folder on the nodes of a driver that somebody else installs. Default: `/run/nvidia/driver`,
+    and where Google's installer puts it on GKE."""
     host_version: DriverVersion | None = None
     """Version or branch of the vGPU Manager on the hypervisors. Default: not compared."""
     env: dict[str, str] = Field(default_factory=dict[str, str])
@@ -220,6 +223,8 @@ class DcgmExporter(Switch):
     """Default: the chart's, every 15 seconds."""
     pod_labels: bool | None = None
     """Copy pods' labels to the samples. Default: the chart's, false."""
+    env: dict[str, str] = Field(default_factory=dict[str, str])
+    """Environment of the exporter. Default: none, and with `monitoring` its interval."""
 
 
 class Workload(StrEnum):

@@ -37,6 +37,7 @@ CHART_KEYS: Mapping[str, str] = {
     "driver.rdma.enabled": "driver.rdma.enabled",
     "driver.rdma.use_host_mofed": "driver.rdma.useHostMofed",
     "driver.licensing.secret": "driver.licensingConfig.secretName",
+    "driver.install_dir": "hostPaths.driverInstallDir",
     "driver.env": "driver.env",
     "driver.repo_config": "driver.repoConfig.configMapName",
     "driver.cert_config": "driver.certConfig.name",
@@ -64,6 +65,7 @@ CHART_KEYS: Mapping[str, str] = {
     "cdi.nri": "cdi.nriPluginEnabled",
     "dcgm_exporter.metrics": "dcgmExporter.config.name",
     "dcgm_exporter.pod_labels": "dcgmExporter.enablePodLabels",
+    "dcgm_exporter.env": "dcgmExporter.env",
     **{
         f"dcgm_exporter.service_monitor.{field}": f"dcgmExporter.serviceMonitor.{to_camel(field)}"
         for field in (

@@ -7,7 +7,11 @@ from pydantic import Field, StringConstraints, model_validator
 
 from gpufleet.spec.base import DnsLabel, Ownership, PoolName, SpecModel
 from gpufleet.spec.capacity import Capacity
+from gpufleet.spec.eks import EksOptions
+from gpufleet.spec.gke import GkeOptions
+from gpufleet.spec.karpenter import KarpenterPoolOptions
 from gpufleet.spec.sharing import Sharing, exclusive
+from gpufleet.spec.vsphere import VsphereOptions
 
 LabelKey = Annotated[
     str,
@@ -99,54 +103,6 @@ class Disk(SpecModel):
     """50 to 16384 GiB; default 200, because CUDA images do not fit the clouds' own default."""
 
 
-class Attachment(StrEnum):
-    """How a vSphere virtual machine gets its GPU."""
-
-    PASSTHROUGH = "passthrough"
-    """A fixed PCI device of one host."""
-    DYNAMIC_DIRECT_PATH = "dynamicDirectPath"
-    """Any free device of the kind; the default."""
-    VGPU = "vgpu"
-    """A vGPU profile, named in `sharing.vgpu`."""
-
-
-class VsphereOptions(SpecModel):
-    """What only vSphere needs to know."""
-
-    cpus: int = Field(ge=1, le=768)
-    """Virtual CPUs of each machine, 1 to 768."""
-    memory_gib: int = Field(ge=4, le=24_576)
-    """Fully reserved: DirectPath and vGPU machines cannot overcommit memory."""
-    template: str = Field(min_length=1, max_length=200)
-    """Name of the virtual machine template to clone: EFI firmware, hardware version 20 or later."""
-    attachment: Attachment = Attachment.DYNAMIC_DIRECT_PATH
-    """How the GPU gets into the machine. Default dynamicDirectPath."""
-    datastore: str | None = None
-    """Datastore of the machine's disks. Default: the template's."""
-    folder: str | None = None
-    """Folder the machines are in. Default: the template's."""
-
-
-class GkeOptions(SpecModel):
-    """What only GKE needs to know."""
-
-    driver: Literal["gke", "gpuOperator"] = "gke"
-    """Who installs driver and device plugin: GKE (default) or the GPU Operator."""
-    accelerator_network_profile: Literal["auto"] | None = None
-    """`auto` lets GKE make the networks a GPU machine needs. Default: the connection's networks."""
-    compact_placement: bool = False
-    """Nodes close together, in one zone. Default false."""
-
-
-class EksOptions(SpecModel):
-    """What only EKS needs to know."""
-
-    release_version: str | None = Field(default=None, min_length=1, max_length=60)
-    """Pinned AMI release, `1.36.0-20261101`. Default: the newest when the group is made."""
-    placement_group: bool | None = None
-    """Cluster placement group. Default: with `fabric: efa`."""
-
-
 class LayoutChange(SpecModel):
     """A change of sharing under way on live nodes: made in waves, so that the rest keeps working.
 
@@ -214,6 +170,8 @@ class GpuPool(SpecModel):
     """Team the pool's cost is booked on. Default: shared by all."""
     eks: EksOptions | None = None
     """Only on EKS. Default: none."""
+    karpenter: KarpenterPoolOptions | None = None
+    """Only with `provisioner: karpenter`. Default: by intent."""
     gke: GkeOptions | None = None
     """Only on GKE. Default: none."""
     vsphere: VsphereOptions | None = None

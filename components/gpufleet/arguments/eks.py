@@ -1,0 +1,48 @@
+"""Inputs of components that restate `gpufleet.spec.eks`.
+
+Generated from the models by tests/unit/components/write_arguments.py: edit those.
+"""
+
+from typing import Any, NotRequired, TypedDict
+
+
+class EksUpdateArgs(TypedDict):
+    """How a managed node group is updated."""
+
+    strategy: NotRequired[str]
+    """One of `minimal`, `surge`. Default minimal, because spare GPUs are rarely to be had."""
+    max_unavailable: NotRequired[int]
+    """Nodes replaced at the same time, 1 to 100. Default 1."""
+
+
+class EksOptionsArgs(TypedDict):
+    """What only EKS needs to know."""
+
+    release_version: NotRequired[str]
+    """Pinned AMI release: `1.36.0-20261101` (Amazon Linux), `1.52.0-7a6b3c1d` (Bottlerocket).
+    Karpenter's image alias is derived from it. Default `latest`: the newest when nodes are made,
+    which Karpenter pools of the environment `prod` refuse to be deployed with."""
+    ami_id: NotRequired[str]
+    """An image of your own, built from the kind of `image`. Default: the AMI that EKS
+    publishes."""
+    placement_group: NotRequired[bool]
+    """Cluster placement group. Default: with `fabric: efa`."""
+    update: NotRequired[EksUpdateArgs]
+    """How a managed node group is updated. Default: one node at a time, without spare GPUs."""
+    node_repair: NotRequired[bool]
+    """Replace or reboot nodes that EKS finds broken; needs the node monitoring agent, which is
+    installed with it. Default true."""
+    metadata_hop_limit: NotRequired[int]
+    """Network hops to the instance metadata service, 1 to 64. Default 1: pods do not reach it and
+    use pod identities instead; 2 lets them."""
+    local_storage: NotRequired[str]
+    """One of `raid0`, `none`. Default raid0, where the instance type has NVMe disks."""
+    imported: NotRequired[str]
+    """One of `adopt`, `manage`. With `importId`: `adopt` (default) takes the group over and
+    changes nothing; `manage`, in a later update, makes labels, taints, sizes, tags, repair and
+    update settings the pool's. What can only be set at creation stays as it is in both."""
+    node_group: NotRequired[dict[str, Any]]
+    """Raw arguments of the node group, as `aws:eks/nodeGroup` spells them, merged last."""
+    launch_template: NotRequired[dict[str, Any]]
+    """Raw arguments of the launch template, as `aws:ec2/launchTemplate` spells them, merged last.
+    Lists are replaced."""

@@ -1,0 +1,74 @@
+"""Inputs of components that restate `gpufleet.spec.gke`.
+
+Generated from the models by tests/unit/components/write_arguments.py: edit those.
+"""
+
+from typing import Any, NotRequired, TypedDict
+
+
+class GkeUpgradeArgs(TypedDict):
+    """How a node pool is upgraded."""
+
+    strategy: NotRequired[str]
+    """One of `surge`, `blueGreen`, `shortLived`. Default surge; shortLived for flex start and
+    queued capacity."""
+    max_surge: NotRequired[int]
+    """Nodes added during an upgrade, 0 to 20. Default 0: spare GPUs are rarely to be had."""
+    max_unavailable: NotRequired[int]
+    """Nodes that may be missing during an upgrade, 0 to 20. Default 1."""
+
+
+class GkeOptionsArgs(TypedDict):
+    """What only GKE needs to know."""
+
+    driver: NotRequired[str]
+    """One of `gke`, `gpuOperator`. Who installs driver and device plugin: GKE (default) or the
+    GPU Operator."""
+    driver_version: NotRequired[str]
+    """One of `default`, `latest`. With `driver: gke`: the version GKE recommends for the release,
+    or its newest. Default default. Changing it makes a new node pool."""
+    accelerator_network_profile: NotRequired[str]
+    """Only `auto`. `auto` lets GKE make the networks a GPU machine needs. Default: the
+    connection's networks."""
+    compact_placement: NotRequired[bool]
+    """Nodes close together, in one zone. Default false."""
+    open_reservations: NotRequired[bool]
+    """On-demand nodes use reservations of the project that are open to all, where they match.
+    Default false: they leave those alone."""
+    limits: NotRequired[str]
+    """One of `total`, `perZone`. Whether `nodes` counts all zones together or each zone. Default
+    total."""
+    location_policy: NotRequired[str]
+    """One of `any`, `balanced`. `any` takes GPUs where there are some, `balanced` keeps zones
+    even. Default any."""
+    upgrade: NotRequired[GkeUpgradeArgs]
+    """How nodes are upgraded. Default: one node at a time, without spare GPUs."""
+    auto_upgrade: NotRequired[bool]
+    """Whether GKE upgrades nodes with the cluster. Default true; false for queued capacity."""
+    auto_repair: NotRequired[bool]
+    """Whether GKE replaces broken nodes. Default true; false for flex start and queued capacity,
+    where GKE refuses it."""
+    disk_type: NotRequired[str]
+    """Type of the boot disk. Default: `hyperdisk-balanced` where the machine takes no other, `pd-
+    ssd` on A3, else `pd-balanced`."""
+    local_ssds: NotRequired[int]
+    """Local SSDs of each node, 0 to 48. Default: those the machine type brings."""
+    local_ssd_use: NotRequired[str]
+    """One of `ephemeral`, `raw`. Default ephemeral."""
+    image_cache: NotRequired[str]
+    """Disk image with container images on it (`projects/P/global/images/I`), attached as a second
+    boot disk; turns image streaming on. Default: none."""
+    image_streaming: NotRequired[bool]
+    """Start containers while their image still comes. Default: only with `imageCache`."""
+    fast_socket: NotRequired[bool]
+    """NCCL Fast Socket, for several nodes without GPUDirect. Default false."""
+    secure_boot: NotRequired[bool]
+    """Only signed kernel modules are loaded. Default true with GKE's driver on Container-
+    Optimized OS, else false: other drivers are not signed."""
+    max_pods: NotRequired[int]
+    """Pods of each node, 8 to 256. Default: the cluster's. Changing it makes a new node pool."""
+    tpu_topology: NotRequired[str]
+    """TPU pools: chips of the slice, `2x4` or `4x4x4`. Default: the one host's."""
+    node_pool: NotRequired[dict[str, Any]]
+    """Raw arguments of the node pool, as `gcp:container/nodePool` spells them, merged last. Lists
+    are replaced."""

@@ -1,0 +1,77 @@
+"""Inputs of components that restate `gpufleet.spec.karpenter`.
+
+Generated from the models by tests/unit/components/write_arguments.py: edit those.
+"""
+
+from typing import NotRequired, TypedDict
+
+
+class KarpenterBudgetArgs(TypedDict):
+    """How many nodes may be disrupted at once; it does not hold back expiry."""
+
+    nodes: str
+    """A number, `"1"`, or a part, `"10%"`."""
+    schedule: NotRequired[str]
+    """Cron expression in UTC of when it begins to hold. With `duration`. Default: always."""
+    duration: NotRequired[str]
+    """How long it holds, in hours and minutes."""
+    reasons: NotRequired[list[str]]
+    """For which reasons. Default: all of them."""
+
+
+class KarpenterDisruptionArgs(TypedDict):
+    """When Karpenter may take nodes away that work."""
+
+    consolidation_policy: NotRequired[str]
+    """One of `WhenEmpty`, `Balanced`, `WhenEmptyOrUnderutilized`. Default: by intent. training,
+    batch, interactive: WhenEmpty; inference: Balanced."""
+    consolidate_after: NotRequired[str]
+    """How long a node must be idle first. Default: training 60m, batch 10m, inference 5m,
+    interactive 30m."""
+    budgets: NotRequired[list[KarpenterBudgetArgs]]
+    """Default: by intent. training: none for drift; batch and inference: 10 %; interactive: 1."""
+
+
+class KarpenterRequirementArgs(TypedDict):
+    """One more condition on the nodes, beside those that follow from the pool."""
+
+    key: str
+    """Label, such as `topology.kubernetes.io/zone`."""
+    operator: str
+    """One of `In`, `NotIn`, `Exists`, `DoesNotExist`, `Gt`, `Lt`, `Gte`, `Lte`. How the values
+    are compared."""
+    values: NotRequired[list[str]]
+    """Values; exactly one whole number with Gt, Lt, Gte and Lte. Default: none."""
+
+
+class StartupTaintArgs(TypedDict):
+    """A taint that something else takes off once the node is ready; pods need not tolerate it."""
+
+    key: str
+    """Key of the taint, such as `example.com/agent-not-ready`."""
+    value: NotRequired[str]
+    """Default: empty."""
+    effect: NotRequired[str]
+    """One of `NoSchedule`, `PreferNoSchedule`, `NoExecute`. Default NoSchedule."""
+
+
+class KarpenterPoolOptionsArgs(TypedDict):
+    """What only Karpenter needs to know."""
+
+    expire_after: NotRequired[str]
+    """Longest life of a node. Default: 720h; for training, Never."""
+    termination_grace_period: NotRequired[str]
+    """How long a node that must go may wait for its pods. Default: training 24h, batch 4h,
+    inference 1h, interactive 8h."""
+    disruption: NotRequired[KarpenterDisruptionArgs]
+    """When working nodes may go. Default: by intent."""
+    requirements: NotRequired[list[KarpenterRequirementArgs]]
+    """Further conditions. Default: none."""
+    startup_taints: NotRequired[list[StartupTaintArgs]]
+    """Taints nodes are born with and something of yours removes. Default: none; Karpenter waits
+    for the GPUs by itself."""
+    reservation_tags: NotRequired[dict[str, str]]
+    """Capacity reservations with these tags are used first, beside those that `capacity` names.
+    Default: none."""
+    weight: NotRequired[int]
+    """Preference among pools that fit a pod, 1 to 100, highest first. Default: none."""

@@ -1,0 +1,82 @@
+"""What only EKS needs to know of a pool."""
+
+from enum import StrEnum
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, StringConstraints, model_validator
+
+from gpufleet.spec.base import SpecModel
+
+AmiId = Annotated[str, StringConstraints(pattern=r"^ami-[0-9a-f]{8,17}$")]
+"""Id of a machine image: `ami-` and 8 to 17 hexadecimal digits."""
+
+Raw = dict[str, Any]
+"""Provider arguments in the provider's spelling, merged last."""
+
+
+class LocalStorage(StrEnum):
+    """What becomes of the NVMe disks an instance type brings."""
+
+    RAID0 = "raid0"
+    """One volume that holds images, logs and `emptyDir`: the node's ephemeral storage."""
+    NONE = "none"
+    """Left alone, for a driver that hands them out as volumes."""
+
+
+class UpdateStrategy(StrEnum):
+    """In which order a managed node group replaces its nodes."""
+
+    MINIMAL = "minimal"
+    """Old nodes go first: no spare GPU node is needed. The default."""
+    SURGE = "surge"
+    """New nodes come first: capacity never falls, and spare GPU capacity must exist."""
+
+
+class EksUpdate(SpecModel):
+    """How a managed node group is updated."""
+
+    strategy: UpdateStrategy = UpdateStrategy.MINIMAL
+    """Default minimal, because spare GPUs are rarely to be had."""
+    max_unavailable: int = Field(default=1, ge=1, le=100)
+    """Nodes replaced at the same time, 1 to 100. Default 1."""
+
+
+class EksOptions(SpecModel):
+    """What only EKS needs to know."""
+
+    release_version: str | None = Field(default=None, min_length=1, max_length=60)
+    """Pinned AMI release: `1.36.0-20261101` (Amazon Linux), `1.52.0-7a6b3c1d` (Bottlerocket).
+    Karpenter's image alias is derived from it. Default `latest`: the newest when nodes are made,
+    which Karpenter pools of the environment `prod` refuse to be deployed with."""
+    ami_id: AmiId | None = None
+    """An image of your own, built from the kind of `image`. Default: the AMI that EKS publishes."""
+    placement_group: bool | None = None
+    """Cluster placement group. Default: with `fabric: efa`."""
+    update: EksUpdate = Field(default_factory=EksUpdate)
+    """How a managed node group is updated. Default: one node at a time, without spare GPUs."""
+    node_repair: bool = True
+    """Replace or reboot nodes that EKS finds broken; needs the node monitoring agent, which is
+    installed with it. Default true."""
+    metadata_hop_limit: int = Field(default=1, ge=1, le=64)
+    """Network hops to the instance metadata service, 1 to 64. Default 1: pods do not reach it and
+    use pod identities instead; 2 lets them."""
+    local_storage: LocalStorage = LocalStorage.RAID0
+    """Default raid0, where the instance type has NVMe disks."""
+    imported: Literal["adopt", "manage"] = "adopt"
+    """With `importId`: `adopt` (default) takes the group over and changes nothing; `manage`, in a
+    later update, makes labels, taints, sizes, tags, repair and update settings the pool's. What can
+    only be set at creation stays as it is in both."""
+    node_group: Raw = Field(default_factory=dict[str, Any])
+    """Raw arguments of the node group, as `aws:eks/nodeGroup` spells them, merged last."""
+    launch_template: Raw = Field(default_factory=dict[str, Any])
+    """Raw arguments of the launch template, as `aws:ec2/launchTemplate` spells them, merged
+    last. Lists are replaced."""
+
+    @model_validator(mode="after")
+    def _one_image(self) -> Self:
+        if self.ami_id is not None and self.release_version is not None:
+            raise ValueError(
+                f"amiId {self.ami_id} and releaseVersion {self.release_version} are both given: an "
+                "image of your own has no release; keep one"
+            )
+        return self

@@ -1,0 +1,112 @@
+"""What only GKE needs to know of a pool."""
+
+from enum import StrEnum
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, StringConstraints, model_validator
+
+from gpufleet.spec.base import SpecModel
+
+Raw = dict[str, Any]
+"""Provider arguments in the provider's spelling, merged last."""
+
+
+class UpgradeStrategy(StrEnum):
+    """How GKE replaces the nodes of a pool when it upgrades them."""
+
+    SURGE = "surge"
+    """A few nodes at a time, `maxSurge` new ones and `maxUnavailable` missing ones. The default."""
+    BLUE_GREEN = "blueGreen"
+    """All nodes twice for a while: needs twice the GPUs."""
+    SHORT_LIVED = "shortLived"
+    """Nodes are left until their run ends: for flex start and queued capacity."""
+
+
+class GkeUpgrade(SpecModel):
+    """How a node pool is upgraded."""
+
+    strategy: UpgradeStrategy | None = None
+    """Default surge; shortLived for flex start and queued capacity."""
+    max_surge: int = Field(default=0, ge=0, le=20)
+    """Nodes added during an upgrade, 0 to 20. Default 0: spare GPUs are rarely to be had."""
+    max_unavailable: int = Field(default=1, ge=0, le=20)
+    """Nodes that may be missing during an upgrade, 0 to 20. Default 1."""
+
+    @model_validator(mode="after")
+    def _moves(self) -> Self:
+        at_once = self.max_surge + self.max_unavailable
+        if self.strategy in (None, UpgradeStrategy.SURGE) and not 1 <= at_once <= 20:
+            raise ValueError(
+                f"maxSurge {self.max_surge} and maxUnavailable {self.max_unavailable} together must"
+                " be 1 to 20 nodes"
+            )
+        return self
+
+
+class LocalSsdUse(StrEnum):
+    """What becomes of local SSDs."""
+
+    EPHEMERAL = "ephemeral"
+    """One volume that holds images, logs and `emptyDir`. The default."""
+    RAW = "raw"
+    """Block devices, for a driver that hands them out as volumes."""
+
+
+class GkeOptions(SpecModel):
+    """What only GKE needs to know."""
+
+    driver: Literal["gke", "gpuOperator"] = "gke"
+    """Who installs driver and device plugin: GKE (default) or the GPU Operator."""
+    driver_version: Literal["default", "latest"] = "default"
+    """With `driver: gke`: the version GKE recommends for the release, or its newest. Default
+    default. Changing it makes a new node pool."""
+    accelerator_network_profile: Literal["auto"] | None = None
+    """`auto` lets GKE make the networks a GPU machine needs. Default: the connection's networks."""
+    compact_placement: bool = False
+    """Nodes close together, in one zone. Default false."""
+    open_reservations: bool = False
+    """On-demand nodes use reservations of the project that are open to all, where they match.
+    Default false: they leave those alone."""
+    limits: Literal["total", "perZone"] = "total"
+    """Whether `nodes` counts all zones together or each zone. Default total."""
+    location_policy: Literal["any", "balanced"] = "any"
+    """`any` takes GPUs where there are some, `balanced` keeps zones even. Default any."""
+    upgrade: GkeUpgrade = Field(default_factory=GkeUpgrade)
+    """How nodes are upgraded. Default: one node at a time, without spare GPUs."""
+    auto_upgrade: bool | None = None
+    """Whether GKE upgrades nodes with the cluster. Default true; false for queued capacity."""
+    auto_repair: bool | None = None
+    """Whether GKE replaces broken nodes. Default true; false for flex start and queued capacity,
+    where GKE refuses it."""
+    disk_type: Annotated[str, StringConstraints(pattern=r"^(pd|hyperdisk)-[a-z]+$")] | None = None
+    """Type of the boot disk. Default: `hyperdisk-balanced` where the machine takes no other,
+    `pd-ssd` on A3, else `pd-balanced`."""
+    local_ssds: int | None = Field(default=None, ge=0, le=48)
+    """Local SSDs of each node, 0 to 48. Default: those the machine type brings."""
+    local_ssd_use: LocalSsdUse = LocalSsdUse.EPHEMERAL
+    """Default ephemeral."""
+    image_cache: str | None = Field(default=None, min_length=1, max_length=300)
+    """Disk image with container images on it (`projects/P/global/images/I`), attached as a second
+    boot disk; turns image streaming on. Default: none."""
+    image_streaming: bool | None = None
+    """Start containers while their image still comes. Default: only with `imageCache`."""
+    fast_socket: bool = False
+    """NCCL Fast Socket, for several nodes without GPUDirect. Default false."""
+    secure_boot: bool | None = None
+    """Only signed kernel modules are loaded. Default true with GKE's driver on Container-Optimized
+    OS, else false: other drivers are not signed."""
+    max_pods: int | None = Field(default=None, ge=8, le=256)
+    """Pods of each node, 8 to 256. Default: the cluster's. Changing it makes a new node pool."""
+    tpu_topology: Annotated[str, StringConstraints(pattern=r"^[0-9]+x[0-9]+(x[0-9]+)?$")] | None = (
+        None
+    )
+    """TPU pools: chips of the slice, `2x4` or `4x4x4`. Default: the one host's."""
+    node_pool: Raw = Field(default_factory=dict[str, Any])
+    """Raw arguments of the node pool, as `gcp:container/nodePool` spells them, merged last. Lists
+    are replaced."""
+
+    @model_validator(mode="after")
+    def _streams(self) -> Self:
+        if self.image_cache is not None and self.image_streaming is False:
+            raise ValueError("imageCache needs image streaming; leave imageStreaming out")
+        return self

@@ -1,0 +1,117 @@
+"""What only Karpenter needs to know of a pool."""
+
+from typing import Annotated, Any, Literal, Self, cast
+
+from pydantic import Field, StringConstraints, model_validator
+
+from gpufleet.spec.base import SpecModel
+
+KarpenterDuration = Annotated[
+    str, StringConstraints(pattern=r"^(([0-9]+(s|m|h))+|Never)$", max_length=30)
+]
+"""`30s`, `10m`, `1h30m`, or `Never` (karpenter.sh/v1 NodePool)."""
+
+KarpenterTime = Annotated[str, StringConstraints(pattern=r"^([0-9]+(s|m|h))+$", max_length=30)]
+"""`30s`, `10m`, `1h30m` (karpenter.sh/v1 NodePool)."""
+
+
+class KarpenterRequirement(SpecModel):
+    """One more condition on the nodes, beside those that follow from the pool."""
+
+    key: str = Field(min_length=1, max_length=316)
+    """Label, such as `topology.kubernetes.io/zone`."""
+    operator: Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte"]
+    """How the values are compared."""
+    values: Annotated[tuple[str, ...], Field(max_length=60)] = ()
+    """Values; exactly one whole number with Gt, Lt, Gte and Lte. Default: none."""
+
+    @model_validator(mode="after")
+    def _values_fit(self) -> Self:
+        if self.operator in {"In", "NotIn"} and not self.values:
+            raise ValueError(f"operator {self.operator} needs at least one value, found none")
+        if self.operator in {"Exists", "DoesNotExist"} and self.values:
+            raise ValueError(f"operator {self.operator} takes no values, found {len(self.values)}")
+        numeric = self.operator in {"Gt", "Lt", "Gte", "Lte"}
+        if numeric and (len(self.values) != 1 or not self.values[0].isdigit()):
+            raise ValueError(
+                f"operator {self.operator} takes exactly one whole number, found "
+                f"{', '.join(self.values) or 'none'}"
+            )
+        return self
+
+
+class KarpenterBudget(SpecModel):
+    """How many nodes may be disrupted at once; it does not hold back expiry."""
+
+    nodes: Annotated[str, StringConstraints(pattern=r"^(100|[0-9]{1,2})%$|^[0-9]+$")]
+    """A number, `"1"`, or a part, `"10%"`."""
+    schedule: str | None = Field(default=None, min_length=1, max_length=100)
+    """Cron expression in UTC of when it begins to hold. With `duration`. Default: always."""
+    duration: KarpenterTime | None = None
+    """How long it holds, in hours and minutes."""
+    reasons: tuple[Literal["Underutilized", "Empty", "Drifted"], ...] = ()
+    """For which reasons. Default: all of them."""
+
+    @model_validator(mode="after")
+    def _together(self) -> Self:
+        if (self.schedule is None) != (self.duration is None):
+            raise ValueError("schedule and duration are only used together")
+        if self.duration is not None and "s" in self.duration:
+            raise ValueError(f"duration {self.duration} has seconds; write hours and minutes")
+        return self
+
+
+class KarpenterDisruption(SpecModel):
+    """When Karpenter may take nodes away that work."""
+
+    consolidation_policy: Literal["WhenEmpty", "Balanced", "WhenEmptyOrUnderutilized"] | None = None
+    """Default: by intent. training, batch, interactive: WhenEmpty; inference: Balanced."""
+    consolidate_after: KarpenterDuration | None = None
+    """How long a node must be idle first. Default: training 60m, batch 10m, inference 5m,
+    interactive 30m."""
+    budgets: Annotated[tuple[KarpenterBudget, ...], Field(max_length=50)] = ()
+    """Default: by intent. training: none for drift; batch and inference: 10 %; interactive: 1."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _expiry_is_elsewhere(cls, data: Any) -> Any:
+        if isinstance(data, dict) and "expireAfter" in data:
+            found = cast("dict[str, Any]", data)["expireAfter"]
+            raise ValueError(
+                f"expireAfter ({found}) stands under disruption, where Karpenter's API server "
+                "drops it unseen: write it one level up, as karpenter.expireAfter"
+            )
+        return cast("Any", data)
+
+
+class StartupTaint(SpecModel):
+    """A taint that something else takes off once the node is ready; pods need not tolerate it."""
+
+    key: str = Field(min_length=1, max_length=316)
+    """Key of the taint, such as `example.com/agent-not-ready`."""
+    value: str = Field(default="", max_length=63)
+    """Default: empty."""
+    effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] = "NoSchedule"
+    """Default NoSchedule."""
+
+
+class KarpenterPoolOptions(SpecModel):
+    """What only Karpenter needs to know."""
+
+    expire_after: KarpenterDuration | None = None
+    """Longest life of a node. Default: 720h; for training, Never."""
+    termination_grace_period: KarpenterTime | None = None
+    """How long a node that must go may wait for its pods. Default: training 24h, batch 4h,
+    inference 1h, interactive 8h."""
+    disruption: KarpenterDisruption = Field(default_factory=KarpenterDisruption)
+    """When working nodes may go. Default: by intent."""
+    requirements: Annotated[tuple[KarpenterRequirement, ...], Field(max_length=40)] = ()
+    """Further conditions. Default: none."""
+    startup_taints: Annotated[tuple[StartupTaint, ...], Field(max_length=20)] = ()
+    """Taints nodes are born with and something of yours removes. Default: none; Karpenter waits for
+    the GPUs by itself."""
+    reservation_tags: dict[str, str] = Field(default_factory=dict[str, str])
+    """Capacity reservations with these tags are used first, beside those that `capacity` names.
+    Default: none."""
+    weight: int | None = Field(default=None, ge=1, le=100)
+    """Preference among pools that fit a pod, 1 to 100, highest first. Default: none."""

@@ -1,0 +1,144 @@
+"""Scaling: by which signal a workload grows and shrinks."""
+
+from enum import StrEnum
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, StringConstraints, model_validator
+
+from gpufleet.spec.base import DnsLabel, SecretName, SpecModel
+
+
+class WorkloadKind(StrEnum):
+    """What the workload does, which decides the signal."""
+
+    LLM_SERVING = "llmServing"
+    """A server that batches requests: vLLM, NIM, TGI. By requests, never by GPU utilisation."""
+    SERVING = "serving"
+    """A server without batching: one request at a time keeps its part of the GPU busy."""
+    BATCH = "batch"
+    """Work from a queue: by what is in it."""
+
+
+class Signal(StrEnum):
+    """What is measured."""
+
+    REQUESTS_RUNNING = "requestsRunning"
+    """`vllm:num_requests_running`, requests in flight in each replica."""
+    REQUESTS_WAITING = "requestsWaiting"
+    """`vllm:num_requests_waiting`, requests that found no room in any batch."""
+    KV_CACHE = "kvCache"
+    """`vllm:kv_cache_usage_perc`, part of the KV cache in use, 0 to 1."""
+    TENSOR_ACTIVE = "tensorActive"
+    """Tensor cores at work, 0 to 1 (DCGM)."""
+    GPU_UTILISATION = "gpuUtilisation"
+    """Time with a kernel running, 0 to 1 (DCGM). Says little, and nothing on a slice."""
+    QUEUE_LENGTH = "queueLength"
+    """What waits in a queue outside the pods, by a query of one's own."""
+
+
+class ScalingTarget(SpecModel):
+    """What is scaled."""
+
+    name: DnsLabel
+    """Name of the workload."""
+    namespace: DnsLabel
+    """Its namespace."""
+    kind: str = Field(default="Deployment", pattern=r"^[A-Z][A-Za-z]+$")
+    """Anything with a scale: Deployment (default), StatefulSet, NIMService, ..."""
+    api_version: str = "apps/v1"
+    """Default `apps/v1`."""
+
+
+class ScaleOn(SpecModel):
+    """One signal and its target."""
+
+    signal: Signal
+    """What is measured."""
+    target: float | None = Field(default=None, gt=0)
+    """Value of one replica that is right; more replicas come above it. Default: 0.8 for kvCache and
+    tensorActive, 0.7 for gpuUtilisation; the others have none."""
+    query: str | None = Field(default=None, min_length=1, max_length=4000)
+    """PromQL that gives one number, instead of our own. Needed for queueLength."""
+    activation: float = Field(default=0, ge=0)
+    """KEDA: value above which the first replica starts. Default 0."""
+
+
+class LoadTime(SpecModel):
+    """How long a replica takes until it answers."""
+
+    node_seconds: int = Field(default=180, ge=0, le=7200)
+    """A new node with its driver, 0 to 7200 s. Default 180."""
+    model_seconds: int = Field(default=120, ge=0, le=7200)
+    """Image and weights, 0 to 7200 s. Default 120."""
+
+    @property
+    def total(self) -> int:
+        """Seconds from the decision to the first answer."""
+        return self.node_seconds + self.model_seconds
+
+
+class Scaling(SpecModel):
+    """By which signal, between which sizes."""
+
+    target: ScalingTarget
+    """What is scaled."""
+    workload: WorkloadKind = WorkloadKind.LLM_SERVING
+    """Default llmServing."""
+    min: int = Field(ge=0, le=10_000)
+    """Fewest replicas. 0 only with KEDA, and a signal that is there without pods."""
+    max: int = Field(ge=1, le=10_000)
+    """Most replicas. There is no default: an unbounded service has an unbounded bill."""
+    on: Annotated[tuple[ScaleOn, ...], Field(min_length=1, max_length=8)]
+    """1 to 8 signals; the one that asks for most decides."""
+    load: LoadTime = Field(default_factory=LoadTime)
+    """How long a replica takes to start: sets how fast one may add and remove."""
+    mig: bool = False
+    """Whether the pods are on MIG slices, which have no GPU utilisation. Default false."""
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.min > self.max:
+            raise ValueError(f"min {self.min} is greater than max {self.max}")
+        return self
+
+
+class TriggerSecret(SpecModel):
+    """A parameter of KEDA's authentication from a Secret; never its content."""
+
+    parameter: Literal[
+        "bearerToken", "username", "password", "ca", "cert", "key", "customAuthValue"
+    ]
+    """Parameter of KEDA's Prometheus scaler."""
+    secret: SecretName
+    """Name of the Secret, in the workload's namespace."""
+    key: Annotated[str, StringConstraints(min_length=1, max_length=253)]
+    """Key in it."""
+
+
+class Fallback(SpecModel):
+    """What holds while the signal cannot be read."""
+
+    failures: int = Field(default=3, ge=1, le=100)
+    """Failed readings before, 1 to 100. Default 3."""
+    replicas: int = Field(ge=0, le=10_000)
+    """Replicas meanwhile."""
+
+
+class KedaScaling(Scaling):
+    """What only KEDA can do."""
+
+    server: str = Field(pattern=r"^https?://\S+$")
+    """Address of Prometheus: `http://prometheus.monitoring.svc:9090`."""
+    polling_seconds: int = Field(default=30, ge=5, le=3600)
+    """How often the signal is read while there is no replica, 5 to 3600 s. Default 30."""
+    cooldown_seconds: int | None = Field(default=None, ge=0, le=86_400)
+    """Quiet time before the last replica goes, 0 to 86400 s. Default: twice what a start takes, at
+    least 300."""
+    fallback: Fallback | None = None
+    """Default: with `min: 0` one replica, else `min`."""
+    authentication: str | None = Field(default=None, min_length=1, max_length=63)
+    """Name of a TriggerAuthentication that exists in the namespace. Default: none."""
+    secrets: tuple[TriggerSecret, ...] = ()
+    """Makes a TriggerAuthentication from these, instead of naming one. Default: none."""
+    auth_modes: Literal["basic", "bearer", "tls", "custom"] | None = None
+    """How KEDA authenticates; needed with secrets. Default: not."""
