@@ -249,8 +249,41 @@ def _check_shares(gpu: Gpu, made: DraCut, place: str, fraction: Fraction) -> lis
         return []
     findings: list[Finding] = []
     if made.sharing is DraSharing.MPS:
-        findings += rules.check_mps(gpu, made.clients, place, fraction, None, "clients")
+        found = rules.check_mps(gpu, made.clients, place, fraction, None, "clients")
+        findings += found or _check_slice_clients(gpu, made, place)
     for offer in made.offers:
         what = gpu.key if offer.profile is None else f"a {offer.profile} slice"
         findings += rules.small_shares(what, made.clients, offer.memory_bytes, place, "clients")
     return findings
+
+
+def _check_slice_clients(gpu: Gpu, made: DraCut, place: str) -> list[Finding]:
+    """Of the clients MPS takes on a GPU, a MIG device takes its part of the compute slices (NVIDIA
+    MIG user guide, CUDA MPS on MIG; read 2026-11-21)."""
+    if gpu.mig is None:
+        return []
+    offered = {offer.profile for offer in made.offers}
+    slices = {
+        name: profile.compute_slices
+        for name, profile in gpu.mig.profiles.items()
+        if name in offered
+    }
+    most = {
+        profile: gpu.mps_max_clients * own // gpu.mig.compute_slices
+        for profile, own in slices.items()
+    }
+    return [
+        error(
+            "mps-too-many-clients",
+            f"{place}.clients",
+            f"{made.clients} MPS clients on a {profile} slice of {gpu.key}, which takes "
+            f"{slices[profile]} of {gpu.mig.compute_slices} of the {gpu.mps_max_clients} that a "
+            f"whole GPU takes: {limit}",
+            f"write `clients: {limit}`",
+            value=made.clients,
+            limit=limit,
+            profile=profile,
+        )
+        for profile, limit in most.items()
+        if made.clients > limit
+    ]

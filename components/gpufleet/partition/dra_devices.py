@@ -39,11 +39,6 @@ class PublishedDevice:
     """Counter -> amount it takes from the set of its GPU. Empty where nothing is cut on demand."""
 
 
-def counter_set(gpu: int) -> str:
-    """Name of the counters of one GPU."""
-    return f"gpu-{gpu}-counter-set"
-
-
 def counters(geometry: MigGeometry) -> Mapping[str, int]:
     """The counters of one GPU, full: the most any profile has, and 1 for each memory slot."""
     totals = {f"memory-slice-{slot}": 1 for slot in range(geometry.memory_slots)}

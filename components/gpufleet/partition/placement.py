@@ -8,6 +8,7 @@ exists; mig-parted tries every order of creation, so the driver may choose other
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from gpufleet.catalogue.frozen import FrozenDict, frozen
 from gpufleet.catalogue.gpu import EVIDENCE_ORDER, Evidence, MigGeometry
@@ -188,25 +189,58 @@ def _placement(
     left = iter(starts)
     instances: list[PlacedInstance] = []
     for name, profile in geometry.profiles.items():
-        inside = list(request.inside.get(name, ()))
-        whole = request.counts.get(name, 0) - len(inside)
-        for position in range(request.counts.get(name, 0)):
+        count = request.counts.get(name, 0)
+        inside = request.inside.get(name, [])
+        whole = count - len(inside)
+        for position in range(count):
             start = next(left)
             used |= table.mask_of(start, profile.memory_slots)
             divided = tuple(inside[position - whole]) if position >= whole else ()
             instances.append(
                 PlacedInstance(name, start, profile.memory_slots, profile.compute_slices, divided)
             )
-    bits = table.fitting(used, total)
-    names = tuple(geometry.profiles)
-    full = table.number[total]
-    used_compute, used_memory = table.compute[full], table.memory[full]
     taken = {slot for i in (*instances, *occupied) for slot in range(i.start, i.start + i.size)}
-    unused_compute = geometry.compute_slices - used_compute
-    unused_memory = geometry.memory_slots - used_memory
+    room = _room(geometry, used, total)
     return Placement(
         instances=tuple(sorted(instances, key=lambda i: i.start)),
         occupied=tuple(sorted(occupied, key=lambda i: i.start)),
+        free=room.free,
+        completions=room.completions,
+        free_slots=tuple(s for s in range(geometry.memory_slots) if s not in taken),
+        used_compute=geometry.compute_slices - room.unused_compute,
+        used_memory=geometry.memory_slots - room.unused_memory,
+        unused_compute=room.unused_compute,
+        unused_memory=room.unused_memory,
+        stranded_compute=room.stranded_compute,
+        stranded_memory=room.stranded_memory,
+        evidence=evidence,
+        renamed=frozen(request.renamed),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Room:
+    """What is left on a GPU; the fields are those of `Placement`."""
+
+    free: Mapping[str, int]
+    completions: tuple[Mapping[str, int], ...]
+    unused_compute: int
+    unused_memory: int
+    stranded_compute: int
+    stranded_memory: int
+
+
+@lru_cache(maxsize=8192)
+def _room(geometry: MigGeometry, used: int, total: int) -> _Room:
+    """What is left beside a multiset of instances on these cells: the same for every node of a
+    fleet that is cut alike, so it is worked out once."""
+    table = slot_table(geometry)
+    bits = table.fitting(used, total)
+    names = tuple(geometry.profiles)
+    number = table.number[total]
+    unused_compute = geometry.compute_slices - table.compute[number]
+    unused_memory = geometry.memory_slots - table.memory[number]
+    return _Room(
         free=frozen(_free(table, names, bits)),
         completions=tuple(
             frozen(
@@ -215,15 +249,10 @@ def _placement(
             for i in reversed(table.maximal(bits))
             if i != 0
         ),
-        free_slots=tuple(s for s in range(geometry.memory_slots) if s not in taken),
-        used_compute=used_compute,
-        used_memory=used_memory,
         unused_compute=unused_compute,
         unused_memory=unused_memory,
         stranded_compute=unused_compute - table.most_compute(bits),
         stranded_memory=unused_memory - table.most_memory(bits),
-        evidence=evidence,
-        renamed=frozen(request.renamed),
     )
 
 
@@ -239,5 +268,5 @@ def _free(table: SlotTable, names: tuple[str, ...], bits: int) -> dict[str, int]
 
 
 def _evidence(geometry: MigGeometry, names: Sequence[str]) -> Evidence:
-    known = [geometry.profiles[n].evidence for n in names if n in geometry.profiles]
-    return max(known, key=EVIDENCE_ORDER.index) if known else geometry.evidence
+    known = {geometry.profiles[n].evidence for n in names if n in geometry.profiles}
+    return next((e for e in reversed(EVIDENCE_ORDER) if e in known), geometry.evidence)

@@ -27,7 +27,8 @@ def read_request(geometry: MigGeometry, devices: Mapping[str, int]) -> Request:
     parts: dict[str, list[tuple[int, str]]] = {}
     for name, count in sorted(devices.items()):
         if isinstance(count, bool) or not isinstance(count, int) or count < 0:  # pyright: ignore[reportUnnecessaryIsInstance]
-            message = f"{name}: {count!r} is no count, whole numbers from 0 on are"
+            found = "a truth value" if isinstance(count, bool) else repr(count)
+            message = f"{name}: {found} is no count, whole numbers from 0 on are"
             request.reasons.append(Reason("count-invalid", message, count, 0, name))
             continue
         if count == 0:

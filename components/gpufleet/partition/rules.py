@@ -91,7 +91,7 @@ def check_mps(
             error(
                 "mps-too-many-clients",
                 f"{place}.{key}",
-                f"{replicas} MPS clients, the device plugin accepts at most {most} on {gpu.key}",
+                f"{replicas} MPS clients, and at most {most} are accepted on {gpu.key}",
                 f"write `{key}: {most}`",
                 value=replicas,
                 limit=most,

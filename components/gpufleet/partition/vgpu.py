@@ -121,6 +121,16 @@ def cut(gpu: Gpu, count: int, declared: Vgpu, place: str) -> tuple[VgpuCut | Non
     return VgpuCut(found, per_gpu, fraction, memory, declared.license_secret), findings
 
 
+def most_per_gpu(gpus: Iterable[Gpu], name: str) -> int | None:
+    """Most vGPUs of the type on one GPU, all of one size, or None when no table says."""
+    found = parse_type(name)
+    boards = [gpu.vgpu for gpu in gpus if gpu.vgpu is not None]
+    for board in boards:
+        if found is not None and found.board in board.names:
+            return _per_gpu(board, found)
+    return None
+
+
 def _per_gpu(board: VgpuBoard, found: VgpuType) -> int | None:
     if found.mig_profile is not None:
         return board.mig_backed.get(found.mig_profile)

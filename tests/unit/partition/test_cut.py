@@ -260,7 +260,7 @@ class TestErrors:
         found = only_error("L4", 1, {"mps": {"replicas": 49}})
         assert found.code == "mps-too-many-clients"
         assert found.path == "pools[0].sharing.mps.replicas"
-        assert found.message == "49 MPS clients, the device plugin accepts at most 48 on L4"
+        assert found.message == "49 MPS clients, and at most 48 are accepted on L4"
         assert found.fix == "write `replicas: 48`"
         assert only_error("V100-16GB", 1, {"mps": {"replicas": 17}}).evidence["limit"] == 16
 

@@ -165,6 +165,18 @@ def test_layouts_are_proven_like_those_of_the_mig_manager() -> None:
             "DynamicMIG excludes MPSSupport",
         ),
         ("L4", {"sharing": "mps", "clients": 49}, "mps-too-many-clients", ".clients", "at most 48"),
+        (
+            "H100-80GB",
+            {
+                "devices": "mig",
+                "sharing": "mps",
+                "clients": 7,
+                "layouts": [{"devices": {"1g.10gb": 4, "3g.40gb": 1}}],
+            },
+            "mps-too-many-clients",
+            ".clients",
+            "1 of 7 of the 48 that a whole GPU takes: 6",
+        ),
         ("K520", {"sharing": "mps"}, "mps-unsupported", "", "does not support MPS"),
     ],
 )
