@@ -122,15 +122,15 @@ def owners(image: NodeImage | None, parts: OwnedParts) -> Owners:
     return Owners(owner("driver"), owner("toolkit"), owner("device_plugin"))
 
 
-def deploy_labels(image: NodeImage | None, parts: OwnedParts) -> dict[str, str]:
-    """Labels that keep the operator's hands off what this image already has."""
+def deploy_labels(image: NodeImage | None) -> dict[str, str]:
+    """Labels that keep the operator's hands off what this image already has.
+
+    They follow from the image alone: a pool's nodes must not change when another pool comes that
+    needs the part.
+    """
     if image is None:
         return {}
-    return {
-        label: "false"
-        for part, label in DEPLOY_LABELS.items()
-        if getattr(image, part) and getattr(parts, part)
-    }
+    return {label: "false" for part, label in DEPLOY_LABELS.items() if getattr(image, part)}
 
 
 def _twice(part: str, path: str, having: Sequence[PoolImage]) -> Finding:

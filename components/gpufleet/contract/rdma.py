@@ -15,7 +15,7 @@ from gpufleet.spec.base import Platform
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import Fabric
 
-BY_NETWORK_OPERATOR = (Platform.VSPHERE, Platform.OPENSHIFT)
+BY_NETWORK_OPERATOR = (Platform.VSPHERE, Platform.OPENSHIFT, Platform.SANDBOX)
 """Platforms on which `fabric: rdma` is the Network Operator's; Google's A3 Ultra and A4 bring their
 own network stack."""
 OLDEST_FOR_DMA_BUF = (7, 5)
@@ -122,7 +122,9 @@ def _peermem(cluster: ClusterFacts, operator: GpuOperator) -> Iterable[Finding]:
                 facts=chain(asked, said(operator, HOST), ofed_fact, _WAITS),
             )
         return
-    if ofed is not Ofed.OPERATOR or not present:
+    if ofed is Ofed.OPERATOR and present:
+        yield from _order(cluster, asked, ofed_fact)
+    else:
         where = "addons.networkOperator" + (".ofed" if present else ".enabled")
         no_operator = Fact("no Network Operator is in the cluster", "addons.networkOperator")
         yield error(
@@ -140,6 +142,51 @@ def _peermem(cluster: ClusterFacts, operator: GpuOperator) -> Iterable[Finding]:
                     "one that has an ofedDriver nothing is installed",
                     "NVIDIA/cloud-native-stack#95",
                 ),
+            ),
+        )
+
+
+def _order(cluster: ClusterFacts, asked: Fact, ofed: Fact) -> Iterable[Finding]:
+    """DOCA-OFED before the GPU driver on nodes that are there already; on new nodes each driver pod
+    waits for its own node."""
+    network = cluster.spec.addons.network_operator
+    there = [p for p in rdma_pools(cluster) if p.existing and p.spec.nodes.min > 0]
+    race = Fact(
+        "both drivers then start at once: GPU driver pods block, or DOCA-OFED reloads the NIC's "
+        "modules under nvidia-peermem",
+        "NVIDIA/aicr#2499",
+    )
+    if there and network.wait is False:
+        yield error(
+            "gpu-driver-before-ofed",
+            "addons.networkOperator.wait",
+            f"the GPU Operator would not wait for DOCA-OFED on the nodes of {there[0].name}, which "
+            "are there already",
+            "remove the line: it waits where RDMA nodes exist",
+            facts=chain(
+                asked,
+                ofed,
+                Fact("nothing waits", "addons.networkOperator.wait"),
+                Fact("its nodes are there before the add-ons", f"{there[0].path}.ownership"),
+                race,
+            ),
+        )
+    elif network.ownership is not cluster.spec.addons.gpu_operator.ownership:
+        yield warning(
+            "gpu-driver-before-ofed",
+            "addons.networkOperator.ownership",
+            "somebody else installs one of the two operators: nothing here makes the GPU Operator "
+            "wait for DOCA-OFED",
+            "see to it that the NicClusterPolicy is ready before the GPU Operator is installed",
+            facts=chain(
+                asked,
+                ofed,
+                Fact(
+                    f"the Network Operator is {network.ownership.value}, the GPU Operator "
+                    f"{cluster.spec.addons.gpu_operator.ownership.value}",
+                    "addons.networkOperator.ownership",
+                ),
+                race,
             ),
         )
 

@@ -1,13 +1,15 @@
 """Which taints the nodes have, and whether what must run there tolerates them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
 from gpufleet.contract.facts import ClusterFacts, Fact, PoolFacts, chain
 from gpufleet.contract.operator_values import VALUES, raw
 from gpufleet.findings import Finding, error, warning
+from gpufleet.spec.addons import GpuOperator
 from gpufleet.spec.base import Ownership, Platform
+from gpufleet.spec.pool import Fabric
 
 GPU_KEY = "nvidia.com/gpu"
 WHERE = ("daemonsets.tolerations", "node-feature-discovery.worker.tolerations")
@@ -44,25 +46,63 @@ def judge_tolerations(cluster: ClusterFacts) -> list[Finding]:
     findings: list[Finding] = []
     for pool in cluster.pools:
         findings += _gke_taint(pool)
-    operator = cluster.spec.addons.gpu_operator
-    if operator.enabled is False:
-        return findings
-    for pool in cluster.operated:
-        wanted = needed(pool.taints)
-        if not wanted:
-            continue
-        if operator.ownership is Ownership.EXISTING and raw(operator.values, WHERE[0]) is None:
-            findings.append(_unknown(pool, wanted))
-            continue
-        for where in WHERE:
-            given = raw(operator.values, where)
-            if isinstance(given, Sequence) and not isinstance(given, str):
-                missing = [
-                    one for one in wanted if not _covered(one, cast("Sequence[object]", given))
-                ]
-                if missing:
-                    findings.append(_kept_away(pool, where, missing))
+    operated = _operated(cluster)
+    if _unsaid(cluster.spec.addons.gpu_operator):
+        wanting = [(pool, needed(pool.taints)) for pool in operated]
+        findings += [_unknown(pool, wanted) for pool, wanted in wanting if wanted]
+        operated = ()
+    for written in _written_lists(cluster, operated):
+        for pool in written.pools:
+            missing = [one for one in needed(pool.taints) if not _covered(one, written.given)]
+            if missing:
+                findings.append(_kept_away(pool, written, missing))
     return findings
+
+
+def _operated(cluster: ClusterFacts) -> tuple[PoolFacts, ...]:
+    return () if cluster.spec.addons.gpu_operator.enabled is False else cluster.operated
+
+
+def _unsaid(operator: GpuOperator) -> bool:
+    """Whether somebody else's operator is there, and nothing says what it tolerates."""
+    existing = operator.ownership is Ownership.EXISTING
+    return existing and raw(operator.values, WHERE[0]) is None
+
+
+@dataclass(frozen=True, slots=True)
+class _WrittenList:
+    """A list of tolerations in raw values, which replaces the one gpufleet would write."""
+
+    path: str
+    given: Sequence[object]
+    who: str
+    """Whose pods have these tolerations."""
+    pools: tuple[PoolFacts, ...]
+    """Where they must run."""
+
+
+def _written_lists(
+    cluster: ClusterFacts, operated: tuple[PoolFacts, ...]
+) -> Iterator[_WrittenList]:
+    addons = cluster.spec.addons
+    worker = "the worker that finds GPU nodes"
+    by_chart = tuple(pool for pool in cluster.operated if pool.plugin_chart)
+    claimed = tuple(pool for pool in cluster.pools if pool.partition.dra is not None)
+    rdma = tuple(pool for pool in cluster.pools if pool.fabric is Fabric.RDMA)
+    operator, plugin = addons.gpu_operator.values, addons.device_plugin.values
+    network, dra = addons.network_operator.policy, addons.dra_driver.values
+    plugin_path = "addons.devicePlugin.values"
+    for values, path, key, who, pools in (
+        (operator, VALUES, WHERE[0], "the operator's operands", operated),
+        (operator, VALUES, WHERE[1], worker, operated),
+        (plugin, plugin_path, "tolerations", "the device plugin", by_chart),
+        (plugin, plugin_path, "nfd.worker.tolerations", worker, by_chart),
+        (network, "addons.networkOperator.policy", "tolerations", "NIC drivers", rdma),
+        (dra, "addons.draDriver.values", "kubeletPlugin.tolerations", "the DRA driver", claimed),
+    ):
+        given = raw(values, key)
+        if isinstance(given, Sequence) and not isinstance(given, str):
+            yield _WrittenList(f"{path}.{key}", cast("Sequence[object]", given), who, pools)
 
 
 def _covered(wanted: Toleration, given: Sequence[object]) -> bool:
@@ -79,24 +119,25 @@ def _covered(wanted: Toleration, given: Sequence[object]) -> bool:
     return False
 
 
-def _kept_away(pool: PoolFacts, where: str, missing: Sequence[Toleration]) -> Finding:
+def _kept_away(pool: PoolFacts, written: _WrittenList, missing: Sequence[Toleration]) -> Finding:
     shown = ", ".join(f"{one.key}:{one.effect}" for one in missing)
-    worker = where.startswith("node-feature")
     return error(
         "operands-do-not-tolerate",
-        f"{VALUES}.{where}",
-        f"nodes of {pool.name} are tainted {shown}, and "
-        + ("the worker that finds GPU nodes" if worker else "the operator's operands")
-        + " would not run there",
+        written.path,
+        f"nodes of {pool.name} are tainted {shown}, and {written.who} would not run there",
         "add the tolerations, or leave the list out: gpufleet then writes what the pools need",
         missing=[one.as_dict() for one in missing],
         facts=chain(
             Fact(f"{pool.name} is tainted {shown}", f"{pool.path}.taints"),
-            Fact("this list replaces the one gpufleet writes", f"{VALUES}.{where}"),
+            Fact("this list replaces the one gpufleet writes", written.path),
             Fact(
                 "a DaemonSet makes no pod for a node whose taints it does not tolerate: no event, "
                 "no error, no GPU",
                 "NVIDIA/k8s-device-plugin#1934",
+            ),
+            Fact(
+                "pods that ask for a GPU stay Pending with `untolerated taint` as the only sign",
+                "NVIDIA/k8s-device-plugin#421",
             ),
         ),
     )
@@ -122,7 +163,8 @@ def _unknown(pool: PoolFacts, wanted: Sequence[Toleration]) -> Finding:
 def _gke_taint(pool: PoolFacts) -> Iterable[Finding]:
     """GKE taints GPU nodes only when a pool without GPUs was there before."""
     declared = any(key == GPU_KEY for key, _, _ in pool.taints)
-    if pool.platform is not Platform.GKE or (declared and not pool.existing):
+    of_gke = pool.platform is Platform.GKE and pool.gpu.vendor == "nvidia"
+    if not of_gke or (declared and not pool.existing):
         return
     facts = chain(
         Fact(

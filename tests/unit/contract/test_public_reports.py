@@ -8,6 +8,7 @@ from typing import Any
 from gpufleet.catalogue import load
 from gpufleet.contract import owners
 from gpufleet.findings import Severity
+from gpufleet.render.device_plugin_values import plugin_release_values
 from gpufleet.spec.addons import GpuOperator
 from tests.unit.contract.fleets import cites, codes, facts, judged, one
 
@@ -109,3 +110,62 @@ def test_cloud_native_stack_95_rdma_without_a_nic_cluster_policy():
         == set()
     )
     assert codes(judged("vsphere", RDMA)) == set()
+
+
+def test_k8s_device_plugin_421_a_taint_the_plugin_does_not_tolerate():
+    """The node was tainted `gpu:NoSchedule`; the plugin tolerated `nvidia.com/gpu` only."""
+    tainted = {**L4, "taints": [{"key": "gpu"}]}
+    chart = {"enabled": True}
+    compiled = judged("eks", tainted, devicePlugin=chart)
+    assert codes(compiled) == set()
+    assert compiled.fleet is not None
+    values = plugin_release_values(compiled.fleet, "config")
+    wanted = {"key": "gpu", "operator": "Exists", "effect": "NoSchedule"}
+    assert wanted in values["tolerations"]
+    assert wanted in values["nfd"]["worker"]["tolerations"]
+
+    theirs = [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}]
+    found = one(
+        judged("eks", tainted, devicePlugin={**chart, "values": {"tolerations": theirs}}),
+        "operands-do-not-tolerate",
+    )
+    assert found.path == "addons.devicePlugin.values.tolerations"
+    assert "the device plugin would not run there" in found.message
+    assert cites(found, "NVIDIA/k8s-device-plugin#421")
+    worker = {"nfd": {"worker": {"tolerations": theirs}}}
+    found = one(
+        judged("eks", tainted, devicePlugin={**chart, "values": worker}),
+        "operands-do-not-tolerate",
+    )
+    assert found.path == "addons.devicePlugin.values.nfd.worker.tolerations"
+    everything = {"tolerations": [{"operator": "Exists"}]}
+    assert codes(judged("eks", tainted, devicePlugin={**chart, "values": everything})) == set()
+
+
+def test_aicr_2499_the_gpu_driver_before_doca_ofed():
+    """On nodes that were there, nothing made the GPU Operator wait for the Network Operator."""
+    there = {**RDMA, "ownership": "existing"}
+    ofed = {"ofed": "operator"}
+    peermem = {"values": PEERMEM}
+    compiled = judged("vsphere", there, gpuOperator=peermem, networkOperator=ofed)
+    assert "gpu-driver-before-ofed" not in codes(compiled)
+    assert compiled.fleet is not None
+    assert compiled.fleet.addons.network_operator.wait
+
+    hurried = {**ofed, "wait": False}
+    found = one(
+        judged("vsphere", there, gpuOperator=peermem, networkOperator=hurried),
+        "gpu-driver-before-ofed",
+    )
+    assert found.severity is Severity.ERROR
+    assert found.path == "addons.networkOperator.wait"
+    assert cites(found, "NVIDIA/aicr#2499")
+    # Nodes that are made later bring both drivers up in order by themselves; DMA-BUF needs none.
+    for pool, operator in ((RDMA, peermem), (there, {})):
+        calm = judged("vsphere", pool, gpuOperator=operator, networkOperator=hurried)
+        assert "gpu-driver-before-ofed" not in {f.code for f in calm.findings}
+
+    elsewhere = judged(
+        "vsphere", RDMA, gpuOperator=peermem, networkOperator={**ofed, "ownership": "gitops"}
+    )
+    assert one(elsewhere, "gpu-driver-before-ofed").severity is Severity.WARNING

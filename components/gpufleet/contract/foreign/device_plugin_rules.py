@@ -1,6 +1,7 @@
 """What NVIDIA's device plugin does with a configuration, rule by rule."""
 
 from gpufleet.contract.foreign.judgement import Rule, Verdict, rule_table
+from gpufleet.contract.foreign.text_notes import text_rules
 from gpufleet.contract.foreign.unknown_keys import key_rules
 
 _CONFIG = "NVIDIA/k8s-device-plugin api/config/v1/config.go"
@@ -290,18 +291,5 @@ RULES = rule_table(
         "sidecar fails on every node without the label.",
         _CHART,
     ),
-    Rule(
-        "device-plugin-key-repeated",
-        ("yaml",),
-        _WARN,
-        "A key is written twice: the last one counts, the others are dropped.",
-        "go.yaml.in/yaml/v2 decode.go",
-    ),
-    Rule(
-        "device-plugin-second-document",
-        ("yaml",),
-        _WARN,
-        "The text holds a second document, which is not read.",
-        "sigs.k8s.io/yaml yaml.go",
-    ),
+    *text_rules("device-plugin"),
 )

@@ -1,6 +1,7 @@
 """What the GPU Operator's chart and custom resources do with values, rule by rule."""
 
 from gpufleet.contract.foreign.judgement import Rule, Verdict, rule_table
+from gpufleet.contract.foreign.text_notes import text_rules
 from gpufleet.contract.foreign.unknown_keys import key_rules
 
 _TEMPLATES = "NVIDIA/gpu-operator deployments/gpu-operator/templates"
@@ -270,18 +271,5 @@ RULES = rule_table(
         "declared sharing appends: it matches no node.",
         "NVIDIA/k8s-device-plugin docs/gpu-feature-discovery",
     ),
-    Rule(
-        "gpu-operator-key-repeated",
-        ("yaml",),
-        _WARN,
-        "A key is written twice: the last one counts, the others are dropped.",
-        "sigs.k8s.io/yaml",
-    ),
-    Rule(
-        "gpu-operator-second-document",
-        ("yaml",),
-        _WARN,
-        "The text holds a second document, which is not read.",
-        "sigs.k8s.io/yaml",
-    ),
+    *text_rules("gpu-operator"),
 )

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 from gpufleet.catalogue import Gpu, load
 from gpufleet.contract.foreign.context import Context
-from gpufleet.contract.foreign.go_yaml import resolve
 from gpufleet.contract.foreign.judgement import Report
 from gpufleet.contract.foreign.mig_parted_document import Entry
 from gpufleet.contract.foreign.paths import child
+from gpufleet.contract.foreign.scalars import resolve
 
 SUBSYSTEM_SINCE = (0, 15, 0)
 """The mig-parted that can read `0xDDDD10DE:0xSSSSVVVV`."""

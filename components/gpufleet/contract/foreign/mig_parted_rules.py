@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from gpufleet.contract.foreign import geometry
 from gpufleet.contract.foreign.judgement import Rule, Verdict, rule_table
+from gpufleet.contract.foreign.text_notes import text_rules
 
 _SPEC = "NVIDIA/mig-parted api/spec/v1/spec.go"
 _CONFIG = "NVIDIA/mig-parted pkg/types/mig_config.go"
@@ -235,17 +236,6 @@ RULES = rule_table(
         "No GPU is named: the config was judged without hardware, and fits these GPUs.",
         "published placements",
     ),
-    _warn(
-        "mig-parted-key-repeated",
-        ("yaml",),
-        "A key is written twice: the last one counts, the others are dropped.",
-        "go.yaml.in/yaml/v2 decode.go",
-    ),
-    _warn(
-        "mig-parted-second-document",
-        ("yaml",),
-        "The text holds a second document, which is not read.",
-        "sigs.k8s.io/yaml yaml.go",
-    ),
+    *text_rules("mig-parted"),
     *geometry.RULES,
 )

@@ -13,7 +13,7 @@ from gpufleet.contract.foreign.mig_parted_document import profile_is_valid
 from gpufleet.contract.foreign.node import advertise
 from gpufleet.contract.foreign.paths import child
 from gpufleet.contract.foreign.strategy_env import mig_strategy
-from gpufleet.contract.foreign.text_notes import note_text
+from gpufleet.contract.foreign.text_notes import note_text, text_rules
 
 _CONFIG = "NVIDIA/mig-parted pkg/types/mig_config.go"
 _PLUGIN = "NVIDIA/k8s-device-plugin internal/rm/device_map.go"
@@ -70,20 +70,7 @@ RULES = rule_table(
         "The node's strategy is `single` and the GPU gets several profiles, or none.",
         _PLUGIN,
     ),
-    Rule(
-        "mig-placement-key-repeated",
-        ("yaml",),
-        Verdict.WARN,
-        "A profile is written twice: the last count is taken.",
-        "go.yaml.in/yaml/v2 decode.go",
-    ),
-    Rule(
-        "mig-placement-second-document",
-        ("yaml",),
-        Verdict.WARN,
-        "The text holds a second document, which is not read.",
-        "sigs.k8s.io/yaml yaml.go",
-    ),
+    *text_rules("mig-placement"),
     *geometry.RULES,
 )
 

@@ -11,7 +11,7 @@ from gpufleet.contract.foreign.judgement import Judgement, Report, Rule, Verdict
 from gpufleet.contract.foreign.mig_placement import read_counts
 from gpufleet.contract.foreign.node import advertise, devices_of, profile_suffix
 from gpufleet.contract.foreign.paths import child
-from gpufleet.contract.foreign.text_notes import note_text
+from gpufleet.contract.foreign.text_notes import note_text, text_rules
 from gpufleet.contract.foreign.unknown_keys import key_rules, report_key
 
 STRATEGIES = ("none", "single", "mixed")
@@ -109,20 +109,7 @@ RULES = rule_table(
         "All counts of a layout are zero.",
         "NVIDIA/mig-parted pkg/types/mig_config.go",
     ),
-    Rule(
-        "mig-strategy-key-repeated",
-        ("yaml",),
-        Verdict.WARN,
-        "A key is written twice: the last one counts.",
-        "go.yaml.in/yaml/v2 decode.go",
-    ),
-    Rule(
-        "mig-strategy-second-document",
-        ("yaml",),
-        Verdict.WARN,
-        "The text holds a second document, which is not read.",
-        "sigs.k8s.io/yaml yaml.go",
-    ),
+    *text_rules("mig-strategy"),
     *key_rules("mig-strategy", ("mig-strategy",), "this document", "docs/check.md"),
     *geometry.RULES,
 )

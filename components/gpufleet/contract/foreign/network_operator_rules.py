@@ -2,6 +2,7 @@
 
 from gpufleet.contract.foreign import rdma_shared_config, sriov_config
 from gpufleet.contract.foreign.judgement import Rule, Verdict, rule_table
+from gpufleet.contract.foreign.text_notes import text_rules
 from gpufleet.contract.foreign.unknown_keys import key_rules
 
 _WEBHOOK = "Mellanox/network-operator api/v1alpha1/validator/nicpolicy_webhook.go"
@@ -169,19 +170,6 @@ RULES = rule_table(
         "availableStorageSize is no whole number with Ki, Mi, Gi, Ti, Pi or Ei.",
         _CRD,
     ),
-    Rule(
-        "network-operator-key-repeated",
-        ("yaml",),
-        _WARN,
-        "A key is written twice: the last one counts, the others are dropped.",
-        "sigs.k8s.io/yaml",
-    ),
-    Rule(
-        "network-operator-second-document",
-        ("yaml",),
-        _WARN,
-        "The text holds a second document, which is not read.",
-        "sigs.k8s.io/yaml",
-    ),
+    *text_rules("network-operator"),
     *(rule for table in (rdma_shared_config.RULES, sriov_config.RULES) for rule in table.values()),
 )

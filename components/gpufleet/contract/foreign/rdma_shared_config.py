@@ -17,7 +17,7 @@ from gpufleet.contract.foreign.judgement import (
 from gpufleet.contract.foreign.network_names import is_domain, is_rdma_resource
 from gpufleet.contract.foreign.paths import child
 from gpufleet.contract.foreign.selector_schema import RDMA, judge_selectors
-from gpufleet.contract.foreign.text_notes import note_text
+from gpufleet.contract.foreign.text_notes import note_text, text_rules
 from gpufleet.contract.foreign.unknown_keys import key_rules, report_key
 
 _SCHEMA = "Mellanox/network-operator webhook-schemas/rdma_shared_device_plugin.json"
@@ -101,20 +101,7 @@ RULES = rule_table(
         "Mellanox/k8s-rdma-shared-dev-plugin pkg/resources",
     ),
     *key_rules("rdma", ("OUR-5",), "the RDMA shared device plugin", _SCHEMA),
-    Rule(
-        "rdma-key-repeated",
-        ("yaml",),
-        Verdict.WARN,
-        "A key is written twice: the last one counts.",
-        "Go encoding/json",
-    ),
-    Rule(
-        "rdma-second-document",
-        ("yaml",),
-        Verdict.WARN,
-        "The text holds a second document, which is not read.",
-        "docs/check.md",
-    ),
+    *text_rules("rdma", "Go encoding/json"),
 )
 
 
@@ -131,7 +118,8 @@ def judge_data(data: Any, path: str, report: Report) -> dict[str, int]:
     """Judge the parsed config; resources a node with matching devices offers."""
     document = as_mapping(data)
     if document is None:
-        report.add("rdma-not-json", path, f"the config is {kind_of(data)}, an object is needed")
+        text = f"the config is {kind_of(data)}, an object is needed"
+        report.add("rdma-not-json", path, text, 'write {"configList": [...]}')
         return {}
     for key in document:
         if key not in _TOP:
@@ -141,7 +129,9 @@ def judge_data(data: Any, path: str, report: Report) -> dict[str, int]:
         report.add(
             "rdma-list-missing",
             child(path, "configList"),
-            f"configList is {shown(document.get('configList'))}, a list with an entry is needed",
+            "configList is missing"
+            if document.get("configList") is None
+            else f"configList is {shown(document['configList'])}, a list with an entry is needed",
             'write {"configList": [{"resourceName": "rdma_shared_device_a", "rdmaHcaMax": 63, '
             '"selectors": {"vendors": ["15b3"]}}]}',
         )
@@ -155,7 +145,9 @@ def judge_data(data: Any, path: str, report: Report) -> dict[str, int]:
 def _judge_item(entry: Any, path: str, allocatable: dict[str, int], report: Report) -> None:
     item = as_mapping(entry)
     if item is None:
-        report.add("rdma-item-invalid", path, f"the entry is {kind_of(entry)}, not an object")
+        text = f"the entry is {kind_of(entry)}, not an object"
+        fix = 'write {"resourceName": ..., "rdmaHcaMax": ..., "selectors": ...}'
+        report.add("rdma-item-invalid", path, text, fix)
         return
     for key in item:
         if key not in _ITEM:
@@ -166,7 +158,9 @@ def _judge_item(entry: Any, path: str, allocatable: dict[str, int], report: Repo
         report.add(
             "rdma-item-invalid",
             child(path, "rdmaHcaMax"),
-            f"rdmaHcaMax is {shown(most)}, a whole number is needed",
+            "rdmaHcaMax is missing"
+            if most is None
+            else f"rdmaHcaMax is {shown(most)}, a whole number is needed",
             "write how many pods may share the device, such as 63",
             value=shown(most),
         )
@@ -229,7 +223,9 @@ def judge_names(
         report.add(
             f"{prefix}-item-invalid",
             child(path, "resourceName"),
-            f"resourceName is {shown(name)}, text is needed",
+            "resourceName is missing"
+            if name is None
+            else f"resourceName is {shown(name)}, text is needed",
             "write a name such as `hostdev`",
         )
         return None

@@ -1,10 +1,13 @@
 """The tables of docs/check.md: every rule of every kind."""
 
+import sys
+from pathlib import Path
+
 from gpufleet.contract.foreign import context, document
 from gpufleet.contract.foreign.judgement import RuleTable
 from gpufleet.contract.foreign.kinds import KINDS, rules_of
 
-BEGIN = "<!-- rules: made by `python -m gpufleet.contract.foreign.rule_page` -->"
+BEGIN = "<!-- rules: made by `make generate` -->"
 
 
 def rule_page() -> str:
@@ -31,5 +34,13 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
+def write(page: Path) -> None:
+    """Write the tables again, at the end of a page that holds the mark."""
+    text = page.read_text(encoding="utf-8")
+    if BEGIN not in text:
+        sys.exit(f"{page} does not hold the line {BEGIN}")
+    page.write_text(f"{text.partition(BEGIN)[0]}{rule_page().strip()}\n", encoding="utf-8")
+
+
 if __name__ == "__main__":
-    print(rule_page())
+    write(Path(sys.argv[1]))

@@ -17,7 +17,7 @@ from gpufleet.contract.foreign.selector_schema import (
     NET_DEVICE,
     judge_selectors,
 )
-from gpufleet.contract.foreign.text_notes import note_text
+from gpufleet.contract.foreign.text_notes import note_text, text_rules
 from gpufleet.contract.foreign.unknown_keys import key_rules, report_key
 
 _SCHEMA = "Mellanox/network-operator webhook-schemas/sriov_network_device_plugin.json"
@@ -99,20 +99,7 @@ RULES = rule_table(
         _WEBHOOK,
     ),
     *key_rules("sriov", ("OUR-5",), "the SR-IOV network device plugin", _SCHEMA),
-    Rule(
-        "sriov-key-repeated",
-        ("yaml",),
-        Verdict.WARN,
-        "A key is written twice: the last one counts.",
-        "Go encoding/json",
-    ),
-    Rule(
-        "sriov-second-document",
-        ("yaml",),
-        Verdict.WARN,
-        "The text holds a second document, which is not read.",
-        "docs/check.md",
-    ),
+    *text_rules("sriov", "Go encoding/json"),
 )
 
 
@@ -129,7 +116,8 @@ def judge_data(data: Any, path: str, report: Report) -> None:
     """Judge the parsed config."""
     document = as_mapping(data)
     if document is None:
-        report.add("sriov-not-json", path, f"the config is {kind_of(data)}, an object is needed")
+        text = f"the config is {kind_of(data)}, an object is needed"
+        report.add("sriov-not-json", path, text, 'write {"resourceList": [...]}')
         return
     for key in document:
         if key != "resourceList":
@@ -154,7 +142,9 @@ def judge_data(data: Any, path: str, report: Report) -> None:
 def _judge_item(entry: Any, path: str, report: Report) -> None:
     item = as_mapping(entry)
     if item is None:
-        report.add("sriov-item-invalid", path, f"the entry is {kind_of(entry)}, not an object")
+        text = f"the entry is {kind_of(entry)}, not an object"
+        fix = 'write {"resourceName": ..., "selectors": ...}'
+        report.add("sriov-item-invalid", path, text, fix)
         return
     for key in item:
         if key not in _ITEM:
@@ -165,6 +155,7 @@ def _judge_item(entry: Any, path: str, report: Report) -> None:
             "sriov-item-invalid",
             child(path, "excludeTopology"),
             f"excludeTopology is {shown(item['excludeTopology'])}, true or false is needed",
+            "write `true`, or remove it",
         )
     kind = item.get("deviceType", "netDevice")
     if not isinstance(kind, str) or kind not in _TYPES:

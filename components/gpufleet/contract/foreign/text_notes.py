@@ -1,7 +1,28 @@
 """Findings about the text itself: keys written twice, documents nobody reads."""
 
 from gpufleet.contract.foreign.go_yaml import Read
-from gpufleet.contract.foreign.judgement import Report
+from gpufleet.contract.foreign.judgement import Report, Rule, Verdict
+
+
+def text_rules(prefix: str, repeated: str = "go.yaml.in/yaml/v2 decode.go") -> tuple[Rule, Rule]:
+    """The two rules about the text of one kind of document. `repeated` is the source of what its
+    reader makes of a repeated key."""
+    return (
+        Rule(
+            f"{prefix}-key-repeated",
+            ("yaml",),
+            Verdict.WARN,
+            "A key is written twice: the last one counts, the others are dropped.",
+            repeated,
+        ),
+        Rule(
+            f"{prefix}-second-document",
+            ("yaml",),
+            Verdict.WARN,
+            "The text holds a second document, which is not read.",
+            "sigs.k8s.io/yaml yaml.go",
+        ),
+    )
 
 
 def note_text(read: Read, prefix: str, report: Report) -> None:

@@ -75,6 +75,8 @@ def test_yaml_types_are_those_of_go() -> None:
     }
     assert read_yaml("a: 1\nb: {c: 1, c: 2}\na: 2").repeated == ("b.c", "a")
     assert read_yaml("a: 1\n---\nb: [").more_documents
+    endless = "9" * 5000  # beyond what Python turns into a number; for Go it is text
+    assert read_yaml(f"a: {endless}\nb: -{endless}").data == {"a": endless, "b": f"-{endless}"}
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,18 @@ def test_every_id_of_the_survey_has_a_rule() -> None:
     assert not [number for number in IDS if number not in known]
 
 
+@pytest.mark.parametrize("number", IDS)
+def test_every_id_of_the_survey_has_a_case_and_a_line(number: str) -> None:
+    """A document that breaks it and one that does not, and a row of the page under its id."""
+    codes = {code for kind in KINDS for code, r in rules_of(kind).items() if number in r.ids}
+    tried = {row[0] for rows in CASES.values() for row in rows}
+    assert codes & tried
+    page = (Path(__file__).parents[4] / "docs" / "check.md").read_text(encoding="utf-8")
+    rows = [line.split(" | ") for line in page.splitlines() if line.startswith("| ")]
+    under = [row[1].strip("`") for row in rows if number in row[0].removeprefix("| ").split(", ")]
+    assert codes <= set(under)
+
+
 def test_nested_configs_are_judged_by_their_own_rules() -> None:
     policy = (
         "{apiVersion: mellanox.com/v1alpha1, kind: NicClusterPolicy, "
