@@ -16,13 +16,12 @@ from gpufleet.sizing.training_speed import training_speed
 
 
 def try_services(
-    need: Need, group: Sequence[Machine], ceiling: float | None = None, *, thorough: bool = True
+    need: Need, group: Sequence[Machine], ceiling: float | None = None
 ) -> Iterator[Option | Rejected]:
     """Replicas on whole GPUs and on shares of one kind of GPU.
 
     `ceiling` is the cost, USD an hour, that something else already keeps: what cannot be cheaper
-    even for its part of the machines is not computed. Without `thorough`, MPS clients and time
-    slices larger than one that already does with the fewest copies are not computed either.
+    even for its part of the machines is not computed.
     """
     first = group[0]
     device = whole(first)
@@ -35,6 +34,10 @@ def try_services(
     kinds = allowed_kinds(need) if first.fraction == 1 else (Share.WHOLE,)
     gpu_usd = cheapest_gpu(group)
     most = max(machine.gpus for machine in group) if first.fraction == 1 else 1
+    if need.parallel is not None and not splits(need, device, most):
+        text = f"groups of {need.parallel.tensor} need NVLink, and {device.label} is on PCIe"
+        yield _rejected(device.label, first, Miss("network", text))
+        return
     for serving in formats:
         for parallel in splits(need, device, most):
             gpus = parallel.serving_gpus
@@ -54,17 +57,13 @@ def try_services(
         if alone is None:
             continue
         least = need_bytes(need, serving, alone)
-        done: set[Share] = set()
         for share in sorted(shares(first.gpu, kinds, least), key=lambda share: share.part):
-            if share.kind is Share.WHOLE or share.kind in done:
+            if share.kind is Share.WHOLE:
                 continue
             above = _above(gpu_usd, float(share.part) * need.replicas, ceiling)
             found = above or serve(need, serving, share.device, alone)
             if isinstance(found, Reached):
-                # Slices of every size are kept: which fits beside others shows when pools are cut.
-                enough = share.kind is not Share.MIG and found.copies == need.replicas
-                if not thorough and enough:
-                    done.add(share.kind)
+                # All sizes are kept: which one others take too shows when pools are filled.
                 yield from bought(found, share, group)
             else:
                 yield _rejected(f"{share.device.label}, {serving.weights.name}", first, found)

@@ -58,11 +58,7 @@ def choose(
     ceiling: float | None = None
     for group in sorted(by_gpu.values(), key=lambda group: cheapest_gpu(group) or float("inf")):
         most = None if thorough else ceiling
-        tried = (
-            try_jobs(need, group, most)
-            if need.trains
-            else try_services(need, group, most, thorough=thorough)
-        )
+        tried = try_jobs(need, group, most) if need.trains else try_services(need, group, most)
         for found in tried:
             if isinstance(found, Rejected):
                 rejected.append(found)

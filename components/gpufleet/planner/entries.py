@@ -18,7 +18,7 @@ def market_of(head: PlanHead, catalogue: Catalogue) -> tuple[Market, tuple[Findi
     for index, row in enumerate(head.hardware):
         key, found = check_gpus((row.gpu,), catalogue, f"hardware[{index}].gpu")
         findings = (*findings, *found)
-        owned += [_owned(row, name) for name in key]
+        owned += [_owned(row, name, index) for name in key]
     region = head.cluster.get("region")
     market = Market(
         (head.platform,),
@@ -30,7 +30,7 @@ def market_of(head: PlanHead, catalogue: Catalogue) -> tuple[Market, tuple[Findi
     return market, findings
 
 
-def _owned(row: OwnHardware, key: str) -> Hardware:
+def _owned(row: OwnHardware, key: str, index: int) -> Hardware:
     shape = row.vsphere or {}
     return Hardware(
         key,
@@ -41,6 +41,7 @@ def _owned(row: OwnHardware, key: str) -> Hardware:
         row.rdma,
         shape.get("cpus"),
         shape.get("memoryGib"),
+        index,
     )
 
 
@@ -53,7 +54,7 @@ def choose_entry(
         names = (*names, entry.gpu)
     keys, findings = check_gpus(names, catalogue, f"{path}.gpus")
     if findings:
-        return None, None, findings
+        return None, None, (*findings, *_other_problems(entry, path, catalogue))
     if keys:
         kept = tuple(key for key in keys if not market.gpus or key in market.gpus)
         if not kept:
@@ -72,6 +73,16 @@ def choose_entry(
             path,
         )
         return None, choice, choice.findings
+    need, findings = _resolved(entry, path, catalogue)
+    if need is None:
+        return None, None, findings
+    choice = choose(need, market, catalogue, path, thorough=False)
+    return need, choice, (*findings, *choice.findings)
+
+
+def _resolved(
+    entry: ModelWorkload, path: str, catalogue: Catalogue
+) -> tuple[Need | None, tuple[Finding, ...]]:
     allowed = Allowed(
         entry.precisions,
         entry.isolation,
@@ -81,11 +92,16 @@ def choose_entry(
         entry.global_batch,
     )
     need, findings = resolve(entry, entry.target, allowed, catalogue, entry.name)
-    findings = tuple(replace(f, path=f"{path}.{f.path}" if f.path else path) for f in findings)
-    if need is None:
-        return None, None, findings
-    choice = choose(need, market, catalogue, path, thorough=False)
-    return need, choice, (*findings, *choice.findings)
+    return need, tuple(replace(f, path=f"{path}.{f.path}" if f.path else path) for f in findings)
+
+
+def _other_problems(
+    entry: ModelWorkload | Notebooks, path: str, catalogue: Catalogue
+) -> tuple[Finding, ...]:
+    """What else is wrong with an entry whose GPU is unknown."""
+    if isinstance(entry, Notebooks):
+        return ()
+    return tuple(f for f in _resolved(entry, path, catalogue)[1] if f.severity.value == "error")
 
 
 def intent_of(entry: ModelWorkload | Notebooks, need: Need | None) -> str:

@@ -5,9 +5,15 @@ from math import ceil
 from typing import Any
 
 from gpufleet.fleet import Fleet
+from gpufleet.fleet.addon_plan import rdma_resources
 from gpufleet.partition import Share
+from gpufleet.planner.engine_arguments import engine_arguments, engine_probes
 from gpufleet.planner.plan import PlacedWorkload, Plan
+from gpufleet.planner.scaling import hinted_object, scaling_annotations
+from gpufleet.planner.workloads import Notebooks
+from gpufleet.render.kueue_queues import DEFAULT_QUEUE
 from gpufleet.render.pod_request import pod_spec
+from gpufleet.render.yaml_text import yaml_text
 from gpufleet.sizing.parameters import count_parameters
 
 _GIB = 1 << 30
@@ -23,27 +29,34 @@ def manifests(plan: Plan) -> tuple[dict[str, Any], ...]:
     return tuple(_manifest(work, plan.fleet) for work in plan.workloads)
 
 
-def autoscaling_hint(work: PlacedWorkload) -> dict[str, Any] | None:
-    """How a service scales: by the requests it has in flight, never by GPU utilisation, which is
-    high as soon as one sequence runs."""
-    if work.need is None or work.need.trains:
-        return None
-    most = work.option.reached.copies
-    return {
-        "minReplicas": min(work.need.replicas, most),
-        "maxReplicas": most,
-        "metric": "vllm:num_requests_running",
-        "target": max(int(work.option.reached.batch * 0.8), 1),
-    }
+def manifest_text(plan: Plan) -> str:
+    """The same as a file. Where a service may scale, the object that would do it stands above it as
+    a comment: it needs KEDA and the address of your Prometheus."""
+    parts: list[str] = []
+    for work, document in zip(plan.workloads, manifests(plan), strict=False):
+        scaled = hinted_object(work, document["metadata"]["namespace"])
+        comment = ""
+        if scaled is not None:
+            head = (
+                f"Scales {work.entry.name} by its requests in flight, where KEDA runs; component "
+                "GpuScaledObject makes the same:"
+            )
+            comment = f"{head}\n{yaml_text(scaled)}"
+        parts.append(yaml_text(document, comment))
+    return "---\n".join(parts)
 
 
 def _manifest(work: PlacedWorkload, fleet: Fleet) -> dict[str, Any]:
     entry, option = work.entry, work.option
     pool = fleet.pool(work.pool)
-    spec = pod_spec(pool, _share(work, pool.partition.shares))
+    network = rdma_resources(pool, fleet.addons.network_operator)
+    spec = pod_spec(pool, _share(work, pool.partition.shares), network)
     container = spec["containers"][0]
     container["name"] = entry.name
     container["image"] = entry.image or f"example.invalid/{entry.name}"
+    arguments = engine_arguments(work)
+    if arguments:
+        container |= {"args": arguments, **engine_probes(work)}
     machine = option.machine
     each = _gpus_of_pod(work)
     resources = container["resources"]
@@ -58,14 +71,19 @@ def _manifest(work: PlacedWorkload, fleet: Fleet) -> dict[str, Any]:
     pods = option.devices // each
     labels = {"app": entry.name}
     template = {"metadata": {"labels": labels, "annotations": annotations(work)}, "spec": spec}
-    head = {"metadata": {"name": entry.name, "namespace": entry.team or "default"}}
+    head: dict[str, dict[str, Any]] = {
+        "metadata": {"name": entry.name, "namespace": entry.team or "default"}
+    }
+    scaling = scaling_annotations(work)
+    if scaling:
+        head["metadata"]["annotations"] = scaling
     if work.need is not None and work.need.trains:
         spec["restartPolicy"] = "OnFailure" if entry.interruptible else "Never"
         job: dict[str, Any] = {"completions": pods, "parallelism": pods, "backoffLimit": 3}
         if option.reached.run_hours is not None:
             job["activeDeadlineSeconds"] = ceil(3600 * option.reached.run_hours * _DEADLINE_MARGIN)
         if entry.team is not None:
-            head["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": entry.team}  # type: ignore[index]
+            head["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": _queue(entry.team, fleet)}
             job["suspend"] = True
         return {
             "apiVersion": "batch/v1",
@@ -74,7 +92,9 @@ def _manifest(work: PlacedWorkload, fleet: Fleet) -> dict[str, Any]:
             "spec": {**job, "template": template},
         }
     kind = "StatefulSet" if work.need is None else "Deployment"
-    more = {"serviceName": entry.name} if work.need is None else {}
+    # Notebooks do not wait for each other.
+    more = {"serviceName": entry.name, "podManagementPolicy": "Parallel"}
+    more = more if work.need is None else {}
     return {
         "apiVersion": "apps/v1",
         "kind": kind,
@@ -90,9 +110,15 @@ def _manifest(work: PlacedWorkload, fleet: Fleet) -> dict[str, Any]:
 
 def annotations(work: PlacedWorkload) -> dict[str, str]:
     """What the policies read: size, precision, need, promises."""
-    found = {"gpufleet.dev/min-gpu-memory-gib": f"{work.option.reached.need_bytes / _GIB:.2f}"}
+    # What one pod needs over all of its GPUs, as the policies read it.
+    memory = work.option.reached.need_bytes * _gpus_of_pod(work)
+    found = {"gpufleet.dev/min-gpu-memory-gib": f"{memory / _GIB:.2f}"}
     if work.need is None:
-        return {**found, "gpufleet.dev/mode": "interactive"}
+        found["gpufleet.dev/mode"] = "interactive"
+        if isinstance(work.entry, Notebooks) and work.entry.culled_after_hours is not None:
+            seconds = ceil(3600 * work.entry.culled_after_hours)
+            found["gpufleet.dev/culled-after-seconds"] = str(seconds)
+        return found
     parameters = count_parameters(work.need.model).total / 1e9
     found["gpufleet.dev/model-params-b"] = f"{parameters:.3g}"
     found["gpufleet.dev/mode"] = "training" if work.need.trains else "inference"
@@ -106,6 +132,12 @@ def annotations(work: PlacedWorkload) -> dict[str, str]:
     if rate:
         found["gpufleet.dev/throughput-slo"] = f"{rate:g}"
     return found
+
+
+def _queue(team: str, fleet: Fleet) -> str:
+    """The LocalQueue in the team's namespace."""
+    queues = fleet.spec.queues
+    return DEFAULT_QUEUE if queues is not None and queues.default_queue else team
 
 
 def _share(work: PlacedWorkload, shares: tuple[Share, ...]) -> Share:

@@ -51,6 +51,9 @@ class Need:
     """Ways to run the job, the fastest first: less memory for more arithmetic."""
     parallel: Parallelism | None
     """Stated by the author; None: free."""
+    gpu_named: bool
+    """Whether the author named the GPU too: a stated split is then tried on it as it is. On any
+    other the rule of NVLink holds."""
     target: Target
     isolation: Isolation
     interruptible: bool
@@ -101,7 +104,10 @@ def resolve(
     else:
         findings += found
     cache = find_kv_format(request.kv_cache)
-    formats = _formats(request, allowed, found if isinstance(found, ChosenModel) else None)
+    stored = None
+    if isinstance(found, ChosenModel) and isinstance(workload, Workload):
+        stored = found.default_weights(workload)
+    formats = _formats(request, allowed, stored)
     for part in (workload, cache, *formats):
         if isinstance(part, Finding):
             findings.append(part)
@@ -137,6 +143,7 @@ def resolve(
         else tuple(serving_of(request, found, form, cache) for form in kept),
         training=_variants(request, workload, kept[0]) if workload.trains else (),
         parallel=Parallelism(**request.parallelism.model_dump()) if stated else None,
+        gpu_named=request.gpu is not None,
         target=target,
         isolation=allowed.isolation,
         interruptible=allowed.interruptible,
@@ -148,7 +155,7 @@ def resolve(
 
 
 def _formats(
-    request: SizeRequest, allowed: Allowed, chosen: ChosenModel | None
+    request: SizeRequest, allowed: Allowed, stored: str | None
 ) -> tuple[WeightFormat | Finding, ...]:
     if request.weights is not None:
         return (find_weight_format(request.weights),)
@@ -157,8 +164,8 @@ def _formats(
             find_weight_format(text, f"precisions[{index}]")
             for index, text in enumerate(allowed.precisions)
         )
-    if chosen is not None and chosen.weight_format is not None:
-        return (WEIGHT_FORMATS[chosen.weight_format],)
+    if stored is not None:
+        return (WEIGHT_FORMATS[stored],)
     return (WEIGHT_FORMATS["bf16"], WEIGHT_FORMATS["fp16"])
 
 

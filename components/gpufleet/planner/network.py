@@ -6,8 +6,9 @@ from gpufleet.planner.offers import Machine
 from gpufleet.sizing.architecture import Architecture
 from gpufleet.sizing.communication import Link, LinkKind, network, nvlink
 from gpufleet.sizing.device import Device
-from gpufleet.sizing.parallel import Parallelism, Sharding
-from gpufleet.sizing.parameters import count_parameters
+from gpufleet.sizing.parallel import Parallelism
+from gpufleet.sizing.training import Training
+from gpufleet.sizing.training_speed import exchanged_bytes
 
 RDMA_SHARE_OF_STEP = 0.30
 """Part of a step that exchanging gradients over a plain network may take."""
@@ -53,18 +54,17 @@ class RdmaVerdict:
 
 def rdma(
     model: Architecture,
+    job: Training,
     parallel: Parallelism,
     machine: Machine,
     compute_seconds: float,
-    exchanged_parameters: int | None = None,
 ) -> RdmaVerdict | None:
     """The rule: FSDP and ZeRO-3 move 6 bytes per parameter and machine each step, other data
-    parallelism 4; RDMA is needed when that takes more than 30 % of the step over the machine's
-    plain network. Tensor groups never leave a machine here. None: the rate is not sourced."""
+    parallelism 4, and LoRA what its adapters and the gathering of its base take; RDMA is needed
+    when that takes more than 30 % of the step over the machine's plain network. Tensor groups never
+    leave a machine here. None: the rate is not sourced."""
     if machine.network_gbps is None:
         return None
-    each = 6 if parallel.sharding is Sharding.ZERO3 else 4
-    parameters = exchanged_parameters or count_parameters(model).total
-    moved = each * parameters // parallel.pipeline
+    moved = exchanged_bytes(model, job, parallel) // parallel.pipeline
     plain = moved / (machine.network_gbps * 1e9 / 8 * _PLAIN_SUSTAINED)
     return RdmaVerdict(plain > RDMA_SHARE_OF_STEP * compute_seconds, moved, plain)

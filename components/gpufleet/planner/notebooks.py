@@ -11,11 +11,15 @@ from gpufleet.planner.need import Isolation
 from gpufleet.planner.offers import Machine, Market, machines
 from gpufleet.planner.option import Miss, Option, Reached, Rejected
 from gpufleet.planner.shares import ISOLATED, shares
+from gpufleet.sizing.device import Share
 from gpufleet.sizing.inference import CUDA_CONTEXT
 from gpufleet.sizing.ledger import Basis
 from gpufleet.sizing.parallel import Parallelism
 
 _GIB = 1 << 30
+NOTEBOOK_KINDS = {**ISOLATED, Isolation.NONE: (Share.WHOLE, Share.MIG, Share.TIME_SLICE)}
+"""Where nothing must be isolated notebooks take turns: one person at a time has the whole GPU, and
+all of them need not run as one user, as the clients of an MPS server must."""
 
 
 def choose_notebooks(
@@ -54,7 +58,7 @@ def choose_notebooks(
 
 
 def _try(count: int, need: int, isolation: Isolation, group: Sequence[Machine]) -> Iterator[Option]:
-    for share in shares(group[0].gpu, ISOLATED[isolation], need):
+    for share in shares(group[0].gpu, NOTEBOOK_KINDS[isolation], need):
         if share.device.usable_bytes < need:
             continue
         reached = Reached(

@@ -6,13 +6,12 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 
-from gpufleet.catalogue import Catalogue, Cloud, Gpu, InstanceType, Offer, UnknownKeyError
+from gpufleet.catalogue import Catalogue, Gpu, InstanceType, Offer, UnknownKeyError
+from gpufleet.catalogue.price_range import planned_price
+from gpufleet.catalogue.regions import PLATFORM_CLOUDS
 from gpufleet.findings import Finding, error
 from gpufleet.sizing.ledger import Basis
 
-PLATFORM_CLOUDS = {"eks": Cloud.AWS, "gke": Cloud.GCP}
-"""Clouds whose machines a platform buys. The sandbox takes those of any cloud; own hardware is
-stated."""
 _SPOT = "spot"
 _ON_DEMAND = "onDemand"
 _QUEUED_JOBS = "flexStart"
@@ -49,6 +48,11 @@ class Machine:
     architecture: str = "amd64"
     most_nodes: int | None = None
     """Own hardware or a quota; None: not bounded here."""
+    row: int | None = None
+    """Own hardware: which row of the file it is, from 0."""
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.platform, self.region, self.buy))
 
     @property
     def usd_per_hour(self) -> Decimal | None:
@@ -73,6 +77,8 @@ class Hardware:
     rdma: bool = False
     vcpu: int | None = None
     memory_gib: int | None = None
+    row: int = 0
+    """Which row of the file it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +110,27 @@ def machines(
             if _sold_here(row, platform, market, catalogue):
                 found += _ways(row, platform, market, catalogue, interruptible, job)
     return tuple(sorted(found, key=_order))
+
+
+SPOT_TYPES = 3
+"""Machine types from which on spot capacity is dependable: somebody has one of them."""
+
+
+def spot_neighbours(machine: Machine, market: Market, catalogue: Catalogue) -> tuple[str, ...]:
+    """Names of further spot machines that do for this one: the same GPUs, no less processor and
+    memory, cheapest first. Empty where pools hold one type only (GKE)."""
+    if machine.buy != _SPOT or machine.platform != "eks":
+        return ()
+    found = [
+        other
+        for other in machines(market, catalogue, interruptible=True, job=True)
+        if other.name != machine.name
+        and (other.buy, other.gpu.key, other.gpus) == (_SPOT, machine.gpu.key, machine.gpus)
+        and (other.fraction, other.architecture) == (machine.fraction, machine.architecture)
+        and (other.vcpu or 0) >= (machine.vcpu or 0)
+        and (other.memory_bytes or 0) >= (machine.memory_bytes or 0)
+    ]
+    return tuple(dict.fromkeys(other.name for other in found))[: SPOT_TYPES - 1]
 
 
 def check_gpus(
@@ -161,7 +188,7 @@ def _ways(
         price = row.price(buy)
         if buy not in row.purchase_options or price.offer is Offer.NOT_SOLD:
             continue
-        micro = price.high_micro_usd_per_hour or price.micro_usd_per_hour
+        micro = planned_price(row, buy) if buy == _SPOT else price.micro_usd_per_hour
         same = market.region is None or price.region == market.region
         yield Machine(
             name=row.name,
@@ -215,6 +242,7 @@ def _own(row: Hardware, platform: str, catalogue: Catalogue) -> Machine:
         network_gbps=row.network_gbps,
         fabric="rdma" if row.rdma else "none",
         most_nodes=row.nodes,
+        row=row.row,
     )
 
 

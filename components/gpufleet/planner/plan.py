@@ -13,10 +13,12 @@ from gpufleet.planner.choice import Choice
 from gpufleet.planner.entries import choose_entry, intent_of, market_of
 from gpufleet.planner.filled_pool import FilledPool, PoolKey
 from gpufleet.planner.need import Need
+from gpufleet.planner.offers import Market, spot_neighbours
 from gpufleet.planner.option import Option
 from gpufleet.planner.pools import pool_data, pool_names, spec_data
 from gpufleet.planner.provisioning import judge_balance, judge_provisioning, weights_on_disk
 from gpufleet.planner.select import Candidate, Selection, select
+from gpufleet.planner.teams import queues_data
 from gpufleet.planner.tightness import judge_tightness
 from gpufleet.planner.workloads import (
     ModelWorkload,
@@ -107,7 +109,7 @@ def plan(data: Mapping[str, Any]) -> Plan:
             chosen.append((path, entry, need, choice))
     if has_errors(findings):
         return _refused(findings)
-    return _settle(file, catalogue, chosen, findings)
+    return _settle(file, catalogue, market, chosen, findings)
 
 
 def _refused(findings: Sequence[Finding]) -> Plan:
@@ -121,7 +123,11 @@ _Ban = Callable[[PoolKey], bool]
 
 
 def _settle(
-    file: PlanFile, catalogue: Catalogue, chosen: _Chosen, findings: Sequence[Finding]
+    file: PlanFile,
+    catalogue: Catalogue,
+    market: Market,
+    chosen: _Chosen,
+    findings: Sequence[Finding],
 ) -> Plan:
     """Select, write, compile; what does not compile is taken away and all is selected again."""
     candidates = [
@@ -154,17 +160,27 @@ def _settle(
             fix = "add hardware, allow other GPUs, or see the other findings"
             last = (*last, error("no-deployable-choice", path, text, fix))
             continue
-        attempt, compiled = _write(file, catalogue, chosen, selection)
+        attempt, compiled = _write(file, catalogue, market, chosen, selection)
         errors = [f for f in compiled.findings if f.severity.value == "error"]
         if not errors:
             if best is None or (attempt.usd_per_hour or 0) < (best.usd_per_hour or 0):
                 best = attempt
             continue
-        last = tuple(errors)
+        last = tuple(dict.fromkeys(_in_file(finding, selection) for finding in errors))
         waiting += _next_bans(bans, errors, selection)
     if best is None:
         return _refused((*findings, *last))
     return replace(best, findings=ordered((*findings, *best.findings)))
+
+
+def _in_file(finding: Finding, selection: Selection) -> Finding:
+    """A finding about the shape of own machines, with its place in the workloads file."""
+    for number, pool in enumerate(selection.pools):
+        prefix, row = f"pools[{number}].vsphere", pool.key.machine.row
+        if row is not None and finding.path.startswith(prefix):
+            rest = finding.path.removeprefix(prefix)
+            return replace(finding, path=f"hardware[{row}].vsphere{rest}")
+    return finding
 
 
 def _next_bans(
@@ -190,10 +206,15 @@ def _next_bans(
 
 
 def _write(
-    file: PlanFile, catalogue: Catalogue, chosen: _Chosen, selection: Selection
+    file: PlanFile,
+    catalogue: Catalogue,
+    market: Market,
+    chosen: _Chosen,
+    selection: Selection,
 ) -> tuple[Plan, Compiled]:
     names = pool_names(selection.pools)
     needs = {entry.name: need for _, entry, need, _ in chosen}
+    entries = {entry.name: entry for _, entry, _, _ in chosen}
     rows: list[dict[str, Any]] = []
     where: dict[str, str] = {}
     for name, pool in zip(names, selection.pools, strict=True):
@@ -203,15 +224,22 @@ def _write(
             need = needs[member]
             if need is not None:
                 stored.append(weights_on_disk(need, option))
-        rows.append(pool_data(pool, name, file.head, stored))
+        row = pool_data(pool, name, file.head, stored)
+        also = spot_neighbours(pool.key.machine, market, catalogue)
+        if also and pool.key.fabric == "none":
+            row["instanceTypes"] = [*row["instanceTypes"], *also]
+        owners = {entries[member].team for member, _ in pool.members}
+        if len(owners) == 1 and (owner := owners.pop()) is not None:
+            row["team"] = owner  # its quota is all of the pool
+        rows.append(row)
     placed = tuple(
         PlacedWorkload(path, entry, need, choice, selection.chosen[entry.name], where[entry.name])
         for path, entry, need, choice in chosen
     )
     data = spec_data(file.head, catalogue.edition, rows)
-    teams = team_shares(placed)
-    if teams:
-        data["queues"] = {"teams": [{"name": n, "share": s} for n, s in teams.items()]}
+    queues = queues_data(file.head, [(work.entry.team, work.option) for work in placed])
+    if queues is not None:
+        data["queues"] = queues
     compiled = compile_data(data)
     budget = _budget(file.head, compiled)
     if budget is not None:
@@ -253,19 +281,3 @@ def _judged(placed: Sequence[PlacedWorkload]) -> list[Finding]:
             findings += judge_provisioning(work.need, work.option, work.path)
             findings += judge_balance(work.need, work.option, work.path)
     return findings
-
-
-def team_shares(placed: Sequence[PlacedWorkload]) -> dict[str, float]:
-    """Each team's part of the planned GPUs, for its quota; empty when no workload names a team.
-    Rounded down, so that they never add up to more than 1."""
-    parts: dict[str, float] = {}
-    total = 0.0
-    for work in placed:
-        part = float(work.option.gpu_part)
-        total += part
-        if work.entry.team is not None:
-            parts[work.entry.team] = parts.get(work.entry.team, 0.0) + part
-    return {
-        name: max(int(10_000 * part / total) / 10_000, 0.0001)
-        for name, part in sorted(parts.items())
-    }

@@ -82,11 +82,8 @@ def _hardware(machine: Machine, head: PlanHead) -> dict[str, Any]:
     if machine.buy != "onPrem":
         return {"instanceTypes": [machine.name]}
     data: dict[str, Any] = {"gpu": machine.gpu.key, "gpusPerNode": machine.gpus}
-    for row in head.hardware:
-        if row.vsphere is not None and row.gpus_per_node == machine.gpus:
-            data["vsphere"] = dict(row.vsphere)
-            break
-    return data
+    shape = None if machine.row is None else head.hardware[machine.row].vsphere
+    return data if shape is None else {**data, "vsphere": dict(shape)}
 
 
 def _buying(machine: Machine) -> dict[str, Any]:

@@ -1,8 +1,7 @@
 """One option for each workload so that the whole is cheap: shares of one machine are bought once.
 
 Start from the options that are cheapest alone and from those cheapest for their part of a machine;
-move single workloads, and empty whole pools, while the total falls. The bound adds what each
-workload's part costs at least: no choice among these options costs less.
+move single workloads, and empty whole pools, while the total falls.
 """
 
 from collections import defaultdict
@@ -19,11 +18,17 @@ from gpufleet.planner.filled_pool import (
     item_of,
     pool_key,
 )
+from gpufleet.planner.lower_bound import (
+    UNPRICED,
+    dearest_alone,
+    part_bound,
+    price_of,
+    whole_machines_bound,
+)
 from gpufleet.planner.offers import Machine
 from gpufleet.planner.option import Option
 
 _PASSES = 4
-_WEIGHTS = tuple(n / 4 for n in range(5))
 _IMPOSSIBLE = 1e18
 """Cost of a pool that cannot be: above all that can."""
 
@@ -91,12 +96,25 @@ def select(candidates: Sequence[Candidate], one_profile: bool, allowed: Fits) ->
             best = search
     assert best is not None
     best.refuse_impossible()
-    bound = max(
-        sum(min(_weighed(row.option, weight) for row in rows) for rows in usable.values())
-        for weight in _WEIGHTS
-    )
+    bound = _bound(candidates, usable)
     chosen = {name: row.option for name, row in best.chosen.items()}
     return Selection(best.filled(), chosen, best.total, bound)
+
+
+def _bound(candidates: Sequence[Candidate], usable: Mapping[str, list[_Row]]) -> float:
+    """Sum over the intents: workloads of two intents never share a machine."""
+    groups: dict[str, list[list[Option]]] = defaultdict(list)
+    for candidate in candidates:
+        groups[candidate.intent].append([row.option for row in usable[candidate.name]])
+    return sum(
+        max(
+            dearest_alone(group),
+            whole_machines_bound(
+                part_bound(group), {price_of(option) for options in group for option in options}
+            ),
+        )
+        for group in groups.values()
+    )
 
 
 def _rows(
@@ -122,18 +140,7 @@ def _rows(
 def _part(option: Option) -> float:
     part = option.part_micro_usd
     # Without a price GPUs are counted, above every price: priced options win.
-    return float(part) if part is not None else 1e12 * float(option.gpu_part)
-
-
-def _weighed(option: Option, weight: float) -> float:
-    """Least an option costs whatever else is on its machines."""
-    share, machine = option.share, option.machine
-    part = float(share.part)
-    if share.compute_part is not None and share.memory_part is not None:
-        part = weight * float(share.compute_part) + (1 - weight) * float(share.memory_part)
-    if machine.micro_usd is None:
-        return 1e12 * option.devices * part
-    return machine.micro_usd * option.devices * part / machine.gpus
+    return float(part) if part is not None else UNPRICED * float(option.gpu_part)
 
 
 class _Search:
@@ -173,7 +180,7 @@ class _Search:
         if filled is None or (most is not None and filled[0] > most):
             return _IMPOSSIBLE
         price = key.machine.micro_usd
-        each = float(price) if price is not None else 1e12 * key.machine.gpus
+        each = float(price) if price is not None else UNPRICED * key.machine.gpus
         # A hair per node: of equal costs fewer nodes, of equal nodes what stands first.
         return filled[0] * (each + 1e-3)
 

@@ -25,12 +25,14 @@ _GIB = 1 << 30
 def splits(need: Need, device: Device, most: int) -> tuple[Parallelism, ...]:
     """How one replica may be spread over whole GPUs of one machine, fewest first.
 
-    Tensor parallel beyond two needs NVLink; boards on PCIe go on with pipeline stages. A replica
-    never leaves its machine.
+    Tensor parallel beyond two needs NVLink; boards on PCIe go on with pipeline stages. A stated
+    split is taken as it is on a GPU that was named with it, and is none elsewhere when it breaks
+    that rule. A replica never leaves its machine.
     """
-    if need.parallel is not None:
-        return (need.parallel,)
     linked = has_nvlink(device)
+    if need.parallel is not None:
+        kept = linked or need.gpu_named or need.parallel.tensor <= 2
+        return (need.parallel,) if kept else ()
     found: list[Parallelism] = []
     for gpus in (1, 2, 4, 8, 16):
         if gpus > min(most, need.most_gpus):

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+from gpufleet.planner.explanation.explain import explain_option
+from gpufleet.planner.explanation.line import lines_as_text
 from gpufleet.planner.filled_pool import FilledPool
 from gpufleet.planner.option import Option, usd
 from gpufleet.planner.plan import PlacedWorkload, Plan
@@ -10,8 +12,9 @@ from gpufleet.render.yaml_text import commented, yaml_text
 _GIB = 1 << 30
 
 
-def spec_text(plan: Plan) -> str:
-    """The file; the same plan gives the same bytes. Empty without a spec."""
+def spec_text(plan: Plan, *, explain: bool = False) -> str:
+    """The file; the same plan gives the same bytes. Empty without a spec. `explain` adds every
+    number's formula and source to the comments of each pool."""
     if plan.spec is None:
         return ""
     head = {key: value for key, value in plan.spec.items() if key != "pools"}
@@ -22,9 +25,16 @@ def spec_text(plan: Plan) -> str:
     for (name, pool), data in zip(plan.pools, plan.spec["pools"], strict=True):
         members = [work for work in plan.workloads if work.pool == name]
         lines = "\n".join(derivation(pool, members))
+        if explain:
+            lines += "".join(f"\n{_numbers(work)}" for work in members)
         text += "".join(f"  {line}\n" for line in commented(lines).splitlines())
         text += "".join(f"  {line}\n" for line in yaml_text({"pools": [data]}).splitlines()[1:])
     return text + (yaml_text(head) if head else "")
+
+
+def _numbers(work: PlacedWorkload) -> str:
+    lines = explain_option(work.need, work.option)
+    return f"{work.entry.name}, every number:\n{lines_as_text(lines, '  ')}"
 
 
 def derivation(pool: FilledPool, members: list[PlacedWorkload]) -> Iterator[str]:
@@ -44,17 +54,23 @@ def derivation(pool: FilledPool, members: list[PlacedWorkload]) -> Iterator[str]
 
 
 def _summary(plan: Plan) -> Iterator[str]:
-    spent, bound = plan.usd_per_hour, plan.bound_usd_per_hour
     yield "Planned by `gpufleet plan`. Change the workloads and plan again rather than this file."
-    if spent is None or bound is None:
-        yield f"{plan.gpu_hours} GPU-hours an hour at full size; some prices are not known."
-        return
-    gap = 100 * (spent - bound) / bound if bound else 0
-    yield (
-        f"{spent:,.4f} USD/h at full size; no choice among the options considered costs less than "
-        f"{bound:,.4f} (gap {gap:.1f} %)."
-    )
+    yield cost_line(plan)
     yield "Every figure is marked measured, modelled or assumed."
+
+
+def cost_line(plan: Plan) -> str:
+    """What the plan costs with all its nodes, and how far that is from what cannot be undercut."""
+    spent, bound = plan.usd_per_hour, plan.bound_usd_per_hour
+    if spent is None or bound is None:
+        return (
+            f"{plan.gpu_hours} GPU-hours an hour with all planned nodes; some prices are not known."
+        )
+    gap = 100 * (spent - bound) / bound if bound else 0
+    return (
+        f"{spent:,.4f} USD/h with all planned nodes; no choice among the options considered costs "
+        f"less than {bound:,.4f} (gap {gap:.1f} %)."
+    )
 
 
 def _why(work: PlacedWorkload) -> Iterator[str]:

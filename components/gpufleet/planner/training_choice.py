@@ -8,9 +8,8 @@ from gpufleet.planner.need import Need
 from gpufleet.planner.network import RdmaVerdict, has_nvlink, link_between, rdma
 from gpufleet.planner.offers import Machine
 from gpufleet.planner.option import Miss, Reached
-from gpufleet.sizing.adapter import adapter_parameters
 from gpufleet.sizing.device import Device
-from gpufleet.sizing.formats import WEIGHT_FORMATS
+from gpufleet.sizing.formats import WEIGHT_FORMATS, WeightFormat
 from gpufleet.sizing.parallel import Parallelism, Sharding, check_parallelism
 from gpufleet.sizing.throughput import check_capability
 from gpufleet.sizing.training import Method, Training, training_ledger
@@ -33,7 +32,8 @@ def training_splits(
     """Ways to spread a job, the plainest first: copies (DDP), then FSDP, then tensor groups inside
     a machine with NVLink, then pipeline stages across machines."""
     if need.parallel is not None:
-        if need.parallel.training_gpus == gpus:
+        linked = need.parallel.tensor == 1 or need.gpu_named or has_nvlink(device)
+        if linked and need.parallel.training_gpus == gpus:
             yield need.parallel
         return
     adapter = need.training[0].method is Method.LORA
@@ -64,8 +64,7 @@ def train(
     need: Need, device: Device, machine: Machine, gpus: int
 ) -> tuple[Reached, RdmaVerdict | None] | Miss:
     """The fastest spread of the job over so many GPUs that fits, or which limit breaks."""
-    form = _arithmetic(need.training[0])
-    capability = check_capability(device, WEIGHT_FORMATS[form])
+    capability = check_capability(device, _arithmetic(need.training[0]))
     if any(f.severity.value == "error" for f in capability):
         return Miss("precision", capability[0].message)
     best: tuple[float, Reached, RdmaVerdict | None] | None = None
@@ -154,10 +153,7 @@ def _timed(
 def _verdict(
     need: Need, job: Training, parallel: Parallelism, machine: Machine, speed: TrainingSpeed
 ) -> RdmaVerdict | None:
-    exchanged = None
-    if job.method is Method.LORA and parallel.sharding is not Sharding.ZERO3:
-        exchanged = adapter_parameters(need.model, job.rank, job.targets)
-    return rdma(need.model, parallel, machine, speed.compute_seconds, exchanged)
+    return rdma(need.model, job, parallel, machine, speed.compute_seconds)
 
 
 def _accumulated(job: Training, need: Need, parallel: Parallelism) -> Training:
@@ -168,6 +164,8 @@ def _accumulated(job: Training, need: Need, parallel: Parallelism) -> Training:
     return replace(job, accumulation=micro)
 
 
-def _arithmetic(job: Training) -> str:
-    fp32 = job.method is Method.FULL and job.precision is TrainingPrecision.FP32
-    return "fp32" if fp32 else "bf16"
+def _arithmetic(job: Training) -> WeightFormat:
+    """The format the GPU must run: a frozen 4-bit base is multiplied in FP16 where BF16 is not."""
+    if job.method is Method.LORA:
+        return job.base
+    return WEIGHT_FORMATS["fp32" if job.precision is TrainingPrecision.FP32 else "bf16"]

@@ -11,7 +11,7 @@ from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.findings import Finding, error
 from gpufleet.planner.need import MOST_GPUS, Isolation
 from gpufleet.planner.target import Target, Usd
-from gpufleet.sizing.request import Count, RequestModel, SizeRequest
+from gpufleet.sizing.request import Count, RequestModel, SizeRequest, problem_words, unit_fix
 
 Name = Annotated[
     str, StringConstraints(pattern=r"^[a-z]([-a-z0-9]*[a-z0-9])?$", min_length=1, max_length=52)
@@ -57,6 +57,9 @@ class Notebooks(RequestModel):
     isolation: Isolation = Isolation.NONE
     """Default none: time-slicing allowed, as long as the sum of the peaks fits."""
     interruptible: bool = False
+    culled_after_hours: Annotated[float, Field(gt=0, le=168)] | None = None
+    """Hours after which the notebook server ends one that nobody uses. Default: nothing ends it,
+    which the policies refuse in shared fleets."""
     gpus: Annotated[tuple[str, ...], Field(max_length=40)] = ()
     team: Name | None = None
     image: Image | None = None
@@ -124,14 +127,16 @@ def read_plan_file(data: Mapping[str, Any]) -> tuple[PlanFile | None, tuple[Find
     head = _read(PlanHead, {k: v for k, v in data.items() if k != "workloads"}, "", findings)
     if not isinstance(rows, list) or not rows:
         text = "`workloads` must be a list of at least one workload"
-        findings.append(error("plan-file-invalid", "workloads", text))
+        fix = "write workloads: [{name: chat, workload: inference, model: ..., context: 8192}]"
+        findings.append(error("plan-file-invalid", "workloads", text, fix))
         return None, tuple(findings)
     found: list[tuple[str, ModelWorkload | Notebooks]] = []
     names: dict[str, str] = {}
     for index, row in enumerate(cast("list[object]", rows)):
         path = f"workloads[{index}]"
         if not isinstance(row, dict):
-            findings.append(error("plan-file-invalid", path, "a workload must be a mapping"))
+            fix = "write {name: chat, workload: inference, model: ..., context: 8192}"
+            findings.append(error("plan-file-invalid", path, "a workload must be a mapping", fix))
             continue
         entry = cast("dict[str, Any]", row)
         kind = Notebooks if entry.get("workload") == NOTEBOOK else ModelWorkload
@@ -151,7 +156,24 @@ def read_plan_file(data: Mapping[str, Any]) -> tuple[PlanFile | None, tuple[Find
         text = f"{head.platform} sells nothing: the machines you own are missing"
         fix = "write hardware: [{gpu: H100, gpusPerNode: 8, nodes: 2, usdPerGpuHour: 2.10}]"
         findings.append(error("hardware-missing", "hardware", text, fix))
+    findings += _without_shape(head)
     return PlanFile(head, tuple(found)), tuple(findings)
+
+
+def _without_shape(head: PlanHead) -> list[Finding]:
+    """On vSphere a machine is what somebody makes of it: its shape must be said."""
+    if head.platform != "vsphere":
+        return []
+    return [
+        error(
+            "hardware-shape-missing",
+            f"hardware[{index}].vsphere",
+            f"vSphere makes virtual machines of any shape, and that of {row.gpu} is not stated",
+            "add vsphere: {cpus: 16, memoryGib: 128, template: ...}, as a pool writes it",
+        )
+        for index, row in enumerate(head.hardware)
+        if row.vsphere is None
+    ]
 
 
 def _decided(entry: ModelWorkload, path: str) -> list[Finding]:
@@ -181,6 +203,8 @@ def _read(
             if detail["type"] == "extra_forbidden" and len(detail["loc"]) == 1:
                 close = nearest_names(str(detail["loc"][-1]), known)
                 fix = f"write {' or '.join(close)}" if close else f"known: {', '.join(known)}"
+            fix = fix or unit_fix(detail["type"], detail["input"], place.rpartition(".")[2])
             shown = "" if detail["type"] == "missing" else f": {detail['input']!r}"[:60]
-            findings.append(error("plan-file-invalid", place, f"{detail['msg']}{shown}", fix))
+            text, mend = problem_words(detail, place)
+            findings.append(error("plan-file-invalid", place, f"{text}{shown}", fix or mend))
         return None

@@ -45,6 +45,10 @@ class LatentAttention:
     rope_dim: int
     nope_dim: int
     value_dim: int
+    index_heads: int = 0
+    """Heads of an indexer that picks the tokens to attend to (DeepSeek V3.2); 0: none."""
+    index_dim: int = 0
+    """Elements of the indexer's key of one token; cached too, in FP8 with a scale."""
 
     @property
     def query_width(self) -> int:
@@ -132,6 +136,10 @@ class Architecture:
     """Parameters read per token, where the shape cannot say."""
     max_context: int | None = None
     """Longest context the model was made for; None: not stated."""
+
+    def __hash__(self) -> int:
+        # Looked up by the ten thousand where choices are tried: the layers need not be hashed.
+        return hash((self.name, self.hidden, self.vocabulary, self.stated_parameters, self.causal))
 
     @property
     def layers(self) -> int:

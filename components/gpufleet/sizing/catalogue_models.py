@@ -1,5 +1,7 @@
 """Rows of the catalogue's model table -> Architecture."""
 
+import re
+
 from gpufleet.catalogue import Catalogue, Model, UnknownKeyError
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.findings import Finding, error
@@ -19,6 +21,8 @@ from gpufleet.sizing.parameters import count_parameters
 _PER_HEAD_NORM = ("Qwen3", "OLMo-2", "Gemma-3")
 # DeepSeek V2 and V3 share these; the table gives only the ranks.
 _LATENT_NOPE = _LATENT_VALUE = 128
+_TUNED = frozenset({"instruct", "it", "chat", "hf", "base", "pt", "thinking"})
+_REVISION = re.compile(r"-(v[0-9]+(\.[0-9]+)?|[0-9]{4})$")
 _TOLERANCE = 0.01
 """The table rounds totals to 0.5 %, and small ones to two digits: closer than this the shape is the
 better source."""
@@ -27,14 +31,14 @@ better source."""
 def find_catalogue_model(
     text: str, catalogue: Catalogue, path: str = "model"
 ) -> Architecture | Finding:
-    """The model somebody means: exact name, or any case and with an organisation in front
-    (`meta-llama/Llama-3.1-8B`). An unknown one is an error with the nearest names."""
-    plain = text.strip().rpartition("/")[2].lower()
-    for suffix in ("-instruct", "-it", "-chat", "-hf", "-base"):
-        plain = plain.removesuffix(suffix)
+    """The model somebody means: exact name, or as the Hugging Face Hub names its releases
+    (`meta-llama/Llama-3.1-8B-Instruct`). An unknown one is an error with the nearest names."""
     names = {name.lower(): name for name in catalogue.models}
+    plain = _release_words(text)
+    found = next((names[name] for name in plain if name in names), text)
+    plain = plain[-1]
     try:
-        return from_catalogue(catalogue.model(names.get(plain, text)), catalogue.edition)
+        return from_catalogue(catalogue.model(found), catalogue.edition)
     except UnknownKeyError:
         close = nearest_names(plain, catalogue.models)
         nearest = f"nearest: {', '.join(close)}; or " if close else ""
@@ -46,6 +50,14 @@ def find_catalogue_model(
             value=text,
             nearest=list(close),
         )
+
+
+def _release_words(text: str) -> tuple[str, ...]:
+    """A name in lower case without its organisation, then without what tells apart releases of one
+    shape: how it was tuned, its version or month."""
+    whole = text.strip().rpartition("/")[2].lower().removeprefix("meta-")
+    tuned = "-".join(part for part in whole.split("-") if part not in _TUNED)
+    return whole, tuned, _REVISION.sub("", tuned)
 
 
 def from_catalogue(row: Model, edition: str) -> Architecture:

@@ -152,12 +152,25 @@ def read_stored_weights(folder: Path) -> StoredWeights | Finding | None:
             if name == "__metadata__" or not isinstance(entry, dict):
                 continue
             offsets: object = cast("dict[str, object]", entry).get("data_offsets")
-            if not isinstance(offsets, list) or len(cast("list[object]", offsets)) != 2:
+            length = _length(offsets)
+            if length is None:
                 return _unreadable(file, f"tensor {name} has no data_offsets")
-            first, last = cast("list[int]", offsets)
-            total += last - first
+            total += length
             names.add(name)
+    if total == 0:
+        return _unreadable(files[0], "no tensor is in the weight files")
     return StoredWeights(total, frozenset(names))
+
+
+def _length(offsets: object) -> int | None:
+    """Bytes between two offsets that a file can have."""
+    pair = cast("list[object]", offsets) if isinstance(offsets, list) else []
+    if len(pair) != 2:
+        return None
+    first, last = pair
+    if not isinstance(first, int) or not isinstance(last, int):
+        return None
+    return last - first if 0 <= first <= last else None
 
 
 def _from_index(path: Path) -> StoredWeights | Finding:

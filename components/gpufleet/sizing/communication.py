@@ -6,11 +6,10 @@ vendor; here it is halved first.
 
 from dataclasses import dataclass
 from enum import StrEnum
-from fractions import Fraction
 
 from gpufleet.catalogue import Gpu
 from gpufleet.sizing.architecture import Architecture, ExpertFeedForward
-from gpufleet.sizing.parallel import Parallelism, Sharding
+from gpufleet.sizing.parallel import Parallelism
 
 
 class LinkKind(StrEnum):
@@ -99,14 +98,3 @@ def forward_seconds(model: Architecture, tokens: float, parallel: Parallelism, l
                 total += 2 * group.count * each
     borders = parallel.pipeline - 1
     return total + borders * (link.latency_seconds + payload / link.bytes_per_second)
-
-
-def gradient_exchange_bytes(parameters: int, parallel: Parallelism) -> Fraction:
-    """Bytes each rank moves per optimizer step, BF16.
-
-    ZeRO-3 gathers the weights twice and scatters the gradients once: 3*2N*(D-1)/D; DDP, ZeRO-1 and
-    ZeRO-2 two passes: 2*2N*(D-1)/D. N is what one tensor and pipeline rank holds.
-    """
-    passes = 3 if parallel.sharding is Sharding.ZERO3 else 2
-    own = Fraction(parameters, parallel.tensor * parallel.pipeline)
-    return passes * 2 * own * Fraction(parallel.data - 1, parallel.data)

@@ -3,9 +3,21 @@
 from gpufleet.findings import error, warning
 from gpufleet.sizing.architecture import ExpertFeedForward, FeedForward
 from gpufleet.sizing.config_fields import Fields
-from gpufleet.sizing.model_families import GATED, GATED_ACTIVATIONS, PLAIN
+from gpufleet.sizing.model_families import GATED, GATED_ACTIVATIONS, LATENT, PLAIN
 
 _EXPERTS = ("n_routed_experts", "num_local_experts", "num_experts", "moe_num_experts")
+_SHARED = (
+    "n_shared_experts",
+    "num_shared_experts",
+    "num_shared_expert",
+    "moe_num_shared_experts",
+)
+_STEP = (
+    "decoder_sparse_step",
+    "interleave_moe_layer_step",
+    "moe_layer_freq",
+    "moe_layer_interval",
+)
 _PER_TOKEN = ("num_experts_per_tok", "num_experts_per_token", "moe_top_k", "moe_topk", "moe_k")
 
 
@@ -46,7 +58,10 @@ def is_gated(config: Fields) -> bool:
 def read_blocks(config: Fields, layers: int, hidden: int) -> list[FeedForward | ExpertFeedForward]:
     """One feed-forward per layer."""
     gated = is_gated(config)
-    experts = config.number(*_EXPERTS, least=0) or 0
+    experts = config.number(*_EXPERTS, least=0)
+    if experts is None and config.has(*_PER_TOKEN) and config.text("model_type") in LATENT:
+        experts = config.required(*_EXPERTS)
+    experts = experts or 0
     size = config.number("intermediate_size", "n_inner", "ffn_dim", "ffn_hidden_size")
     if size is None and not gated:
         size = 4 * hidden
@@ -65,7 +80,7 @@ def _experts(config: Fields, experts: int, size: int | None, gated: bool) -> Exp
         one = config.required("moe_intermediate_size")
     shared = config.number("shared_expert_intermediate_size", "shared_intermediate_size", least=0)
     if shared is None:
-        count = config.number("n_shared_experts", "num_shared_experts", least=0)
+        count = config.number(*_SHARED, least=0)
         if count is None and config.text("model_type").startswith("llama4"):
             count = 1
         shared = (count or 0) * one
@@ -94,5 +109,8 @@ def _is_sparse(config: Fields, index: int) -> bool:
     period = config.number("expert_layer_period")
     if period is not None:
         return index % period == (config.number("expert_layer_offset", least=0) or 0)
-    step = config.number("decoder_sparse_step", "interleave_moe_layer_step", "moe_layer_freq")
+    last = config.number("moe_layer_end_index", least=0)
+    if last is not None and index > last:
+        return False
+    step = config.number(*_STEP)
     return (index + 1) % (step or 1) == 0

@@ -10,6 +10,14 @@ MAX_COUNT = 1 << 34
 """Largest number a configuration may hold where a size is expected."""
 
 
+def _agreed(value: object) -> object:
+    """The number of a list with one for each layer, where all layers agree (Hunyuan)."""
+    if not isinstance(value, list):
+        return value
+    each = cast("list[object]", value)
+    return each[0] if each and all(one == each[0] for one in each) else each
+
+
 @dataclass
 class Fields:
     """One mapping of a configuration and the problems found in it so far."""
@@ -19,9 +27,13 @@ class Fields:
     findings: list[Finding] = field(default_factory=list[Finding])
 
     def part(self, name: str) -> "Fields | None":
-        """A mapping inside, sharing the list of problems; None when there is none."""
+        """A mapping inside, sharing the list of problems; None when there is none, or something
+        else stands in its place, which is noted."""
         value = self.data.get(name)
+        if value is None:
+            return None
         if not isinstance(value, Mapping):
+            self.refuse(name, cast("object", value), "an object with fields")
             return None
         inner = cast("Mapping[str, Any]", value)
         return Fields(inner, f"{self.path}{name}.", self.findings)
@@ -36,14 +48,14 @@ class Fields:
         None when none has one, or it is no such number, which is noted.
         """
         for name in names:
-            value = self.data.get(name)
+            value = _agreed(self.data.get(name))
             if value is None:
                 continue
             if isinstance(value, bool) or not isinstance(value, int):
-                self._refuse(name, value, f"a whole number of at least {least}")
+                self.refuse(name, value, f"a whole number of at least {least}")
                 return None
             if not least <= value <= MAX_COUNT:
-                self._refuse(name, value, f"between {least} and {MAX_COUNT}")
+                self.refuse(name, value, f"between {least} and {MAX_COUNT}")
                 return None
             return value
         return None
@@ -77,9 +89,12 @@ class Fields:
         return ""
 
     def texts(self, name: str) -> list[str] | None:
-        """A list of texts; None when it is not there."""
+        """A list of texts; None when it is not there, or is no such list, which is noted."""
         value = self.data.get(name)
+        if value is None:
+            return None
         if not isinstance(value, list):
+            self.refuse(name, value, "a list of names")
             return None
         return [str(item) for item in cast("list[object]", value)]
 
@@ -90,12 +105,14 @@ class Fields:
             return []
         return [item for item in cast("list[object]", value) if isinstance(item, int)]
 
-    def _refuse(self, name: str, value: object, wanted: str) -> None:
-        self.findings.append(
-            error(
-                "config-field-invalid",
-                f"{self.path}{name}",
-                f"{name} is {str(value)[:40]!r}; it must be {wanted}",
-                value=str(value)[:40],
-            )
+    def refuse(self, name: str, value: object, wanted: str) -> None:
+        """Note, once, a value that cannot be what stands there."""
+        noted = error(
+            "config-field-invalid",
+            f"{self.path}{name}",
+            f"{name} is {str(value)[:40]!r}; it must be {wanted}",
+            "give the config.json that belongs to the weights",
+            value=str(value)[:40],
         )
+        if noted not in self.findings:
+            self.findings.append(noted)

@@ -3,14 +3,17 @@
 from gpufleet.findings import error
 from gpufleet.sizing.architecture import Attention, LatentAttention, LinearMixer, Mixer
 from gpufleet.sizing.config_fields import Fields
-from gpufleet.sizing.model_families import FULL_ATTENTION_EVERY, PER_HEAD_NORM
+from gpufleet.sizing.model_families import FULL_ATTENTION_EVERY, LATENT, PER_HEAD_NORM
 
+_OWN_WORDS = ("linear_attn_config", "attn_type_list", "hybrid_override_pattern", "block_types")
 _LINEAR_KINDS = ("linear_attention", "mamba", "mamba2", "recurrent")
 
 
 def read_mixers(config: Fields, layers: int, hidden: int) -> list[Mixer]:
     """One mixer per layer. Kinds that cannot be counted are noted as errors."""
-    full = _latent(config) if config.has("kv_lora_rank") else _attention(config, hidden)
+    latent = config.has("kv_lora_rank") or config.text("model_type") in LATENT
+    full = _latent(config) if latent else _attention(config, hidden)
+    _refuse_unknown_hybrids(config)
     kinds = config.texts("layer_types") or config.texts("layers_block_type")
     if kinds is not None:
         if len(kinds) != layers:
@@ -27,18 +30,42 @@ def read_mixers(config: Fields, layers: int, hidden: int) -> list[Mixer]:
     return [_of_kind(config, _kind(config, i), full, hidden) for i in range(layers)]
 
 
+def _refuse_unknown_hybrids(config: Fields) -> None:
+    """Configurations that say in words of their own which layers do not cache every token: read as
+    plain attention they would give a wrong answer instead of none."""
+    family = config.text("model_type")
+    parallel = family == "falcon_h1"  # attention and Mamba side by side in every layer
+    named = next((name for name in _OWN_WORDS if config.has(name)), None)
+    if parallel or named is not None:
+        config.findings.append(
+            error(
+                "config-layer-unknown",
+                f"{config.path}{named or 'model_type'}",
+                f"{family} mixes attention with other layers in a way that has no formula here",
+                "give the parameter count instead, and the cache from the engine's log",
+                value=named or family,
+            )
+        )
+
+
 def _kind(config: Fields, index: int) -> str:
     """The kind of one layer where the configuration has no list of them."""
     family = config.text("model_type")
     interval = config.number("full_attention_interval")
     if interval is not None:
         return "full_attention" if (index + 1) % interval == 0 else "linear_attention"
+    chosen = config.numbers("attn_layer_indices")
+    if chosen:
+        return "full_attention" if index in chosen else "mamba"
     period = config.number("attn_layer_period")
     if period is not None:
         offset = config.number("attn_layer_offset", least=0) or 0
         return "full_attention" if index % period == offset else "mamba"
     if config.number("sliding_window") is None or config.flag("use_sliding_window") is False:
         return "full_attention"
+    letters = config.text("sliding_window_pattern")
+    if letters and set(letters) <= {"L", "G"}:
+        return "full_attention" if letters[index % len(letters)] == "G" else "sliding_attention"
     pattern = config.number("sliding_window_pattern", "_sliding_window_pattern")
     pattern = pattern or FULL_ATTENTION_EVERY.get(family)
     if pattern is not None:
@@ -85,6 +112,17 @@ def _attention(config: Fields, hidden: int) -> Attention:
         kv = 1
     head = config.number("head_dim", "kv_channels", "attention_head_dim") or -(-hidden // heads)
     family = config.text("model_type")
+    if kv and heads > 1 and heads % kv:  # 1 stands for a number that is missing, and said so
+        disagree = error(
+            "config-heads-disagree",
+            f"{config.path}num_key_value_heads",
+            f"{kv} key/value heads do not divide {heads} query heads",
+            "give the config.json that belongs to the weights",
+            value=kv,
+            limit=heads,
+        )
+        if disagree not in config.findings:
+            config.findings.append(disagree)
     return Attention(
         query_heads=heads,
         kv_heads=kv or heads,
@@ -102,6 +140,8 @@ def _latent(config: Fields) -> LatentAttention:
         rope_dim=config.required("qk_rope_head_dim"),
         nope_dim=config.required("qk_nope_head_dim"),
         value_dim=config.required("v_head_dim"),
+        index_heads=config.number("index_n_heads") or 0,
+        index_dim=config.number("index_head_dim") or 0,
     )
 
 

@@ -10,9 +10,20 @@ from gpufleet.sizing.config_blocks import read_blocks
 from gpufleet.sizing.config_fields import Fields
 from gpufleet.sizing.config_mixers import read_mixers
 from gpufleet.sizing.ledger import Basis
-from gpufleet.sizing.model_families import ENCODERS, TIED
+from gpufleet.sizing.model_families import ENCODERS, TIED, VISION_GATED
 
 MAX_LAYERS = 4096
+_ENCODER_DECODERS = (
+    "t5",
+    "mt5",
+    "umt5",
+    "bart",
+    "mbart",
+    "whisper",
+    "pegasus",
+    "marian",
+    "m2m_100",
+)
 
 
 def architecture_from_config(
@@ -26,7 +37,7 @@ def architecture_from_config(
     whole = Fields(data)
     text = whole.part("text_config") or whole.part("llm_config") or whole
     family = text.text("model_type") or whole.text("model_type")
-    if whole.flag("is_encoder_decoder") or "_class_name" in data or "d_model" in text.data:
+    if whole.flag("is_encoder_decoder") or "_class_name" in data or family in _ENCODER_DECODERS:
         whole.findings.append(_unreachable(family))
         return None, whole
     if not family:
@@ -35,7 +46,7 @@ def architecture_from_config(
         )
         return None, whole
     layers = text.required("num_hidden_layers", "n_layer", "n_layers", "num_layers")
-    hidden = text.required("hidden_size", "n_embd", "dim")
+    hidden = text.required("hidden_size", "n_embd", "dim", "d_model")
     vocabulary = text.required("vocab_size", "padded_vocab_size")
     if layers > MAX_LAYERS:
         whole.findings.append(
@@ -113,24 +124,59 @@ def _other_parameters(
     """Position embeddings, vision and audio towers, with what was assumed about them."""
     notes: list[str] = []
     other = 0
-    if encoder or text.text("model_type") in ("gpt2", "opt", "gpt_bigcode"):
+    rotary = text.has("rope_theta", "global_rope_theta", "rotary_emb_base", "rope_scaling")
+    absolute = encoder and not rotary
+    if absolute or text.text("model_type") in ("gpt2", "opt", "gpt_bigcode"):
         positions = text.number("max_position_embeddings", "n_positions") or 0
         other += hidden * (positions + (text.number("type_vocab_size", least=0) or 0))
+    if absolute:
+        other += _bert_extras(text, hidden)
     vision = whole.part("vision_config")
     if vision is not None:
-        width = vision.number("hidden_size", "embed_dim", "width")
-        depth = vision.number("num_hidden_layers", "depth", "layers")
-        if width is None or depth is None:
-            notes.append("the vision tower is not counted: its sizes are not in the configuration")
-        else:
-            size = vision.number("intermediate_size") or 4 * width
-            patch = vision.number("patch_size") or 14
-            other += depth * (4 * width * width + 3 * width * size) + 3 * patch * patch * width
-            other += hidden * (4 * width + hidden)
-            notes.append(
-                "vision tower estimated from its configuration (gated blocks, projector); "
-                "image tokens count as context"
-            )
+        other += _vision_tower(whole, vision, hidden, notes)
     if whole.part("audio_config") is not None:
         notes.append("the audio tower is not counted")
     return other, notes
+
+
+def _bert_extras(text: Fields, hidden: int) -> int:
+    """What encoders of BERT's kind have beside their matrices: biases, shifts of the norms, the
+    norm of the embeddings, the pooler."""
+    layers = text.number("num_hidden_layers") or 0
+    size = text.number("intermediate_size") or 4 * hidden
+    return layers * (7 * hidden + size) + hidden + hidden * (hidden + 1)
+
+
+def _vision_tower(whole: Fields, vision: Fields, hidden: int, notes: list[str]) -> int:
+    """Parameters of a vision tower and its projector, by estimate."""
+    # Where both are there (Qwen2-VL), hidden_size is the language model's.
+    width = vision.number("embed_dim", "hidden_size", "width")
+    depth = vision.number("num_hidden_layers", "depth", "layers")
+    if width is None or depth is None:
+        notes.append("the vision tower is not counted: its sizes are not in the configuration")
+        return 0
+    kinds = (whole.text("model_type"), vision.text("model_type"))
+    gated = any(kind.startswith(VISION_GATED) for kind in kinds)
+    size = vision.number("intermediate_size") or 4 * width
+    patch = vision.number("patch_size") or 14
+    blocks = depth * (4 * width * width + (3 if gated else 2) * width * size)
+    image = vision.number("image_size")
+    positions = (image // patch) ** 2 * width if image is not None and not gated else 0
+    shape = "gated" if gated else "plain"
+    notes.append(
+        f"vision tower estimated from its configuration ({shape} blocks, projector); image tokens "
+        "count as context"
+    )
+    return blocks + positions + 3 * patch * patch * width + _projector(vision, width, hidden)
+
+
+def _projector(vision: Fields, width: int, hidden: int) -> int:
+    """Between tower and language model: patches are merged by fours and projected twice, or where
+    nothing says that they are merged, projected once."""
+    merge = vision.number("spatial_merge_size")
+    if merge is None:
+        return width * hidden + (hidden * hidden if vision.text("model_type") == "pixtral" else 0)
+    merged = merge * merge * width
+    each = merged * (merged + hidden)
+    deep = len(vision.numbers("deepstack_visual_indexes"))
+    return (1 + deep) * each

@@ -13,10 +13,11 @@ def stored_format(config: Fields) -> str | None:
     quantisation = config.part("quantization_config") or config.part("compression_config")
     if quantisation is None:
         inner = config.part("text_config")
-        dtype = config.text("dtype", "torch_dtype") or (
-            inner.text("dtype", "torch_dtype") if inner else ""
-        )
-        return _DTYPES.get(dtype)
+        for fields in (config, inner) if inner else (config,):
+            for name in ("dtype", "torch_dtype"):
+                if fields.has(name):
+                    return _plain(fields, name)
+        return None
     found = _quantised(quantisation)
     if found is None:
         method = quantisation.text("quant_method", "quant_algo")
@@ -33,20 +34,32 @@ def stored_format(config: Fields) -> str | None:
     return found
 
 
+def _plain(config: Fields, name: str) -> str | None:
+    """Of weights that are not quantised. FP8 without a quantisation has no scales to read it by."""
+    value: object = config.data[name]
+    dtype = value.removeprefix("torch.") if isinstance(value, str) else None
+    if dtype == "auto":
+        return None
+    found = None if dtype is None else _DTYPES.get(dtype)
+    if found is None:
+        config.refuse(name, value, f"one of {', '.join(_DTYPES)}")
+    return found
+
+
 def _quantised(config: Fields) -> str | None:
     method = config.text("quant_method").lower()
     algorithm = config.text("quant_algo").lower()
     bits = config.number("bits", "w_bit", "weight_bits")
-    if "nvfp4" in algorithm:
+    if "nvfp4" in algorithm or method in ("modelopt_fp4", "nvfp4"):
         return "nvfp4"
     if method in ("fp8", "fbgemm_fp8") or algorithm == "fp8":
         return "fp8"
     if method == "mxfp4":
         return "mxfp4"
-    if method == "awq" and bits in (None, 4):
-        return "awq-int4"
-    if method == "gptq":
-        return {4: "gptq-int4", 8: "int8"}.get(bits or 4)
+    if method in ("awq", "awq_marlin") and bits in (None, 4):
+        return _grouped("awq-int4", config)
+    if method in ("gptq", "gptq_marlin", "auto-round", "intel/auto-round"):
+        return {4: _grouped("gptq-int4", config), 8: "int8"}.get(bits or 4)
     if method == "bitsandbytes":
         if config.flag("load_in_8bit"):
             return "int8"
@@ -54,6 +67,15 @@ def _quantised(config: Fields) -> str | None:
     if method == "compressed-tensors":
         return _compressed(config)
     return None
+
+
+def _grouped(name: str, config: Fields) -> str | None:
+    """The format with its group size: scales of small groups weigh. 128 is the usual one; without
+    groups (-1) there is even less than that."""
+    size = config.data.get("group_size", config.data.get("q_group_size"))
+    if size in (32, 64):
+        return f"{name}-g{size}"
+    return name if size is None or size == -1 or (isinstance(size, int) and size >= 128) else None
 
 
 def _compressed(config: Fields) -> str | None:
@@ -65,9 +87,10 @@ def _compressed(config: Fields) -> str | None:
         return None
     kind = (weights.number("num_bits"), weights.text("type"))
     names = {
-        (4, "int"): "gptq-int4",
+        (4, "int"): _grouped("gptq-int4", weights),
         (8, "int"): "int8",
         (8, "float"): "fp8",
-        (4, "float"): "nvfp4",
+        # Blocks of 16 are NVIDIA's, of 32 the Open Compute Project's.
+        (4, "float"): "mxfp4" if weights.data.get("group_size") == 32 else "nvfp4",
     }
     return names.get((kind[0] or 0, kind[1]))

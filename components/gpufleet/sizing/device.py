@@ -74,6 +74,8 @@ _SLICE_COMPUTE = Fraction(85, 100)
 """The same for multiprocessors: 7 x 16 of 132 on Hopper."""
 TIME_SLICE_COST = Fraction(111, 100)
 """n time-sliced pods take n * 1.11 times as long as one alone (YOLOS-small on A100-80)."""
+_ADDRESS_SPACES = (7, 0)
+"""Compute capability from which each MPS client has memory and limits of its own."""
 _MPS_GAIN = Fraction(193, 100)
 """Seven MPS clients do 1.93 times the work of one that does not fill the GPU (same test)."""
 
@@ -192,6 +194,10 @@ def mps_share(device: Device, replicas: int, path: str = "mps") -> Device | Find
     """One of several MPS clients of a whole GPU: floor(total / replicas) MiB, enforced."""
     if device.share is not Share.WHOLE:
         return error("mps-on-slice", path, f"MPS and MIG exclude each other on {device.label}")
+    capability = device.gpu.compute_capability
+    if capability is not None and capability < _ADDRESS_SPACES:
+        text = f"{device.gpu.key} is older than Volta: its MPS clients share one address space"
+        return error("mps-not-isolated", path, text, "use timeSlicing", value=replicas)
     most = device.gpu.mps_max_clients
     if not 2 <= replicas <= most:
         return error(

@@ -7,6 +7,7 @@ from gpufleet.sizing.inference import (
     context_item,
     forward_workspace,
     weight_items,
+    workspace_formula,
 )
 from gpufleet.sizing.ledger import INFERENCE_MARGIN, Basis, Item, Ledger, ledger
 from gpufleet.sizing.parallel import Parallelism
@@ -19,14 +20,16 @@ def embedding_ledger(
     and values of one layer at a time are part of the pass."""
     parallel = parallel or Parallelism()
     tokens = serving.batch * serving.context
+    fp32 = serving.computes_in_fp32
+    forward = forward_workspace(model, tokens, parallel.tensor, fp32=fp32)
     return ledger(
         [
             *weight_items(model, serving, parallel),
             Item(
                 "activations",
-                forward_workspace(model, tokens, parallel.tensor),
+                forward,
                 Basis.MODELLED if model.causal else Basis.ASSUMED,
-                f"{tokens} tokens x (8h + 2*(2I + d_q + 2*d_kv)/{parallel.tensor})",
+                workspace_formula(tokens, forward, parallel.tensor),
             ),
             Item("workspace", TRANSFORMERS_WORKSPACE, Basis.ASSUMED, "0.04 GiB"),
             context_item(),

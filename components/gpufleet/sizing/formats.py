@@ -36,7 +36,10 @@ class WeightFormat:
     compute: Compute
     """Peak rate that applies. Weight-only formats multiply in BF16."""
     min_capability: tuple[int, int]
-    """Lowest CUDA compute capability that runs it natively."""
+    """Lowest CUDA compute capability that runs it at all."""
+    native_capability: tuple[int, int] | None = None
+    """Lowest compute capability whose units multiply it as it is stored; below that the weights are
+    expanded to 16 bit first. None: `min_capability`."""
     head_apart: bool = False
     """Checkpoints of this format store the head even where the BF16 model ties it to the embeddings
     (seen in Qwen3-4B-FP8: 742 MiB more)."""
@@ -47,6 +50,9 @@ class WeightFormat:
     name the attention). Dense models have every matrix but the head quantised (same lists)."""
     wider: str | None = None
     """The format the next wider release of a model uses: no plan is ever larger than that one."""
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
     @property
     def quantised(self) -> bool:
@@ -59,10 +65,33 @@ _FORMATS = (
     WeightFormat("fp32", Fraction(4), 4, Compute.TF32, (7, 0)),
     WeightFormat("bf16", Fraction(2), 2, Compute.BF16, (8, 0), wider="fp32"),
     WeightFormat("fp16", Fraction(2), 2, Compute.FP16, (7, 0), wider="fp32"),
-    WeightFormat("fp8", Fraction(1), 2, Compute.FP8, (8, 9), head_apart=True, wider="bf16"),
+    # On Ampere as weights only: vLLM multiplies them with Marlin there (vLLM 0.32 documentation,
+    # features/quantization/llm_compressor/fp8, read 2026-11-21; Turing too, in late releases only).
+    WeightFormat(
+        "fp8",
+        Fraction(1),
+        2,
+        Compute.FP8,
+        (8, 0),
+        native_capability=(8, 9),
+        head_apart=True,
+        wider="bf16",
+    ),
     WeightFormat("int8", Fraction(1), 2, Compute.INT8, (7, 5), wider="bf16"),
     WeightFormat("awq-int4", _BLOCK4 + Fraction(5, 256), 2, Compute.BF16, (7, 5), wider="int8"),
     WeightFormat("gptq-int4", _BLOCK4 + Fraction(5, 256), 2, Compute.BF16, (7, 5), wider="int8"),
+    *(
+        WeightFormat(
+            f"{name}-g{group}",
+            _BLOCK4 + Fraction(5, 2 * group),
+            2,
+            Compute.BF16,
+            (7, 5),
+            wider="int8",
+        )
+        for name in ("awq-int4", "gptq-int4")
+        for group in (64, 32)
+    ),
     WeightFormat(
         "nf4", _BLOCK4 + Fraction(4, 64), 2, Compute.BF16, (7, 0), working_copy=True, wider="int8"
     ),
@@ -75,15 +104,25 @@ _FORMATS = (
         working_copy=True,
         wider="nf4",
     ),
+    # From Ampere on as weights only: vLLM multiplies them with Marlin there (vllm-project/recipes,
+    # OpenAI/GPT-OSS.md, read 2026-11-21).
     WeightFormat(
-        "mxfp4", _BLOCK4 + Fraction(1, 32), 2, Compute.FP4, (9, 0), experts_only=True, wider="fp8"
+        "mxfp4",
+        _BLOCK4 + Fraction(1, 32),
+        2,
+        Compute.FP4,
+        (8, 0),
+        native_capability=(10, 0),
+        experts_only=True,
+        wider="fp8",
     ),
     WeightFormat(
         "nvfp4", _BLOCK4 + Fraction(1, 16), 2, Compute.FP4, (10, 0), experts_only=True, wider="fp8"
     ),
 )
 WEIGHT_FORMATS = {row.name: row for row in _FORMATS}
-"""By name. AWQ and GPTQ are group 128; NF4 blocks are 64, double quantisation groups 256 blocks."""
+"""By name. AWQ and GPTQ are group 128 unless the name says otherwise; NF4 blocks are 64, double
+quantisation groups 256 of them."""
 
 _WEIGHT_ALIASES = {
     "float32": "fp32",
@@ -106,6 +145,9 @@ class KvFormat:
     bytes_per_element: Fraction
     scale_bytes_per_head: int = 0
     """For each token and head, once for K and once for V."""
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
 
 _KV = (

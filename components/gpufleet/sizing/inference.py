@@ -65,10 +65,20 @@ class Serving:
     """`max_num_seqs`: rows of logits the sampler keeps."""
     chunked_prefill: bool = True
 
+    def __hash__(self) -> int:
+        # The formats have names: their fractions need not be hashed.
+        names = (self.weights.name, self.kv_cache.name)
+        return hash((self.context, self.batch, self.prompt_tokens, self.output_tokens, names))
+
     @property
     def step_tokens(self) -> int:
         """Tokens of the largest forward pass."""
         return self.batched_tokens if self.chunked_prefill else self.context
+
+    @property
+    def computes_in_fp32(self) -> bool:
+        """Whether activations take four bytes each."""
+        return self.weights.name == "fp32"
 
     @property
     def mean_tokens(self) -> int:
@@ -79,8 +89,11 @@ class Serving:
         return min(ceil(mean), self.context)
 
 
-def forward_workspace(model: Architecture, tokens: int, tensor: int = 1) -> int:
-    """Activations of one forward pass: T*(8h + 2*(2I + d_q + 2*d_kv)/t), the widest layer's."""
+def forward_workspace(
+    model: Architecture, tokens: int, tensor: int = 1, *, fp32: bool = False
+) -> int:
+    """Activations of one forward pass in 16 bit: T*(8h + 2*(2I + d_q + 2*d_kv)/t), the widest
+    layer's; twice that in FP32."""
     widest = 0
     for group in model.groups:
         block, mixer = group.feed_forward, group.mixer
@@ -92,7 +105,13 @@ def forward_workspace(model: Architecture, tokens: int, tensor: int = 1) -> int:
         else:
             width = mixer.query_width + 2 * mixer.kv_width
         widest = max(widest, 2 * (size * per_token + shared) + width)
-    return ceil(tokens * (8 * model.hidden + Fraction(2 * widest, tensor)))
+    each = 8 * model.hidden + Fraction(2 * widest, tensor)
+    return ceil(tokens * (2 * each if fp32 else each))
+
+
+def workspace_formula(tokens: int, size: int, tensor: int) -> str:
+    """The arithmetic of `forward_workspace`, in words and numbers."""
+    return f"{tokens} tokens x {size / tokens:,.0f} B = 8h + 2*(2I + d_q + 2*d_kv)/{tensor}"
 
 
 @lru_cache(maxsize=4096)
@@ -155,7 +174,8 @@ def engine_items(model: Architecture, serving: Serving, parallel: Parallelism) -
     """What an engine takes besides weights and cache: A and X."""
     tensor = parallel.tensor
     tokens = serving.step_tokens
-    forward = forward_workspace(model, -(-tokens // parallel.context), tensor)
+    part = -(-tokens // parallel.context)
+    forward = forward_workspace(model, part, tensor, fp32=serving.computes_in_fp32)
     floor = 0
     experts = count_parameters(model).experts
     if experts:
@@ -169,14 +189,14 @@ def engine_items(model: Architecture, serving: Serving, parallel: Parallelism) -
             "activations",
             max(forward, floor),
             Basis.ASSUMED if floor > forward else modelled(model.basis),
-            f"{tokens} tokens x (8h + 2*(2I + d_q + 2*d_kv)/{tensor})"
+            workspace_formula(tokens, forward, tensor)
             + (", at least 5 GiB in proportion to the experts" if floor > forward else ""),
         ),
         Item(
             "logits",
             logits,
             modelled(model.basis),
-            f"{serving.max_sequences} rows x V x 8 / {tensor}",
+            f"{serving.max_sequences} rows x {model.vocabulary} x 8 B / {tensor}",
         ),
         Item(
             "engine",

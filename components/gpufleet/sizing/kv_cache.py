@@ -10,6 +10,7 @@ from gpufleet.sizing.parallel import Parallelism, heads_per_gpu, stage_layers
 
 BLOCK_TOKENS = 16
 """Engines hand out the cache in blocks of this many tokens per sequence."""
+_SCALE_BYTES = 4
 _STATE_BYTES = 4
 """Recurrent states are kept in FP32."""
 
@@ -19,6 +20,7 @@ def round_to_blocks(tokens: int) -> int:
     return -(-tokens // BLOCK_TOKENS) * BLOCK_TOKENS
 
 
+@lru_cache(maxsize=4096)
 def layer_token_bytes(mixer: Mixer, cache: KvFormat, tensor: int = 1) -> Fraction:
     """Bytes one token takes in one layer on one GPU; 0 for layers of constant state.
 
@@ -30,12 +32,16 @@ def layer_token_bytes(mixer: Mixer, cache: KvFormat, tensor: int = 1) -> Fractio
         per_head = mixer.head_dim * cache.bytes_per_element + cache.scale_bytes_per_head
         return 2 * heads * per_head
     if isinstance(mixer, LatentAttention):
-        return (mixer.kv_rank + mixer.rope_dim) * cache.bytes_per_element
+        latent = (mixer.kv_rank + mixer.rope_dim) * cache.bytes_per_element
+        # The indexer's keys are FP8 whatever the cache is, one scale of four bytes a token.
+        return latent + (mixer.index_dim + _SCALE_BYTES if mixer.index_dim else 0)
     return Fraction(0)
 
 
 def token_bytes(model: Architecture, cache: KvFormat, tensor: int = 1) -> Fraction:
-    """Bytes one more token takes in every layer, windows still open."""
+    """Bytes one more token takes in every layer, windows still open; 0 for encoders."""
+    if not model.causal:
+        return Fraction(0)
     return sum(
         (group.count * layer_token_bytes(group.mixer, cache, tensor) for group in model.groups),
         Fraction(0),
@@ -58,7 +64,7 @@ def sequence_bytes(
     if not model.causal:
         return 0
     parallel = parallel or Parallelism()
-    total = Fraction(0)
+    total: Fraction | int = 0
     for group in model.groups:
         mixer = group.mixer
         if isinstance(mixer, Attention) and mixer.window is not None:
@@ -66,7 +72,9 @@ def sequence_bytes(
         else:
             held = tokens
         held = -(-held // parallel.context)
-        layer = held * layer_token_bytes(mixer, cache, parallel.tensor)
+        each = layer_token_bytes(mixer, cache, parallel.tensor)
+        # Nearly always whole bytes, and this is asked ten thousand times for a plan.
+        layer = held * (each.numerator if each.denominator == 1 else each)
         if not isinstance(mixer, Attention | LatentAttention):
             layer = Fraction(mixer.state_elements * _STATE_BYTES, parallel.tensor)
         total += group.count * layer

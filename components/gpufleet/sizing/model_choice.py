@@ -7,6 +7,7 @@ from gpufleet.catalogue import Catalogue
 from gpufleet.findings import Finding, error, info
 from gpufleet.sizing.architecture import Architecture
 from gpufleet.sizing.catalogue_models import find_catalogue_model
+from gpufleet.sizing.request import Workload
 from gpufleet.sizing.stated_size import from_parameter_count, stated_parameters
 
 
@@ -16,12 +17,24 @@ class ChosenModel:
 
     architecture: Architecture
     weight_format: str | None = None
-    """Format the checkpoint is stored in; None: not known, bf16 is the default."""
+    """Format the checkpoint on disk is stored in; None: not known, 16 bit is the default."""
     head_apart: bool | None = None
     """Whether the checkpoint stores a tied head; None: not known."""
     stored_bytes: int | None = None
     """Bytes of the weights on disk; None: not known."""
     findings: tuple[Finding, ...] = ()
+    released_weights: str | None = None
+    """Format its maker publishes the model in, to be served as it is; None: 16 bit."""
+
+    def default_weights(self, workload: Workload) -> str | None:
+        """Format of the weights where nobody states one; None: 16 bit.
+
+        Full training updates 16-bit weights; adapters freeze what lies on disk, and of a model
+        that is only named its 16-bit form, as tuning libraries unpack what was released.
+        """
+        if workload in (Workload.FULL_FINE_TUNING, Workload.PRE_TRAINING):
+            return None
+        return self.weight_format or (None if workload.trains else self.released_weights)
 
 
 def choose_model(
@@ -40,7 +53,9 @@ def choose_model(
     count = stated_parameters(text)
     if count is None:
         found = find_catalogue_model(text, catalogue)
-        return (found,) if isinstance(found, Finding) else ChosenModel(found)
+        if isinstance(found, Finding):
+            return (found,)
+        return ChosenModel(found, released_weights=catalogue.model(found.name).released_weights)
     active = None if active_parameters is None else stated_parameters(active_parameters)
     if active_parameters is not None and (active is None or active > count):
         return (

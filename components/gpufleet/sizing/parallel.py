@@ -48,6 +48,12 @@ class Parallelism:
         return max(self.tensor, self.expert) * self.pipeline * self.context
 
     @property
+    def prompt_gpus(self) -> int:
+        """GPUs that work on one prompt at the same time: it passes the pipeline's stages one after
+        the other."""
+        return self.serving_gpus // self.pipeline
+
+    @property
     def training_gpus(self) -> int:
         """GPUs of the whole job; expert ranks are data-parallel ranks."""
         return self.tensor * self.pipeline * self.context * self.data

@@ -30,7 +30,8 @@ class ParameterCount:
     """0 when tied or absent."""
     other: int
     active: int
-    """Read for one token, embeddings and head included (vendors often leave the former out)."""
+    """Read for one token, embeddings and head included (vendors often leave the former out); towers
+    and position embeddings are not."""
     largest_matrix: int
     """Of the layers or the head: what bitsandbytes dequantises at most."""
     largest_layer: int
@@ -70,7 +71,9 @@ def mixer_parameters(mixer: Mixer, hidden: int) -> int:
     )
     latent = hidden * (mixer.kv_rank + mixer.rope_dim)
     decompressed = mixer.kv_rank * mixer.heads * (mixer.nope_dim + mixer.value_dim)
-    return queries + latent + decompressed + mixer.heads * mixer.value_dim * hidden
+    indexer = (mixer.query_rank or hidden) * mixer.index_heads * mixer.index_dim
+    indexer += hidden * (mixer.index_dim + mixer.index_heads)
+    return queries + latent + decompressed + mixer.heads * mixer.value_dim * hidden + indexer
 
 
 def _blocks(group: LayerGroup, hidden: int) -> tuple[int, int, int, int]:
@@ -136,7 +139,7 @@ def count_parameters(model: Architecture) -> ParameterCount:
         parts = _booked(model.stated_parameters - fixed - sum(parts), parts, 0 if routed else 1)
         routed, dense, mixers, head, embeddings, other = parts
         largest = max(largest, -(-(mixers + dense + routed) // max(model.layers, 1)))
-    active = mixers + dense + chosen + router + norms + embeddings + head + other
+    active = mixers + dense + chosen + router + norms + embeddings + head
     return ParameterCount(
         mixers=mixers,
         feed_forward=dense,

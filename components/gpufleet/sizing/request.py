@@ -1,11 +1,13 @@
 """What somebody asks to be sized: one workload, as a file or as the options of a command."""
 
+import re
 from decimal import Decimal
 from enum import StrEnum
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
+from pydantic_core import ErrorDetails
 
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.findings import Finding, error
@@ -68,6 +70,9 @@ _ALIASES = {
     "training": "pre-training",
     "train": "pre-training",
 }
+_WITH_UNIT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z%$/]+)\s*")
+_THOUSANDS = {"k": 1024, "m": 10**6, "b": 10**9}
+"""Ends people give to token counts: 8k of context is 8192."""
 _FOLDED = {name.replace("-", ""): name for name in Workload} | _ALIASES
 
 
@@ -114,8 +119,8 @@ class SizeRequest(RequestModel):
     """Mean output in tokens."""
     engine: Engine = Engine.VLLM
     weights: str | None = None
-    """Format of the weights; default bf16 (fp16 before compute capability 8.0 must be written), or
-    what the checkpoint says."""
+    """Format of the weights; default what the checkpoint says or, for serving, what the model's
+    maker publishes, else bf16 (fp16 before compute capability 8.0 must be written)."""
     kv_cache: str = "bf16"
     """Format of the KV cache."""
     head_apart: bool | None = None
@@ -172,6 +177,40 @@ def find_workload(text: str, path: str = "workload") -> Workload | Finding:
     )
 
 
+def unit_fix(kind: str, value: object, name: str) -> str | None:
+    """What to write for `8k`, `50ms` or `8GiB` where a plain number is read; None for others."""
+    found = _WITH_UNIT.fullmatch(value) if isinstance(value, str) else None
+    if found is None or not kind.endswith("_parsing"):
+        return None
+    number, unit = found.groups()
+    if unit.lower() in _THOUSANDS:
+        scaled = Decimal(number) * _THOUSANDS[unit.lower()]
+        return f"write {scaled.normalize():f}"
+    return f"write {number} without {unit}: the unit of {name} is in its name"
+
+
+def problem_words(detail: ErrorDetails, path: str) -> tuple[str, str]:
+    """What is wrong with a value, in words for somebody who writes the file, and what to write
+    instead. `path` is its place."""
+    kind, name, limits = detail["type"], path.rpartition(".")[2], detail.get("ctx", {})
+    if kind == "missing":
+        return "this key is needed and missing", f"add {name}"
+    if kind == "too_short":
+        least = limits["min_length"]
+        entries = "entry is" if least == 1 else "entries are"
+        return f"at least {least} {entries} needed", f"add an entry to {name}"
+    if kind == "too_long":
+        most = limits["max_length"]
+        return f"at most {most} entries are read", f"leave {most} in {name}"
+    text = detail["msg"].removeprefix("Value error, ")
+    wanted = text.removeprefix("Input should be ")
+    if kind.endswith("_parsing"):
+        wanted = wanted.split(",")[0]
+    if wanted == text:
+        return text, f"mend {name}; docs/planner.md and docs/sizing.md have an example of it"
+    return text.replace("Input", name, 1), f"write {wanted}"
+
+
 def parse_request(data: dict[str, Any]) -> tuple[SizeRequest | None, tuple[Finding, ...]]:
     """Plain data of a file -> request, with every structural problem at once."""
     try:
@@ -185,7 +224,9 @@ def parse_request(data: dict[str, Any]) -> tuple[SizeRequest | None, tuple[Findi
             if detail["type"] == "extra_forbidden":
                 close = nearest_names(str(detail["loc"][-1]), known)
                 fix = f"write {' or '.join(close)}" if close else f"known: {', '.join(known)}"
+            fix = fix or unit_fix(detail["type"], detail["input"], path)
             shown = repr(detail["input"])[:60]
-            text = f"{detail['msg']}" + ("" if detail["type"] == "missing" else f": {shown}")
-            findings.append(error("size-request-invalid", path, text, fix, value=shown))
+            text, mend = problem_words(detail, path)
+            text += "" if detail["type"] == "missing" else f": {shown}"
+            findings.append(error("size-request-invalid", path, text, fix or mend, value=shown))
         return None, tuple(findings)

@@ -1,7 +1,6 @@
 """Speed of serving: time to first token, time per token, tokens per second, saturation."""
 
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
 
 from gpufleet.sizing.architecture import Architecture, ExpertFeedForward
@@ -48,6 +47,20 @@ class ServingSpeed:
     mbu: float
     basis: Basis
     """`modelled` where MFU and MBU were measured on this kind of work, else `assumed`."""
+    peak_operations: float
+    """Dense operations per second of each GPU or share."""
+    bandwidth_bytes: float
+    """Bytes per second of each GPU or share."""
+    prompt_operations: float
+    """Of one prompt's forward pass, over all GPUs."""
+    prompt_moved_seconds: float
+    """Communication of that pass."""
+    step_read_bytes: float
+    """Weights and cache each GPU reads for one decode step at the stated batch."""
+    step_operations: float
+    """Arithmetic of that step, over all GPUs of a stage."""
+    step_moved_seconds: float
+    """Communication of that step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +75,6 @@ class _Machine:
     mfu: float
     mbu: float
 
-    @property
-    def gpus(self) -> int:
-        return self.parallel.serving_gpus
-
 
 @lru_cache(maxsize=4096)
 def weights_read(model: Architecture, serving: Serving, batch: int, parallel: Parallelism) -> float:
@@ -78,15 +87,16 @@ def weights_read(model: Architecture, serving: Serving, batch: int, parallel: Pa
         if isinstance(block, ExpertFeedForward):
             experts += group.count * block.experts
             touched += group.count * min(block.experts, batch * block.per_token)
-    part = Fraction(touched, experts) if experts else Fraction(0)
+    part = touched / experts if experts else 0.0
     # Embeddings are looked up, not read; a tied matrix is read once as the head.
     head = stored.head or stored.embeddings
     ranks = max(parallel.tensor, parallel.expert)
-    return float((stored.layers + head) / parallel.tensor + stored.experts * part / ranks)
+    dense = float(stored.layers) + float(head)
+    return dense / parallel.tensor + float(stored.experts) * part / ranks
 
 
-def _decode_parts(machine: _Machine, batch: int) -> tuple[float, float, float]:
-    """Seconds of one step by what could bind it: bandwidth, compute, communication.
+def _decode_work(machine: _Machine, batch: int) -> tuple[float, float]:
+    """Bytes each rank reads and operations of one step.
 
     Pipeline stages work on different parts of the batch at the same time; a token still passes
     through all of them, so every stage's weights are read on its way.
@@ -96,12 +106,19 @@ def _decode_parts(machine: _Machine, batch: int) -> tuple[float, float, float]:
     part = -(-batch // parallel.pipeline)
     cache = part * parallel.pipeline * sequence_bytes(model, serving.kv_cache, tokens, parallel)
     read = weights_read(model, serving, part, parallel) + cache
+    work = part * (2 * count_parameters(model).active + attention_flops(model, tokens))
+    return read, work
+
+
+def _decode_parts(machine: _Machine, batch: int) -> tuple[float, float, float]:
+    """Seconds of one step by what could bind it: bandwidth, compute, communication."""
+    parallel = machine.parallel
+    read, work = _decode_work(machine, batch)
     bandwidth = read / (machine.rate.bandwidth * machine.mbu)
     ranks = max(parallel.tensor, parallel.expert)
-    work = part * (2 * count_parameters(model).active + attention_flops(model, tokens))
     compute = work / (ranks * machine.rate.peak * machine.mfu)
-    moved = forward_seconds(model, part, parallel, machine.link)
-    return bandwidth, compute, moved
+    part = -(-batch // parallel.pipeline)
+    return bandwidth, compute, forward_seconds(machine.model, part, parallel, machine.link)
 
 
 def _decode_seconds(machine: _Machine, batch: int) -> float:
@@ -110,16 +127,21 @@ def _decode_seconds(machine: _Machine, batch: int) -> float:
     return max(bandwidth, compute) * slower + moved
 
 
-def _prefill_seconds(machine: _Machine, tokens: float) -> float:
-    """Prefill of so many prompt tokens with the whole replica at work."""
-    model = machine.model
-    prompt = _prompt(machine.serving)
-    work = tokens * (2 * count_parameters(model).active + attention_flops(model, prompt / 2))
-    compute = work / (machine.gpus * machine.rate.peak * machine.mfu)
-    return compute + forward_seconds(model, tokens, machine.parallel, machine.link)
+def _prefill_seconds(machine: _Machine, tokens: float, ranks: int) -> float:
+    """Prefill of so many prompt tokens with so many GPUs at work at the same time."""
+    work = _prefill_operations(machine, tokens)
+    compute = work / (ranks * machine.rate.peak * machine.mfu)
+    return compute + forward_seconds(machine.model, tokens, machine.parallel, machine.link)
 
 
-def _prompt(serving: Serving) -> int:
+def _prefill_operations(machine: _Machine, tokens: float) -> float:
+    seen = mean_prompt(machine.serving) / 2  # causal: half of the others on average
+    each = 2 * count_parameters(machine.model).active + attention_flops(machine.model, seen)
+    return tokens * each
+
+
+def mean_prompt(serving: Serving) -> int:
+    """Tokens of a mean prompt; half of the context where nobody said."""
     if serving.prompt_tokens is not None:
         return serving.prompt_tokens
     return max(serving.context // 2, 1)
@@ -128,14 +150,14 @@ def _prompt(serving: Serving) -> int:
 def _output(serving: Serving) -> int:
     if serving.output_tokens is not None:
         return max(serving.output_tokens, 1)
-    return max(serving.context - _prompt(serving), 1)
+    return max(serving.context - mean_prompt(serving), 1)
 
 
 def _output_rate(machine: _Machine, batch: int) -> float:
     """B / (step + B * (ISL/OSL) * prefill of one token)."""
-    ratio = _prompt(machine.serving) / _output(machine.serving)
+    ratio = mean_prompt(machine.serving) / _output(machine.serving)
     step = _decode_seconds(machine, batch)
-    latency_free = _prefill_seconds(machine, batch * ratio)
+    latency_free = _prefill_seconds(machine, batch * ratio, machine.parallel.serving_gpus)
     rate = batch / (step + latency_free)
     return rate / DECODE_HEAVY if ratio < 1 else rate
 
@@ -175,7 +197,7 @@ def serving_speed(
         rate=rate,
         link=link or inside_node(device.gpu, device.board),
         mfu=mfu,
-        mbu=decode_mbu(serving.weights),
+        mbu=decode_mbu(model, serving.weights, rate),
     )
     room = capacity(model, serving, device.usable_bytes, parallel).sequences
     full = _saturation(machine, min(room, serving.max_sequences)) if room else 0
@@ -186,9 +208,11 @@ def serving_speed(
             strict=True,
         )
     )
+    read, work = _decode_work(machine, serving.batch)
+    prompt = mean_prompt(serving)
     exact = basis is Basis.MEASURED and model.basis is not Basis.ASSUMED
     return ServingSpeed(
-        first_token_seconds=_prefill_seconds(machine, _prompt(serving)),
+        first_token_seconds=_prefill_seconds(machine, prompt, parallel.prompt_gpus),
         token_seconds=_decode_seconds(machine, serving.batch),
         tokens_per_second=_output_rate(machine, serving.batch),
         saturated_tokens_per_second=_output_rate(machine, full) if full else 0.0,
@@ -197,4 +221,11 @@ def serving_speed(
         mfu=mfu,
         mbu=machine.mbu,
         basis=Basis.MODELLED if exact else Basis.ASSUMED,
+        peak_operations=rate.peak,
+        bandwidth_bytes=rate.bandwidth,
+        prompt_operations=_prefill_operations(machine, prompt),
+        prompt_moved_seconds=forward_seconds(model, prompt, parallel, machine.link),
+        step_read_bytes=read,
+        step_operations=work,
+        step_moved_seconds=parts["communication"],
     )

@@ -31,6 +31,10 @@ from gpufleet.sizing.throughput import check_capability
 from gpufleet.sizing.training import Method, Training, training_ledger
 from gpufleet.sizing.training_speed import TrainingSpeed, training_speed
 
+_ALONE = Parallelism()
+QLORA_BASE = WEIGHT_FORMATS["nf4-double"]
+"""What QLoRA freezes its base in unless somebody says otherwise."""
+
 
 @dataclass(frozen=True, slots=True)
 class Sizing:
@@ -47,6 +51,11 @@ class Sizing:
     """Serving on a device: what is left for the cache."""
     speed: ServingSpeed | TrainingSpeed | EmbeddingSpeed | None
     findings: tuple[Finding, ...]
+    work: Serving | Training | None = None
+    """What was sized, with every default filled in."""
+    parallel: Parallelism = _ALONE
+    link: Link | None = None
+    """What joins training's data ranks, where the request says."""
 
 
 def size(request: SizeRequest, catalogue: Catalogue) -> Sizing:
@@ -56,7 +65,7 @@ def size(request: SizeRequest, catalogue: Catalogue) -> Sizing:
     found = choose_model(request.model, catalogue, request.active_parameters)
     chosen = found if isinstance(found, ChosenModel) else None
     findings += found.findings if isinstance(found, ChosenModel) else found
-    weights = _keep(_weight_format(request, chosen), findings)
+    weights = _keep(_weight_format(request, chosen, workload), findings)
     cache = _keep(find_kv_format(request.kv_cache), findings)
     device, notes = choose_device(request, catalogue)
     findings += notes
@@ -117,11 +126,16 @@ def _refused(chosen: ChosenModel | None, device: Device | None, findings: list[F
     return Sizing(model, None, device, 0, None, None, None, ordered(findings))
 
 
-def _weight_format(request: SizeRequest, chosen: ChosenModel | None) -> WeightFormat | Finding:
+def _weight_format(
+    request: SizeRequest, chosen: ChosenModel | None, workload: Workload | None
+) -> WeightFormat | Finding:
     if request.weights is not None:
         return find_weight_format(request.weights)
-    stored = chosen.weight_format if chosen is not None else None
-    return WEIGHT_FORMATS[stored or "bf16"]
+    if workload is Workload.QLORA:
+        return QLORA_BASE
+    if chosen is None or workload is None:
+        return WEIGHT_FORMATS["bf16"]
+    return WEIGHT_FORMATS[chosen.default_weights(workload) or "bf16"]
 
 
 def _context_rules(
@@ -169,9 +183,7 @@ def _stored_bytes(chosen: ChosenModel, weights: WeightFormat) -> int | None:
 def training_of(request: SizeRequest, workload: Workload, weights: WeightFormat) -> Training:
     """The training part of a request."""
     loss = request.loss or (Loss.COMPILED if request.compile else Loss.EAGER)
-    base = weights
-    if workload is Workload.QLORA and request.weights is None:
-        base = WEIGHT_FORMATS["nf4-double"]
+    base = QLORA_BASE if workload is Workload.QLORA and request.weights is None else weights
     adapter = workload in (Workload.LORA, Workload.QLORA)
     return Training(
         context=request.context,
@@ -208,9 +220,10 @@ def _training_answer(
     findings: list[Finding],
 ) -> Sizing:
     need = training_ledger(model, job, parallel)
+    link = _link(request)
     speed = None
     if device is not None:
-        speed = training_speed(model, job, device, parallel, _link(request))
+        speed = training_speed(model, job, device, parallel, link)
         if device.share in (Share.MPS, Share.TIME_SLICE):
             findings.append(
                 warning(
@@ -221,7 +234,9 @@ def _training_answer(
                 )
             )
     fits = _fits(need, device, findings)
-    return Sizing(model, need, device, parallel.training_gpus, fits, None, speed, ordered(findings))
+    gpus = parallel.training_gpus
+    told = ordered(findings)
+    return Sizing(model, need, device, gpus, fits, None, speed, told, job, parallel, link)
 
 
 def _serving_answer(
@@ -236,7 +251,8 @@ def _serving_answer(
         fits = _fits(need, device, findings)
         gpus = parallel.serving_gpus
         passes = None if device is None else embedding_speed(model, serving, device, parallel)
-        return Sizing(model, need, device, gpus, fits, None, passes, ordered(findings))
+        told = ordered(findings)
+        return Sizing(model, need, device, gpus, fits, None, passes, told, serving, parallel)
     need = serving_ledger(model, serving, parallel)
     room = speed = None
     if device is not None:
@@ -257,7 +273,9 @@ def _serving_answer(
                 limit=room.sequences,
             )
         )
-    return Sizing(model, need, device, parallel.serving_gpus, fits, room, speed, ordered(findings))
+    gpus = parallel.serving_gpus
+    told = ordered(findings)
+    return Sizing(model, need, device, gpus, fits, room, speed, told, serving, parallel)
 
 
 def _fits(need: Ledger, device: Device | None, findings: list[Finding]) -> bool | None:

@@ -21,6 +21,9 @@ MBU_NATIVE = 0.65
 A100-80 (gpt-fast), rounded down."""
 MBU_WEIGHT_ONLY = 0.5
 """Where weights are expanded first: 0.42 to 0.65 for int8 and int4, same source."""
+MBU_MIXTURE, MBU_MIXTURE_WEIGHT_ONLY = 0.45, 0.33
+"""Decode where experts are gathered token by token: 0.54 to 0.42 for Mixtral-8x7B in BF16 on 2 to 8
+A100-80, 0.36 to 0.23 in int8 on 1 to 8 (gpt-fast @ 056f8fb, mixtral-moe/README.md)."""
 TRAINING_MFU_EAGER = 0.33
 TRAINING_MFU_COMPILED = 0.39
 """BF16 on Hopper, Llama-3.1-8B, 8 to 128 GPUs (torchtitan)."""
@@ -41,7 +44,8 @@ class Rate:
 def check_capability(
     device: Device, weights: WeightFormat, path: str = "weights"
 ) -> tuple[Finding, ...]:
-    """Whether the GPU can run the format: BF16 needs compute capability 8.0, FP8 8.9, FP4 10.0."""
+    """Whether the GPU can run the format: BF16, FP8 and MXFP4 need compute capability 8.0, NVFP4
+    10.0. Where FP8 (below 8.9) and MXFP4 (below 10.0) are weights only, a warning says so."""
     capability = device.gpu.compute_capability
     if capability is None:
         return ()
@@ -60,13 +64,14 @@ def check_capability(
                 limit=needed,
             ),
         )
-    if weights.compute is Compute.FP4 and capability < (10, 0):
+    if weights.native_capability is not None and capability < weights.native_capability:
+        unit = weights.compute.value.upper()
         return (
             warning(
                 "format-not-native",
                 path,
-                f"{device.gpu.key} (compute capability {have}) has no FP4 units: {weights.name} "
-                "weights save memory there, and are multiplied in BF16",
+                f"{device.gpu.key} (compute capability {have}) has no {unit} "
+                f"units: {weights.name} weights save memory there, and are multiplied in BF16",
                 value=weights.name,
             ),
         )
@@ -105,9 +110,12 @@ def prefill_mfu(model: Architecture, rate: Rate, device: Device) -> tuple[float,
     return PREFILL_MFU, Basis.MEASURED if rate.unit is Compute.FP8 else Basis.ASSUMED
 
 
-def decode_mbu(weights: WeightFormat) -> float:
-    """Share of the bandwidth a decode step reaches."""
-    expanded = weights.quantised and weights.compute in (Compute.BF16, Compute.INT8)
+def decode_mbu(model: Architecture, weights: WeightFormat, rate: Rate) -> float:
+    """Share of the bandwidth a decode step reaches: less where a unit wider than the stored weights
+    multiplies them, as the board has none of theirs."""
+    expanded = weights.quantised and rate.unit in (Compute.BF16, Compute.FP16, Compute.INT8)
+    if model.is_mixture:
+        return MBU_MIXTURE_WEIGHT_ONLY if expanded else MBU_MIXTURE
     return MBU_WEIGHT_ONLY if expanded else MBU_NATIVE
 
 

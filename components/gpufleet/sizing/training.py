@@ -212,7 +212,13 @@ def _gathered(count: ParameterCount, training: Training, parallel: Parallelism) 
     needed = parallel.sharding is Sharding.ZERO3 and parallel.data > 1 and parallel.pipeline == 1
     amp = training.method is Method.FULL and training.precision is TrainingPrecision.AMP
     size = -(-2 * 2 * count.largest_layer // parallel.tensor) if needed or amp else 0
-    return Item("gathered_layers", size, Basis.MODELLED, "2 copies x 2 B x largest layer")
+    return Item(
+        "gathered_layers",
+        size,
+        Basis.MODELLED,
+        f"2 copies x 2 B x {count.largest_layer} parameters of the largest layer / "
+        f"{parallel.tensor}",
+    )
 
 
 def _activation_items(
@@ -232,13 +238,15 @@ def _activation_items(
             "activations",
             activations,
             modelled(model.basis),
-            f"{plan.tokens} tokens, {training.checkpointing.value} checkpointing"
-            + (", compiled" if plan.compiled else ""),
+            f"{plan.tokens} tokens x {float(layers):g} layers x "
+            f"{activations / plan.tokens / float(layers):,.0f} B, {training.checkpointing.value} "
+            f"checkpointing{', compiled' if plan.compiled else ''}",
         ),
         Item(
             "logits",
             logits,
             modelled(model.basis),
-            f"{plan.tokens} tokens x V, {training.loss.value}",
+            f"{plan.tokens} tokens x {model.vocabulary} x "
+            f"{logits / (plan.tokens * max(model.vocabulary, 1)):g} B, {training.loss.value} loss",
         ),
     ]

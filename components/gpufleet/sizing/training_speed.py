@@ -8,13 +8,12 @@ from gpufleet.sizing.architecture import Architecture
 from gpufleet.sizing.communication import (
     Link,
     forward_seconds,
-    gradient_exchange_bytes,
     inside_node,
 )
 from gpufleet.sizing.device import Device
 from gpufleet.sizing.formats import WEIGHT_FORMATS
 from gpufleet.sizing.ledger import Basis
-from gpufleet.sizing.parallel import Parallelism
+from gpufleet.sizing.parallel import Parallelism, Sharding
 from gpufleet.sizing.parameters import count_parameters
 from gpufleet.sizing.throughput import (
     TRAINING_MFU_COMPILED,
@@ -24,6 +23,7 @@ from gpufleet.sizing.throughput import (
 )
 from gpufleet.sizing.training import Method, Training
 from gpufleet.sizing.training_state import TrainingPrecision
+from gpufleet.sizing.weights import weight_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,8 @@ class TrainingSpeed:
     binding: str
     """`compute` or `communication`."""
     basis: Basis
+    peak_operations: float
+    """Dense operations per second of each GPU."""
 
 
 def flops_per_token(model: Architecture, training: Training) -> float:
@@ -99,8 +101,8 @@ def training_speed(
     )
     exchange = 0.0
     if parallel.data > 1:
-        parameters = _exchanged(model, training)
-        exchange = float(gradient_exchange_bytes(parameters, parallel)) / outer.bytes_per_second
+        own = exchanged_bytes(model, training, parallel) / (parallel.tensor * parallel.pipeline)
+        exchange = own * (parallel.data - 1) / parallel.data / outer.bytes_per_second
     exposed = inner_seconds + max(exchange - compute, 0.0)
     step = compute + bubble + exposed
     return TrainingSpeed(
@@ -113,14 +115,24 @@ def training_speed(
         mfu=reached,
         binding="communication" if exposed > compute else "compute",
         basis=_basis(model, device, mfu),
+        peak_operations=rate.peak,
     )
 
 
-def _exchanged(model: Architecture, training: Training) -> int:
-    """Parameters whose gradients travel: all, or the adapters'."""
+def exchanged_bytes(model: Architecture, training: Training, parallel: Parallelism) -> int:
+    """Bytes the data ranks exchange per optimizer step, for the whole model; each rank moves its
+    tensor and pipeline part of it, times (D-1)/D.
+
+    Gradients are reduced in BF16: two passes of 2 bytes, one where ZeRO-3 keeps them divided.
+    ZeRO-3 gathers the weights twice for each micro-batch, forward and backward: 2 bytes a
+    parameter, and a frozen base as it is stored.
+    """
+    gathers = 2 * training.accumulation if parallel.sharding is Sharding.ZERO3 else 0
     if training.method is Method.LORA:
-        return adapter_parameters(model, training.rank, training.targets)
-    return count_parameters(model).total
+        trained = adapter_parameters(model, training.rank, training.targets)
+        return gathers * weight_bytes(model, training.base).stored + 4 * trained
+    passes = 1 if gathers else 2
+    return 2 * (gathers + passes) * count_parameters(model).total
 
 
 def _basis(model: Architecture, device: Device, mfu: float | None) -> Basis:

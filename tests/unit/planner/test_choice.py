@@ -79,9 +79,9 @@ def test_70b_on_one_gpu_depends_on_the_format(weights: str, gpu: str, fits: bool
 
 def test_a_format_the_gpu_has_no_units_for_is_named() -> None:
     found = choice(model="Llama-3.1-8B", context=2048, weights="fp8")
-    lost = next(r for r in found.rejected if r.gpu == "A10G")
+    lost = next(r for r in found.rejected if r.gpu == "T4")
     assert lost.miss.code == "precision"
-    assert "8.9" in lost.miss.reason
+    assert "8.0" in lost.miss.reason
 
 
 def test_full_fine_tuning_of_3b_is_not_for_22_gib_and_lora_is() -> None:
@@ -183,6 +183,23 @@ def test_tensor_groups_beyond_two_need_nvlink() -> None:
     small = choice(model="Llama-3.1-8B", context=4096)
     lost = next(r for r in small.rejected if r.miss.code == "network")
     assert "NVLink is needed above 15 %" in lost.miss.reason
+
+
+def test_a_stated_split_is_no_way_around_nvlink_on_other_gpus() -> None:
+    request: dict[str, Any] = {
+        "model": "DeepSeek-V3",
+        "context": 8192,
+        "parallelism": {"tensor": 8},
+    }
+    free = choice(**request)
+    assert {o.machine.gpu.key for o in free.options} >= {"H200-141GB"}
+    assert all(o.machine.gpu.key[0] in "HBV" for o in free.options)
+    lost = next(r for r in free.rejected if r.gpu == "RTX-PRO-6000-BLACKWELL-96GB")
+    assert lost.miss.reason.startswith("groups of 8 need NVLink")
+    named = Market(("eks",), "us-east-1", gpus=("RTX-PRO-6000-BLACKWELL-96GB",))
+    asked = choice(market=named, gpu="RTX-PRO-6000-BLACKWELL-96GB", **request)
+    assert asked.best is not None
+    assert asked.best.reached.parallel.tensor == 8
 
 
 def test_rdma_between_machines_where_gradients_take_long() -> None:

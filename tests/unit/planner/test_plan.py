@@ -2,6 +2,7 @@
 
 import time
 from copy import deepcopy
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,14 @@ import yaml
 
 from gpufleet.fleet import Fleet, compile_document
 from gpufleet.planner.difference import difference
-from gpufleet.planner.manifest import autoscaling_hint, manifests
+from gpufleet.planner.manifest import manifests
 from gpufleet.planner.plan import Plan, plan
 from gpufleet.planner.plan_as_dict import plan_as_dict
+from gpufleet.planner.scaling import autoscaling_hint
 from gpufleet.planner.spec_text import spec_text
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "plan"
-NAMES = ("team", "slices", "sandbox")
+NAMES = ("team", "slices", "sandbox-slices", "sandbox-shared", "sandbox-training")
 
 
 def example(name: str) -> dict[str, Any]:
@@ -102,6 +104,12 @@ def test_without_one_gpu_at_least_one_pod_waits(name: str) -> None:
     documents = manifests(answer)
     full = [n for n, pool in answer.pools if not pool.spare_gpus and pool.key.sharing == "whole"]
     full += [n for n, pool in answer.pools if pool.layout is not None and _tight(pool)]
+    for name, pool in answer.pools:
+        if pool.layout is None and pool.key.sharing != "whole":
+            replicas = pool.members[0][1].share.replicas
+            spare = pool.nodes * pool.key.machine.gpus * replicas
+            spare -= sum(option.devices for _, option in pool.members)
+            full += [name] if spare < replicas else []
     assert full
     for pool in full:
         assert schedule(answer.fleet, documents, lost=pool) >= 1
@@ -142,6 +150,19 @@ def test_cost_and_bound(name: str) -> None:
     document = plan_as_dict(answer, {})
     assert document["cost"]["usdPerHour"] == f"{spent:.6f}"
     assert all(pool["derivation"] for pool in document["pools"])
+
+
+def test_spot_costs_the_same_in_plan_and_fleet() -> None:
+    answer = plan(example("team"))
+    assert answer.fleet is not None
+    planned = dict(answer.pools)
+    bought = {pool.name: pool for pool in answer.fleet.pools}
+    assert planned.keys() == bought.keys()
+    spot = planned["batch-l40s-spot"]
+    assert spot.key.machine.buy == "spot"
+    for name, pool in planned.items():
+        assert bought[name].hourly_micro_usd == pool.key.machine.micro_usd
+        assert bought[name].spend.expected == pool.micro_usd
 
 
 def test_every_pool_says_why() -> None:
@@ -243,6 +264,25 @@ def test_all_problems_of_a_file_come_at_once() -> None:
     assert "write context" in (answer.findings[0].fix or "")
 
 
+@pytest.mark.parametrize(
+    ("change", "message", "fix"),
+    [
+        ({"workloads": []}, "at least one workload", "write workloads:"),
+        ({"workloads": [3]}, "must be a mapping", "write {name: chat"),
+        ({"workloads": [{"name": "a", "workload": "inference"}]}, "needed and missing", "add "),
+    ],
+)
+def test_every_structural_problem_of_a_file_says_what_to_write(
+    change: dict[str, Any], message: str, fix: str
+) -> None:
+    found = plan({**file(service()), **change, "hardware": 3}).findings
+    invalid = [f for f in found if f.code == "plan-file-invalid"]
+    assert "hardware" in {f.path for f in invalid}
+    assert all(f.fix for f in invalid)
+    assert any(message in f.message and fix in (f.fix or "") for f in invalid)
+    assert all("Input" not in f.message for f in invalid)
+
+
 def test_contradictory_targets_stop_the_plan() -> None:
     answer = plan(
         file(
@@ -342,5 +382,34 @@ def test_200_workloads_are_planned_in_seconds() -> None:
     assert errors(answer) == []
     assert answer.fleet is not None
     assert schedule(answer.fleet, manifests(answer)) == 0
+    assert answer.bound_usd_per_hour is not None
+    assert answer.usd_per_hour is not None
+    assert (
+        answer.bound_usd_per_hour
+        <= answer.usd_per_hour
+        < answer.bound_usd_per_hour * Decimal("1.1")
+    )
     # The budget is 5 s; a loaded machine gets twice as much here.
     assert spent < 10
+
+
+@pytest.mark.parametrize("part", [1, 2, 3, 5, 8, 13])
+def test_no_bound_is_above_the_plan(part: int) -> None:
+    """Few workloads of several intents, each time others: the bound holds and is often reached."""
+    rows = [
+        service("a", replicas=part, isolation="hardware", model="Qwen2.5-1.5B"),
+        service("b", model="Llama-3.2-3B", batch=part),
+        {"name": "n", "workload": "notebook", "count": part, "memoryGib": 4 + part},
+        {
+            "name": "t",
+            "workload": "lora",
+            "model": "Llama-3.2-1B",
+            "context": 1024,
+            "target": {"tokens": 10**6 * part},
+        },
+    ]
+    for gpus in ([], ["A100-80GB"], ["L4", "H100-80GB"]):
+        answer = plan(file(*rows, gpus=gpus))
+        assert answer.usd_per_hour is not None, answer.findings
+        assert answer.bound_usd_per_hour is not None
+        assert answer.bound_usd_per_hour <= answer.usd_per_hour + Decimal("0.000001")

@@ -29,10 +29,15 @@ def test_a_plan_passes_the_policies(name: str) -> None:
 
 
 def test_text_is_a_spec_and_findings_go_to_standard_error() -> None:
-    result = run(str(EXAMPLES / "sandbox.yaml"))
+    result = run(str(EXAMPLES / "sandbox-training.yaml"))
     assert result.exit_code == 0
     spec = yaml.safe_load(result.stdout)
-    assert [pool["intent"] for pool in spec["pools"]] == ["inference", "interactive", "training"]
+    assert [pool["intent"] for pool in spec["pools"]] == [
+        "training",
+        "training",
+        "interactive",
+        "inference",
+    ]
     assert all(pool["nodes"]["min"] == pool["nodes"]["max"] for pool in spec["pools"])
     assert "nonprod-pool-minimum-above-zero" in result.stderr
 
@@ -42,6 +47,7 @@ def test_manifests_and_difference_are_written(tmp_path: Path) -> None:
     spec.write_text(run(str(EXAMPLES / "slices.yaml")).stdout, encoding="utf-8")
     result = run(str(EXAMPLES / "slices.yaml"), "--manifests", str(pods), "--diff", str(spec))
     assert result.exit_code == 0
+    assert "# at most, all pools at their largest and spot at its dearest: before " in result.stdout
     assert "# saves 0.0000 USD/h" in result.stdout
     documents = list(yaml.safe_load_all(pods.read_text(encoding="utf-8")))
     assert [d["kind"] for d in documents] == ["Deployment"] * 3
@@ -62,3 +68,22 @@ def test_errors_exit_1_and_unreadable_files_2(tmp_path: Path) -> None:
     assert isinstance(missing.exception, UnreadableInputError)
     broken = run("-", stdin="a: [")
     assert isinstance(broken.exception, UnreadableInputError)
+
+
+def test_units_that_are_in_the_names_already_are_told() -> None:
+    text = (
+        "platform: eks\ncluster: {name: a, region: us-east-1}\nworkloads:\n"
+        "  - {name: x, workload: inference, model: Llama-3.1-8B, context: 8k,\n"
+        "     target: {tokenMs: 50ms, budgetUsdPerHour: 5$}}\n"
+        "  - {name: y, workload: notebook, memoryGib: 8GiB}\n"
+    )
+    result = run("-", "--format", "json", stdin=text)
+    assert result.exit_code == 1
+    fixes = {f["path"]: f["fix"] for f in json.loads(result.stdout)["findings"]}
+    assert fixes == {
+        "workloads[0].context": "write 8192",
+        "workloads[0].target.tokenMs": "write 50 without ms: the unit of tokenMs is in its name",
+        "workloads[0].target.budgetUsdPerHour": "write 5 without $: the unit of budgetUsdPerHour "
+        "is in its name",
+        "workloads[1].memoryGib": "write 8 without GiB: the unit of memoryGib is in its name",
+    }

@@ -15,7 +15,12 @@ from gpufleet.planner.provisioning import (
 )
 from gpufleet.planner.target import Target
 from gpufleet.sizing import SizeRequest
+from gpufleet.sizing.adapter import adapter_parameters
 from gpufleet.sizing.parallel import Parallelism, Sharding
+from gpufleet.sizing.parameters import count_parameters
+from gpufleet.sizing.training import Training
+from gpufleet.sizing.training_speed import exchanged_bytes
+from gpufleet.sizing.weights import weight_bytes
 
 CATALOGUE = load()
 EKS = Market(("eks",), "us-east-1")
@@ -89,18 +94,37 @@ def test_the_root_disk_holds_images_and_weights() -> None:
 def test_the_rdma_rule_by_its_published_example() -> None:
     # 70B: about 420 GB per node and step, 1 s at 3,200 Gb/s, 34 s at 100 Gb/s (raw line rates).
     need, _ = best(model="Llama-3.1-70B", workload="qlora", context=512)
+    job = Training(context=512)
     rows = {m.name: m for m in machines(EKS, CATALOGUE, interruptible=False, job=True)}
     fast = rows["p5.48xlarge"]
     split = Parallelism(data=16, sharding=Sharding.ZERO3)
-    verdict = rdma(need.model, split, fast, 2.0)
+    verdict = rdma(need.model, job, split, fast, 2.0)
     assert verdict is not None
     assert verdict.bytes_per_step // 10**9 == 423
     assert 1.0 < verdict.plain_seconds < 1.6
     assert verdict.needed
-    slow = rdma(need.model, split, replace(fast, network_gbps=100.0), 100.0)
+    slow = rdma(need.model, job, split, replace(fast, network_gbps=100.0), 100.0)
     assert slow is not None
     assert 34 < slow.plain_seconds < 50
     assert slow.needed
-    assert not rdma(need.model, split, fast, 10.0).needed  # type: ignore[union-attr]
-    assert rdma(need.model, split, replace(fast, network_gbps=None), 1.0) is None
+    assert not rdma(need.model, job, split, fast, 10.0).needed  # type: ignore[union-attr]
+    assert rdma(need.model, job, split, replace(fast, network_gbps=None), 1.0) is None
     assert fast.fraction == Fraction(1)
+
+
+def test_adapters_move_little_and_a_divided_base_is_gathered_as_it_is_stored() -> None:
+    need, _ = best(model="Llama-3.1-70B", workload="qlora", context=512)
+    [job, *_] = need.training
+    adapters = adapter_parameters(need.model, job.rank, job.targets)
+    copies = exchanged_bytes(need.model, job, Parallelism(data=16))
+    assert copies == 4 * adapters
+    divided = Parallelism(data=16, sharding=Sharding.ZERO3)
+    stored = weight_bytes(need.model, job.base).stored
+    assert exchanged_bytes(need.model, job, divided) == 2 * stored + 4 * adapters
+    # Every micro-batch gathers again, and gradients are reduced once.
+    four = exchanged_bytes(need.model, replace(job, accumulation=4), divided)
+    assert four == 8 * stored + 4 * adapters
+    full = Training(context=512)
+    total = count_parameters(need.model).total
+    assert exchanged_bytes(need.model, full, divided) == 6 * total
+    assert exchanged_bytes(need.model, full, Parallelism(data=16)) == 4 * total

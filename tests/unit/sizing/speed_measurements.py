@@ -73,6 +73,27 @@ BANDWIDTH = (
     ("Llama-2-70B", 8, 0.56),
 )
 
+# Tokens per second of Mixtral-8x7B at batch 1 on A100-80 (pytorch-labs/gpt-fast @ 056f8fb,
+# mixtral-moe/README.md): format, GPUs, measured.
+MIXTURE = (
+    ("bf16", 2, 78.75),
+    ("bf16", 4, 118.23),
+    ("bf16", 8, 203.69),
+    ("int8", 1, 56.04),
+    ("int8", 2, 99.91),
+    ("int8", 4, 149.53),
+    ("int8", 8, 218.48),
+)
+
+
+def mixture_tokens_per_second(weights: str, tensor: int) -> float:
+    device = whole_gpu(load().find_gpu("A100-80GB"))
+    assert isinstance(device, Device)
+    serving = Serving(256, prompt_tokens=5, output_tokens=200, weights=WEIGHT_FORMATS[weights])
+    speed = serving_speed(model("Mixtral-8x7B"), serving, device, Parallelism(tensor=tensor))
+    assert speed is not None
+    return 1 / speed.token_seconds
+
 
 def speed_table() -> list[str]:
     lines = ["| case | measured | computed | error |", "|---|---|---|---|"]

@@ -250,3 +250,32 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
     (finding,) = refused(tmp_path / "config.json")
     assert finding.code == "checkpoint-unreadable"
     assert "No such file" in finding.message
+
+
+@pytest.mark.parametrize(("heads", "kv_heads"), [(32, 64), (32, 5)])
+def test_heads_that_cannot_be_grouped_are_refused(
+    tmp_path: Path, heads: int, kv_heads: int
+) -> None:
+    config = published.LLAMA_8B | {"num_attention_heads": heads, "num_key_value_heads": kv_heads}
+    (found,) = refused(folder(tmp_path, config))
+    assert (found.code, found.path) == ("config-heads-disagree", "num_key_value_heads")
+    assert f"{kv_heads} key/value heads do not divide {heads} query heads" in found.message
+
+
+@pytest.mark.parametrize(
+    ("tensors", "words"),
+    [
+        ({}, "no tensor is in the weight files"),
+        ({"a": {"data_offsets": [0, -5]}}, "tensor a has no data_offsets"),
+        ({"a": {"data_offsets": ["0", "5"]}}, "tensor a has no data_offsets"),
+    ],
+)
+def test_weight_files_without_weights_are_refused(
+    tmp_path: Path, tensors: dict[str, Any], words: str
+) -> None:
+    header = json.dumps(tensors).encode()
+    weights = folder(tmp_path, published.LLAMA_8B) / "model.safetensors"
+    weights.write_bytes(len(header).to_bytes(8, "little") + header)
+    (found,) = refused(tmp_path)
+    assert found.code == "checkpoint-unreadable"
+    assert words in found.message

@@ -1,13 +1,16 @@
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
 from gpufleet.catalogue import load
+from gpufleet.findings import Finding
 from gpufleet.sizing import (
     KV_FORMATS,
     WEIGHT_FORMATS,
     Architecture,
     count_parameters,
+    find_catalogue_model,
     from_catalogue,
     token_bytes,
 )
@@ -29,9 +32,26 @@ def test_every_model_of_the_catalogue_counts_up(name: str) -> None:
 
 
 def test_a_total_that_the_shape_misses_is_taken_from_the_table_and_said() -> None:
-    found = model("Llama-4-Maverick")
-    assert count_parameters(found).total == 400_700_000_000
-    assert found.assumptions[0].startswith("the published total of 400700000000 parameters is used")
+    row = replace(CATALOGUE.models["Llama-3.1-8B"], parameters=9_000_000_000)
+    found = from_catalogue(row, CATALOGUE.edition)
+    assert count_parameters(found).total == 9_000_000_000
+    assert found.assumptions[0].startswith("the published total of 9000000000 parameters is used")
+
+
+@pytest.mark.parametrize(
+    ("name", "total", "active"),
+    [
+        ("Llama-4-Maverick", 400_711_848_960, 17_184_691_200),
+        ("DeepSeek-V2", 235_741_312_000, 21_375_677_440),
+        ("DeepSeek-V2-Lite", 15_706_470_400, 2_661_136_384),
+    ],
+)
+def test_layers_that_are_dense_in_a_mixture_are_counted_as_such(
+    name: str, total: int, active: int
+) -> None:
+    count = count_parameters(model(name))
+    assert (count.total, count.active) == (total, active)
+    assert model(name).assumptions == ()
 
 
 @pytest.mark.parametrize(
@@ -80,3 +100,32 @@ def test_no_format_is_larger_than_the_next_wider(name: str) -> None:
         if form.wider is not None:
             own, wider = (weight_bytes(found, f) for f in (form, WEIGHT_FORMATS[form.wider]))
             assert own.stored + own.working_copy <= wider.stored + wider.working_copy + 1, form
+
+
+@pytest.mark.parametrize(
+    ("hub", "name"),
+    [
+        ("meta-llama/Llama-3.1-8B-Instruct", "Llama-3.1-8B"),
+        ("meta-llama/Meta-Llama-3.1-8B", "Llama-3.1-8B"),
+        ("TinyLlama/TinyLlama-1.1B-Chat-v1.0", "TinyLlama-1.1B"),
+        ("mistralai/Mistral-7B-Instruct-v0.3", "Mistral-7B-v0.3"),
+        ("mistralai/Mixtral-8x7B-Instruct-v0.1", "Mixtral-8x7B"),
+        ("google/gemma-2-9b-it", "Gemma-2-9b"),
+        ("Qwen/Qwen3-30B-A3B-Instruct-2507", "Qwen3-30B-A3B"),
+        ("deepseek-ai/DeepSeek-V3-0324", "DeepSeek-V3"),
+        ("openai/gpt-oss-20b", "gpt-oss-20b"),
+    ],
+)
+def test_names_of_releases_on_the_hub_are_understood(hub: str, name: str) -> None:
+    found = find_catalogue_model(hub, CATALOGUE)
+    assert isinstance(found, Architecture), found
+    assert found.name == name
+
+
+@pytest.mark.parametrize(
+    "hub", ["Qwen/Qwen2.5-7B-Instruct-AWQ", "mistralai/Mistral-7B-v0.1", "x/Llama-3.1-9B", ""]
+)
+def test_what_is_another_shape_or_format_is_no_guess(hub: str) -> None:
+    found = find_catalogue_model(hub, CATALOGUE)
+    assert isinstance(found, Finding)
+    assert found.code == "model-unknown"

@@ -19,6 +19,7 @@ from gpufleet.sizing import (
     sizing_as_dict,
 )
 from gpufleet.sizing.communication import inside_node, nvlink
+from gpufleet.sizing.throughput import MBU_NATIVE, MBU_WEIGHT_ONLY
 
 CATALOGUE = load()
 BASE = {"model": "Llama-3.1-8B", "context": 4096}
@@ -66,9 +67,9 @@ def codes(answer: Sizing) -> list[str]:
             "write fp16",
         ),
         (
-            {"gpu": "A100-80GB", "weights": "fp8"},
+            {"gpu": "T4", "weights": "fp8"},
             "format-unsupported",
-            "fp8 needs compute capability 8.9; A100-80GB has 8.0",
+            "fp8 needs compute capability 8.0; T4 has 7.5",
             "wider",
         ),
         (
@@ -186,6 +187,27 @@ def test_fp4_on_hopper_saves_memory_and_no_time() -> None:
     assert codes(answer) == ["format-not-native"]
 
 
+def test_fp8_on_ampere_is_weights_only() -> None:
+    answer = ask(model="Llama-3.1-8B", gpu="A100-80", weights="fp8")
+    assert answer.fits
+    assert codes(answer) == ["format-not-native"]
+    assert "no FP8 units" in answer.findings[0].message
+    speed, native = answer.speed, ask(model="Llama-3.1-8B", gpu="H100", weights="fp8").speed
+    assert isinstance(speed, ServingSpeed)
+    assert isinstance(native, ServingSpeed)
+    assert (speed.mbu, native.mbu) == (MBU_WEIGHT_ONLY, MBU_NATIVE)
+    plain = ask(model="Llama-3.1-8B", gpu="A100-80").speed
+    assert isinstance(plain, ServingSpeed)
+    assert speed.peak_operations == plain.peak_operations  # multiplied in BF16
+    assert speed.token_seconds < plain.token_seconds
+
+
+def test_deepseek_in_fp8_on_ampere_is_a_question_of_memory() -> None:
+    answer = ask(model="DeepSeek-R1", context=8192, gpu="A100-80GB", parallelism={"tensor": 8})
+    assert answer.fits is False
+    assert "format-unsupported" not in codes(answer)
+
+
 def test_shares_have_usable_memory_and_part_of_the_speed() -> None:
     small = {"model": "Llama-3.2-1B", "context": 512}
     whole = ask(gpu="A100-80", **small)
@@ -269,3 +291,16 @@ def test_nvlink_is_halved_and_pcie_is_the_fallback() -> None:
     assert link.bytes_per_second == pytest.approx(396e9)
     assert nvlink(CATALOGUE.gpu("L40S"), "pcie") is None
     assert inside_node(CATALOGUE.gpu("L40S"), "pcie").kind == "pcie"
+
+
+def test_fp32_takes_twice_the_activations() -> None:
+    half, full = (
+        size(
+            SizeRequest(model="Qwen3-0.6B", workload="embedding", context=512, weights=form),
+            CATALOGUE,
+        ).ledger
+        for form in ("bf16", "fp32")
+    )
+    assert half is not None
+    assert full is not None
+    assert full["activations"].bytes == 2 * half["activations"].bytes

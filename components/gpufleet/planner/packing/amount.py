@@ -9,6 +9,7 @@ _UNITS = {
     "B": 1,
     **{f"{letter}B": 1000**power for power, letter in enumerate("KMGT", 1)},
     **{f"{letter}iB": 1024**power for power, letter in enumerate("KMGT", 1)},
+    **{letter: 1000**power for power, letter in enumerate("KMGT", 1)},
     **{f"{letter}i": 1024**power for power, letter in enumerate("KMGT", 1)},
 }
 _FOLDED = {unit.lower(): size for unit, size in _UNITS.items()}
@@ -18,7 +19,8 @@ _MEMORY = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*")
 def read_memory(value: object) -> int:
     """Bytes of `20GiB`, `20 GB`, `500Mi` or a whole number of bytes; part of a byte counts as one.
 
-    1 GB is 10^9 bytes, 1 GiB (and Gi) 2^30. Raises ValueError for anything else.
+    1 GB (and G) is 10^9 bytes, 1 GiB (and Gi) 2^30. Raises ValueError for anything else, and for a
+    number without a unit that would be less than a mebibyte: there a unit was forgotten.
     """
     if isinstance(value, bool) or not isinstance(value, (int, str)):
         raise ValueError("write memory with a unit, such as 20GiB")  # noqa: TRY004  pydantic's
@@ -28,6 +30,8 @@ def read_memory(value: object) -> int:
     amount = Decimal(found[1]) * _FOLDED[found[2].lower()]
     if not 0 < amount <= 1 << 50:
         raise ValueError("memory must be above 0 and at most 1 PiB")
+    if not found[2] and amount < 1 << 20:
+        raise ValueError(f"{found[1]} without a unit is {found[1]} bytes: write {found[1]}GiB")
     return int(amount.to_integral_value(rounding="ROUND_CEILING"))
 
 

@@ -75,6 +75,8 @@ def _heuristic(problem: Problem, *findings: Finding) -> Packing:
 
 
 def _by_program(problem: Problem) -> Packing:
+    if not any(share.count for share in problem.shares):  # a program without columns
+        return _finish(problem, Workspace(problem), {}, 0, Method.INTEGER_PROGRAM, ())
     sources = sources_of(problem)
     model = build(problem, sources)
     gap = _GAP if len(model.program.costs) > _LARGE else 0.0

@@ -11,6 +11,7 @@ from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.findings import Finding, error
 from gpufleet.planner.packing.amount import read_memory, read_part
 from gpufleet.planner.packing.problem import Mode
+from gpufleet.sizing.request import problem_words
 
 
 class _Part(BaseModel):
@@ -28,6 +29,9 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$
 Count = Annotated[int, Field(ge=0, le=1_000_000)]
 Memory = Annotated[int, BeforeValidator(read_memory)]
 """Bytes, or a text such as `20GiB`."""
+MOST_SHARES = 100_000
+"""Shares of a file together. Every one is placed, checked and listed on its own, 30 to 40
+microseconds each: the limit is an answer within seconds."""
 PartOfGpu = Annotated[Fraction, BeforeValidator(read_part)]
 """`0.25`, `1/4` or `25%`."""
 
@@ -217,15 +221,14 @@ class PackRequest(_Part):
 def parse_request(data: dict[str, Any]) -> tuple[PackRequest | None, tuple[Finding, ...]]:
     """Plain data of a file -> request, with every structural problem at once."""
     try:
-        return PackRequest.model_validate(data), ()
+        request = PackRequest.model_validate(data)
     except ValidationError as problem:
         findings: list[Finding] = []
         for detail in problem.errors():
             if detail["type"] == "too_short" and detail["input"]:
                 continue  # the entries are there, each with an error of its own
             path = _written(detail["loc"])
-            fix = None
-            text = detail["msg"].removeprefix("Value error, ")
+            text, fix = problem_words(detail, path)
             if detail["type"] == "extra_forbidden":
                 known = _keys(detail["loc"][:-1])
                 close = nearest_names(str(detail["loc"][-1]), known)
@@ -235,6 +238,25 @@ def parse_request(data: dict[str, Any]) -> tuple[PackRequest | None, tuple[Findi
                 text += f", not {str(detail['input'])[:60]!r}"
             findings.append(error("pack-request-invalid", path, text, fix))
         return None, tuple(findings)
+    crowd = _too_many(request)
+    return (None, crowd) if crowd else (request, ())
+
+
+def _too_many(request: PackRequest) -> tuple[Finding, ...]:
+    total = sum(share.count for share in request.shares)
+    if total <= MOST_SHARES:
+        return ()
+    largest = max(range(len(request.shares)), key=lambda index: request.shares[index].count)
+    return (
+        error(
+            "pack-too-many-shares",
+            f"shares[{largest}].count",
+            f"{total} shares in all; at most {MOST_SHARES} are packed one by one",
+            "alike nodes repeat: pack a tenth, and multiply the nodes",
+            found=total,
+            limit=MOST_SHARES,
+        ),
+    )
 
 
 def _written(place: tuple[int | str, ...]) -> str:

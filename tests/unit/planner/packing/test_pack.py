@@ -15,6 +15,7 @@ from gpufleet.planner.packing import (
     SpreadGroup,
     pack,
     packing_as_dict,
+    parse_request,
     verify,
 )
 
@@ -227,3 +228,26 @@ def test_the_checker_sees_wrong_money() -> None:
     assert "the nodes cost" in verify(problem, replace(found, cost=7))[0].message
     bound = verify(problem, replace(found, lower_bound=found.cost + 1))
     assert "above the cost" in bound[0].message
+
+
+@pytest.mark.parametrize(
+    ("counts", "taken"), [((60_000, 40_000), True), ((1, 60_000, 40_000), False)]
+)
+def test_more_shares_than_seconds_allow_are_refused_with_the_limit(
+    counts: tuple[int, ...], taken: bool
+) -> None:
+    shares = [{"name": f"s{n}", "count": c, "mig": "1g.5gb"} for n, c in enumerate(counts)]
+    machines = [{"instanceType": "p4d.24xlarge"}]
+    request, findings = parse_request({"machines": machines, "shares": shares})
+    assert (request is not None) is taken
+    if not taken:
+        (found,) = findings
+        assert (found.code, found.path) == ("pack-too-many-shares", "shares[1].count")
+        assert found.message == "100001 shares in all; at most 100000 are packed one by one"
+        assert found.fix
+
+
+def test_an_empty_list_is_said_in_words() -> None:
+    _, findings = parse_request({"machines": [], "shares": []})
+    assert [f.message for f in findings] == ["at least 1 entry is needed"] * 2
+    assert [f.fix for f in findings] == ["add an entry to machines", "add an entry to shares"]

@@ -1,0 +1,115 @@
+"""Arguments that make vLLM take what it was planned, and no more.
+
+Without them it takes 0.92 of whatever GPU it sees: beside others on one GPU, all of theirs too.
+"""
+
+from math import floor
+from typing import Any
+
+from gpufleet.findings import Finding, info
+from gpufleet.planner.option import Option
+from gpufleet.planner.plan import PlacedWorkload, Plan
+from gpufleet.planner.workloads import ModelWorkload
+from gpufleet.sizing.device import Share
+from gpufleet.sizing.inference import Engine, Serving
+
+_IMAGE = "vllm"
+_DTYPES = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
+_QUANTISED_AT_START = {"fp8": "fp8", "nf4": "bitsandbytes", "nf4-double": "bitsandbytes"}
+"""Formats vLLM makes of 16-bit weights itself; the others need a checkpoint that has them."""
+_CACHES = {"fp8": "fp8"}
+
+
+def engine_arguments(work: PlacedWorkload) -> list[str]:
+    """Arguments of `vllm serve` in vLLM's image; empty for other engines and images, which have
+    arguments of their own. The model is named as the file names it."""
+    entry = work.entry
+    if work.need is None or work.need.trains or not isinstance(entry, ModelWorkload):
+        return []
+    if entry.engine is not Engine.VLLM or entry.image is None or _IMAGE not in entry.image:
+        return []
+    option = work.option
+    serving = next(s for s in work.need.serving if s.weights.name == option.reached.precision)
+    found = [f"--model={entry.model}", f"--max-model-len={serving.context}"]
+    if work.need.model.causal:
+        found += [
+            f"--max-num-seqs={serving.max_sequences}",
+            f"--max-num-batched-tokens={serving.batched_tokens}",
+        ]
+    else:
+        found.append("--runner=pooling")
+    return [
+        *found,
+        f"--gpu-memory-utilization={_utilisation(serving, option)}",
+        *_forms(serving),
+        *_split(option),
+    ]
+
+
+def check_model_names(plan: Plan) -> tuple[Finding, ...]:
+    """Where the engine is handed a name it cannot fetch: the Hub's ids are `organisation/name`, and
+    the catalogue knows shapes, not who publishes them."""
+    return tuple(
+        info(
+            "model-not-a-hub-id",
+            f"{work.path}.model",
+            f"the manifest of {work.entry.name} passes --model={work.entry.model}, and vLLM "
+            "fetches models by their id on the Hugging Face Hub",
+            "write the id, such as meta-llama/Llama-3.1-8B-Instruct",
+            value=work.entry.model,
+        )
+        for work in plan.workloads
+        if isinstance(work.entry, ModelWorkload)
+        and "/" not in work.entry.model
+        and engine_arguments(work)
+    )
+
+
+PORT = 8000
+"""Where vLLM listens unless told otherwise."""
+_LOADING_SECONDS = 1800
+"""Time the first start may take, assumed: fetching and loading hundreds of gigabytes."""
+
+
+def engine_probes(work: PlacedWorkload) -> dict[str, Any]:
+    """Port and probes of the same engine: it answers `/health` once the model is loaded. Empty
+    where its arguments are not known either."""
+    if not engine_arguments(work):
+        return {}
+    asked = {"httpGet": {"path": "/health", "port": PORT}, "periodSeconds": 10}
+    return {
+        "ports": [{"containerPort": PORT, "name": "http"}],
+        "startupProbe": {**asked, "failureThreshold": _LOADING_SECONDS // 10},
+        "readinessProbe": {**asked, "failureThreshold": 3},
+    }
+
+
+def _utilisation(serving: Serving, option: Option) -> str:
+    """Part of the GPU the engine sees: a slice is all it sees, a share is not."""
+    shared = option.share.kind in (Share.MPS, Share.TIME_SLICE)
+    part = serving.utilisation / (option.share.replicas if shared else 1)
+    return f"{floor(part * 100) / 100:.2f}"
+
+
+def _forms(serving: Serving) -> list[str]:
+    name = serving.weights.name
+    found: list[str] = []
+    if name in _DTYPES:
+        found.append(f"--dtype={_DTYPES[name]}")
+    elif name in _QUANTISED_AT_START and serving.stored_bytes is None:
+        found.append(f"--quantization={_QUANTISED_AT_START[name]}")
+    if serving.kv_cache.name in _CACHES:
+        found.append(f"--kv-cache-dtype={_CACHES[serving.kv_cache.name]}")
+    return found
+
+
+def _split(option: Option) -> list[str]:
+    split = option.reached.parallel
+    found: list[str] = []
+    if split.tensor > 1:
+        found.append(f"--tensor-parallel-size={split.tensor}")
+    if split.pipeline > 1:
+        found.append(f"--pipeline-parallel-size={split.pipeline}")
+    if split.expert > 1:
+        found.append("--enable-expert-parallel")
+    return found

@@ -1,0 +1,107 @@
+"""Number of copies and money, explained."""
+
+from collections.abc import Iterator
+
+from gpufleet.planner.explanation.line import Line
+from gpufleet.planner.option import Option
+from gpufleet.planner.serving_choice import PLANNED_UTILISATION
+from gpufleet.sizing.device import Share
+from gpufleet.sizing.ledger import Basis, weakest
+
+_PRICING = "docs/planner.md"
+
+
+def explain_copies(option: Option, least: int) -> Iterator[Line]:
+    """How many copies, and on how many machines. `least`: copies that were asked for."""
+    reached, machine = option.reached, option.machine
+    if reached.training is None:
+        asked = reached.asked_tokens_per_second
+        formula = f"at least {least} as stated"
+        if asked and reached.tokens_per_second:
+            each = reached.tokens_per_second / reached.copies
+            formula += (
+                f", and ceil({asked:,.0f} tokens/s asked / ({each:,.0f} of one x "
+                f"{PLANNED_UTILISATION:g}))"
+            )
+        formula += "; as many as hold the stated batch"
+        known = Basis.ASSUMED if asked else Basis.MODELLED
+        yield Line("choice", "copies", str(reached.copies), formula, known, _PRICING)
+    kind = option.share.device.label
+    yield Line(
+        "choice",
+        "machines",
+        f"{option.machines} x {machine.name}",
+        f"{option.devices} x {kind} on machines of {machine.gpus} GPUs, nothing else on them",
+        Basis.MODELLED,
+        _PRICING,
+    )
+
+
+def explain_cost(option: Option) -> Iterator[Line]:
+    """Price of the machine, the hour, the part, the token, the run."""
+    machine, reached = option.machine, option.reached
+    price = machine.usd_per_hour
+    if price is None:
+        hours = f"{float(option.gpu_hours_per_hour):g} GPU-hours an hour"
+        text = f"{option.machines} machines x {machine.gpus} GPUs; no price is known"
+        yield Line("cost", "instead of money", hours, text, Basis.MEASURED, _PRICING)
+        return
+    where = f" in {machine.region}" if machine.region else ""
+    yield Line(
+        "cost",
+        "machine",
+        f"{price:,.4f} USD/h",
+        f"{machine.buy}{where}",
+        machine.price_basis,
+        machine.price_source,
+    )
+    billed = (option.billed_micro_usd or 0) / 1e6
+    yield Line(
+        "cost",
+        "billed",
+        f"{billed:,.4f} USD/h",
+        f"{option.machines} x {price:,.4f}, whole machines",
+        machine.price_basis,
+        _PRICING,
+    )
+    part = option.part_micro_usd
+    if part is not None and option.share.kind is not Share.WHOLE:
+        yield Line(
+            "cost",
+            "its part",
+            f"{part / 1e6:,.4f} USD/h",
+            f"{price:,.4f} x {option.devices} x {option.share.part} of a GPU / {machine.gpus} GPUs"
+            "; of a slice the larger of compute and memory part",
+            machine.price_basis,
+            _PRICING,
+        )
+    known = weakest((machine.price_basis, reached.basis))
+    million = option.usd_per_million_tokens
+    if million is not None:
+        done = reached.asked_tokens_per_second or reached.tokens_per_second or 0.0
+        yield Line(
+            "cost",
+            "million tokens",
+            f"{million:,.4f} USD",
+            f"{billed:,.4f} x 10^6 / (3600 x {done:,.0f} tokens/s)",
+            known,
+            _PRICING,
+        )
+    run = option.usd_per_run
+    if run is not None and reached.run_hours is not None:
+        yield Line(
+            "cost",
+            "run length",
+            f"{reached.run_hours:,.2f} h",
+            "tokens / (tokens per second x 3600)",
+            reached.basis,
+            _PRICING,
+        )
+        yield Line(
+            "cost",
+            "run",
+            f"{run:,.2f} USD",
+            f"{billed:,.4f} x {reached.run_hours:,.2f} h",
+            known,
+            _PRICING,
+        )

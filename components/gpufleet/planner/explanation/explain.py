@@ -1,0 +1,124 @@
+"""All numbers of one sizing, or of the option that was chosen for a workload."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import ceil
+
+from gpufleet.planner.explanation import sources
+from gpufleet.planner.explanation.cost import explain_copies, explain_cost
+from gpufleet.planner.explanation.line import Line
+from gpufleet.planner.explanation.memory import (
+    explain_cache,
+    explain_capacity,
+    explain_device,
+    explain_ledger,
+    explain_model,
+)
+from gpufleet.planner.explanation.speed import (
+    explain_embedding,
+    explain_serving,
+    explain_training,
+)
+from gpufleet.planner.need import Need
+from gpufleet.planner.network import link_between
+from gpufleet.planner.option import Option
+from gpufleet.sizing.architecture import Architecture
+from gpufleet.sizing.capacity import capacity
+from gpufleet.sizing.communication import Link
+from gpufleet.sizing.device import Device
+from gpufleet.sizing.embedding import embedding_ledger
+from gpufleet.sizing.embedding_speed import embedding_speed
+from gpufleet.sizing.inference import CUDA_CONTEXT, Serving, serving_ledger
+from gpufleet.sizing.ledger import Basis
+from gpufleet.sizing.parallel import Parallelism
+from gpufleet.sizing.serving_speed import serving_speed
+from gpufleet.sizing.training import Training, training_ledger
+from gpufleet.sizing.training_speed import training_speed
+
+_GIB = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What was sized, and on what."""
+
+    model: Architecture
+    work: Serving | Training
+    parallel: Parallelism
+    device: Device | None
+    link: Link | None = None
+    """Training: what joins the machines; None: one machine."""
+
+
+def explain_setting(setting: Setting) -> tuple[Line, ...]:
+    """Model, memory, device and speed."""
+    return tuple(_setting_lines(setting))
+
+
+def explain_option(need: Need | None, option: Option) -> tuple[Line, ...]:
+    """Everything about the option of one workload; `need` None: notebooks, which state memory."""
+    if need is None:
+        return tuple(_notebook_lines(option))
+    work = option.reached.training or _served(need, option)
+    across = option.reached.gpus_each > option.machine.gpus
+    link = link_between(option.machine) if across else None
+    setting = Setting(need.model, work, option.reached.parallel, option.share.device, link)
+    return (
+        *explain_setting(setting),
+        *explain_copies(option, need.replicas),
+        *explain_cost(option),
+    )
+
+
+def _served(need: Need, option: Option) -> Serving:
+    """The serving of the chosen format, with the sequences each copy holds."""
+    reached = option.reached
+    chosen = next(s for s in need.serving if s.weights.name == reached.precision)
+    if not need.model.causal or reached.asked_tokens_per_second is not None:
+        return replace(chosen, batch=reached.batch)
+    return replace(chosen, batch=min(reached.batch, ceil(chosen.batch / reached.copies)))
+
+
+def _setting_lines(setting: Setting) -> Iterator[Line]:
+    model, work, parallel, device = setting.model, setting.work, setting.parallel, setting.device
+    yield from explain_model(model)
+    if isinstance(work, Training):
+        yield from explain_ledger(training_ledger(model, work, parallel), training=True)
+        if device is not None:
+            yield from explain_device(device)
+            pace = training_speed(model, work, device, parallel, setting.link)
+            if pace is not None:
+                yield from explain_training(pace, work, device, parallel)
+        return
+    if not model.causal:
+        yield from explain_ledger(embedding_ledger(model, work, parallel), training=False)
+        if device is not None:
+            yield from explain_device(device)
+            passes = embedding_speed(model, work, device, parallel)
+            if passes is not None:
+                yield from explain_embedding(passes, work)
+        return
+    yield from explain_cache(model, work, parallel)
+    yield from explain_ledger(serving_ledger(model, work, parallel), training=False)
+    if device is not None:
+        room = capacity(model, work, device.usable_bytes, parallel)
+        yield from explain_capacity(room, work, device)
+        yield from explain_device(device)
+        speed = serving_speed(model, work, device, parallel)
+        if speed is not None:
+            yield from explain_serving(speed, work, device, parallel)
+
+
+def _notebook_lines(option: Option) -> Iterator[Line]:
+    need = option.reached.need_bytes
+    yield Line(
+        "memory",
+        "to plan with",
+        f"{need / _GIB:.2f} GiB",
+        f"{(need - CUDA_CONTEXT) / _GIB:g} GiB as stated + {CUDA_CONTEXT / _GIB:g} GiB context",
+        Basis.ASSUMED,
+        sources.ITEMS["cuda_context"],
+    )
+    yield from explain_device(option.share.device)
+    yield from explain_copies(option, option.reached.copies)
+    yield from explain_cost(option)

@@ -1,0 +1,130 @@
+"""The model, its ledger and the device, explained."""
+
+from collections.abc import Iterator
+
+from gpufleet.planner.explanation import sources
+from gpufleet.planner.explanation.line import Line
+from gpufleet.sizing.architecture import Architecture
+from gpufleet.sizing.capacity import Capacity
+from gpufleet.sizing.device import Device, Share
+from gpufleet.sizing.inference import Engine, Serving
+from gpufleet.sizing.kv_cache import layer_token_bytes, token_bytes
+from gpufleet.sizing.ledger import Basis, Ledger, modelled
+from gpufleet.sizing.parallel import Parallelism
+from gpufleet.sizing.parameters import count_parameters
+
+_GIB = 1 << 30
+
+
+def explain_model(model: Architecture) -> Iterator[Line]:
+    """Parameters, those used per token, and what was assumed about the shape."""
+    count = count_parameters(model)
+    parts = {
+        "attention": count.mixers,
+        "feed-forward": count.feed_forward,
+        "experts": count.experts,
+        "routers": count.router,
+        "norms": count.norms,
+        "embeddings": count.embeddings,
+        "head": count.head,
+        "other": count.other,
+    }
+    formula = " + ".join(f"{size:,} {name}" for name, size in parts.items() if size)
+    yield Line("model", "parameters", f"{count.total:,}", formula, model.basis, model.source)
+    if count.active != count.total:
+        text = "all but the experts a token does not choose"
+        yield Line("model", "active", f"{count.active:,}", text, model.basis, model.source)
+    for assumption in model.assumptions:
+        yield Line("model", "shape", "assumed", assumption, Basis.ASSUMED, "stated by nobody")
+
+
+def explain_cache(model: Architecture, serving: Serving, parallel: Parallelism) -> Iterator[Line]:
+    """Bytes of cache one more token takes on one GPU."""
+    if not model.causal:
+        return
+    each = token_bytes(model, serving.kv_cache, parallel.tensor)
+    groups = [
+        f"{group.count} layers x {float(layer):g} B"
+        for group in model.groups
+        if (layer := layer_token_bytes(group.mixer, serving.kv_cache, parallel.tensor))
+    ]
+    yield Line(
+        "memory",
+        "cache of one token",
+        f"{float(each):,.0f} B on each GPU",
+        f"{' + '.join(groups) or 'no layer caches tokens'} in {serving.kv_cache.name}",
+        modelled(model.basis),
+        sources.ITEMS["kv_cache"],
+    )
+
+
+def explain_ledger(need: Ledger, *, training: bool) -> Iterator[Line]:
+    """Every item, the sum, the margin."""
+    known = {**sources.ITEMS, **(sources.TRAINING_ITEMS if training else {})}
+    for item in need.items:
+        name = item.key.replace("_", " ")
+        formula = item.formula if item.at_peak else f"{item.formula}; not alive at the peak"
+        yield Line("memory", name, _gib(item.bytes), formula, item.basis, known[item.key])
+    alive = " + ".join(f"{i.bytes / _GIB:.2f}" for i in need.items if i.at_peak)
+    yield Line("memory", "total", _gib(need.total_bytes), alive, need.basis, sources.FORMULAS)
+    margin = need.margin
+    yield Line(
+        "memory",
+        "to plan with",
+        _gib(need.planning_bytes),
+        f"{need.total_bytes / _GIB:.2f} + {margin.percent} % + {margin.fixed_bytes / _GIB:g} GiB",
+        Basis.ASSUMED,
+        sources.MARGIN,
+    )
+
+
+def explain_device(device: Device) -> Iterator[Line]:
+    """What the GPU or share offers."""
+    row = f"catalogue, {device.gpu.source.key} of {device.gpu.source.date}"
+    formula, source = {
+        Share.WHOLE: ("what the driver reports", row),
+        Share.MIG: ("what the driver reports for the slice", f"{row}; {sources.SLICES}"),
+        Share.MPS: ("memory of the GPU / replicas, whole MiB", f"{row}; {sources.MPS}"),
+        Share.TIME_SLICE: ("memory of the GPU / replicas", f"{row}; {sources.TURNS}"),
+    }[device.share]
+    usable = _gib(device.usable_bytes)
+    yield Line("device", "usable memory", usable, formula, device.memory_basis, source)
+    if device.share is not Share.WHOLE:
+        compute, bandwidth = float(device.compute_share), float(device.bandwidth_share)
+        yield Line(
+            "device",
+            "its part",
+            f"{100 * compute:.1f} % of the arithmetic, {100 * bandwidth:.1f} % of the bandwidth",
+            "multiprocessors and memory slots of the slice"
+            if device.share is Share.MIG
+            else "all sharers busy",
+            Basis.MODELLED if device.share is Share.MIG else Basis.ASSUMED,
+            source,
+        )
+
+
+def explain_capacity(room: Capacity, serving: Serving, device: Device) -> Iterator[Line]:
+    """What is left for the cache, and for how many sequences."""
+    if serving.engine is Engine.TRANSFORMERS:
+        taken = "usable memory less everything but the cache"
+    else:
+        taken = (
+            f"{device.usable_bytes / _GIB:.2f} x {float(serving.utilisation):g} (memory "
+            "utilisation of the engine) less weights, activations, logits and engine"
+        )
+    source = sources.ITEMS["kv_cache"]
+    yield Line(
+        "memory", "left for the cache", _gib(room.cache_bytes), taken, Basis.MODELLED, source
+    )
+    yield Line(
+        "memory",
+        "sequences at once",
+        str(room.sequences),
+        f"{room.tokens:,} tokens of cache; {serving.mean_tokens} tokens a sequence on average",
+        Basis.MODELLED,
+        source,
+    )
+
+
+def _gib(size: int) -> str:
+    return f"{size / _GIB:.2f} GiB"

@@ -1,0 +1,145 @@
+"""Speed, explained: each time with the work, the rate and the part of it that is reached."""
+
+from collections.abc import Iterator
+
+from gpufleet.planner.explanation import sources
+from gpufleet.planner.explanation.line import Line
+from gpufleet.sizing.device import Device
+from gpufleet.sizing.embedding_speed import EmbeddingSpeed
+from gpufleet.sizing.inference import Engine, Serving
+from gpufleet.sizing.ledger import Basis
+from gpufleet.sizing.parallel import Parallelism
+from gpufleet.sizing.serving_speed import DECODE_HEAVY, EAGER_DECODE, ServingSpeed, mean_prompt
+from gpufleet.sizing.training import Training
+from gpufleet.sizing.training_speed import TrainingSpeed
+
+
+def explain_serving(
+    speed: ServingSpeed, serving: Serving, device: Device, parallel: Parallelism
+) -> Iterator[Line]:
+    """First token, token, throughput, saturation."""
+    yield from _rates(device, speed.peak_operations, speed.bandwidth_bytes)
+    known = f"{sources.PREFILL}; {sources.LINKS}"
+    gpus = parallel.prompt_gpus
+    prompt = mean_prompt(serving)
+    yield Line(
+        "speed",
+        "first token",
+        f"{1000 * speed.first_token_seconds:.1f} ms",
+        f"{_tera(speed.prompt_operations)} operations of a {prompt:,} token prompt / ({gpus} x "
+        f"{_tera(speed.peak_operations)}/s x MFU {speed.mfu:g}) + "
+        f"{1000 * speed.prompt_moved_seconds:.1f} ms of communication; idle replica",
+        speed.basis,
+        known,
+    )
+    ranks = max(parallel.tensor, parallel.expert)
+    eager = f" x {EAGER_DECODE:g} (eager)" if serving.engine is Engine.TRANSFORMERS else ""
+    yield Line(
+        "speed",
+        "token",
+        f"{1000 * speed.token_seconds:.2f} ms",
+        f"max({speed.step_read_bytes / 1e9:.2f} GB read / ({_giga(speed.bandwidth_bytes)}/s x MBU "
+        f"{speed.mbu:g}), {_tera(speed.step_operations)} operations / ({ranks} x "
+        f"{_tera(speed.peak_operations)}/s x MFU {speed.mfu:g})){eager} + "
+        f"{1000 * speed.step_moved_seconds:.2f} ms of communication; {serving.batch} sequences, "
+        f"{speed.binding} binds",
+        speed.basis,
+        f"{sources.DECODE}; {known}",
+    )
+    heavy = f", / {DECODE_HEAVY:g} where outputs are longer than prompts"
+    yield Line(
+        "speed",
+        "output of a replica",
+        f"{speed.tokens_per_second:,.0f} tokens/s",
+        f"{serving.batch} sequences / (token + prefill of their next prompts per output token"
+        f"{heavy})",
+        speed.basis,
+        sources.PREFILL,
+    )
+    yield Line(
+        "speed",
+        "saturated output",
+        f"{speed.saturated_tokens_per_second:,.0f} tokens/s at {speed.saturation_sequences}",
+        "the same at the batch where memory is full or arithmetic takes as long as reading",
+        speed.basis,
+        sources.PREFILL,
+    )
+
+
+def explain_training(
+    speed: TrainingSpeed, job: Training, device: Device, parallel: Parallelism
+) -> Iterator[Line]:
+    """Step and throughput."""
+    rates = device.rates
+    if rates is not None and rates.memory_bandwidth is not None:
+        yield from _rates(device, speed.peak_operations, None)
+    yield Line(
+        "speed",
+        "operations of a token",
+        f"{speed.flops_per_token / 1e9:,.2f} G",
+        "(2 x active parameters + causal attention) x 3 passes, 2 where the base is frozen, one "
+        f"more with full checkpointing (here {job.checkpointing.value})",
+        Basis.MODELLED,
+        sources.FORMULAS,
+    )
+    group = parallel.tensor * parallel.pipeline * parallel.context
+    tokens = job.tokens * job.accumulation
+    yield Line(
+        "speed",
+        "step",
+        f"{speed.step_seconds:.3f} s",
+        f"{tokens:,} tokens x {speed.flops_per_token / 1e9:,.2f} G / ({group} x "
+        f"{_tera(speed.peak_operations)}/s x MFU {speed.mfu:g}) = {speed.compute_seconds:.3f} s, + "
+        f"{speed.exposed_seconds:.3f} s of communication that arithmetic does not hide (of "
+        f"{speed.communication_seconds:.3f} s), + pipeline bubbles",
+        speed.basis,
+        f"{sources.TRAINING}; {sources.LINKS}",
+    )
+    yield Line(
+        "speed",
+        "training",
+        f"{speed.tokens_per_second:,.0f} tokens/s",
+        f"{tokens:,} tokens x {parallel.data} data ranks / step",
+        speed.basis,
+        sources.TRAINING,
+    )
+
+
+def explain_embedding(speed: EmbeddingSpeed, serving: Serving) -> Iterator[Line]:
+    """One forward pass."""
+    yield Line(
+        "speed",
+        "batch",
+        f"{1000 * speed.batch_seconds:.1f} ms",
+        f"{serving.batch} x {serving.context} tokens, 2 operations a parameter of the layers, MFU "
+        f"{speed.mfu:g}",
+        speed.basis,
+        sources.PREFILL,
+    )
+    yield Line(
+        "speed",
+        "input",
+        f"{speed.tokens_per_second:,.0f} tokens/s",
+        "tokens of a batch / its time",
+        speed.basis,
+        sources.PREFILL,
+    )
+
+
+def _rates(device: Device, peak: float, bandwidth: float | None) -> Iterator[Line]:
+    row = f"catalogue, {device.gpu.source.key} of {device.gpu.source.date}, dense rates"
+    board = f"{device.board} board" if device.board else "the board"
+    part = f" x {float(device.compute_share):.4g} (its part)" if device.compute_share != 1 else ""
+    yield Line("speed", "peak", f"{_tera(peak)}/s", board + part, Basis.MEASURED, row)
+    if bandwidth is not None:
+        part = f" x {float(device.bandwidth_share):.4g}" if device.bandwidth_share != 1 else ""
+        value = f"{_giga(bandwidth)}/s"
+        yield Line("speed", "bandwidth", value, board + part, Basis.MEASURED, row)
+
+
+def _tera(amount: float) -> str:
+    return f"{amount / 1e12:,.2f} T"
+
+
+def _giga(amount: float) -> str:
+    return f"{amount / 1e9:,.0f} GB"
