@@ -1,18 +1,16 @@
 """Every artefact of a fleet as a file: path, purpose, text. Pure; `gpufleet render` writes them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gpufleet.findings import Finding
+from gpufleet.fleet.addon_plan import rdma_resources
 from gpufleet.fleet.config_names import DEVICE_PLUGIN_CONFIG_LABEL, MIG_CONFIG_LABEL
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.partition.shares import gib
 from gpufleet.render.addon_artefacts import network_operator_files, plugin_chart_files
+from gpufleet.render.alerts import judge_alerts
 from gpufleet.render.artefact import Artefact, Kind
-from gpufleet.render.autoscaler_tags import (
-    autoscaler_tags,
-    judge_autoscaler_tags,
-    node_group_labels,
-)
+from gpufleet.render.autoscaler_tags import judge_autoscaler_tags
 from gpufleet.render.device_plugin import device_plugin_files
 from gpufleet.render.dra import claims, device_classes
 from gpufleet.render.dra_driver_values import (
@@ -20,31 +18,30 @@ from gpufleet.render.dra_driver_values import (
     fleet_dra_driver_settings,
     needs_dra_driver,
 )
-from gpufleet.render.gke import gke_accelerator, node_pool_arguments
+from gpufleet.render.eks_artefacts import eks_files
+from gpufleet.render.gke_compute_class import compute_class
+from gpufleet.render.gke_node_pool import node_pools
 from gpufleet.render.gpu_operator_values import (
     MIG_PARTED_KEY,
     ConfigFiles,
+    exporter_files,
     merged,
     mig_parted_files,
     plugin_files,
 )
-from gpufleet.render.karpenter_overlay import node_overlay
-from gpufleet.render.kueue_resources import (
-    cluster_queues,
-    judge_queues,
-    local_queues,
-    quota_pools,
-    resource_flavor,
-)
+from gpufleet.render.kueue_artefacts import kueue_files
+from gpufleet.render.kueue_rules import judge_queues
 from gpufleet.render.manifests import (
     config_map,
+    critical_pods_quota,
     gpu_operator_release_values,
     operator_namespace,
 )
-from gpufleet.render.pod_request import claiming_pod_spec, pod_spec
+from gpufleet.render.monitoring_artefacts import monitoring_files
+from gpufleet.render.pod_request import claiming_pod_spec, pod_spec, topology_hint
 from gpufleet.render.vgpu import vgpu_device_file
 from gpufleet.render.yaml_text import commented, yaml_stream, yaml_text
-from gpufleet.spec.base import Ownership
+from gpufleet.spec.base import Ownership, Platform
 
 
 def artefacts(fleet: Fleet) -> tuple[Artefact, ...]:
@@ -58,8 +55,9 @@ def artefacts(fleet: Fleet) -> tuple[Artefact, ...]:
         *plugin_chart_files(fleet),
         *_dra(fleet),
         *_vgpu(fleet),
-        *_kueue(fleet),
-        *(file for pool in fleet.pools for file in _pool(pool)),
+        *kueue_files(fleet),
+        *monitoring_files(fleet),
+        *(file for pool in fleet.pools for file in _pool(fleet, pool)),
     ]
     return tuple(sorted(found, key=lambda file: file.path))
 
@@ -67,7 +65,7 @@ def artefacts(fleet: Fleet) -> tuple[Artefact, ...]:
 def judge_artefacts(fleet: Fleet) -> list[Finding]:
     """What the targets cannot hold though the declaration is legal."""
     judged = [finding for pool in fleet.pools for finding in judge_autoscaler_tags(pool)]
-    return [*judge_queues(fleet), *judged]
+    return [*judge_queues(fleet), *judge_alerts(fleet), *judged]
 
 
 def _gpu_operator(fleet: Fleet) -> Iterator[Artefact]:
@@ -75,6 +73,7 @@ def _gpu_operator(fleet: Fleet) -> Iterator[Artefact]:
     if not plan.enabled:
         return
     mig, plugin = mig_parted_files(fleet), plugin_files(fleet)
+    exporter = exporter_files(fleet)
     yield from _nvidia(fleet, mig)
     if plan.ownership is Ownership.EXISTING:
         return
@@ -85,6 +84,14 @@ def _gpu_operator(fleet: Fleet) -> Iterator[Artefact]:
         "namespace of the GPU Operator, which admits privileged pods",
         yaml_text(operator_namespace(fleet)),
     )
+    quota = critical_pods_quota(fleet)
+    if quota is not None:
+        yield Artefact(
+            f"{folder}/quota.yaml",
+            Kind.MANIFEST,
+            "leave for the GPU Operator's pods to be critical, which GKE asks for",
+            yaml_text(quota),
+        )
     yield Artefact(
         f"{folder}/mig-parted.yaml",
         Kind.MANIFEST,
@@ -97,6 +104,13 @@ def _gpu_operator(fleet: Fleet) -> Iterator[Artefact]:
         "ConfigMap with the ways of sharing of all pools, for the device plugin",
         yaml_text(config_map(fleet, plugin)),
     )
+    if exporter is not None:
+        yield Artefact(
+            f"{folder}/dcgm-metrics.yaml",
+            Kind.MANIFEST,
+            "ConfigMap with everything the DCGM exporter measures",
+            yaml_text(config_map(fleet, exporter)),
+        )
     yield Artefact(
         "values/gpu-operator.yaml",
         Kind.VALUES,
@@ -165,30 +179,13 @@ def _vgpu(fleet: Fleet) -> Iterator[Artefact]:
         )
 
 
-def _kueue(fleet: Fleet) -> Iterator[Artefact]:
-    if fleet.spec.queues is None:
-        return
-    objects = {
-        "resource-flavors": (
-            [resource_flavor(pool) for pool in quota_pools(fleet)],
-            "one ResourceFlavor per pool",
-        ),
-        "cluster-queues": (
-            cluster_queues(fleet),
-            "each team's ClusterQueue with its quota, in the units nodes advertise",
-        ),
-        "local-queues": (local_queues(fleet), "each team's LocalQueues, one per namespace"),
-    }
-    for name, (documents, purpose) in objects.items():
-        if documents:
-            path = f"manifests/kueue/{name}.yaml"
-            yield Artefact(path, Kind.MANIFEST, purpose, yaml_stream(documents))
-
-
-def _pool(pool: Pool) -> Iterable[Artefact]:
+def _pool(fleet: Fleet, pool: Pool) -> Iterable[Artefact]:
     if pool.ownership is not Ownership.EXISTING:
-        yield from _capacity(pool)
-    snippets = [*_shares(pool), *_claims(pool)]
+        yield from _capacity(fleet, pool)
+    network = rdma_resources(pool, fleet.addons.network_operator)
+    hint = topology_hint(pool, fleet.spec.queues)
+    head = {"metadata": {"annotations": hint}} if hint else {}
+    snippets = [*_shares(pool, network, head), *_claims(pool, network, head)]
     if snippets:
         yield Artefact(
             f"pods/{pool.name}.yaml",
@@ -198,55 +195,55 @@ def _pool(pool: Pool) -> Iterable[Artefact]:
         )
 
 
-def _capacity(pool: Pool) -> Iterator[Artefact]:
+def _capacity(fleet: Fleet, pool: Pool) -> Iterator[Artefact]:
     """What an autoscaler or a cloud is told about nodes that do not exist yet."""
-    overlay = node_overlay(pool)
-    if overlay is not None:
+    if pool.platform is Platform.EKS:
+        yield from eks_files(fleet, pool)
+    if pool.platform is Platform.GKE:
+        yield from _gke(fleet, pool)
+
+
+def _gke(fleet: Fleet, pool: Pool) -> Iterator[Artefact]:
+    prefix = fleet.spec.name_prefix or fleet.spec.cluster.name
+    for rung, arguments in node_pools(pool, prefix, fleet.spec.tags).items():
         yield Artefact(
-            f"manifests/karpenter/node-overlay-{pool.name}.yaml",
+            f"clouds/gke/{'-'.join(part for part in (pool.name, rung) if part)}.yaml",
+            Kind.ARGUMENTS,
+            f"arguments of the GKE node pool {arguments['name']}, but for cluster, networks and "
+            "service account",
+            yaml_text(arguments),
+        )
+    manifest = compute_class(pool, prefix)
+    if manifest is not None:
+        yield Artefact(
+            f"manifests/gke/compute-class-{pool.name}.yaml",
             Kind.MANIFEST,
-            f"what Karpenter must expect of a new node of {pool.name} (gate NodeOverlay)",
-            yaml_text(overlay),
-        )
-    tags = autoscaler_tags(pool)
-    if tags is not None:
-        yield Artefact(
-            f"clouds/aws/{pool.name}.yaml",
-            Kind.ARGUMENTS,
-            f"labels of the node group {pool.name}, and tags for Cluster Autoscaler",
-            yaml_text({"labels": node_group_labels(pool), "tags": tags}),
-        )
-    accelerator = gke_accelerator(pool)
-    if accelerator is not None:
-        yield Artefact(
-            f"clouds/gke/{pool.name}.yaml",
-            Kind.ARGUMENTS,
-            f"GPUs, labels and taints of the GKE node pool {pool.name}",
-            yaml_text(node_pool_arguments(pool, accelerator)),
+            f"order in which GKE tries the node pools of {pool.name}",
+            yaml_text(manifest),
         )
 
 
-def _shares(pool: Pool) -> Iterator[str]:
+def _shares(pool: Pool, network: Sequence[str], head: Mapping[str, object]) -> Iterator[str]:
     enforced = {"timeSlicing": " if all take an even part", "mps": " enforced"}
     for share in pool.partition.shares:
         if share.resource not in pool.advertised:
             continue  # claimed, not asked for by name
         note = enforced.get(pool.partition.mode, "")
         yield yaml_text(
-            {"spec": pod_spec(pool, share)},
+            {**head, "spec": pod_spec(pool, share, network)},
             f"{share.resource}: {share.per_node} on each node of {pool.name}, "
             f"{_memory(share.memory_bytes)} each{note}",
         )
 
 
-def _claims(pool: Pool) -> Iterator[str]:
+def _claims(pool: Pool, network: Sequence[str], head: Mapping[str, object]) -> Iterator[str]:
     made = pool.partition.dra
     if made is None:
         return
     places = "made in " + ", ".join(made.namespaces) if made.namespaces else "still to be made"
     for offer in made.offers:
         yield yaml_text(
-            {"spec": claiming_pod_spec(pool, offer)},
+            {**head, "spec": claiming_pod_spec(pool, offer, network)},
             f"{offer.device_class}: {offer.per_node} on each node of {pool.name}, "
             f"{_memory(offer.memory_bytes)} each; claims {places}",
         )

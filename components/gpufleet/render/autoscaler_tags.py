@@ -6,10 +6,12 @@ Autoscaler asks EKS.
 """
 
 from gpufleet.findings import Finding, error
-from gpufleet.fleet.model import Pool
+from gpufleet.fleet.model import GIB, Pool
+from gpufleet.render.eks_user_data import joins_disks
 from gpufleet.render.node_template import template_resources
 from gpufleet.spec.base import Platform
-from gpufleet.spec.pool import Fabric, Provisioner
+from gpufleet.spec.eks import EksOptions, LocalStorage
+from gpufleet.spec.pool import Fabric, Intent, Provisioner
 
 TEMPLATE = "k8s.io/cluster-autoscaler/node-template/"
 ACCELERATOR_LABEL = "k8s.amazonaws.com/accelerator"
@@ -23,6 +25,18 @@ MAX_KEY = 128
 """Longest tag key, characters (same source)."""
 MAX_VALUE = 256
 """Longest tag value, characters."""
+
+USABLE_PERCENT = 88
+"""Of a disk, what kubelet offers: 10 % is its eviction threshold (`nodefs.available`), the rest the
+file system and 1 GiB of reserve. Promising more would start nodes for pods that do not fit."""
+
+UNNEEDED = {
+    Intent.TRAINING: "1h0m0s",
+    Intent.BATCH: "10m0s",
+    Intent.INFERENCE: "10m0s",
+    Intent.INTERACTIVE: "30m0s",
+}
+"""How long a node must be idle before it goes, by what the pool is for."""
 
 _OWN_TAGS = 10
 """Tags left to whoever makes the group: name, cluster, discovery, cost allocation."""
@@ -56,7 +70,7 @@ def autoscaler_tags(pool: Pool) -> dict[str, str] | None:
     """The tags of a pool on EKS that Cluster Autoscaler provisions; None for other pools.
 
     Resources: what the partition advertises, 0 for whole GPUs that are all cut, the EFA interfaces
-    of a pool with that fabric, and the root disk as ephemeral storage.
+    of a pool with that fabric, and the disk that holds ephemeral storage.
     """
     if pool.platform is not Platform.EKS or pool.provisioner is not Provisioner.CLUSTER_AUTOSCALER:
         return None
@@ -64,13 +78,24 @@ def autoscaler_tags(pool: Pool) -> dict[str, str] | None:
     if pool.fabric is Fabric.EFA:
         # Machines of one pool may differ here: promise what all of them have.
         resources[EFA] = str(min(machine.efa_interfaces for machine in pool.machines))
-    resources["ephemeral-storage"] = f"{pool.spec.disk.size_gib}Gi"
+    resources["ephemeral-storage"] = f"{ephemeral_gib(pool)}Gi"
     labels = node_group_labels(pool)
     return {
         **{f"{TEMPLATE}label/{key}": value for key, value in labels.items()},
         **{f"{TEMPLATE}resources/{name}": resources[name] for name in sorted(resources)},
         **{f"{TEMPLATE}taint/{key}": value for key, value in _taints(pool).items()},
+        f"{TEMPLATE}autoscaling-options/scaledownunneededtime": UNNEEDED[pool.intent],
     }
+
+
+def ephemeral_gib(pool: Pool) -> int:
+    """Ephemeral storage a pod can have on a node, GiB: of the local disks where they are joined to
+    one volume, else of the root disk, less file system, kubelet's reserve and eviction threshold.
+    """
+    options = pool.spec.eks or EksOptions()
+    local = min((machine.local_nvme_bytes or 0) for machine in pool.machines) // GIB
+    joined = local > 0 and options.local_storage is LocalStorage.RAID0 and joins_disks(pool)
+    return (local if joined else pool.spec.disk.size_gib) * USABLE_PERCENT // 100
 
 
 def _taints(pool: Pool) -> dict[str, str]:

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpufleet.contract.gke_sharing import served_by_gke
+from gpufleet.fleet.change_waves import group_labels
 from gpufleet.fleet.model import Pool
+from gpufleet.fleet.tpu import is_tpu
 
 DRIVER_DEFAULT = "DEFAULT"
 """GKE installs the driver version it recommends for the node's release."""
@@ -52,7 +54,7 @@ def gke_accelerator(pool: Pool) -> GkeAccelerator | None:
     does all of it.
     """
     row = pool.machines[0].instance
-    if row is None or row.gke_accelerator_type is None:
+    if row is None or row.gke_accelerator_type is None or is_tpu(pool):
         return None
     served = served_by_gke(pool.spec, pool.platform)
     partition = pool.partition
@@ -95,7 +97,7 @@ _EFFECTS = {
 """Kubernetes' taint effects in GKE's spelling."""
 
 
-def node_pool_arguments(pool: Pool, accelerator: GkeAccelerator) -> dict[str, Any]:
+def node_pool_arguments(pool: Pool, accelerator: GkeAccelerator | None) -> dict[str, Any]:
     """The part of a GKE node pool that follows from the partition: machine, GPUs, labels, taints.
 
     GKE adds the GPU taint by itself; it is written out all the same, or the provider would see a
@@ -104,8 +106,8 @@ def node_pool_arguments(pool: Pool, accelerator: GkeAccelerator) -> dict[str, An
     return {
         "nodeConfig": {
             "machineType": pool.machines[0].name,
-            "guestAccelerators": [guest_accelerator(accelerator)],
-            "labels": dict(pool.labels),
+            **({"guestAccelerators": [guest_accelerator(accelerator)]} if accelerator else {}),
+            "labels": dict(group_labels(pool)),
             "taints": [
                 {"key": taint.key, "value": taint.value, "effect": _EFFECTS[taint.effect]}
                 for taint in pool.taints

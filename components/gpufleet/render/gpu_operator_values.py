@@ -15,14 +15,17 @@ from gpufleet.fleet.config_names import (
 from gpufleet.fleet.gpu_operator_chart import OperatorSettings, operator_values, planned_settings
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.partition import Partition
+from gpufleet.render.dcgm_metrics import CSV_KEY, exporter_csv, exporter_settings
 from gpufleet.render.device_plugin import device_plugin_files
 from gpufleet.render.mig_parted import mig_parted_file
+from gpufleet.spec.gpu_operator import DcgmExporter
 
 __all__ = [
     "MIG_PARTED_KEY",
     "ConfigFiles",
     "OperatorSettings",
     "configuration_names",
+    "exporter_files",
     "fleet_operator_settings",
     "merged",
     "mig_parted_files",
@@ -34,11 +37,6 @@ MIG_PARTED_KEY = "config.yaml"
 """Key mig-manager reads in its ConfigMap."""
 
 
-def fleet_operator_settings(fleet: Fleet) -> OperatorSettings:
-    """What the pools of a fleet and its overrides ask of the operator."""
-    return planned_settings(fleet.spec.addons, fleet.addons.gpu_operator)
-
-
 @dataclass(frozen=True, slots=True)
 class ConfigFiles:
     """One ConfigMap of the operator's namespace."""
@@ -48,6 +46,30 @@ class ConfigFiles:
     the operator roll them out again, an edit under the old name would change nothing (NVIDIA GPU
     Operator documentation, sharing and MIG pages)."""
     data: Mapping[str, str]
+
+
+def fleet_operator_settings(fleet: Fleet) -> OperatorSettings:
+    """What the pools of a fleet, its overrides and its monitoring ask of the operator."""
+    asked = planned_settings(fleet.spec.addons, fleet.addons.gpu_operator)
+    files = exporter_files(fleet)
+    if fleet.spec.monitoring is None:
+        return asked
+    implied = exporter_settings(fleet.spec.monitoring, None if files is None else files.name)
+    declared = asked.settings.dcgm_exporter.model_dump(by_alias=True, exclude_unset=True)
+    exporter = DcgmExporter.model_validate(merged(implied, declared))
+    settings = asked.settings.model_copy(update={"dcgm_exporter": exporter})
+    # What is copied in counts as written, as if it stood in the declaration.
+    settings.model_fields_set.add("dcgm_exporter")
+    return asked.model_copy(update={"settings": settings})
+
+
+def exporter_files(fleet: Fleet) -> ConfigFiles | None:
+    """The counters of the DCGM exporter that the operator brings; None where nothing is monitored,
+    or the declaration names a ConfigMap of its own."""
+    own = fleet.spec.addons.gpu_operator.dcgm_exporter.metrics
+    if fleet.spec.monitoring is None or own is not None or not fleet.addons.gpu_operator.enabled:
+        return None
+    return _named("gpufleet-dcgm-metrics", {CSV_KEY: exporter_csv(fleet.spec.monitoring)})
 
 
 def mig_parted_files(fleet: Fleet) -> ConfigFiles:

@@ -9,7 +9,7 @@ from gpufleet.render.gpu_operator_values import (
     merged,
     operator_values,
 )
-from gpufleet.render.vgpu import guest_values
+from gpufleet.spec.base import Platform
 
 MANAGED_BY = {"app.kubernetes.io/managed-by": "gpufleet"}
 PRIVILEGED = {"pod-security.kubernetes.io/enforce": "privileged"}
@@ -24,6 +24,37 @@ def operator_namespace(fleet: Fleet) -> dict[str, Any]:
         "metadata": {
             "name": fleet.addons.gpu_operator.namespace,
             "labels": {**MANAGED_BY, **PRIVILEGED},
+        },
+    }
+
+
+def critical_pods_quota(fleet: Fleet) -> dict[str, Any] | None:
+    """Leave for the operator's pods to be critical; None where none is needed.
+
+    GKE admits pods of the two system priority classes only where a quota counts them (NVIDIA
+    cloud-native-docs 52dcb7b `gpu-operator/google-gke.rst`).
+    """
+    if fleet.spec.platform is not Platform.GKE:
+        return None
+    return {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {
+            "name": "gpu-operator-quota",
+            "namespace": fleet.addons.gpu_operator.namespace,
+            "labels": dict(MANAGED_BY),
+        },
+        "spec": {
+            "hard": {"pods": "100"},
+            "scopeSelector": {
+                "matchExpressions": [
+                    {
+                        "scopeName": "PriorityClass",
+                        "operator": "In",
+                        "values": ["system-node-critical", "system-cluster-critical"],
+                    }
+                ]
+            },
         },
     }
 
@@ -53,5 +84,4 @@ def gpu_operator_release_values(
         "migManager": {"config": {"name": mig.name}},
     }
     values = merged(operator_values(fleet_operator_settings(fleet)), named)
-    values = merged(values, guest_values(fleet.pools))
     return merged(values, fleet.spec.addons.gpu_operator.values)

@@ -59,11 +59,11 @@ def _flow(value: str | bool | list[int] | dict[str, int]) -> str:
 
 def _entries(partition: Partition) -> list[dict[str, Any]]:
     """One entry per distinct layout, in order of the first GPU that has it."""
-    groups: dict[tuple[tuple[str, int], ...], list[int]] = {}
+    groups: dict[frozenset[tuple[str, int]], list[int]] = {}
     for gpu in partition.gpus:
-        groups.setdefault(tuple(sorted(gpu.devices.items())), []).append(gpu.index)
+        groups.setdefault(frozenset(gpu.devices.items()), []).append(gpu.index)
     return [
-        {"devices": indices, "mig-enabled": True, "mig-devices": dict(devices)}
+        {"devices": indices, "mig-enabled": True, "mig-devices": dict(sorted(devices))}
         if devices
         else {"devices": indices, "mig-enabled": False}
         for devices, indices in groups.items()

@@ -20,11 +20,14 @@ _FAMILIES = {"ampere", "ada-lovelace", "hopper", "blackwell", "turing", "volta",
 
 
 def product(gpu: Gpu, partition: Partition) -> str | None:
-    """Value of `nvidia.com/gpu.product` on the pool's nodes; None where it would be too long.
+    """Value of `nvidia.com/gpu.product` on the pool's nodes; None where it would be too long, and
+    for vGPUs, whose name depends on the guest's driver.
 
     The bare product name for whole GPUs; `-MIG-<profile>` under the single strategy; `-SHARED`
     behind it where a replicated resource kept its name.
     """
+    if partition.vgpu is not None:
+        return None
     suffix = ""
     share = partition.shares[0]
     if partition.strategy == "single" and share.profile is not None:
@@ -41,13 +44,16 @@ def published_labels(
     """Labels of the pool's nodes that follow from declaration and catalogue.
 
     `cluster_strategy` is the MIG strategy of the cluster's device plugin, by default what the pool
-    needs. Left out: everything that depends on driver, machine and time, media engines, figures
-    the catalogue has not sourced, and values too long for a label.
+    needs. Left out: everything that depends on driver, machine and time, media engines, the memory
+    of slices (sourced in GiB with two decimals, and the label has MiB), figures the catalogue has
+    not sourced, and values too long for a label.
     """
     strategy = cluster_strategy or partition.strategy
     sharing = {"timeSlicing": "time-slicing", "mps": "mps"}.get(partition.mode, "none")
+    whole = partition.fraction == 1 and partition.vgpu is None
     labels = {
-        "nvidia.com/mig.capable": _boolean(gpu.has_mig and partition.fraction == 1),
+        # What part of a GPU a cloud hands out is a vGPU.
+        "nvidia.com/mig.capable": _boolean(gpu.has_mig and whole),
         "nvidia.com/mps.capable": _boolean(partition.mode == "mps"),
         f"{GPU}.product": product(gpu, partition) or "",
         f"{GPU}.count": str(len(partition.gpus)),
@@ -55,13 +61,15 @@ def published_labels(
         f"{GPU}.replicas": "0" if partition.whole_gpus == 0 else "1",
         f"{GPU}.sharing-strategy": sharing,
     }
-    if gpu.memory_bytes is not None and partition.fraction == 1:
+    if gpu.memory_bytes is not None and whole:
         labels[f"{GPU}.memory"] = str(gpu.memory_bytes // MIB)
     if gpu.architecture in _FAMILIES:
         labels[f"{GPU}.family"] = gpu.architecture
     if gpu.compute_capability is not None:
         labels[f"{GPU}.compute.major"] = str(gpu.compute_capability[0])
         labels[f"{GPU}.compute.minor"] = str(gpu.compute_capability[1])
+    if partition.vgpu is not None:
+        labels["nvidia.com/vgpu.present"] = "true"
     if strategy != "none":
         labels["nvidia.com/mig.strategy"] = strategy
     if not partition.mig_enabled:
@@ -91,8 +99,6 @@ def _slice_labels(gpu: Gpu, partition: Partition, share: Share, profile: str) ->
         inside = name.compute_instance_slices if name is not None else None
         labels[f"{prefix}.slices.gi"] = str(geometry.compute_slices)
         labels[f"{prefix}.slices.ci"] = str(inside or geometry.compute_slices)
-        if geometry.usable_bytes is not None:
-            labels[f"{prefix}.memory"] = str(geometry.usable_bytes // MIB)
         if geometry.multiprocessors is not None and inside in {None, geometry.compute_slices}:
             labels[f"{prefix}.multiprocessors"] = str(geometry.multiprocessors)
     return labels

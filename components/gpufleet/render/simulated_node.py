@@ -11,6 +11,7 @@ from typing import Any
 from gpufleet.catalogue import Catalogue
 from gpufleet.fleet.change_waves import labels_of, partition_of
 from gpufleet.fleet.model import Machine, Pool
+from gpufleet.spec.pool import Fabric
 
 SIMULATED_LABEL = "gpufleet.dev/simulated"
 HARDWARE_ANNOTATION = "sandbox.gpufleet.dev/hardware"
@@ -57,17 +58,21 @@ def node_name(prefix: str, pool: str, ordinal: int) -> str:
 
 
 def hardware(pool: Pool, machine: Machine, catalogue: Catalogue) -> dict[str, Any]:
-    """What is bolted into the machine. Raises HardwareUnknownError."""
+    """What is bolted into the machine, or given to a guest. Raises HardwareUnknownError."""
     memory = (
         pool.gpu.memory_bytes
         if machine.instance is None
         else catalogue.device_memory(machine.instance)
     )
+    products = pool.gpu.product_names
+    guest = pool.partition.vgpu
+    if guest is not None:
+        products, memory = (f"NVIDIA {guest.type.name}",), guest.memory_bytes
     figures = {
         "GPU memory": memory,
         "vCPU": machine.vcpu,
         "memory": machine.memory_bytes,
-        "product name": pool.gpu.product_names,
+        "product name": products,
     }
     missing = [name for name, figure in figures.items() if not figure]
     if missing or memory is None or machine.memory_bytes is None:
@@ -77,7 +82,7 @@ def hardware(pool: Pool, machine: Machine, catalogue: Catalogue) -> dict[str, An
     described: dict[str, Any] = {
         "gpus": [
             {
-                "product": pool.gpu.product_names[0],
+                "product": products[0],
                 "memoryMiB": memory // _MIB,
                 "count": machine.gpus,
             }
@@ -85,6 +90,8 @@ def hardware(pool: Pool, machine: Machine, catalogue: Catalogue) -> dict[str, An
         "cpu": str(machine.vcpu),
         "memory": f"{machine.memory_bytes // _MIB}Mi",
     }
+    if pool.fabric is Fabric.RDMA:
+        described["nics"] = machine.gpus  # a NIC beside each GPU, as such machines are built
     if pool.image is not None and pool.image.driver:
         described["driver"] = catalogue.chart("gpu-operator").components["driver"]
         described["toolkit"] = pool.image.toolkit

@@ -1,10 +1,5 @@
-"""vGPU: what the host's device manager makes, and what the guests' operator is told.
+"""vGPU: what the host's device manager makes. Format: NVIDIA vGPU device manager `version: v1`."""
 
-Formats: NVIDIA vGPU device manager `version: v1`; NVIDIA gpu-operator v26.7.0 values
-`driver.licensingConfig`.
-"""
-
-from collections.abc import Mapping
 from typing import Any
 
 import yaml
@@ -13,8 +8,6 @@ from gpufleet.fleet.model import Fleet, Pool
 
 DEVICE_MANAGER_LABEL = "nvidia.com/vgpu.config"
 """Host label that chooses a configuration of the device manager's file."""
-LICENSE_FILES = ("gridd.conf", "client_configuration_token.tok")
-"""Keys the licence Secret must have, exactly so: the driver's pods mount each by its name."""
 
 
 def vgpu_config_name(pool: Pool) -> str:
@@ -44,20 +37,3 @@ def vgpu_device_file(fleet: Fleet) -> str:
     """The document as the text of its ConfigMap; empty without vGPU pools."""
     document = vgpu_device_config(fleet)
     return yaml.safe_dump(document, sort_keys=False, width=100) if document else ""
-
-
-def guest_values(pools: Mapping[str, Pool] | tuple[Pool, ...]) -> dict[str, Any]:
-    """Values of the GPU Operator for vGPU guests, to be merged with the others.
-
-    `nlsEnabled` is written out: the chart's default is true, the operator's code reads an absent
-    value as false. Empty without a pool that names a licence.
-    """
-    found = pools.values() if isinstance(pools, Mapping) else pools
-    secrets = {
-        pool.partition.vgpu.license_secret for pool in found if pool.partition.vgpu is not None
-    } - {None}
-    if not secrets:
-        return {}
-    return {
-        "driver": {"licensingConfig": {"secretName": min(secrets, key=str), "nlsEnabled": True}}
-    }

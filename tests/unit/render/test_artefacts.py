@@ -122,6 +122,42 @@ def test_claimed_pools_have_classes_claims_and_the_drivers_values() -> None:
     assert snippet["spec"]["resourceClaims"][0]["name"] == "gpu"
     assert snippet["spec"]["containers"][0]["resources"] == {"claims": [{"name": "gpu"}]}
     assert snippet["spec"]["nodeSelector"] == {"gpufleet.dev/pool": "claimed"}
-    assert not [path for path in files if "kueue" in path]
-    (warned,) = judge_artefacts(compiled("eks", pools, queues={"teams": TEAMS}))
+    assert "gpufleet.dev/gpu-claims" in files["manifests/kueue/cluster-queues.yaml"].text
+    assert "gpufleet.dev/gpu-claims" in files["values/kueue.yaml"].text
+    assert judge_artefacts(compiled("eks", pools, queues={"teams": TEAMS})) == []
+
+
+def test_claims_that_pods_share_are_in_no_quota() -> None:
+    pools = {
+        "shared": {
+            "instanceTypes": ["p5.48xlarge"],
+            "nodes": {"min": 0, "max": 2},
+            "sharing": {"dra": {"sharing": "mps", "clients": 4, "namespaces": ["lab"]}},
+        }
+    }
+    fleet = compiled("eks", pools, queues={"teams": TEAMS})
+    assert not [f.path for f in artefacts(fleet) if f.path.startswith("manifests/kueue")]
+    (warned,) = judge_artefacts(fleet)
     assert (warned.code, warned.path) == ("kueue-claims-without-quota", "pools[0].sharing.dra")
+    assert "share claims" in warned.message
+
+
+def test_monitoring_and_scaling_are_rendered_too() -> None:
+    watched = {"queryUrl": "http://prometheus.monitoring.svc:9090"}
+    pools = {"chat": {"gpu": "L4", "nodes": {"min": 0, "max": 1}}}
+    addons = {"keda": {"enabled": True}}
+    fleet = compiled("eks", pools, monitoring=watched, addons=addons)
+    paths = {file.path for file in artefacts(fleet)}
+    assert {
+        "manifests/gpu-operator/dcgm-metrics.yaml",
+        "manifests/monitoring/dashboards.yaml",
+        "manifests/monitoring/rules.yaml",
+        "manifests/monitoring/scrapes.yaml",
+        "dashboards/gpufleet-cost.json",
+        "dashboards/gpufleet-fleet.json",
+        "values/keda.yaml",
+        "values/prometheus-adapter.yaml",
+    } <= paths
+    plain = {file.path for file in artefacts(compiled("eks", pools, addons=addons))}
+    assert "values/keda.yaml" in plain
+    assert not [path for path in plain if "monitoring" in path or "dashboards" in path]

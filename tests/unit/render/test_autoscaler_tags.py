@@ -25,12 +25,12 @@ def test_golden_file() -> None:
 def test_every_tag_is_of_the_template() -> None:
     for tags in TAGS.values():
         parts = {key.removeprefix(TEMPLATE).partition("/")[0] for key in tags}
-        assert parts == {"label", "resources", "taint"}
+        assert parts == {"autoscaling-options", "label", "resources", "taint"}
 
 
 def test_shared_slices_and_no_whole_gpu() -> None:
     assert template(TAGS["slices"], "resources") == {
-        "ephemeral-storage": "200Gi",
+        "ephemeral-storage": "6556Gi",
         "nvidia.com/gpu": "0",
         "nvidia.com/mig-1g.20gb.shared": str(8 * 3 * 2),
     }
@@ -38,7 +38,7 @@ def test_shared_slices_and_no_whole_gpu() -> None:
 
 def test_efa_interfaces_of_the_machine() -> None:
     assert template(TAGS["training"], "resources") == {
-        "ephemeral-storage": "200Gi",
+        "ephemeral-storage": "24914Gi",
         "nvidia.com/gpu": "8",
         "vpc.amazonaws.com/efa": "32",
     }
@@ -47,7 +47,7 @@ def test_efa_interfaces_of_the_machine() -> None:
 def test_a_fractional_machine_has_a_gpu_after_all() -> None:
     pool = one(instanceTypes=["g6f.large"], provisioner="clusterAutoscaler", disk={"sizeGib": 64})
     assert template(autoscaler_tags(pool), "resources") == {
-        "ephemeral-storage": "64Gi",
+        "ephemeral-storage": "81Gi",
         "nvidia.com/gpu": "1",
     }
 
@@ -78,7 +78,7 @@ def test_too_many_labels_are_refused_with_the_limit() -> None:
     pool = one(gpu="L4", provisioner="clusterAutoscaler", labels=labels)
     (finding,) = judge_autoscaler_tags(pool)
     assert finding.code == "autoscaler-tags-too-many"
-    assert "46 tags of the 50" in finding.message
+    assert "49 tags of the 50" in finding.message
     assert judge_autoscaler_tags(one(gpu="L4", labels=labels)) == []
 
 

@@ -199,7 +199,12 @@ def test_a_pod_names_the_template_or_the_shared_claim() -> None:
 
 def test_values_follow_the_pools() -> None:
     taint = {"key": "team", "value": "a", "effect": "NoSchedule"}
-    one = fleet({"devices": "mig"}, taints=[taint], image="ubuntu-eks")
+    one = fleet(
+        {"devices": "mig"},
+        taints=[taint],
+        image="ubuntu-eks",
+        eks={"amiId": "ami-0123456789abcdef0"},
+    )
     values = dra_driver_values(fleet_dra_driver_settings(one))
     assert values["nvidiaDriverRoot"] == "/run/nvidia/driver"
     assert values["featureGates"] == {"DynamicMIG": True}

@@ -1,8 +1,10 @@
 from typing import Any
 
-from gpufleet.render.pod_request import MPS_USER, pod_spec
+from gpufleet.fleet.addon_plan import rdma_resources
+from gpufleet.render.artefacts import artefacts
+from gpufleet.render.pod_request import MPS_USER, claiming_pod_spec, pod_spec, topology_hint
 from gpufleet.render.yaml_text import yaml_stream
-from tests.unit.render.fleets import eks, gke, one
+from tests.unit.render.fleets import compiled, eks, gke, one
 from tests.unit.render.golden_files import assert_golden
 
 POOLS = {pool.name: pool for fleet in (eks(), gke()) for pool in fleet.pools}
@@ -76,3 +78,55 @@ def test_training_over_efa_takes_whole_nodes_with_their_interfaces() -> None:
     }
     assert "memory" in container["resources"]["requests"]
     assert container["securityContext"] == {"capabilities": {"add": ["IPC_LOCK"]}}
+
+
+RDMA: dict[str, Any] = {"gpu": "H100-80GB", "gpusPerNode": 8, "fabric": "rdma"}
+
+
+def test_training_over_rdma_asks_for_every_shared_network_resource() -> None:
+    fleet = compiled("sandbox", {"train": {**RDMA, "nodes": {"min": 0, "max": 2}}})
+    (pool,), plan = fleet.pools, fleet.addons.network_operator
+    assert rdma_resources(pool, plan) == ("rdma/rdma_shared_device_a",)
+    spec = pod_spec(pool, pool.partition.shares[0], rdma_resources(pool, plan))
+    (container,) = spec["containers"]
+    assert container["resources"]["limits"] == {
+        "nvidia.com/gpu": "8",
+        "rdma/rdma_shared_device_a": "1",
+    }
+    assert container["securityContext"] == {"capabilities": {"add": ["IPC_LOCK"]}}
+
+
+def test_claimed_gpus_come_with_the_network_too() -> None:
+    pool = one("sandbox", **RDMA, sharing={"dra": {}})
+    assert pool.partition.dra is not None
+    (offer,) = pool.partition.dra.offers
+    (container,) = claiming_pod_spec(pool, offer, ("rdma/a",))["containers"]
+    assert container["resources"]["limits"] == {"rdma/a": "1"}
+    assert container["resources"]["claims"]
+    assert container["securityContext"] == {"capabilities": {"add": ["IPC_LOCK"]}}
+
+
+def test_jobs_over_several_nodes_are_placed_close_together() -> None:
+    pools = {
+        "train": {"gpu": "H100-80GB", "gpusPerNode": 8, "fabric": "rdma"},
+        "chat": {"gpu": "L4"},
+    }
+    queues: dict[str, Any] = {
+        "teams": [{"name": "all", "share": 1}],
+        "topologies": [
+            {
+                "name": "rails",
+                "levels": ["example.com/room", "nvidia.com/gpu.clique", "kubernetes.io/hostname"],
+                "pools": ["train", "chat"],
+            }
+        ],
+    }
+    declared = {name: {**pool, "nodes": {"min": 2, "max": 2}} for name, pool in pools.items()}
+    fleet = compiled("sandbox", declared, queues=queues)
+    wanted = {"kueue.x-k8s.io/podset-preferred-topology": "nvidia.com/gpu.clique"}
+    assert topology_hint(fleet.pool("train"), fleet.spec.queues) == wanted
+    assert topology_hint(fleet.pool("train"), None) == {}
+    assert topology_hint(fleet.pool("chat"), fleet.spec.queues) == {}
+    files = {file.path: file.text for file in artefacts(fleet)}
+    (snippet,) = [text for path, text in files.items() if "train" in path and "limits" in text]
+    assert "podset-preferred-topology: nvidia.com/gpu.clique" in snippet.replace('"', "")

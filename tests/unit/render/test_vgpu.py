@@ -4,7 +4,9 @@ import yaml
 
 from gpufleet.fleet import compile_data
 from gpufleet.fleet.model import Fleet
-from gpufleet.render.vgpu import guest_values, vgpu_device_config, vgpu_device_file
+from gpufleet.render.gpu_operator_values import mig_parted_files, plugin_files
+from gpufleet.render.manifests import gpu_operator_release_values
+from gpufleet.render.vgpu import vgpu_device_config, vgpu_device_file
 
 
 def fleet(*profiles: str) -> Fleet:
@@ -25,6 +27,10 @@ def fleet(*profiles: str) -> Fleet:
     return found
 
 
+def operator_values_of(fleet: Fleet) -> dict[str, Any]:
+    return gpu_operator_release_values(fleet, mig_parted_files(fleet), plugin_files(fleet))
+
+
 def test_every_type_fills_the_gpus_of_its_hosts() -> None:
     one = fleet("grid_a100d-3-40c", "a100d-20c")
     assert vgpu_device_config(one) == {
@@ -40,13 +46,13 @@ def test_every_type_fills_the_gpus_of_its_hosts() -> None:
 def test_nothing_without_guests() -> None:
     assert vgpu_device_config(fleet()) == {}
     assert vgpu_device_file(fleet()) == ""
-    assert guest_values(fleet().pools) == {}
+    assert "licensingConfig" not in operator_values_of(fleet())["driver"]
 
 
 def test_the_licence_is_named_and_its_kind_written_out() -> None:
-    assert guest_values(fleet("a100d-40c").pools) == {
-        "driver": {"licensingConfig": {"secretName": "nls", "nlsEnabled": True}}
-    }
+    # The chart's default of nlsEnabled is true; the operator reads an absent value as false.
+    driver = operator_values_of(fleet("a100d-40c"))["driver"]
+    assert driver["licensingConfig"] == {"secretName": "nls", "nlsEnabled": True}
 
 
 def test_no_operand_cuts_a_guest() -> None:

@@ -37,6 +37,9 @@ def _closed(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return schema
     closed = {key: _closed(value) for key, value in schema.items()}
+    if isinstance(closed.get("pattern"), str) and "(?i)" in closed["pattern"]:
+        # Go takes a flag anywhere, Python at the beginning only.
+        closed["pattern"] = "(?i)" + closed["pattern"].replace("(?i)", "")
     named = isinstance(schema.get("properties"), dict) and schema.get("type") == "object"
     if named and not schema.get("x-kubernetes-preserve-unknown-fields"):
         closed.setdefault("additionalProperties", False)

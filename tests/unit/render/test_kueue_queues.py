@@ -2,20 +2,17 @@ from typing import Any
 
 import pytest
 
-from gpufleet.render.kueue_resources import (
-    cluster_queues,
-    judge_queues,
-    local_queues,
-    quota_pools,
-    resource_flavor,
-)
+from gpufleet.render.kueue_flavors import resource_flavor
+from gpufleet.render.kueue_queues import cluster_queues, local_queues
+from gpufleet.render.kueue_quota import quota_pools
+from gpufleet.render.kueue_rules import judge_queues
 from gpufleet.render.yaml_text import yaml_stream
 from tests.unit.render.fleets import TEAMS, compiled, eks, gke
 from tests.unit.render.golden_files import assert_golden
 from tests.unit.render.upstream_definitions import assert_accepted
 
 FLEET = eks(queues={"teams": TEAMS})
-FLAVORS = [resource_flavor(pool) for pool in quota_pools(FLEET)]
+FLAVORS = [resource_flavor(pool, FLEET) for pool in quota_pools(FLEET)]
 QUEUES = {queue["metadata"]["name"]: queue for queue in cluster_queues(FLEET)}
 
 

@@ -1,0 +1,48 @@
+"""Every alert of a fleet: hardware, waste and waiting, queues.
+
+Each uses recorded series or fields that our exporter's list has, so that none stays silent for want
+of data. Thresholds that depend on the site are in the declaration (`monitoring.alerts`).
+"""
+
+from gpufleet.findings import Finding, warning
+from gpufleet.fleet.model import Fleet
+from gpufleet.render.alert import Alert
+from gpufleet.render.hardware_alerts import hardware_alerts
+from gpufleet.render.queue_alerts import queue_alerts
+from gpufleet.render.usage_alerts import usage_alerts
+from gpufleet.spec.monitoring import Monitoring
+
+
+def alerts(fleet: Fleet, monitoring: Monitoring) -> list[Alert]:
+    """The alerts of a declaration, without those it leaves out."""
+    if not monitoring.alerts.enabled:
+        return []
+    left_out = set(monitoring.alerts.without)
+    return [alert for alert in _all(fleet, monitoring) if alert.name not in left_out]
+
+
+def judge_alerts(fleet: Fleet) -> list[Finding]:
+    """Names under `without` that are no alert of this fleet."""
+    monitoring = fleet.spec.monitoring
+    if monitoring is None:
+        return []
+    known = sorted(alert.name for alert in _all(fleet, monitoring))
+    return [
+        warning(
+            "alert-unknown",
+            f"monitoring.alerts.without[{index}]",
+            f"{name!r} is no alert of this fleet",
+            f"one of {', '.join(known)}",
+            found=name,
+        )
+        for index, name in enumerate(monitoring.alerts.without)
+        if name not in known
+    ]
+
+
+def _all(fleet: Fleet, monitoring: Monitoring) -> list[Alert]:
+    return [
+        *hardware_alerts(fleet),
+        *usage_alerts(monitoring),
+        *queue_alerts(fleet, monitoring),
+    ]

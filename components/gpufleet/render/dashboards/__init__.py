@@ -1,0 +1,59 @@
+"""Grafana dashboards, written as code, and the ConfigMaps that carry them."""
+
+import json
+from typing import Any
+
+from gpufleet.fleet.model import Fleet
+from gpufleet.render.dashboards.cost import cost_dashboard
+from gpufleet.render.dashboards.fleet import fleet_dashboard
+from gpufleet.render.dashboards.slices import slices_dashboard
+from gpufleet.render.dashboards.team import team_dashboard
+from gpufleet.render.rule_groups import LABELS
+from gpufleet.spec.base import Platform
+from gpufleet.spec.monitoring import Monitoring
+
+OPENSHIFT_NAMESPACE = "openshift-config-managed"
+"""Where OpenShift's console looks for dashboards, with the label below (OpenShift documentation,
+Monitoring, 4.x; the console draws its own subset of panel kinds)."""
+OPENSHIFT_LABEL = {"console.openshift.io/dashboard": "true"}
+
+
+def dashboards(fleet: Fleet, monitoring: Monitoring) -> list[dict[str, Any]]:
+    """The dashboards that have something to show: fleet; team with queues; slices with MIG; cost
+    with prices."""
+    found = [fleet_dashboard(fleet)]
+    if fleet.spec.queues is not None:
+        found.append(team_dashboard())
+    if any(pool.partition.mig_enabled for pool in fleet.pools):
+        found.append(slices_dashboard(profiling=monitoring.profiling))
+    if any(pool.hourly_micro_usd is not None for pool in fleet.pools):
+        found.append(cost_dashboard(fleet))
+    return found
+
+
+def dashboard_config_maps(fleet: Fleet, monitoring: Monitoring) -> list[dict[str, Any]]:
+    """One ConfigMap per dashboard for Grafana's sidecar, and on OpenShift one more for its
+    console. None when dashboards are off."""
+    settings = monitoring.dashboards
+    if not settings.enabled:
+        return []
+    console = settings.openshift_console
+    if console is None:
+        console = fleet.spec.platform is Platform.OPENSHIFT
+    places = [(monitoring.namespace, {settings.label: settings.label_value})]
+    if console:
+        places.append((OPENSHIFT_NAMESPACE, OPENSHIFT_LABEL))
+    return [
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {
+                "name": one["uid"],
+                "namespace": namespace,
+                "labels": {**LABELS, **labels},
+            },
+            "data": {f"{one['uid']}.json": json.dumps(one, indent=1, sort_keys=True)},
+        }
+        for namespace, labels in places
+        for one in dashboards(fleet, monitoring)
+    ]

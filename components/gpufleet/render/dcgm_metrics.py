@@ -1,0 +1,133 @@
+"""What the DCGM exporter is asked to measure: one complete list, written for the alerts we make.
+
+Names, kinds and which of them the exporter's own list has on: NVIDIA/dcgm-exporter 4.8.2
+`etc/default-counters.csv` (read 2026-11-21). A list of one's own replaces the exporter's, it does
+not add to it. The fields of throttling, ECC and NVLink errors, and the exporter's own counts, are
+off by default: an alert on them could never fire.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from gpufleet.fleet.config_names import POOL_LABEL
+from gpufleet.spec.monitoring import Monitoring
+
+CSV_KEY = "dcgm-metrics.csv"
+"""Key of the operator's ConfigMap."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """One line of the exporter's list."""
+
+    field: str
+    """DCGM's name, which is the series' name too."""
+    kind: str
+    """`gauge`, `counter`, or `label` for what every series carries."""
+    meaning: str
+    on_by_default: bool = True
+
+    @property
+    def profiling(self) -> bool:
+        """Whether it needs DCGM's profiling module: Volta or newer, `SYS_ADMIN` for the pod."""
+        return self.field.startswith("DCGM_FI_PROF_")
+
+
+COUNTERS: tuple[Counter, ...] = (
+    Counter("DCGM_FI_DEV_SM_CLOCK", "gauge", "clock of the multiprocessors in MHz"),
+    Counter("DCGM_FI_DEV_MEM_CLOCK", "gauge", "clock of the memory in MHz"),
+    Counter("DCGM_FI_DEV_MEMORY_TEMP", "gauge", "memory temperature in degrees Celsius"),
+    Counter("DCGM_FI_DEV_GPU_TEMP", "gauge", "GPU temperature in degrees Celsius"),
+    Counter("DCGM_FI_DEV_POWER_USAGE", "gauge", "power draw in watts"),
+    Counter("DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", "counter", "energy since boot in mJ"),
+    Counter("DCGM_FI_DEV_PCIE_REPLAY_COUNTER", "counter", "PCIe retries"),
+    Counter("DCGM_FI_DEV_GPU_UTIL", "gauge", "time with a kernel running in percent, not on MIG"),
+    Counter("DCGM_FI_DEV_MEM_COPY_UTIL", "gauge", "time with memory traffic in percent"),
+    Counter("DCGM_FI_DEV_ENC_UTIL", "gauge", "use of the video encoders in percent"),
+    Counter("DCGM_FI_DEV_DEC_UTIL", "gauge", "use of the video decoders in percent"),
+    Counter("DCGM_FI_DEV_XID_ERRORS", "gauge", "number of the last XID error, not a count"),
+    Counter("DCGM_EXP_XID_ERRORS_COUNT", "counter", "XID errors in the last window, by xid", False),
+    Counter(
+        "DCGM_EXP_CLOCK_EVENTS_COUNT", "counter", "reasons of lower clocks in the window", False
+    ),
+    Counter("DCGM_FI_DEV_POWER_VIOLATION", "counter", "time throttled for power in ns", False),
+    Counter("DCGM_FI_DEV_THERMAL_VIOLATION", "counter", "time throttled for heat in ns", False),
+    Counter("DCGM_FI_DEV_FB_FREE", "gauge", "memory free in MiB"),
+    Counter("DCGM_FI_DEV_FB_USED", "gauge", "memory used in MiB"),
+    Counter("DCGM_FI_DEV_FB_RESERVED", "gauge", "memory reserved by the driver in MiB"),
+    Counter("DCGM_FI_DEV_ECC_SBE_VOL_TOTAL", "counter", "corrected bit errors since boot", False),
+    Counter("DCGM_FI_DEV_ECC_DBE_VOL_TOTAL", "counter", "uncorrected bit errors since boot", False),
+    Counter("DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS", "counter", "rows remapped, uncorrectable"),
+    Counter("DCGM_FI_DEV_CORRECTABLE_REMAPPED_ROWS", "counter", "rows remapped, correctable"),
+    Counter("DCGM_FI_DEV_ROW_REMAP_FAILURE", "gauge", "1 when no row was left to remap to"),
+    Counter("DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL", "counter", "traffic over all NVLink lanes"),
+    Counter(
+        "DCGM_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL", "counter", "NVLink checksum errors", False
+    ),
+    Counter("DCGM_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_TOTAL", "counter", "NVLink retries", False),
+    Counter("DCGM_FI_DEV_VGPU_LICENSE_STATUS", "gauge", "1 when the vGPU guest is licensed"),
+    Counter("DCGM_FI_DRIVER_VERSION", "label", "version of the driver"),
+    Counter("DCGM_FI_PROF_GR_ENGINE_ACTIVE", "gauge", "time the engine was busy, 0 to 1"),
+    Counter("DCGM_FI_PROF_SM_ACTIVE", "gauge", "multiprocessors with work, 0 to 1", False),
+    Counter("DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", "gauge", "tensor cores at work, 0 to 1"),
+    Counter("DCGM_FI_PROF_DRAM_ACTIVE", "gauge", "memory interface at work, 0 to 1"),
+    Counter("DCGM_FI_PROF_PCIE_TX_BYTES", "gauge", "bytes a second sent over PCIe"),
+    Counter("DCGM_FI_PROF_PCIE_RX_BYTES", "gauge", "bytes a second received over PCIe"),
+)
+"""Everything asked for, in the order of the file."""
+
+
+def exported(monitoring: Monitoring) -> tuple[Counter, ...]:
+    """The counters of a declaration."""
+    return tuple(c for c in COUNTERS if monitoring.profiling or not c.profiling)
+
+
+def exporter_csv(monitoring: Monitoring) -> str:
+    """The list as the exporter reads it: field, kind, help."""
+    lines = [f"{c.field}, {c.kind}, {c.meaning.replace(',', ';')}" for c in exported(monitoring)]
+    return "\n".join(["# DCGM field, Prometheus metric type, help", *lines, ""])
+
+
+def exporter_settings(monitoring: Monitoring, config_map: str | None) -> dict[str, Any]:
+    """What the GPU Operator is told of its exporter, as its section of a declaration.
+
+    Its own ServiceMonitor is off: ours, of the declared backend, scrapes it.
+    """
+    return {
+        "serviceMonitor": {"enabled": False},
+        "env": {"DCGM_EXPORTER_INTERVAL": str(monitoring.interval_seconds * 1000)},
+        **({"podLabels": True} if monitoring.pod_labels else {}),
+        **({"metrics": config_map} if config_map is not None else {}),
+    }
+
+
+def exporter_chart_values(monitoring: Monitoring) -> dict[str, Any]:
+    """Values of the exporter's own chart (dcgm-exporter 4.8.2), where no GPU Operator brings it.
+
+    `SYS_ADMIN` is only given where profiling needs it.
+    """
+    secured: dict[str, Any] = {"capabilities": {"add": ["SYS_ADMIN"], "drop": ["ALL"]}}
+    if not monitoring.profiling:
+        secured = {"capabilities": {"add": [], "drop": ["ALL"]}}
+    return {
+        "serviceMonitor": {"enabled": False},
+        "customMetrics": exporter_csv(monitoring),
+        "kubernetes": {
+            "enablePodLabels": bool(monitoring.pod_labels),
+            "podLabelAllowlistRegex": list(monitoring.pod_labels),
+        },
+        "extraEnv": [
+            {"name": "DCGM_EXPORTER_INTERVAL", "value": str(monitoring.interval_seconds * 1000)}
+        ],
+        "securityContext": secured,
+        "affinity": {
+            "nodeAffinity": {
+                "requiredDuringSchedulingIgnoredDuringExecution": {
+                    "nodeSelectorTerms": [
+                        {"matchExpressions": [{"key": POOL_LABEL, "operator": "Exists"}]}
+                    ]
+                }
+            }
+        },
+        "tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}],
+    }

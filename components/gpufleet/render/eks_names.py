@@ -1,0 +1,31 @@
+"""Names and tags of AWS resources."""
+
+from collections.abc import Mapping
+
+from gpufleet.fleet.config_names import POOL_LABEL
+from gpufleet.fleet.model import Pool
+
+SUFFIX = 26
+"""Characters the provider adds to a name prefix."""
+LONGEST = {"node group": 63, "launch template": 128, "security group": 255, "role": 64}
+"""Longest name of each kind (EKS, EC2 and IAM service models, botocore 1.44.5)."""
+
+
+def name_prefix(prefix: str, name: str, kind: str) -> str:
+    """`<prefix>-<name>-`, cut so that the provider's suffix still fits the kind's limit.
+
+    The pool's name is kept whole as far as it goes: it is what people look for.
+    """
+    room = LONGEST[kind] - SUFFIX - 1
+    kept = name[:room].strip("-")
+    left = room - len(kept) - 1
+    front = prefix[:left].strip("-") if left > 0 else ""
+    return f"{front}-{kept}-" if front else f"{kept}-"
+
+
+def pool_tags(pool: Pool, prefix: str, tags: Mapping[str, str]) -> dict[str, str]:
+    """Tags of everything that belongs to a pool: the fleet's own, its name, its team."""
+    own = {"Name": f"{prefix}-{pool.name}", POOL_LABEL: pool.name}
+    if pool.spec.team is not None:
+        own["gpufleet.dev/team"] = pool.spec.team
+    return dict(sorted({**own, **tags}.items()))

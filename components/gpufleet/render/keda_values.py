@@ -1,0 +1,30 @@
+"""Values of KEDA's chart (2.20.2)."""
+
+from typing import Any
+
+from gpufleet.fleet.model import Fleet
+from gpufleet.spec.base import Ownership
+from gpufleet.spec.monitoring import MonitoringBackend
+
+
+def keda_values(*, watched: bool) -> dict[str, Any]:
+    """The values: a webhook that keeps wrong objects out, instead of letting them pass while it is
+    away, and ServiceMonitors of its own metrics where those are wanted."""
+    scraped = {"enabled": watched, "serviceMonitor": {"enabled": watched}}
+    return {
+        "crds": {"install": True},
+        "webhooks": {"failurePolicy": "Fail"},
+        "prometheus": {"operator": scraped, "metricServer": dict(scraped)},
+    }
+
+
+def installs_keda(fleet: Fleet) -> bool:
+    """Whether a fleet brings KEDA: only where it is asked for."""
+    addon = fleet.spec.addons.keda
+    return addon.enabled is True and addon.ownership is Ownership.MANAGED
+
+
+def keda_is_watched(fleet: Fleet) -> bool:
+    """Whether the fleet's monitoring scrapes KEDA too."""
+    monitoring = fleet.spec.monitoring
+    return monitoring is not None and monitoring.backend is MonitoringBackend.PROMETHEUS

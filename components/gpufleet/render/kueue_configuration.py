@@ -1,0 +1,120 @@
+"""What Kueue's controller itself is told, and the values of its chart.
+
+The chart takes the whole configuration as one text and merges nothing into its own (chart kueue
+0.19.2, `managerConfig.controllerManagerConfigYaml`), so everything it would say stands here too.
+"""
+
+from typing import Any
+
+from gpufleet.fleet.model import Fleet
+from gpufleet.partition.dra import DRIVER
+from gpufleet.render.kueue_quota import class_mappings, memory_selector, pool_units, quota_pools
+from gpufleet.render.yaml_text import yaml_text
+from gpufleet.spec.monitoring import MonitoringBackend
+
+CONFIG_API = "config.kueue.x-k8s.io/v1beta2"
+FRAMEWORKS = ("batch/job", "pod")
+"""Kinds that every cluster has. Services stay unmanaged: they scale by their own signal."""
+SAMPLING = "5m0s"
+"""How often past use is counted (Kueue's default)."""
+_CONCURRENCY = {
+    "ClusterQueue.kueue.x-k8s.io": 5,
+    "Job.batch": 5,
+    "LocalQueue.kueue.x-k8s.io": 5,
+    "Pod": 5,
+    "ResourceFlavor.kueue.x-k8s.io": 1,
+    "Workload.kueue.x-k8s.io": 10,
+}
+
+
+def kueue_configuration(fleet: Fleet) -> dict[str, Any]:
+    """The `Configuration` of the controller.
+
+    Quotas cover GPUs only, and Kueue would otherwise admit no job that asks for a resource without
+    quota, processors and memory included: hence `IgnoreUndeclared`.
+    """
+    queues = fleet.spec.queues
+    assert queues is not None, "a fleet without queues needs no Kueue"
+    configuration: dict[str, Any] = {
+        "apiVersion": CONFIG_API,
+        "kind": "Configuration",
+        "health": {"healthProbeBindAddress": ":8081"},
+        "metrics": {"bindAddress": ":8443", "enableClusterQueueResources": True},
+        "webhook": {"port": 9443},
+        "leaderElection": {"leaderElect": True, "resourceName": "c1f6bfd2.kueue.x-k8s.io"},
+        "controller": {"groupKindConcurrency": dict(_CONCURRENCY)},
+        "clientConnection": {"qps": 300, "burst": 500},
+        "integrations": {
+            "frameworks": list(dict.fromkeys((*FRAMEWORKS, *queues.frameworks))),
+        },
+        "waitForPodsReady": {
+            "timeout": f"{queues.pods_ready.timeout_minutes}m0s",
+            "blockAdmission": queues.pods_ready.one_at_a_time,
+            "requeuingStrategy": {
+                "timestamp": "Eviction",
+                "backoffBaseSeconds": 60,
+                "backoffMaxSeconds": 3600,
+                **(
+                    {}
+                    if queues.pods_ready.retries is None
+                    else {"backoffLimitCount": queues.pods_ready.retries}
+                ),
+            },
+        },
+        "resources": {"quotaCheckStrategy": "IgnoreUndeclared", **_classes(fleet)},
+    }
+    if queues.fair_sharing is not None:
+        configuration["fairSharing"] = {
+            "preemptionStrategies": ["LessThanOrEqualToFinalShare", "LessThanInitialShare"]
+        }
+        half_life = queues.fair_sharing.usage_half_life_hours
+        if half_life is not None:
+            configuration["admissionFairSharing"] = {
+                "usageHalfLifeTime": f"{round(half_life * 3600)}s",
+                "usageSamplingInterval": SAMPLING,
+                "resourceWeights": _weights(fleet),
+            }
+    return configuration
+
+
+def kueue_values(fleet: Fleet) -> dict[str, Any]:
+    """Values of the chart kueue."""
+    monitoring = fleet.spec.monitoring
+    watched = monitoring is not None and monitoring.backend is MonitoringBackend.PROMETHEUS
+    return {
+        # The chart's ServiceMonitor needs its definition in the cluster.
+        "enablePrometheus": watched,
+        "managerConfig": {"controllerManagerConfigYaml": yaml_text(kueue_configuration(fleet))},
+        **({"metrics": {"prometheusNamespace": "monitoring"}} if watched else {}),
+    }
+
+
+def _classes(fleet: Fleet) -> dict[str, Any]:
+    mappings: list[dict[str, Any]] = []
+    for mapping in class_mappings(fleet):
+        entry: dict[str, Any] = {
+            "name": mapping.resource,
+            "deviceClassNames": list(mapping.classes),
+        }
+        if mapping.counter is not None:
+            entry["sources"] = [
+                {
+                    "counter": {
+                        "name": mapping.counter,
+                        "driver": DRIVER,
+                        "deviceSelector": {"cel": {"expression": memory_selector()}},
+                    }
+                }
+            ]
+        mappings.append(entry)
+    return {"deviceClassMappings": mappings} if mappings else {}
+
+
+def _weights(fleet: Fleet) -> dict[str, float]:
+    """Only GPUs count as use; each unit by its part of a node, so that slices weigh as slices."""
+    weights: dict[str, float] = {"cpu": 0.0, "memory": 0.0}
+    for pool in quota_pools(fleet):
+        for resource, amount in pool_units(pool, fleet).items():
+            part = round(pool.gpus_per_node / amount, 6)
+            weights[resource] = max(weights.get(resource, 0.0), part)
+    return weights

@@ -1,0 +1,81 @@
+"""Kueue's view of the pools: a ResourceFlavor each, and the topologies their nodes stand in.
+
+Format: kubernetes-sigs/kueue v0.19.2 `kueue.x-k8s.io/v1beta2`.
+"""
+
+from typing import Any
+
+from gpufleet.fleet.config_names import POOL_LABEL
+from gpufleet.fleet.gke_shape import COMPUTE_CLASS
+from gpufleet.fleet.model import GPU_TAINT, TPU_TAINT, Fleet, Pool
+from gpufleet.fleet.queue_topologies import topology_levels
+from gpufleet.fleet.tpu import is_tpu
+
+API_VERSION = "kueue.x-k8s.io/v1beta2"
+LABELS = {"app.kubernetes.io/managed-by": "gpufleet"}
+
+
+def resource_flavor(pool: Pool, fleet: Fleet) -> dict[str, Any]:
+    """The flavor of one pool: its label, its taints, and the toleration of the accelerator's.
+
+    Jobs admitted to the flavor tolerate the accelerator's taint, and that of the pool's
+    ComputeClass, by it; taints of the pool's own keep away those that do not tolerate them
+    themselves. Kueue places by topology without knowing what webhooks add, so the tolerations must
+    stand here.
+    """
+    labels = {POOL_LABEL: pool.name}
+    if COMPUTE_CLASS in pool.labels:
+        labels[COMPUTE_CLASS] = pool.labels[COMPUTE_CLASS]
+    accelerator = TPU_TAINT if is_tpu(pool) else GPU_TAINT
+    keys = [accelerator.key, *(key for key in labels if key != POOL_LABEL)]
+    spec: dict[str, Any] = {
+        "nodeLabels": labels,
+        "nodeTaints": node_taints(pool),
+        "tolerations": [
+            {"key": key, "operator": "Exists", "effect": accelerator.effect} for key in keys
+        ],
+    }
+    topology = _topology_of(pool, fleet)
+    if topology is not None:
+        spec["topologyName"] = topology
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "ResourceFlavor",
+        "metadata": {"name": pool.name, "labels": {**LABELS, POOL_LABEL: pool.name}},
+        "spec": spec,
+    }
+
+
+def node_taints(pool: Pool) -> list[dict[str, str]]:
+    """The taints Kueue counts: those that keep pods away for certain."""
+    return [
+        {"key": taint.key, "value": taint.value, "effect": taint.effect}
+        for taint in pool.taints
+        if taint.effect != "PreferNoSchedule"
+    ]
+
+
+def topologies(fleet: Fleet) -> list[dict[str, Any]]:
+    """One Topology per declared one, its levels from the widest to the narrowest."""
+    queues = fleet.spec.queues
+    return [
+        {
+            "apiVersion": API_VERSION,
+            "kind": "Topology",
+            "metadata": {"name": declared.name, "labels": dict(LABELS)},
+            "spec": {
+                "levels": [
+                    {"nodeLabel": level} for level in topology_levels(declared, fleet.spec.platform)
+                ]
+            },
+        }
+        for declared in (() if queues is None else queues.topologies)
+    ]
+
+
+def _topology_of(pool: Pool, fleet: Fleet) -> str | None:
+    queues = fleet.spec.queues
+    for declared in () if queues is None else queues.topologies:
+        if pool.name in declared.pools:
+            return declared.name
+    return None

@@ -1,0 +1,220 @@
+"""Kueue's queues: one ClusterQueue per team, its LocalQueues, cohorts and priority classes.
+
+Format: kubernetes-sigs/kueue v0.19.2 `kueue.x-k8s.io/v1beta2`. Quotas come from `kueue_quota`.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from gpufleet.fleet.model import Fleet, Pool
+from gpufleet.render.kueue_flavors import API_VERSION, LABELS
+from gpufleet.render.kueue_provisioning import check_strategy
+from gpufleet.render.kueue_quota import (
+    borrowing_limit,
+    lending_limit,
+    nominal_quota,
+    pool_units,
+    quota_pools,
+)
+from gpufleet.spec.queues import QueueingStrategy, Queues, Reclaim, Team, WithinQueue
+
+DEFAULT_QUEUE = "default"
+"""LocalQueue of jobs that name none (Kueue uses it where it exists)."""
+
+_STRATEGY = {
+    QueueingStrategy.BEST_EFFORT_FIFO: "BestEffortFIFO",
+    QueueingStrategy.STRICT_FIFO: "StrictFIFO",
+}
+_WITHIN = {
+    WithinQueue.NEVER: "Never",
+    WithinQueue.LOWER_PRIORITY: "LowerPriority",
+    WithinQueue.LOWER_OR_NEWER_EQUAL_PRIORITY: "LowerOrNewerEqualPriority",
+}
+_RECLAIM = {
+    Reclaim.NEVER: "Never",
+    Reclaim.LOWER_PRIORITY: "LowerPriority",
+    Reclaim.ANY: "Any",
+}
+
+
+def cluster_queues(fleet: Fleet) -> list[dict[str, Any]]:
+    """One queue per team. Flavors are tried in the order of the pools."""
+    queues = fleet.spec.queues
+    pools = quota_pools(fleet)
+    if queues is None or not pools:
+        return []
+    quota = {pool.name: nominal_quota(pool, fleet, queues.teams) for pool in pools}
+    groups = flavor_groups(pools, fleet)
+    checks = check_strategy(fleet)
+    return [
+        {
+            "apiVersion": API_VERSION,
+            "kind": "ClusterQueue",
+            "metadata": {"name": team.name, "labels": dict(LABELS)},
+            "spec": {
+                "cohortName": team.cohort or queues.cohort,
+                "queueingStrategy": _STRATEGY[queues.strategy],
+                "namespaceSelector": {
+                    "matchExpressions": [
+                        {
+                            "key": "kubernetes.io/metadata.name",
+                            "operator": "In",
+                            "values": sorted(team_namespaces(team)),
+                        }
+                    ]
+                },
+                "preemption": _preemption(queues),
+                **_fair_sharing(queues, team),
+                **({} if checks is None else {"admissionChecksStrategy": checks}),
+                "resourceGroups": [
+                    {
+                        "coveredResources": list(resources),
+                        "flavors": [
+                            {
+                                "name": pool.name,
+                                "resources": [
+                                    _entry(team, name, quota[pool.name][team.name].get(name, 0))
+                                    for name in resources
+                                ],
+                            }
+                            for pool in members
+                        ],
+                    }
+                    for resources, members in groups
+                ],
+            },
+        }
+        for team in queues.teams
+    ]
+
+
+def flavor_groups(
+    pools: Sequence[Pool], fleet: Fleet
+) -> list[tuple[tuple[str, ...], tuple[Pool, ...]]]:
+    """Covered resources and pools of each resource group.
+
+    A resource and a flavor may be in one group only, so pools that share a resource, directly or
+    through others, are one group. Groups are in order of their first pool, resources by name.
+    """
+    groups: list[tuple[set[str], list[int]]] = []
+    for index, pool in enumerate(pools):
+        resources, members = set(pool_units(pool, fleet)), [index]
+        apart: list[tuple[set[str], list[int]]] = []
+        for group in groups:
+            if group[0] & resources:
+                resources |= group[0]
+                members += group[1]
+            else:
+                apart.append(group)
+        groups = [*apart, (resources, members)]
+    ordered = sorted(groups, key=lambda group: min(group[1]))
+    return [
+        (tuple(sorted(resources)), tuple(pools[index] for index in sorted(members)))
+        for resources, members in ordered
+    ]
+
+
+def local_queues(fleet: Fleet) -> list[dict[str, Any]]:
+    """One queue in each namespace of each team."""
+    queues = fleet.spec.queues
+    if queues is None or not quota_pools(fleet):
+        return []
+    return [
+        {
+            "apiVersion": API_VERSION,
+            "kind": "LocalQueue",
+            "metadata": {
+                "name": DEFAULT_QUEUE if queues.default_queue else team.name,
+                "namespace": namespace,
+                "labels": dict(LABELS),
+            },
+            "spec": {"clusterQueue": team.name},
+        }
+        for team in queues.teams
+        for namespace in sorted(team_namespaces(team))
+    ]
+
+
+def cohorts(fleet: Fleet) -> list[dict[str, Any]]:
+    """The groups of teams, when there are any beside the fleet's own, which needs no object."""
+    queues = fleet.spec.queues
+    return [
+        {
+            "apiVersion": API_VERSION,
+            "kind": "Cohort",
+            "metadata": {"name": group.name, "labels": dict(LABELS)},
+            "spec": {"parentName": group.parent or queues.cohort},
+        }
+        for queues in (() if queues is None else (queues,))
+        for group in queues.cohorts
+    ]
+
+
+def priority_classes(fleet: Fleet) -> list[dict[str, Any]]:
+    """What jobs name by a label; the priority of their pods is another matter."""
+    queues = fleet.spec.queues
+    return [
+        {
+            "apiVersion": API_VERSION,
+            "kind": "WorkloadPriorityClass",
+            "metadata": {"name": priority.name, "labels": dict(LABELS)},
+            "value": priority.value,
+            **({"description": priority.description} if priority.description else {}),
+        }
+        for priority in (() if queues is None else queues.priorities)
+    ]
+
+
+def team_quota(fleet: Fleet) -> dict[str, dict[str, int]]:
+    """Team -> resource -> nominal quota over all pools."""
+    found: dict[str, dict[str, int]] = {}
+    for queue in cluster_queues(fleet):
+        amounts = found.setdefault(queue["metadata"]["name"], {})
+        for group in queue["spec"]["resourceGroups"]:
+            for flavor in group["flavors"]:
+                for entry in flavor["resources"]:
+                    total = amounts.get(entry["name"], 0) + int(entry["nominalQuota"])
+                    amounts[entry["name"]] = total
+    return found
+
+
+def team_namespaces(team: Team) -> set[str]:
+    """Namespaces whose jobs run on the team's quota."""
+    return set(team.namespaces) or {team.name}
+
+
+def _preemption(queues: Queues) -> dict[str, Any]:
+    chosen = queues.preemption
+    found: dict[str, Any] = {
+        "reclaimWithinCohort": _RECLAIM[chosen.reclaim],
+        "withinClusterQueue": _WITHIN[chosen.within_queue],
+    }
+    if chosen.while_borrowing:
+        found["borrowWithinCohort"] = {"policy": "LowerPriority"}
+    return found
+
+
+def _fair_sharing(queues: Queues, team: Team) -> dict[str, Any]:
+    if queues.fair_sharing is None:
+        return {}
+    weight = Fraction(str(team.share)) * 1000 if team.weight is None else Fraction(str(team.weight))
+    found: dict[str, Any] = {"fairSharing": {"weight": _quantity(weight)}}
+    if queues.fair_sharing.usage_half_life_hours is not None:
+        found["admissionScope"] = {"admissionMode": "UsageBasedAdmissionFairSharing"}
+    return found
+
+
+def _quantity(amount: Fraction) -> str:
+    """The amount in Kubernetes' spelling, to a thousandth."""
+    return str(int(amount)) if amount.denominator == 1 else f"{round(amount * 1000)}m"
+
+
+def _entry(team: Team, resource: str, nominal: int) -> dict[str, str]:
+    entry = {"name": resource, "nominalQuota": str(nominal)}
+    borrowing, lending = borrowing_limit(team, nominal), lending_limit(team, nominal)
+    if borrowing is not None:
+        entry["borrowingLimit"] = str(borrowing)
+    if lending is not None:
+        entry["lendingLimit"] = str(lending)
+    return entry

@@ -1,0 +1,145 @@
+"""Quota of each team, in the units nodes really advertise: slices, shared replicas, claims.
+
+A pool's capacity is what its nodes advertise times its largest size, which is also what its
+autoscaler may grow to: quota and limit are the same number because they are computed here once.
+Claims of the DRA driver count under names that Kueue's own configuration maps their classes to
+(kubernetes-sigs/kueue v0.19.2 `apis/config/v1beta2`, `deviceClassMappings`).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from gpufleet.fleet.model import Fleet, Pool
+from gpufleet.partition.dra import DRIVER, GPU_CLASS, DraCut, Offer
+from gpufleet.partition.dra_devices import counters
+from gpufleet.render.quota import split
+from gpufleet.spec.queues import Team
+
+MIG_MEMORY = "gpufleet.dev/mig-claim-memory"
+"""Bytes of GPU memory of MIG devices that are cut on demand."""
+_MEMORY_COUNTER = "memory"
+"""Counter of the driver that every device of a cut GPU takes from."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClassMapping:
+    """One entry of `deviceClassMappings`: the name that quota of these classes has."""
+
+    resource: str
+    classes: tuple[str, ...]
+    counter: str | None = None
+    """Counter that is charged instead of the number of devices."""
+
+
+def quota_pools(fleet: Fleet) -> tuple[Pool, ...]:
+    """Pools with something to give out, in order of the declaration: existing ones count too."""
+    return tuple(pool for pool in fleet.pools if pool_units(pool, fleet))
+
+
+def pool_units(pool: Pool, fleet: Fleet) -> dict[str, int]:
+    """Quota resource -> units of one node, by name."""
+    units = dict(pool.advertised)
+    made = pool.partition.dra
+    if made is not None and not units and countable(pool, fleet):
+        units = _claimed(pool, made)
+    return dict(sorted((name, amount) for name, amount in units.items() if amount))
+
+
+def pool_capacity(pool: Pool, fleet: Fleet) -> dict[str, int]:
+    """Quota resource -> units of the whole pool at its largest size, by name."""
+    return {name: n * pool.nodes.maximum for name, n in pool_units(pool, fleet).items()}
+
+
+def nominal_quota(pool: Pool, fleet: Fleet, teams: Sequence[Team]) -> dict[str, dict[str, int]]:
+    """Team -> resource -> units of this pool. The teams together never get more than there is.
+
+    A pool that is booked on a team is all that team's.
+    """
+    quota: dict[str, dict[str, int]] = {team.name: {} for team in teams}
+    for resource, amount in pool_capacity(pool, fleet).items():
+        for team, units in _split(pool, amount, teams).items():
+            quota[team][resource] = units
+    return quota
+
+
+def _split(pool: Pool, amount: int, teams: Sequence[Team]) -> dict[str, int]:
+    owner = pool.spec.team
+    if owner is not None and owner in {team.name for team in teams}:
+        return {team.name: amount if team.name == owner else 0 for team in teams}
+    return split(amount, {team.name: team.share for team in teams})
+
+
+def borrowing_limit(team: Team, nominal: int) -> int | None:
+    """Units the team may use beyond its quota; None: whatever is idle. Rounded down."""
+    return None if team.borrowing is None else int(nominal * Fraction(str(team.borrowing)))
+
+
+def lending_limit(team: Team, nominal: int) -> int | None:
+    """Units of its quota that others may use; None: all. Rounded down."""
+    return None if team.lending is None else int(nominal * Fraction(str(team.lending)))
+
+
+def class_mappings(fleet: Fleet) -> tuple[ClassMapping, ...]:
+    """What Kueue's configuration must say of the classes that quota counts, by resource."""
+    by_resource: dict[str, set[str]] = {}
+    for pool in fleet.pools:
+        made = pool.partition.dra
+        if made is None or pool.advertised or not countable(pool, fleet):
+            continue
+        for offer in made.offers:
+            resource = MIG_MEMORY if made.on_demand else claim_resource(offer)
+            by_resource.setdefault(resource, set()).add(offer.device_class)
+    return tuple(
+        ClassMapping(
+            resource, tuple(sorted(classes)), _MEMORY_COUNTER if resource == MIG_MEMORY else None
+        )
+        for resource, classes in sorted(by_resource.items())
+    )
+
+
+def claim_resource(offer: Offer) -> str:
+    """Name under which quota counts devices of this kind: `gpufleet.dev/mig-1g-10gb-claims`."""
+    if offer.profile is None:
+        return "gpufleet.dev/gpu-claims"
+    plain = offer.profile.replace(".", "-").replace("+", "-").replace(",", "-")
+    return f"gpufleet.dev/mig-{plain}-claims"
+
+
+def memory_selector() -> str:
+    """Devices whose memory counter is charged: those of NVIDIA's driver that are cut on demand."""
+    return f"device.driver == '{DRIVER}'"
+
+
+def countable(pool: Pool, fleet: Fleet) -> bool:
+    """Whether Kueue can count the claims of a `dra` pool.
+
+    It reads templates, not claims that pods share. A class has one way of being counted, so pools
+    that are cut on demand, counted by memory, cannot share a class with pools that are not.
+    """
+    made = pool.partition.dra
+    if made is None or made.clients > 1:
+        return False
+    if made.on_demand and (pool.gpu.mig is None or _MEMORY_COUNTER not in counters(pool.gpu.mig)):
+        return False
+    classes = {offer.device_class for offer in made.offers} | {GPU_CLASS}
+    return not any(
+        other.on_demand != made.on_demand
+        and classes & ({offer.device_class for offer in other.offers} | {GPU_CLASS})
+        for other in _claimable(fleet)
+    )
+
+
+def _claimable(fleet: Fleet) -> list[DraCut]:
+    return [
+        pool.partition.dra
+        for pool in fleet.pools
+        if pool.partition.dra is not None and not pool.advertised
+    ]
+
+
+def _claimed(pool: Pool, made: DraCut) -> Mapping[str, int]:
+    if not made.on_demand:
+        return {claim_resource(offer): offer.per_node for offer in made.offers}
+    assert pool.gpu.mig is not None
+    return {MIG_MEMORY: counters(pool.gpu.mig)[_MEMORY_COUNTER] * pool.gpus_per_node}

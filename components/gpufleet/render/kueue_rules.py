@@ -1,0 +1,94 @@
+"""What of a legal declaration Kueue cannot hold, or would never admit."""
+
+from collections.abc import Iterator, Sequence
+
+from gpufleet.findings import Finding, error, warning
+from gpufleet.fleet.model import Fleet, Pool
+from gpufleet.render.kueue_flavors import node_taints
+from gpufleet.render.kueue_queues import flavor_groups
+from gpufleet.render.kueue_quota import pool_units, quota_pools
+
+MAX_GROUPS = 16
+"""Most resource groups of one ClusterQueue (its definition)."""
+MAX_FLAVORS = 64
+"""Most flavors of one resource group."""
+MAX_COVERED = 64
+"""Most resources one resource group covers."""
+MAX_PAIRS = 512
+"""Most flavor x resource pairs of one resource group."""
+MAX_ALL_FLAVORS = 256
+"""Most flavors of one ClusterQueue; as many resources."""
+MAX_TAINTS = 8
+"""Most node taints of one flavor."""
+
+
+def judge_queues(fleet: Fleet) -> list[Finding]:
+    """Limits of Kueue that the fleet's pools would break; nothing without queues."""
+    if fleet.spec.queues is None:
+        return []
+    pools = quota_pools(fleet)
+    return [*_uncounted(fleet), *_sizes(fleet, pools), *_taints(pools)]
+
+
+def _uncounted(fleet: Fleet) -> Iterator[Finding]:
+    for pool in fleet.pools:
+        made = pool.partition.dra
+        if pool_units(pool, fleet) or made is None:
+            continue
+        if made.clients > 1:
+            why = "its pods share claims, and Kueue reads claim templates only"
+            fix = "write `sharing: exclusive` under dra, or keep such jobs out of the queues"
+        elif pool.gpu.mig is None or not made.on_demand:
+            why = "another pool serves the same classes cut on demand, which count by memory"
+            fix = "cut both pools in the same way"
+        else:
+            why = (
+                "its devices are cut on demand and count by memory, which the catalogue does not "
+                "know of each profile, or another pool serves the same classes by number"
+            )
+            fix = "write `layouts` under dra, so that the devices are cut beforehand"
+        yield warning(
+            "kueue-claims-without-quota",
+            f"{pool.path}.sharing.{pool.partition.mode}",
+            f"no team has a quota of {pool.name}: {why}",
+            fix,
+        )
+
+
+def _sizes(fleet: Fleet, pools: Sequence[Pool]) -> Iterator[Finding]:
+    groups = flavor_groups(pools, fleet)
+    counted = [
+        ("resource groups of a queue", len(groups), MAX_GROUPS),
+        ("flavors of a queue", len(pools), MAX_ALL_FLAVORS),
+    ]
+    for resources, members in groups:
+        named = f"the group with {resources[0]}"
+        counted += [
+            (f"flavors of {named}", len(members), MAX_FLAVORS),
+            (f"resources of {named}", len(resources), MAX_COVERED),
+            (f"pairs of flavor and resource of {named}", len(resources) * len(members), MAX_PAIRS),
+        ]
+    for what, found, limit in counted:
+        if found > limit:
+            yield error(
+                "kueue-limit-exceeded",
+                "queues",
+                f"{found} {what}, and Kueue takes at most {limit}",
+                "make one pool of pools that are alike, or divide the fleet between clusters",
+                found=found,
+                limit=limit,
+            )
+
+
+def _taints(pools: Sequence[Pool]) -> Iterator[Finding]:
+    for pool in pools:
+        taints = len(node_taints(pool))
+        if taints > MAX_TAINTS:
+            yield error(
+                "kueue-limit-exceeded",
+                f"{pool.path}.taints",
+                f"{taints} taints, and a Kueue flavor takes at most {MAX_TAINTS}",
+                "remove some",
+                found=taints,
+                limit=MAX_TAINTS,
+            )

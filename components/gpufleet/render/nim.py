@@ -1,0 +1,120 @@
+"""NIMCache and NIMService (apps.nvidia.com/v1alpha1, NVIDIA k8s-nim-operator v3.1.2)."""
+
+from typing import Any
+
+from gpufleet.fleet.config_names import POOL_LABEL
+from gpufleet.fleet.model import GPU_TAINT
+from gpufleet.render.horizontal_pod_autoscaler import LABELS
+from gpufleet.spec.nim import Nim
+
+API_VERSION = "apps.nvidia.com/v1alpha1"
+KV_CACHE = "gpu_cache_usage_perc"
+"""Series of a NIM's server that the operator's samples scale by."""
+PROBE_SECONDS = 10
+QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
+
+
+def nim_cache(nim: Nim) -> dict[str, Any]:
+    """The volume, and the job that fills it once. Fetching needs no GPU: it stays off GPU nodes."""
+    chosen = nim.model
+    model: dict[str, Any] = (
+        {"profiles": list(chosen.profiles)}
+        if chosen.profiles
+        else {"tensorParallelism": str(chosen.tensor_parallelism)}
+    )
+    if not chosen.profiles and chosen.engine is not None:
+        model["engine"] = chosen.engine
+    if not chosen.profiles and chosen.precision is not None:
+        model["precision"] = chosen.precision
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "NIMCache",
+        "metadata": _metadata(nim),
+        "spec": {
+            "source": {
+                "ngc": {
+                    "modelPuller": f"{nim.image}:{nim.tag}",
+                    "authSecret": nim.auth_secret,
+                    "pullSecret": nim.pull_secret,
+                    "model": model,
+                }
+            },
+            "storage": {
+                "pvc": {
+                    "create": True,
+                    "size": f"{nim.storage.size_gib}Gi",
+                    "storageClass": nim.storage.storage_class,
+                    "volumeAccessMode": "ReadWriteMany" if nim.storage.shared else "ReadWriteOnce",
+                }
+            },
+        },
+    }
+
+
+def nim_service(nim: Nim) -> dict[str, Any]:
+    """The server and its Service."""
+    spec: dict[str, Any] = {
+        "image": {
+            "repository": nim.image,
+            "tag": nim.tag,
+            "pullPolicy": "IfNotPresent",
+            "pullSecrets": [nim.pull_secret],
+        },
+        "authSecret": nim.auth_secret,
+        "storage": {"nimCache": {"name": nim.name}},
+        "resources": {"limits": {nim.resource: str(nim.count)}},
+        "expose": {"service": {"type": "ClusterIP", "port": nim.port}},
+        "metrics": {"enabled": nim.metrics},
+        "startupProbe": {
+            "enabled": True,
+            "probe": {
+                "httpGet": {"path": "/v1/health/ready", "port": nim.port},
+                "periodSeconds": PROBE_SECONDS,
+                "failureThreshold": nim.startup_minutes * 60 // PROBE_SECONDS,
+            },
+        },
+        **_placement(nim),
+    }
+    if nim.queue is not None:
+        spec["labels"] = {QUEUE_LABEL: nim.queue}
+    if nim.scale is None:
+        spec["replicas"] = nim.replicas
+    else:
+        spec["scale"] = {
+            "enabled": True,
+            "hpa": {
+                "minReplicas": nim.scale.min,
+                "maxReplicas": nim.scale.max,
+                "metrics": [
+                    {
+                        "type": "Object",
+                        "object": {
+                            "metric": {"name": KV_CACHE},
+                            "describedObject": {
+                                "apiVersion": "v1",
+                                "kind": "Service",
+                                "name": nim.name,
+                            },
+                            "target": {"type": "Value", "value": f"{nim.scale.kv_cache:g}"},
+                        },
+                    }
+                ],
+            },
+        }
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "NIMService",
+        "metadata": _metadata(nim),
+        "spec": spec,
+    }
+
+
+def _metadata(nim: Nim) -> dict[str, Any]:
+    return {"name": nim.name, "namespace": nim.namespace, "labels": dict(LABELS)}
+
+
+def _placement(nim: Nim) -> dict[str, Any]:
+    return {
+        "nodeSelector": {POOL_LABEL: nim.pool},
+        "tolerations": [{"key": GPU_TAINT.key, "operator": "Exists", "effect": GPU_TAINT.effect}],
+    }

@@ -1,0 +1,188 @@
+"""Recording rules: one shape of every measure, whatever exporter, version and setting is under it.
+
+* `Hostname` up to exporter 4.8.2 is `hostname` after it; both become `node`.
+* The workload's labels are `exported_pod` or `pod`, as `honorLabels` decides; both become
+  `workload_pod` and `workload_namespace`.
+* A MIG slice is told by `GPU_I_ID` and `GPU_I_PROFILE`, which whole GPUs do not have.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpufleet.fleet.kube_state_names import label_name
+from gpufleet.fleet.model import Fleet
+from gpufleet.render.kueue_queues import team_namespaces
+from gpufleet.render.unit_prices import unit_prices
+from gpufleet.spec.monitoring import Monitoring
+
+DEVICE = "node, gpu, UUID, GPU_I_ID, GPU_I_PROFILE, modelName, workload_namespace, workload_pod"
+"""Labels of every recorded measure of a GPU or slice."""
+GPU_RESOURCES = "nvidia_com_.*|aws_amazon_com_neuron.*"
+"""Accelerators as kube-state-metrics spells their resources."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One recorded series."""
+
+    record: str
+    expression: str
+    labels: dict[str, str] = field(default_factory=dict[str, str])
+
+    def as_dict(self) -> dict[str, Any]:
+        """As rule files write it."""
+        return {
+            "record": self.record,
+            "expr": self.expression,
+            **({"labels": self.labels} if self.labels else {}),
+        }
+
+
+def recording_rules(fleet: Fleet, monitoring: Monitoring) -> list[Rule]:
+    """Every recorded series of a fleet, in an order in which each finds those it needs."""
+    return [
+        *_devices(monitoring),
+        *_allocation(),
+        *_teams(fleet),
+        *_money(fleet),
+    ]
+
+
+def normalised(series: str, monitoring: Monitoring) -> str:
+    """The series with `node`, `workload_namespace` and `workload_pod`."""
+    prefix = "" if monitoring.honor_labels else "exported_"
+    told = series
+    for source in ("Hostname", "hostname"):
+        told = _copied(told, source, "node")
+    for label in ("namespace", "pod"):
+        told = _copied(told, f"{prefix}{label}", f"workload_{label}")
+    return told
+
+
+def _copied(series: str, source: str, target: str) -> str:
+    return f'label_replace({series}, "{target}", "$1", "{source}", "(.+)")'
+
+
+def _measure(record: str, series: str, monitoring: Monitoring, factor: str = "") -> Rule:
+    return Rule(record, f"max by ({DEVICE}) ({normalised(series, monitoring)}){factor}")
+
+
+def _devices(monitoring: Monitoring) -> list[Rule]:
+    used, free, reserved = (
+        f"max by ({DEVICE}) ({normalised(f'DCGM_FI_DEV_FB_{name}', monitoring)})"
+        for name in ("USED", "FREE", "RESERVED")
+    )
+    active = (
+        [
+            _measure("gpu:engine_active:ratio", "DCGM_FI_PROF_GR_ENGINE_ACTIVE", monitoring),
+            _measure("gpu:tensor_active:ratio", "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", monitoring),
+            _measure("gpu:memory_active:ratio", "DCGM_FI_PROF_DRAM_ACTIVE", monitoring),
+        ]
+        if monitoring.profiling
+        # On MIG it is 0 or missing and says nothing: slices then have no measure of use.
+        else [
+            _measure(
+                "gpu:engine_active:ratio",
+                'DCGM_FI_DEV_GPU_UTIL{GPU_I_ID=""}',
+                monitoring,
+                " / 100",
+            )
+        ]
+    )
+    return [
+        *active,
+        Rule("gpu:memory_used:ratio", f"{used} / ({used} + {free} + {reserved})"),
+        _measure("gpu:temperature:celsius", "DCGM_FI_DEV_GPU_TEMP", monitoring),
+        _measure("gpu:power:watts", "DCGM_FI_DEV_POWER_USAGE", monitoring),
+    ]
+
+
+def _allocation() -> list[Rule]:
+    kinds = f'resource=~"{GPU_RESOURCES}"'
+    holding = 'max by (namespace, pod) (kube_pod_status_phase{phase=~"Pending|Running"} == 1)'
+    return [
+        Rule(
+            "gpu:allocatable:count",
+            f"sum by (node, resource) (kube_node_status_allocatable{{{kinds}}}) > 0",
+        ),
+        Rule(
+            "gpu:requested:count",
+            # Without a node a pod holds nothing yet.
+            "sum by (namespace, pod, node, resource) "
+            f'(kube_pod_container_resource_requests{{{kinds}, node!=""}} '
+            f"* on (namespace, pod) group_left () {holding})",
+        ),
+        Rule(
+            "gpu:pending:count",
+            f"sum by (namespace, pod, resource) (kube_pod_container_resource_requests{{{kinds}}} "
+            "* on (namespace, pod) group_left () "
+            'max by (namespace, pod) (kube_pod_status_phase{phase="Pending"} == 1))',
+        ),
+    ]
+
+
+def _teams(fleet: Fleet) -> list[Rule]:
+    """Which team a namespace is of: what a dashboard of a team needs."""
+    queues = fleet.spec.queues
+    return [
+        Rule("gpu:team:info", "vector(1)", {"namespace": namespace, "team": team.name})
+        for team in (() if queues is None else queues.teams)
+        for namespace in sorted(team_namespaces(team))
+    ]
+
+
+def _money(fleet: Fleet) -> list[Rule]:
+    """What nodes and pods cost an hour, from the prices the fleet was compiled with."""
+    pool_label = label_name("gpufleet.dev/pool")
+    rules = [
+        Rule(
+            "gpu:node:pool",
+            f'label_replace(max by (node, {pool_label}) (kube_node_labels{{{pool_label}!=""}}), '
+            f'"pool", "$1", "{pool_label}", "(.+)")',
+        )
+    ]
+    priced = [pool for pool in fleet.pools if pool.hourly_micro_usd is not None]
+    for pool in priced:
+        rules.append(
+            Rule("gpu:pool_node:usd_per_hour", _constant(pool.hourly_usd), {"pool": pool.name})
+        )
+        for resource, price in unit_prices(pool).items():
+            rules.append(
+                Rule(
+                    "gpu:unit:usd_per_hour",
+                    _constant(price),
+                    {"pool": pool.name, "resource": resource},
+                )
+            )
+    if not priced:
+        return rules
+    rules += [
+        Rule(
+            "gpu:node:usd_per_hour",
+            "gpu:node:pool * on (pool) group_left () gpu:pool_node:usd_per_hour",
+        ),
+        Rule(
+            "gpu:pod:usd_per_hour",
+            "gpu:requested:count * on (node) group_left (pool) gpu:node:pool "
+            "* on (pool, resource) group_left () gpu:unit:usd_per_hour",
+        ),
+        Rule(
+            "gpu:idle:usd_per_hour",
+            "sum by (node, pool) (gpu:node:usd_per_hour) - "
+            "(sum by (node, pool) (gpu:pod:usd_per_hour) "
+            "or sum by (node, pool) (gpu:node:usd_per_hour) * 0)",
+        ),
+    ]
+    if fleet.spec.queues is not None:
+        rules.append(
+            Rule(
+                "gpu:team:usd_per_hour",
+                "sum by (team) (gpu:pod:usd_per_hour "
+                "* on (namespace) group_left (team) gpu:team:info)",
+            )
+        )
+    return rules
+
+
+def _constant(value: object) -> str:
+    return f"vector({value})"

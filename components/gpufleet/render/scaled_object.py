@@ -1,0 +1,115 @@
+"""KEDA's objects (keda.sh/v1alpha1): scaling by a query, down to zero, and jobs from a queue."""
+
+from typing import Any
+
+from gpufleet.render.horizontal_pod_autoscaler import LABELS
+from gpufleet.render.scaling_signals import behaviour, query_of, target_of
+from gpufleet.spec.scaling import Fallback, KedaScaling, ScaleOn
+
+API_VERSION = "keda.sh/v1alpha1"
+LEAST_COOLDOWN = 300
+"""KEDA's own default, in seconds."""
+
+
+def scaled_object(scaling: KedaScaling) -> dict[str, Any]:
+    """A ScaledObject, called like its target.
+
+    An empty answer is an error, not a zero: a dead exporter must not end a service. While the
+    signal cannot be read the fallback holds.
+    """
+    target = scaling.target
+    fallback = scaling.fallback or Fallback(replicas=max(scaling.min, 1))
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "ScaledObject",
+        "metadata": _metadata(scaling),
+        "spec": {
+            "scaleTargetRef": {
+                "apiVersion": target.api_version,
+                "kind": target.kind,
+                "name": target.name,
+            },
+            "minReplicaCount": scaling.min,
+            "maxReplicaCount": scaling.max,
+            "pollingInterval": scaling.polling_seconds,
+            "cooldownPeriod": _cooldown(scaling),
+            # A service that loads for minutes is not yet idle when it was just made.
+            "initialCooldownPeriod": scaling.load.total,
+            "fallback": {
+                "failureThreshold": fallback.failures,
+                "replicas": fallback.replicas,
+                "behavior": "currentReplicasIfHigher",
+            },
+            "advanced": {"horizontalPodAutoscalerConfig": {"behavior": behaviour(scaling)}},
+            "triggers": [_trigger(scaling, on) for on in scaling.on],
+        },
+    }
+
+
+def scaled_job(scaling: KedaScaling, job: dict[str, Any]) -> dict[str, Any]:
+    """A ScaledJob: one Job for each `target` of the queue, and none is ended before it is done."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "ScaledJob",
+        "metadata": _metadata(scaling),
+        "spec": {
+            "jobTargetRef": job,
+            "pollingInterval": scaling.polling_seconds,
+            "minReplicaCount": scaling.min,
+            "maxReplicaCount": scaling.max,
+            # Counts jobs that wait for a node as started: a GPU takes minutes to come.
+            "scalingStrategy": {"strategy": "accurate"},
+            "rollout": {"strategy": "gradual"},
+            "triggers": [_trigger(scaling, on) for on in scaling.on],
+        },
+    }
+
+
+def trigger_authentication(scaling: KedaScaling) -> dict[str, Any] | None:
+    """The object that names Secrets; None where nothing is to be made."""
+    if not scaling.secrets:
+        return None
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "TriggerAuthentication",
+        "metadata": _metadata(scaling),
+        "spec": {
+            "secretTargetRef": [
+                {"parameter": one.parameter, "name": one.secret, "key": one.key}
+                for one in scaling.secrets
+            ]
+        },
+    }
+
+
+def _metadata(scaling: KedaScaling) -> dict[str, Any]:
+    return {
+        "name": scaling.target.name,
+        "namespace": scaling.target.namespace,
+        "labels": dict(LABELS),
+    }
+
+
+def _cooldown(scaling: KedaScaling) -> int:
+    if scaling.cooldown_seconds is not None:
+        return scaling.cooldown_seconds
+    return max(LEAST_COOLDOWN, 2 * scaling.load.total)
+
+
+def _trigger(scaling: KedaScaling, on: ScaleOn) -> dict[str, Any]:
+    metadata = {
+        "serverAddress": scaling.server,
+        "query": query_of(scaling, on),
+        "threshold": f"{target_of(on):g}",
+        "activationThreshold": f"{on.activation:g}",
+        "ignoreNullValues": "false",
+        **({} if scaling.auth_modes is None else {"authModes": scaling.auth_modes}),
+    }
+    name = scaling.authentication or (scaling.target.name if scaling.secrets else None)
+    return {
+        "type": "prometheus",
+        "name": on.signal.value.lower(),
+        "metricType": "AverageValue",
+        "metadata": metadata,
+        **({} if name is None else {"authenticationRef": {"name": name}}),
+    }

@@ -1,0 +1,91 @@
+"""Each signal as a series, a query of one number and a metric of a pod; and how fast to act."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from gpufleet.fleet.scaling_rules import DEFAULT_TARGETS
+from gpufleet.spec.scaling import ScaleOn, Scaling, Signal
+
+MAX_PERIOD = 1800
+"""Longest period of a scaling policy (autoscaling/v2)."""
+MAX_WINDOW = 3600
+"""Longest stabilisation window."""
+LEAST_WINDOW = 300
+"""Kubernetes' own window for removing replicas."""
+
+
+@dataclass(frozen=True, slots=True)
+class PodMetric:
+    """Where a signal comes from."""
+
+    series: str
+    metric: str
+    """Name under custom.metrics.k8s.io."""
+    namespace_label: str
+    pod_label: str
+    selector: str = ""
+    factor: str = ""
+    """Appended to the aggregate: ` / 100`."""
+
+
+SOURCES: dict[Signal, PodMetric] = {
+    Signal.REQUESTS_RUNNING: PodMetric(
+        "vllm:num_requests_running", "vllm_num_requests_running", "namespace", "pod"
+    ),
+    Signal.REQUESTS_WAITING: PodMetric(
+        "vllm:num_requests_waiting", "vllm_num_requests_waiting", "namespace", "pod"
+    ),
+    Signal.KV_CACHE: PodMetric(
+        "vllm:kv_cache_usage_perc", "vllm_kv_cache_usage", "namespace", "pod"
+    ),
+    # Recorded by GpuMonitoring: their labels do not depend on honorLabels.
+    Signal.TENSOR_ACTIVE: PodMetric(
+        "gpu:tensor_active:ratio", "gpu_tensor_active", "workload_namespace", "workload_pod"
+    ),
+    Signal.GPU_UTILISATION: PodMetric(
+        "gpu:engine_active:ratio", "gpu_engine_active", "workload_namespace", "workload_pod"
+    ),
+}
+
+
+def target_of(on: ScaleOn) -> float:
+    """The target: the declared, else the usual one."""
+    return on.target if on.target is not None else DEFAULT_TARGETS[on.signal]
+
+
+def query_of(scaling: Scaling, on: ScaleOn) -> str:
+    """One number over all replicas: the sum, which KEDA divides by the target of one."""
+    if on.query is not None:
+        return on.query
+    source = SOURCES[on.signal]
+    who = (
+        f'{source.namespace_label}="{scaling.target.namespace}", '
+        f'{source.pod_label}=~"{scaling.target.name}-.*"'
+    )
+    return f"sum({source.series}{{{who}}})"
+
+
+def quantity(value: float) -> str:
+    """The value as Kubernetes writes it: `12`, `800m`."""
+    return str(int(value)) if value == int(value) else f"{round(value * 1000)}m"
+
+
+def behaviour(scaling: Scaling) -> dict[str, Any]:
+    """Add two replicas at a time, and no more until they answer; remove one at a time, late.
+
+    Faster would add again before the first had any effect, and remove what costs minutes to get
+    back.
+    """
+    period = min(MAX_PERIOD, max(15, scaling.load.total))
+    return {
+        "scaleUp": {
+            "stabilizationWindowSeconds": 0,
+            "selectPolicy": "Max",
+            "policies": [{"type": "Pods", "value": 2, "periodSeconds": period}],
+        },
+        "scaleDown": {
+            "stabilizationWindowSeconds": min(MAX_WINDOW, max(LEAST_WINDOW, 2 * period)),
+            "selectPolicy": "Max",
+            "policies": [{"type": "Pods", "value": 1, "periodSeconds": min(MAX_PERIOD, period)}],
+        },
+    }

@@ -1,0 +1,168 @@
+"""What is scraped, as the objects of a backend: ServiceMonitor or VMServiceScrape.
+
+Only one kind is made: the operator of VictoriaMetrics converts those of Prometheus by default,
+and both together would scrape everything twice.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpufleet.fleet.model import Fleet
+from gpufleet.render.rule_groups import LABELS
+from gpufleet.spec.base import Ownership
+from gpufleet.spec.monitoring import Monitoring, MonitoringBackend
+
+STANDALONE_PORT = "metrics"
+OPERATOR_PORT = "gpu-metrics"
+EXPORTER = "dcgm-exporter"
+"""Release of the exporter's own chart, where the GPU Operator brings none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A Service that exports metrics."""
+
+    name: str
+    namespace: str
+    """Namespace of the Service."""
+    selector: dict[str, str]
+    """Labels of the Service."""
+    port: str
+    """Name of its port."""
+    https: bool = False
+    """Whether it serves TLS with a certificate of its own, and asks for a token."""
+    job_label: str = "app.kubernetes.io/name"
+    """Label of the Service whose value becomes `job`."""
+    honor_labels: bool = field(default=False)
+
+
+def runs_operator_exporter(fleet: Fleet) -> bool:
+    """Whether the GPU Operator brings the exporter."""
+    return fleet.addons.gpu_operator.enabled and fleet.addons.gpu_operator.dcgm_exporter
+
+
+def targets(fleet: Fleet, monitoring: Monitoring) -> list[Target]:
+    """What a fleet exports: the GPUs, and Kueue where VictoriaMetrics scrapes it; for Prometheus
+    Kueue's chart makes the ServiceMonitor itself."""
+    honor = monitoring.honor_labels
+    if runs_operator_exporter(fleet):
+        # NVIDIA/gpu-operator v26.7.0 `assets/state-dcgm-exporter`: Service, port and label.
+        found = [
+            Target(
+                "nvidia-dcgm-exporter",
+                fleet.addons.gpu_operator.namespace,
+                {"app": "nvidia-dcgm-exporter"},
+                OPERATOR_PORT,
+                job_label="app",
+                honor_labels=honor,
+            )
+        ]
+    else:
+        found = [
+            Target(
+                EXPORTER,
+                monitoring.namespace,
+                {"app.kubernetes.io/name": EXPORTER},
+                STANDALONE_PORT,
+                honor_labels=honor,
+            )
+        ]
+    kueue = fleet.spec.addons.kueue.ownership is Ownership.MANAGED
+    if (
+        fleet.spec.queues is not None
+        and kueue
+        and monitoring.backend is MonitoringBackend.VICTORIA_METRICS
+    ):
+        found.append(
+            Target(
+                "kueue",
+                "kueue-system",
+                {
+                    "app.kubernetes.io/name": "kueue",
+                    "app.kubernetes.io/component": "metrics-service",
+                },
+                "https",
+                https=True,
+            )
+        )
+    return found
+
+
+def scrape_objects(fleet: Fleet, monitoring: Monitoring) -> list[dict[str, Any]]:
+    """The objects of the backend, of Services first, of pods after; none for backend none."""
+    kinds = {
+        MonitoringBackend.PROMETHEUS: (
+            "monitoring.coreos.com/v1",
+            "ServiceMonitor",
+            "PodMonitor",
+        ),
+        MonitoringBackend.VICTORIA_METRICS: (
+            "operator.victoriametrics.com/v1beta1",
+            "VMServiceScrape",
+            "VMPodScrape",
+        ),
+    }
+    if monitoring.backend not in kinds:
+        return []
+    api_version, of_services, of_pods = kinds[monitoring.backend]
+    services = [
+        {
+            "apiVersion": api_version,
+            "kind": of_services,
+            "metadata": _metadata(f"gpufleet-{target.name}", monitoring),
+            "spec": {
+                "jobLabel": target.job_label,
+                "selector": {"matchLabels": dict(target.selector)},
+                "namespaceSelector": {"matchNames": [target.namespace]},
+                "endpoints": [_endpoint(target, monitoring)],
+            },
+        }
+        for target in targets(fleet, monitoring)
+    ]
+    pods = [
+        {
+            "apiVersion": api_version,
+            "kind": of_pods,
+            "metadata": _metadata(f"gpufleet-server-{server.name}", monitoring),
+            "spec": {
+                "selector": {"matchLabels": dict(server.labels)},
+                "namespaceSelector": {"matchNames": [server.namespace]},
+                "podMetricsEndpoints": [
+                    {"port": server.port, "path": server.path, **_pace(monitoring)}
+                ],
+            },
+        }
+        for server in monitoring.servers
+    ]
+    return [*services, *pods]
+
+
+def _metadata(name: str, monitoring: Monitoring) -> dict[str, Any]:
+    return {
+        "name": name,
+        "namespace": monitoring.namespace,
+        "labels": {**LABELS, **monitoring.labels},
+    }
+
+
+def _pace(monitoring: Monitoring) -> dict[str, str]:
+    return {
+        "interval": f"{monitoring.interval_seconds}s",
+        "scrapeTimeout": f"{monitoring.scrape_timeout_seconds}s",
+    }
+
+
+def _endpoint(target: Target, monitoring: Monitoring) -> dict[str, Any]:
+    endpoint: dict[str, Any] = {
+        "port": target.port,
+        "path": "/metrics",
+        **_pace(monitoring),
+        "honorLabels": target.honor_labels,
+    }
+    if target.https:
+        endpoint |= {
+            "scheme": "https",
+            "bearerTokenFile": "/var/run/secrets/kubernetes.io/serviceaccount/token",
+            "tlsConfig": {"insecureSkipVerify": True},
+        }
+    return endpoint

@@ -1,0 +1,56 @@
+"""Series that rules and dashboards may use, each with its source: the list queries are checked by.
+
+A query that names a series nobody exports is a rule that never fires.
+"""
+
+from gpufleet.render.dcgm_metrics import COUNTERS
+
+KUBE_STATE_METRICS = frozenset(
+    {
+        "kube_node_labels",
+        "kube_node_status_allocatable",
+        "kube_pod_container_resource_requests",
+        "kube_pod_status_phase",
+    }
+)
+"""kubernetes/kube-state-metrics v2, stable series. `kube_node_labels` carries only labels that
+`--metric-labels-allowlist` names."""
+
+KUEUE = frozenset(
+    {
+        "kueue_admission_wait_time_seconds_bucket",
+        "kueue_admitted_workloads_total",
+        "kueue_cluster_queue_nominal_quota",
+        "kueue_cluster_queue_resource_reservation",
+        "kueue_cluster_queue_resource_usage",
+        "kueue_cluster_queue_status",
+        "kueue_evicted_workloads_total",
+        "kueue_pending_workloads",
+        "kueue_preempted_workloads_total",
+    }
+)
+"""kubernetes-sigs/kueue v0.19.2 `pkg/metrics/metrics.go`; those of resources only with
+`metrics.enableClusterQueueResources`, which our configuration has."""
+
+VLLM = frozenset(
+    {
+        "vllm:kv_cache_usage_perc",
+        "vllm:num_requests_running",
+        "vllm:num_requests_waiting",
+        "vllm:time_to_first_token_seconds_bucket",
+    }
+)
+"""vLLM's server, engine V1 (docs.vllm.ai, page Production Metrics, read 2026-11-21). The older name
+`vllm:gpu_cache_usage_perc` is gone."""
+
+PROMETHEUS = frozenset({"up"})
+"""Made by Prometheus for each target."""
+
+DCGM = frozenset(counter.field for counter in COUNTERS if counter.kind != "label")
+
+KNOWN = DCGM | KUBE_STATE_METRICS | KUEUE | VLLM | PROMETHEUS
+"""Everything exported; recorded series come on top (`recording_rules`)."""
+
+NODE_LABELS = ("gpufleet.dev/pool", "gpufleet.dev/team", "nvidia.com/mig.config.state")
+"""Node labels that kube-state-metrics must be told to show, by its flag
+`--metric-labels-allowlist=nodes=[...]`."""

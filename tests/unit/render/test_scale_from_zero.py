@@ -1,0 +1,144 @@
+"""What an autoscaler believes of a node that does not exist is what the node will advertise.
+
+Each program's own model is restated here from its documentation, independently of what is rendered:
+it takes GPUs from EC2, and our artefact changes that.
+"""
+
+from typing import Any
+
+import pytest
+
+from gpufleet.fleet.eks_shape import eks_shape
+from gpufleet.fleet.model import Pool
+from gpufleet.render.autoscaler_tags import autoscaler_tags
+from gpufleet.render.karpenter_node_class import node_class
+from gpufleet.render.karpenter_node_pool import limits, node_pool
+from gpufleet.render.karpenter_overlay import node_overlay
+from tests.unit.render.fleets import one
+
+RESOURCE_TAG = "k8s.io/cluster-autoscaler/node-template/resources/"
+GPU = "nvidia.com/gpu"
+EFA = "vpc.amazonaws.com/efa"
+SLICES = {"layouts": [{"gpus": 4, "devices": {"1g.10gb": 7}}, {"gpus": 2, "devices": {}}]}
+FULL = {"layouts": [{"devices": {"3g.40gb": 2}}]}
+
+VARIANTS: dict[str, dict[str, Any]] = {
+    "exclusive": {"gpu": "L4"},
+    "exclusive on eight": {"instanceTypes": ["p5.48xlarge"]},
+    "time slicing": {"gpu": "L4", "sharing": {"timeSlicing": {"replicas": 4}}},
+    "time slicing under its own name": {
+        "gpu": "L4",
+        "sharing": {"timeSlicing": {"replicas": 4, "rename": False}},
+    },
+    "mps": {"gpu": "L4", "sharing": {"mps": {"replicas": 6}}},
+    "mps under its own name": {"gpu": "L4", "sharing": {"mps": {"replicas": 6, "rename": False}}},
+    "slices beside whole GPUs": {"instanceTypes": ["p4de.24xlarge"], "sharing": {"mig": SLICES}},
+    "slices only": {"instanceTypes": ["p4de.24xlarge"], "sharing": {"mig": FULL}},
+    "slices called GPUs": {
+        "instanceTypes": ["p4de.24xlarge"],
+        "sharing": {"mig": {"strategy": "single", **FULL}},
+    },
+    "shared slices": {
+        "instanceTypes": ["p4de.24xlarge"],
+        "sharing": {"mig": {**FULL, "timeSlicing": {"replicas": 2}}},
+    },
+    "a part of a GPU": {"instanceTypes": ["g6f.large"]},
+    "a shared part of a GPU": {
+        "instanceTypes": ["g6f.4xlarge"],
+        "sharing": {"timeSlicing": {"replicas": 2}},
+    },
+    "EFA": {
+        "instanceTypes": ["p5.48xlarge"],
+        "fabric": "efa",
+        "intent": "training",
+        "zones": ["us-east-1a"],
+    },
+}
+
+
+def counted_by_ec2(pool: Pool) -> dict[str, int]:
+    """GPUs of the type as DescribeInstanceTypes counts them; nothing where that is 0."""
+    instance = pool.machines[0].instance
+    assert instance is not None
+    count = instance.accelerator.api_count or 0
+    return {GPU: count} if count else {}
+
+
+def cluster_autoscaler(pool: Pool) -> dict[str, int]:
+    """A template node: GPUs of the type, then each resources tag in their place."""
+    believed = counted_by_ec2(pool)
+    for key, value in (autoscaler_tags(pool) or {}).items():
+        if key.startswith(RESOURCE_TAG) and not key.endswith("ephemeral-storage"):
+            believed[key.removeprefix(RESOURCE_TAG)] = int(value)
+    return {name: amount for name, amount in believed.items() if amount}
+
+
+def karpenter(pool: Pool) -> dict[str, int]:
+    """GPUs of the type; EFA by the listed interfaces; the overlay's capacity over both."""
+    believed = counted_by_ec2(pool)
+    listed = node_class(pool, eks_shape(pool), "p", {}, "n")["spec"].get("networkInterfaces", [])
+    efa = sum(one["interfaceType"] == "efa-only" for one in listed)
+    believed |= {EFA: efa} if efa else {}
+    overlay = node_overlay(pool)
+    if overlay is not None:
+        believed |= {name: int(amount) for name, amount in overlay["spec"]["capacity"].items()}
+    return {name: amount for name, amount in believed.items() if amount}
+
+
+def advertised(pool: Pool) -> dict[str, int]:
+    """What device plugins will publish: the partition's resources, and one for each EFA."""
+    found = dict(pool.advertised)
+    interfaces = [one for one in eks_shape(pool).interfaces if one.kind == "efa-only"]
+    return {**found, EFA: len(interfaces)} if interfaces else found
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_cluster_autoscaler_believes_what_will_be(variant: str) -> None:
+    pool = one(**VARIANTS[variant], provisioner="clusterAutoscaler")
+    assert cluster_autoscaler(pool) == advertised(pool)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_karpenter_believes_what_will_be(variant: str) -> None:
+    pool = one(**VARIANTS[variant], provisioner="karpenter")
+    assert karpenter(pool) == advertised(pool)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_what_scales_from_zero_is_born_with_the_labels_that_pods_select(variant: str) -> None:
+    pool = one(**VARIANTS[variant], provisioner="karpenter")
+    template = node_pool(pool, eks_shape(pool))["spec"]["template"]
+    assert template["metadata"]["labels"] == dict(pool.labels)
+    scaled = one(**VARIANTS[variant], provisioner="clusterAutoscaler")
+    tags = autoscaler_tags(scaled) or {}
+    prefix = "k8s.io/cluster-autoscaler/node-template/"
+    assert {f"{prefix}label/{key}" for key in scaled.labels} <= set(tags)
+    assert tags[f"{prefix}taint/nvidia.com/gpu"] == "present:NoSchedule"
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_limits_admit_the_largest_size_and_no_more(variant: str) -> None:
+    pool = one(**VARIANTS[variant], provisioner="karpenter")
+    bounds = limits(pool)
+    assert bounds["nodes"] == str(pool.nodes.maximum)
+    for name, amount in pool.advertised.items():
+        assert int(bounds[name]) >= amount * pool.nodes.maximum
+        if name != GPU:
+            assert int(bounds[name]) == amount * pool.nodes.maximum
+
+
+def test_local_disks_are_the_ephemeral_storage_where_they_are_joined() -> None:
+    key = f"{RESOURCE_TAG}ephemeral-storage"
+    joined = autoscaler_tags(one(instanceTypes=["p4d.24xlarge"], provisioner="clusterAutoscaler"))
+    assert joined is not None
+    assert int(joined[key].removesuffix("Gi")) > 6000
+    alone = autoscaler_tags(
+        one(
+            instanceTypes=["p4d.24xlarge"],
+            provisioner="clusterAutoscaler",
+            eks={"localStorage": "none"},
+            disk={"sizeGib": 300},
+        )
+    )
+    assert alone is not None
+    assert alone[key] == "264Gi"

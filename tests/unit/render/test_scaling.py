@@ -1,0 +1,226 @@
+"""Autoscalers by the right signal, and a clear word about the wrong one."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from gpufleet.fleet.chart_values import leaves
+from gpufleet.fleet.scaling_rules import judge_scaling
+from gpufleet.render.horizontal_pod_autoscaler import horizontal_pod_autoscaler
+from gpufleet.render.prometheus_adapter_rules import adapter_rules, adapter_values
+from gpufleet.render.scaled_object import scaled_job, scaled_object, trigger_authentication
+from gpufleet.render.scaling_signals import SOURCES
+from gpufleet.render.series import KNOWN
+from gpufleet.spec.scaling import KedaScaling, Scaling, Signal
+from tests.unit.render.upstream_definitions import assert_accepted
+
+ADAPTER = Path(__file__).parents[4] / "shared/reference/charts/prometheus-adapter-5.3.0.values.yaml"
+TARGET = {"name": "chat", "namespace": "product"}
+SERVER = "http://prometheus.monitoring.svc:9090"
+
+
+def hpa(**more: Any) -> Scaling:
+    given: dict[str, Any] = {
+        "target": TARGET,
+        "min": 1,
+        "max": 8,
+        "on": [{"signal": "requestsRunning", "target": 12}],
+    }
+    return Scaling.model_validate({**given, **more})
+
+
+def keda(**more: Any) -> KedaScaling:
+    given: dict[str, Any] = {
+        "target": TARGET,
+        "min": 0,
+        "max": 8,
+        "server": SERVER,
+        "on": [{"signal": "queueLength", "target": 5, "query": "sum(gateway_queue{app='chat'})"}],
+    }
+    return KedaScaling.model_validate({**given, **more})
+
+
+def codes(scaling: Scaling, name: str = "chat") -> list[str]:
+    return [finding.code for finding in judge_scaling(scaling, name)]
+
+
+@pytest.mark.parametrize(
+    "legal",
+    [
+        hpa(),
+        hpa(on=[{"signal": "kvCache"}, {"signal": "requestsWaiting", "target": 2}]),
+        hpa(workload="serving", on=[{"signal": "gpuUtilisation"}]),
+        hpa(workload="batch", mig=True, on=[{"signal": "tensorActive", "target": 0.6}]),
+        keda(fallback={"replicas": 2}),
+        keda(min=1, on=[{"signal": "requestsRunning", "target": 12}]),
+        keda(min=1, authentication="shared", on=[{"signal": "kvCache"}]),
+    ],
+)
+def test_legal(legal: Scaling) -> None:
+    assert codes(legal) == []
+
+
+@pytest.mark.parametrize(
+    ("scaling", "code", "said"),
+    [
+        (hpa(on=[{"signal": "gpuUtilisation"}]), "scaling-signal-wrong", "as soon as one sequence"),
+        (hpa(on=[{"signal": "tensorActive"}]), "scaling-signal-wrong", "requestsRunning"),
+        (
+            hpa(workload="serving", mig=True, on=[{"signal": "gpuUtilisation"}]),
+            "scaling-signal-not-on-mig",
+            "0 or missing on MIG",
+        ),
+        (
+            hpa(workload="batch", on=[{"signal": "requestsRunning", "target": 3}]),
+            "scaling-signal-wrong",
+            "a batch has none",
+        ),
+        (hpa(on=[{"signal": "requestsRunning"}]), "scaling-target-missing", "one replica can bear"),
+        (
+            hpa(on=[{"signal": "kvCache", "target": 80}]),
+            "scaling-target-out-of-range",
+            "80 is never reached",
+        ),
+        (hpa(min=0), "scaling-to-zero-without-keda", "at least one replica"),
+        (
+            hpa(on=[{"signal": "queueLength", "target": 2, "query": "sum(x)"}]),
+            "scaling-needs-keda",
+            "external metric",
+        ),
+        (
+            keda(on=[{"signal": "queueLength", "target": 2}]),
+            "scaling-query-missing",
+            "only you know",
+        ),
+        (
+            keda(on=[{"signal": "kvCache"}]),
+            "scaling-from-zero-by-pods",
+            "at 0 replicas there are none",
+        ),
+        (
+            keda(
+                authentication="a",
+                secrets=[{"parameter": "bearerToken", "secret": "s", "key": "k"}],
+                authModes="bearer",
+            ),
+            "scaling-two-authentications",
+            "another would be made",
+        ),
+        (
+            keda(secrets=[{"parameter": "bearerToken", "secret": "s", "key": "k"}]),
+            "scaling-authentication-incomplete",
+            "belong together",
+        ),
+        (keda(fallback={"replicas": 9}), "scaling-fallback-over-max", "more than max 8"),
+    ],
+)
+def test_wrong(scaling: Scaling, code: str, said: str) -> None:
+    found = {finding.code: finding for finding in judge_scaling(scaling, "chat")}
+    assert code in found, found
+    assert said in f"{found[code].message} {found[code].fix}"
+
+
+def test_names_leave_room_for_kedas_own() -> None:
+    assert "scaling-name-too-long" in codes(keda(fallback={"replicas": 1}), "x" * 55)
+    assert codes(keda(fallback={"replicas": 1}), "x" * 54) == []
+
+
+def test_the_autoscaler_asks_for_metrics_of_the_pods() -> None:
+    made = horizontal_pod_autoscaler(
+        hpa(on=[{"signal": "requestsRunning", "target": 12}, {"signal": "kvCache"}])
+    )
+    spec = made["spec"]
+    assert (spec["minReplicas"], spec["maxReplicas"]) == (1, 8)
+    assert spec["scaleTargetRef"]["name"] == "chat"
+    asked = {
+        m["pods"]["metric"]["name"]: m["pods"]["target"]["averageValue"] for m in spec["metrics"]
+    }
+    assert asked == {"vllm_num_requests_running": "12", "vllm_kv_cache_usage": "800m"}
+
+
+def test_pace_follows_the_time_a_replica_takes() -> None:
+    slow = horizontal_pod_autoscaler(hpa(load={"nodeSeconds": 300, "modelSeconds": 600}))
+    behavior = slow["spec"]["behavior"]
+    assert behavior["scaleUp"]["policies"] == [{"type": "Pods", "value": 2, "periodSeconds": 900}]
+    assert behavior["scaleDown"]["stabilizationWindowSeconds"] == 1800
+    fast = horizontal_pod_autoscaler(hpa(load={"nodeSeconds": 0, "modelSeconds": 5}))
+    assert fast["spec"]["behavior"]["scaleUp"]["policies"][0]["periodSeconds"] == 15
+    assert fast["spec"]["behavior"]["scaleDown"]["stabilizationWindowSeconds"] == 300
+    endless = horizontal_pod_autoscaler(hpa(load={"nodeSeconds": 7200, "modelSeconds": 7200}))
+    assert endless["spec"]["behavior"]["scaleUp"]["policies"][0]["periodSeconds"] == 1800
+    assert endless["spec"]["behavior"]["scaleDown"]["stabilizationWindowSeconds"] == 3600
+
+
+def test_kedas_definition_accepts_the_object() -> None:
+    made = scaled_object(
+        keda(
+            on=[
+                {"signal": "queueLength", "target": 5, "query": "sum(q)", "activation": 1},
+                {"signal": "kvCache"},
+            ],
+            secrets=[{"parameter": "bearerToken", "secret": "thanos", "key": "token"}],
+            authModes="bearer",
+        )
+    )
+    assert_accepted("keda.sh_scaledobjects.yaml", made)
+    spec = made["spec"]
+    assert spec["cooldownPeriod"] == 600
+    assert spec["initialCooldownPeriod"] == 300
+    assert spec["fallback"]["replicas"] == 1
+    first, second = spec["triggers"]
+    assert first["metadata"]["ignoreNullValues"] == "false"
+    assert all(isinstance(value, str) for value in first["metadata"].values())
+    assert first["authenticationRef"] == {"name": "chat"}
+    assert second["metadata"]["query"] == (
+        'sum(vllm:kv_cache_usage_perc{namespace="product", pod=~"chat-.*"})'
+    )
+
+
+def test_authentication_names_secrets() -> None:
+    secrets = [{"parameter": "bearerToken", "secret": "thanos", "key": "token"}]
+    made = trigger_authentication(keda(secrets=secrets, authModes="bearer"))
+    assert made is not None
+    assert_accepted("keda.sh_triggerauthentications.yaml", made)
+    assert trigger_authentication(keda()) is None
+
+
+def test_jobs_from_a_queue() -> None:
+    job = {
+        "template": {
+            "spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}
+        }
+    }
+    made = scaled_job(keda(workload="batch"), job)
+    assert_accepted("keda.sh_scaledjobs.yaml", made)
+    assert made["spec"]["maxReplicaCount"] == 8
+
+
+def test_adapter_rules_are_of_known_series_and_of_one_workload() -> None:
+    rules = adapter_rules(Signal)
+    assert len(rules) == len(SOURCES)
+    for rule in rules:
+        series = rule["seriesQuery"].partition("{")[0]
+        assert series in KNOWN or series.startswith("gpu:")
+        assert "<<.LabelMatchers>>" in rule["metricsQuery"]
+        resources = [one["resource"] for one in rule["resources"]["overrides"].values()]
+        assert resources == ["namespace", "pod"]
+    assert [r["name"]["as"] for r in adapter_rules([Signal.KV_CACHE])] == ["vllm_kv_cache_usage"]
+
+
+def test_the_adapter_takes_over_no_other_api() -> None:
+    values = adapter_values(f"{SERVER}/prom/", 90)
+    assert values["prometheus"] == {
+        "url": "http://prometheus.monitoring.svc",
+        "port": 9090,
+        "path": "/prom",
+    }
+    assert values["metricsRelistInterval"] == "90s"
+    assert values["rules"]["default"] is False
+    assert values["rules"]["external"] == []
+    assert "resource" not in values["rules"]
+    if not ADAPTER.is_file():
+        pytest.skip(f"upstream's values are not beside the checkout ({ADAPTER})")
+    known = dict(leaves(yaml.safe_load(ADAPTER.read_text())))
+    assert {key for key, _ in leaves(values)} <= set(known)
