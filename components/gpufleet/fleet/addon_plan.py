@@ -1,27 +1,33 @@
 """What exists once per cluster, decided from the pools and the overrides of the declaration."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from gpufleet.catalogue import Catalogue
+from gpufleet.contract.dra import GKE_ROOT, driver_root
 from gpufleet.contract.feature_discovery import DiscoveryOwner
 from gpufleet.contract.gke_sharing import served_by_gke
 from gpufleet.contract.owners import OwnedParts, Owner
 from gpufleet.contract.rdma import BY_NETWORK_OPERATOR, network_operator_present
 from gpufleet.contract.tolerations import Toleration, needed
 from gpufleet.fleet.model import (
+    GPU_TAINT,
+    TPU_TAINT,
     AddonPlan,
     DevicePluginPlan,
     NetworkPlan,
     OperatorPlan,
     Pool,
 )
-from gpufleet.spec.base import Ownership
+from gpufleet.spec.base import Ownership, Platform
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.network_operator import RdmaResource
 from gpufleet.spec.pool import Fabric
 
 DEFAULT_RDMA = "rdma_shared_device_a"
 """Resource of RDMA pools that declare none: the name NVIDIA's own examples use."""
+
+RUNTIME_FROM_FILE = {"RUNTIME_CONFIG_SOURCE": "file"}
 
 
 def plan_addons(
@@ -35,7 +41,10 @@ def plan_addons(
     """The plan of a fleet, given who installs what and the cluster's MIG strategy."""
     operated = [pool for pool in pools if not served_by_gke(pool.spec, spec.platform)]
     tolerations = needed(
-        (taint.key, taint.value, taint.effect) for pool in operated for taint in pool.spec.taints
+        (taint.key, taint.value, taint.effect)
+        for pool in operated
+        for taint in pool.taints
+        if taint not in (GPU_TAINT, TPU_TAINT)
     )
     operator = _operator(spec, operated, parts, strategy, discovery, tolerations, catalogue)
     network = _network(spec, pools, discovery, tolerations, catalogue)
@@ -48,6 +57,14 @@ def plan_addons(
 def rdma_pools(pools: Sequence[Pool]) -> list[Pool]:
     """Pools whose NICs are the Network Operator's."""
     return [p for p in pools if p.fabric is Fabric.RDMA and p.platform in BY_NETWORK_OPERATOR]
+
+
+def rdma_resources(pool: Pool, plan: NetworkPlan) -> tuple[str, ...]:
+    """Resources by which pods of the pool ask for its NICs, `rdma/<name>`; none for pools whose
+    NICs somebody else looks after."""
+    if not rdma_pools([pool]):
+        return ()
+    return tuple(f"{one.prefix or 'rdma'}/{one.name}" for one in plan.rdma)
 
 
 def nodes_exist_already(pool: Pool) -> bool:
@@ -92,7 +109,22 @@ def _operator(
         node_feature_discovery=discovery is DiscoveryOwner.GPU_OPERATOR,
         tolerations=tolerations,
         license_secret=min(licences, key=str, default=None),
+        **_on_gke(spec, operated),
     )
+
+
+def _on_gke(spec: FleetSpec, operated: Sequence[Pool]) -> dict[str, Any]:
+    """What differs on GKE: Google's installer has a folder of its own on Container-Optimized OS,
+    and from 1.33 on the toolkit must read containerd's configuration from its file (NVIDIA
+    cloud-native-docs 52dcb7b `gpu-operator/google-gke.rst`)."""
+    if spec.platform is not Platform.GKE or not operated:
+        return {}
+    roots = {driver_root(pool.image, spec.platform) for pool in operated}
+    minor = int(spec.cluster.kubernetes_version.split(".")[1])
+    return {
+        "driver_root": GKE_ROOT if roots == {GKE_ROOT} else None,
+        "toolkit_env": RUNTIME_FROM_FILE if minor >= 33 else {},
+    }
 
 
 def _network(

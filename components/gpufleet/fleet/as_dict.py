@@ -57,7 +57,9 @@ def fleet_as_dict(fleet: Fleet) -> dict[str, Any]:
         "queues": None
         if spec.queues is None
         else spec.queues.model_dump(mode="json", by_alias=True),
-        "monitoring": {"backend": spec.monitoring.backend.value},
+        "monitoring": None
+        if spec.monitoring is None
+        else {"backend": spec.monitoring.backend.value},
         "budgetUsdPerHour": None if spec.budget is None else str(spec.budget.usd_per_hour),
         "spend": spend_as_dict(fleet.spend),
     }

@@ -23,7 +23,6 @@ _ALONE = {
     "nothing else",
     "queued": "queued provisioning makes all nodes of a request at once, and a node pool of it "
     "cannot be spot, reserved or on demand as well",
-    "flexStart": "flex start is a property of the whole node pool",
 }
 
 

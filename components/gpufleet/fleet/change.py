@@ -16,6 +16,7 @@ from gpufleet.fleet.change_steps import (
     kind_in_place,
     steps,
 )
+from gpufleet.fleet.gke_fixed import new_pool_because
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.spec.base import Ownership, Platform
 from gpufleet.spec.pool import LayoutChange, Provisioner
@@ -72,6 +73,7 @@ def _alone(pool: Pool | None, added: bool, nodes: int) -> PoolChange:
         nodes=nodes,
         waves=(),
         steps=(),
+        labels={},
         gpus=Capacity("GPUs", *count),
         resources=(),
         gpu_hours=gpu_hours(0, 0, 0),
@@ -105,11 +107,17 @@ def _change(old: Pool, new: Pool, nodes: int, fleet: Fleet) -> PoolChange:
         nodes=nodes,
         waves=waves,
         steps=done,
+        labels=_relabelled(old, new) if in_place else {},
         gpus=Capacity("GPUs", total, lowest, nodes * new.gpus_per_node),
         resources=walk(old.advertised, new.advertised, waves, kind) if in_place else (),
         gpu_hours=gpu_hours(changed, per_node, expected_seconds(done)),
         gpu_hours_at_most=gpu_hours(changed, per_node, DRAIN_SECONDS + limit),
     )
+
+
+def _relabelled(old: Pool, new: Pool) -> dict[str, str]:
+    """Labels that differ: those that choose configurations."""
+    return {key: value for key, value in new.labels.items() if old.labels.get(key) != value}
 
 
 _TIMEOUT = int(LayoutChange.model_fields["timeout_seconds"].default)
@@ -131,6 +139,8 @@ def _kind(old: Pool, new: Pool) -> Kind:
     kind = kind_in_place(old.partition, new.partition)
     modes = {old.partition.mode, new.partition.mode}
     if kind is not Kind.UNTOUCHED and served_by_gke(new.spec, new.platform):
+        return Kind.NEW_POOL
+    if new_pool_because(old, new):
         return Kind.NEW_POOL
     foreign = not modes <= IN_PLACE and old.spec.sharing != new.spec.sharing
     replaced = new.provisioner is not Provisioner.MANAGED and kind is not Kind.UNTOUCHED
@@ -155,6 +165,8 @@ def _differences(old: Pool, new: Pool) -> Iterable[Difference]:
     for field, one, two in pairs:
         if one != two:
             yield Difference(field, str(one), str(two))
+    for field, (one, two) in new_pool_because(old, new).items():
+        yield Difference(field, one, two)
 
 
 def _names(pool: Pool) -> str:

@@ -35,6 +35,7 @@ def _pool(pool: PoolChange) -> dict[str, Any]:
         "nodes": pool.nodes,
         "waves": [list(wave) for wave in pool.waves],
         "steps": [{"act": s.act.value, "who": s.who, "text": s.text} for s in pool.steps],
+        "labels": dict(pool.labels),
         "gpus": _capacity(pool.gpus),
         "resources": [_capacity(one) for one in pool.resources],
         "gpuHours": str(pool.gpu_hours),

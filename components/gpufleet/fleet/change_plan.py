@@ -1,5 +1,6 @@
 """ChangePlan: what it takes to get from one fleet to another. Plain frozen data."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
@@ -81,6 +82,8 @@ class PoolChange:
     """Ordinals that change together, wave by wave."""
     steps: tuple[Step, ...]
     """For each node, in order."""
+    labels: Mapping[str, str]
+    """What each node's labels become. Empty where no node changes in place."""
     gpus: Capacity
     """Physical GPUs in service."""
     resources: tuple[Capacity, ...]

@@ -49,9 +49,10 @@ def steps(
     old: Partition, new: Partition, kind: Kind, gpu: Gpu, platform: Platform, *, reboots: bool
 ) -> tuple[Step, ...]:
     """Everything that is done to one node, in order."""
+    label, waits = _labelling(platform)
     if kind is Kind.PLUGIN:
         return (
-            Step(Act.LABEL, "pulumi up", "the node's label names the new sharing"),
+            label,
             Step(
                 Act.WAIT,
                 "the device plugin",
@@ -68,15 +69,28 @@ def steps(
             "kubectl drain respects disruption budgets; nothing else takes pods off the GPUs, and "
             "a GPU in use cannot be cut",
         ),
-        Step(Act.LABEL, "pulumi up", "the node's label names the new layout"),
+        label,
         *_mode(old, new, gpu, platform, reboots=reboots),
         Step(
             Act.WAIT,
-            "pulumi up",
+            waits,
             "until the node offers what is promised; else it stops and no later wave starts",
         ),
         Step(Act.UNCORDON, "you", "the node takes pods again"),
     )
+
+
+def _labelling(platform: Platform) -> tuple[Step, str]:
+    """Who labels a node, and who waits for it."""
+    if platform is Platform.SANDBOX:
+        return Step(Act.LABEL, "pulumi up", "the node's label names the new configuration"), (
+            "pulumi up"
+        )
+    text = (
+        "kubectl label node, with the labels below; a cloud would put them on every node of the "
+        "group at once, so the group keeps the old ones until `change` is removed"
+    )
+    return Step(Act.LABEL, "you", text), "you"
 
 
 def _mode(

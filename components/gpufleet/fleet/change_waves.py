@@ -1,4 +1,8 @@
-"""Which node of a pool changes in which wave, and what each node is meant to be now."""
+"""Which node of a pool changes in which wave, and what each node is meant to be now.
+
+Where nodes are objects of the deployment (the sandbox), `pulumi up` changes them wave by wave. The
+nodes of a cloud's group are not: there a person labels those of each wave.
+"""
 
 from collections.abc import Mapping
 
@@ -34,6 +38,16 @@ def labels_of(pool: Pool, ordinal: int) -> Mapping[str, str]:
     if pool.previous is None or reached(pool, ordinal):
         return pool.labels
     return pool.previous.labels
+
+
+def group_labels(pool: Pool) -> Mapping[str, str]:
+    """Labels of a cloud's group of nodes, which has one set for all of them.
+
+    EKS and GKE put changed labels on every node of a group at once. So while a change is under way
+    the group keeps the present ones, for nodes that join meanwhile too; the nodes of each wave get
+    theirs one by one. With the section `change` gone the group follows, and no node differs.
+    """
+    return pool.labels if pool.previous is None else pool.previous.labels
 
 
 def partition_of(pool: Pool, ordinal: int) -> Partition:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from gpufleet.catalogue import Catalogue, UnknownKeyError
 from gpufleet.catalogue.model import Gpu, NodeImage
+from gpufleet.catalogue.regions import check_region
 from gpufleet.contract import owners as contract_owners
 from gpufleet.contract.dra import judge_dra
 from gpufleet.contract.feature_discovery import decide_discovery
@@ -22,11 +23,17 @@ from gpufleet.findings import Finding, error, ordered
 from gpufleet.fleet import capacity_rules, machines, pool_rules, spend
 from gpufleet.fleet.addon_plan import plan_addons
 from gpufleet.fleet.addon_rules import judge_addons
+from gpufleet.fleet.autoscaler_rules import judge_autoscalers
 from gpufleet.fleet.change_previous import cut_previous
 from gpufleet.fleet.config_names import POOL_LABEL, birth_labels
 from gpufleet.fleet.contract_facts import cluster_facts
+from gpufleet.fleet.eks_rules import judge_eks
+from gpufleet.fleet.gke_rules import judge_gke
+from gpufleet.fleet.gke_shape import COMPUTE_CLASS
+from gpufleet.fleet.karpenter_rules import judge_karpenter
 from gpufleet.fleet.model import (
     GPU_TAINT,
+    TPU_TAINT,
     Fleet,
     Machine,
     NodeRange,
@@ -34,6 +41,8 @@ from gpufleet.fleet.model import (
     Pool,
     Previous,
 )
+from gpufleet.fleet.queue_rules import judge_queue_declaration
+from gpufleet.fleet.vsphere_rules import judge_vsphere
 from gpufleet.partition import Partition, cut
 from gpufleet.spec.base import Platform
 from gpufleet.spec.capacity import Capacity
@@ -48,6 +57,10 @@ DEFAULT_IMAGES = {
     Platform.SANDBOX: "sandbox",
 }
 """Node image of a pool that names none (`catalogue/data/<edition>/images`)."""
+
+
+_VENDORS = {Platform.GKE: ("nvidia", "google")}
+"""Makers of accelerators that pools of a platform may have, where it is not NVIDIA alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +98,8 @@ def compile_fleet(
     index = range(len(spec.pools)) if pool_index is None else pool_index
     paths = [f"pools[{i}]" for i in index]
     findings = pool_rules.judge_fleet(spec, paths)
+    where = (spec.platform.value,)
+    findings += check_region(spec.cluster.region, where, catalogue, "cluster.region")
     drafts: list[_Draft] = []
     for pool, path in zip(spec.pools, paths, strict=True):
         draft, found = _draft(pool, path, spec, catalogue)
@@ -103,12 +118,15 @@ def compile_fleet(
     findings += [*judge_dra(members, spec), *judge_vgpu(members, spec)]
     pools = tuple(_pool(draft, spec, parts) for draft in drafts)
     findings += judge_contract(cluster_facts(spec, pools, catalogue))
+    findings += [*judge_eks(spec, pools), *judge_karpenter(pools), *judge_gke(spec, pools)]
+    findings += [*judge_vsphere(pools), *judge_autoscalers(spec)]
     discovery, found = decide_discovery(spec.addons, spec.platform, network_operator_present(spec))
     findings += found
     total = spend.total(pool.spend for pool in pools)
     findings += spend.judge_budget(spec, pools, total)
     addons = plan_addons(spec, pools, parts, strategy, discovery, catalogue)
     findings += judge_addons(spec, pools, addons, catalogue)
+    findings += judge_queue_declaration(spec, pools)
     return Fleet(spec, pools, addons, ordered(findings), total)
 
 
@@ -125,13 +143,14 @@ def _draft(
     findings += capacity_rules.judge(judged, path, platform, provisioner, chosen)
     if gpu is None or not chosen:
         return None, findings
-    if gpu.vendor != "nvidia":
+    if gpu.vendor not in _VENDORS.get(platform, ("nvidia",)):
         findings.append(
             error(
                 "accelerator-not-yet-supported",
                 path,
-                f"{chosen[0].name} carries {gpu.name}; this version compiles NVIDIA pools only",
-                "keep such pools outside the spec until Neuron and TPU pools are supported",
+                f"{chosen[0].name} carries {gpu.name}; this version compiles NVIDIA pools, and TPU "
+                "pools on GKE",
+                "keep such pools outside the spec until they are supported",
                 found=gpu.key,
             )
         )
@@ -272,8 +291,11 @@ def _pool(draft: _Draft, spec: FleetSpec, parts: contract_owners.OwnedParts) -> 
         else (pool.nodes.min + pool.nodes.max + 1) // 2,
         pool.nodes.max,
     )
-    gpu_taint = (GPU_TAINT,) if pool.gpu_taint else ()
+    gpu_taint = (TPU_TAINT if draft.gpu.vendor == "google" else GPU_TAINT,)
+    gpu_taint = gpu_taint if pool.gpu_taint else ()
     taints = (*gpu_taint, *(NodeTaint(t.key, t.value, t.effect) for t in pool.taints))
+    if _in_class(draft, spec):
+        taints = (*taints, NodeTaint(COMPUTE_CLASS, pool.name, "NoSchedule"))
     previous = draft.previous
     return Pool(
         name=pool.name,
@@ -291,19 +313,21 @@ def _pool(draft: _Draft, spec: FleetSpec, parts: contract_owners.OwnedParts) -> 
         partition=draft.partition,
         image=draft.image,
         owners=contract_owners.owners(draft.image, parts),
-        labels=_labels(draft, draft.partition, spec, parts),
+        labels=_labels(draft, draft.partition, spec),
         taints=taints,
         hourly_micro_usd=spend.first_choice(draft.machines, draft.capacity),
-        spend=spend.pool_spend(pool.name, draft.machines, draft.capacity, nodes),
-        previous=None
-        if previous is None
-        else Previous(previous, _labels(draft, previous, spec, parts)),
+        spend=spend.pool_spend(
+            pool.name,
+            draft.machines,
+            draft.capacity,
+            nodes,
+            separately=spec.platform is Platform.GKE,
+        ),
+        previous=None if previous is None else Previous(previous, _labels(draft, previous, spec)),
     )
 
 
-def _labels(
-    draft: _Draft, partition: Partition, spec: FleetSpec, parts: contract_owners.OwnedParts
-) -> dict[str, str]:
+def _labels(draft: _Draft, partition: Partition, spec: FleetSpec) -> dict[str, str]:
     pool = draft.spec
     labels = {
         **pool.labels,
@@ -313,8 +337,15 @@ def _labels(
             else birth_labels(pool.name, draft.gpu, partition)
         ),
         **(GKE_PLUGIN_OFF if spec.platform is Platform.GKE and not draft.served_by_gke else {}),
-        **contract_owners.deploy_labels(draft.image, parts),
+        **({} if draft.served_by_gke else contract_owners.deploy_labels(draft.image)),
     }
     if pool.team is not None:
         labels["gpufleet.dev/team"] = pool.team
+    if _in_class(draft, spec):
+        labels[COMPUTE_CLASS] = pool.name
     return dict(sorted(labels.items()))
+
+
+def _in_class(draft: _Draft, spec: FleetSpec) -> bool:
+    """Whether the pool is several node pools under a ComputeClass, one for each way of buying."""
+    return spec.platform is Platform.GKE and len(draft.capacity) > 1

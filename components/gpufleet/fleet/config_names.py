@@ -27,9 +27,11 @@ DEFAULT_PLUGIN_CONFIG = "default"
 """Key of the device-plugin configuration for nodes whose GPUs are not shared."""
 
 
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
+
+
 def _digest(document: object) -> str:
-    text = json.dumps(document, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:8]
+    return hashlib.sha256(_CANONICAL.encode(document).encode()).hexdigest()[:8]
 
 
 def mig_config_name(pool: str, partition: Partition) -> str:

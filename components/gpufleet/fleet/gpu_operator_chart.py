@@ -176,6 +176,14 @@ def planned_settings(addons: Addons, plan: OperatorPlan) -> OperatorSettings:
     }
     if plan.license_secret is not None and addons.gpu_operator.driver.licensing is None:
         implied["driver"]["licensing"] = {"secret": plan.license_secret}
+    operator = addons.gpu_operator
+    if plan.driver_root is not None:
+        if operator.driver.install_dir is None:
+            implied["driver"]["installDir"] = plan.driver_root
+        if operator.toolkit.install_dir is None:
+            implied["toolkit"]["installDir"] = plan.driver_root
+    if plan.toolkit_env:
+        implied["toolkit"]["env"] = {**plan.toolkit_env, **operator.toolkit.env}
     rdma = addons.gpu_operator.driver.rdma
     if rdma.enabled and rdma.use_host_mofed is None and addons.network_operator.ofed is Ofed.HOST:
         implied["driver"]["rdma"] = {"useHostMofed": True}

@@ -87,11 +87,12 @@ def _machine(row: InstanceType) -> Machine:
 def _from_gpu(
     pool: GpuPool, path: str, platform: Platform, gpu: Gpu, catalogue: Catalogue
 ) -> tuple[tuple[Machine, ...], Gpu | None, tuple[Finding, ...]]:
-    rows: list[InstanceType] = []
-    for cloud in CLOUDS[platform]:
-        rows = list(catalogue.instances_with_gpu(gpu.key, cloud))
-        if rows:
-            break
+    rows = [
+        row
+        for cloud in CLOUDS[platform]
+        for row in catalogue.instances_with_gpu(gpu.key, cloud)
+        if row.accelerator.count is not None
+    ]
     if not rows:
         offered = _gpus_of(platform, catalogue)
         near = sorted(offered, key=lambda other: (_memory_apart(other, gpu), other.key))[:3]
@@ -111,7 +112,9 @@ def _from_gpu(
             ),
         )
     counts = sorted({_devices(row) for row in rows})
-    wanted = pool.gpus_per_node or counts[0]
+    # Machines of one pool are one cloud's, the first that has any: the sandbox knows several.
+    first = [row for row in rows if row.cloud is rows[0].cloud]
+    wanted = pool.gpus_per_node or min(_devices(row) for row in first)
     if wanted not in counts:
         return (
             (),
@@ -129,9 +132,29 @@ def _from_gpu(
             ),
         )
     fitting = [row for row in rows if _devices(row) == wanted]
-    architecture = fitting[0].architecture
-    same = [row for row in fitting if row.architecture == architecture]
+    example = fitting[0]
+    same = [
+        row
+        for row in fitting
+        if row.architecture == example.architecture and row.cloud is example.cloud
+    ]
+    if platform is Platform.GKE:
+        same = [_of_one_type(same, pool)]
     return tuple(_machine(row) for row in same[:MAX_INSTANCE_TYPES]), gpu, ()
+
+
+def _of_one_type(rows: list[InstanceType], pool: GpuPool) -> InstanceType:
+    """The one machine type of a GKE node pool: the first that has the pool's GPUDirect and is sold
+    as the pool would buy it."""
+    modes = {entry.mode for entry in pool.capacity} or {"onDemand"}
+    fabric = pool.fabric.value
+    connected = [
+        row
+        for row in rows
+        if fabric == "none" or fabric in (row.gpudirect or "").lower().replace("-", " ").split()
+    ]
+    sold = [row for row in connected if modes <= row.purchase_options]
+    return (sold or connected or rows)[0]
 
 
 def _devices(row: InstanceType) -> int:
@@ -176,6 +199,19 @@ def _from_instance_types(
             continue
         if row.cloud not in CLOUDS[platform]:
             findings.append(_elsewhere(row, place, platform, catalogue))
+        elif (
+            row.accelerator.count is None and catalogue.gpu(row.accelerator.gpu).vendor == "nvidia"
+        ):
+            findings.append(
+                error(
+                    "instance-devices-unknown",
+                    place,
+                    f"how many {row.accelerator.gpu} a {name} carries was not sourced for edition "
+                    f"{catalogue.edition}: nothing can be planned on it",
+                    "choose another type, or a newer edition",
+                    found=name,
+                )
+            )
         elif name in pool.instance_types[:index]:
             findings.append(
                 error("instance-type-twice", place, f"{name} is listed twice", "remove one")

@@ -1,7 +1,7 @@
 """Fleet: what a declaration means. Plain frozen data; manifests and values are rendered from it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 
@@ -88,6 +88,9 @@ GPU_TAINT = NodeTaint("nvidia.com/gpu", "present", "NoSchedule")
 """The taint of every GPU pool: all GPU Operator operands tolerate the key, and GKE sets just this
 one by itself (NVIDIA gpu-operator v26.7.0 `daemonsets.tolerations`; GKE documentation)."""
 
+TPU_TAINT = NodeTaint("google.com/tpu", "present", "NoSchedule")
+"""The taint of every TPU pool, which GKE sets by itself (AI-Hypercomputer/xpk v1.13)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Previous:
@@ -165,6 +168,10 @@ class OperatorPlan:
     """What operands must tolerate beside the GPU taint, so that they reach every pool."""
     license_secret: str | None = None
     """Secret with the licence of vGPU guests, as the pools name it."""
+    driver_root: str | None = None
+    """Folder of a driver that the platform installs, where it is not the operator's own."""
+    toolkit_env: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Environment the toolkit needs on this platform."""
 
 
 @dataclass(frozen=True, slots=True)

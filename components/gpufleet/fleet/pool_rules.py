@@ -6,7 +6,7 @@ from gpufleet.findings import Finding, error
 from gpufleet.fleet.model import GPU_TAINT, Machine
 from gpufleet.spec.base import Ownership, Platform
 from gpufleet.spec.fleet_spec import FleetSpec
-from gpufleet.spec.pool import Attachment, Fabric, GpuPool, Provisioner
+from gpufleet.spec.pool import Fabric, GpuPool, Provisioner
 
 PROVISIONERS = {
     Platform.EKS: (Provisioner.MANAGED, Provisioner.KARPENTER, Provisioner.CLUSTER_AUTOSCALER),
@@ -23,7 +23,7 @@ FABRICS = {
     Platform.GKE: (Fabric.NONE, Fabric.TCPX, Fabric.TCPXO, Fabric.RDMA),
     Platform.VSPHERE: (Fabric.NONE, Fabric.RDMA),
     Platform.OPENSHIFT: (Fabric.NONE, Fabric.RDMA),
-    Platform.SANDBOX: (Fabric.NONE,),
+    Platform.SANDBOX: (Fabric.NONE, Fabric.RDMA),
 }
 """Networks between GPU nodes that a platform has."""
 
@@ -82,15 +82,6 @@ def _platform(
                 f"`{name}` settings have no meaning on {platform.value}",
                 "remove them",
                 platform=platform.value,
-            )
-    if pool.vsphere is not None and platform is Platform.VSPHERE:
-        by_profile = pool.vsphere.attachment is Attachment.VGPU
-        if by_profile != (pool.sharing.vgpu is not None):
-            yield error(
-                "vgpu-attachment-and-sharing-disagree",
-                f"{path}.vsphere.attachment",
-                f"attachment is {pool.vsphere.attachment.value} and sharing is {pool.sharing.mode}",
-                "`attachment: vgpu` and `sharing: {vgpu: {profile: ...}}` go together",
             )
     if provisioner is Provisioner.KARPENTER and pool.sharing.dra is not None:
         yield error(
@@ -216,7 +207,6 @@ def judge_fleet(spec: FleetSpec, paths: Sequence[str]) -> list[Finding]:
                     found=pool.team,
                 )
             )
-    findings += _teams(spec)
     if spec.platform in (Platform.EKS, Platform.GKE) and spec.cluster.region is None:
         findings.append(
             error(
@@ -226,38 +216,6 @@ def judge_fleet(spec: FleetSpec, paths: Sequence[str]) -> list[Finding]:
                 "add `region: us-east-1`"
                 if spec.platform is Platform.EKS
                 else "add `region: us-central1`",
-            )
-        )
-    return findings
-
-
-def _teams(spec: FleetSpec) -> list[Finding]:
-    if spec.queues is None:
-        return []
-    findings: list[Finding] = []
-    seen: set[str] = set()
-    for index, team in enumerate(spec.queues.teams):
-        if team.name in seen:
-            findings.append(
-                error(
-                    "team-twice",
-                    f"queues.teams[{index}].name",
-                    f"a team {team.name!r} is already there",
-                    "give each team one entry",
-                    found=team.name,
-                )
-            )
-        seen.add(team.name)
-    shares = sum(team.share for team in spec.queues.teams)
-    if shares > 1 + 1e-9:
-        findings.append(
-            error(
-                "team-shares-over-one",
-                "queues.teams",
-                f"the shares add up to {round(shares, 6)}, and the fleet is 1",
-                "lower them; teams can still borrow what others leave idle",
-                found=round(shares, 6),
-                limit=1,
             )
         )
     return findings

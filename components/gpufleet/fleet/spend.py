@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
-from gpufleet.catalogue.model import MICRO_USD, InstanceType
+from gpufleet.catalogue.model import MICRO_USD
+from gpufleet.catalogue.price_range import planned_price, price_range
 from gpufleet.findings import Finding, error, warning
 from gpufleet.fleet.model import Machine, Money, NodeRange, Pool, SpendBounds, Unbounded
-from gpufleet.spec.capacity import Capacity
+from gpufleet.spec.capacity import Capacity, Spot
 from gpufleet.spec.fleet_spec import FleetSpec
 
 
@@ -28,36 +29,40 @@ def node_prices(machine: Machine, capacity: Capacity) -> tuple[int | None, int |
         return price, price
     if row is None:
         return None, None
-    listed = row.on_demand.micro_usd_per_hour
     if capacity.spot is not None:
-        return _spot(row, capacity.spot.max_price_usd_per_hour)
+        return price_range(row, "spot", _cap(capacity.spot))
     if capacity.flex_start is not None or capacity.queued is not None:
-        # Sold below the list price by a discount no public list carries: the list price bounds it.
-        return None, listed
-    return listed, listed
+        return price_range(row, "flexStart")
+    return price_range(row, "onDemand")
 
 
-def _spot(row: InstanceType, cap: str | None) -> tuple[int | None, int | None]:
-    """Spot moves between its lowest published price and the cap, by default the list price."""
-    low = row.spot.micro_usd_per_hour
-    high = micro(cap) if cap is not None else row.on_demand.micro_usd_per_hour
-    if high is None:
-        high = row.spot.high_micro_usd_per_hour
-    if low is not None and high is not None:
-        low = min(low, high)
-    return low, high
+def _cap(spot: Spot) -> int | None:
+    cap = spot.max_price_usd_per_hour
+    return None if cap is None else micro(cap)
 
 
 def first_choice(machines: Sequence[Machine], capacity: Sequence[Capacity]) -> int | None:
-    """What one node costs an hour as the pool would like to buy it."""
-    low, high = node_prices(machines[0], capacity[0])
+    """What one node is planned to cost an hour as the pool would like to buy it."""
+    wanted, row = capacity[0], machines[0].instance
+    if wanted.spot is not None and row is not None:
+        return planned_price(row, "spot", _cap(wanted.spot))
+    low, high = node_prices(machines[0], wanted)
     return low if low is not None else high
 
 
 def pool_spend(
-    name: str, machines: Sequence[Machine], capacity: Sequence[Capacity], nodes: NodeRange
+    name: str,
+    machines: Sequence[Machine],
+    capacity: Sequence[Capacity],
+    nodes: NodeRange,
+    *,
+    separately: bool = False,
 ) -> SpendBounds:
-    """Bounds of one pool's spend per hour."""
+    """Bounds of one pool's spend per hour.
+
+    `separately`: each way of buying is a node pool of its own that may reach the pool's largest
+    size (GKE); all of them may be at it together.
+    """
     lows: list[int] = []
     highs: list[int] = []
     causes: dict[str, None] = {}
@@ -70,11 +75,12 @@ def pool_spend(
                 highs.append(high)
                 lows.append(low if low is not None else high)
     unknown = Unbounded(tuple(causes))
+    dearest = sum(highs) if separately else max(highs, default=0)
     first = first_choice(machines, capacity)
     return SpendBounds(
         minimum=_times(nodes.minimum, unknown if causes else min(lows)),
         expected=_times(nodes.expected, unknown if first is None else first),
-        maximum=_times(nodes.maximum, unknown if causes else max(highs)),
+        maximum=_times(nodes.maximum, unknown if causes else dearest),
     )
 
 

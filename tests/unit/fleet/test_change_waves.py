@@ -7,8 +7,18 @@ import pytest
 import yaml
 
 from gpufleet.catalogue import load
+from gpufleet.cli.change_text import plan_text
 from gpufleet.fleet import Fleet, compile_data
-from gpufleet.fleet.change_waves import labels_of, nodes_before, partition_of, wave_of
+from gpufleet.fleet.change import change_plan
+from gpufleet.fleet.change_plan import Act
+from gpufleet.fleet.change_waves import (
+    group_labels,
+    labels_of,
+    nodes_before,
+    partition_of,
+    wave_of,
+)
+from gpufleet.render.eks_node_group import group_labels as eks_group_labels
 from gpufleet.render.gpu_operator_values import mig_parted_files, plugin_files
 from gpufleet.render.simulated_node import WAIT_ANNOTATION, simulated_nodes
 from tests.unit.fleet.change_fleets import EIGHTHS, HALVES, compiled, fleet_data
@@ -118,3 +128,22 @@ def test_a_change_that_cannot_go_in_waves_is_named(pool: dict[str, Any], code: s
     data["pools"][0] |= pool
     found = compile_data(data).findings
     assert code in {f.code for f in found}, [str(f) for f in found]
+
+
+def test_a_clouds_group_keeps_its_labels_until_the_change_is_over() -> None:
+    """EKS puts changed labels on every node of a group at once: the waves would be one."""
+    declared = {"previous": EIGHTHS, "width": 2}
+    old, over = (compiled(fleet_data(one, platform="eks")) for one in (EIGHTHS, HALVES))
+    under_way = compiled(fleet_data(HALVES, platform="eks", change=declared))
+    before, during, after = (dict(group_labels(f.pools[0])) for f in (old, under_way, over))
+    assert during == before
+    assert after[MIG] == under_way.pools[0].labels[MIG] != before[MIG]
+    assert eks_group_labels(under_way.pools[0]) == before
+
+    (pool,) = change_plan(old, under_way, {"cut": 5}).pools
+    assert [len(wave) for wave in pool.waves] == [2, 2, 1]
+    assert pool.labels == {MIG: after[MIG]}
+    (labelling,) = [step for step in pool.steps if step.act is Act.LABEL]
+    assert labelling.who == "you"
+    text = plan_text(change_plan(old, under_way, {"cut": 5}), under_way)
+    assert f"kubectl label node NODE --overwrite {MIG}={after[MIG]}" in text

@@ -2,6 +2,7 @@
 
 import copy
 from decimal import Decimal
+from typing import Any
 
 import pytest
 import yaml
@@ -188,7 +189,13 @@ def test_every_gpu_pool_carries_the_gpu_taint_first():
 def test_mixed_images_keep_the_operator_off_nodes_that_have_the_driver():
     data = base()
     data["pools"].append(
-        {"name": "ubuntu", "gpu": "L4", "nodes": {"min": 0, "max": 1}, "image": "ubuntu-eks"}
+        {
+            "name": "ubuntu",
+            "gpu": "L4",
+            "nodes": {"min": 0, "max": 1},
+            "image": "ubuntu-eks",
+            "eks": {"amiId": "ami-0123456789abcdef0"},
+        }
     )
     fleet = compiled(data)
     assert fleet.addons.gpu_operator.driver
@@ -279,3 +286,46 @@ def test_own_hardware_is_priced_by_the_gpu():
 def test_pools_that_are_not_managed_still_cost(ownership):
     managed = compiled(base())
     assert compiled(base(ownership=ownership)).spend == managed.spend
+
+
+def test_labels_of_a_pool_do_not_depend_on_its_neighbours() -> None:
+    """A node group made by a stack of its own is the one the whole fleet would make."""
+    ready = {"name": "chat", "gpu": "L4", "nodes": {"min": 1, "max": 1}}
+    needing = {
+        **ready,
+        "name": "own",
+        "image": "ubuntu-eks",
+        "eks": {"amiId": "ami-0123456789abcdef0"},
+    }
+    alone, beside = compiled_labels(ready), compiled_labels(ready, needing)
+    assert alone["chat"] == beside["chat"]
+    assert alone["chat"]["nvidia.com/gpu.deploy.driver"] == "false"
+    assert "nvidia.com/gpu.deploy.driver" not in beside["own"]
+
+
+def compiled_labels(*pools: dict[str, Any]) -> dict[str, dict[str, str]]:
+    cluster = {"name": "c", "region": "us-east-1"}
+    found = compile_data(
+        {"catalogue": "2026.11", "platform": "eks", "cluster": cluster, "pools": list(pools)}
+    )
+    assert found.fleet is not None, found.findings
+    return {pool.name: dict(pool.labels) for pool in found.fleet.pools}
+
+
+def test_the_sandbox_finds_machines_of_any_cloud() -> None:
+    spec = {"catalogue": "2026.11", "platform": "sandbox", "cluster": {"name": "c"}}
+    pool = {"name": "p", "gpu": "A100-80GB", "nodes": {"min": 1, "max": 1}}
+    for count, wanted in ((None, "p4de.24xlarge"), (8, "p4de.24xlarge"), (1, "a2-ultragpu-1g")):
+        one = {**pool, **({} if count is None else {"gpusPerNode": count})}
+        found = compile_data({**spec, "pools": [one]}).fleet
+        assert found is not None
+        assert found.pools[0].machines[0].name == wanted
+
+
+def test_a_machine_whose_gpus_were_not_counted_is_no_machine() -> None:
+    spec = {"catalogue": "2026.11", "platform": "sandbox", "cluster": {"name": "c"}}
+    pool = {"name": "p", "gpu": "GB200-186GB", "nodes": {"min": 1, "max": 1}}
+    found = compile_data({**spec, "pools": [pool]}).fleet
+    assert found is not None
+    assert found.pools[0].gpus_per_node == 4
+    assert found.pools[0].machines[0].name.startswith("a4x-")

@@ -6,6 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpufleet.catalogue import load
 from gpufleet.findings import Finding
 from gpufleet.fleet import Fleet, compile_data
 
@@ -110,3 +111,18 @@ def test_unbounded_spend_names_its_cause() -> None:
     _, findings = compiled(unpriced, budget="100")
     (found,) = [finding for finding in findings if finding.code == "spend-unbounded"]
     assert found.message.startswith("100 USD/h cannot be guaranteed: pool-0: no price is known for")
+
+
+def test_spot_is_expected_at_the_dearest_zone_and_never_above_the_bid() -> None:
+    row = load().instances["g6e.2xlarge"].spot
+    low, high = row.micro_usd_per_hour, row.high_micro_usd_per_hour
+    assert low is not None
+    assert high is not None
+    assert low < high
+    fleet, _ = compiled(
+        pool("g6e.2xlarge", 2, 2, capacity=[{"spot": {}}]),
+        pool("g6e.2xlarge", 2, 2, capacity=[{"spot": {"maxPriceUsdPerHour": "0.6"}}]),
+    )
+    free, capped = fleet.pools
+    assert (free.spend.minimum, free.spend.expected) == (2 * low, 2 * high)
+    assert capped.spend.expected == 2 * 600_000

@@ -1,0 +1,74 @@
+"""Findings about NIMs before anything is made (NVIDIA k8s-nim-operator v3.1.2)."""
+
+from collections.abc import Iterator
+
+from gpufleet.findings import Finding, error, warning
+from gpufleet.spec.nim import Nim
+
+
+def judge_nim(nim: Nim) -> list[Finding]:
+    """Everything that is wrong with a NIM; paths begin at the arguments."""
+    return [*_image(nim), *_size(nim), *_growth(nim)]
+
+
+def _image(nim: Nim) -> Iterator[Finding]:
+    if nim.tag == "latest":
+        yield error(
+            "nim-tag-not-pinned",
+            "tag",
+            "`latest` is another server after each restart",
+            "write the version, `1.8.4`",
+            found=nim.tag,
+        )
+    if ":" in nim.image.rsplit("/", 1)[-1]:
+        yield error(
+            "nim-image-with-tag",
+            "image",
+            f"{nim.image} names a tag already",
+            "write the tag under `tag`",
+            found=nim.image,
+        )
+
+
+def _size(nim: Nim) -> Iterator[Finding]:
+    if nim.model.tensor_parallelism > nim.count:
+        yield error(
+            "nim-parallelism-over-count",
+            "model.tensorParallelism",
+            f"one replica is spread over {nim.model.tensor_parallelism} GPUs and asks for "
+            f"{nim.count}",
+            f"write `count: {nim.model.tensor_parallelism}`",
+            found=nim.model.tensor_parallelism,
+            limit=nim.count,
+        )
+    if "/mig-" in nim.resource and nim.model.tensor_parallelism > 1:
+        yield error(
+            "nim-parallelism-on-slices",
+            "model.tensorParallelism",
+            "MIG slices have no way to each other: NCCL does not connect them",
+            "write 1, and a larger slice or whole GPUs",
+            found=nim.model.tensor_parallelism,
+            limit=1,
+        )
+
+
+def _growth(nim: Nim) -> Iterator[Finding]:
+    several = nim.replicas if nim.scale is None else nim.scale.max
+    if several > 1 and not nim.storage.shared:
+        yield warning(
+            "nim-cache-on-one-node",
+            "storage.shared",
+            f"{several} replicas read one volume that a single node can mount: those on other "
+            "nodes wait for ever",
+            "write `shared: true` with a storage class that can",
+            found=several,
+            limit=1,
+        )
+    if nim.scale is not None and nim.replicas != 1:
+        yield warning(
+            "nim-replicas-ignored",
+            "replicas",
+            f"{nim.replicas} is ignored: the autoscaler decides",
+            "remove it",
+            found=nim.replicas,
+        )

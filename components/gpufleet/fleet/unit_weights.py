@@ -1,0 +1,65 @@
+"""What part of a node one unit of an advertised resource is, exactly.
+
+A slice is weighed half by its compute slices and half by its memory slots: neither alone says what
+it keeps from others (seven 1g.10gb use all compute and seven of eight memory slots). Since slices
+of a GPU never use more than all of either, their weights never add up to more than the GPU; what is
+missing to 1 can be given to nobody and is stranded.
+"""
+
+from fractions import Fraction
+
+from gpufleet.catalogue.gpu import MigGeometry
+from gpufleet.fleet.model import Pool
+from gpufleet.partition import names
+from gpufleet.partition.profile_name import parse
+
+
+def unit_weights(pool: Pool) -> dict[str, Fraction]:
+    """Resource -> part of the node that one unit is. Units of one kind are alike."""
+    partition, count = pool.partition, len(pool.partition.gpus)
+    weights: dict[str, Fraction] = {}
+    for share in partition.shares:
+        if partition.dra is not None and partition.dra.on_demand:
+            # Cut when asked for: each kind is weighed alone.
+            device = _device(pool.gpu.mig, share.profile)
+            weights[share.resource] = device / count / share.replicas
+            continue
+        total = sum(
+            (
+                Fraction(1, count)
+                for gpu in partition.gpus
+                if not gpu.mig_enabled and share.profile is None
+            ),
+            Fraction(0),
+        )
+        for gpu in partition.gpus:
+            for profile, number in gpu.devices.items():
+                if share.profile is not None and _same(profile, share.profile):
+                    total += number * _device(pool.gpu.mig, profile) / count
+        weights[share.resource] = total / share.per_node if share.per_node else Fraction(0)
+    return weights
+
+
+def unit_capacity(pool: Pool) -> dict[str, int]:
+    """Resource -> units of one node that can be held."""
+    return {share.resource: share.per_node for share in pool.partition.shares}
+
+
+def _same(profile: str, wanted: str) -> bool:
+    return names.resource_of(profile) == names.resource_of(wanted)
+
+
+def _device(geometry: MigGeometry | None, profile: str | None) -> Fraction:
+    """Part of a GPU that a device is."""
+    if profile is None or geometry is None:
+        return Fraction(1)
+    parent = names.gpu_instance_of(profile)
+    cut = next((p for name, p in geometry.profiles.items() if _same(name, parent)), None)
+    if cut is None:
+        return Fraction(0)
+    parsed = parse(profile)
+    slices = None if parsed is None else parsed.compute_instance_slices
+    part = Fraction(1) if slices is None else Fraction(slices, cut.compute_slices)
+    compute = Fraction(cut.compute_slices, geometry.compute_slices)
+    memory = Fraction(cut.memory_slots, geometry.memory_slots)
+    return part * (compute + memory) / 2

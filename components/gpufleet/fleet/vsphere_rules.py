@@ -1,0 +1,93 @@
+"""What vSphere refuses of a pool: how its GPUs are attached, and what that needs to be told."""
+
+from collections.abc import Iterable
+
+from gpufleet.catalogue.gpu import Gpu
+from gpufleet.findings import Finding, error, info
+from gpufleet.fleet.model import Pool
+from gpufleet.spec.base import Platform
+from gpufleet.spec.vsphere import Attachment, VsphereOptions
+
+
+def judge_vsphere(pools: Iterable[Pool]) -> list[Finding]:
+    """Findings on the `vsphere` section of every pool."""
+    return [
+        finding
+        for pool in pools
+        if pool.platform is Platform.VSPHERE and pool.spec.vsphere is not None
+        for finding in _judge(pool, pool.spec.vsphere)
+    ]
+
+
+def _judge(compiled: Pool, options: VsphereOptions) -> Iterable[Finding]:
+    pool, path, gpu, gpus_per_node = (
+        compiled.spec,
+        compiled.path,
+        compiled.gpu,
+        compiled.gpus_per_node,
+    )
+    place = f"{path}.vsphere"
+    by_profile = options.attachment is Attachment.VGPU
+    if by_profile != (pool.sharing.vgpu is not None):
+        yield error(
+            "vgpu-attachment-and-sharing-disagree",
+            f"{place}.attachment",
+            f"attachment is {options.attachment.value} and sharing is {pool.sharing.mode}",
+            "`attachment: vgpu` and `sharing: {vgpu: {profile: ...}}` go together",
+        )
+    yield from _addresses(options, gpus_per_node, place)
+    yield from _dynamic(options, gpu, place)
+    if pool.nodes.min != pool.nodes.max:
+        yield info(
+            "vsphere-nodes-not-fixed",
+            f"{path}.nodes",
+            f"min is {pool.nodes.min} and max is {pool.nodes.max}: {pool.nodes.min} machines are "
+            "made, and nothing on vSphere adds others by itself",
+            f"write {{min: {pool.nodes.max}, max: {pool.nodes.max}}} for {pool.nodes.max}",
+            found=[pool.nodes.min, pool.nodes.max],
+        )
+
+
+def _addresses(options: VsphereOptions, gpus_per_node: int, place: str) -> Iterable[Finding]:
+    fixed = options.attachment is Attachment.PASSTHROUGH
+    where, found = f"{place}.pciAddresses", len(options.pci_addresses)
+    if not fixed and found:
+        yield error(
+            "vsphere-pci-addresses-unused",
+            where,
+            f"attachment is {options.attachment.value}, which takes any free device",
+            "write `attachment: passthrough`, or remove them",
+        )
+    if fixed and found != gpus_per_node:
+        yield error(
+            "vsphere-pci-addresses-count",
+            where,
+            f"{found} addresses, and each machine has {gpus_per_node} GPUs",
+            f"write {gpus_per_node} addresses, or `attachment: dynamicDirectPath`",
+            found=found,
+            limit=gpus_per_node,
+        )
+
+
+def _dynamic(options: VsphereOptions, gpu: Gpu, place: str) -> Iterable[Finding]:
+    if options.attachment is Attachment.DYNAMIC_DIRECT_PATH:
+        if not options.device_ids and not gpu.pci_device_ids:
+            yield error(
+                "vsphere-device-ids-unknown",
+                f"{place}.deviceIds",
+                f"the catalogue has no PCI device id of {gpu.key}",
+                "write it as the host shows it, four hexadecimal digits",
+                gpu=gpu.key,
+            )
+        return
+    for name, value in (
+        ("deviceIds", options.device_ids),
+        ("hardwareLabel", options.hardware_label),
+    ):
+        if value:
+            yield error(
+                "vsphere-dynamic-setting-unused",
+                f"{place}.{name}",
+                f"only dynamicDirectPath reads it, and attachment is {options.attachment.value}",
+                "remove it",
+            )

@@ -1,0 +1,318 @@
+"""Pools on EKS that cannot work are refused while they are a file; each with its own reason."""
+
+from typing import Any
+
+import pytest
+
+from gpufleet.catalogue import load
+from gpufleet.catalogue.model import Cloud
+from gpufleet.fleet import compile_data
+from gpufleet.fleet.document import Compiled
+from gpufleet.fleet.eks_rules import pinning_missing, release_of
+from gpufleet.fleet.eks_shape import eks_shape, interfaces
+
+NODES = {"min": 0, "max": 2}
+BLOCK = {"id": "cr-0123456789abcdef0", "zone": "us-east-1a", "until": "2026-12-20T11:30:00Z"}
+PIN = {"releaseVersion": "1.36.0-20261101"}
+
+
+def compiled(pool: dict[str, Any], version: str = "1.36", **fleet: Any) -> Compiled:
+    declared = {"name": "one", "nodes": NODES, **pool}
+    return compile_data(
+        {
+            "catalogue": "2026.11",
+            "platform": "eks",
+            "cluster": {"name": "ml", "region": "us-east-1", "kubernetesVersion": version},
+            "pools": [declared],
+            **fleet,
+        }
+    )
+
+
+def errors(pool: dict[str, Any], version: str = "1.36", **fleet: Any) -> str:
+    result = compiled(pool, version, **fleet)
+    assert not result.deployable
+    return "\n".join(str(f) for f in result.findings if f.severity.value == "error")
+
+
+KARPENTER = {"provisioner": "karpenter"}
+
+WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
+    "g6f selected by the number of GPUs": (
+        {
+            "instanceTypes": ["g6f.large"],
+            **KARPENTER,
+            "karpenter": {
+                "requirements": [
+                    {
+                        "key": "karpenter.k8s.aws/instance-gpu-count",
+                        "operator": "Gt",
+                        "values": ["0"],
+                    }
+                ]
+            },
+        },
+        "karpenter-gpu-count-drops-fractions",
+        "EC2 counts 0 GPUs on machines with a part of one",
+    ),
+    "both A100 sizes in one pool": (
+        {"instanceTypes": ["p4d.24xlarge", "p4de.24xlarge"]},
+        "instance-types-differ",
+        "GPU A100-80GB beside A100-40GB",
+    ),
+    "an A100 without its size": ({"gpu": "A100"}, "gpu-unknown", "A100-40GB"),
+    "an Arm GPU machine on an image for x86": (
+        {"instanceTypes": ["g5g.xlarge"], "image": "al2-nvidia"},
+        "image-architecture",
+        "g5g.xlarge is arm64",
+    ),
+    "spot beside a Capacity Block": (
+        {"instanceTypes": ["p5.48xlarge"], "capacity": [{"spot": {}}, {"capacityBlock": BLOCK}]},
+        "capacity-not-combinable",
+        "capacityBlock cannot be combined with spot",
+    ),
+    "a template with the group's disk size": (
+        {"gpu": "L4", "eks": {"nodeGroup": {"diskSize": 100}}},
+        "node-group-disk-size",
+        "pools[0].eks.nodeGroup.diskSize",
+    ),
+    "EFA across zones": (
+        {
+            "instanceTypes": ["p4d.24xlarge"],
+            "fabric": "efa",
+            "zones": ["us-east-1a", "us-east-1b"],
+        },
+        "zones-too-many",
+        "EFA traffic does not leave its zone",
+    ),
+    "no largest size": (
+        {"gpu": "L4", **KARPENTER, "nodes": {"min": 0}},
+        "spec-key-missing",
+        "nodes.max",
+    ),
+    "expireAfter under disruption": (
+        {
+            "gpu": "L4",
+            **KARPENTER,
+            "karpenter": {"disruption": {"expireAfter": "720h"}},
+        },
+        "karpenter",
+        "write it one level up, as karpenter.expireAfter",
+    ),
+    "claims with Karpenter": (
+        {"gpu": "L4", **KARPENTER, "sharing": {"dra": {}}},
+        "dra-with-karpenter",
+        "ignores pods with resource claims",
+    ),
+    "the label of a pool of Karpenter's": (
+        {
+            "gpu": "L4",
+            **KARPENTER,
+            "karpenter": {"requirements": [{"key": "karpenter.sh/nodepool", "operator": "Exists"}]},
+        },
+        "karpenter-requirement-own",
+        "follows from the pool",
+    ),
+    "a label Karpenter keeps to itself": (
+        {
+            "gpu": "L4",
+            **KARPENTER,
+            "karpenter": {"requirements": [{"key": "karpenter.k8s.aws/gpu", "operator": "Exists"}]},
+        },
+        "karpenter-label-reserved",
+        "instance-gpu-name",
+    ),
+    "Karpenter's settings on a managed group": (
+        {"gpu": "L4", "karpenter": {"weight": 3}},
+        "options-of-other-provisioner",
+        "no meaning with provisioner managed",
+    ),
+    "a reservation for several types": (
+        {"gpu": "L4", "capacity": [{"reserved": {"id": "cr-1", "zone": "us-east-1a"}}]},
+        "reservation-one-type",
+        "a reservation is of one instance type",
+    ),
+    "a reservation without its zone": (
+        {"instanceTypes": ["p4d.24xlarge"], "capacity": [{"reserved": {"id": "cr-1"}}]},
+        "reservation-zone-missing",
+        "would launch in every zone",
+    ),
+    "a reservation of another cloud": (
+        {
+            "instanceTypes": ["p4d.24xlarge"],
+            "capacity": [{"reserved": {"id": "my-reservation", "zone": "us-east-1a"}}],
+        },
+        "reservation-id",
+        "is no EC2 capacity reservation",
+    ),
+    "a block outside the pool's zones": (
+        {
+            "instanceTypes": ["p5.48xlarge"],
+            "zones": ["us-east-1b"],
+            "capacity": [{"capacityBlock": BLOCK}],
+        },
+        "reservation-in-other-zone",
+        "the reservation is in us-east-1a",
+    ),
+    "a zone of another region": (
+        {"gpu": "L4", "zones": ["us-west-2a"]},
+        "zone-not-in-region",
+        "us-west-2a is no zone of us-east-1",
+    ),
+    "an image nobody publishes, without its id": (
+        {"gpu": "L4", "image": "ubuntu-eks"},
+        "image-id-missing",
+        "EKS publishes no image ubuntu-eks",
+    ),
+    "an image of one's own with a release": (
+        {"gpu": "L4", "eks": {"amiId": "ami-0123456789abcdef0", **PIN}},
+        "spec",
+        "keep one",
+    ),
+    "a release for another Kubernetes": (
+        {"gpu": "L4", "eks": {"releaseVersion": "1.35.2-20261101"}},
+        "image-release-for-other-kubernetes",
+        "is for Kubernetes 1.35",
+    ),
+    "a release of the other family": (
+        {"gpu": "L4", "image": "bottlerocket-nvidia", "eks": PIN},
+        "image-release-unreadable",
+        "write it as 1.52.0-7a6b3c1d",
+    ),
+    "raw arguments that are wired": (
+        {"gpu": "L4", "eks": {"nodeGroup": {"subnetIds": ["subnet-1"]}}},
+        "raw-argument-wired",
+        "follows from the connection",
+    ),
+    "a first type larger than the others": (
+        {
+            "instanceTypes": ["g6.4xlarge", "g6.xlarge"],
+            "provisioner": "clusterAutoscaler",
+        },
+        "autoscaler-first-type-larger",
+        "put g6.xlarge first",
+    ),
+    "a block that ends before it begins": (
+        {
+            "instanceTypes": ["p5.48xlarge"],
+            "capacity": [{"capacityBlock": {**BLOCK, "starts": "2026-12-21T11:30:00Z"}}],
+        },
+        "capacityBlock",
+        "is not before until",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_wrong_pool_is_refused_with_its_reason(what: str) -> None:
+    pool, code, said = WRONG[what]
+    text = errors(pool)
+    assert code in text
+    assert said in text
+
+
+def test_amazon_linux_2_ends_with_1_32() -> None:
+    pool = {"gpu": "L4", "image": "al2-nvidia"}
+    assert "published up to Kubernetes 1.32" in errors(pool, "1.33")
+    codes = [f.code for f in compiled(pool, "1.32").findings if f.severity.value == "error"]
+    assert "image-not-for-kubernetes" not in codes
+
+
+def test_cut_gpus_need_an_overlay() -> None:
+    sharing = {"mig": {"layouts": [{"devices": {"1g.10gb": 7}}]}}
+    pool = {"instanceTypes": ["p4de.24xlarge"], "provisioner": "karpenter", "sharing": sharing}
+    addons = {"karpenter": {"ownership": "existing"}}
+    assert "karpenter-does-not-know-the-gpus" in errors(pool, addons=addons)
+    assert compiled(pool).deployable
+
+
+def test_the_alias_latest_is_refused_in_prod() -> None:
+    pool = {"gpu": "L4", "provisioner": "karpenter", "eks": {"releaseVersion": "latest"}}
+    assert "each release of the image replaces all nodes" in errors(pool, environment="prod")
+    assert compiled(pool, environment="dev").deployable
+    unpinned = compiled({"gpu": "L4", "provisioner": "karpenter"}, environment="prod")
+    assert unpinned.deployable  # a plan may leave it open
+    assert unpinned.fleet is not None
+    (finding,) = pinning_missing(unpinned.fleet.pools[0], "prod", "1.36")
+    assert finding.severity.value == "error"  # deploying may not
+    pinned = compiled(
+        {"gpu": "L4", "provisioner": "karpenter", "eks": PIN}, environment="prod"
+    ).fleet
+    assert pinned is not None
+    assert pinning_missing(pinned.pools[0], "prod", "1.36") == []
+
+
+def test_warnings_say_what_will_go_wrong() -> None:
+    block = {"instanceTypes": ["p5.48xlarge"], "capacity": [{"capacityBlock": BLOCK}]}
+    result = compiled({**block, "nodes": {"min": 1, "max": 2}})
+    assert "capacity-block-min-nodes" in [f.code for f in result.findings]
+    spot = compiled({"instanceTypes": ["g6.xlarge"], "capacity": [{"spot": {}}]})
+    assert "spot-one-type" in [f.code for f in spot.findings]
+    rocket = {"image": "bottlerocket-nvidia", "fabric": "efa", "zones": ["us-east-1a"]}
+    without = compiled({"instanceTypes": ["p4d.24xlarge"], **rocket})
+    assert "image-without-efa" in [f.code for f in without.findings]
+    kept = compiled({"gpu": "L4", "provisioner": "karpenter", "nodes": {"min": 1, "max": 2}})
+    assert "karpenter-keeps-no-minimum" in [f.code for f in kept.findings]
+
+
+def test_autoscalers_that_a_platform_cannot_use_are_refused() -> None:
+    gke: dict[str, Any] = {
+        "platform": "gke",
+        "cluster": {"name": "ml", "region": "us-central1"},
+        "addons": {"clusterAutoscaler": {"enabled": True}, "karpenter": {"enabled": True}},
+    }
+    text = errors({"gpu": "L4"}, **gke)
+    assert "a second one fights it over node counts" in text
+    assert "Karpenter's production provider is AWS's" in text
+
+
+@pytest.mark.parametrize(
+    ("written", "found"),
+    [
+        ("1.36.0-20261101", ("v20261101", "1.36")),
+        ("1.52.0-7a6b3c1d", ("v1.52.0", None)),
+        ("latest", None),
+        ("v20261101", None),
+    ],
+)
+def test_releases_are_read(written: str, found: tuple[str, str | None] | None) -> None:
+    assert release_of(written) == found
+
+
+AWS = [row for row in load().instances.values() if row.cloud is Cloud.AWS]
+
+
+def test_all_types_are_there() -> None:
+    assert len(AWS) == 102
+
+
+@pytest.mark.parametrize("row", AWS, ids=lambda row: row.name)
+def test_a_default_pool_of_every_type_is_valid_or_refused_for_a_true_reason(row: Any) -> None:
+    result = compiled({"instanceTypes": [row.name]})
+    gpu = load().gpu(row.accelerator.gpu)
+    refused = {f.code for f in result.findings if f.severity.value == "error"}
+    if gpu.vendor != "nvidia":
+        assert "accelerator-not-yet-supported" in refused
+        assert gpu.name in "\n".join(map(str, result.findings))
+        return
+    if row.accelerator.count is None:
+        assert refused == {"instance-devices-unknown"}
+        return
+    if row.on_demand.offer.value == "not-sold":
+        assert refused == {"capacity-not-sold"}
+        return
+    assert refused == set()
+    assert result.fleet is not None
+    (pool,) = result.fleet.pools
+    machine = pool.machines[0]
+    assert pool.gpus_per_node == row.accelerator.count
+    assert sum(pool.advertised.values()) == row.accelerator.count
+    assert machine.memory_bytes == row.memory_bytes
+    made = interfaces(machine)
+    efa = [one for one in made if one.kind == "efa-only"]
+    assert len(efa) == (row.efa_interfaces or 0)
+    assert len({one.card for one in efa}) == len(efa)  # one per card
+    assert max((one.card for one in made), default=0) < max(row.network_cards or 1, 1)
+    assert next(one for one in made if (one.card, one.device) == (0, 0)).kind == "interface"
+    expected = "AL2023_ARM_64_NVIDIA" if row.architecture == "arm64" else "AL2023_x86_64_NVIDIA"
+    assert eks_shape(pool).ami_type == expected

@@ -1,0 +1,76 @@
+from typing import Any
+
+import pytest
+
+from gpufleet.findings import Finding
+from gpufleet.fleet import compile_data
+
+MACHINE = {"cpus": 16, "memoryGib": 128, "template": "ubuntu-gpu"}
+FIXED = {**MACHINE, "attachment": "passthrough", "pciAddresses": ["0000:3b:00.0"]}
+VGPU = {**MACHINE, "attachment": "vgpu"}
+PROFILE = {"vgpu": {"profile": "grid_a100d-10c", "licenseSecret": "licence"}}
+
+
+def findings(**pool: Any) -> dict[str, Finding]:
+    data = {
+        "catalogue": "2026.11",
+        "platform": "vsphere",
+        "cluster": {"name": "lab"},
+        "pools": [
+            {
+                "name": "a",
+                "gpu": "A100-80GB",
+                "nodes": {"min": 2, "max": 2},
+                "vsphere": MACHINE,
+                **pool,
+            }
+        ],
+    }
+    return {found.code: found for found in compile_data(data).findings}
+
+
+@pytest.mark.parametrize(
+    ("code", "broken", "accepted"),
+    [
+        ("vgpu-attachment-and-sharing-disagree", {"vsphere": VGPU}, {"vsphere": MACHINE}),
+        ("vgpu-attachment-and-sharing-disagree", {"sharing": PROFILE}, {"vsphere": FIXED}),
+        (
+            "vsphere-pci-addresses-count",
+            {"vsphere": {**MACHINE, "attachment": "passthrough"}},
+            {"vsphere": FIXED},
+        ),
+        ("vsphere-pci-addresses-count", {"vsphere": FIXED, "gpusPerNode": 2}, {"vsphere": FIXED}),
+        (
+            "vsphere-pci-addresses-unused",
+            {"vsphere": {**MACHINE, "pciAddresses": ["0000:3b:00.0"]}},
+            {"vsphere": FIXED},
+        ),
+        (
+            "vsphere-dynamic-setting-unused",
+            {"vsphere": {**FIXED, "hardwareLabel": "blue"}},
+            {"vsphere": {**MACHINE, "hardwareLabel": "blue"}},
+        ),
+        (
+            "vsphere-device-ids-unknown",
+            {"gpu": "V100-32GB"},
+            {"gpu": "V100-32GB", "vsphere": {**MACHINE, "deviceIds": ["1db5"]}},
+        ),
+        (
+            "vsphere-nodes-not-fixed",
+            {"nodes": {"min": 1, "max": 3}},
+            {"nodes": {"min": 3, "max": 3}},
+        ),
+    ],
+)
+def test_rules(code: str, broken: dict[str, Any], accepted: dict[str, Any]) -> None:
+    assert code not in findings(**accepted)
+    found = findings(**broken)[code]
+    assert found.path.startswith("pools[0].")
+    assert found.fix
+
+
+def test_texts() -> None:
+    found = findings(vsphere=FIXED, gpusPerNode=4)["vsphere-pci-addresses-count"]
+    assert found.path == "pools[0].vsphere.pciAddresses"
+    assert found.message == "1 addresses, and each machine has 4 GPUs"
+    assert found.fix == "write 4 addresses, or `attachment: dynamicDirectPath`"
