@@ -67,7 +67,7 @@ class SimulatedGpuNodePool(pulumi.ComponentResource):
             args: The declaration.
             opts: Options; `provider` or `providers` must hold the sandbox's Kubernetes provider.
             compiled: What the declaration means within its fleet, when the caller has compiled
-                the whole fleet: labels depend on the other pools. Default: the pool on its own.
+                the whole fleet. Default: the pool on its own.
 
         Raises:
             InvalidArgumentsError: the declaration has an error; the text holds all of them.

@@ -1,0 +1,228 @@
+"""EksGpuNodeGroup: a managed node group of GPU machines, with its launch template."""
+
+import base64
+from collections.abc import Mapping
+from typing import Any, cast
+
+import pulumi
+
+from gpufleet.arguments import GpuPoolArgs
+from gpufleet.aws_objects import (
+    LAUNCH_TEMPLATE,
+    NODE_GROUP,
+    SCALING_GROUP_TAG,
+    AwsObject,
+)
+from gpufleet.contract.node_group import judge_node_group
+from gpufleet.eks_connection import (
+    DEFAULT_PREFIX,
+    EksPoolArgs,
+    cluster_access,
+    compiled_pool,
+    judge_connection,
+    judge_provisioner,
+)
+from gpufleet.eks_network import made_efa_security_group, made_placement_group
+from gpufleet.findings import has_errors
+from gpufleet.fleet import Pool
+from gpufleet.fleet.eks_shape import EksShape, eks_shape
+from gpufleet.inputs import declared, refuse
+from gpufleet.nodes.configurations import checked_labels
+from gpufleet.render.autoscaler_tags import autoscaler_tags
+from gpufleet.render.eks_launch_template import launch_template
+from gpufleet.render.eks_node_group import (
+    CREATION_ONLY,
+    DESIRED,
+    MANAGED,
+    chosen_zones,
+    group_labels,
+    node_group,
+)
+from gpufleet.render.eks_user_data import user_data
+from gpufleet.spec.pool import Provisioner
+
+GROUPS = (Provisioner.MANAGED, Provisioner.CLUSTER_AUTOSCALER)
+"""Provisioners that scale a managed node group."""
+
+
+class EksGpuNodeGroup(pulumi.ComponentResource):
+    """A managed node group of GPU machines on EKS: launch template, node group, and what the pool
+    needs beside them: EFA security group, placement group, tags of the Auto Scaling group.
+
+    The desired size is set once and then left to whoever scales. A group with `importId` is taken
+    over as it is.
+    """
+
+    node_group_name: pulumi.Output[str]
+    """Name of the node group, unique in its cluster."""
+    scaling_group_name: pulumi.Output[str]
+    """Name of its Auto Scaling group."""
+    launch_template_id: pulumi.Output[str | None]
+    """Id of the launch template. Absent for an imported group."""
+    advertised: pulumi.Output[dict[str, int]]
+    """Extended resources each node publishes once its operands have run."""
+
+    def __init__(
+        self,
+        name: str,
+        args: EksPoolArgs,
+        opts: pulumi.ResourceOptions | None = None,
+        *,
+        compiled: Pool | None = None,
+    ) -> None:
+        """Make the node group.
+
+        Args:
+            name: Name of the component, unique in its stack.
+            args: Declaration and connection.
+            opts: Options; `providers` must hold the AWS provider of the cluster's account.
+            compiled: What the declaration means within its fleet, when the caller has compiled
+                the whole fleet: labels depend on the other pools. Default: the pool on its own.
+
+        Raises:
+            InvalidArgumentsError: an argument cannot work; the text holds all problems.
+        """
+        component = f'EksGpuNodeGroup "{name}"'
+        given = declared(component, EksPoolArgs, cast("dict[str, Any]", args))
+        pool = compiled or compiled_pool(component, given)
+        judge_provisioner(component, pool, GROUPS)
+        shape = eks_shape(pool)
+        zones, findings = chosen_zones(pool, shape, given["subnetIdsByZone"])
+        findings += judge_connection(given, pool, shape)
+        prefix, tags = given.get("namePrefix", DEFAULT_PREFIX), given.get("tags", {})
+        template = launch_template(pool, shape, prefix, tags)
+        group = node_group(pool, shape, prefix, tags, given.get("kubernetesVersion", "1.36"))
+        raw = f"{pool.path}.eks.nodeGroup", f"{pool.path}.eks.launchTemplate"
+        findings += judge_node_group(group, template, *raw)
+        if has_errors(findings):
+            refuse(component, findings)
+        labels = checked_labels(component, pool.name, group["labels"], given.get("configurations"))
+        super().__init__("gpufleet:index:EksGpuNodeGroup", name, {}, opts)
+        self._spec: GpuPoolArgs = args["pool"]
+        self._name, self._prefix, self._tags = name, prefix, tags
+        wired = {
+            **group,
+            "labels": labels,
+            "clusterName": given["clusterName"],
+            "nodeRoleArn": given["nodeRoleArn"],
+            "subnetIds": [given["subnetIdsByZone"][zone] for zone in zones],
+        }
+        imported = pool.spec.import_id
+        made = None if imported else self._template(template, pool, shape, given)
+        if made is not None:
+            version = made.output("latestVersion").apply(lambda number: str(int(number)))
+            wired["launchTemplate"] = {"id": made.id, "version": version}
+        nodes = self._group(wired, pool)
+        scaling_group = nodes.output("resources").apply(_scaling_group)
+        if imported is None or shape.options.imported == "manage":
+            self._tag(scaling_group, autoscaler_tags(pool) or {})
+        self.node_group_name = nodes.output("nodeGroupName")
+        self.scaling_group_name = scaling_group
+        self.launch_template_id = pulumi.Output.from_input(None if made is None else made.id)
+        self.advertised = pulumi.Output.from_input(dict(pool.advertised))
+        self.register_outputs(
+            {
+                "nodeGroupName": self.node_group_name,
+                "scalingGroupName": self.scaling_group_name,
+                "launchTemplateId": self.launch_template_id,
+                "advertised": self.advertised,
+            }
+        )
+
+    @property
+    def spec(self) -> GpuPoolArgs:
+        """The pool's declaration, to hand on to other components: `GpuAddons` takes a list."""
+        return self._spec
+
+    def _template(
+        self,
+        arguments: dict[str, Any],
+        pool: Pool,
+        shape: EksShape,
+        given: Mapping[str, Any],
+    ) -> AwsObject:
+        extra = list(given.get("securityGroupIds", ()))
+        wired = dict(arguments)
+        if "networkInterfaces" in wired:
+            groups = [given["clusterSecurityGroupId"], *extra]
+            if shape.efa:
+                groups.append(
+                    made_efa_security_group(
+                        self, self._name, pool, self._prefix, self._tags, given["vpcId"]
+                    )
+                )
+            wired["networkInterfaces"] = [
+                {"securityGroups": groups, **interface} for interface in wired["networkInterfaces"]
+            ]
+        elif extra and "vpcSecurityGroupIds" not in wired:
+            # With groups of its own EKS leaves the cluster's out.
+            own = given.get("clusterSecurityGroupId")
+            wired["vpcSecurityGroupIds"] = [*([own] if own is not None else []), *extra]
+        if shape.placement_group and "placement" not in wired:
+            wired["placement"] = {
+                "groupName": made_placement_group(self, self._name, pool, self._prefix, self._tags)
+            }
+        text = self._user_data(pool, shape, given)
+        if text is not None:
+            wired["userData"] = text
+        return AwsObject(
+            LAUNCH_TEMPLATE,
+            f"{self._name}-template",
+            wired,
+            pulumi.ResourceOptions(parent=self),
+            outputs=("latestVersion",),
+        )
+
+    def _user_data(self, pool: Pool, shape: EksShape, given: Mapping[str, Any]) -> Any:
+        labels = group_labels(pool)
+        if not shape.custom:
+            text = user_data(pool, shape, labels, None)
+            return None if text is None else _base64(text)
+        return cluster_access(given).apply(
+            lambda access: _base64(user_data(pool, shape, labels, access) or "")
+        )
+
+    def _group(self, wired: dict[str, Any], pool: Pool) -> AwsObject:
+        imported = pool.spec.import_id
+        ignored, options = [DESIRED], eks_shape(pool).options
+        if imported is not None:
+            wired = {key: value for key, value in wired.items() if key != "nodeGroupNamePrefix"}
+            wired["nodeGroupName"] = imported.rsplit(":", 1)[-1]
+            ignored = [DESIRED, *CREATION_ONLY]
+            if options.imported == "adopt":
+                ignored = [*CREATION_ONLY, *MANAGED]
+        return AwsObject(
+            NODE_GROUP,
+            f"{self._name}-group",
+            wired,
+            pulumi.ResourceOptions(parent=self, ignore_changes=ignored, import_=imported),
+            outputs=("nodeGroupName", "resources"),
+        )
+
+    def _tag(self, scaling_group: pulumi.Output[str], tags: Mapping[str, str]) -> None:
+        for key, value in tags.items():
+            AwsObject(
+                SCALING_GROUP_TAG,
+                f"{self._name}-tag-{_short(key)}",
+                {
+                    "autoscalingGroupName": scaling_group,
+                    "tag": {"key": key, "value": value, "propagateAtLaunch": False},
+                },
+                pulumi.ResourceOptions(parent=self),
+            )
+
+
+def _short(key: str) -> str:
+    """The tag's last words, for the resource's name: keys differ there."""
+    return key.removeprefix("k8s.io/cluster-autoscaler/").replace("/", "-")
+
+
+def _scaling_group(resources: Any) -> str:
+    """Name of the one Auto Scaling group; the SDK gives keys in either spelling."""
+    first = resources[0]
+    groups = first.get("autoscalingGroups") or first["autoscaling_groups"]
+    return str(groups[0]["name"])
+
+
+def _base64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()

@@ -1,0 +1,49 @@
+"""Asking a vCenter for a cluster's inventory outside a deployment."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pydantic import ValidationError
+from pyVmomi import vim
+
+from gpufleet.fleet import Pool
+from gpufleet.nodes.vsphere.credentials import credentials
+from gpufleet.nodes.vsphere.errors import Code, VsphereError
+from gpufleet.nodes.vsphere.faults import in_words
+from gpufleet.nodes.vsphere.inventory_report import report
+from gpufleet.nodes.vsphere.lookup import by_name
+from gpufleet.nodes.vsphere.per_gpu import per_gpu
+from gpufleet.nodes.vsphere.read_inventory import read_inventory
+from gpufleet.nodes.vsphere.session import session_for
+from gpufleet.nodes.vsphere.settings import Endpoint
+
+
+def ask_inventory(
+    endpoint: Mapping[str, Any], datacenter: str, cluster: str, pools: Iterable[Pool]
+) -> dict[str, Any]:
+    """Hosts of the cluster and which pools fit now; only reads.
+
+    Args:
+        endpoint: Fields of `Endpoint`, camelCase.
+        datacenter: Name or inventory path.
+        cluster: Name or inventory path of a cluster or standalone host.
+        pools: Pools to judge, each alone.
+
+    Raises:
+        VsphereError: the vCenter cannot be asked, or a name is not found.
+    """
+    try:
+        where = Endpoint.model_validate({k: v for k, v in endpoint.items() if v is not None})
+    except ValidationError as invalid:
+        wrong = "; ".join(
+            f"{'.'.join(map(str, row['loc'])) or 'endpoint'}: {row['msg']}"
+            for row in invalid.errors(include_input=False, include_url=False)
+        )
+        raise VsphereError(Code.FAULT, f"the vCenter cannot be addressed: {wrong}") from None
+    known = credentials(where.credentials_key, lambda _: None)
+    with in_words(f"reading {cluster}"):
+        session = session_for(where, known)
+        root = session.content.rootFolder
+        center = by_name(session, root, vim.Datacenter, datacenter, "datacenter")
+        compute = by_name(session, center, vim.ComputeResource, cluster, "cluster")
+        return report(read_inventory(session, center, compute), pools, per_gpu)

@@ -1,0 +1,189 @@
+"""What a change of inputs means for a machine: the one table of it.
+
+Compared are the inputs of the last run (`old`, with what a refresh found different in vCenter under
+`drifted`) and the inputs as they are now declared.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from gpufleet.nodes.vsphere.settings import UpdatePolicy
+
+UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
+"""What the engine hands on for a value it does not know yet (pulumi.runtime.rpc.UNKNOWN)."""
+
+
+class Kind(Enum):
+    """What happens to the machine when a property changes."""
+
+    REPLACE = "replace"
+    """Another machine."""
+    POWERED_OFF = "poweredOff"
+    """In place, with the machine off."""
+    IN_PLACE = "inPlace"
+    """In place, while it runs."""
+    REFUSED = "refused"
+    """Not by this resource."""
+    SETTING = "setting"
+    """Only how the provider behaves: vCenter is not called."""
+
+
+TABLE: Mapping[str, Kind] = {
+    "owner": Kind.REPLACE,
+    "generation": Kind.REPLACE,
+    "endpoint.server": Kind.REPLACE,
+    "endpoint.port": Kind.SETTING,
+    "endpoint.insecure": Kind.SETTING,
+    "endpoint.caCertFile": Kind.SETTING,
+    "endpoint.thumbprintSha256": Kind.SETTING,
+    "endpoint.credentialsKey": Kind.SETTING,
+    "endpoint.plainHttp": Kind.SETTING,
+    "place.datacenter": Kind.REPLACE,
+    "place.template": Kind.REPLACE,
+    "place.cluster": Kind.REFUSED,
+    "place.datastore": Kind.REFUSED,
+    "place.resourcePool": Kind.REFUSED,
+    "place.folder": Kind.REFUSED,
+    "place.network": Kind.IN_PLACE,
+    "place.hosts": Kind.SETTING,
+    "place.denyHosts": Kind.SETTING,
+    "name": Kind.REPLACE,
+    "cpus": Kind.POWERED_OFF,
+    "memoryMib": Kind.POWERED_OFF,
+    "memoryLocked": Kind.IN_PLACE,
+    "diskGib": Kind.IN_PLACE,
+    "gpu": Kind.POWERED_OFF,
+    "gpuMemoryGib": Kind.POWERED_OFF,
+    "mmioGib": Kind.POWERED_OFF,
+    "latencySensitivity": Kind.POWERED_OFF,
+    "extraConfig": Kind.POWERED_OFF,
+    "userDataSha256": Kind.REPLACE,
+    "userDataFormat": Kind.REPLACE,
+    "powerState": Kind.IN_PLACE,
+    "waitFor": Kind.SETTING,
+    "updatePolicy": Kind.SETTING,
+    "ignoreUserDataChanges": Kind.SETTING,
+    "onCreateFailure": Kind.SETTING,
+    "deletePolicy": Kind.SETTING,
+    "timeouts": Kind.SETTING,
+}
+"""Property -> what its change means. A property that is not here is not compared: what may move
+by itself (host, addresses, change version)."""
+
+DRIFT_ONLY = frozenset(("memoryLocked", "powerState"))
+"""Not declared: all memory is always reserved, and a machine always runs."""
+
+REFUSED_BECAUSE = {
+    "place.cluster": "a machine with GPUs moves cold, by an administrator",
+    "place.datastore": "disks move by an administrator, with Storage vMotion while off",
+    "place.resourcePool": "pools are the administrator's: move it there, then refresh",
+    "place.folder": "folders are the administrator's: move it there, then refresh",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One property that differs."""
+
+    path: str
+    kind: Kind
+    old: Any
+    new: Any
+
+    @property
+    def unknown(self) -> bool:
+        """Whether the new value is not known yet."""
+        return self.new == UNKNOWN
+
+
+def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[Change, ...]:
+    """Every property of the table that differs, in the table's order."""
+    found: list[Change] = []
+    drifted: Mapping[str, Any] = old.get("drifted") or {}
+    for path, kind in TABLE.items():
+        before, after = _at(old, path), _at(new, path)
+        if path == "userDataSha256" and new.get("ignoreUserDataChanges"):
+            continue
+        if path == "diskGib" and after is None:
+            continue  # as the template has it
+        if path in DRIFT_ONLY and path not in drifted:
+            continue
+        if path in drifted:
+            found.append(Change(path, kind, drifted[path], after))
+        elif before != after:
+            found.append(Change(path, kind, before, after))
+    return tuple(found)
+
+
+def replaces(found: tuple[Change, ...], policy: str) -> list[str]:
+    """Properties for which the machine is made anew."""
+    also = policy == UpdatePolicy.REPLACE.value
+    return [
+        change.path
+        for change in found
+        if change.kind is Kind.REPLACE or (also and change.kind is Kind.POWERED_OFF)
+    ]
+
+
+def refusals(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Changes that would fail later, told before anything is done: property and reason.
+
+    Empty where the machine is replaced anyway.
+    """
+    policy = str(new.get("updatePolicy", UpdatePolicy.REFUSE.value))
+    found = changes(old, new)
+    if replaces(found, policy):
+        return []
+    wrong: list[tuple[str, str]] = []
+    for change in found:
+        if change.unknown:
+            continue
+        if change.kind is Kind.REFUSED:
+            wrong.append((change.path, _refused(change)))
+        elif change.path == "diskGib" and change.old is not None and change.new < change.old:
+            wrong.append((change.path, _smaller(change)))
+        elif change.kind is Kind.POWERED_OFF and policy == UpdatePolicy.REFUSE.value:
+            wrong.append((change.path, _needs_power_off(change)))
+    return wrong
+
+
+def _refused(change: Change) -> str:
+    return (
+        f"{change.old!r} cannot become {change.new!r}: {REFUSED_BECAUSE[change.path]}. For a new "
+        "machine give the node another ordinal or name"
+    )
+
+
+def _smaller(change: Change) -> str:
+    return (
+        f"{change.new} GiB is less than the {change.old} GiB there are, and a disk cannot shrink: "
+        f"write {change.old} or more"
+    )
+
+
+def _needs_power_off(change: Change) -> str:
+    return (
+        f"{change.old!r} becomes {change.new!r} only while the machine is off, and updatePolicy is "
+        "refuse: drain the node and set restart, or replace"
+    )
+
+
+def _at(properties: Mapping[str, Any], path: str) -> Any:
+    value: Any = properties
+    for part in path.split("."):
+        if value == UNKNOWN:
+            return UNKNOWN
+        if not isinstance(value, Mapping):
+            return None
+        value = value.get(part)
+    return _plain(value)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    if value in ({}, [], ""):
+        return None  # absent and empty are the same wish
+    return value

@@ -1,0 +1,125 @@
+"""Making a machine what is declared, from whatever state it is in. Safe to run again and again."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pyVmomi import vim, vmodl
+
+from gpufleet.nodes.vsphere.errors import Code, OutcomeUnknownError, VsphereError
+from gpufleet.nodes.vsphere.faults import translated
+from gpufleet.nodes.vsphere.identity import Identity
+from gpufleet.nodes.vsphere.lookup import FoundPlace
+from gpufleet.nodes.vsphere.observed import Observed
+from gpufleet.nodes.vsphere.power import power_off, still_there
+from gpufleet.nodes.vsphere.session import Session
+from gpufleet.nodes.vsphere.settings import FixedPassthrough, NodeSettings, UpdatePolicy
+from gpufleet.nodes.vsphere.specs import Difference, difference, mmio_of
+from gpufleet.nodes.vsphere.tasks import TaskTimeoutError, run, timed_out
+
+_ATTEMPTS = 4
+"""Times a reconfiguration is worked out anew when somebody else changed the machine meanwhile."""
+
+
+def converge(
+    session: Session,
+    settings: NodeSettings,
+    identity: Identity,
+    found: FoundPlace,
+    live: Observed,
+    *,
+    first_boot: bool,
+) -> Observed:
+    """Reconfigure what differs. Returns the machine as it is afterwards.
+
+    Raises:
+        VsphereError: a difference cannot be mended, or needs the machine off and the update
+            policy does not allow that.
+    """
+    for _ in range(_ATTEMPTS):
+        lacking = lacks(session, settings, identity, found, live, first_boot=first_boot)
+        if lacking.refused:
+            raise VsphereError(Code.FAULT, f"{live.name}: {'; '.join(lacking.refused)}")
+        if lacking.spec is None:
+            return live
+        if lacking.powered_off and live.power != "poweredOff":
+            if settings.update_policy is not UpdatePolicy.RESTART:
+                raise VsphereError(
+                    Code.NEEDS_POWER_OFF,
+                    f"{live.name} is {live.power}, and it must be off to change "
+                    f"{', '.join(lacking.powered_off)}",
+                    "drain the node and set updatePolicy to restart, or to replace for a new "
+                    "machine",
+                )
+            live = power_off(session, settings, live)
+            continue
+        lacking.spec.changeVersion = live.change_version or None
+        machine = live.reference
+        try:
+            run(
+                session,
+                lambda machine=machine, spec=lacking.spec: machine.ReconfigVM_Task(spec),
+                settings.timeouts.reconfigure,
+            )
+        except vim.fault.ConcurrentAccess:
+            pass  # somebody was faster: look again and work out what is left
+        except OutcomeUnknownError:
+            pass  # the answer was lost: look again
+        except TaskTimeoutError as problem:
+            raise timed_out(
+                f"reconfiguring {live.name}", problem, "reconfigure", f"{live.name} exists"
+            ) from None
+        except vmodl.MethodFault as fault:
+            raise translated(fault, f"reconfiguring {live.name}", mmio_of(settings)) from None
+        live = still_there(session, live)
+        if not lacks(session, settings, identity, found, live, first_boot=first_boot).properties:
+            return live
+    raise VsphereError(
+        Code.CONFLICT,
+        f"{live.name} still differs after {_ATTEMPTS} reconfigurations",
+        "look at the machine's events for who else changes it",
+    )
+
+
+def lacks(
+    session: Session,
+    settings: NodeSettings,
+    identity: Identity,
+    found: FoundPlace,
+    live: Observed,
+    *,
+    first_boot: bool,
+) -> Difference:
+    """What differs between declaration and machine."""
+    devices = fixed_backings(session, settings, found, live.host)
+    return difference(settings, identity, live, found.network, devices, first_boot)
+
+
+def fixed_backings(
+    session: Session, settings: NodeSettings, found: FoundPlace, host: Any
+) -> dict[str, Any]:
+    """Address -> backing of the host's device, for fixed passthrough; else nothing is asked."""
+    if not isinstance(settings.gpu, FixedPassthrough):
+        return {}
+    known = session.call(
+        lambda: found.compute.environmentBrowser.QueryConfigTarget(host)
+    ).pciPassthrough
+    offered: Mapping[str, Any] = {entry.pciDevice.id: entry for entry in known}
+    absent = [address for address in settings.gpu.pci_addresses if address not in offered]
+    if absent:
+        raise VsphereError(
+            Code.GPU_NONE,
+            f"{getattr(host, '_moId', 'the host')} offers no passthrough device "
+            f"{', '.join(absent)}; it offers {', '.join(sorted(offered)) or 'none'}",
+            "toggle passthrough for the device and reboot the host, or write another address",
+        )
+    kind = vim.vm.device.VirtualPCIPassthrough.DeviceBackingInfo
+    return {
+        address: kind(
+            id=address,
+            deviceId=f"{offered[address].pciDevice.deviceId & 0xFFFF:04x}",
+            systemId=offered[address].systemId,
+            vendorId=offered[address].pciDevice.vendorId,
+            deviceName=offered[address].pciDevice.deviceName,
+        )
+        for address in settings.gpu.pci_addresses
+    }

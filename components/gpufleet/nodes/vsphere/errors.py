@@ -1,0 +1,77 @@
+"""VsphereError: what a person sees when a machine cannot be made, changed or removed."""
+
+from enum import StrEnum
+
+
+class Code(StrEnum):
+    """What went wrong, stable for scripts and documentation."""
+
+    AUTHENTICATION = "vsphere-authentication"
+    SESSION = "vsphere-session"
+    PERMISSION = "vsphere-permission"
+    CERTIFICATE = "vsphere-certificate"
+    CONNECTION = "vsphere-connection"
+    NOT_FOUND = "vsphere-not-found"
+    AMBIGUOUS = "vsphere-ambiguous"
+    TEMPLATE = "vsphere-template"
+    NAME_TAKEN = "vsphere-name-taken"
+    FOREIGN = "vsphere-foreign-machine"
+    DATASTORE_FULL = "vsphere-datastore-full"
+    GPU_NONE = "vsphere-gpu-none"
+    GPU_PROFILE = "vsphere-gpu-profile"
+    GPU_CAPACITY = "vsphere-gpu-capacity"
+    MMIO = "vsphere-mmio"
+    MEMORY = "vsphere-memory"
+    HOST_STATE = "vsphere-host-state"
+    BUSY = "vsphere-busy"
+    CONFLICT = "vsphere-conflict"
+    QUESTION = "vsphere-question"
+    TIMEOUT = "vsphere-timeout"
+    NEEDS_POWER_OFF = "vsphere-needs-power-off"
+    UNSUPPORTED = "vsphere-unsupported"
+    FAULT = "vsphere-fault"
+    """A fault this table has no row for: its name stands in the text."""
+
+
+class VsphereError(Exception):
+    """One failure in one paragraph: what, where, what to do, and vCenter's name for it.
+
+    Never holds a password, user data or a SOAP dump.
+    """
+
+    def __init__(
+        self, code: Code, summary: str, remedy: str = "", fault: str = "", left: str = ""
+    ) -> None:
+        """Say what happened.
+
+        Args:
+            code: Which kind of failure.
+            summary: What was found and which limit it breaks, with the names of the objects.
+            remedy: What a person can do. Default: nothing is suggested.
+            fault: vCenter's type name of the fault. Default: vCenter raised none.
+            left: What exists now because the work stopped here. Default: nothing was left.
+        """
+        self.code = code
+        self.summary = summary
+        self.remedy = remedy
+        self.fault = fault.rsplit(".", 1)[-1]
+        self.left = left
+        super().__init__(str(self))
+
+    def __str__(self) -> str:
+        parts = [f"{self.code.value}: {self.summary}"]
+        parts += [self.left] if self.left else []
+        parts += [f"fix: {self.remedy}"] if self.remedy else []
+        parts += [f"[{self.fault}]"] if self.fault else []
+        return " ".join(part if part.endswith((".", "]", "?")) else part + "." for part in parts)
+
+    def with_left(self, left: str) -> "VsphereError":
+        """The same failure, saying what exists now because of it."""
+        return VsphereError(self.code, self.summary, self.remedy, self.fault, left)
+
+
+class OutcomeUnknownError(Exception):
+    """A call that changes something lost its answer: it may or may not have been carried out.
+
+    Never shown: the caller looks at the world and goes on from what it sees.
+    """

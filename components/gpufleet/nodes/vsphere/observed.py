@@ -1,0 +1,161 @@
+"""What a machine is now, read from vCenter in one call."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pyVmomi import vim
+
+from gpufleet.nodes.vsphere.reading import one
+from gpufleet.nodes.vsphere.session import Session
+
+PATHS = (
+    "name",
+    "config.instanceUuid",
+    "config.uuid",
+    "config.changeVersion",
+    "config.version",
+    "config.firmware",
+    "config.template",
+    "config.extraConfig",
+    "config.memoryReservationLockedToMax",
+    "config.memoryAllocation.reservation",
+    "config.latencySensitivity.level",
+    "config.hardware.numCPU",
+    "config.hardware.memoryMB",
+    "config.hardware.device",
+    "runtime.powerState",
+    "runtime.connectionState",
+    "runtime.host",
+    "runtime.question",
+    "guest.ipAddress",
+    "guest.toolsRunningStatus",
+    "datastore",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class GpuDevice:
+    """One GPU of a machine."""
+
+    key: int
+    """vCenter's key of the device, which only removing it needs."""
+    mode: str
+    """`fixed`, `dynamic` or `vgpu`."""
+    what: str
+    """PCI address, comma-separated device ids, or profile."""
+    label: str = ""
+    assigned: str = ""
+    """PCI address of the device a running dynamic attachment has."""
+
+    @property
+    def backing(self) -> tuple[str, str, str]:
+        """What decides whether two devices are the same wish."""
+        return (self.mode, self.what, self.label)
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """One machine."""
+
+    reference: Any
+    name: str
+    instance_uuid: str
+    bios_uuid: str
+    change_version: str
+    hardware_version: int
+    firmware: str
+    is_template: bool
+    extra_config: Mapping[str, str]
+    memory_locked: bool
+    memory_reservation_mib: int
+    latency: str
+    cpus: int
+    memory_mib: int
+    gpus: tuple[GpuDevice, ...]
+    disk: Any | None
+    disk_bytes: int
+    adapter: Any | None
+    mac_addresses: tuple[str, ...]
+    power: str
+    """`poweredOn`, `poweredOff`, `suspended`."""
+    connection: str
+    host: Any | None
+    question: str
+    address: str
+    tools_running: bool
+    datastores: tuple[Any, ...]
+
+    @property
+    def moref(self) -> str:
+        """`vm-42`."""
+        return str(self.reference._moId)
+
+
+def observe(session: Session, machine: Any) -> Observed | None:
+    """What the machine is, or None when it is gone."""
+    found = one(session, machine, vim.VirtualMachine, PATHS)
+    return None if found is None or "config.instanceUuid" not in found else observed(machine, found)
+
+
+def observed(machine: Any, found: Mapping[str, Any]) -> Observed:
+    """The machine that these properties describe."""
+    devices: list[Any] = list(found.get("config.hardware.device") or [])
+    disks = [item for item in devices if isinstance(item, vim.vm.device.VirtualDisk)]
+    cards = [item for item in devices if isinstance(item, vim.vm.device.VirtualEthernetCard)]
+    question = found.get("runtime.question")
+    return Observed(
+        machine,
+        found["name"],
+        str(found["config.instanceUuid"]).lower(),
+        str(found.get("config.uuid", "")),
+        str(found.get("config.changeVersion", "")),
+        _version(found.get("config.version", "")),
+        str(found.get("config.firmware", "bios")),
+        bool(found.get("config.template", False)),
+        {entry.key: str(entry.value) for entry in found.get("config.extraConfig") or []},
+        bool(found.get("config.memoryReservationLockedToMax", False)),
+        int(found.get("config.memoryAllocation.reservation") or 0),
+        str(found.get("config.latencySensitivity.level", "normal")),
+        int(found["config.hardware.numCPU"]),
+        int(found["config.hardware.memoryMB"]),
+        tuple(gpu for item in devices if (gpu := gpu_device(item)) is not None),
+        disks[0] if disks else None,
+        _bytes(disks[0]) if disks else 0,
+        cards[0] if cards else None,
+        tuple(card.macAddress for card in cards if card.macAddress),
+        str(found.get("runtime.powerState", "")),
+        str(found.get("runtime.connectionState", "")),
+        found.get("runtime.host"),
+        "" if question is None else str(question.text),
+        str(found.get("guest.ipAddress") or ""),
+        str(found.get("guest.toolsRunningStatus", "")) == "guestToolsRunning",
+        tuple(found.get("datastore") or ()),
+    )
+
+
+def gpu_device(device: Any) -> GpuDevice | None:
+    """The GPU that a virtual device is, or None when it is none."""
+    if not isinstance(device, vim.vm.device.VirtualPCIPassthrough):
+        return None
+    backing = device.backing
+    kinds = vim.vm.device.VirtualPCIPassthrough
+    if isinstance(backing, kinds.VmiopBackingInfo):
+        return GpuDevice(device.key, "vgpu", backing.vgpu or "")
+    if isinstance(backing, kinds.DynamicBackingInfo):
+        ids = ",".join(sorted(f"{item.deviceId & 0xFFFF:04x}" for item in backing.allowedDevice))
+        return GpuDevice(
+            device.key, "dynamic", ids, backing.customLabel or "", backing.assignedId or ""
+        )
+    if isinstance(backing, kinds.DeviceBackingInfo):
+        return GpuDevice(device.key, "fixed", backing.id)
+    return None
+
+
+def _bytes(disk: Any) -> int:
+    return int(disk.capacityInBytes or disk.capacityInKB * 1024)
+
+
+def _version(text: str) -> int:
+    digits = text.removeprefix("vmx-")
+    return int(digits) if digits.isdigit() else 0

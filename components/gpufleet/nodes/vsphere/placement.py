@@ -1,0 +1,118 @@
+"""Which host each new machine goes to, and which host fails which requirement.
+
+All machines of one call are alike, so what a host can take is a number, and filling hosts by number
+is exact: no order of machines fits more.
+"""
+
+from dataclasses import dataclass
+
+from gpufleet.nodes.vsphere.inventory import (
+    Host,
+    Inventory,
+    PerGpu,
+    Slots,
+    dynamic_slots,
+    fixed_slots,
+    profile_slots,
+)
+from gpufleet.nodes.vsphere.settings import (
+    DynamicPassthrough,
+    FixedPassthrough,
+    GpuAttachment,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """Machines of one kind that want a place."""
+
+    gpu: GpuAttachment
+    memory_mib: int
+    count: int
+    """How many."""
+    allowed: tuple[str, ...] = ()
+    """Hosts that may be used; empty: all."""
+    denied: tuple[str, ...] = ()
+    datastore: str | None = None
+    """Id of a datastore the host must mount; None: any."""
+    at_most_per_host: int | None = None
+    """Anti-affinity: machines of this kind on one host. None: no limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where machines go."""
+
+    hosts: tuple[str, ...]
+    """A host for each machine that found a place, in order."""
+    wanted: int
+    slots: tuple[Slots, ...]
+    """What each host offered before this placement."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether every machine found a place."""
+        return len(self.hosts) == self.wanted
+
+    def refusal(self) -> str:
+        """`needs 8, 5 fit: esx1 2, esx2 3, esx3 0 (in maintenance)`."""
+        rows = [
+            f"{row.host} {row.free}" + (f" ({'; '.join(row.limits)})" if row.limits else "")
+            for row in self.slots
+        ]
+        listed = ", ".join(rows) or "the cluster has no host"
+        return f"{self.wanted} machines need a place, {len(self.hosts)} fit: {listed}"
+
+
+def slots_of(host: Host, wish: Wish, per_gpu: PerGpu) -> Slots:
+    """How many machines of the wish the host can take, with everything it lacks."""
+    lacking: list[str] = []
+    if not host.connected:
+        lacking.append("not connected")
+    if host.maintenance:
+        lacking.append("in maintenance")
+    if wish.allowed and host.name not in wish.allowed:
+        lacking.append("not among the allowed hosts")
+    if host.name in wish.denied:
+        lacking.append("denied")
+    if wish.datastore is not None and wish.datastore not in host.datastores:
+        lacking.append("does not mount the datastore")
+    by_memory = host.free_memory_mib // wish.memory_mib
+    if by_memory < 1:
+        lacking.append(
+            f"{host.free_memory_mib} MiB of memory unreserved, a machine reserves {wish.memory_mib}"
+        )
+    certain = True
+    if isinstance(wish.gpu, FixedPassthrough):
+        by_gpu, limits = fixed_slots(host, wish.gpu.pci_addresses)
+    elif isinstance(wish.gpu, DynamicPassthrough):
+        by_gpu, limits = dynamic_slots(host, wish.gpu.device_ids, wish.gpu.label, wish.gpu.count)
+    else:
+        by_gpu, limits, certain = profile_slots(host, wish.gpu.profile, wish.gpu.count, per_gpu)
+    lacking += limits
+    free = 0 if lacking else min(by_memory, by_gpu)
+    if free and wish.at_most_per_host is not None:
+        free = min(free, wish.at_most_per_host)
+    return Slots(host.name, free, tuple(lacking), certain)
+
+
+def place(inventory: Inventory, wish: Wish, per_gpu: PerGpu) -> Placement:
+    """Hosts for the machines of one wish: the emptiest first, so that a host's failure costs least.
+
+    Ties go by name: the same inventory always gives the same answer.
+    """
+    slots = tuple(slots_of(host, wish, per_gpu) for host in inventory.hosts)
+    left: dict[str, int] = {row.host: row.free for row in slots}
+    chosen: list[str] = []
+    for _ in range(wish.count):
+        best = min(left, key=lambda name: (-left[name], name), default=None)
+        if best is None or left[best] == 0:
+            break
+        left[best] -= 1
+        chosen.append(best)
+    return Placement(tuple(chosen), wish.count, slots)
+
+
+def room(inventory: Inventory, wish: Wish, per_gpu: PerGpu) -> int:
+    """How many machines of this kind fit in all."""
+    return sum(slots_of(host, wish, per_gpu).free for host in inventory.hosts)

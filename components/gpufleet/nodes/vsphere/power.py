@@ -1,0 +1,143 @@
+"""Starting and stopping a machine."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from pyVmomi import vim, vmodl
+
+from gpufleet.nodes.vsphere.errors import Code, OutcomeUnknownError, VsphereError
+from gpufleet.nodes.vsphere.faults import translated
+from gpufleet.nodes.vsphere.lookup import FoundPlace
+from gpufleet.nodes.vsphere.observed import Observed, observe
+from gpufleet.nodes.vsphere.session import Session
+from gpufleet.nodes.vsphere.settings import DeletePolicy, NodeSettings
+from gpufleet.nodes.vsphere.specs import mmio_of
+from gpufleet.nodes.vsphere.tasks import TaskTimeoutError, run, timed_out, wait
+
+_POLL_SECONDS = 0.25
+_LONGEST_POLL_SECONDS = 5.0
+
+
+def power_on(
+    session: Session, settings: NodeSettings, found: FoundPlace, live: Observed
+) -> Observed:
+    """The machine, running. One that runs already is fine; a suspended one is reported.
+
+    Raises:
+        VsphereError: it does not start; a fault that another host may not have keeps the code
+            `vsphere-gpu-capacity`.
+    """
+    if live.power == "suspended":
+        raise VsphereError(
+            Code.HOST_STATE,
+            f"{live.name} is suspended, which nobody declared",
+            "resume it or power it off in the vSphere client, then run again",
+        )
+    if live.power == "poweredOn":
+        return live
+    seconds = settings.timeouts.power_on
+    try:
+        _start(session, found, live, seconds)
+        live = still_there(session, live)
+    except OutcomeUnknownError:
+        live = until(session, live, seconds, lambda now: now.power == "poweredOn")
+    except vim.fault.InvalidPowerState:
+        live = still_there(session, live)
+    except TaskTimeoutError as problem:
+        exists = f"{live.name} exists"
+        raise timed_out(f"powering on {live.name}", problem, "powerOn", exists) from None
+    except vmodl.MethodFault as fault:
+        raise translated(fault, f"powering on {live.name}", mmio_of(settings)) from None
+    if live.question:
+        raise VsphereError(
+            Code.QUESTION, f"{live.name} asks: {live.question}", "answer it in the vSphere client"
+        )
+    if live.power != "poweredOn":
+        raise VsphereError(
+            Code.HOST_STATE,
+            f"{live.name} was told to power on and is {live.power}",
+            "look at the machine's last events in vCenter",
+        )
+    return live
+
+
+def _start(session: Session, found: FoundPlace, live: Observed, seconds: int) -> None:
+    machine = live.reference
+    if not found.is_cluster:
+        run(session, machine.PowerOnVM_Task, seconds)
+        return
+    # The call that lets DRS place what is free to move. Its own success says nothing of the
+    # machine: that is in the task of the one attempt.
+    outcome = run(session, lambda: found.datacenter.PowerOnMultiVM_Task([machine]), seconds)
+    for attempt in getattr(outcome, "notAttempted", None) or []:
+        raise attempt.fault
+    for attempt in getattr(outcome, "attempted", None) or []:
+        if attempt.task is not None:
+            wait(session, attempt.task, seconds)
+
+
+def power_off(session: Session, settings: NodeSettings, live: Observed) -> Observed:
+    """The machine, off: by its guest first where the policy says so, else at once."""
+    machine = live.reference
+    seconds = settings.timeouts.shutdown
+    asked = (
+        settings.delete_policy is DeletePolicy.TRY_SOFT
+        and live.power == "poweredOn"
+        and live.tools_running
+    )
+    try:
+        if asked:
+            session.call(machine.ShutdownGuest, changes=True)
+            live = until(session, live, seconds, lambda now: now.power == "poweredOff")
+        if live.power != "poweredOff":
+            run(session, machine.PowerOffVM_Task, seconds)
+    except (vim.fault.InvalidPowerState, vim.fault.ToolsUnavailable, OutcomeUnknownError):
+        live = still_there(session, live)
+        if live.power != "poweredOff":
+            _force_off(session, machine, seconds)
+    except TaskTimeoutError as problem:
+        exists = f"{live.name} still runs"
+        raise timed_out(f"powering off {live.name}", problem, "shutdown", exists) from None
+    except vmodl.MethodFault as fault:
+        raise translated(fault, f"powering off {live.name}") from None
+    return still_there(session, live)
+
+
+def _force_off(session: Session, machine: Any, seconds: int) -> None:
+    try:
+        run(session, machine.PowerOffVM_Task, seconds)
+    except vim.fault.InvalidPowerState:
+        return  # it went off by itself meanwhile
+    except OutcomeUnknownError:
+        run(session, machine.PowerOffVM_Task, seconds)
+
+
+def still_there(session: Session, live: Observed) -> Observed:
+    """The machine as it is now.
+
+    Raises:
+        VsphereError: it is gone: somebody removed it meanwhile.
+    """
+    now = observe(session, live.reference)
+    if now is None:
+        raise VsphereError(
+            Code.NOT_FOUND,
+            f"{live.name} ({live.moref}) was removed while it was worked on",
+            "run again: it is made anew",
+        )
+    return now
+
+
+def until(
+    session: Session, live: Observed, seconds: float, done: Callable[[Observed], bool]
+) -> Observed:
+    """The machine once `done` holds, it asks a question, or the seconds are over."""
+    deadline = time.monotonic() + seconds
+    pause = _POLL_SECONDS
+    while True:
+        live = still_there(session, live)
+        if done(live) or live.question or time.monotonic() >= deadline:
+            return live
+        time.sleep(min(pause, max(0.0, deadline - time.monotonic())))
+        pause = min(pause * 1.5, _LONGEST_POLL_SECONDS)

@@ -1,0 +1,162 @@
+"""What must hold before a machine is cloned: asked of vCenter, judged without it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from pyVmomi import vim
+
+from gpufleet.nodes.vsphere.errors import Code, VsphereError
+from gpufleet.nodes.vsphere.inventory import Inventory, PerGpu
+from gpufleet.nodes.vsphere.lookup import FoundPlace
+from gpufleet.nodes.vsphere.observed import Observed, observe
+from gpufleet.nodes.vsphere.placement import Placement, Wish, place
+from gpufleet.nodes.vsphere.reading import children, one
+from gpufleet.nodes.vsphere.session import Session
+from gpufleet.nodes.vsphere.settings import (
+    DynamicPassthrough,
+    FixedPassthrough,
+    NodeSettings,
+)
+
+DYNAMIC_API = (7, 0)
+LABEL_API = (7, 0, 2)
+DYNAMIC_HARDWARE = 17
+RESERVE = 1.1
+"""Room a datastore must have beyond the disk: 10 % for logs, snapshots and swap."""
+
+
+@dataclass(frozen=True, slots=True)
+class DatastoreRoom:
+    """A datastore and what is free on it."""
+
+    name: str
+    free_bytes: int
+
+
+def check_api(session: Session, settings: NodeSettings) -> None:
+    """Refuse what the server's API would silently drop.
+
+    pyVmomi leaves out fields that are newer than the server, and the machine would come up
+    without its GPU.
+    """
+    needed: tuple[int, ...] | None = None
+    if isinstance(settings.gpu, DynamicPassthrough):
+        needed = LABEL_API if settings.gpu.label else DYNAMIC_API
+    if needed is not None and session.api_version < needed:
+        raise VsphereError(
+            Code.UNSUPPORTED,
+            f"dynamic passthrough needs vSphere API {_dotted(needed)}, and "
+            f"{settings.endpoint.server} speaks {_dotted(session.api_version)}",
+            "use fixed passthrough, or a newer vCenter",
+        )
+
+
+def check_template(settings: NodeSettings, template: Observed) -> None:
+    """Refuse a template whose clones could not run with GPUs. All reasons at once."""
+    wrong: list[str] = []
+    if not template.is_template and template.power != "poweredOff":
+        wrong.append(f"it is no template and is {template.power}: power it off")
+    if template.firmware != "efi":
+        wrong.append(
+            f"its firmware is {template.firmware}: GPUs need EFI, and the guest must have been "
+            "installed under it"
+        )
+    if (
+        isinstance(settings.gpu, DynamicPassthrough)
+        and template.hardware_version < DYNAMIC_HARDWARE
+    ):
+        wrong.append(
+            f"its hardware version is {template.hardware_version}: dynamic passthrough needs "
+            f"{DYNAMIC_HARDWARE}"
+        )
+    if settings.disk_gib is not None and settings.disk_gib << 30 < template.disk_bytes:
+        wrong.append(
+            f"its disk has {template.disk_bytes >> 30} GiB and diskGib is {settings.disk_gib}: a "
+            "disk can only grow"
+        )
+    if wrong:
+        raise VsphereError(
+            Code.TEMPLATE,
+            f"template {template.name} will not do: {'; '.join(wrong)}",
+            "build the template again (docs/vsphere-gpu-node-group.md says how)",
+        )
+
+
+def check_name(session: Session, found: FoundPlace, settings: NodeSettings, ours: str) -> None:
+    """Refuse a name that another machine of the folder has."""
+    for machine, entry in children(session, found.folder, vim.VirtualMachine, ("name", "parent")):
+        if entry.get("name") == settings.name and entry.get("parent") == found.folder:
+            live = observe(session, machine)
+            if live is not None and live.instance_uuid != ours:
+                raise name_taken(settings, live)
+
+
+def name_taken(settings: NodeSettings, live: Observed) -> VsphereError:
+    """That the name belongs to another machine, and whose it is."""
+    owner = live.extra_config.get("gpufleet.owner", "nobody gpufleet knows")
+    return VsphereError(
+        Code.NAME_TAKEN,
+        f"the folder has a machine named {settings.name} ({live.moref}, instance uuid "
+        f"{live.instance_uuid}) that belongs to {owner}",
+        "rename one of them, or remove that machine",
+    )
+
+
+def check_datastore(settings: NodeSettings, disk_bytes: int, store: DatastoreRoom) -> None:
+    """Refuse a datastore without room. All memory is reserved, so no swap file is counted."""
+    needed = int(disk_bytes * RESERVE)
+    if store.free_bytes < needed:
+        raise VsphereError(
+            Code.DATASTORE_FULL,
+            f"datastore {store.name} has {store.free_bytes >> 30} GiB free, and {settings.name} "
+            f"needs {-(-needed >> 30)} GiB",
+            "free space, or name another datastore",
+        )
+
+
+def datastore_room(session: Session, store: Any) -> DatastoreRoom:
+    """Name and free space of a datastore."""
+    found = one(session, store, vim.Datastore, ("name", "summary.freeSpace")) or {}
+    return DatastoreRoom(str(found.get("name", "")), int(found.get("summary.freeSpace") or 0))
+
+
+def wish_for(settings: NodeSettings, datastore: str | None, count: int = 1) -> Wish:
+    """What one machine asks of a host."""
+    return Wish(
+        settings.gpu,
+        settings.memory_mib,
+        count,
+        settings.place.hosts,
+        settings.place.deny_hosts,
+        datastore,
+    )
+
+
+def choose_hosts(
+    inventory: Inventory, settings: NodeSettings, datastore: str | None, per_gpu: PerGpu
+) -> Placement:
+    """Where one machine can go.
+
+    Raises:
+        VsphereError: nowhere; the text says what each host lacks.
+    """
+    placement = place(inventory, wish_for(settings, datastore), per_gpu)
+    if placement.complete:
+        return placement
+    gpu = settings.gpu
+    code = Code.GPU_CAPACITY
+    if not any(host.gpus for host in inventory.hosts):
+        code = Code.GPU_NONE
+    elif not isinstance(gpu, (FixedPassthrough, DynamicPassthrough)) and not any(
+        gpu.profile in host.profiles for host in inventory.hosts
+    ):
+        code = Code.GPU_PROFILE
+    raise VsphereError(
+        code,
+        f"no host can take {settings.name}: {placement.refusal()}",
+        "free GPUs or memory, add a host, or see `gpufleet vsphere inventory`",
+    )
+
+
+def _dotted(version: tuple[int, ...]) -> str:
+    return ".".join(map(str, version))

@@ -1,0 +1,178 @@
+"""The dynamic provider of `VsphereGpuNode`: it turns calls of the engine into the operations here.
+
+The class stands in an importable module and has no attributes, so that the state holds its name
+only, never code and never credentials; it is the same text in every run.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pulumi.dynamic import (
+    CheckFailure,
+    CheckResult,
+    ConfigureRequest,
+    CreateResult,
+    DiffResult,
+    ReadResult,
+    ResourceProvider,
+    UpdateResult,
+)
+from pyVmomi import vim
+
+from gpufleet.nodes.vsphere.changes import UNKNOWN, Kind, changes, refusals, replaces
+from gpufleet.nodes.vsphere.converge import converge
+from gpufleet.nodes.vsphere.create import await_ready, create
+from gpufleet.nodes.vsphere.credentials import credentials
+from gpufleet.nodes.vsphere.errors import Code, VsphereError
+from gpufleet.nodes.vsphere.faults import in_words
+from gpufleet.nodes.vsphere.identity import Identity
+from gpufleet.nodes.vsphere.lookup import by_name, find_place
+from gpufleet.nodes.vsphere.observed import Observed
+from gpufleet.nodes.vsphere.outputs import inputs_kept, outputs
+from gpufleet.nodes.vsphere.owned import find_owned
+from gpufleet.nodes.vsphere.per_gpu import per_gpu
+from gpufleet.nodes.vsphere.power import power_on
+from gpufleet.nodes.vsphere.reading import one
+from gpufleet.nodes.vsphere.remove import remove
+from gpufleet.nodes.vsphere.session import Session, session_for
+from gpufleet.nodes.vsphere.settings import NodeSettings, normalised, problems
+
+
+class _Settings:
+    """The stack's settings, as the engine hands them to this process."""
+
+    read: Callable[[str], Any] | None = None
+
+
+class VsphereGpuNodeProvider(ResourceProvider):
+    """Create, read, change and remove one machine."""
+
+    serialize_as_secret_always = False  # the serialised class is a name, and holds no secret
+
+    def configure(self, req: ConfigureRequest) -> None:
+        """Keep the way to the stack's settings; nothing is read yet."""
+        _Settings.read = req.config.get
+
+    def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
+        """Judge the inputs without a network: shape, limits, and changes that would fail later."""
+        given = normalised(news)
+        if _has_unknown(given):
+            return CheckResult(news, [])
+        failures = [CheckFailure(path, reason) for path, reason in problems(_declared(given))]
+        if not failures and _olds:
+            old, new = inputs_kept(normalised(_olds)), inputs_kept(given)
+            failures = [CheckFailure(path, reason) for path, reason in refusals(old, new)]
+        return CheckResult(news, failures)
+
+    def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
+        """Compare what the state says of the machine with what is declared."""
+        new = inputs_kept(normalised(_news))
+        found = changes(normalised(_olds), new)
+        return DiffResult(
+            changes=bool(found),
+            replaces=replaces(found, str(new.get("updatePolicy", "refuse"))),
+            stables=["instanceUuid"],
+            delete_before_replace=True,
+        )
+
+    def create(self, props: dict[str, Any]) -> CreateResult:
+        """Make the machine, or go on with one that an earlier run began."""
+        given = normalised(props)
+        settings, session, identity = _opened(given)
+        with in_words(f"making {settings.name}"):
+            live, adopted = create(session, settings, identity, per_gpu)
+            host = _host_name(session, live)
+        return CreateResult(
+            identity.instance_uuid, outputs(given, settings, live, host, adopted=adopted)
+        )
+
+    def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
+        """What the machine is now; a machine that is gone has no id."""
+        given = normalised(props)
+        settings, session, identity = _opened(given)
+        root = session.content.rootFolder
+        with in_words(f"reading {settings.name}"):
+            datacenter = by_name(
+                session, root, vim.Datacenter, settings.place.datacenter, "datacenter"
+            )
+            live = find_owned(session, datacenter, identity)
+            if live is None:
+                return ReadResult("", {})
+            host = _host_name(session, live)
+        adopted = bool(given.get("adopted", False))
+        return ReadResult(id_, outputs(given, settings, live, host, adopted=adopted))
+
+    def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
+        """Change what differs between declaration and machine; safe to run again."""
+        given = normalised(_news)
+        settings, session, identity = _opened(given)
+        found = changes(normalised(_olds), inputs_kept(given))
+        with in_words(f"changing {settings.name}"):
+            place = find_place(session, settings.place)
+            live = find_owned(session, place.datacenter, identity)
+            if live is None:
+                raise VsphereError(
+                    Code.NOT_FOUND,
+                    f"{settings.name} (instance uuid {identity.instance_uuid}) is gone from "
+                    "vCenter",
+                    "run `pulumi refresh`, then `pulumi up` makes it anew",
+                )
+            if any(change.kind is not Kind.SETTING for change in found):
+                live = converge(session, settings, identity, place, live, first_boot=False)
+                live = await_ready(session, settings, power_on(session, settings, place, live))
+            host = _host_name(session, live)
+        adopted = bool(normalised(_olds).get("adopted", False))
+        return UpdateResult(outputs(given, settings, live, host, adopted=adopted))
+
+    def delete(self, _id: str, _props: dict[str, Any]) -> None:
+        """Remove the machine. One that is gone already is fine."""
+        settings, session, identity = _opened(normalised(_props))
+        with in_words(f"removing {settings.name}"):
+            remove(session, settings, identity)
+
+
+_OUTPUT_ONLY = frozenset(
+    (
+        *("drifted", "userDataSha256", "instanceUuid", "biosUuid", "moRef", "host", "powerState"),
+        *("hardwareVersion", "firmware", "macAddresses", "ipAddress", "gpuDevices", "nodeName"),
+        *("providerId", "adopted", "warnings", "__provider"),
+    )
+)
+
+
+def _declared(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """The inputs among inputs or outputs."""
+    return {key: value for key, value in properties.items() if key not in _OUTPUT_ONLY}
+
+
+def _opened(given: Mapping[str, Any]) -> tuple[NodeSettings, Session, Identity]:
+    declared = _declared(given)
+    wrong = problems(declared)
+    if wrong:
+        listed = "; ".join(f"{path}: {reason}" for path, reason in wrong)
+        raise VsphereError(Code.FAULT, f"the inputs are not usable: {listed}")
+    settings = NodeSettings.model_validate(declared)
+    known = credentials(settings.endpoint.credentials_key, _setting)
+    with in_words(f"logging in to {settings.endpoint.server}"):
+        session = session_for(settings.endpoint, known)
+    return settings, session, Identity(session.server_id, settings.owner, settings.generation)
+
+
+def _setting(name: str) -> str | None:
+    value = None if _Settings.read is None else _Settings.read(name)
+    return None if value is None else str(value)
+
+
+def _host_name(session: Session, live: Observed) -> str:
+    if live.host is None:
+        return ""
+    found = one(session, live.host, vim.HostSystem, ("name",))
+    return "" if found is None else str(found["name"])
+
+
+def _has_unknown(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return any(_has_unknown(item) for item in value.values())
+    if isinstance(value, list):
+        return any(_has_unknown(item) for item in value)
+    return value == UNKNOWN

@@ -1,0 +1,76 @@
+"""Removing a machine: idempotent, and never a stranger's."""
+
+from pyVmomi import vim, vmodl
+
+from gpufleet.nodes.vsphere.errors import Code, OutcomeUnknownError, VsphereError
+from gpufleet.nodes.vsphere.faults import translated
+from gpufleet.nodes.vsphere.identity import Identity
+from gpufleet.nodes.vsphere.lookup import by_name
+from gpufleet.nodes.vsphere.observed import Observed, observe
+from gpufleet.nodes.vsphere.owned import find_owned
+from gpufleet.nodes.vsphere.power import power_off
+from gpufleet.nodes.vsphere.session import Session
+from gpufleet.nodes.vsphere.settings import NodeSettings
+from gpufleet.nodes.vsphere.tasks import TaskTimeoutError, run, timed_out
+
+_ATTEMPTS = 3
+
+
+def remove(session: Session, settings: NodeSettings, identity: Identity) -> bool:
+    """Remove the machine. Returns whether there was one.
+
+    Raises:
+        VsphereError: a machine with the uuid belongs to somebody else, or vCenter refuses.
+    """
+    datacenter = by_name(
+        session,
+        session.content.rootFolder,
+        vim.Datacenter,
+        settings.place.datacenter,
+        "datacenter",
+    )
+    live = find_owned(session, datacenter, identity)
+    if live is None:
+        return False
+    destroy(session, settings, live)
+    return True
+
+
+def destroy(session: Session, settings: NodeSettings, live: Observed) -> None:
+    """Power off and destroy. A machine that vanishes meanwhile is a success."""
+    name = live.name
+    now: Observed | None = live
+    for attempt in range(_ATTEMPTS):
+        now = observe(session, live.reference)
+        if now is None:
+            return
+        try:
+            if now.power != "poweredOff":
+                now = power_off(session, settings, now)
+            run(session, live.reference.Destroy_Task, settings.timeouts.destroy)
+        except vmodl.fault.ManagedObjectNotFound:
+            return
+        except VsphereError as failure:
+            if failure.code is Code.NOT_FOUND:
+                return
+            raise
+        except OutcomeUnknownError:
+            continue  # look whether it is gone
+        except vim.fault.InvalidPowerState as fault:
+            if attempt == _ATTEMPTS - 1:
+                raise translated(fault, f"removing {name}") from None
+        except TaskTimeoutError as problem:
+            raise timed_out(
+                f"removing {name}", problem, "destroy", f"{name} still exists"
+            ) from None
+        except vmodl.MethodFault as fault:
+            raise translated(fault, f"removing {name}") from None
+        else:
+            return
+    if observe(session, live.reference) is not None:
+        raise VsphereError(
+            Code.CONNECTION,
+            f"removing {name}: the connection broke {_ATTEMPTS} times",
+            "run again",
+            left=f"{name} still exists",
+        )

@@ -1,0 +1,224 @@
+"""What a vSphere GPU node is told: the inputs of the resource, read once and checked whole."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, StringConstraints, ValidationError, model_validator
+
+from gpufleet.nodes.vsphere.guest_data import GUEST_DATA_LIMIT, packed
+from gpufleet.spec.base import SpecModel
+from gpufleet.spec.vsphere import VsphereUpdatePolicy as UpdatePolicy
+
+OWNED_PREFIXES = ("guestinfo.", "pcipassthru.", "gpufleet.")
+"""Extra configuration the provider writes itself, compared in lower case."""
+
+HexId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{4}$", to_lower=True)]
+PciAddress = Annotated[
+    str, StringConstraints(pattern=r"^[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$", to_lower=True)
+]
+
+
+class DeletePolicy(StrEnum):
+    """How a running machine is stopped before it is destroyed."""
+
+    TRY_SOFT = "trySoft"
+    """Guest shutdown, and after `shutdown` seconds power off. The default."""
+    HARD = "hard"
+    """Power off at once."""
+
+
+class FixedPassthrough(SpecModel):
+    """Named PCI devices of one host: the machine can run there only."""
+
+    mode: Literal["fixed"]
+    pci_addresses: Annotated[tuple[PciAddress, ...], Field(min_length=1, max_length=16)]
+    """Addresses on the host, `0000:3b:00.0`, 1 to 16."""
+
+    @property
+    def count(self) -> int:
+        """Devices of the machine."""
+        return len(self.pci_addresses)
+
+
+class DynamicPassthrough(SpecModel):
+    """Any free devices of a kind (Dynamic DirectPath I/O, vSphere 7.0 and hardware version 17)."""
+
+    mode: Literal["dynamic"]
+    device_ids: Annotated[tuple[HexId, ...], Field(min_length=1, max_length=8)]
+    """PCI device ids that will do, four hexadecimal digits each (`20b5`); the vendor is NVIDIA."""
+    label: str = Field(default="", max_length=80)
+    """Hardware label the device must carry. Default: none."""
+    count: int = Field(ge=1, le=16)
+    """Devices of the machine, 1 to 16."""
+
+
+class SharedProfile(SpecModel):
+    """vGPUs of one profile."""
+
+    mode: Literal["vgpu"]
+    profile: str = Field(min_length=1, max_length=80)
+    """As the hosts offer it: `nvidia_a100d-10c`, `grid_a100d-3-40c`."""
+    count: int = Field(default=1, ge=1, le=16)
+    """vGPUs of the machine, 1 to 16. Default 1."""
+
+
+GpuAttachment = Annotated[
+    FixedPassthrough | DynamicPassthrough | SharedProfile, Field(discriminator="mode")
+]
+
+
+class Timeouts(SpecModel):
+    """Longest each step may take, in seconds, 1 to 86400."""
+
+    clone: int = Field(default=1800, ge=1, le=86_400)
+    """Default 1800."""
+    reconfigure: int = Field(default=300, ge=1, le=86_400)
+    """Default 300."""
+    power_on: int = Field(default=600, ge=1, le=86_400)
+    """Default 600."""
+    address: int = Field(default=900, ge=1, le=86_400)
+    """Until the guest reports an address, when that is waited for. Default 900."""
+    shutdown: int = Field(default=300, ge=1, le=86_400)
+    """Default 300."""
+    destroy: int = Field(default=600, ge=1, le=86_400)
+    """Default 600."""
+
+
+class Endpoint(SpecModel):
+    """A vCenter, and which credentials to use; never the credentials themselves."""
+
+    server: str = Field(min_length=1, max_length=253)
+    """Host name or address."""
+    port: int = Field(default=443, ge=1, le=65_535)
+    """Default 443."""
+    insecure: bool = False
+    """Accept any certificate. Default false."""
+    ca_cert_file: str | None = None
+    """PEM file of the authority that signed the certificate. Default: the system's."""
+    thumbprint_sha256: (
+        Annotated[str, StringConstraints(pattern=r"^([0-9A-F]{2}:){31}[0-9A-F]{2}$", to_upper=True)]
+        | None
+    ) = None
+    """SHA-256 fingerprint the certificate must have, `AB:CD:…`. Default: not pinned."""
+    credentials_key: Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9]{0,30}$")] = "vsphere"
+    """Which credentials: `vsphere` reads VSPHERE_USER and VSPHERE_PASSWORD, else the stack's secret
+    settings `vsphere:user` and `vsphere:password`. Default vsphere."""
+    plain_http: bool = False
+    """Speak without TLS: only for a simulator on this machine. Default false."""
+
+    @model_validator(mode="after")
+    def _one_trust(self) -> Self:
+        if self.insecure and (self.ca_cert_file or self.thumbprint_sha256):
+            raise ValueError("insecure accepts every certificate: leave out caCertFile, thumbprint")
+        if self.plain_http and self.server not in ("localhost", "127.0.0.1", "::1"):
+            raise ValueError(f"plainHttp is for a simulator on this machine, not {self.server}")
+        return self
+
+
+class Place(SpecModel):
+    """Where in vCenter's inventory, by path or by name; a name that matches twice is an error."""
+
+    datacenter: str = Field(min_length=1, max_length=200)
+    cluster: str = Field(min_length=1, max_length=200)
+    """Cluster, or standalone host."""
+    resource_pool: str | None = Field(default=None, max_length=200)
+    """Default: the cluster's root pool."""
+    folder: str | None = Field(default=None, max_length=400)
+    """Folder of the machine. Default: the datacenter's own."""
+    datastore: str | None = Field(default=None, max_length=200)
+    """Default: the template's."""
+    template: str = Field(min_length=1, max_length=200)
+    """EFI firmware; hardware version 17 or later for dynamic passthrough."""
+    network: str | None = Field(default=None, max_length=200)
+    """Network of the first adapter. Default: the template's."""
+    hosts: tuple[str, ...] = ()
+    """Hosts that may be used. Default: all of the cluster."""
+    deny_hosts: tuple[str, ...] = ()
+    """Hosts that must not be used. Default: none."""
+
+
+class NodeSettings(SpecModel):
+    """All inputs of one `VsphereGpuNode`."""
+
+    owner: str = Field(min_length=1, max_length=400)
+    """`organisation/project/stack/group/ordinal`: part of the machine's id."""
+    generation: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{12}$")]
+    """Digest of what replaces the machine: part of the machine's id."""
+    endpoint: Endpoint
+    place: Place
+    name: Annotated[
+        str, StringConstraints(pattern=r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$", max_length=63)
+    ]
+    """Name of the machine and of the Kubernetes node."""
+    cpus: int = Field(ge=1, le=768)
+    memory_mib: int = Field(ge=1024, le=25_165_824, multiple_of=4)
+    """All of it is reserved: a machine with GPUs cannot overcommit. Multiple of 4."""
+    disk_gib: int | None = Field(default=None, ge=1, le=62_000)
+    """First disk; not smaller than the template's. Default: the template's."""
+    gpu: GpuAttachment
+    gpu_memory_gib: int = Field(ge=1, le=1024)
+    """Memory of each physical GPU as sold: sizes the MMIO window."""
+    mmio_gib: int | None = Field(default=None, ge=1, le=65_536)
+    """Default: computed from the GPUs."""
+    latency_sensitivity: Literal["normal", "high"] = "normal"
+    user_data: str | None = Field(default=None, repr=False)
+    """cloud-init user data, or Ignition: secret, never in outputs. Default: none."""
+    user_data_format: Literal["cloudInit", "ignition"] = "cloudInit"
+    extra_config: dict[str, str] = Field(default_factory=dict[str, str])
+    """Further keys of the machine's configuration. Default: none."""
+    wait_for: Literal["powerOn", "tools", "address"] = "powerOn"
+    """How far a new machine must come before it counts. Default powerOn."""
+    update_policy: UpdatePolicy = UpdatePolicy.REFUSE
+    ignore_user_data_changes: bool = False
+    on_create_failure: Literal["delete", "keep"] = "delete"
+    """What becomes of a machine whose making failed. Default delete: the stack forgets it."""
+    delete_policy: DeletePolicy = DeletePolicy.TRY_SOFT
+    timeouts: Timeouts = Field(default_factory=Timeouts)
+
+    @model_validator(mode="after")
+    def _keys_are_free(self) -> Self:
+        taken = [key for key in self.extra_config if key.lower().startswith(OWNED_PREFIXES)]
+        if taken:
+            raise ValueError(
+                f"extraConfig holds {', '.join(sorted(taken))}, which the provider writes itself; "
+                "leave them out"
+            )
+        if self.user_data is not None:
+            size = len(packed(self.user_data))
+            if size > GUEST_DATA_LIMIT:
+                raise ValueError(
+                    f"userData is {size} bytes compressed, more than the {GUEST_DATA_LIMIT} that "
+                    "guestinfo holds; fetch the larger part from the network"
+                )
+        return self
+
+
+def normalised(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Properties as they were written: whole floats are integers again, nulls are absent.
+
+    The engine hands every number on as a float, and pyVmomi refuses a float for an int.
+    """
+    return {key: _normal(value) for key, value in properties.items() if value is not None}
+
+
+def _normal(value: Any) -> Any:
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, Mapping):
+        return normalised(value)
+    if isinstance(value, (list, tuple)):
+        return [_normal(item) for item in value]
+    return value
+
+
+def problems(properties: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Each thing wrong with the inputs: property and reason, never the value of a secret."""
+    try:
+        NodeSettings.model_validate(normalised(properties))
+    except ValidationError as invalid:
+        return [
+            (".".join(str(part) for part in detail["loc"]) or "userData", detail["msg"])
+            for detail in invalid.errors(include_input=False, include_url=False)
+        ]
+    return []

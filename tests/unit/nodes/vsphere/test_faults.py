@@ -1,0 +1,153 @@
+"""vCenter's faults in a person's words: every code is shown by a test."""
+
+import re
+from pathlib import Path
+
+import pytest
+from pyVmomi import vim, vmodl
+
+from gpufleet.nodes.vsphere.errors import Code, VsphereError
+from gpufleet.nodes.vsphere.faults import translated
+from gpufleet.nodes.vsphere.inventory import Host, Inventory, PassthroughState, PhysicalGpu
+from gpufleet.nodes.vsphere.preflight import choose_hosts
+from gpufleet.nodes.vsphere.settings import NodeSettings
+
+TESTS = Path(__file__).parents[3]
+MIB = 1 << 20
+
+
+@pytest.mark.parametrize(
+    ("fault", "code", "expected"),
+    [
+        (
+            vim.fault.NoPermission(
+                privilegeId="VirtualMachine.Config.AddNewDisk", object=vim.Folder("group-v3")
+            ),
+            Code.PERMISSION,
+            "the privilege VirtualMachine.Config.AddNewDisk on group-v3 is missing",
+        ),
+        (vim.fault.NoDiskSpace(), Code.DATASTORE_FULL, "the datastore has no room"),
+        (
+            vim.fault.DatastoreNotWritableOnHost(datastore=vim.Datastore("datastore-7")),
+            Code.DATASTORE_FULL,
+            "datastore-7 has no room",
+        ),
+        (
+            vim.fault.InsufficientMemoryResourcesFault(
+                requested=65_536 * MIB, unreserved=1024 * MIB
+            ),
+            Code.MEMORY,
+            "65536 MiB must be reserved, 1024 MiB are free",
+        ),
+        (
+            vim.fault.GenericVmConfigFault(msg="Module 'DevicePowerOn' power on failed."),
+            Code.MMIO,
+            "does not fit the MMIO window of 128 GiB. fix: set mmioGib to 256",
+        ),
+        (vim.fault.NoCompatibleHost(), Code.GPU_CAPACITY, "no host has the GPUs free"),
+        (
+            vim.fault.InsufficientGraphicsResourcesFault(),
+            Code.GPU_CAPACITY,
+            "free GPUs or add a host",
+        ),
+        (
+            vim.fault.QuestionPending(text="Was it moved or copied?"),
+            Code.QUESTION,
+            "the machine asks: Was it moved or copied? fix: answer it",
+        ),
+        (
+            vmodl.fault.HostNotConnected(msg="esx1 does not answer"),
+            Code.HOST_STATE,
+            "esx1 does not answer",
+        ),
+        (
+            vim.fault.InvalidPowerState(msg="it is off"),
+            Code.HOST_STATE,
+            "look at the host's and the machine's state",
+        ),
+        (
+            vmodl.fault.NotSupported(msg="no such device"),
+            Code.UNSUPPORTED,
+            "see which vSphere version",
+        ),
+        (
+            vim.fault.TooManyConcurrentNativeClones(msg="8 clones run"),
+            Code.BUSY,
+            "8 clones run, also after waiting",
+        ),
+        (vim.fault.FileFault(msg="the disk is gone"), Code.FAULT, "the disk is gone"),
+    ],
+    ids=lambda value: value.name if isinstance(value, Code) else "",
+)
+def test_each_fault(fault: Exception, code: Code, expected: str) -> None:
+    found = translated(fault, "powering on gpu-0", mmio_gib=128)
+    assert found.code is code
+    assert str(found).startswith(f"{code.value}: powering on gpu-0 failed: ")
+    assert expected in str(found)
+    assert str(found).endswith(f"[{type(fault).__name__.rsplit('.', 1)[-1]}]")
+
+
+def settings(gpu: dict[str, object]) -> NodeSettings:
+    return NodeSettings.model_validate(
+        {
+            "owner": "o/p/s/g/0",
+            "generation": "0123456789ab",
+            "endpoint": {"server": "vc.example.com"},
+            "place": {"datacenter": "DC", "cluster": "C", "template": "t"},
+            "name": "gpu-0",
+            "cpus": 8,
+            "memoryMib": 65_536,
+            "gpu": gpu,
+            "gpuMemoryGib": 80,
+        }
+    )
+
+
+def host(name: str, *gpus: PhysicalGpu, profiles: tuple[str, ...] = ()) -> Host:
+    return Host(name, name, True, False, 1 << 20, 0, gpus, profiles, (), frozenset())
+
+
+A100 = PhysicalGpu(
+    "0000:3b:00.0", "20b5", "A100", 81_920, PassthroughState.ENABLED, "", "shared", False, ()
+)
+DYNAMIC: dict[str, object] = {"mode": "dynamic", "deviceIds": ["20b5"], "count": 1}
+VGPU: dict[str, object] = {"mode": "vgpu", "profile": "grid_a100d-10c", "count": 1}
+
+
+@pytest.mark.parametrize(
+    ("hosts", "gpu", "code", "expected"),
+    [
+        ((host("esx1"),), DYNAMIC, Code.GPU_NONE, "esx1 0 (no device 20b5, its GPUs: none)"),
+        (
+            (host("esx1", A100, profiles=("grid_a100d-20c",)),),
+            VGPU,
+            Code.GPU_PROFILE,
+            "is not offered (no GPU is in sharedDirect mode); offered: grid_a100d-20c",
+        ),
+        (
+            (host("esx1", A100),),
+            DYNAMIC,
+            Code.GPU_CAPACITY,
+            "0000:3b:00.0 is enabled for passthrough but not active: reboot the host",
+        ),
+    ],
+)
+def test_why_no_host_will_do(
+    hosts: tuple[Host, ...], gpu: dict[str, object], code: Code, expected: str
+) -> None:
+    with pytest.raises(VsphereError) as caught:
+        choose_hosts(Inventory(hosts), settings(gpu), None, lambda _: 8)
+    assert caught.value.code is code
+    assert expected in str(caught.value)
+
+
+def test_what_is_left_stands_between_summary_and_fix() -> None:
+    failure = VsphereError(Code.TIMEOUT, "it took too long", "wait", "Timedout").with_left("a VM")
+    assert str(failure) == "vsphere-timeout: it took too long. a VM. fix: wait. [Timedout]"
+
+
+@pytest.mark.parametrize("code", list(Code))
+def test_every_code_has_a_test(code: Code) -> None:
+    files = [Path(__file__), *TESTS.glob("engine/test_vsphere*.py")]
+    used = re.compile(rf"\bCode\.{code.name}\b")
+    assert any(used.search(file.read_text()) for file in files)
