@@ -1,0 +1,66 @@
+"""What a cloud was asked, and what is wrong: the same for every platform."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpufleet.findings import Finding, ordered, warning
+
+
+@dataclass(frozen=True, slots=True)
+class Wiring:
+    """What a declaration does not hold and a question may need."""
+
+    subnets: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Zone -> subnet. Empty: those of the cluster."""
+
+
+@dataclass(slots=True)
+class Answers:
+    """Collects what was asked and what was found."""
+
+    asked: list[str] = field(default_factory=list[str])
+    """Each question that got an answer, in words, in order."""
+    findings: list[Finding] = field(default_factory=list[Finding])
+
+    def answered(self, question: str) -> None:
+        """A question that got an answer, good or bad."""
+        self.asked.append(question)
+
+    def could_not_check(self, path: str, question: str, reason: str, needs: str) -> None:
+        """A question without an answer: never taken for a good one.
+
+        Args:
+            path: Place of the declaration the question is about.
+            question: What was to be found out.
+            reason: Why there is no answer.
+            needs: What would have to be granted or installed.
+        """
+        self.findings.append(
+            warning(
+                "could-not-check",
+                path,
+                f"could not check {question}: {reason}",
+                needs,
+                question=question,
+            )
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {
+            "asked": list(self.asked),
+            "findings": [finding.as_dict() for finding in ordered(self.findings)],
+        }
+
+
+class NotAnsweredError(Exception):
+    """A call without an answer, already reported."""
+
+
+class MissingError(Exception):
+    """What was asked for does not exist."""
+
+
+class CannotAskError(Exception):
+    """No question can be asked at all; the text says what is missing."""

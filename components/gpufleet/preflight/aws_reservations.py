@@ -1,0 +1,140 @@
+"""Whether an EC2 capacity reservation or Capacity Block is what a pool takes it for."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from gpufleet.findings import Finding, error
+from gpufleet.fleet.config_names import POOL_LABEL
+from gpufleet.fleet.model import Pool
+from gpufleet.preflight.answers import Answers, MissingError, NotAnsweredError
+from gpufleet.preflight.aws_client import AwsClient
+from gpufleet.spec.capacity import Capacity
+
+USABLE = ("active", "scheduled", "pending", "assessing")
+"""States of a reservation that gives capacity now or later (EC2 CapacityReservationState)."""
+
+
+def ask_reservation(
+    aws: AwsClient, pool: Pool, path: str, entry: Capacity, answers: Answers
+) -> None:
+    """It exists, is of the pool's type and zone, and has room for the pool's largest size."""
+    bought = entry.capacity_block or entry.reserved
+    assert bought is not None
+    try:
+        answer = aws.ask(
+            "ec2",
+            "describe_capacity_reservations",
+            path,
+            f"reservation {bought.id}",
+            CapacityReservationIds=[bought.id],
+        )
+    except NotAnsweredError:
+        return
+    except MissingError as missing:
+        answer = {"CapacityReservations": [], "why": str(missing)}
+    found: list[dict[str, Any]] = answer["CapacityReservations"]
+    if not found:
+        answers.findings.append(
+            error(
+                "reservation-not-found",
+                f"{path}.id",
+                f"there is no reservation {bought.id} in this region and account",
+                "correct the id, or share the reservation with this account",
+                found=bought.id,
+            )
+        )
+        return
+    own = _own_instances(aws, pool, path, bought.id)
+    answers.findings += _judge(pool, path, found[0], bought.zone, own)
+    if entry.capacity_block is not None:
+        answers.findings += _window(path, found[0], entry.capacity_block.until)
+
+
+def _own_instances(aws: AwsClient, pool: Pool, path: str, reservation: str) -> int | None:
+    """Machines of the pool that run in it already; None when that may not be known."""
+    try:
+        answer = aws.ask(
+            "ec2",
+            "describe_instances",
+            path,
+            f"which machines of {pool.name} use {reservation} already",
+            Filters=[
+                {"Name": f"tag:{POOL_LABEL}", "Values": [pool.name]},
+                {"Name": "instance-state-name", "Values": ["pending", "running"]},
+            ],
+        )
+    except (NotAnsweredError, MissingError):
+        return None
+    instances = [one for held in answer["Reservations"] for one in held["Instances"]]
+    return sum(one.get("CapacityReservationId") == reservation for one in instances)
+
+
+def _judge(
+    pool: Pool, path: str, found: Mapping[str, Any], zone: str | None, own: int | None
+) -> Iterable[Finding]:
+    state, type_, actual = found["State"], found["InstanceType"], found["AvailabilityZone"]
+    types = [machine.name for machine in pool.machines]
+    if state not in USABLE:
+        yield error(
+            "reservation-not-usable",
+            f"{path}.id",
+            f"{found['CapacityReservationId']} is {state}",
+            "choose one that is active or scheduled",
+            found=state,
+            allowed=list(USABLE),
+        )
+    if type_ not in types:
+        yield error(
+            "reservation-of-other-type",
+            f"{path}.id",
+            f"the reservation is of {type_}, and {pool.name} consists of {', '.join(types)}",
+            f"write `instanceTypes: [{type_}]`",
+            found=type_,
+            allowed=types,
+        )
+    if zone is not None and actual != zone:
+        yield error(
+            "reservation-in-other-zone",
+            f"{path}.zone",
+            f"the reservation is in {actual}, not in {zone}",
+            f"write {actual}",
+            found=actual,
+            limit=zone,
+        )
+    total, free = int(found["TotalInstanceCount"]), int(found["AvailableInstanceCount"])
+    room = free + (own or 0)
+    if total < pool.nodes.maximum:
+        yield error(
+            "reservation-too-small",
+            f"{pool.path}.nodes.max",
+            f"the reservation holds {total} instances, and {pool.name} may have "
+            f"{pool.nodes.maximum} nodes",
+            f"write max: {total}",
+            found=total,
+            limit=pool.nodes.maximum,
+        )
+    elif state == "active" and room < pool.nodes.maximum:
+        others = f"{total - free - (own or 0)} of {total} are used by others"
+        unknown = "" if own is not None else " or by this pool, which could not be checked"
+        yield error(
+            "reservation-full",
+            f"{pool.path}.nodes.max",
+            f"room for {room} of {pool.nodes.maximum} nodes: {others}{unknown}",
+            "free it, or lower max",
+            found=room,
+            limit=pool.nodes.maximum,
+        )
+
+
+def _window(path: str, found: Mapping[str, Any], until: datetime) -> Iterable[Finding]:
+    end = found.get("EndDate")
+    if isinstance(end, datetime) and end != until:
+        yield error(
+            "capacity-block-ends-otherwise",
+            f"{path}.until",
+            f"the block ends {end.isoformat()}, not {until.isoformat()}",
+            f"write {end.isoformat()}",
+            found=end.isoformat(),
+            limit=until.isoformat(),
+        )

@@ -1,0 +1,78 @@
+"""EC2's vCPU quotas: which one a pool draws on, and how much it may need. Pure arithmetic.
+
+Codes: Service Quotas of EC2, as several public repositories name them (2026). The name that the API
+returns with a quota is compared, so that a wrong code is noticed instead of believed.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from gpufleet.fleet.model import Pool
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """One quota."""
+
+    code: str
+    families: str
+    """How its name calls the families: `P`, `G and VT`."""
+    market: str
+    """How its name calls the market: `On-Demand`, `Spot`."""
+
+    def is_named(self, name: str) -> bool:
+        """Whether a quota's name is that of this bucket."""
+        words = name.replace(",", " ").split()
+        letters = self.families.replace(" and ", " ").split()
+        return self.market.lower() in name.lower() and all(one in words for one in letters)
+
+
+ON_DEMAND_P = Bucket("L-417A185B", "P", "On-Demand")
+ON_DEMAND_G = Bucket("L-DB2E81BA", "G and VT", "On-Demand")
+SPOT_P = Bucket("L-7212CCBC", "P4", "Spot")
+SPOT_P5 = Bucket("L-C4BD4855", "P5", "Spot")
+SPOT_G = Bucket("L-3819A6DF", "G and VT", "Spot")
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What some pools may need of one quota."""
+
+    bucket: Bucket
+    pools: tuple[Pool, ...]
+    vcpus: int
+    """All of them at their largest size, on their largest machine."""
+
+
+def bucket_of(family: str, mode: str) -> Bucket | None:
+    """The quota that a machine of a family draws on; None for what no vCPU quota bounds.
+
+    Capacity Blocks have quotas of their own; reservations count as on demand.
+    """
+    if mode == "capacityBlock":
+        return None
+    spot = mode == "spot"
+    if family.startswith("p"):
+        if not spot:
+            return ON_DEMAND_P
+        return SPOT_P5 if family.startswith("p5") else SPOT_P
+    if family.startswith(("g", "vt")):
+        return SPOT_G if spot else ON_DEMAND_G
+    return None
+
+
+def needs(pools: Iterable[Pool]) -> list[Need]:
+    """What the pools may need together, by quota. A pool that may buy in several ways may need all
+    of its size in each."""
+    found: dict[Bucket, list[tuple[Pool, int]]] = {}
+    for pool in pools:
+        vcpus = max((machine.vcpu or 0) for machine in pool.machines) * pool.nodes.maximum
+        family = pool.machines[0].name
+        buckets = {bucket_of(family, entry.mode) for entry in pool.capacity} - {None}
+        for bucket in buckets:
+            if bucket is not None:
+                found.setdefault(bucket, []).append((pool, vcpus))
+    return [
+        Need(bucket, tuple(pool for pool, _ in entries), sum(vcpus for _, vcpus in entries))
+        for bucket, entries in sorted(found.items(), key=lambda item: item[0].code)
+    ]

@@ -1,0 +1,318 @@
+"""`gpufleet preflight` against moto; what moto lacks is answered by hand, in botocore's shapes."""
+
+import json
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import boto3
+import botocore.client
+import pytest
+import yaml
+from botocore.exceptions import ClientError
+from click.testing import CliRunner
+from moto import mock_aws
+
+from gpufleet.cli.preflight import command
+
+REGION = "us-east-1"
+BLOCK = {"id": "cr-0123456789abcdef0", "zone": "us-east-1a", "until": "2026-12-20T11:30:00Z"}
+NAMES = {
+    "L-417A185B": "Running On-Demand P instances",
+    "L-DB2E81BA": "Running On-Demand G and VT instances",
+    "L-3819A6DF": "All G and VT Spot Instance Requests",
+    "L-C4BD4855": "All P5 Spot Instance Requests",
+    "L-7212CCBC": "All P4, P3 and P2 Spot Instance Requests",
+}
+RESERVATION: dict[str, Any] = {
+    "CapacityReservationId": BLOCK["id"],
+    "InstanceType": "p5.48xlarge",
+    "AvailabilityZone": "us-east-1a",
+    "State": "active",
+    "TotalInstanceCount": 4,
+    "AvailableInstanceCount": 4,
+    "EndDate": datetime(2026, 12, 20, 11, 30, tzinfo=UTC),
+}
+
+
+class Account:
+    """An account of moto's, and the answers to what moto does not implement."""
+
+    def __init__(self, folder: Path, subnets: dict[str, str]) -> None:
+        self.folder, self.subnets = folder, subnets
+        self.quota = 10_000.0
+        self.quota_names = dict(NAMES)
+        self.reservations: list[dict[str, Any]] = [RESERVATION]
+        self.denied: set[str] = set()
+
+    def answer(self, operation: str, given: dict[str, Any]) -> dict[str, Any] | None:
+        if operation in self.denied:
+            raise ClientError({"Error": {"Code": "UnauthorizedOperation"}}, operation)
+        if operation == "GetServiceQuota":
+            code = given["QuotaCode"]
+            return {"Quota": {"QuotaName": self.quota_names[code], "Value": self.quota}}
+        if operation == "DescribeCapacityReservations":
+            wanted = given["CapacityReservationIds"]
+            there = [r for r in self.reservations if r["CapacityReservationId"] in wanted]
+            if not there:
+                error = {"Code": "InvalidCapacityReservationId.NotFound", "Message": "not there"}
+                raise ClientError({"Error": error}, operation)
+            return {"CapacityReservations": there}
+        return None
+
+    def ask(
+        self, *pools: dict[str, Any], subnets: dict[str, str] | None = None, version: str = "1.36"
+    ) -> Any:
+        """Runs the command on a fleet of these pools."""
+        declared = [
+            {"name": f"pool-{i}", "nodes": {"min": 0, "max": 2}, **pool}
+            for i, pool in enumerate(pools)
+        ]
+        spec = {
+            "catalogue": "2026.11",
+            "platform": "eks",
+            "cluster": {"name": "ml", "region": REGION, "kubernetesVersion": version},
+            "pools": declared,
+        }
+        file = self.folder / "fleet.yaml"
+        file.write_text(yaml.safe_dump(spec))
+        chosen = {"us-east-1a": self.subnets["us-east-1a"]} if subnets is None else subnets
+        flags = [part for z, i in chosen.items() for part in ("--subnet", f"{z}={i}")]
+        result = CliRunner().invoke(command, [str(file), *flags, "--format", "json"])
+        return result.exit_code, json.loads(result.stdout)
+
+    def codes(self, *pools: dict[str, Any], **more: Any) -> list[str]:
+        _, answer = self.ask(*pools, **more)
+        return [finding["code"] for finding in answer["findings"]]
+
+
+@pytest.fixture(scope="module")
+def subnets() -> Iterator[dict[str, str]]:
+    """Zone -> subnet of a cluster `ml`, in an account that the tests of this file share."""
+    with pytest.MonkeyPatch.context() as environment, mock_aws():
+        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+            environment.setenv(name, "testing")
+        ec2 = boto3.client("ec2", REGION)
+        vpc = ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
+        made = {
+            zone: ec2.create_subnet(VpcId=vpc, CidrBlock=cidr, AvailabilityZone=zone)["Subnet"][
+                "SubnetId"
+            ]
+            for zone, cidr in (
+                ("us-east-1a", "10.0.0.0/20"),
+                ("us-east-1b", "10.0.16.0/20"),
+                ("us-east-1c", "10.0.32.0/28"),
+            )
+        }
+        boto3.client("eks", REGION).create_cluster(
+            name="ml",
+            version="1.36",
+            roleArn="arn:aws:iam::123456789012:role/cluster",
+            resourcesVpcConfig={"subnetIds": [made["us-east-1a"]]},
+        )
+        yield made
+
+
+@pytest.fixture
+def account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, subnets: dict[str, str]) -> Account:
+    made = Account(tmp_path, subnets)
+    original: Callable[..., Any] = botocore.client.BaseClient._make_api_call  # type: ignore[attr-defined]
+
+    def call(self: Any, operation: str, given: dict[str, Any]) -> Any:
+        answer = made.answer(operation, given)
+        return original(self, operation, given) if answer is None else answer
+
+    monkeypatch.setattr(botocore.client.BaseClient, "_make_api_call", call)
+    return made
+
+
+BLOCK_POOL = {"instanceTypes": ["p5.48xlarge"], "capacity": [{"capacityBlock": BLOCK}]}
+
+
+def test_where_all_is_well_nothing_is_found_and_every_question_is_named(account: Account) -> None:
+    code, answer = account.ask({"instanceTypes": ["g6.xlarge"]}, BLOCK_POOL)
+    assert (code, answer["findings"]) == (0, [])
+    asked = "\n".join(answer["asked"])
+    for words in ("where g6.xlarge is offered", "reservation cr-0123", "L-DB2E81BA", "cluster ml"):
+        assert words in asked
+
+
+def test_a_type_that_is_not_offered(account: Account) -> None:
+    pool = {"instanceTypes": ["p6-b300.48xlarge"], "capacity": [{"spot": {}}]}
+    subnets = {"us-east-1b": account.subnets["us-east-1b"]}
+    code, answer = account.ask({"instanceTypes": ["p6-b300.48xlarge"]}, subnets=subnets)
+    assert code == 1
+    (finding,) = [f for f in answer["findings"] if f["code"] == "instance-type-not-offered"]
+    assert "not offered in us-east-1b" in finding["message"]
+    assert finding["fix"] == "offered in us-east-1a, us-east-1c"
+    assert "instance-type-not-offered" in account.codes(pool, subnets=subnets)
+
+
+def test_a_type_that_is_offered_in_some_zones_only(account: Account) -> None:
+    subnets = {zone: account.subnets[zone] for zone in ("us-east-1a", "us-east-1b")}
+    pool = {"instanceTypes": ["p6-b300.48xlarge"]}
+    code, answer = account.ask(pool, subnets=subnets)
+    assert code == 0
+    assert [f["code"] for f in answer["findings"]] == ["instance-type-not-everywhere"]
+    assert answer["findings"][0]["evidence"]["found"] == ["p6-b300.48xlarge in us-east-1b"]
+
+
+def test_a_quota_that_is_short_for_all_pools_together(account: Account) -> None:
+    account.quota = 12.0
+    code, answer = account.ask({"instanceTypes": ["g6.xlarge"]}, {"instanceTypes": ["g6.2xlarge"]})
+    assert code == 1
+    (finding,) = answer["findings"]
+    assert finding["code"] == "quota-short"
+    assert "may need 24 vCPUs of 'Running On-Demand G and VT instances'" in finding["message"]
+    assert "the quota is 12" in finding["message"]
+
+
+def test_a_block_draws_on_no_vcpu_quota(account: Account) -> None:
+    account.quota = 0.0
+    assert account.codes(BLOCK_POOL) == []
+
+
+def test_a_code_that_means_another_quota_is_not_believed(account: Account) -> None:
+    account.quota_names["L-DB2E81BA"] = "Running On-Demand Standard instances"
+    code, answer = account.ask({"instanceTypes": ["g6.xlarge"]})
+    assert (code, answer["findings"][0]["code"]) == (0, "could-not-check")
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "said"),
+    [
+        ({"AvailableInstanceCount": 1}, "reservation-full", "room for 1 of 2 nodes"),
+        ({"TotalInstanceCount": 1}, "reservation-too-small", "holds 1 instances"),
+        ({"AvailabilityZone": "us-east-1b"}, "reservation-in-other-zone", "is in us-east-1b"),
+        ({"InstanceType": "p5e.48xlarge"}, "reservation-of-other-type", "is of p5e.48xlarge"),
+        ({"State": "expired"}, "reservation-not-usable", "is expired"),
+        (
+            {"EndDate": datetime(2026, 12, 19, 11, 30, tzinfo=UTC)},
+            "capacity-block-ends-otherwise",
+            "ends 2026-12-19T11:30:00+00:00",
+        ),
+        ({"CapacityReservationId": "cr-other"}, "reservation-not-found", "no reservation cr-0123"),
+    ],
+)
+def test_a_reservation_is_what_the_pool_takes_it_for(
+    account: Account, change: dict[str, Any], code: str, said: str
+) -> None:
+    account.reservations = [{**RESERVATION, **change}]
+    status, answer = account.ask(BLOCK_POOL)
+    assert status == 1
+    (finding,) = answer["findings"]
+    assert finding["code"] == code
+    assert said in finding["message"]
+
+
+def test_machines_of_the_pool_itself_leave_room(account: Account) -> None:
+    ec2 = boto3.client("ec2", REGION)
+    tags = [{"Key": "gpufleet.dev/pool", "Value": "pool-0"}]
+    ec2.run_instances(
+        ImageId="ami-12c6146b",
+        MinCount=2,
+        MaxCount=2,
+        InstanceType="p5.48xlarge",
+        SubnetId=account.subnets["us-east-1a"],
+        TagSpecifications=[{"ResourceType": "instance", "Tags": tags}],
+    )
+    account.reservations = [{**RESERVATION, "AvailableInstanceCount": 0}]
+    assert account.codes(BLOCK_POOL) == ["reservation-full"]  # they are not in the reservation
+
+    def inside(operation: str, given: dict[str, Any]) -> dict[str, Any] | None:
+        if operation == "DescribeInstances":
+            one = {"CapacityReservationId": BLOCK["id"]}
+            return {"Reservations": [{"Instances": [one, one]}]}
+        return answer(operation, given)
+
+    answer, account.answer = account.answer, inside  # type: ignore[method-assign]
+    assert account.codes(BLOCK_POOL) == []
+
+
+def test_a_subnet_in_another_zone(account: Account) -> None:
+    wrong = {"us-east-1a": account.subnets["us-east-1b"]}
+    code, answer = account.ask({"instanceTypes": ["g6.xlarge"]}, subnets=wrong)
+    assert code == 1
+    assert [f["code"] for f in answer["findings"]] == ["subnet-in-other-zone"]
+
+
+def test_a_subnet_without_enough_addresses(account: Account) -> None:
+    small = {"us-east-1c": account.subnets["us-east-1c"]}
+    code, answer = account.ask({"instanceTypes": ["g6.xlarge"]}, subnets=small)
+    assert code == 1
+    (finding,) = answer["findings"]
+    assert finding["code"] == "subnet-addresses-short"
+    assert "take 32 addresses or more, and there are free: us-east-1c 11" in finding["message"]
+
+
+def test_a_zone_without_subnet(account: Account) -> None:
+    pool = {"instanceTypes": ["g6.xlarge"], "zones": ["us-east-1b"]}
+    assert account.codes(pool) == ["zone-without-subnet"]
+
+
+def test_a_cluster_of_another_version(account: Account) -> None:
+    code, answer = account.ask({"instanceTypes": ["g6.xlarge"]}, version="1.35")
+    assert code == 1
+    (finding,) = [f for f in answer["findings"] if f["code"] == "cluster-version-differs"]
+    assert "ml runs Kubernetes 1.36, and 1.35 is declared" in finding["message"]
+
+
+def test_the_clusters_own_subnets_are_asked_without_any_given(account: Account) -> None:
+    code, answer = account.ask({"instanceTypes": ["g6.xlarge"]}, subnets={})
+    assert (code, answer["findings"]) == (0, [])
+    assert "zones of ml's subnets" in answer["asked"]
+
+
+def test_what_may_not_be_asked_is_said_and_the_rest_is_asked(account: Account) -> None:
+    account.denied = {"GetServiceQuota", "DescribeCapacityReservations", "DescribeCluster"}
+    code, answer = account.ask({"instanceTypes": ["g6.xlarge"]}, BLOCK_POOL)
+    assert code == 0
+    assert {f["code"] for f in answer["findings"]} == {"could-not-check"}
+    fixes = {f["fix"] for f in answer["findings"]}
+    assert fixes == {
+        "allow eks:DescribeCluster",
+        "allow ec2:DescribeCapacityReservations",
+        "allow servicequotas:GetServiceQuota",
+    }
+    assert any("is offered" in question for question in answer["asked"])
+
+
+def test_without_credentials_nothing_is_taken_for_fine(
+    account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from botocore.exceptions import NoCredentialsError
+
+    def nobody(operation: str, given: dict[str, Any]) -> dict[str, Any]:
+        del operation, given
+        raise NoCredentialsError
+
+    monkeypatch.setattr(account, "answer", nobody)
+    code, answer = account.ask({"instanceTypes": ["g6.xlarge"]})
+    assert code == 0
+    assert answer["asked"] == []
+    assert {f["code"] for f in answer["findings"]} == {"could-not-check"}
+
+
+def test_input_that_cannot_be_asked_about(tmp_path: Path) -> None:
+    from gpufleet.cli.output import UnreadableInputError
+
+    file = tmp_path / "fleet.yaml"
+    spec = {
+        "catalogue": "2026.11",
+        "platform": "sandbox",
+        "cluster": {"name": "x"},
+        "pools": [{"name": "a", "gpu": "L4", "nodes": {"min": 1, "max": 1}}],
+    }
+    file.write_text(yaml.safe_dump(spec))
+    refused = CliRunner().invoke(command, [str(file)])
+    assert isinstance(refused.exception, UnreadableInputError)
+    assert "nobody to ask for platform sandbox" in str(refused.exception)
+    usage = CliRunner().invoke(command, [str(file), "--subnet", "us-east-1a"])
+    assert usage.exit_code == 2
+    assert "'us-east-1a' is not ZONE=ID" in usage.output
+    spec["pools"][0]["gpu"] = "L5"  # type: ignore[index]
+    file.write_text(yaml.safe_dump(spec))
+    wrong = CliRunner().invoke(command, [str(file), "--format", "json"])
+    assert wrong.exit_code == 1
+    assert json.loads(wrong.stdout)["findings"][0]["code"] == "gpu-unknown"
