@@ -20,6 +20,7 @@ def compiled_declarations(component: str, given: dict[str, Any]) -> Fleet:
             "cluster": cluster,
             "pools": given["pools"],
             "addons": given.get("addons", {}),
+            **{key: given[key] for key in ("queues", "monitoring") if key in given},
         }
     )
     if result.fleet is None or not result.deployable:

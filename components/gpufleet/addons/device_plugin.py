@@ -3,12 +3,12 @@
 from typing import Any, NotRequired, TypedDict, cast
 
 import pulumi
-import pulumi_kubernetes as kubernetes
 from pydantic import Field
 
-from gpufleet.addons.charts import chart_location, pinned
+from gpufleet.addons.charts import pinned
 from gpufleet.addons.gpu_operator import OperandTolerationArgs
 from gpufleet.addons.judged import judged
+from gpufleet.addons.release import chart_release
 from gpufleet.arguments import ChartsArgs, ImagesArgs
 from gpufleet.fleet.device_plugin_rules import ADDON, judge_keys
 from gpufleet.inputs import checked
@@ -17,9 +17,6 @@ from gpufleet.render.gpu_operator_values import merged
 from gpufleet.spec.addons import Charts
 from gpufleet.spec.images import Images
 from gpufleet.spec.secrets import judge_secrets
-
-TIMEOUT_SECONDS = 600
-"""How long the release may take to become ready."""
 
 
 class DevicePluginArgs(TypedDict):
@@ -106,15 +103,14 @@ class DevicePlugin(pulumi.ComponentResource):
         super().__init__("gpufleet:index:DevicePlugin", name, {}, opts)
         for warning in warnings:
             pulumi.log.warn(warning, self)
-        made = kubernetes.helm.v3.Release(
-            f"{name}-release",
-            name=pin.name,
-            namespace=args.get("namespace", pin.namespace),
+        made = chart_release(
+            self,
+            name,
+            pin,
+            settings.charts,
             version=version,
+            namespace=args.get("namespace", pin.namespace),
             values=merged(values, raw),
-            timeout=TIMEOUT_SECONDS,
-            **chart_location(pin, settings.charts),
-            opts=pulumi.ResourceOptions(parent=self),
         )
         self.release_name = cast("pulumi.Output[str]", made.name)
         self.chart_version = pulumi.Output.from_input(version)

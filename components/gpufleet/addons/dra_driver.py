@@ -5,9 +5,10 @@ from typing import Any, NotRequired, TypedDict, cast
 import pulumi
 import pulumi_kubernetes as kubernetes
 
-from gpufleet.addons.charts import chart_location, charts_of
+from gpufleet.addons.charts import charts_of
 from gpufleet.addons.declarations import compiled_declarations
 from gpufleet.addons.namespaces import operator_namespace
+from gpufleet.addons.release import chart_release, custom_object
 from gpufleet.arguments import AddonsArgs, GpuPoolArgs
 from gpufleet.catalogue import load
 from gpufleet.catalogue.model import Chart
@@ -19,8 +20,6 @@ from gpufleet.render.gpu_operator_values import merged
 from gpufleet.spec.addons import Charts
 
 CHART = "dra-driver-nvidia-gpu"
-TIMEOUT_SECONDS = 600
-"""How long the release may take to become ready: pulling the driver's image."""
 
 
 class DraDriverArgs(TypedDict):
@@ -104,24 +103,23 @@ class DraDriver(pulumi.ComponentResource):
     ) -> kubernetes.helm.v3.Release:
         namespace = operator_namespace(self, name, f"{name}-namespace", pin.namespace)
         values = dra_driver_values(fleet_dra_driver_settings(fleet))
-        return kubernetes.helm.v3.Release(
-            f"{name}-release",
-            name=pin.name,
-            namespace=cast("Any", namespace.metadata)["name"],
+        return chart_release(
+            self,
+            name,
+            pin,
+            Charts.model_validate(charts_of(fleet)),
             version=version,
+            namespace=cast("Any", namespace.metadata)["name"],
             values=merged(values, fleet.spec.addons.dra_driver.values),
-            timeout=TIMEOUT_SECONDS,
-            **chart_location(pin, Charts.model_validate(charts_of(fleet))),
-            opts=pulumi.ResourceOptions(parent=self),
         )
 
     def _device_class(self, name: str, manifest: Manifest) -> None:
         made = manifest["metadata"]["name"]
-        _object(f"{name}-{made}", manifest, pulumi.ResourceOptions(parent=self))
+        custom_object(f"{name}-{made}", manifest, pulumi.ResourceOptions(parent=self))
 
     def _claim(self, name: str, manifest: Manifest, release: kubernetes.helm.v3.Release) -> None:
         metadata = manifest["metadata"]
-        _object(
+        custom_object(
             f"{name}-{metadata['namespace']}-{metadata['name']}",
             manifest,
             pulumi.ResourceOptions(
@@ -132,15 +130,3 @@ class DraDriver(pulumi.ComponentResource):
                 depends_on=[release],
             ),
         )
-
-
-def _object(name: str, manifest: Manifest, opts: pulumi.ResourceOptions) -> None:
-    """An object of resource.k8s.io/v1, which the SDK has no classes for."""
-    kubernetes.apiextensions.CustomResource(
-        name,
-        api_version=manifest["apiVersion"],
-        kind=manifest["kind"],
-        metadata=manifest["metadata"],
-        spec=manifest["spec"],
-        opts=opts,
-    )

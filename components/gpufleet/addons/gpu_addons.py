@@ -9,6 +9,7 @@ from gpufleet.addons.declarations import compiled_declarations
 from gpufleet.addons.device_plugin import DevicePlugin, DevicePluginArgs
 from gpufleet.addons.dra_driver import DraDriver, DraDriverArgs
 from gpufleet.addons.gpu_operator import GpuOperator, GpuOperatorArgs
+from gpufleet.addons.keda import Keda, KedaArgs
 from gpufleet.addons.namespaces import operator_namespace
 from gpufleet.addons.network_operator import NetworkOperator, NetworkOperatorArgs
 from gpufleet.arguments import AddonsArgs, GpuPoolArgs
@@ -16,15 +17,19 @@ from gpufleet.core_objects import ConfigMap, Namespace
 from gpufleet.fleet import Fleet
 from gpufleet.fleet.model import DevicePluginPlan, NetworkPlan, OperatorPlan
 from gpufleet.inputs import declared
+from gpufleet.manifest_object import ManifestObject
 from gpufleet.render.device_plugin_values import planned_plugin_settings
 from gpufleet.render.dra_driver_values import needs_dra_driver
 from gpufleet.render.gpu_operator_values import (
     ConfigFiles,
     configuration_names,
+    exporter_files,
     fleet_operator_settings,
     mig_parted_files,
     plugin_files,
 )
+from gpufleet.render.keda_values import installs_keda, keda_is_watched
+from gpufleet.render.manifests import critical_pods_quota
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.network_operator import NetworkOperatorSettings
 
@@ -115,6 +120,8 @@ class GpuAddons(pulumi.ComponentResource):
             fleet.spec.addons.dra_driver.ownership is Ownership.MANAGED
         ):
             self._dra_driver(name, args, fleet, list(made))
+        if installs_keda(fleet):
+            self._keda(name, fleet)
         self.namespace = _known(outputs["namespace"])
         self.mig_config = _known(outputs["mig_config"])
         self.device_plugin_config = _known(outputs["device_plugin_config"])
@@ -166,6 +173,15 @@ class GpuAddons(pulumi.ComponentResource):
         namespace = operator_namespace(self, name, f"{name}-namespace", plan.namespace)
         mig = self._config_map(f"{name}-mig-parted", mig_parted_files(fleet), namespace)
         plugin = self._config_map(f"{name}-device-plugin", plugin_files(fleet), namespace)
+        counters = exporter_files(fleet)
+        if counters is not None:
+            self._config_map(f"{name}-dcgm-metrics", counters, namespace)
+        allowed = list(before)
+        quota = critical_pods_quota(fleet)
+        if quota is not None:
+            quota["metadata"] |= {"namespace": _name_of(namespace)}
+            quota_opts = pulumi.ResourceOptions(parent=self)
+            allowed.append(ManifestObject(f"{name}-quota", quota, quota_opts))
         settings = fleet_operator_settings(fleet).model_dump(
             mode="json", exclude_unset=True, exclude_none=True
         )
@@ -185,7 +201,7 @@ class GpuAddons(pulumi.ComponentResource):
                 },
             ),
             # NIC drivers and Node Feature Discovery come with the Network Operator: first that.
-            pulumi.ResourceOptions(parent=self, depends_on=before),
+            pulumi.ResourceOptions(parent=self, depends_on=allowed),
         )
         return operator, {
             "namespace": _name_of(namespace),
@@ -229,6 +245,23 @@ class GpuAddons(pulumi.ComponentResource):
             # It looks for the GPU driver that the GPU Operator installs.
             pulumi.ResourceOptions(parent=self, depends_on=before),
             compiled=fleet,
+        )
+
+    def _keda(self, name: str, fleet: Fleet) -> None:
+        addon = fleet.spec.addons.keda
+        Keda(
+            f"{name}-keda",
+            cast(
+                "KedaArgs",
+                {
+                    "catalogue": fleet.spec.catalogue,
+                    "watched": keda_is_watched(fleet),
+                    "charts": charts_of(fleet),
+                    "values": addon.values,
+                    **({} if addon.version is None else {"version": addon.version}),
+                },
+            ),
+            pulumi.ResourceOptions(parent=self),
         )
 
     def _config_map(self, name: str, files: ConfigFiles, namespace: Namespace) -> ConfigMap:

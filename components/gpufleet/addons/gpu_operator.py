@@ -3,11 +3,11 @@
 from typing import Any, NotRequired, TypedDict, cast
 
 import pulumi
-import pulumi_kubernetes as kubernetes
 from pydantic import Field
 
-from gpufleet.addons.charts import chart_location, pinned
+from gpufleet.addons.charts import pinned
 from gpufleet.addons.judged import judged
+from gpufleet.addons.release import chart_release
 from gpufleet.arguments import ChartsArgs, GpuOperatorSettingsArgs, ImagesArgs
 from gpufleet.fleet.gpu_operator_rules import ADDON, judge_values
 from gpufleet.fleet.raw_values import judge_contradictions
@@ -16,9 +16,6 @@ from gpufleet.render.gpu_operator_values import OperatorSettings, merged, operat
 from gpufleet.spec.addons import Charts
 from gpufleet.spec.gpu_operator_keys import declared_path, typed_settings
 from gpufleet.spec.secrets import judge_secrets
-
-TIMEOUT_SECONDS = 600
-"""How long the release may take to become ready: pulling the operator's images, not the driver."""
 
 
 class OperandTolerationArgs(TypedDict):
@@ -124,15 +121,14 @@ class GpuOperator(pulumi.ComponentResource):
         super().__init__("gpufleet:index:GpuOperator", name, {}, opts)
         for warning in warnings:
             pulumi.log.warn(warning, self)
-        made = kubernetes.helm.v3.Release(
-            f"{name}-release",
-            name=pin.name,
-            namespace=args.get("namespace", pin.namespace),
+        made = chart_release(
+            self,
+            name,
+            pin,
+            given.charts,
             version=version,
+            namespace=args.get("namespace", pin.namespace),
             values=merged(merged(operator_values(given), wiring), raw),
-            timeout=TIMEOUT_SECONDS,
-            **chart_location(pin, given.charts),
-            opts=pulumi.ResourceOptions(parent=self),
         )
         self.release_name = cast("pulumi.Output[str]", made.name)
         self.chart_version = pulumi.Output.from_input(version)

@@ -3,13 +3,13 @@
 from typing import Any, NotRequired, TypedDict, cast
 
 import pulumi
-import pulumi_kubernetes as kubernetes
 from pydantic import Field
 
-from gpufleet.addons.charts import chart_location, pinned
+from gpufleet.addons.charts import pinned
 from gpufleet.addons.gpu_operator import OperandTolerationArgs
 from gpufleet.addons.judged import judged
 from gpufleet.addons.namespaces import operator_namespace
+from gpufleet.addons.release import chart_release, custom_object
 from gpufleet.arguments import ChartsArgs, ImagesArgs, NetworkOperatorSettingsArgs
 from gpufleet.contract.tolerations import Toleration
 from gpufleet.fleet.model import NetworkPlan
@@ -22,8 +22,6 @@ from gpufleet.spec.base import Ownership, SpecModel
 from gpufleet.spec.images import Images
 from gpufleet.spec.network_operator import NetworkOperatorSettings
 
-TIMEOUT_SECONDS = 600
-"""How long the release may take to become ready."""
 POLICY_TIMEOUT_SECONDS = 3600
 """How long the NicClusterPolicy may take to become ready: each node builds and loads a driver."""
 READY = "jsonpath={.status.state}=ready"
@@ -111,15 +109,14 @@ class NetworkOperator(pulumi.ComponentResource):
         for warning in warnings:
             pulumi.log.warn(warning, self)
         namespace = args.get("namespace") or self._namespace(name, plan.namespace)
-        release = kubernetes.helm.v3.Release(
-            f"{name}-release",
-            name=pin.name,
-            namespace=namespace,
+        release = chart_release(
+            self,
+            name,
+            pin,
+            given.charts,
             version=plan.version,
+            namespace=namespace,
             values=network_operator_values(addons, plan),
-            timeout=TIMEOUT_SECONDS,
-            **chart_location(pin, given.charts),
-            opts=pulumi.ResourceOptions(parent=self),
         )
         before: list[pulumi.Resource] = [release]
         document = policy(addons, plan)
@@ -127,7 +124,7 @@ class NetworkOperator(pulumi.ComponentResource):
             before.append(self._policy(name, document, plan.wait, release))
         made = networks(addons.network_operator)
         for one in made:
-            _object(
+            custom_object(
                 f"{name}-{one['kind'].removesuffix('Network').lower()}-{one['metadata']['name']}",
                 one,
                 pulumi.ResourceOptions(parent=self, depends_on=before),
@@ -156,7 +153,7 @@ class NetworkOperator(pulumi.ComponentResource):
             metadata = {**document["metadata"], "annotations": {"pulumi.com/waitFor": READY}}
             document = {**document, "metadata": metadata}
         timeout = f"{POLICY_TIMEOUT_SECONDS}s"
-        return _object(
+        return custom_object(
             f"{name}-policy",
             document,
             pulumi.ResourceOptions(
@@ -165,19 +162,6 @@ class NetworkOperator(pulumi.ComponentResource):
                 custom_timeouts=pulumi.CustomTimeouts(create=timeout, update=timeout),
             ),
         )
-
-
-def _object(
-    name: str, document: dict[str, Any], opts: pulumi.ResourceOptions
-) -> kubernetes.apiextensions.CustomResource:
-    return kubernetes.apiextensions.CustomResource(
-        name,
-        api_version=document["apiVersion"],
-        kind=document["kind"],
-        metadata=document["metadata"],
-        spec=document["spec"],
-        opts=opts,
-    )
 
 
 def _addons(given: _Declared, values: dict[str, Any]) -> Addons:

@@ -1,0 +1,121 @@
+"""NeuronDevicePlugin: AWS' device plugin for Trainium and Inferentia by its chart."""
+
+from typing import Any, NotRequired, TypedDict, cast
+
+import pulumi
+from pydantic import Field
+
+from gpufleet.addons.charts import pinned
+from gpufleet.addons.gpu_operator import OperandTolerationArgs
+from gpufleet.addons.release import chart_release
+from gpufleet.arguments import ChartsArgs
+from gpufleet.findings import error
+from gpufleet.fleet.chart_values import merged
+from gpufleet.inputs import checked, refuse
+from gpufleet.render.neuron_values import SCHEDULER_NAME, neuron_values
+from gpufleet.spec.addons import Charts
+from gpufleet.spec.base import SpecModel
+
+CHART = "neuron-helm-chart"
+
+
+class NeuronDevicePluginArgs(TypedDict):
+    """Inputs of `NeuronDevicePlugin`."""
+
+    catalogue: str
+    """Edition of pins, `"2026.11"`."""
+    scheduler: NotRequired[bool]
+    """Run the scheduler extension, which puts pods on neighbouring devices; they name it as
+    `schedulerName`. Default false."""
+    node_problem_detector: NotRequired[bool]
+    """Watch the devices' errors. Default true, as the chart has it."""
+    node_recovery: NotRequired[bool]
+    """Replace nodes whose devices fail; needs the detector and rights in EC2. Default false."""
+    tolerations: NotRequired[list[OperandTolerationArgs]]
+    """Taints tolerated with any value, beside `aws.amazon.com/neuron`. Default: none."""
+    version: NotRequired[str]
+    """Chart version. Default: the catalogue's pin."""
+    charts: NotRequired[ChartsArgs]
+    """Where the chart comes from. Default: AWS' public registry."""
+    values: NotRequired[dict[str, Any]]
+    """Raw Helm values, merged last. Default: none."""
+
+
+class _Declared(SpecModel):
+    """The arguments that must be known before deployment."""
+
+    catalogue: str
+    scheduler: bool = False
+    node_problem_detector: bool = True
+    node_recovery: bool = False
+    tolerations: tuple[dict[str, str], ...] = ()
+    version: str | None = None
+    charts: Charts = Field(default_factory=Charts)
+
+
+class NeuronDevicePlugin(pulumi.ComponentResource):
+    """AWS Neuron's device plugin, and on request the scheduler extension: one Helm release.
+
+    One per cluster. Nodes advertise `aws.amazon.com/neuron` (devices) and
+    `aws.amazon.com/neuroncore` (cores); a pod asks for one of the two.
+    """
+
+    chart_version: pulumi.Output[str]
+    """Version of the chart that is asked for."""
+    scheduler_name: pulumi.Output[str | None]
+    """What pods write as `schedulerName` to get neighbouring devices. Absent without the
+    extension."""
+
+    def __init__(
+        self, name: str, args: NeuronDevicePluginArgs, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        """Install the chart.
+
+        Args:
+            name: Name of the component, unique in its stack.
+            args: The settings.
+            opts: Options; `provider` or `providers` must hold the cluster's Kubernetes provider.
+
+        Raises:
+            InvalidArgumentsError: an argument cannot work; the text holds all problems.
+        """
+        component = f'NeuronDevicePlugin "{name}"'
+        given = checked(component, NeuronDevicePluginArgs, cast("dict[str, Any]", args), _Declared)
+        pin = pinned(component, given.catalogue, CHART)
+        if given.node_recovery and not given.node_problem_detector:
+            refuse(
+                component,
+                [
+                    error(
+                        "neuron-recovery-without-detector",
+                        "nodeRecovery",
+                        "nobody would tell it of a failed device: nodeProblemDetector is false",
+                        "write `node_problem_detector: true`, or remove nodeRecovery",
+                    )
+                ],
+            )
+        version = given.version or pin.version
+        values = neuron_values(
+            scheduler=given.scheduler,
+            node_problem_detector=given.node_problem_detector,
+            node_recovery=given.node_recovery,
+            tolerations=[
+                {"key": t["key"], "operator": "Exists", "effect": t["effect"]}
+                for t in given.tolerations
+            ],
+        )
+        super().__init__("gpufleet:index:NeuronDevicePlugin", name, {}, opts)
+        chart_release(
+            self,
+            name,
+            pin,
+            given.charts,
+            version=version,
+            namespace=pin.namespace,
+            values=merged(values, args.get("values", {})),
+        )
+        self.chart_version = pulumi.Output.from_input(version)
+        self.scheduler_name = pulumi.Output.from_input(SCHEDULER_NAME if given.scheduler else None)
+        self.register_outputs(
+            {"chartVersion": self.chart_version, "schedulerName": self.scheduler_name}
+        )

@@ -1,0 +1,82 @@
+"""NimService: one NIM, its model cached before it serves."""
+
+from typing import Any, TypedDict, cast
+
+import pulumi
+
+from gpufleet.addons.judged import judged
+from gpufleet.arguments import NimArgs
+from gpufleet.fleet.nim_rules import judge_nim
+from gpufleet.inputs import checked
+from gpufleet.manifest_object import ManifestObject
+from gpufleet.render.nim import nim_cache, nim_service
+from gpufleet.spec.base import SpecModel
+from gpufleet.spec.nim import Nim
+
+READY = "jsonpath={.status.state}=Ready"
+CACHE_TIMEOUT_SECONDS = 7200
+"""How long the model may take to be fetched and built."""
+
+
+class NimServiceArgs(TypedDict):
+    """Inputs of `NimService`."""
+
+    nim: NimArgs
+    """Model, place and growth."""
+
+
+class _Declared(SpecModel):
+    """The arguments that must be known before deployment."""
+
+    nim: Nim
+
+
+class NimService(pulumi.ComponentResource):
+    """A NIMCache, and once the model is there, the NIMService that reads it.
+
+    The NIM operator must be in the cluster, and both Secrets in the namespace; they are named here
+    and never contained.
+    """
+
+    endpoint: pulumi.Output[str]
+    """Address inside the cluster: `http://<name>.<namespace>.svc:<port>`."""
+
+    def __init__(
+        self, name: str, args: NimServiceArgs, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        """Make cache and service.
+
+        Args:
+            name: Name of the component, unique in its stack.
+            args: The declaration.
+            opts: Options; `provider` or `providers` must hold the cluster's Kubernetes provider.
+
+        Raises:
+            InvalidArgumentsError: an argument cannot work; the text holds all problems.
+        """
+        component = f'NimService "{name}"'
+        given = checked(component, NimServiceArgs, cast("dict[str, Any]", args), _Declared).nim
+        warnings = judged(component, "nim", judge_nim(given))
+        super().__init__("gpufleet:index:NimService", name, {}, opts)
+        for warning in warnings:
+            pulumi.log.warn(warning, self)
+        cache = nim_cache(given)
+        cache["metadata"]["annotations"] = {"pulumi.com/waitFor": READY}
+        timeout = f"{CACHE_TIMEOUT_SECONDS}s"
+        cached = ManifestObject(
+            f"{name}-cache",
+            cache,
+            pulumi.ResourceOptions(
+                parent=self,
+                custom_timeouts=pulumi.CustomTimeouts(create=timeout, update=timeout),
+            ),
+        )
+        ManifestObject(
+            f"{name}-service",
+            nim_service(given),
+            pulumi.ResourceOptions(parent=self, depends_on=[cached]),
+        )
+        self.endpoint = pulumi.Output.from_input(
+            f"http://{given.name}.{given.namespace}.svc:{given.port}"
+        )
+        self.register_outputs({"endpoint": self.endpoint})

@@ -1,0 +1,91 @@
+"""PrometheusAdapter: the signals of pods as metrics that autoscalers of Kubernetes read."""
+
+from typing import Annotated, Any, NotRequired, TypedDict, cast
+
+import pulumi
+from pydantic import Field
+
+from gpufleet.addons.charts import pinned
+from gpufleet.addons.namespaces import operator_namespace
+from gpufleet.addons.release import chart_release
+from gpufleet.arguments import ChartsArgs
+from gpufleet.fleet.chart_values import merged
+from gpufleet.inputs import checked
+from gpufleet.render.prometheus_adapter_rules import adapter_values
+from gpufleet.spec.addons import Charts
+from gpufleet.spec.base import SpecModel
+
+CHART = "prometheus-adapter"
+
+
+class PrometheusAdapterArgs(TypedDict):
+    """Inputs of `PrometheusAdapter`."""
+
+    catalogue: str
+    """Edition of pins, `"2026.11"`."""
+    address: str
+    """Where Prometheus answers queries: `http://prometheus.monitoring.svc:9090`."""
+    interval_seconds: NotRequired[int]
+    """How often Prometheus scrapes: names are not listed again sooner. Default 30."""
+    version: NotRequired[str]
+    """Chart version. Default: the catalogue's pin."""
+    charts: NotRequired[ChartsArgs]
+    """Where the chart comes from. Default: the vendor's repository."""
+    values: NotRequired[dict[str, Any]]
+    """Raw Helm values, merged last. Default: none."""
+
+
+class _Declared(SpecModel):
+    """The arguments that must be known before deployment."""
+
+    catalogue: str
+    address: Annotated[str, Field(pattern=r"^https?://[^\s/]+(/\S*)?$")]
+    interval_seconds: int = Field(default=30, ge=5, le=300)
+    version: str | None = None
+    charts: Charts = Field(default_factory=Charts)
+
+
+class PrometheusAdapter(pulumi.ComponentResource):
+    """prometheus-adapter by its chart, with rules for every signal that pods give. One per cluster.
+
+    It serves `custom.metrics.k8s.io` only, so that KEDA and metrics-server keep their own APIs.
+    """
+
+    namespace: pulumi.Output[str]
+    """Namespace of the operator."""
+    chart_version: pulumi.Output[str]
+    """Version of the chart that is asked for."""
+
+    def __init__(
+        self, name: str, args: PrometheusAdapterArgs, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        """Install the chart.
+
+        Args:
+            name: Name of the component, unique in its stack.
+            args: The settings.
+            opts: Options; `provider` or `providers` must hold the cluster's Kubernetes provider.
+
+        Raises:
+            InvalidArgumentsError: an argument cannot work; the text holds all problems.
+        """
+        component = f'PrometheusAdapter "{name}"'
+        given = checked(component, PrometheusAdapterArgs, cast("dict[str, Any]", args), _Declared)
+        pin = pinned(component, given.catalogue, CHART)
+        version = given.version or pin.version
+        super().__init__("gpufleet:index:PrometheusAdapter", name, {}, opts)
+        namespace = operator_namespace(self, name, f"{name}-namespace", pin.namespace)
+        chart_release(
+            self,
+            name,
+            pin,
+            given.charts,
+            version=version,
+            namespace=cast("Any", namespace.metadata)["name"],
+            values=merged(
+                adapter_values(given.address, given.interval_seconds), args.get("values", {})
+            ),
+        )
+        self.namespace = pulumi.Output.from_input(pin.namespace)
+        self.chart_version = pulumi.Output.from_input(version)
+        self.register_outputs({"namespace": self.namespace, "chartVersion": self.chart_version})

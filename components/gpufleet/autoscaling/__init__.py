@@ -1,0 +1,1 @@
+"""Components that add and remove nodes and pods: one file per autoscaler."""

@@ -1,0 +1,134 @@
+"""GpuMonitoring: metrics, rules, alerts and dashboards of a fleet."""
+
+from typing import Any, NotRequired, TypedDict, cast
+
+import pulumi
+import pulumi_kubernetes as kubernetes
+
+from gpufleet.addons.charts import chart_location, charts_of
+from gpufleet.addons.declarations import compiled_declarations
+from gpufleet.addons.namespaces import operator_namespace
+from gpufleet.arguments import AddonsArgs, GpuPoolArgs, MonitoringArgs, QueuesArgs
+from gpufleet.catalogue import load
+from gpufleet.findings import Severity, error
+from gpufleet.fleet import Fleet
+from gpufleet.inputs import declared, refuse
+from gpufleet.manifest_object import ManifestObject
+from gpufleet.render.alerts import alerts, judge_alerts
+from gpufleet.render.dashboards import dashboards
+from gpufleet.render.dcgm_metrics import exporter_chart_values
+from gpufleet.render.monitoring_artefacts import monitoring_objects
+from gpufleet.render.scrape_objects import EXPORTER, runs_operator_exporter
+from gpufleet.spec.addons import Charts
+from gpufleet.spec.monitoring import Monitoring, MonitoringBackend
+
+TIMEOUT_SECONDS = 300
+"""How long the exporter's release may take to become ready."""
+
+
+class GpuMonitoringArgs(TypedDict):
+    """Inputs of `GpuMonitoring`."""
+
+    catalogue: str
+    """Edition of facts and pins, `"2026.11"`."""
+    platform: str
+    """One of `eks`, `gke`, `vsphere`, `openshift`, `sandbox`."""
+    pools: list[GpuPoolArgs]
+    """Declarations of every GPU pool of the cluster: prices, slices and quotas follow from them."""
+    monitoring: MonitoringArgs
+    """Backend, thresholds, dashboards."""
+    queues: NotRequired[QueuesArgs]
+    """Teams, as `KueueQueues` takes them. Default: none; then nothing is said of queues."""
+    addons: NotRequired[AddonsArgs]
+    """Overrides: `gpuOperator` and `charts` are read here. Default: none."""
+    region: NotRequired[str]
+    """Region of an EKS or GKE cluster; needed there."""
+    kubernetes_version: NotRequired[str]
+    """Minor version of the cluster, `"1.36"`. Default: 1.36."""
+
+
+class GpuMonitoring(pulumi.ComponentResource):
+    """Namespace, recording rules, alerts, what is scraped, dashboards; and the DCGM exporter's own
+    chart where no GPU Operator brings it.
+
+    One per cluster; `GpuFleet` makes it when the spec has `monitoring`. The definitions of the
+    backend (Prometheus operator or VictoriaMetrics operator) must be in the cluster.
+    """
+
+    namespace: pulumi.Output[str]
+    """Namespace of everything made here."""
+    alerts: pulumi.Output[list[str]]
+    """Names of the alerts."""
+    dashboards: pulumi.Output[list[str]]
+    """Ids of the dashboards, as Grafana's addresses have them: `/d/<id>`."""
+
+    def __init__(
+        self,
+        name: str,
+        args: GpuMonitoringArgs,
+        opts: pulumi.ResourceOptions | None = None,
+        *,
+        compiled: Fleet | None = None,
+    ) -> None:
+        """Make rules, scrapes and dashboards.
+
+        Args:
+            name: Name of the component, unique in its stack.
+            args: The declarations.
+            opts: Options; `provider` or `providers` must hold the cluster's Kubernetes provider.
+            compiled: What the declarations mean, when the caller has compiled them already.
+
+        Raises:
+            InvalidArgumentsError: a declaration has an error; the text holds all of them.
+        """
+        component = f'GpuMonitoring "{name}"'
+        given = declared(component, GpuMonitoringArgs, cast("dict[str, Any]", args))
+        fleet = compiled or compiled_declarations(component, given)
+        monitoring = fleet.spec.monitoring
+        if monitoring is None:
+            missing = "nothing is declared to be monitored"
+            refuse(component, [error("monitoring-missing", "monitoring", missing)])
+        super().__init__("gpufleet:index:GpuMonitoring", name, {}, opts)
+        for finding in judge_alerts(fleet):
+            if finding.severity is Severity.WARNING:
+                pulumi.log.warn(str(finding).removeprefix("warning "), self)
+        namespace = operator_namespace(self, name, f"{name}-namespace", monitoring.namespace)
+        if not runs_operator_exporter(fleet):
+            self._exporter(name, fleet, monitoring, namespace)
+        for document in monitoring_objects(fleet):
+            metadata = document["metadata"]
+            words = (document["kind"].lower(), metadata["namespace"], metadata["name"])
+            ManifestObject(
+                "-".join([name, *words]),
+                document,
+                pulumi.ResourceOptions(parent=self, depends_on=[namespace]),
+            )
+        self.namespace = pulumi.Output.from_input(monitoring.namespace)
+        watched = monitoring.backend is not MonitoringBackend.NONE
+        self.alerts = pulumi.Output.from_input(
+            [alert.name for alert in alerts(fleet, monitoring)] if watched else []
+        )
+        drawn = dashboards(fleet, monitoring) if monitoring.dashboards.enabled else []
+        self.dashboards = pulumi.Output.from_input([one["uid"] for one in drawn])
+        self.register_outputs(
+            {
+                "namespace": self.namespace,
+                "alerts": self.alerts,
+                "dashboards": self.dashboards,
+            }
+        )
+
+    def _exporter(
+        self, name: str, fleet: Fleet, monitoring: Monitoring, namespace: pulumi.Resource
+    ) -> None:
+        pin = load(fleet.spec.catalogue).chart(EXPORTER)
+        kubernetes.helm.v3.Release(
+            f"{name}-exporter",
+            name=pin.name,
+            namespace=monitoring.namespace,
+            version=pin.version,
+            values=exporter_chart_values(monitoring),
+            timeout=TIMEOUT_SECONDS,
+            **chart_location(pin, Charts.model_validate(charts_of(fleet))),
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[namespace]),
+        )

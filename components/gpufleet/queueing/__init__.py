@@ -1,0 +1,1 @@
+"""Queues: who may use the GPUs, and when."""
