@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
+from gpufleet.sandbox.cloud import installation as cloud_stand_ins
 from gpufleet.sandbox.layout import Layout
 from gpufleet.sandbox.programs import ProviderPlugin
 from gpufleet.sandbox.state import write_atomically
@@ -40,6 +41,7 @@ def install(layout: Layout, programs: Mapping[str, Path], plugin: ProviderPlugin
             place(program, layout.bin / name)
     if "pulumi" in programs:
         _install_language_host(layout, programs["pulumi"])
+        cloud_stand_ins.install(layout.pulumi_home)
 
 
 def install_command(layout: Layout) -> None:

@@ -183,12 +183,68 @@ PROGRAMS: dict[str, Program] = {
             version_command=None,  # asked on the command line it starts serving
         ),
         Program(
+            name="kueue",
+            module="kueue",
+            package="sigs.k8s.io/kueue/cmd/kueue",
+            version="0.19.2",
+            seconds=171,
+            version_command=None,  # it has none
+        ),
+        Program(
+            name="promtool",
+            module="prometheus",
+            package="github.com/prometheus/prometheus/cmd/promtool",
+            version="0.305.0",  # of the Go module; the release is v3.5.0
+            seconds=230,
+            version_command=None,  # releases count otherwise than the module
+        ),
+        Program(
+            name="prometheus",
+            module="prometheus",
+            package="github.com/prometheus/prometheus/cmd/prometheus",
+            version="0.305.0",
+            seconds=45,
+            version_command=None,
+        ),
+        Program(
+            name="karpenter",  # its core, with the provider whose machines are kwok nodes
+            module="karpenter",
+            package="sigs.k8s.io/karpenter/kwok",
+            version="1.14.1",
+            seconds=125,
+            version_command=None,  # it has none
+        ),
+        Program(
+            name="vcsim",
+            module="vsphere",
+            package=".",
+            version="0.56.0",  # of govmomi
+            seconds=18,
+            version_command=None,  # it only reads an inventory
+        ),
+        Program(
             name="nvidia-parsers",
             module="nvidia-parsers",
             package=".",
             version="0.19.0",  # of the device plugin; mig-parted is v0.13.1
             seconds=34,
             version_command=None,  # it only reads requests
+        ),
+        Program(
+            name="conftest",  # benchmarks compare the audit with it
+            module="conftest",
+            package="github.com/open-policy-agent/conftest",
+            version="0.56.0",
+            seconds=71,
+            version_command=None,  # a build by Go's tool chain does not know its own
+        ),
+        Program(
+            name="kube-score",  # likewise
+            module="kube-score",
+            package="github.com/zegl/kube-score/cmd/kube-score",
+            version="1.20.0",
+            seconds=15,
+            version_command=None,
         ),
     )
 }

@@ -54,11 +54,16 @@ def repair(engine: Engine, stack: str, server: ApiServer, note: Callable[[str], 
     home = Path(engine.env["PULUMI_HOME"])
     if ended := end_orphaned_plugins(home):
         note(f"ended {ended} provider process(es) that a killed engine left behind")
+    unfinished: list[str] = []
     if not any(plugins(home)):  # else an engine works on another stack, perhaps with Helm
-        for release in remove_unfinished_revisions(server):
+        unfinished = remove_unfinished_revisions(server)
+        for release in unfinished:
             note(f"Helm release {release}: removed the revision that was never finished")
     state = engine.state(stack)
     if not state.get("pending_operations"):
+        if unfinished and _has_releases(state):
+            # The state may know a release that Helm no longer does: upgrading it would fail.
+            engine.refresh(stack)
         return
     repaired, told = settled(state)
     for line in told:
@@ -69,6 +74,10 @@ def repair(engine: Engine, stack: str, server: ApiServer, note: Callable[[str], 
         file.write_text(json.dumps({"version": 3, "deployment": repaired}), encoding="utf-8")
         engine.call(["stack", "import", "--stack", stack, "--file", str(file)]).checked()
     engine.refresh(stack)
+
+
+def _has_releases(state: dict[str, Any]) -> bool:
+    return any(entry["type"] == HELM_RELEASE for entry in state.get("resources") or [])
 
 
 def settled(state: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:

@@ -317,6 +317,13 @@ def test_versions_named_in_the_table_are_the_pins() -> None:
             "etcd": "go.etcd.io/etcd/server/v3",
             "pulumi-language-yaml": "github.com/pulumi/pulumi-yaml",
             "nvidia-parsers": "github.com/NVIDIA/k8s-device-plugin",
+            "kueue": "sigs.k8s.io/kueue",
+            "conftest": "github.com/open-policy-agent/conftest",
+            "kube-score": "github.com/zegl/kube-score",
+            "karpenter": "sigs.k8s.io/karpenter",
+            "promtool": "github.com/prometheus/prometheus",
+            "prometheus": "github.com/prometheus/prometheus",
+            "vcsim": "github.com/vmware/govmomi",
         }.get(program.name, "k8s.io/kubernetes")
         pinned = next(line.split() for line in pins.splitlines() if f"{module} v" in line)
         version = next(word for word in pinned if word.startswith("v"))

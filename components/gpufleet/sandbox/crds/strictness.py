@@ -18,9 +18,12 @@ Schema = dict[str, Any]
 
 
 def is_strict(definition: dict[str, Any]) -> bool:
-    """Whether the definition asks for it."""
+    """Whether the definition asks for it, and has a spec that could hold unknown fields."""
     labels = definition["metadata"].get("labels") or {}
-    return labels.get(STRICT_LABEL) == "true"
+    return labels.get(STRICT_LABEL) == "true" and all(
+        "spec" in version["schema"]["openAPIV3Schema"].get("properties", {})
+        for version in definition.get("spec", {}).get("versions", [])
+    )
 
 
 def opened(definition: dict[str, Any]) -> dict[str, Any]:

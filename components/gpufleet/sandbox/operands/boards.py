@@ -52,6 +52,8 @@ class Board:
     memory_slots: int = 0
     decoders: int = 0
     flow_units: int = 0
+    virtual: bool = False
+    """A vGPU in a guest."""
 
     @property
     def mig_capable(self) -> bool:

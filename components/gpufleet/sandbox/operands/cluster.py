@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from gpufleet.sandbox.operands.cluster_policy import ClusterPolicy
 from gpufleet.sandbox.operands.dra_driver import DraDriver
 from gpufleet.sandbox.operands.plugin_chart import PluginChart
+from gpufleet.sandbox.operands.rdma_plugin import RdmaPlugin
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,7 @@ class NodeView:
     annotations: Mapping[str, str]
     capacity: Mapping[str, str]
     allocatable: Mapping[str, str]
+    taints: tuple[Mapping[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,8 @@ class ClusterView:
     """The DRA driver, where its chart is installed and serves GPUs."""
     plugin_chart: PluginChart | None = None
     """The device plugin's own chart, where it is installed."""
+    rdma: RdmaPlugin | None = None
+    """The RDMA shared device plugin, where the Network Operator deploys it."""
 
 
 @dataclass(frozen=True, slots=True)

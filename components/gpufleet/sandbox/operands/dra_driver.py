@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gpufleet.sandbox.operands.node_selection import matches, required_terms
+from gpufleet.sandbox.operands.node_selection import matches, required_terms, untolerated
 
 DRIVER_NAME = "gpu.nvidia.com"
 CHART_NAME = "dra-driver-nvidia-gpu"
@@ -60,15 +60,7 @@ class DraDriver:
 
     def untolerated(self, taints: Iterable[Mapping[str, Any]]) -> str | None:
         """The first taint that keeps its pod away; None when it bears them all."""
-        for taint in taints:
-            # Pods of DaemonSets bear what the node's own state brings and takes away.
-            passing = str(taint["key"]).startswith("node.kubernetes.io/")
-            if passing or taint.get("effect") == "PreferNoSchedule":
-                continue
-            if not any(_bears(toleration, taint) for toleration in self.tolerations):
-                value = f"={taint['value']}" if taint.get("value") else ""
-                return f"{taint['key']}{value}:{taint.get('effect')}"
-        return None
+        return untolerated(self.tolerations, taints)
 
 
 def read_dra_driver(config_maps: Iterable[Mapping[str, Any]]) -> DraDriver | None:
@@ -119,13 +111,3 @@ def _gate_problem(given: Mapping[str, bool]) -> str | None:
         if one in on and other not in on:
             return f"feature gate {one} requires {other} to also be enabled"
     return None
-
-
-def _bears(toleration: Mapping[str, Any], taint: Mapping[str, Any]) -> bool:
-    if toleration.get("effect") not in (None, "", taint.get("effect")):
-        return False
-    if toleration.get("key") not in (None, "", taint["key"]):
-        return False
-    if toleration.get("operator", "Equal") == "Exists":
-        return True
-    return toleration.get("value", "") == taint.get("value", "")

@@ -2,7 +2,7 @@
 
 Follows GFD's labellers (DP `internal/lm`): whole-GPU labels first, overridden under the single
 strategy by those of the MIG devices, joined under mixed by one set per profile. Left out: the
-timestamp, CUDA runtime versions, the fabric clique and vGPU labels.
+timestamp, CUDA runtime versions, the fabric clique, the driver of a vGPU's host.
 """
 
 import re
@@ -20,7 +20,7 @@ _OWNED = re.compile(
     r"^nvidia\.com/("
     r"gpu(\.shared)?\.(product|count|replicas|memory|family|machine|mode|sharing-strategy"
     r"|multiprocessors|compute\.(major|minor)|slices\.(gi|ci)|engines\.[a-z]+)"
-    r"|mig\.(capable|strategy)|mps\.capable|cuda\..+"
+    r"|mig\.(capable|strategy)|mps\.capable|vgpu\.present|cuda\..+"
     r"|mig-[0-9].*\.(count|product|memory|replicas|sharing-strategy|multiprocessors"
     r"|slices\.(gi|ci)|engines\.[a-z]+))$"
 )
@@ -47,8 +47,9 @@ def discover(
         "nvidia.com/gpu.mode": "compute",
         "nvidia.com/mig.capable": _text(hardware.mig_capable),
         "nvidia.com/mps.capable": _text(mps),
-        "nvidia.com/gpu.sharing-strategy": sharing.kind if sharing else "none",
     }
+    if any(gpu.board.virtual for gpu in hardware.gpus):
+        labels["nvidia.com/vgpu.present"] = "true"
     labels |= _driver_labels(driver)
     labels |= _whole_gpus(hardware, states, sharing)
     if strategy == "none":
@@ -102,9 +103,6 @@ def _mixed(hardware: Hardware, states: States, sharing: Sharing | None) -> dict[
         gpu, shape = _example(hardware, states, profile)
         resource = mig_resource(_suffix(profile))
         labels |= _mig_labels(resource, count, gpu, shape, profile, sharing)
-        labels[f"{resource}.sharing-strategy"] = (
-            sharing.kind if sharing and sharing.replicas(resource) > 1 else "none"
-        )
     return labels
 
 
@@ -133,6 +131,7 @@ def _base(resource: str, count: int, product: list[str], sharing: Sharing | None
         f"{resource}.product": "-".join(parts),
         f"{resource}.count": str(count),
         f"{resource}.replicas": str(replicas),
+        f"{resource}.sharing-strategy": sharing.kind if sharing and replicas > 1 else "none",
     }
 
 

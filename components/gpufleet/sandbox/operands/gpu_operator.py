@@ -11,6 +11,7 @@ from gpufleet.sandbox.operands.hardware import Hardware
 PCI_LABELS = tuple(
     f"feature.node.kubernetes.io/pci-{name}.present" for name in ("10de", "0302_10de", "0300_10de")
 )
+NIC_LABEL = "feature.node.kubernetes.io/pci-15b3.present"
 MIG_CONFIG = "nvidia.com/mig.config"
 MIG_STATE = "nvidia.com/mig.config.state"
 PLUGIN_CONFIG = "nvidia.com/device-plugin.config"
@@ -32,8 +33,9 @@ _WORKLOADS = ("container", "vm-passthrough", "vm-vgpu")
 
 
 def feature_discovery_labels(hardware: Hardware) -> dict[str, str]:
-    """What NFD writes on this node for NVIDIA's PCI devices."""
-    return {PCI_LABELS[0]: "true"} if hardware.gpus else {}
+    """What NFD writes on this node for NVIDIA's PCI devices, GPUs and network cards."""
+    found = {PCI_LABELS[0]: "true"} if hardware.gpus else {}
+    return found | ({NIC_LABEL: "true"} if hardware.nics else {})
 
 
 def is_gpu_node(labels: Mapping[str, str]) -> bool:

@@ -7,16 +7,18 @@ from typing import Any
 
 from gpufleet.sandbox.operands.boards import BOARDS, Board, board_named
 from gpufleet.sandbox.operands.quantities import quantity
+from gpufleet.sandbox.operands.virtual_boards import virtual_board
 
 HARDWARE_ANNOTATION = "sandbox.gpufleet.dev/hardware"
 """JSON on the Node: `gpus` (list of product, memoryMiB, count), `cpu`, `memory`, and optionally
-`driver` (version the image brings), `toolkit`, `gpuReset`, `pods`, `ephemeralStorage`."""
+`nics` (how many), `driver` (version the image brings), `toolkit`, `gpuReset`, `pods`,
+`ephemeralStorage`."""
 
 SIMULATED_LABEL = "gpufleet.dev/simulated"
 """Nodes without this label (value `true`) are never touched."""
 
 _KEYS = frozenset(
-    {"gpus", "cpu", "memory", "driver", "toolkit", "gpuReset", "pods", "ephemeralStorage"}
+    {"gpus", "nics", "cpu", "memory", "driver", "toolkit", "gpuReset", "pods", "ephemeralStorage"}
 )
 
 
@@ -48,6 +50,8 @@ class Hardware:
     """False where the hypervisor forbids a GPU reset, as on many cloud machines. Default true."""
     pods: str
     ephemeral_storage: str | None
+    nics: int = 0
+    """NVIDIA network cards: ConnectX-7 with InfiniBand ports, `ib0` and so on."""
 
     @property
     def mig_capable(self) -> bool:
@@ -81,6 +85,9 @@ def read_hardware(annotations: Mapping[str, str]) -> Hardware:
     driver = data.get("driver") or None
     if driver is not None and not isinstance(driver, str):
         raise HardwareError("driver must be a version in quotes, such as '580.95.05'")
+    nics = data.get("nics", 0)
+    if type(nics) is not int or nics < 0:
+        raise HardwareError("nics must be a whole number from 0 on")
     return Hardware(
         gpus=_gpus(data.get("gpus", [])),
         cpu=data["cpu"],
@@ -90,6 +97,7 @@ def read_hardware(annotations: Mapping[str, str]) -> Hardware:
         gpu_reset=bool(data.get("gpuReset", True)),
         pods=data.get("pods", "110"),
         ephemeral_storage=data.get("ephemeralStorage"),
+        nics=nics,
     )
 
 
@@ -100,7 +108,8 @@ def _gpus(groups: Any) -> tuple[Gpu, ...]:
     for number, group in enumerate(groups):
         if not isinstance(group, dict) or set(group) != {"product", "memoryMiB", "count"}:
             raise HardwareError(f"gpus[{number}] must have product, memoryMiB and count only")
-        board = board_named(str(group["product"]))
+        product = str(group["product"])
+        board = board_named(product) or virtual_board(product)
         if board is None:
             raise HardwareError(
                 f"gpus[{number}].product {group['product']!r} is no board the simulator knows: "

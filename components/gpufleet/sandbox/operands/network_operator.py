@@ -2,21 +2,23 @@
 
 As upstream (Mellanox/network-operator `pkg/state`, read 2026-11-21), only the policy called
 `nic-cluster-policy` is looked at, and it is ready only while some node has an NVIDIA NIC, by the
-label that Node Feature Discovery writes.
+label that Node Feature Discovery writes. Of what the policy deploys, the RDMA shared device plugin
+is played (`rdma_plugin.py`).
 """
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import urllib3
 
 from gpufleet.sandbox.operands.api import Api, ApiError
+from gpufleet.sandbox.operands.gpu_operator import NIC_LABEL
 from gpufleet.sandbox.operands.informer import Informer, Key
 from gpufleet.sandbox.operands.journal import log
+from gpufleet.sandbox.operands.rdma_plugin import RdmaPlugin, read_rdma_plugin
 
 NAME = "nic-cluster-policy"
-NIC_LABEL = "feature.node.kubernetes.io/pci-15b3.present"
 POLICIES = "/apis/mellanox.com/v1alpha1/nicclusterpolicies"
 NODES = "/api/v1/nodes?labelSelector=feature.node.kubernetes.io%2Fpci-15b3.present%3Dtrue"
 DEPLOYMENTS = "/apis/apps/v1/deployments?labelSelector=app.kubernetes.io%2Fname%3Dnetwork-operator"
@@ -37,12 +39,14 @@ _NETWORK_STATES = {
 class NetworkOperand:
     """The operator of one cluster. Acts on every change of policy, nodes or its Deployment."""
 
-    def __init__(self, api: Api) -> None:
+    def __init__(self, api: Api, plugin_changed: Callable[[], None] = lambda: None) -> None:
+        """`plugin_changed` is called when nodes may get or lose RDMA resources."""
         self._api = api
+        self._plugin_changed = plugin_changed
         self._lock = threading.Lock()
-        self._policies = Informer(api, POLICIES, self._changed)
+        self._policies = Informer(api, POLICIES, self._policy_changed)
         self._nodes = Informer(api, NODES, self._changed)
-        self._deployments = Informer(api, DEPLOYMENTS, self._changed)
+        self._deployments = Informer(api, DEPLOYMENTS, self._policy_changed)
         self.informers = (self._policies, self._nodes, self._deployments)
 
     def settle(self) -> None:
@@ -58,6 +62,17 @@ class NetworkOperand:
             path = f"{POLICIES}/{NAME}/status"
             self._policies.put(self._api.merge_patch(path, {"status": wanted}))
             log(NAME, str(wanted["state"]))
+
+    def rdma_plugin(self) -> RdmaPlugin | None:
+        """The RDMA shared device plugin, while policy and operator are there."""
+        policy = self._policies.get(("", NAME))
+        if policy is None or not self._deployments.objects():
+            return None
+        return read_rdma_plugin(policy.get("spec") or {})
+
+    def _policy_changed(self, key: Key) -> None:
+        self._changed(key)
+        self._plugin_changed()
 
     def _changed(self, _: Key) -> None:
         try:

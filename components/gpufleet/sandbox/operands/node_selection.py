@@ -1,6 +1,6 @@
-"""Which nodes a DaemonSet wants, as the scheduler reads node selectors and affinity."""
+"""Which nodes a DaemonSet wants and bears, as the scheduler reads selectors, affinity, taints."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 
@@ -14,6 +14,32 @@ def required_terms(affinity: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]
 def matches(term: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
     """Whether a node with these labels meets all expressions of a term."""
     return all(_holds(each, labels) for each in term.get("matchExpressions") or ())
+
+
+def untolerated(
+    tolerations: Iterable[Mapping[str, Any]], taints: Iterable[Mapping[str, Any]]
+) -> str | None:
+    """The first taint that keeps a DaemonSet's pod away; None when it bears them all."""
+    borne = tuple(tolerations)
+    for taint in taints:
+        # Pods of DaemonSets bear what the node's own state brings and takes away.
+        passing = str(taint["key"]).startswith("node.kubernetes.io/")
+        if passing or taint.get("effect") == "PreferNoSchedule":
+            continue
+        if not any(_bears(toleration, taint) for toleration in borne):
+            value = f"={taint['value']}" if taint.get("value") else ""
+            return f"{taint['key']}{value}:{taint.get('effect')}"
+    return None
+
+
+def _bears(toleration: Mapping[str, Any], taint: Mapping[str, Any]) -> bool:
+    if toleration.get("effect") not in (None, "", taint.get("effect")):
+        return False
+    if toleration.get("key") not in (None, "", taint["key"]):
+        return False
+    if toleration.get("operator", "Equal") == "Exists":
+        return True
+    return toleration.get("value", "") == taint.get("value", "")
 
 
 def _holds(expression: Mapping[str, Any], labels: Mapping[str, str]) -> bool:

@@ -48,7 +48,7 @@ class Reconciler:
         self._config_maps = Informer(api, "/api/v1/configmaps", self._cluster_changed)
         self._deployments = Informer(api, DEPLOYMENTS, self._cluster_changed)
         self._dra = DraOperand(api, lambda name: self._schedule(name, time.monotonic()))
-        self._network = NetworkOperand(api)
+        self._network = NetworkOperand(api, self._all_due)
         self._informers = (
             self._nodes,
             self._policies,
@@ -136,7 +136,10 @@ class Reconciler:
 
     def _reconcile(self, names: list[str]) -> None:
         view = cluster_view(
-            self._policies.objects(), self._deployments.objects(), self._config_maps.objects()
+            self._policies.objects(),
+            self._deployments.objects(),
+            self._config_maps.objects(),
+            self._network.rdma_plugin(),
         )
         for name in names:
             try:
@@ -191,9 +194,9 @@ class Reconciler:
             resources = {"capacity": decision.resources, "allocatable": decision.resources}
             item = self._api.merge_patch(f"{NODES}/{node.name}/status", {"status": resources})
             self._nodes.put(item)
-            gpus = {k: v for k, v in decision.resources.items() if k.startswith("nvidia.com/")}
-            if gpus:
-                shown = ", ".join(f"{name}={value or 'removed'}" for name, value in gpus.items())
+            devices = {name: value for name, value in decision.resources.items() if "/" in name}
+            if devices:
+                shown = ", ".join(f"{name}={value or 'removed'}" for name, value in devices.items())
                 log(node.name, f"advertises {shown}")
         if decision.labels or decision.annotations:
             metadata = {"labels": decision.labels, "annotations": decision.annotations}

@@ -16,6 +16,7 @@ from gpufleet.sandbox.operands.mig_manager import States
 from gpufleet.sandbox.operands.mig_operand import MigOperand, read_record
 from gpufleet.sandbox.operands.plugin_operand import PLUGIN_ANNOTATION, PluginOperand, Published
 from gpufleet.sandbox.operands.quantities import quantity
+from gpufleet.sandbox.operands.rdma_plugin import RDMA_ANNOTATION
 
 TWO_PLUGINS = "failed: the GPU Operator's device plugin and the chart's both serve this node"
 
@@ -52,6 +53,7 @@ class SimulatedNode:
                 decision.labels[label] = None
         decision.labels |= published.labels
         decision.resources = _resources(node, hardware, published)
+        self._network(node, hardware, cluster, decision)
         _only_changes(node, decision)
         return decision
 
@@ -81,6 +83,18 @@ class SimulatedNode:
             if cluster.plugin_chart is None or not cluster.plugin_chart.runs_on(labels):
                 return self.plugin.step(node, hardware, policy, cluster, states, labels, decision)
         return self._chart(node, hardware, cluster, states, labels, decision)
+
+    def _network(
+        self, node: NodeView, hardware: Hardware, cluster: ClusterView, decision: Decision
+    ) -> None:
+        """RDMA resources beside those of the GPUs; which they are is remembered on the node."""
+        found: dict[str, int] = {}
+        if cluster.rdma is not None:
+            found = cluster.rdma.advertises(hardware.nics, _merged(node, decision), node.taints)
+        before = node.annotations.get(RDMA_ANNOTATION, "")
+        decision.resources |= {name: None for name in before.split() if name not in found}
+        decision.resources |= {name: str(count) for name, count in found.items()}
+        decision.annotations[RDMA_ANNOTATION] = " ".join(found) or None
 
     def _chart(
         self,

@@ -8,6 +8,7 @@ from gpufleet.sandbox.operands.cluster_policy import CLUSTER_POLICY_NAME, read_c
 from gpufleet.sandbox.operands.dra_driver import read_dra_driver
 from gpufleet.sandbox.operands.informer import Key
 from gpufleet.sandbox.operands.plugin_chart import read_plugin_chart
+from gpufleet.sandbox.operands.rdma_plugin import RdmaPlugin
 
 NAME_LABEL = "app.kubernetes.io/name"
 OPERATOR_NAME = "gpu-operator"
@@ -26,10 +27,16 @@ def node_view(node: Mapping[str, Any]) -> NodeView:
         annotations=metadata.get("annotations") or {},
         capacity=status.get("capacity") or {},
         allocatable=status.get("allocatable") or {},
+        taints=tuple((node.get("spec") or {}).get("taints") or ()),
     )
 
 
-def cluster_view(policies: Objects, deployments: Objects, config_maps: Objects) -> ClusterView:
+def cluster_view(
+    policies: Objects,
+    deployments: Objects,
+    config_maps: Objects,
+    rdma: RdmaPlugin | None = None,
+) -> ClusterView:
     """The parts of the cluster the operands look at. A Deployment of no replicas does nothing."""
     policy = policies.get(("", CLUSTER_POLICY_NAME))
     namespace = next(
@@ -52,6 +59,7 @@ def cluster_view(policies: Objects, deployments: Objects, config_maps: Objects) 
         },
         plugin_chart=read_plugin_chart(config_maps),
         dra=read_dra_driver(config_maps.values()),
+        rdma=rdma,
     )
 
 

@@ -1,0 +1,26 @@
+"""One AWS account per test file, callers of both providers."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from gpufleet.sandbox.cloud.aws.account import close
+from gpufleet.sandbox.cloud.clouds import Clouds
+from gpufleet.sandbox.cloud.service import Provider
+from tests.unit.sandbox.cloud.provider_calls import Caller
+
+
+@pytest.fixture(scope="module")
+def clouds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clouds]:
+    yield Clouds(tmp_path_factory.mktemp("cloud"))
+    close()
+
+
+@pytest.fixture
+def aws(clouds: Clouds) -> Caller:
+    return Caller(Provider(clouds.aws), region="us-east-1")
+
+
+@pytest.fixture
+def gcp(clouds: Clouds) -> Caller:
+    return Caller(Provider(clouds.gcp), project="stand-in", region="us-central1")
