@@ -1,6 +1,7 @@
 """The `gpufleet` program: one file per command, loaded only when it is called."""
 
 import importlib
+import io
 import os
 import sys
 from contextlib import suppress
@@ -15,15 +16,19 @@ COMMANDS = {
     "compile": "FleetSpec -> Fleet: everything that follows from a declaration, and every finding",
     "explain": "the same for people: who asks for what, proof of each MIG layout, price",
     "render": "every manifest, values file and NVIDIA configuration as files, for GitOps",
+    "preflight": "asks the real cloud: offered, quota, reservation, addresses, version; read-only",
     "check": "verdict on a mig-parted, device-plugin, DRA or operator configuration of yours",
     "change": "what it takes to get from one declaration to another, node by node",
     "partition": "can these MIG instances be placed on that GPU? proof, or the nearest layouts",
     "size": "memory ledger, speed and the cheapest GPU, slice or share for a model",
     "plan": "workloads -> a FleetSpec that compiles and passes the policies",
     "pack": "shares onto GPUs and nodes at least cost, with a lower bound and the gap",
+    "cost": "cost of each pod, team and slice from a metrics dump, to the micro-dollar",
     "catalogue": "the facts everything rests on, each with source and date",
     "schema": "JSON Schema of the FleetSpec, for editors",
+    "audit": "the policy rules over manifests, Helm values, plans, states, previews",
     "policies": "the policy rules, and a pack folder for your own project",
+    "vsphere": "what a vCenter offers: hosts, GPUs, profiles, free slots, and which pools fit now",
     "sandbox": "a local control plane with simulated GPU nodes: up, down, status, reset",
 }
 """Name -> one line of help. The module `gpufleet.cli.<name>` holds `command`."""
@@ -77,11 +82,14 @@ def main() -> None:
 
 
 def _open_closed_streams() -> None:
-    """Output streams that the caller closed (`>&-`) lead nowhere."""
+    """Output streams that the caller closed (`>&-`) lead nowhere, and text never breaks them."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             nowhere = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  open to the end
             setattr(sys, name, nowhere)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A name may hold what no encoding has (a lone "\ud800"): this is its JSON escape too.
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _forget_output() -> None:

@@ -47,6 +47,9 @@ def _pool(pool: PoolChange, new: Fleet) -> str:
         lines.append(f"  {_waves(pool, new)}")
         lines.append("  each node")
         lines += [f"    {s.act.value:<9} {s.text} ({s.who})" for s in pool.steps]
+        if pool.labels and new.spec.platform is not Platform.SANDBOX:
+            pairs = " ".join(f"{key}={value}" for key, value in pool.labels.items())
+            lines.append(f"    kubectl label node NODE --overwrite {pairs}")
     if pool.kind is Kind.RECUT:
         lines.append(
             f"  out of service: {pool.gpu_hours} GPU-hours if all goes well, at most "

@@ -13,6 +13,8 @@ from gpufleet.cli.output import (
     print_findings,
     print_json,
 )
+from gpufleet.cli.pictures import draw as draw_picture
+from gpufleet.cli.pictures import picture_options
 from gpufleet.cli.source import read_bytes
 from gpufleet.findings import Finding, error, ordered
 from gpufleet.partition import PlacedInstance, Placement, place
@@ -26,6 +28,8 @@ from gpufleet.planner.packing import (
     parse_request,
     read_problem,
 )
+from gpufleet.planner.pictures.node_row import packing_rows
+from gpufleet.planner.pictures.packing_picture import packing_picture
 from gpufleet.render.slots import draw_slots
 from gpufleet.spec.document import UnreadableDocumentError, read_document
 
@@ -54,8 +58,16 @@ _EMPTY = {
     type=click.IntRange(min=0),
     help="How many different GPUs to draw.",
 )
+@picture_options("which share sits where")
 @format_option
-def command(file: str, solver: bool | None, draw: int, output_format: str) -> None:
+def command(
+    file: str,
+    solver: bool | None,
+    draw: int,
+    svg: str | None,
+    png: str | None,
+    output_format: str,
+) -> None:
     """Pack shares onto GPUs and nodes.
 
     FILE (YAML or JSON, `-`: standard input) lists machine types, shares, what is there already and
@@ -67,6 +79,13 @@ def command(file: str, solver: bool | None, draw: int, output_format: str) -> No
     except UnreadableDocumentError as problem:
         raise UnreadableInputError(f"{file}: {problem}") from None
     found, findings = _solve(document, solver)
+    if found is not None:
+        problem, packing = found
+        draw_picture(
+            lambda: packing_picture("Packing", _verdict(packing), packing_rows(problem, packing)),
+            svg,
+            png,
+        )
     if output_format == "json":
         empty = {**_EMPTY, "findings": [f.as_dict() for f in ordered(findings)]}
         print_json(empty if found is None else packing_as_dict(found[1]))
@@ -138,18 +157,21 @@ def _print_text(problem: Problem, packing: Packing, draw: int) -> None:
     console.print(table)
     for line in _drawings(problem, packing, draw):
         click.echo(line)
+    click.echo(_verdict(packing))
+
+
+def _verdict(packing: Packing) -> str:
+    """What is bought, and how far that is from what cannot be undercut."""
     unit = "USD/h" if packing.priced else "GPU-hours per hour"
     cost, bound = (
         f"{Decimal(amount) / 1_000_000:,.2f}" if packing.priced else str(amount)
         for amount in (packing.cost, packing.lower_bound)
     )
-    if packing.complete:
-        click.echo(
-            f"{packing.gpus} GPUs bought for {cost} {unit}; at least {bound} is needed, "
-            f"gap {float(packing.gap):.2%} ({packing.method.value})"
-        )
-    else:
-        click.echo(f"not everything has a place; {packing.gpus} GPUs bought for {cost} {unit}")
+    bought = f"{packing.gpus} GPUs bought for {cost} {unit}"
+    if not packing.complete:
+        return f"not everything has a place; {bought}"
+    gap = f"gap {float(packing.gap):.2%} ({packing.method.value})"
+    return f"{bought}; at least {bound} is needed, {gap}"
 
 
 def _slot(a: Assignment) -> str:

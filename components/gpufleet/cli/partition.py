@@ -1,6 +1,7 @@
 """`gpufleet partition`: can these MIG instances be placed on that GPU?"""
 
 import json
+import math
 from pathlib import Path
 from typing import Any, cast
 
@@ -70,6 +71,7 @@ def _wanted(text: str) -> dict[str, Any]:
             _standard_input() if text == "-" else text,
             object_pairs_hook=_without_repeats,
             parse_constant=_no_number,
+            parse_float=_finite,
         )
     except (ValueError, RecursionError) as problem:  # also a number of thousands of digits
         raise UnreadableInputError(
@@ -88,6 +90,12 @@ def _standard_input() -> bytes:
     from gpufleet.cli.source import read_bytes
 
     return read_bytes("-")
+
+
+def _finite(text: str) -> float:
+    """`1e999` is infinity, which no JSON answer could repeat."""
+    value = float(text)
+    return value if math.isfinite(value) else _no_number(text)
 
 
 def _no_number(text: str) -> float:

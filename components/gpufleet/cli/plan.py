@@ -15,15 +15,21 @@ from gpufleet.cli.output import (
     print_findings,
     print_json,
 )
+from gpufleet.cli.pictures import draw, picture_options
 from gpufleet.cli.source import compile_source, read_bytes
 from gpufleet.findings import Finding, ordered
 from gpufleet.fleet import fleet_as_dict
 from gpufleet.planner.difference import difference
-from gpufleet.planner.manifest import autoscaling_hint, manifests
+from gpufleet.planner.engine_arguments import check_model_names
+from gpufleet.planner.explanation.explain import explain_option
+from gpufleet.planner.explanation.line import lines_as_list
+from gpufleet.planner.manifest import manifest_text, manifests
+from gpufleet.planner.pictures.packing_picture import packing_picture
+from gpufleet.planner.pictures.plan_rows import plan_rows
 from gpufleet.planner.plan import Plan, plan
 from gpufleet.planner.plan_as_dict import plan_as_dict
-from gpufleet.planner.spec_text import spec_text
-from gpufleet.render.yaml_text import yaml_stream
+from gpufleet.planner.scaling import autoscaling_hint
+from gpufleet.planner.spec_text import cost_line, spec_text
 from gpufleet.spec import UnreadableDocumentError, read_document
 
 
@@ -31,8 +37,18 @@ from gpufleet.spec import UnreadableDocumentError, read_document
 @click.argument("file", metavar="FILE")
 @click.option("--manifests", "manifest_file", metavar="OUT", help="Also write the workloads here.")
 @click.option("--diff", "existing", metavar="SPEC", help="Compare with a FleetSpec there is.")
+@click.option("--explain", is_flag=True, help="Every number's formula, basis and source.")
+@picture_options("what sits on which GPU")
 @format_option
-def command(file: str, manifest_file: str | None, existing: str | None, output_format: str) -> None:
+def command(
+    file: str,
+    manifest_file: str | None,
+    existing: str | None,
+    explain: bool,
+    svg: str | None,
+    png: str | None,
+    output_format: str,
+) -> None:
     """Plan the cheapest fleet for a file of models, jobs and notebooks.
 
     FILE is YAML or JSON, or `-`; docs/planner.md describes it. Text is a FleetSpec ready to commit,
@@ -51,6 +67,9 @@ def command(file: str, manifest_file: str | None, existing: str | None, output_f
         raise UnreadableInputError(f"{file}: {problem}") from None
     answer = plan(data)
     documents = manifests(answer)
+    if answer.fleet is not None:
+        title = f"Plan of {answer.fleet.spec.cluster.name}"
+        draw(lambda: packing_picture(title, cost_line(answer), plan_rows(answer)), svg, png)
     findings = ordered((*answer.findings, *_policies(answer, documents)))
     told: dict[str, Any] | None = None
     if existing is not None and answer.fleet is not None:
@@ -59,7 +78,7 @@ def command(file: str, manifest_file: str | None, existing: str | None, output_f
         if before.fleet is not None:
             told = difference(before.fleet, answer.fleet)
     if manifest_file is not None:
-        findings = ordered((*findings, *_write(manifest_file, answer, documents)))
+        findings = ordered((*findings, *_write(manifest_file, answer)))
     if output_format == "json":
         hints = {work.entry.name: autoscaling_hint(work) for work in answer.workloads}
         print_json(
@@ -67,15 +86,27 @@ def command(file: str, manifest_file: str | None, existing: str | None, output_f
                 **plan_as_dict(answer, hints),
                 "manifests": list(documents),
                 "diff": told,
+                **_explained(answer, explain),
                 "findings": [f.as_dict() for f in findings],
             }
         )
     else:
-        click.echo(spec_text(answer), nl=False)
+        click.echo(spec_text(answer, explain=explain), nl=False)
         if told is not None:
             _print_difference(told)
         print_findings(findings)
     sys.exit(exit_code(findings))
+
+
+def _explained(answer: Plan, wanted: bool) -> dict[str, Any]:
+    if not wanted:
+        return {}
+    return {
+        "explain": {
+            work.entry.name: lines_as_list(explain_option(work.need, work.option))
+            for work in answer.workloads
+        }
+    }
 
 
 def _policies(answer: Plan, documents: tuple[dict[str, Any], ...]) -> list[Finding]:
@@ -104,23 +135,26 @@ def _policies(answer: Plan, documents: tuple[dict[str, Any], ...]) -> list[Findi
     return [finding.as_finding() for finding in found]
 
 
-def _write(file: str, answer: Plan, documents: tuple[dict[str, Any], ...]) -> list[Finding]:
+def _write(file: str, answer: Plan) -> list[Finding]:
     from gpufleet.findings import warning
 
     missing = [work.entry.name for work in answer.workloads if work.entry.image is None]
     try:
-        Path(file).write_text(yaml_stream(documents), encoding="utf-8")
+        Path(file).write_text(manifest_text(answer), encoding="utf-8")
     except OSError as problem:
         raise UnreadableInputError(f"{file}: {problem.strerror or problem}") from None
+    named = list(check_model_names(answer))
     if not missing:
-        return []
+        return named
     text = f"{', '.join(missing)} name no image: their manifests hold one that cannot be pulled"
-    return [warning("image-missing", "workloads", text, "write `image` for each workload")]
+    image = warning("image-missing", "workloads", text, "write `image` for each workload")
+    return [image, *named]
 
 
 def _print_difference(told: dict[str, Any]) -> None:
     before, after, saved = told["before"], told["after"], told["saved"]
-    click.echo(f"# before {before['usdPerHour']} USD/h at full size, after {after['usdPerHour']}")
+    most = f"before {before['usdPerHour']} USD/h, after {after['usdPerHour']}"
+    click.echo(f"# at most, all pools at their largest and spot at its dearest: {most}")
     if saved is not None:
         click.echo(f"# saves {saved['usdPerHour']} USD/h, {saved['usdPerMonth']} USD in 730 h")
     for word in ("added", "removed", "changed"):

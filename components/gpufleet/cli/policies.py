@@ -3,10 +3,14 @@
 import shlex
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from gpufleet.cli.output import UnreadableInputError, format_option, print_json
+
+if TYPE_CHECKING:
+    from gpufleet_policies.rules.rule import Rule
 
 
 @click.group()
@@ -14,35 +18,43 @@ def command() -> None:
     """The policy rules, and a pack folder for your own project."""
 
 
+def rule_as_dict(rule: "Rule") -> dict[str, Any]:
+    """A rule as programs read it."""
+    from gpufleet_policies.fronts.admission.policies import expressible
+    from gpufleet_policies.rules.rule import Profile
+
+    return {
+        "id": rule.id,
+        "sentence": rule.sentence,
+        "family": rule.family,
+        "judges": [_JUDGED.get(subject.__name__, subject.__name__) for subject in rule.subjects],
+        "levels": {profile.value: rule.levels[profile].value for profile in Profile},
+        "mandatoryNeeds": rule.mandatory_needs.name.lower(),
+        "annotation": rule.annotation,
+        "money": rule.formula or None,
+        "source": rule.source,
+        "docs": rule.docs,
+        "admission": rule.id in expressible(),
+    }
+
+
+_JUDGED = {"FleetFacts": "fleet", "Workload": "workload"}
+
+
 @command.command()
 @format_option
 def rules(output_format: str) -> None:
     """List the rules: id, level in each profile, what must not be.
 
-    JSON: a list of {"id", "sentence", "family", "judges", "levels": {profile: level},
-    "mandatoryNeeds", "annotation", "money", "source", "docs"}.
+    JSON: a list of {"id", "sentence", "family", "judges": [...], "levels": {profile: level},
+    "mandatoryNeeds", "annotation", "money", "source", "docs", "admission"}; `admission` says
+    whether a cluster can check it (`gpufleet policies admission`).
     """
     from gpufleet_policies.rules.registry import RULES
     from gpufleet_policies.rules.rule import Profile
 
     if output_format == "json":
-        print_json(
-            [
-                {
-                    "id": rule.id,
-                    "sentence": rule.sentence,
-                    "family": rule.family,
-                    "judges": "fleet" if rule.subject.__name__ == "FleetFacts" else "workload",
-                    "levels": {profile.value: rule.levels[profile].value for profile in Profile},
-                    "mandatoryNeeds": rule.mandatory_needs.name.lower(),
-                    "annotation": rule.annotation,
-                    "money": rule.formula or None,
-                    "source": rule.source,
-                    "docs": rule.docs,
-                }
-                for rule in RULES
-            ]
-        )
+        print_json([rule_as_dict(rule) for rule in RULES])
         return
     for rule in RULES:
         levels = ", ".join(f"{profile.value} {rule.levels[profile].value}" for profile in Profile)
@@ -60,8 +72,14 @@ def rules(output_format: str) -> None:
     metavar="PATH",
     help="Python environment the pack runs in, relative to DIR.",
 )
+@click.option(
+    "--wheel",
+    type=click.Path(path_type=Path, exists=True),
+    metavar="PATH",
+    help="Wheel or checkout the pack installs gpufleet from. Default: what runs here.",
+)
 @format_option
-def init(folder: Path, virtualenv: str, output_format: str) -> None:
+def init(folder: Path, virtualenv: str, wheel: Path | None, output_format: str) -> None:
     """Write a policy pack folder for a project that installs gpufleet.
 
     \b
@@ -74,10 +92,10 @@ def init(folder: Path, virtualenv: str, output_format: str) -> None:
 
     JSON: {"folder", "written": [...], "unchanged": [...], "refused": [...]}.
     """
-    from gpufleet_policies.pack_folder import write_pack
+    from gpufleet_policies.pack_folder import requirement_of, write_pack
 
     try:
-        done = write_pack(folder, virtualenv)
+        done = write_pack(folder, virtualenv, None if wheel is None else requirement_of(wheel))
     except OSError as problem:
         raise UnreadableInputError(f"{folder}: {problem.strerror or problem}") from None
     if output_format == "json":
@@ -105,3 +123,89 @@ def init(folder: Path, virtualenv: str, output_format: str) -> None:
             click.echo(f"next: {made}pulumi preview --policy-pack {where}")
     if done.changed:
         sys.exit(1)
+
+
+@command.command()
+@click.option(
+    "--out",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Write a file per policy. Default: print all of them.",
+)
+@click.option(
+    "--enforce",
+    type=click.Choice(["warn", "deny"]),
+    default="warn",
+    show_default=True,
+    help="What mandatory policies do; start with warn.",
+)
+@click.option(
+    "--profile", type=click.Choice(["dev", "prod", "strict"]), help="Levels to start from."
+)
+@click.option("--config", metavar="FILE", help="Policy settings: levels and thresholds.")
+@click.option(
+    "--exempt-namespace",
+    "exempt",
+    multiple=True,
+    metavar="NAME",
+    help="Namespace that is not judged, beside those of kube-system and the GPU operators.",
+)
+@format_option
+def admission(
+    folder: Path | None,
+    enforce: str,
+    profile: str | None,
+    config: str | None,
+    exempt: tuple[str, ...],
+    output_format: str,
+) -> None:
+    """Write ValidatingAdmissionPolicies for the rules that a cluster can check by itself.
+
+    \b
+        gpufleet policies admission --out admission
+        kubectl apply -f admission
+
+    Each policy has a binding that warns and writes the audit log; `--enforce deny` lets those of
+    mandatory rules refuse. Needs Kubernetes 1.30. docs/admission.md says what they see.
+
+    JSON: {"policies": [{"name", "level", "rules": [...], "file"}], "notExpressible": [...]}.
+    """
+    from gpufleet.cli.audit import policy_settings
+    from gpufleet_policies.fronts.admission import policies as front
+    from gpufleet_policies.fronts.admission.files import text_of, write_policies
+    from gpufleet_policies.rules.registry import RULES
+
+    made = front.policies(
+        policy_settings(config, profile),
+        enforcement=front.Enforcement(enforce),
+        exempt_namespaces=(*front.EXEMPT_NAMESPACES, *exempt),
+    )
+    files: dict[str, str] = {}
+    if folder is not None:
+        try:
+            files = write_policies(folder, made)
+        except OSError as problem:
+            raise UnreadableInputError(f"{folder}: {problem.strerror or problem}") from None
+    if output_format == "json":
+        print_json(
+            {
+                "policies": [
+                    {
+                        "name": one.name,
+                        "level": one.level.value,
+                        "rules": list(one.rules),
+                        "file": files.get(one.name),
+                    }
+                    for one in made
+                ],
+                "notExpressible": [rule.id for rule in RULES if rule.id not in front.expressible()],
+            }
+        )
+        return
+    if folder is None:
+        click.echo("---\n".join(text_of(one) for one in made), nl=False)
+        return
+    rules = {rule for one in made for rule in one.rules}
+    click.echo(f"wrote {len(made)} policies for {len(rules)} rules to {folder}")
+    click.echo(f"next: kubectl apply --dry-run=server -f {shlex.quote(str(folder))}")

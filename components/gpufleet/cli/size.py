@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import click
@@ -15,10 +14,18 @@ from gpufleet.cli.output import (
     print_findings,
     print_json,
 )
-from gpufleet.cli.size_choices import Asked, choose_for, market_options, print_choice
+from gpufleet.cli.pictures import draw, picture_options
+from gpufleet.cli.size_choices import (
+    Asked,
+    Chosen,
+    choose_for,
+    market_options,
+    print_choice,
+)
 from gpufleet.findings import ordered
 from gpufleet.planner.as_dict import choices_as_list, rejected_as_list
-from gpufleet.planner.ledger_svg import draw_ledger_svg
+from gpufleet.planner.explanation.line import Line, lines_as_list, lines_as_text
+from gpufleet.planner.pictures.ledger_chart import ledger_chart
 from gpufleet.sizing import (
     KV_FORMATS,
     WEIGHT_FORMATS,
@@ -93,10 +100,17 @@ def _options(function: _Function) -> _Function:
 @_options
 @click.option("--compile/--no-compile", "compile", default=None, help="torch.compile of layers.")
 @format_option
-@click.option("--svg", metavar="FILE", help="Also draw the memory ledger into an SVG file.")
+@click.option("--explain", is_flag=True, help="Every number's formula, basis and source.")
+@picture_options("the memory ledger")
 @market_options
 def command(
-    file: str | None, output_format: str, market: Asked, svg: str | None, **options: Any
+    file: str | None,
+    output_format: str,
+    market: Asked,
+    explain: bool,
+    svg: str | None,
+    png: str | None,
+    **options: Any,
 ) -> None:
     """What memory does this workload need, how fast is it, and what is cheapest for it?
 
@@ -115,10 +129,18 @@ def command(
         answer = size(request, load())
         chosen = choose_for(request, answer, market, load())
         answer = replace(answer, findings=ordered((*answer.findings, *chosen.findings)))
-    if svg is not None:
-        _draw(answer, request, svg)
+    need, model = answer.ledger, answer.model
+    if need is not None and model is not None and request is not None:
+        title = f"{model.name}, {request.workload.replace('-', ' ')}"
+        draw(lambda: ledger_chart(need, title, answer.device), svg, png)
+    asked, chosen_lines = _explained(answer, chosen) if explain else ((), ())
     if output_format == "json":
         shown: dict[str, Any] = {"choices": [], "rejected": []}
+        if explain:
+            shown["explain"] = {
+                "asked": lines_as_list(asked),
+                "cheapest": lines_as_list(chosen_lines),
+            }
         if chosen is not None and chosen.choice is not None:
             shown["choices"] = choices_as_list(chosen.choice)
             shown["rejected"] = rejected_as_list(chosen.choice)
@@ -127,7 +149,27 @@ def command(
         _print_text(answer, request)
         if chosen is not None and chosen.choice is not None:
             print_choice(chosen.choice)
+        if asked:
+            click.echo(f"\nAs asked\n{lines_as_text(asked, '  ')}")
+        chosen_lines = tuple(line for line in chosen_lines if line not in asked)
+        if chosen_lines and chosen is not None and chosen.choice is not None:
+            best = chosen.choice.options[0]
+            click.echo(f"\nCheapest: {best.label}\n{lines_as_text(chosen_lines, '  ')}")
     raise SystemExit(exit_code(answer.findings))
+
+
+def _explained(answer: Sizing, chosen: Chosen | None) -> tuple[tuple[Line, ...], tuple[Line, ...]]:
+    """The numbers of what was asked for, and of the cheapest choice."""
+    # Only who asks for the derivation waits for it.
+    from gpufleet.planner.explanation.explain import Setting, explain_option, explain_setting
+
+    if answer.model is None or answer.work is None:
+        return (), ()
+    setting = Setting(answer.model, answer.work, answer.parallel, answer.device, answer.link)
+    best = None if chosen is None or chosen.choice is None else chosen.choice.best
+    if best is None or chosen is None:
+        return explain_setting(setting), ()
+    return explain_setting(setting), explain_option(chosen.need, best)
 
 
 def _read(file: str) -> dict[str, Any]:
@@ -170,18 +212,6 @@ def _document(file: str | None, options: dict[str, Any]) -> dict[str, Any]:
         missing = [f"--{name}" for name in ("model", "context") if name not in document]
         raise click.UsageError(f"missing {' and '.join(missing)}, or a FILE that says it")
     return document
-
-
-def _draw(answer: Sizing, request: SizeRequest | None, file: str) -> None:
-    if answer.ledger is None or answer.model is None or request is None:
-        return  # a finding says why there is no ledger
-    picture = draw_ledger_svg(
-        answer.ledger, f"{answer.model.name}, {request.workload}", answer.device
-    )
-    try:
-        Path(file).write_text(picture, encoding="utf-8")
-    except OSError as problem:
-        raise UnreadableInputError(f"{file}: {problem.strerror or problem}") from None
 
 
 def _print_text(answer: Sizing, request: SizeRequest | None) -> None:

@@ -10,9 +10,10 @@ import click
 from pydantic import ValidationError
 
 from gpufleet.catalogue import Catalogue
+from gpufleet.catalogue.regions import check_region
 from gpufleet.findings import Finding, has_errors
 from gpufleet.planner.choice import Choice, choose
-from gpufleet.planner.need import Allowed, Isolation, resolve
+from gpufleet.planner.need import Allowed, Isolation, Need, resolve
 from gpufleet.planner.offers import Market
 from gpufleet.planner.option import Option, usd
 from gpufleet.planner.provisioning import judge_balance, judge_gpu, judge_provisioning
@@ -38,6 +39,7 @@ class Chosen:
 
     choice: Choice | None
     findings: tuple[Finding, ...]
+    need: Need | None = None
 
 
 class _Usd(click.ParamType):
@@ -116,16 +118,18 @@ def choose_for(request: SizeRequest, answer: Sizing, asked: Asked, catalogue: Ca
     need, findings = resolve(request, asked.target, asked.allowed, catalogue)
     if need is None:
         return Chosen(None, findings)
-    everything = choose(need, asked.market, catalogue)
+    # A split stated for one GPU is no reason to spread over others what they cannot.
+    findings += check_region(asked.market.region, asked.market.platforms, catalogue, "region")
+    everything = choose(replace(need, gpu_named=False), asked.market, catalogue)
     if answer.device is None:
         best = everything.best
         told = () if best is None else (*judge_provisioning(need, best), *judge_balance(need, best))
-        return Chosen(everything, (*findings, *everything.findings, *told))
+        return Chosen(everything, (*findings, *everything.findings, *told), need)
     key = answer.device.gpu.key
     stated = choose(need, replace(asked.market, gpus=(key,)), catalogue)
     # Not fitting the stated GPU is an answer and was said; it is no error of the question.
     kept = tuple(f for f in stated.findings if f.severity.value != "error")
-    return Chosen(stated, (*findings, *kept, *judge_gpu(stated, everything, key)))
+    return Chosen(stated, (*findings, *kept, *judge_gpu(stated, everything, key)), need)
 
 
 def print_choice(choice: Choice) -> None:

@@ -74,6 +74,7 @@ existing:
     [
         ("shares: [{name: x, mig: a, gpus: 1}]", "shares[0]", "exactly one of"),
         ("shares: [{name: x, gpus: 1, memory: 3 GX}]", "shares[0].memory", "20GiB"),
+        ("shares: [{name: x, gpus: 1, memory: 18}]", "shares[0].memory", "write 18GiB"),
         ("shares: [{name: x, mps: {part: 2}}]", "shares[0].mps.part", "at most 1"),
         ("shares: [{name: x, gpus: 1, cuont: 3}]", "shares[0].cuont", "no key here"),
         ("shares: [{name: x, gpus: 0}]", "shares[0].gpus", "not '0'"),
@@ -118,3 +119,21 @@ def test_no_room_exits_1_and_still_prints_what_has_room() -> None:
 def test_unreadable_input_is_said() -> None:
     with pytest.raises(UnreadableInputError, match="list, not a mapping"):
         CliRunner().invoke(command, ["-"], input="[1]", catch_exceptions=False)
+
+
+@pytest.mark.parametrize(
+    ("share", "codes", "exit_code"),
+    [
+        ("count: 0, mig: 1g.10gb", [], 0),
+        ("mig: 9g.10gb", ["pack-share-impossible"], 1),
+    ],
+)
+def test_nothing_to_place_is_no_search_that_stopped(
+    share: str, codes: list[str], exit_code: int
+) -> None:
+    machines = "[{name: a, instanceType: p4de.24xlarge}, {name: b, instanceType: g6.xlarge}]"
+    result = run(f"machines: {machines}\nshares: [{{name: s, {share}}}]", "--format", "json")
+    answer = json.loads(result.stdout)
+    assert result.exit_code == exit_code
+    assert [finding["code"] for finding in answer["findings"]] == codes
+    assert (answer["cost"], answer["lower_bound"], answer["nodes"]) == (0.0, 0.0, [])

@@ -78,6 +78,7 @@ def test_errors_are_findings(gpu: str, want: str, code: str) -> None:
         ("{}", "must be a JSON object with at least one profile"),
         ('{"1g.10gb": 1, "1g.10gb": 2}', "names '1g.10gb' twice"),
         ('{"1g.10gb": NaN}', "holds NaN"),
+        ('{"1g.10gb": 1e999}', "holds 1e999"),
         ("[" * 100_000, "is no JSON"),
     ],
 )

@@ -17,7 +17,7 @@ cluster: {name: ml, region: us-east-1}
 provisioner: karpenter
 pools:
   - {name: chat, gpu: L4, nodes: {min: 0, max: 4}, sharing: {timeSlicing: {replicas: 4}}}
-  - {name: whole, gpu: L40S, nodes: {min: 0, max: 2}}
+  - {name: whole, gpu: L40S, nodes: {min: 0, max: 2}, provisioner: managed}
 """
 ONE_POOL = "".join(line for line in TWO_POOLS.splitlines(True) if "chat" not in line)
 IMPOSSIBLE = TWO_POOLS.replace("replicas: 4", "replicas: 999")

@@ -3,6 +3,7 @@
 Each case is the program itself in a process of its own, as such things are met in CI and cron.
 """
 
+import json
 import os
 import pty
 import subprocess
@@ -109,3 +110,12 @@ def test_a_count_of_thousands_of_digits() -> None:
     done = shell(f"""gpufleet partition --gpu L4 --want '{{"1g.5gb": {"9" * 5000}}}'""")
     assert done.returncode == 2
     assert done.stderr.startswith("gpufleet: --want is no JSON (Exceeds the limit")
+
+
+def test_text_that_no_encoding_has() -> None:
+    answer = shell("""gpufleet partition --gpu L4 --want '{"\\ud800": 1}' --format json""")
+    assert answer.returncode == 1, answer.stderr
+    assert "Traceback" not in answer.stderr
+    wanted = shell("""gpufleet partition --gpu A30 --want '{"\\ud800": 1}' --format json""")
+    (finding,) = json.loads(wanted.stdout)["findings"]
+    assert "there is no profile \ud800" in finding["message"]

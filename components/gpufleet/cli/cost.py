@@ -1,0 +1,143 @@
+"""`gpufleet cost`: who held which part of which node, and what it cost, from a metrics dump."""
+
+import sys
+from decimal import Decimal
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from gpufleet.catalogue.model import MICRO_USD
+from gpufleet.cli.output import (
+    UnreadableInputError,
+    exit_code,
+    format_option,
+    print_findings,
+    print_json,
+)
+from gpufleet.cli.source import compile_source
+from gpufleet.findings import Finding, has_errors, ordered
+from gpufleet.fleet.cost import Use, attribute
+from gpufleet.fleet.cost_dump import UnreadableDumpError, histories, read_series
+from gpufleet.fleet.cost_report import By, Row, rows, team_of_namespaces
+
+
+@click.command()
+@click.argument("dump", metavar="FILE")
+@click.option("--spec", required=True, metavar="SPEC", help="The declaration the cluster ran.")
+@click.option(
+    "--by",
+    "by",
+    type=click.Choice([one.value for one in By]),
+    default=By.TEAM.value,
+    show_default=True,
+    help="What rows are made of; slice: the kind of GPU, slice or share.",
+)
+@click.option(
+    "--step",
+    type=click.IntRange(1, 86_400),
+    metavar="SECONDS",
+    help="How long a sample holds. Default: the smallest distance between two samples.",
+)
+@click.option("--prices", metavar="FILE", help="Prices of your own, as for `gpufleet compile`.")
+@format_option
+def command(
+    dump: str, spec: str, by: str, step: int | None, prices: str | None, output_format: str
+) -> None:
+    """Divide what nodes cost between the pods that held their GPUs, what was idle and what was
+    stranded. The rows always add up to the price of the nodes, to the micro-dollar.
+
+    FILE is the answer of a range query, or the output of `promtool tsdb dump`:
+
+    \b
+        curl -G $PROMETHEUS/api/v1/query_range -d start=... -d end=... -d step=60 \\
+          --data-urlencode 'query={__name__=~"gpu:node:pool|gpu:requested:count"}' > dump.json
+        gpufleet cost dump.json --spec fleet.yaml --by team
+
+    JSON: {"rows": [{"name", "use", "microUsd", "unitSeconds"}], "totalMicroUsd", "nodeSeconds",
+    "findings"}. Exits 1 when the declaration has an error, 2 when something cannot be read.
+    """
+    if dump == spec == "-":
+        raise UnreadableInputError("only one of FILE and --spec can be standard input")
+    compiled = compile_source(spec, prices)
+    if compiled.fleet is None or has_errors(compiled.findings):
+        _finish(None, 0, 0, ordered(compiled.findings), output_format)
+        return
+    try:
+        past, findings = histories(compiled.fleet, read_series(_text(dump)), step)
+    except UnreadableDumpError as problem:
+        raise UnreadableInputError(f"{dump}: {problem}") from None
+    lines = [line for history in past for line in attribute(history)]
+    made = rows(lines, By(by), team_of_namespaces(compiled.fleet))
+    seconds = sum(history.end - history.start for history in past)
+    total = sum(history.micro_usd for history in past)
+    assert total == sum(row.micro_usd for row in made), "attribution adds up by construction"
+    _finish(made, total, seconds, ordered(findings), output_format)
+
+
+def _text(source: str) -> str:
+    """The dump, of any size: it is no declaration, whose size is limited."""
+    try:
+        with click.open_file(source, encoding="utf-8") as file:
+            return file.read()
+    except OSError as problem:
+        raise UnreadableInputError(f"{source}: {problem.strerror or problem}") from None
+    except UnicodeDecodeError:
+        raise UnreadableInputError(f"{source}: it is no text") from None
+
+
+def _finish(
+    made: list[Row] | None,
+    total: int,
+    seconds: int,
+    findings: tuple[Finding, ...],
+    output_format: str,
+) -> None:
+    if output_format == "json":
+        print_json(
+            {
+                "rows": None
+                if made is None
+                else [
+                    {
+                        "name": row.name,
+                        "use": row.use.value,
+                        "microUsd": row.micro_usd,
+                        "unitSeconds": row.unit_seconds,
+                    }
+                    for row in made
+                ],
+                "totalMicroUsd": total,
+                "nodeSeconds": seconds,
+                "findings": [finding.as_dict() for finding in findings],
+            }
+        )
+    else:
+        print_findings(findings)
+        if made is not None:
+            Console().print(_table(made, total))
+            click.echo(f"{seconds / 3600:,.1f} node-hours")
+    sys.exit(exit_code(findings))
+
+
+def _table(made: list[Row], total: int) -> Table:
+    table = Table("who", "what for", "unit-hours", "USD", "part")
+    for column in table.columns[2:]:
+        column.justify = "right"
+    for row in made:
+        hours = f"{row.unit_seconds / 3600:,.2f}" if row.use is Use.POD else ""
+        table.add_row(
+            escape(row.name), row.use.value, hours, _usd(row.micro_usd), _part(row, total)
+        )
+    table.add_section()
+    table.add_row("all", "", "", _usd(total), "100.0 %")
+    return table
+
+
+def _usd(micro: int) -> str:
+    return f"{Decimal(micro) / MICRO_USD:,.6f}"
+
+
+def _part(row: Row, total: int) -> str:
+    return f"{100 * row.micro_usd / total:.1f} %" if total else ""

@@ -1,0 +1,89 @@
+"""`gpufleet preflight`: asks the real cloud whether a fleet would find what it needs."""
+
+import importlib
+import sys
+from typing import Any
+
+import click
+
+from gpufleet.cli.output import (
+    UnreadableInputError,
+    exit_code,
+    format_option,
+    print_findings,
+    print_json,
+)
+from gpufleet.cli.source import compile_source
+from gpufleet.findings import ordered
+from gpufleet.preflight.answers import Answers, CannotAskError, Wiring
+from gpufleet.spec.base import Platform
+
+PLATFORMS = {
+    Platform.EKS: "gpufleet.preflight.aws",
+    Platform.GKE: "gpufleet.preflight.google",
+}
+"""Platform -> the module whose `ask(fleet, wiring)` asks."""
+
+
+@click.command("preflight")
+@click.argument("source", metavar="SPEC")
+@click.option(
+    "--subnet",
+    "subnets",
+    metavar="ZONE=ID",
+    multiple=True,
+    help="A subnet of the connection; once for each zone. Default: those of the cluster.",
+)
+@format_option
+def command(source: str, subnets: tuple[str, ...], output_format: str) -> None:
+    """Ask the real cloud: is it offered, is there quota, room and an address for every node?
+
+    Read-only, with the credentials of the environment. What may not be asked is reported as `could
+    not check`, never as fine. SPEC is a YAML or JSON file, a Pulumi stack file with
+    `gpufleet:fleet`, or `-`.
+
+    \b
+        gpufleet preflight stacks/Pulumi.eks-prod.yaml --subnet us-east-1a=subnet-0123
+
+    JSON: {"asked": [...], "findings": [...]}. Exits 1 when a finding is an error, 2 when SPEC
+    cannot be read or nothing can be asked.
+    """
+    wiring = Wiring(_by_zone(subnets))
+    compiled = compile_source(source, None)
+    if compiled.fleet is None or not compiled.deployable:
+        _print(Answers(findings=list(compiled.findings)), output_format)
+        sys.exit(1)
+    module = PLATFORMS.get(compiled.fleet.spec.platform)
+    if module is None:
+        raise UnreadableInputError(
+            f"{source}: nobody to ask for platform {compiled.fleet.spec.platform.value}; there is "
+            f"{', '.join(PLATFORMS)}"
+        )
+    platform: Any = importlib.import_module(module)
+    try:
+        answers: Answers = platform.ask(compiled.fleet, wiring)
+    except CannotAskError as problem:
+        raise UnreadableInputError(str(problem)) from None
+    _print(answers, output_format)
+    sys.exit(exit_code(answers.findings))
+
+
+def _by_zone(subnets: tuple[str, ...]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for text in subnets:
+        zone, equals, identifier = text.partition("=")
+        if not (zone and equals and identifier):
+            raise click.BadParameter(f"{text!r} is not ZONE=ID", param_hint="--subnet")
+        found[zone] = identifier
+    return found
+
+
+def _print(answers: Answers, output_format: str) -> None:
+    if output_format == "json":
+        print_json(answers.as_dict())
+        return
+    print_findings(answers.findings)
+    for question in answers.asked:
+        click.echo(f"asked: {question}")
+    if not ordered(answers.findings):
+        click.echo("nothing stands in the way")
