@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, NotRequired, TypedDict, cast
 
 import pulumi
@@ -19,12 +20,22 @@ from gpufleet.fleet import (
     fleet_as_dict,
 )
 from gpufleet.fleet.model import Money
+from gpufleet.gke_connection import GkeNetworkArgs
 from gpufleet.inputs import declared, refuse, whole_numbers
-from gpufleet.nodes.simulated import SimulatedGpuNodePool, SimulatedGpuNodePoolArgs
-from gpufleet.spec.base import Ownership, Platform
+from gpufleet.monitoring.gpu_monitoring import GpuMonitoring, GpuMonitoringArgs
+from gpufleet.queueing.kueue_queues import KueueQueues, KueueQueuesArgs
+from gpufleet.render.kueue_rules import judge_queues
+from gpufleet.spec.base import Ownership, Platform, SpecModel
+from gpufleet.vsphere_connection import VsphereConnectionArgs
 
-SUPPORTED = (Platform.SANDBOX,)
-"""Platforms whose nodes this version can make. The others compile, render and are judged."""
+SUPPORTED = {
+    Platform.SANDBOX: "gpufleet.sandbox_fleet",
+    Platform.EKS: "gpufleet.eks_fleet",
+    Platform.GKE: "gpufleet.gke_fleet",
+    Platform.VSPHERE: "gpufleet.vsphere_fleet",
+}
+"""Platforms whose nodes this version can make, and the module that does: its `judge_platform`,
+`platform_parts` and `platform_pool`. The others compile, render and are judged."""
 
 
 class GpuFleetConnectionArgs(TypedDict):
@@ -33,6 +44,39 @@ class GpuFleetConnectionArgs(TypedDict):
     cluster_name: NotRequired[pulumi.Input[str]]
     """Cluster the nodes join, as the resource that makes it reports it; nodes wait for it.
     Default: `cluster.name` of the spec."""
+    node_role_arn: NotRequired[pulumi.Input[str]]
+    """EKS: IAM role of the nodes; needed there."""
+    subnet_ids_by_zone: NotRequired[dict[str, pulumi.Input[str]]]
+    """EKS: zone -> private subnet; needed there. The zones must be known before deployment, the ids
+    need not."""
+    vpc_id: NotRequired[pulumi.Input[str]]
+    """EKS: network of the cluster; needed with `fabric: efa`."""
+    cluster_security_group_id: NotRequired[pulumi.Input[str]]
+    """EKS: security group that EKS made for the cluster; needed with `fabric: efa` and with
+    Karpenter."""
+    security_group_ids: NotRequired[list[pulumi.Input[str]]]
+    """EKS: further security groups of the nodes. Default: none."""
+    cluster_endpoint: NotRequired[pulumi.Input[str]]
+    """EKS: address of the API server; needed with images of your own."""
+    cluster_certificate_authority: NotRequired[pulumi.Input[str]]
+    """EKS: its certificate authority, Base64; needed with images of your own."""
+    cluster_service_cidr: NotRequired[pulumi.Input[str]]
+    """EKS: address range of services; needed with images of your own."""
+    location: NotRequired[pulumi.Input[str]]
+    """GKE: where the control plane is, for a zonal cluster. Default: the region."""
+    project: NotRequired[pulumi.Input[str]]
+    """GKE: Google Cloud project. Default: `cluster.project` of the spec, else the provider's."""
+    service_account: NotRequired[pulumi.Input[str]]
+    """GKE: e-mail of the nodes' service account. Default: the project's default one."""
+    network_tags: NotRequired[list[pulumi.Input[str]]]
+    """GKE: network tags of the nodes. Default: none."""
+    gpu_networks: NotRequired[dict[str, GkeNetworkArgs]]
+    """GKE: networks of GPU interfaces, by the name pods use (`vpc1`, `gvnic-1`, `rdma-0`); needed
+    with a `fabric`, unless GKE makes them. The names must be known before deployment."""
+
+    vsphere: NotRequired[VsphereConnectionArgs]
+    """vSphere: the vCenter, the place in its inventory, and the way into the cluster; needed
+    there."""
 
 
 class GpuFleetArgs(TypedDict):
@@ -43,6 +87,9 @@ class GpuFleetArgs(TypedDict):
     error: what is not known before deployment belongs into `connection`."""
     connection: NotRequired[GpuFleetConnectionArgs]
     """What other resources produce. Default: nothing."""
+    policy_exceptions: NotRequired[dict[str, str]]
+    """Rules of the policy pack that this fleet may break: rule -> `<reason>; until=YYYY-MM-DD`. The
+    pack says which of them do not count. Default: none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,18 +144,20 @@ class GpuFleet(pulumi.ComponentResource):
         component = f'GpuFleet "{name}"'
         given = declared(component, GpuFleetArgs, cast("dict[str, Any]", args))
         compiled = compile_data(whole_numbers(given["spec"]))
-        fleet = _deployable(component, compiled)
+        connection = args.get("connection", {})
+        exceptions = given.get("policyExceptions")
+        fleet, platform = _deployable(component, compiled, connection)
         super().__init__(
             "gpufleet:index:GpuFleet",
             name,
             {
                 "fleet": fleet_as_dict(fleet),
                 "findings": [finding.as_dict() for finding in compiled.findings],
+                **({"policyExceptions": exceptions} if exceptions else {}),
             },
             opts,
         )
         self._warn(compiled.findings)
-        connection = args.get("connection", {})
         addons = GpuAddons(
             f"{name}-addons",
             cast(
@@ -122,8 +171,20 @@ class GpuFleet(pulumi.ComponentResource):
             pulumi.ResourceOptions(parent=self),
             compiled=fleet,
         )
+        self._queues(name, fleet)
+        self._monitoring(name, fleet)
+        parts = platform.platform_parts(self, name, fleet, connection)
+        # Labels name configurations: the operator must have them before a node shows up.
+        opts = pulumi.ResourceOptions(parent=self, depends_on=[addons, *parts])
         self._pools = {
-            pool.name: self._nodes(name, pool, fleet, addons, connection) for pool in fleet.pools
+            pool.name: FleetPool(
+                pool.name,
+                _pool_args(pool),
+                platform.platform_pool(f"{name}-{pool.name}", pool, fleet, connection, opts)
+                if pool.ownership is Ownership.MANAGED
+                else None,
+            )
+            for pool in fleet.pools
         }
         self.advertised = pulumi.Output.from_input(
             {pool.name: dict(pool.advertised) for pool in fleet.pools}
@@ -159,41 +220,54 @@ class GpuFleet(pulumi.ComponentResource):
             if finding.severity is Severity.WARNING:
                 pulumi.log.warn(str(finding).removeprefix("warning "), self)
 
-    def _nodes(
-        self,
-        name: str,
-        pool: Pool,
-        fleet: Fleet,
-        addons: GpuAddons,
-        connection: GpuFleetConnectionArgs,
-    ) -> FleetPool:
-        """Make the pool's nodes with the component of its platform."""
-        spec = _pool_args(pool)
-        if pool.ownership is not Ownership.MANAGED:
-            return FleetPool(pool.name, spec, None)
-        nodes = SimulatedGpuNodePool(
-            f"{name}-{pool.name}",
+    def _monitoring(self, name: str, fleet: Fleet) -> None:
+        monitoring = fleet.spec.monitoring
+        if monitoring is None:
+            return
+        queues = fleet.spec.queues
+        GpuMonitoring(
+            f"{name}-monitoring",
             cast(
-                "SimulatedGpuNodePoolArgs",
+                "GpuMonitoringArgs",
                 {
                     "catalogue": fleet.spec.catalogue,
-                    "pool": spec,
-                    "name_prefix": fleet.spec.name_prefix or fleet.spec.cluster.name,
-                    "region": fleet.spec.cluster.region or "sandbox",
-                    **connection,
+                    "platform": fleet.spec.platform.value,
+                    "pools": [_pool_args(pool) for pool in fleet.pools],
+                    "monitoring": _plain(monitoring),
+                    **({} if queues is None else {"queues": _plain(queues)}),
                 },
             ),
-            # Labels name configurations: the operator must have them before a node shows up.
-            pulumi.ResourceOptions(parent=self, depends_on=[addons]),
-            compiled=pool,
+            pulumi.ResourceOptions(parent=self),
+            compiled=fleet,
         )
-        return FleetPool(pool.name, spec, nodes)
+
+    def _queues(self, name: str, fleet: Fleet) -> None:
+        if fleet.spec.queues is None or fleet.spec.addons.kueue.ownership is Ownership.GITOPS:
+            return
+        KueueQueues(
+            f"{name}-queues",
+            cast(
+                "KueueQueuesArgs",
+                {
+                    "catalogue": fleet.spec.catalogue,
+                    "platform": fleet.spec.platform.value,
+                    "pools": [_pool_args(pool) for pool in fleet.pools],
+                    "queues": _plain(fleet.spec.queues),
+                },
+            ),
+            pulumi.ResourceOptions(parent=self),
+            compiled=fleet,
+        )
 
 
-def _deployable(component: str, compiled: Compiled) -> Fleet:
-    """The fleet, or one error with every finding."""
+def _deployable(
+    component: str, compiled: Compiled, connection: GpuFleetConnectionArgs
+) -> tuple[Fleet, Any]:
+    """The fleet and the module of its platform, or one error with every finding."""
     findings = list(compiled.findings)
     fleet = compiled.fleet
+    if fleet is not None:
+        findings += judge_queues(fleet)
     if fleet is not None and fleet.spec.platform not in SUPPORTED:
         findings.append(
             error(
@@ -206,15 +280,23 @@ def _deployable(component: str, compiled: Compiled) -> Fleet:
                 allowed=[platform.value for platform in SUPPORTED],
             )
         )
+    module = None if fleet is None else SUPPORTED.get(fleet.spec.platform)
+    platform: Any = None if module is None else import_module(module)
+    if fleet is not None and platform is not None:
+        findings += platform.judge_platform(fleet, connection)
     if fleet is None or has_errors(findings):
         refuse(component, ordered(findings))
-    return fleet
+    return fleet, platform
 
 
 def _pool_args(pool: Pool) -> GpuPoolArgs:
     """The pool's declaration as components take it: only what its author wrote."""
-    plain = pool.spec.model_dump(mode="json", exclude_unset=True, exclude_none=True)
-    return cast("GpuPoolArgs", plain)
+    return cast("GpuPoolArgs", _plain(pool.spec))
+
+
+def _plain(declaration: SpecModel) -> dict[str, Any]:
+    """Only what its author wrote, in the spelling of arguments."""
+    return declaration.model_dump(mode="json", exclude_unset=True, exclude_none=True)
 
 
 def _usd(spend: SpendBounds, bound: Money) -> pulumi.Output[str | None]:
