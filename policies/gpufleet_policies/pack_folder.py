@@ -1,6 +1,8 @@
 """The files of a policy pack for a project that installs gpufleet instead of living in it."""
 
+import json
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 DESCRIPTION = """\
@@ -24,7 +26,12 @@ from gpufleet_policies.fronts.crossguard import start
 start(Path(__file__).parent)
 '''
 
-REQUIREMENTS = "pulumi-gpufleet[policies]\n"
+DISTRIBUTION = "pulumi-gpufleet"
+REQUIREMENTS = """\
+# What the pack runs with; `pulumi install` in this folder installs it. This file is yours: a
+# released version is named `pulumi-gpufleet[policies]==X.Y.Z`.
+{requirement}
+"""
 
 SETTINGS = """\
 # Settings of the gpufleet rules; docs/policies.md explains each. This file is yours.
@@ -48,16 +55,49 @@ class PackFolder:
     """Files with other contents than ours: nothing was written at all."""
 
 
-def write_pack(folder: Path, virtualenv: str = "venv") -> PackFolder:
+def own_requirement() -> str:
+    """How pip gets what runs here: the same version, or the folder or wheel it came from.
+
+    Nothing is asked of an index that may not have it: what was installed from a file or a checkout
+    is named by that.
+    """
+    try:
+        here = distribution(DISTRIBUTION)
+    except PackageNotFoundError:
+        return f"{DISTRIBUTION}[policies]"
+    origin = _origin(here.read_text("direct_url.json"))
+    if origin is None:
+        return f"{DISTRIBUTION}[policies]=={here.version}"
+    return f"{DISTRIBUTION}[policies] @ {origin}"
+
+
+def _origin(text: str | None) -> str | None:
+    """Where it was installed from (PEP 610); None: from an index."""
+    try:
+        found = json.loads(text or "{}")
+    except ValueError:
+        return None
+    url = found.get("url") if isinstance(found, dict) else None
+    return url if isinstance(url, str) and url.startswith("file://") else None
+
+
+def requirement_of(wheel: Path) -> str:
+    """The requirement that installs a wheel, or a checkout, by its path."""
+    return f"{DISTRIBUTION}[policies] @ {wheel.resolve().as_uri()}"
+
+
+def write_pack(
+    folder: Path, virtualenv: str = "venv", requirement: str | None = None
+) -> PackFolder:
     """Write the pack's files; a second time changes nothing, and changed files are never touched.
 
-    The settings file is written once and belongs to the project from then on. Raises OSError when
-    the folder cannot be written.
+    Settings and requirements are written once and belong to the project from then on. Raises
+    OSError when the folder cannot be written.
     """
-    files = {
-        "PulumiPolicy.yaml": DESCRIPTION.format(virtualenv=virtualenv),
-        "__main__.py": PROGRAM,
-        "requirements.txt": REQUIREMENTS,
+    files = {"PulumiPolicy.yaml": DESCRIPTION.format(virtualenv=virtualenv), "__main__.py": PROGRAM}
+    once = {
+        "requirements.txt": REQUIREMENTS.format(requirement=requirement or own_requirement()),
+        "gpu-policy.yaml": SETTINGS,
     }
     present = {name: _text(folder / name) for name in files}
     changed = tuple(n for n, text in present.items() if text is not None and text != files[n])
@@ -65,10 +105,11 @@ def write_pack(folder: Path, virtualenv: str = "venv") -> PackFolder:
     if changed:
         return PackFolder((), tuple(unchanged), changed)
     missing = {name: text for name, text in files.items() if present[name] is None}
-    if _text(folder / "gpu-policy.yaml") is None:
-        missing["gpu-policy.yaml"] = SETTINGS
-    else:
-        unchanged.append("gpu-policy.yaml")
+    for name, text in once.items():
+        if _text(folder / name) is None:
+            missing[name] = text
+        else:
+            unchanged.append(name)
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in missing.items():
         (folder / name).write_text(text, encoding="utf-8")

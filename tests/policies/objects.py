@@ -65,6 +65,7 @@ DEPLOYMENT: dict[str, Any] = {
                     {
                         "name": "server",
                         "image": "vllm/vllm-openai:v0.11.0",
+                        "readinessProbe": {"httpGet": {"path": "/health", "port": 8000}},
                         "resources": {
                             "requests": {"cpu": "4", "memory": "16Gi"},
                             "limits": {"nvidia.com/mig-1g.10gb": "1"},

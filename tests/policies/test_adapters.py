@@ -64,6 +64,14 @@ def test_what_is_no_quantity(written):
     assert amount(written) is None
 
 
+RUNTIME = {
+    "spec": {
+        "template": {"spec": {"replicatedJobs": [{"name": "node", "template": {"spec": TEMPLATE}}]}}
+    }
+}
+STEPS = {
+    "templates": [{"name": "main", "steps": []}, {"name": "train", "container": GPU_CONTAINER}]
+}
 CASES = {
     ("", "Pod"): ({"spec": SPEC}, [("", 1)]),
     ("", "ReplicationController"): ({"spec": {"replicas": 3, **TEMPLATE}}, [("", 3)]),
@@ -147,6 +155,83 @@ CASES = {
         [("", 2)],
     ),
     ("serving.knative.dev", "Service"): ({"spec": TEMPLATE}, [("", 1)]),
+    ("", "PodTemplate"): (TEMPLATE, [("", None)]),
+    ("extensions", "Deployment"): ({"spec": TEMPLATE}, [("", 1)]),
+    ("extensions", "DaemonSet"): ({"spec": TEMPLATE}, [("", None)]),
+    ("apps.openshift.io", "DeploymentConfig"): ({"spec": {"replicas": 2, **TEMPLATE}}, [("", 2)]),
+    ("argoproj.io", "Rollout"): ({"spec": {"replicas": 2, **TEMPLATE}}, [("", 2)]),
+    ("trainer.kubeflow.org", "TrainingRuntime"): (RUNTIME, [("node", None)]),
+    ("trainer.kubeflow.org", "ClusterTrainingRuntime"): (RUNTIME, [("node", None)]),
+    ("kubeflow.org", "XGBoostJob"): (
+        {"spec": {"xgbReplicaSpecs": {"Worker": TEMPLATE}}},
+        [("Worker", 1)],
+    ),
+    ("kubeflow.org", "PaddleJob"): (
+        {"spec": {"paddleReplicaSpecs": {"Worker": TEMPLATE}}},
+        [("Worker", 1)],
+    ),
+    ("kubeflow.org", "JAXJob"): (
+        {"spec": {"jaxReplicaSpecs": {"Worker": {"replicas": 2, **TEMPLATE}}}},
+        [("Worker", 2)],
+    ),
+    ("batch.volcano.sh", "Job"): (
+        {"spec": {"tasks": [{"name": "worker", "replicas": 3, **TEMPLATE}]}},
+        [("worker", 3)],
+    ),
+    ("argoproj.io", "Workflow"): ({"spec": STEPS}, [("train", 1)]),
+    ("argoproj.io", "WorkflowTemplate"): ({"spec": STEPS}, [("train", None)]),
+    ("argoproj.io", "ClusterWorkflowTemplate"): ({"spec": STEPS}, [("train", None)]),
+    ("argoproj.io", "CronWorkflow"): ({"spec": {"workflowSpec": STEPS}}, [("train", 1)]),
+    ("serving.kserve.io", "ServingRuntime"): ({"spec": SPEC}, [("", None)]),
+    ("serving.kserve.io", "ClusterServingRuntime"): ({"spec": SPEC}, [("", None)]),
+    ("serving.kserve.io", "LLMInferenceService"): (
+        {
+            "spec": {
+                "replicas": 2,
+                "parallelism": {"data": 4, "dataLocal": 2},
+                "template": SPEC,
+                "worker": SPEC,
+                "prefill": {"replicas": 3, "template": SPEC},
+            }
+        },
+        [("", 2), ("worker", 2), ("prefill", 3)],
+    ),
+    ("serving.kserve.io", "LLMInferenceServiceConfig"): (
+        {"spec": {"template": SPEC}},
+        [("", None)],
+    ),
+    ("apps.nvidia.com", "NIMService"): (
+        {
+            "spec": {
+                "replicas": 2,
+                "resources": GPU_CONTAINER["resources"],
+                "multiNode": {"parallelism": {"pp": 2}},
+            }
+        },
+        [("", 4)],
+    ),
+    ("apps.nvidia.com", "NIMCache"): (
+        {"spec": {"resources": GPU_CONTAINER["resources"]}},
+        [("", 1)],
+    ),
+    ("production-stack.vllm.ai", "VLLMRuntime"): (
+        {"spec": {"deploymentConfig": {"replicas": 2, "resources": {"cpu": "1", "gpu": "2"}}}},
+        [("", 2)],
+    ),
+    ("nvidia.com", "DynamoGraphDeployment"): (
+        {
+            "spec": {
+                "services": {
+                    "decode": {
+                        "replicas": 2,
+                        "multinode": {"nodeCount": 2},
+                        "resources": {"limits": {"gpu": "2"}},
+                    }
+                }
+            }
+        },
+        [("decode", 4)],
+    ),
 }
 
 
@@ -163,15 +248,29 @@ def test_pods_of_every_kind(group, kind):
     seen = [(g.name, g.pods.value if g.pods.is_known else None) for g in found.pod_groups]
     assert seen == expected
     assert all(g.pod_gpus("nvidia.com/gpu").value == 2 for g in found.pod_groups)
-    assert all(g.containers[0].place.startswith("spec.") for g in found.pod_groups)
+    assert all(
+        _reads(document, c.resources_place)["limits"]
+        for g in found.pod_groups
+        for c in g.containers
+        if c.resources_place
+    ), "the place of the resources is where they are written"
+
+
+def _reads(document, place):
+    """What stands at a field path."""
+    from gpufleet_policies.rules.remediation import pointer
+
+    for step in pointer(place).split("/")[1:]:
+        document = document[int(step)] if isinstance(document, list) else document[step]
+    return document
 
 
 def test_what_no_rule_judges():
     assert group_and_kind("kubernetes:core/v1:Pod") == ("", "Pod")
     for token in (
         "pulumi:pulumi:Stack",
-        "aws:eks/nodeGroup:NodeGroup",
-        "kubernetes:core/v1:ConfigMap",
+        "aws:s3/bucket:Bucket",
+        "kubernetes:core/v1:Secret",
         "kubernetes:apps/v1:DeploymentPatch",
         "pulumi:providers:kubernetes",
     ):

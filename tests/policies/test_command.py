@@ -10,6 +10,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from gpufleet.cli.policies import command
+from gpufleet_policies.pack_folder import own_requirement
 from gpufleet_policies.rules.registry import RULES
 
 
@@ -26,7 +27,7 @@ def test_rules_as_text_and_json():
     assert [row["id"] for row in rows] == [rule.id for rule in RULES]
     assert rows[0]["levels"] == {"dev": "advisory", "prod": "mandatory", "strict": "mandatory"}
     assert rows[0]["docs"] == "docs/policies.md#gpu-spend-unbounded"
-    assert {row["judges"] for row in rows} == {"fleet", "workload"}
+    assert {"fleet", "workload"} <= {judged for row in rows for judged in row["judges"]}
 
 
 def test_init_is_idempotent_and_keeps_settings(tmp_path: Path):
@@ -34,7 +35,8 @@ def test_init_is_idempotent_and_keeps_settings(tmp_path: Path):
     first = json.loads(run("init", str(folder), "--format", "json").output)
     names = ["PulumiPolicy.yaml", "__main__.py", "requirements.txt", "gpu-policy.yaml"]
     assert first["written"] == names
-    assert (folder / "requirements.txt").read_text() == "pulumi-gpufleet[policies]\n"
+    requirement = (folder / "requirements.txt").read_text().splitlines()[-1]
+    assert requirement == own_requirement()
     project = yaml.safe_load((folder / "PulumiPolicy.yaml").read_text())
     assert project["runtime"] == {"name": "python", "options": {"virtualenv": "venv"}}
     (folder / "gpu-policy.yaml").write_text("profile: strict\n")
@@ -123,3 +125,15 @@ def test_importing_the_front_stays_light():
     )
     # The SDK itself imports yaml.
     assert done.stdout.strip() in ("[]", "['yaml']")
+
+
+def test_the_pack_installs_what_runs_here_or_a_wheel(tmp_path: Path):
+    """A checkout or a wheel is named by its path: an index may not have the package."""
+    wheel = tmp_path / "pulumi_gpufleet-9.9.9-py3-none-any.whl"
+    wheel.write_bytes(b"")
+    run("init", str(tmp_path / "pack"), "--wheel", str(wheel))
+    written = (tmp_path / "pack" / "requirements.txt").read_text().splitlines()[-1]
+    assert written == f"pulumi-gpufleet[policies] @ {wheel.as_uri()}"
+    assert own_requirement().startswith("pulumi-gpufleet[policies]")
+    where = own_requirement().partition(" @ file://")[2]
+    assert not where or Path(where).exists()

@@ -11,7 +11,7 @@ from typing import Any
 
 import grpc
 import pytest
-from google.protobuf import struct_pb2
+from google.protobuf import json_format, struct_pb2
 from pulumi.runtime.proto import analyzer_pb2, analyzer_pb2_grpc
 from pulumi_policy import EnforcementLevel
 from pulumi_policy.policy import _PolicyAnalyzerServicer
@@ -25,6 +25,7 @@ FLEET = "gpufleet:index:GpuFleet"
 DEPLOYMENT_TYPE = "kubernetes:apps/v1:Deployment"
 MANDATORY, ADVISORY = analyzer_pb2.MANDATORY, analyzer_pb2.ADVISORY
 
+UNKNOWN_TEXT = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
 WASTEFUL = changed(
     DEPLOYMENT,
     {
@@ -45,7 +46,13 @@ class Host:
 
     def configure(self, **properties: Any) -> "Host":
         request = analyzer_pb2.ConfigureAnalyzerRequest()
-        for name, level in (("mandatory", MANDATORY), ("advisory", ADVISORY)):
+        for name, level in (
+            ("remediate", analyzer_pb2.REMEDIATE),
+            ("mandatory", MANDATORY),
+            ("advisory", ADVISORY),
+            ("stack-mandatory", MANDATORY),
+            ("stack-advisory", ADVISORY),
+        ):
             request.policyConfig[f"gpufleet-{name}"].enforcementLevel = level
             request.policyConfig[f"gpufleet-{name}"].properties.update(properties)
         self.servicer.Configure(request, None)
@@ -54,6 +61,15 @@ class Host:
     def analyze(self, kind: str, properties: dict[str, Any], name: str = "w") -> dict[str, int]:
         """Rule id -> enforcement level of every diagnostic."""
         return levels(self.servicer.Analyze(request(kind, properties, name), None))
+
+    def remediate(self, kind: str, properties: dict[str, Any]) -> list[dict[str, Any]]:
+        """The new inputs of every remediation."""
+        response = self.servicer.Remediate(request(kind, properties, "w"), None)
+        assert not [found.diagnostic for found in response.remediations if found.diagnostic]
+        return [json_format.MessageToDict(found.properties) for found in response.remediations]
+
+    def analyze_stack(self) -> dict[str, int]:
+        return levels(self.servicer.AnalyzeStack(analyzer_pb2.AnalyzeStackRequest(), None))
 
 
 def request(kind: str, properties: dict[str, Any], name: str) -> Any:
@@ -167,7 +183,13 @@ def test_an_empty_settings_file_means_the_defaults(tmp_path: Path):
 
 def test_configuration_schema_names_every_rule(host: Host):
     info = host.servicer.GetAnalyzerInfo(None, None)
-    assert [policy.name for policy in info.policies] == ["gpufleet-mandatory", "gpufleet-advisory"]
+    assert [policy.name for policy in info.policies] == [
+        "gpufleet-remediate",
+        "gpufleet-mandatory",
+        "gpufleet-advisory",
+        "gpufleet-stack-mandatory",
+        "gpufleet-stack-advisory",
+    ]
     from gpufleet_policies.rules.registry import RULES
 
     rules = dict(info.policies[0].configSchema.properties)["rules"]
@@ -200,6 +222,41 @@ def test_many_threads_give_what_one_gives(host: Host):
     assert found == sorted(
         [str({"whole-gpu-where-slice-fits": MANDATORY}), str({"gpu-idle-command": MANDATORY})] * 8
     )
+
+
+JOB_TYPE = "kubernetes:batch/v1:Job"
+SECRET = {
+    "4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270",
+    "value": "hunter2",
+}
+ENDLESS_JOB = {
+    "apiVersion": "batch/v1",
+    "kind": "Job",
+    "metadata": {"name": "train", "annotations": {"note": UNKNOWN_TEXT, "token": SECRET}},
+    "spec": {"template": DEPLOYMENT["spec"]["template"]},
+}
+
+
+def test_a_rule_at_remediate_mends_what_it_found(host: Host):
+    host.configure(rules={"gpu-job-without-deadline": "remediate"})
+    (inputs,) = host.remediate(JOB_TYPE, ENDLESS_JOB)
+    assert inputs["spec"]["activeDeadlineSeconds"] > 0
+    del inputs["spec"]["activeDeadlineSeconds"]
+    assert inputs == ENDLESS_JOB, "unknown values and secrets stay as they were"
+
+
+def test_what_remediation_left_counts_as_mandatory(host: Host):
+    host.configure(rules={"gpu-job-without-deadline": "remediate", "gpu-idle-command": "remediate"})
+    assert host.analyze(JOB_TYPE, ENDLESS_JOB) == {"gpu-job-without-deadline": MANDATORY}
+    assert host.remediate(DEPLOYMENT_TYPE, IDLE) == []
+    assert host.analyze(DEPLOYMENT_TYPE, IDLE) == {"gpu-idle-command": MANDATORY}
+
+
+def test_nothing_is_mended_unasked(host: Host):
+    assert host.remediate(JOB_TYPE, ENDLESS_JOB) == []
+    host.configure(rules={"gpu-job-without-deadline": "remediate"})
+    assert host.remediate(DEPLOYMENT_TYPE, DEPLOYMENT) == []
+    assert host.remediate("random:index:RandomId", {"byteLength": 4}) == []
 
 
 @pytest.fixture(scope="module")
@@ -242,3 +299,42 @@ def test_hostile_properties_do_not_end_the_process(process: Any):
     process.Analyze(
         request(FLEET, {"fleet": {"pools": [{"gpusPerNode": "x"}, 7]}}, "f"), timeout=30
     )
+
+
+NODE_GROUP = "aws:eks/nodeGroup:NodeGroup"
+LAUNCH_TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
+
+
+def test_a_pool_whose_machine_stands_in_a_launch_template_is_judged_with_it(host: Host):
+    group = {
+        "launchTemplate": {"id": UNKNOWN_TEXT},
+        "capacityType": "ON_DEMAND",
+        "scalingConfig": {"minSize": 0, "maxSize": 200, "desiredSize": 0},
+        "taints": [{"key": "nvidia.com/gpu", "effect": "NO_SCHEDULE"}],
+        "nodeRepairConfig": {"enabled": True},
+    }
+    assert host.analyze(NODE_GROUP, group, "gpu") == {}, "nothing says that it has GPUs"
+    host.analyze(LAUNCH_TEMPLATE, {"instanceType": "g6.xlarge"}, "template")
+    assert host.analyze_stack() == {"gpu-pool-unbounded": MANDATORY}
+
+
+def test_what_was_said_of_a_pool_alone_is_not_said_again_with_the_others(host: Host):
+    group = {
+        "instanceTypes": ["g6.xlarge"],
+        "scalingConfig": {"minSize": 0, "maxSize": 2, "desiredSize": 0},
+        "nodeRepairConfig": {"enabled": True},
+    }
+    assert host.analyze(NODE_GROUP, group, "gpu") == {"gpu-pool-untainted": ADVISORY}
+    host.analyze(NODE_GROUP, {**group, "instanceTypes": ["m7i.large"]}, "cpu")
+    assert host.analyze_stack() == {"gpu-pool-untainted": MANDATORY}
+    again = host.analyze(NODE_GROUP, {**group, "taints": [], "amiType": UNKNOWN_TEXT}, "gpu")
+    assert again == {"gpu-pool-untainted": ADVISORY}
+
+
+def test_children_of_a_fleet_are_judged_by_the_fleet_alone(host: Host):
+    host.analyze(FLEET, summary({"pools[0].nodes.min": 1, "environment": "staging"}), "fleet")
+    urn = f"urn:pulumi:dev::p::{FLEET}$gpufleet:index:EksGpuNodeGroup${NODE_GROUP}::small"
+    struct = struct_pb2.Struct()
+    struct.update({"instanceTypes": ["g6.xlarge"], "scalingConfig": {"minSize": 1, "maxSize": 999}})
+    child = analyzer_pb2.AnalyzeRequest(type=NODE_GROUP, urn=urn, name="small", properties=struct)
+    assert levels(host.servicer.Analyze(child, None)) == {}

@@ -1,15 +1,21 @@
 """Anything at all in the place of properties: no crash, only findings or silence."""
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpufleet.catalogue import load
+from gpufleet_policies.adapters.documents import facts_of_document
 from gpufleet_policies.adapters.fleet import fleet_from
 from gpufleet_policies.adapters.plain import SENTINELS
 from gpufleet_policies.adapters.pod_templates import KINDS
 from gpufleet_policies.adapters.pulumi_props import from_pulumi_props
-from gpufleet_policies.facts import Locator, Workload
-from tests.policies.objects import DEPLOYMENT, STRICT, findings, summary
+from gpufleet_policies.facts import Locator, Surroundings, Workload
+from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.judge import judge
+from gpufleet_policies.rules.registry import RULE_FAILED, judging
+from gpufleet_policies.rules.settings import read_settings
+from tests.policies.cases import CASES
+from tests.policies.objects import DEPLOYMENT, STRICT, TODAY, findings, summary, usual_fleet
 
 SCALARS = st.one_of(
     st.none(),
@@ -72,6 +78,32 @@ def test_any_value_anywhere_in_a_workload(path, value):
     found = from_pulumi_props("kubernetes:apps/v1:Deployment", document, "n", "u", load)
     assert isinstance(found, Workload)
     judged(found)
+
+
+MANIFESTS = [case.bad for case in CASES if case.bad.is_manifest]
+BESIDE = [facts for thing in MANIFESTS if (facts := thing.facts()) is not None]
+MANIFEST_PATHS = [(thing, path) for thing in MANIFESTS for path in paths(thing.properties) if path]
+
+
+@settings(max_examples=400)
+@given(st.sampled_from(MANIFEST_PATHS), ANYTHING)
+def test_any_value_anywhere_in_any_object_of_the_case_table(place, value):
+    thing, path = place
+    document = with_value(thing.properties, path, value)
+    everything = facts_of_document(document, "hostile.yaml", line=1)
+    context = Context(
+        today=TODAY,
+        load_catalogue=load,
+        fleet=usual_fleet(),
+        surroundings=Surroundings((*BESIDE, *everything)),
+    )
+    for found in everything:
+        if judging(type(found)):
+            messages = [f.message for f in judge(found, context, read_settings(STRICT))]
+            assert not [text for text in messages if RULE_FAILED in text]
+    again = from_pulumi_props(thing.type, document, "n", "u", load)
+    if again is not None and judging(type(again)):
+        judged(again)
 
 
 @given(st.sampled_from(sorted(KINDS)), ANYTHING)

@@ -3,7 +3,6 @@
 import pytest
 
 from gpufleet_policies.facts import Provenance
-from gpufleet_policies.rules.registry import RULES
 from gpufleet_policies.rules.rule import Level
 from tests.policies.objects import (
     CONTAINER,
@@ -21,6 +20,7 @@ from tests.policies.objects import (
 )
 
 LIMITS = f"{CONTAINER}.resources.limits"
+ENCODER = {f"{CONTAINER}.image": "registry.example/encoder:1.0"}
 SMALL = {'metadata.annotations."gpufleet.dev/model-params-b"': "1.1"}
 NO_SLICES = {"pools[0].sharing": {"exclusive": {}}, "pools[1].sharing": {"exclusive": {}}}
 
@@ -80,6 +80,25 @@ def test_inferred_evidence_is_only_advice():
 )
 def test_reasons_for_a_big_gpu_are_respected(reason):
     assert findings(deployment({LIMITS: WHOLE, **SMALL, **reason})) == []
+
+
+def test_replicas_that_slices_of_their_own_gpus_would_hold():
+    """No slice is offered and no smaller GPU is worth it: two of three H100s could go."""
+    changes = {LIMITS: WHOLE, 'metadata.annotations."gpufleet.dev/min-gpu-memory-gib"': "36"}
+    pinned = {'spec.template.spec.nodeSelector."gpufleet.dev/pool"': "training"}
+    uncut = deployment({**changes, **pinned, "spec.replicas": 6})
+    found = [
+        f
+        for f in findings(uncut, beside=fleet(NO_SLICES))
+        if f.rule == "whole-gpu-where-slice-fits"
+    ]
+    assert [f.level for f in found] == [Level.ADVISORY]
+    assert (
+        "a 3g.40gb slice has 39.5 GiB, and 2 of them fit a GPU: 3 GPUs would hold 6 pods. Instead: "
+        "cut a pool into 2 x 3g.40gb and ask for `nvidia.com/mig-3g.40gb: 1`" in found[0].message
+    )
+    one = deployment({**changes, **pinned, "spec.replicas": 1})
+    assert "whole-gpu-where-slice-fits" not in ids(findings(one, beside=fleet(NO_SLICES)))
 
 
 def test_copies_in_one_pod_may_be_meant_for_throughput():
@@ -189,14 +208,15 @@ def test_a_placeholder_is_unknown_and_no_fraction(amount):
 
 def test_more_than_one_share():
     found = only(
-        findings(deployment({LIMITS: {"nvidia.com/gpu.shared": 2}})), "shared-gpu-request-over-one"
+        findings(deployment({LIMITS: {"nvidia.com/gpu.shared": 2}, **ENCODER})),
+        "shared-gpu-request-over-one",
     )
     assert found.level is Level.MANDATORY
     assert "asks for 2 x nvidia.com/gpu.shared, shares of a GPU" in found.message
     assert (
         "wastes 588 USD per month (4 pods; pool small, 0.80 USD/h per GPU, 730 h)" in found.message
     )
-    by_name = findings(deployment({LIMITS: {"nvidia.com/gpu.shared": 2}}), alone=True)
+    by_name = findings(deployment({LIMITS: {"nvidia.com/gpu.shared": 2}, **ENCODER}), alone=True)
     assert ids(by_name) == ["shared-gpu-request-over-one"]
 
 
@@ -352,13 +372,19 @@ def test_jobs_may_queue_more_pods_than_fit_at_once():
     assert findings(workload(job)) == []
 
 
-def test_every_rule_has_its_own_message_in_these_tests():
-    from pathlib import Path
-
-    here = Path(__file__).parent
-    text = "".join(path.read_text() for path in here.glob("test_*_rules.py"))
-    assert [rule.id for rule in RULES if f'"{rule.id}"' not in text] == []
-
-
 def test_replicas_of_the_deployment_are_the_usual():
     assert DEPLOYMENT["spec"]["replicas"] == 4
+
+
+def test_two_fractions_contradict_each_other_without_a_gpu_too():
+    annotations = {"gpu-fraction": "0.5", "gpu-memory": "4096"}
+    both = {LIMITS: {"cpu": "4"}, "spec.template.metadata.annotations": annotations}
+    found = only(findings(deployment(both)), "fraction-with-whole-gpu")
+    assert "asks for a part of a GPU twice" in found.message
+    one = {**both, "spec.template.metadata.annotations": {"gpu-fraction": "0.5"}}
+    assert findings(deployment(one)) == []
+
+
+def test_rules_about_gpus_leave_other_pods_alone():
+    plain = {LIMITS: {"cpu": "4"}, f"{CONTAINER}.command": ["sleep", "infinity"]}
+    assert findings(deployment(plain), settings=STRICT) == []

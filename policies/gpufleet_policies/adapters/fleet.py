@@ -41,6 +41,8 @@ def fleet_from(
             for rule, until in mapping(properties.get("policyExceptions")).items()
             if isinstance(until, str)
         },
+        monitored=at(summary, "addons.gpuOperator.enabled") is True
+        and at(summary, "addons.gpuOperator.dcgmExporter") is True,
         in_program=in_program,
     )
 
@@ -80,6 +82,7 @@ def _pools(value: Any) -> Iterable[PoolFacts]:
             hourly_micro_usd=_micro_usd(pool, "hourlyMicroUsd"),
             minimum_spend=_micro_usd(pool, "spend.minimumMicroUsd"),
             maximum_spend=_micro_usd(pool, "spend.maximumMicroUsd"),
+            team=_text(pool.get("team")),
         )
 
 
@@ -88,7 +91,13 @@ def _micro_usd(pool: dict[str, Any], key: str) -> Fact[int]:
 
 
 def _fraction(value: Any) -> Fraction:
-    return Fraction(value) if isinstance(value, str) and value else Fraction(1)
+    found = decimal(value) if isinstance(value, str) and "/" not in value else None
+    if found is not None:
+        return Fraction(found)
+    parts = value.split("/") if isinstance(value, str) else []
+    if len(parts) == 2 and all(part.isdecimal() for part in parts) and int(parts[1]):
+        return Fraction(int(parts[0]), int(parts[1]))
+    return Fraction(1)
 
 
 def _shares(value: Any) -> Iterable[ShareFacts]:

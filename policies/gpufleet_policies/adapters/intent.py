@@ -1,47 +1,70 @@
 """Intent from annotations (declared) and from command lines (inferred)."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, TypeVar
 
 from gpufleet.catalogue import Catalogue
+from gpufleet_policies.adapters.options import Options
 from gpufleet_policies.adapters.reading import decimal, fact, text
+from gpufleet_policies.facts.container import Container
 from gpufleet_policies.facts.intent import MODES, PREFIX, Intent
-from gpufleet_policies.facts.tristate import Fact, Provenance, absent, known
-from gpufleet_policies.facts.workload import Container, PodGroup
+from gpufleet_policies.facts.tristate import Fact, Provenance, absent, known, unknown
 
 T = TypeVar("T")
 GIB = 1 << 30
 
-MODEL_OPTIONS = ("--model", "--model-id", "--model-name", "--model_name_or_path", "--model-path")
+MODEL_OPTIONS = (
+    "--model",
+    "--model-id",
+    "--model-name",
+    "--model-name-or-path",
+    "--model-path",
+    "--pretrained-model-name-or-path",
+)
 """Options of vLLM, TGI, SGLang and transformers scripts that name the model."""
 
-MODEL_VARIABLES = ("MODEL_ID", "HF_MODEL_ID", "MODEL_NAME", "MODEL")
+MODEL_VARIABLES = ("MODEL_ID", "HF_MODEL_ID", "MODEL_NAME", "MODEL", "MODEL_PATH")
 QUANTIZATION_OPTIONS = ("--quantization", "--quantize", "-q", "--dtype")
-DATA_PARALLEL_OPTIONS = ("--data-parallel-size", "-dp", "--dp-size", "--dp")
+QUANTIZATION_VARIABLES = ("QUANTIZE", "QUANTIZATION", "HF_MODEL_QUANTIZE", "DTYPE")
 
 _SIZE = re.compile(
     r"(?<![a-z0-9.])(?:(\d{1,3})x)?(\d{1,4}(?:\.\d{1,3})?)b(?![a-z0-9])", re.IGNORECASE
 )
-_NAMED_PRECISION = re.compile(r"(awq|gptq|nf4|int4|int8|fp8|w4a16|w8a8)", re.IGNORECASE)
+_NAMED_PRECISION = re.compile(
+    r"(?<![a-z0-9])(awq|gptq|nf4|int4|int8|fp8|nvfp4|mxfp4|fp4|w4a16|w8a8)(?![a-z])", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What one GPU container runs, as far as its object tells."""
+
+    container: Container
+    words: Sequence[str]
+    options: Options
+    variables: Mapping[str, str]
+    stated_model: str | None = None
+    """Model named by a field of the object itself."""
+    hidden: bool = False
+    """Whether its command line cannot be read."""
 
 
 def intent(
-    annotations: Mapping[str, Any],
-    groups: Iterable[PodGroup],
-    variables: Mapping[str, str],
-    catalogue: Callable[[], Catalogue],
+    annotations: Mapping[str, Any], programs: Sequence[Program], catalogue: Callable[[], Catalogue]
 ) -> Intent:
     """What a workload is for: annotations win over what its command line suggests."""
-    containers = [c for group in groups for c in group.containers if c.gpu_resources]
-    name = _model_name(containers, variables)
+    name = _model_name(programs)
     parameters = _declared(annotations, "model-params-b", _positive)
     if parameters.is_absent and name is not None:
         parameters = _parameters_of(name, catalogue)
     precision = _declared(annotations, "precision", _lower)
     if precision.is_absent:
-        precision = _precision(containers, name)
+        precision = _precision(programs, name)
+        if precision.is_absent and any(program.hidden for program in programs):
+            precision = unknown("command")
     return Intent(
         model_parameters_billion=parameters,
         precision=precision,
@@ -50,16 +73,34 @@ def intent(
         latency_slo=_declared(annotations, "latency-slo-ms", text),
         throughput_slo=_declared(annotations, "throughput-slo", text),
         environment=_declared(annotations, "environment", text),
-        parallel_replicas=_data_parallel(containers),
+        interruptible=_declared(annotations, "interruptible", _yes_or_no),
+        checkpoint_seconds=_declared(annotations, "checkpoint-seconds", _seconds),
+        culled_after=_declared(annotations, "culled-after-seconds", _seconds),
+        parallel_replicas=_data_parallel(programs),
     )
+
+
+_UNREAD: Fact[Any] = unknown("metadata.annotations", Provenance.DECLARED)
+HIDDEN = Intent(**dict.fromkeys(Intent.__dataclass_fields__, _UNREAD))
+"""Of a workload whose annotations cannot be read."""
+
+
+def declared_environment(annotations: Mapping[str, Any]) -> Fact[str]:
+    """Where a workload runs, when it says so itself."""
+    return _declared(annotations, "environment", text)
 
 
 def _declared(
     annotations: Mapping[str, Any], name: str, convert: Callable[[Any], T | None]
 ) -> Fact[T]:
     key = PREFIX + name
-    place = f"metadata.annotations[{key}]"
-    return fact(annotations.get(key), convert, place, Provenance.DECLARED)
+    value = annotations.get(key)
+    if value is None:
+        return _SILENT
+    return fact(value, convert, f"metadata.annotations[{key}]", Provenance.DECLARED)
+
+
+_SILENT: Fact[Any] = absent("metadata.annotations", Provenance.DECLARED)
 
 
 def _positive(value: Any) -> Decimal | None:
@@ -72,73 +113,69 @@ def _gib(value: Any) -> int | None:
     return None if number is None else int(number * GIB)
 
 
+def _seconds(value: Any) -> int | None:
+    number = _positive(value)
+    return None if number is None else int(number)
+
+
+def _yes_or_no(value: Any) -> bool | None:
+    if isinstance(value, bool):
+        return value
+    return {"true": True, "yes": True, "false": False, "no": False}.get(str(value).lower())
+
+
 def _lower(value: Any) -> str | None:
     written = text(value)
     return None if written is None else written.strip().lower()
 
 
-def option(words: Iterable[str], names: Iterable[str]) -> str | None:
-    """The value of the first of these options (`--model X`, `--model=X`); None without one."""
-    wanted = tuple(names)
-    pending = False
-    for word in words:
-        if pending:
-            return word
-        head, equals, tail = word.partition("=")
-        if head in wanted:
-            if equals:
-                return tail
-            pending = True
-    return None
-
-
-def _all_words(container: Container) -> list[str]:
-    """Command and arguments, shell one-liners split at blanks."""
-    found = container.words
-    if not found.is_known:
-        return []
-    return [part for word in found.value for part in word.split()]
-
-
-def _model_name(containers: Iterable[Container], variables: Mapping[str, str]) -> str | None:
-    for container in containers:
-        words = _all_words(container)
-        named = option(words, MODEL_OPTIONS)
-        if named is None and words[:2] == ["vllm", "serve"] and len(words) > 2:
-            named = words[2]
+def _model_name(programs: Iterable[Program]) -> str | None:
+    for program in programs:
+        named = program.options.first(MODEL_OPTIONS)
+        words = program.words
+        if named is None and "serve" in words[:6]:
+            after = words[list(words).index("serve") + 1 :]
+            named = after[0] if after and not after[0].startswith("-") else None
+        if named is None:
+            named = next(
+                (program.variables[key] for key in MODEL_VARIABLES if key in program.variables),
+                program.stated_model,
+            )
         if named is not None:
             return named
-    return next((variables[key] for key in MODEL_VARIABLES if key in variables), None)
+    return None
 
 
 def _parameters_of(name: str, catalogue: Callable[[], Catalogue]) -> Fact[Decimal]:
     """From the catalogue's model of that name, else from the size in the name (`8B`, `8x7b`)."""
-    short = name.rsplit("/", 1)[-1].lower()
+    short = name.rstrip("/").rsplit("/", 1)[-1].lower()
+    place = f"model {name}"
     for model in catalogue().models.values():
         if model.name.lower().rsplit("/", 1)[-1] == short:
-            billions = Decimal(model.parameters) / 10**9
-            return known(billions, Provenance.INFERRED, f"model {name}")
+            return known(Decimal(model.parameters) / 10**9, Provenance.INFERRED, place)
     sizes = [Decimal(experts or 1) * Decimal(size) for experts, size in _SIZE.findall(short)]
-    if not sizes:
-        return absent(f"model {name}", Provenance.INFERRED)
+    if not sizes or max(sizes) == 0:
+        return absent(place, Provenance.INFERRED)
     # `30b-a3b` names all parameters first and the active ones second: memory holds all.
-    return known(max(sizes), Provenance.INFERRED, f"model {name}")
+    return known(max(sizes), Provenance.INFERRED, place)
 
 
-def _precision(containers: Iterable[Container], name: str | None) -> Fact[str]:
-    for container in containers:
-        chosen = option(_all_words(container), QUANTIZATION_OPTIONS)
-        if chosen is not None and chosen != "auto":
-            return known(chosen.lower(), Provenance.INFERRED, container.place)
+def _precision(programs: Iterable[Program], name: str | None) -> Fact[str]:
+    for program in programs:
+        chosen = program.options.first(QUANTIZATION_OPTIONS) or next(
+            (program.variables[k] for k in QUANTIZATION_VARIABLES if k in program.variables), None
+        )
+        if chosen is not None and chosen.lower() not in ("auto", "none"):
+            return known(chosen.lower(), Provenance.INFERRED, program.container.place)
     named = _NAMED_PRECISION.search(name or "")
     if named is not None:
         return known(named[1].lower(), Provenance.INFERRED, f"model {name}")
     return absent("precision", Provenance.INFERRED)
 
 
-def _data_parallel(containers: Iterable[Container]) -> Fact[int]:
-    for container in containers:
-        size = option(_all_words(container), DATA_PARALLEL_OPTIONS)
-        if size is not None and size.isdecimal() and int(size) > 0:
-            return known(int(size), Provenance.INFERRED, container.place)
+def _data_parallel(programs: Iterable[Program]) -> Fact[int]:
+    for program in programs:
+        found = program.container.launch.data
+        if not found.is_absent:
+            return found if found.is_unknown else known(found.value, Provenance.INFERRED)
     return absent("data parallel size", Provenance.INFERRED)

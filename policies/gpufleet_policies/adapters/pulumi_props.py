@@ -1,15 +1,19 @@
-"""Pulumi resources as facts: Kubernetes objects that make pods, and GpuFleet."""
+"""Pulumi resources as facts: typed cloud resources, Kubernetes objects, charts, GpuFleet."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from gpufleet.catalogue import Catalogue
-from gpufleet_policies.adapters.fleet import fleet_from
+from gpufleet_policies.adapters.kubernetes_objects import (
+    facts_of_object,
+    group_of,
+    is_judged_kind,
+)
 from gpufleet_policies.adapters.plain import plain
-from gpufleet_policies.adapters.pod_templates import KINDS
-from gpufleet_policies.adapters.reading import at
-from gpufleet_policies.adapters.workload import workload_from
-from gpufleet_policies.facts import FleetFacts, Locator, Workload
+from gpufleet_policies.adapters.pulumi_types import KINDS, READERS
+from gpufleet_policies.facts import Locator
+from gpufleet_policies.facts.pool import NodePool
 
 FLEET_TYPE = "gpufleet:index:GpuFleet"
 """Type token of the component whose properties hold the compiled fleet."""
@@ -31,7 +35,10 @@ def group_and_kind(resource_type: str) -> tuple[str, str] | None:
 
 def is_judged(resource_type: str) -> bool:
     """Whether any rule could have something to say about resources of this type."""
-    return resource_type == FLEET_TYPE or group_and_kind(resource_type) in KINDS
+    if resource_type in READERS:
+        return True
+    found = group_and_kind(resource_type)
+    return found is not None and is_judged_kind(*found)
 
 
 def from_pulumi_props(
@@ -40,31 +47,60 @@ def from_pulumi_props(
     name: str,
     urn: str,
     catalogue: Callable[[], Catalogue],
-) -> FleetFacts | Workload | None:
-    """The facts of one resource; None when it is of no interest.
+) -> Any:
+    """The first of the facts of one resource; None when it is of no interest."""
+    found = facts_from_pulumi(resource_type, properties, name, urn, catalogue)
+    return found[0] if found else None
 
-    `properties` is what the SDK hands to a policy, `name` what the program calls the resource.
+
+def facts_from_pulumi(
+    resource_type: str,
+    properties: Any,
+    name: str,
+    urn: str,
+    catalogue: Callable[[], Catalogue],
+    path: str = "",
+) -> tuple[Any, ...]:
+    """The facts of one resource; empty when it is of no interest.
+
+    `properties` is what the SDK hands to a policy, or what a preview or state holds; `name` is what
+    the program calls the resource, `path` the file where there is one.
     """
     if not is_judged(resource_type):
-        return None
+        return ()
     document = plain(properties)
     if not isinstance(document, Mapping):
-        return None
-    if resource_type == FLEET_TYPE:
-        return fleet_from(document, Locator("GpuFleet", name, urn=urn))
-    found = group_and_kind(resource_type)
-    assert found is not None
-    group, kind = found
-    return workload_from(document, _locator(document, kind, name, urn), group, catalogue)
+        return ()
+    return facts_of_properties(resource_type, dict(document), name, urn, catalogue, path)
 
 
-def _locator(document: Mapping[str, Any], kind: str, name: str, urn: str) -> Locator:
-    """Named as in the cluster; a generated name is replaced by the program's."""
-    written = at(document, "metadata.name")
-    namespace = at(document, "metadata.namespace")
-    return Locator(
-        kind,
-        written if isinstance(written, str) else name,
-        namespace if isinstance(namespace, str) else "",
-        urn,
-    )
+def facts_of_properties(
+    resource_type: str,
+    document: dict[str, Any],
+    name: str,
+    urn: str,
+    catalogue: Callable[[], Catalogue],
+    path: str = "",
+) -> tuple[Any, ...]:
+    """The facts of one resource whose properties are plain already."""
+    reader = READERS.get(resource_type)
+    if reader is not None:
+        locator = Locator(KINDS[resource_type], name, urn=urn, file=path, annotated=False)
+        found = tuple(reader(document, locator, catalogue))
+    else:
+        kind = group_and_kind(resource_type)
+        if kind is None:
+            return ()
+        written = document.get("apiVersion")
+        known_object = {key: value for key, value in document.items() if value is not None}
+        known_object["kind"] = kind[1]
+        if not isinstance(written, str) or group_of(written) != kind[0]:
+            known_object["apiVersion"] = f"{kind[0]}/v1" if kind[0] else "v1"
+        found = tuple(facts_of_object(known_object, path, name=name, urn=urn, catalogue=catalogue))
+    if _INSIDE_FLEET not in urn:
+        return found
+    return tuple(replace(f, in_fleet=True) if isinstance(f, NodePool) else f for f in found)
+
+
+_INSIDE_FLEET = f"{FLEET_TYPE}$"
+"""What URNs of everything below GpuFleet hold."""

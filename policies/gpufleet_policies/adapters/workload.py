@@ -1,26 +1,26 @@
 """A Kubernetes object as a Workload: every kind that makes pods, built in or custom."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from gpufleet.catalogue import Catalogue
 from gpufleet_policies.adapters import intent as intents
-from gpufleet_policies.adapters.pod_templates import KINDS, Kind, RawGroup
+from gpufleet_policies.adapters import scheduling
+from gpufleet_policies.adapters.containers import containers
+from gpufleet_policies.adapters.intent import Program
+from gpufleet_policies.adapters.pod_templates import KINDS
 from gpufleet_policies.adapters.quantities import amount
-from gpufleet_policies.adapters.reading import (
-    at,
-    boolean,
-    fact,
-    items,
-    mapping,
-    text,
-    whole,
-    words,
-)
+from gpufleet_policies.adapters.raw_pods import JobFields, Kind, RawGroup, natural
+from gpufleet_policies.adapters.reading import at, boolean, fact, mapping, text, whole
 from gpufleet_policies.facts.intent import Intent
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, unknown
-from gpufleet_policies.facts.workload import Amount, Container, PodGroup, Workload
+from gpufleet_policies.facts.workload import Job, PodGroup, Workload
+
+NODE_NAMESPACES = frozenset(
+    {"kube-system", "gpu-operator", "nvidia-gpu-operator", "nvidia-device-plugin", "karpenter"}
+)
+"""Namespaces whose pods serve the nodes themselves."""
 
 
 def workload_from(
@@ -35,135 +35,161 @@ def workload_from(
     when a command line names a model.
     """
     kind = KINDS.get((api_group, locator.kind))
-    if kind is None:
-        return None
+    return None if kind is None else read_workload(document, locator, api_group, kind, catalogue)
+
+
+def read_workload(
+    document: Mapping[str, Any],
+    locator: Locator,
+    api_group: str,
+    kind: Kind,
+    catalogue: Callable[[], Catalogue],
+) -> Workload:
+    """The pods an object of a known kind makes."""
     whole_document = dict(document)
     raw_groups = list(kind.groups(whole_document))
-    groups = tuple(_group(raw) for raw in raw_groups)
+    groups: list[PodGroup] = []
+    programs: list[Program] = []
     annotations = _annotations(whole_document, raw_groups)
+    labels = mapping(at(document, "metadata.labels"))
+    metadata_known = _metadata_known(whole_document, raw_groups)
+    for raw in raw_groups:
+        group, found = _group(raw, annotations)
+        groups.append(group)
+        programs += found
     return Workload(
         locator=locator,
         api_group=api_group,
-        pod_groups=groups,
+        pod_groups=tuple(groups),
         runs_to_completion=kind.runs_to_completion,
         template_checked_on_creation=kind.checked_on_creation,
         suspended=fact(at(document, kind.suspend), boolean, kind.suspend).or_default(False),
         deadline_seconds=_deadline(whole_document, kind),
-        intent=_intent(annotations, groups, raw_groups, catalogue),
+        intent=_intent(annotations, programs, catalogue, metadata_known),
         annotations={k: v for k, v in annotations.items() if isinstance(v, str)},
-        labels={
-            k: v for k, v in mapping(at(document, "metadata.labels")).items() if isinstance(v, str)
-        },
+        labels={k: v for k, v in labels.items() if isinstance(v, str)},
+        hidden_keys=frozenset(
+            key for key, value in (*annotations.items(), *labels.items()) if value is UNKNOWN
+        ),
+        metadata_known=metadata_known,
+        labels_written=at(document, "metadata.labels") is not None,
+        scaling=tuple(kind.scaling(whole_document)) if kind.scaling is not None else (),
+        job=_job(whole_document, kind.job) if kind.job is not None else None,
+        ray=kind.ray(whole_document) if kind.ray is not None else None,
+        trains=kind.trains,
+        starts_together=kind.starts_together
+        or any(not raw.together.is_known or raw.together.value > 1 for raw in raw_groups),
+        node_agent=kind.node_agent or locator.namespace in NODE_NAMESPACES,
     )
 
 
 def _intent(
     annotations: Mapping[str, Any],
-    groups: tuple[PodGroup, ...],
-    raw_groups: Iterable[RawGroup],
+    programs: Sequence[Program],
     catalogue: Callable[[], Catalogue],
+    metadata_known: bool,
 ) -> Intent:
     """Read only where GPUs are asked for: most workloads of a program ask for none."""
-    if not any(group.gpu_resources for group in groups):
-        return Intent()
-    variables = {
-        name: value
-        for raw in raw_groups
-        for container in items(mapping(raw.spec).get("containers"))
-        for name, value in _environment(container)
-    }
-    return intents.intent(annotations, groups, variables, catalogue)
+    if programs and not metadata_known:
+        return intents.HIDDEN
+    if not programs:
+        environment = intents.declared_environment(annotations)
+        return _NO_INTENT if environment.is_absent else Intent(environment=environment)
+    return intents.intent(annotations, programs, catalogue)
+
+
+_NO_INTENT = Intent()
 
 
 def _annotations(document: dict[str, Any], groups: Iterable[RawGroup]) -> dict[str, Any]:
     """Annotations of the object over those of its pod templates."""
     merged: dict[str, Any] = {}
     for group in groups:
-        merged.update(mapping(at(group.metadata, "annotations")))
+        if group.metadata is not None:
+            merged.update(mapping(at(group.metadata, "annotations")))
     merged.update(mapping(at(document, "metadata.annotations")))
     return merged
 
 
-def _environment(container: Any) -> Iterable[tuple[str, str]]:
-    for variable in items(mapping(container).get("env")):
-        name, value = at(variable, "name"), at(variable, "value")
-        if isinstance(name, str) and isinstance(value, str):
-            yield name, value
-
-
-def _deadline(document: dict[str, Any], kind: Kind) -> Fact[int]:
-    for place in kind.deadlines:
-        found = fact(at(document, place), whole, place)
-        if not found.is_absent:
-            return found
-    return absent(kind.deadlines[0]) if kind.deadlines else unknown("deadline")
-
-
-def _group(raw: RawGroup) -> PodGroup:
-    spec = mapping(raw.spec)
-    containers = [
-        *_containers(spec.get("initContainers"), f"{raw.place}.initContainers", init=True),
-        *_containers(spec.get("containers"), f"{raw.place}.containers", init=False),
-    ]
-    return PodGroup(
-        name=raw.name,
-        place=raw.place,
-        pods=raw.pods,
-        containers=tuple(containers),
-        node_labels=_node_labels(spec),
+def _metadata_known(document: dict[str, Any], groups: Iterable[RawGroup]) -> bool:
+    """Whether every map of labels and annotations can be read."""
+    own = document.get("metadata")
+    found = [own, *(group.metadata for group in groups)]
+    return not any(
+        one is UNKNOWN or at(one, "labels") is UNKNOWN or at(one, "annotations") is UNKNOWN
+        for one in found
+        if one is not None
     )
 
 
-def _containers(value: Any, place: str, *, init: bool) -> Iterable[Container]:
-    for index, raw in enumerate(items(value)):
-        where = f"{place}[{index}]"
-        if not isinstance(raw, dict):
-            yield _unread(where, init=init)
-            continue
-        resources = raw.get("resources")
-        requests, limits = at(resources, "requests"), at(resources, "limits")
-        yield Container(
-            name=str(raw.get("name") or index),
-            place=where,
-            init=init,
-            restartable=init and raw.get("restartPolicy") == "Always",
-            image=fact(raw.get("image"), text, f"{where}.image"),
-            command=fact(raw.get("command"), words, f"{where}.command"),
-            arguments=fact(raw.get("args"), words, f"{where}.args"),
-            requests=_amounts(requests, f"{where}.resources.requests"),
-            limits=_amounts(limits, f"{where}.resources.limits"),
-            resources_known=UNKNOWN not in (requests, limits),
-        )
+def _deadline(document: dict[str, Any], kind: Kind) -> Fact[int]:
+    places = kind.job.deadlines if kind.job is not None else ()
+    for place in places:
+        found = fact(at(document, place), whole, place)
+        if not found.is_absent:
+            return found
+    return absent(places[0]) if places else unknown("deadline")
 
 
-def _unread(place: str, *, init: bool) -> Container:
-    nothing: Fact[Any] = unknown(place)
-    return Container("?", place, init, False, nothing, nothing, nothing, {}, {}, False)
+def _job(document: dict[str, Any], fields: JobFields) -> Job:
+    def number(place: str) -> Fact[int]:
+        return fact(at(document, place), natural, place) if place else absent()
+
+    def written(place: str) -> Fact[str]:
+        return fact(at(document, place), text, place) if place else absent()
+
+    concurrency = written(fields.concurrency)
+    return Job(
+        retries=number(fields.retries),
+        retries_place=fields.retries,
+        restarts=number(fields.restarts),
+        restarts_place=fields.restarts,
+        time_to_live=number(fields.time_to_live),
+        time_to_live_place=fields.time_to_live,
+        schedule=written(fields.schedule),
+        concurrency=concurrency.or_default("Allow") if fields.concurrency else concurrency,
+    )
 
 
-def _amounts(value: Any, place: str) -> dict[str, Fact[Amount]]:
-    return {
-        name: fact(quantity, amount, f"{place}[{name}]")
-        for name, quantity in mapping(value).items()
-        # `nvidia.com/gpu: null` is how people remove a key they inherit: absent.
-        if quantity is not None
-    }
+def _group(raw: RawGroup, annotations: dict[str, Any]) -> tuple[PodGroup, list[Program]]:
+    spec = mapping(raw.spec)
+    found, programs = containers(raw)
+    own = mapping(at(raw.metadata, "annotations")) if raw.metadata is not None else {}
+    group = PodGroup(
+        name=raw.name,
+        place=raw.place,
+        pods=raw.pods,
+        containers=tuple(found),
+        node_labels=scheduling.node_labels(spec),
+        containers_known=raw.containers is not None
+        or (isinstance(raw.spec, dict) and isinstance(spec.get("containers"), list | None)),
+        selector=frozenset(mapping(spec.get("nodeSelector"))),
+        together=raw.together,
+        node_labels_known=isinstance(raw.spec, dict) and scheduling.labels_known(spec),
+        tolerations=scheduling.tolerations(spec, raw.place),
+        priority_class=fact(spec.get("priorityClassName"), text, f"{raw.place}.priorityClassName"),
+        scheduler=fact(spec.get("schedulerName"), text, f"{raw.place}.schedulerName"),
+        host_ipc=spec.get("hostIPC") not in (None, False),
+        gated=spec.get("schedulingGates") is not None,
+        claims=tuple(scheduling.claims(spec, raw.place)) if "resourceClaims" in spec else (),
+        runtime_class=fact(spec.get("runtimeClassName"), text, f"{raw.place}.runtimeClassName"),
+        deadline_seconds=fact(
+            spec.get("activeDeadlineSeconds"), natural, f"{raw.place}.activeDeadlineSeconds"
+        ),
+        zone_bound=scheduling.is_zone_bound(spec, {**annotations, **own}),
+        pod_requests=_pod_requests(spec, raw.place),
+        labels={k: v for k, v in mapping(at(raw.metadata, "labels")).items() if isinstance(v, str)}
+        if raw.metadata is not None
+        else {},
+        annotations=own,
+    )
+    return group, programs
 
 
-def _node_labels(spec: dict[str, Any]) -> dict[str, frozenset[str]]:
-    """Labels a node must carry, as far as a map of allowed values can say it."""
-    required = {
-        key: frozenset({value})
-        for key, value in mapping(spec.get("nodeSelector")).items()
-        if isinstance(value, str)
-    }
-    place = "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
-    terms = items(at(spec, place))
-    if len(terms) != 1:
-        return required  # several terms are alternatives: none of them alone is required
-    for expression in items(mapping(terms[0]).get("matchExpressions")):
-        key, values = at(expression, "key"), words(at(expression, "values"))
-        if at(expression, "operator") == "In" and isinstance(key, str) and values is not None:
-            allowed = frozenset(values)
-            required[key] = required.get(key, allowed) & allowed
-    return required
+def _pod_requests(spec: dict[str, Any], place: str) -> dict[str, Any]:
+    """CPU and memory of the whole pod (`spec.resources`, Kubernetes 1.34)."""
+    resources = spec.get("resources")
+    if not isinstance(resources, dict) or "containers" not in spec:
+        return {}
+    merged = {**mapping(resources.get("limits")), **mapping(resources.get("requests"))}
+    return {name: fact(v, amount, f"{place}.resources") for name, v in merged.items()}

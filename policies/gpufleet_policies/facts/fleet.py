@@ -68,6 +68,8 @@ class PoolFacts:
     """Absent: unbounded."""
     maximum_spend: Fact[int]
     """Absent: unbounded."""
+    team: str = ""
+    """Who pays for it; empty: nobody in particular."""
 
     @property
     def is_committed(self) -> bool:
@@ -99,6 +101,8 @@ class FleetFacts:
     """Why a bound is missing, each cause naming its pool."""
     exceptions: Mapping[str, str] = field(default_factory=dict[str, str])
     """Rule id -> reason and end date, from GpuFleet's `policyExceptions`."""
+    monitored: bool = False
+    """Whether its operator runs the DCGM exporter."""
     in_program: bool = True
     """Whether it was seen among the resources of the program that is judged, rather than told."""
 

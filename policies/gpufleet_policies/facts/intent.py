@@ -35,6 +35,12 @@ class Intent:
     """`throughput-slo`: likewise."""
     environment: Fact[str] = NOWHERE
     """`environment`."""
+    interruptible: Fact[bool] = NOWHERE
+    """`interruptible`: whether it may be stopped at any time and go on later."""
+    checkpoint_seconds: Fact[int] = NOWHERE
+    """`checkpoint-seconds`: how often it saves what it would lose."""
+    culled_after: Fact[int] = NOWHERE
+    """`culled-after-seconds`: without a user for so long, it is stopped."""
     parallel_replicas: Fact[int] = NOWHERE
     """Copies of the model inside one pod (data parallelism), from its command line."""
 

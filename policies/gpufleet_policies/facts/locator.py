@@ -15,6 +15,12 @@ class Locator:
     """Empty for objects without one, or where the namespace is the provider's."""
     urn: str = ""
     """URN of the Pulumi resource; empty elsewhere."""
+    file: str = ""
+    """File it was read from; empty in a running program."""
+    line: int = 0
+    """First line of the object in the file, counted from 1; 0: not known."""
+    annotated: bool = True
+    """Whether it can carry annotations; what cannot has its exceptions in the settings."""
 
     def __str__(self) -> str:
         where = f"{self.namespace}/" if self.namespace else ""

@@ -1,125 +1,75 @@
 """Workload: one object that makes pods, reduced to what rules ask about."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
 
+from gpufleet_policies.facts.container import (
+    GPU,
+    MIG_PREFIX,
+    NO_LAUNCH,
+    NOWHERE,
+    SHARED_SUFFIX,
+    Amount,
+    Container,
+    Launch,
+    is_gpu_resource,
+)
 from gpufleet_policies.facts.intent import Intent
 from gpufleet_policies.facts.locator import Locator
-from gpufleet_policies.facts.tristate import Fact, absent, known, unknown
+from gpufleet_policies.facts.pods import PodClaim, PodGroup, Toleration
+from gpufleet_policies.facts.scaling import Scaling
+from gpufleet_policies.facts.tristate import Fact
 
-GPU = "nvidia.com/gpu"
-"""Extended resource of whole GPUs, or of shares where the pool does not rename them."""
-
-SHARED_SUFFIX = ".shared"
-"""What the device plugin appends to a shared resource's name."""
-
-
-def is_gpu_resource(name: str) -> bool:
-    """Whether an extended resource stands for a GPU, a slice or a turn on one."""
-    return name == GPU or name.startswith(("nvidia.com/gpu.", "nvidia.com/mig-"))
-
-
-@dataclass(frozen=True, slots=True)
-class Amount:
-    """A quantity of a resource."""
-
-    text: str
-    """As it was written."""
-    number: Decimal
-    """In the base unit: cores, bytes, devices."""
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether it is a whole number, as devices must be."""
-        return self.number == self.number.to_integral_value()
+__all__ = [
+    "GPU",
+    "MIG_PREFIX",
+    "NO_LAUNCH",
+    "SHARED_SUFFIX",
+    "Amount",
+    "Container",
+    "Job",
+    "Launch",
+    "PodClaim",
+    "PodGroup",
+    "Ray",
+    "Toleration",
+    "Workload",
+    "is_gpu_resource",
+]
 
 
 @dataclass(frozen=True, slots=True)
-class Container:
-    """One container of a pod template."""
+class Job:
+    """What only objects that run to completion have."""
 
-    name: str
-    place: str
-    """Field path: `spec.template.spec.containers[0]`."""
-    init: bool
-    """Runs before the others."""
-    restartable: bool
-    """An init container that keeps running beside the others."""
-    image: Fact[str]
-    command: Fact[tuple[str, ...]]
-    """Absent: the image's own."""
-    arguments: Fact[tuple[str, ...]]
-    requests: Mapping[str, Fact[Amount]]
-    limits: Mapping[str, Fact[Amount]]
-    resources_known: bool = True
-    """False: which resources are named is not known, so a missing name proves nothing."""
-    gpu_resources: tuple[str, ...] = field(init=False)
-    """GPU-like resources named in limits or requests, each once."""
-
-    def __post_init__(self) -> None:
-        named = dict.fromkeys((*self.limits, *self.requests))
-        found = tuple(name for name in named if is_gpu_resource(name))
-        object.__setattr__(self, "gpu_resources", found)
-
-    def gpus(self, resource: str) -> Fact[Amount]:
-        """How many of a resource: the limit counts, and where there is none the request."""
-        if resource in self.limits:
-            return self.limits[resource]
-        return self.requests.get(resource, absent(f"{self.place}.resources.limits"))
-
-    @property
-    def words(self) -> Fact[tuple[str, ...]]:
-        """Command and arguments together; absent when the image's own entry point runs."""
-        if self.command.is_unknown or self.arguments.is_unknown:
-            return self.command if self.command.is_unknown else self.arguments
-        if self.command.is_absent and self.arguments.is_absent:
-            return self.command
-        return known((self.command.found or ()) + (self.arguments.found or ()), place=self.place)
+    retries: Fact[int] = NOWHERE
+    """`backoffLimit`; absent: the default of its kind."""
+    retries_place: str = ""
+    restarts: Fact[int] = NOWHERE
+    """Restarts of an elastic group (`elasticPolicy.maxRestarts`, `failurePolicy.maxRestarts`)."""
+    restarts_place: str = ""
+    time_to_live: Fact[int] = NOWHERE
+    """Seconds after which a finished object is deleted."""
+    time_to_live_place: str = ""
+    schedule: Fact[str] = NOWHERE
+    """Cron expression; absent: runs once."""
+    concurrency: Fact[str] = NOWHERE
+    """`concurrencyPolicy` of a CronJob, its default applied."""
 
 
 @dataclass(frozen=True, slots=True)
-class PodGroup:
-    """Identical pods of a workload."""
+class Ray:
+    """What only Ray objects have."""
 
-    name: str
-    """Empty when the workload has only one kind of pod."""
-    place: str
-    """Field path of the pod template's spec: `spec.template.spec`."""
-    pods: Fact[int]
-    """Pods that exist while the workload runs: replicas times group size, as set now."""
-    containers: tuple[Container, ...]
-    node_labels: Mapping[str, frozenset[str]]
-    """Labels a node must have, from nodeSelector and required affinity -> allowed values. What is
-    unknown, or said in another way (NotIn, alternatives), is left out: it could only rule out more
-    nodes."""
-    gpu_resources: tuple[str, ...] = field(init=False)
-    """GPU-like resources any container names, each once."""
-
-    def __post_init__(self) -> None:
-        found = dict.fromkeys(name for c in self.containers for name in c.gpu_resources)
-        object.__setattr__(self, "gpu_resources", tuple(found))
-
-    def pod_gpus(self, resource: str) -> Fact[int]:
-        """GPUs of one pod: the largest ordinary init container or the sum of all that run on.
-
-        Unknown as soon as one container's share is; absent when no container asks for any.
-        """
-        largest = together = 0
-        asked = False
-        for container in self.containers:
-            amount = container.gpus(resource)
-            if amount.is_unknown or not container.resources_known:
-                return unknown(container.place)
-            if amount.is_absent or not amount.value.is_whole:
-                continue
-            asked = True
-            count = int(amount.value.number)
-            if container.init and not container.restartable:
-                largest = max(largest, count)
-            else:
-                together += count
-        return known(max(largest, together), place=self.place) if asked else absent(self.place)
+    head_gpu_count: Fact[str] = NOWHERE
+    """`num-gpus` of the head's `rayStartParams`: what the head tells Ray it has."""
+    head_gpu_count_place: str = ""
+    autoscaling: Fact[bool] = NOWHERE
+    """`enableInTreeAutoscaling`."""
+    ends_with_job: Fact[bool] = NOWHERE
+    """Whether a RayJob's cluster goes when its job is done; absent: no RayJob."""
+    serving_gpus: Fact[int] = NOWHERE
+    """GPUs all Serve applications of a RayService can use together, all replicas counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +92,65 @@ class Workload:
     """Those of the object and of its pod templates whose values are known."""
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
     """Those of the object whose values are known."""
+    labels_written: bool = False
+    """Whether the object has labels at all, known or not."""
+    hidden_keys: frozenset[str] = frozenset()
+    """Labels and annotations that are there with a value that is not known."""
+    metadata_known: bool = True
+    """False: there may be more labels and annotations."""
+    scaling: tuple[Scaling, ...] = ()
+    """Autoscaling the object itself declares, of each group that has any."""
+    job: Job | None = None
+    """None for what runs for ever."""
+    ray: Ray | None = None
+    """None outside Ray."""
+    trains: bool = False
+    """Whether its kind is one for training: PyTorchJob, MPIJob, TrainJob."""
+    starts_together: bool = False
+    """Whether its kind is useless until all its pods run."""
+    node_agent: bool = False
+    """Whether it runs on nodes for the nodes' own sake: DaemonSets, operators' namespaces."""
+    gpu_containers: tuple[tuple[PodGroup, Container], ...] = field(init=False)
+    """Containers that name a GPU-like resource, with their group."""
+
+    def __post_init__(self) -> None:
+        found = tuple((g, c) for g in self.pod_groups for c in g.containers if c.gpu_resources)
+        object.__setattr__(self, "gpu_containers", found)
+
+    def may_say(self, *keys: str) -> bool:
+        """Whether one of these labels or annotations is there, or may be."""
+        if not self.metadata_known:
+            return True
+        return any(
+            key in self.labels or key in self.annotations or key in self.hidden_keys for key in keys
+        )
 
     @property
     def uses_gpus(self) -> bool:
         """Whether any container names a GPU-like resource."""
-        return any(group.gpu_resources for group in self.pod_groups)
+        return bool(self.gpu_containers)
+
+    @property
+    def starts_training(self) -> bool:
+        """Whether a command of it starts a training program."""
+        return any(container.launch.trains for _, container in self.gpu_containers)
+
+    @property
+    def uses_claims(self) -> bool:
+        """Whether any pod has a claim of dynamic resource allocation."""
+        return any(group.claims for group in self.pod_groups)
+
+    @property
+    def is_idle_now(self) -> bool:
+        """Whether it is suspended or has no pods, so that nothing is held."""
+        if self.suspended.is_known and self.suspended.value:
+            return True
+        return all(group.pods.is_known and group.pods.value == 0 for group in self.pod_groups)
+
+    def running_groups(self) -> Iterator[PodGroup]:
+        """Groups that have pods, or may have: none while suspended."""
+        if self.suspended.is_known and self.suspended.value:
+            return
+        for group in self.pod_groups:
+            if not group.pods.is_known or group.pods.value != 0:
+                yield group

@@ -37,5 +37,18 @@ def schema_properties() -> dict[str, Any]:
             "properties": {name: {"type": "number", "minimum": 0} for name in THRESHOLDS},
             "additionalProperties": False,
         },
+        "budgets": {
+            "type": "object",
+            "additionalProperties": {
+                "type": "object",
+                "properties": {
+                    "standingUsdPerMonth": {"type": "number", "minimum": 0},
+                    "exposureUsdPerHour": {"type": "number", "minimum": 0},
+                },
+                "additionalProperties": False,
+            },
+        },
+        "ownerTags": {"type": "array", "items": {"type": "string", "minLength": 1}},
+        "requireAttribution": {"type": "boolean"},
         "fleet": {"type": ["string", "object"]},
     }

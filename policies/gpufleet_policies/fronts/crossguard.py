@@ -2,6 +2,8 @@
 
 One Pulumi policy per enforcement level; each dispatches to the rules that the settings assign to
 its level. One policy per rule would cost each resource a conversion of its properties per rule.
+Rules that compare resources are judged when all were seen, by a stack policy per level, on the
+inputs that were seen: the outputs a stack policy is given lose whole objects during a preview.
 
 Workloads are judged with the pools of the GpuFleet of the same program. One that is registered
 before its GpuFleet waits and is judged, and reported, with it; either way before the fleet's first
@@ -11,9 +13,9 @@ child exists. For a fleet of another program see `told_fleet`.
 import os
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -24,25 +26,27 @@ from pulumi_policy import (
     ReportViolation,
     ResourceValidationArgs,
     ResourceValidationPolicy,
+    StackValidationArgs,
+    StackValidationPolicy,
 )
 
 from gpufleet.catalogue import load
-from gpufleet.findings import FleetError
-from gpufleet_policies.adapters.plain import plain
-from gpufleet_policies.adapters.pulumi_props import from_pulumi_props, is_judged
-from gpufleet_policies.facts import FleetFacts, Locator, Workload, absent, known
+from gpufleet_policies.adapters.pulumi_props import facts_from_pulumi, is_judged
+from gpufleet_policies.facts import FleetFacts, Surroundings, Workload, absent, known
 from gpufleet_policies.fronts.config_schema import schema_properties
-from gpufleet_policies.fronts.told_fleet import UnreadableFleetError, told_fleet
+from gpufleet_policies.fronts.crossguard_configuration import (
+    Configurations,
+    Configured,
+    unreadable,
+)
+from gpufleet_policies.fronts.crossguard_remediation import remediated
 from gpufleet_policies.rules.context import Context
 from gpufleet_policies.rules.finding import PolicyFinding
 from gpufleet_policies.rules.judge import judge
 from gpufleet_policies.rules.registry import judging
-from gpufleet_policies.rules.rule import Level, Needs, Violation
-from gpufleet_policies.rules.settings import Settings, read_settings
+from gpufleet_policies.rules.rule import Level, Needs, Rule
 
 PACK_NAME = "gpufleet"
-SETTINGS_FILES = ("gpu-policy.yaml", "gpu-policy.json")
-"""Settings beside the pack's `__main__.py`; a policy's own configuration wins over them."""
 
 LEVELS = (Level.MANDATORY, Level.ADVISORY)
 """The mandatory policy comes first: it judges, and the advisory one reports the rest."""
@@ -61,17 +65,30 @@ class _Program:
     """By URN."""
     waiting: dict[str, Workload] = field(default_factory=dict[str, Workload])
     """Workloads seen before any fleet, by URN."""
+    facts: dict[str, tuple[Any, ...]] = field(default_factory=dict[str, "tuple[Any, ...]"])
+    """Everything rules know of the program's resources, by URN."""
+    said: set[tuple[str, str, Level]] = field(default_factory=set[tuple[str, str, Level]])
+    """Rule, URN and level of what was reported about resources seen one by one."""
 
 
-@dataclass
-class _Configured:
-    """One configuration, read once, with the fleet it tells of."""
+@cache
+def across(subject: type) -> tuple[Rule, ...]:
+    """Rules about one type of facts that compare resources, or see more when all are known.
 
-    config: Mapping[str, Any]
-    settings: Settings
-    told: FleetFacts | None
-    problem: str | None
-    """Why configuration or fleet cannot be read; reported with the first object judged."""
+    A pool whose machines stand in a launch template is not known before. Fleets and workloads are.
+    """
+    compares = {Needs.SURROUNDINGS, Needs.POOLS}
+    if subject not in (FleetFacts, Workload):
+        return judging(subject)
+    return tuple(rule for rule in judging(subject) if compares & rule.needs)
+
+
+def _left(subject: type, fleet: FleetFacts | None) -> tuple[Rule, ...]:
+    """Rules that were not judged already: with a fleet, pools were known resource by resource."""
+    rules = across(subject)
+    if fleet is None or subject is not Workload:
+        return rules
+    return tuple(rule for rule in rules if Needs.SURROUNDINGS in rule.needs)
 
 
 class Front:
@@ -82,8 +99,7 @@ class Front:
         today: The clock, UTC.
 
     Raises:
-        FleetError: the settings file has wrong settings; ValueError or yaml.YAMLError: it is no
-            mapping at all.
+        FleetError: the settings file has wrong settings; ValueError: it is no mapping at all.
     """
 
     def __init__(
@@ -92,17 +108,94 @@ class Front:
         *,
         today: Callable[[], date] = _utc_today,
     ) -> None:
-        self._folder = folder
         self._today = today
-        self._base = _settings_file(folder)
-        read_settings(self._base, str(folder))
+        self._configurations = Configurations(folder)
         self._program = _Program()
-        self._configured: list[_Configured] = []
         self._here = threading.local()
 
     def policies(self) -> list[Policy]:
-        """One resource policy per enforcement level."""
-        return [self._policy(level) for level in LEVELS]
+        """A resource policy and a stack policy per level that reports, and one that remediates."""
+        return [
+            self._remediation(),
+            *(self._policy(level) for level in LEVELS),
+            *(self._stack_policy(level) for level in LEVELS),
+        ]
+
+    def _remediation(self) -> ResourceValidationPolicy:
+        """Mends what rules at level `remediate` found; what is left the mandatory policy reports.
+
+        It has no check of its own: that would convert every resource's properties once more.
+        """
+
+        def remediate(args: ResourceValidationArgs) -> Mapping[str, Any] | None:
+            if not is_judged(args.resource_type):
+                return None
+            configured = self._configurations.read(args.get_config())
+            if not configured.remediated:
+                return None
+            operations = self._operations(args, configured)
+            return remediated(args.props, operations) if operations else None
+
+        return ResourceValidationPolicy(
+            name=f"{PACK_NAME}-remediate",
+            description="GPU waste that is mended on the way",
+            remediate=remediate,  # type: ignore[arg-type]  the SDK means one or the other
+            enforcement_level=EnforcementLevel.REMEDIATE,
+            config_schema=PolicyConfigSchema(schema_properties()),
+        )
+
+    def _operations(
+        self, args: ResourceValidationArgs, configured: Configured
+    ) -> list[Mapping[str, Any]]:
+        found = facts_from_pulumi(args.resource_type, args.props, args.name, args.urn, load)
+        operations: list[Mapping[str, Any]] = []
+        for facts in found:
+            fleet = None if isinstance(facts, FleetFacts) else configured.told
+            rules = [rule for rule in judging(type(facts)) if rule.id in configured.remediated]
+            for finding in judge(
+                facts, self._context(fleet, configured), configured.settings, rules
+            ):
+                if finding.level is Level.MANDATORY:
+                    operations += finding.remediation
+        return operations
+
+    def _stack_policy(self, level: Level) -> StackValidationPolicy:
+        def validate(args: StackValidationArgs, report: ReportViolation) -> None:
+            configured = self._configurations.read(args.get_config())
+            for finding in self._judge_stack(configured):
+                if finding.level is level:
+                    report(finding.message, finding.locator.urn or None)
+
+        return StackValidationPolicy(
+            name=f"{PACK_NAME}-stack-{level.value}",
+            description=f"{_DESCRIPTIONS[level]}, across resources",
+            validate=validate,
+            enforcement_level=EnforcementLevel(level.value),
+            config_schema=PolicyConfigSchema(schema_properties()),
+        )
+
+    def _judge_stack(self, configured: Configured) -> list[PolicyFinding]:
+        """Rules that need the whole program, on every resource seen; once for all levels."""
+        with self._program.lock:
+            seen = dict(self._program.facts)
+            said = set(self._program.said)
+            fleets = list(self._program.fleets.values())
+        if configured.stack is not None and configured.stack[0] == seen:
+            return configured.stack[1]
+        everything = tuple(facts for urn in sorted(seen) for facts in seen[urn])
+        fleet = configured.told or (fleets[0] if len(fleets) == 1 else None)
+        context = replace(
+            self._context(fleet, configured), surroundings=Surroundings(everything), memo={}
+        )
+        findings = [
+            finding
+            for facts in everything
+            if (rules := _left(type(facts), fleet))
+            for finding in judge(facts, context, configured.settings, rules)
+            if (finding.rule, finding.locator.urn, finding.level) not in said
+        ]
+        configured.stack = (seen, findings)
+        return findings
 
     def _policy(self, level: Level) -> ResourceValidationPolicy:
         def validate(args: ResourceValidationArgs, report: ReportViolation) -> None:
@@ -125,7 +218,7 @@ class Front:
 
         A policy with another configuration than the one before judges for itself.
         """
-        configured = self._read(args.get_config())
+        configured = self._configurations.read(args.get_config())
         if level is not LEVELS[0]:
             stored = getattr(self._here, "judged", None)
             self._here.judged = None
@@ -135,22 +228,28 @@ class Front:
         self._here.judged = (args.urn, configured, findings)
         return findings
 
-    def _judge(self, args: ResourceValidationArgs, configured: _Configured) -> list[PolicyFinding]:
-        facts = from_pulumi_props(args.resource_type, args.props, args.name, args.urn, load)
-        if facts is None:
-            return []
+    def _judge(self, args: ResourceValidationArgs, configured: Configured) -> list[PolicyFinding]:
+        found = facts_from_pulumi(args.resource_type, args.props, args.name, args.urn, load)
+        findings = [finding for facts in found for finding in self._judge_one(facts, configured)]
+        with self._program.lock:
+            self._program.facts[args.urn] = found
+            self._program.said.update((f.rule, f.locator.urn, f.level) for f in findings)
+        return findings
+
+    def _judge_one(self, facts: Any, configured: Configured) -> list[PolicyFinding]:
         findings: list[PolicyFinding] = []
         if configured.problem is not None:
-            findings.append(_unreadable(facts.locator, configured.problem))
+            findings.append(unreadable(facts.locator, configured.problem))
             configured.problem = None
         if isinstance(facts, FleetFacts):
             return findings + self._judge_fleet(facts, configured)
-        if not facts.uses_gpus:
-            return findings
+        if not isinstance(facts, Workload):
+            context = self._context(None, configured)
+            return findings + judge(facts, context, configured.settings)
         context = self._context(self._fleet_for(facts, configured), configured)
         return findings + judge(facts, context, configured.settings)
 
-    def _judge_fleet(self, fleet: FleetFacts, configured: _Configured) -> list[PolicyFinding]:
+    def _judge_fleet(self, fleet: FleetFacts, configured: Configured) -> list[PolicyFinding]:
         with self._program.lock:
             self._program.fleets[fleet.locator.urn] = fleet
             waiting = list(self._program.waiting.values())
@@ -158,12 +257,13 @@ class Front:
         context = self._context(fleet, configured)
         findings = judge(fleet, context, configured.settings)
         if alone and configured.settings.fleet is None:
-            rules = [rule for rule in judging(Workload) if Needs.FLEET in rule.needs]
+            needs_fleet = {Needs.FLEET, Needs.POOLS}
+            rules = [rule for rule in judging(Workload) if needs_fleet & rule.needs]
             for workload in waiting:
                 findings += judge(workload, context, configured.settings, rules)
         return findings
 
-    def _fleet_for(self, workload: Workload, configured: _Configured) -> FleetFacts | None:
+    def _fleet_for(self, workload: Workload, configured: Configured) -> FleetFacts | None:
         """The pools a workload may run on: those told of, else the program's only GpuFleet."""
         if configured.settings.fleet is not None:
             return configured.told
@@ -175,51 +275,22 @@ class Front:
             return None  # on which of the clusters the workload runs cannot be told
         return fleets[0] if fleets else configured.told
 
-    def _context(self, fleet: FleetFacts | None, configured: _Configured) -> Context:
+    def _context(self, fleet: FleetFacts | None, configured: Configured) -> Context:
+        """One for all resources beside the same fleet: what rules reckon once is kept in it."""
+        today = self._today()
+        known_context = configured.contexts.get(id(fleet))
+        if known_context is not None and known_context.today == today:
+            return known_context
         named = configured.settings.environment
-        return Context(
-            today=self._today(),
+        made = Context(
+            today=today,
             load_catalogue=partial(load, fleet.catalogue) if fleet is not None else load,
             fleet=fleet,
             environment=absent("environment") if named is None else known(named),
             thresholds=configured.settings.thresholds,
         )
-
-    def _read(self, config: Mapping[str, Any]) -> _Configured:
-        """A configuration as settings. The SDK hands out a new copy each time: compare, not id."""
-        for found in self._configured:
-            if found.config == config:
-                return found
-        problem = None
-        try:
-            settings = read_settings({**self._base, **plain(config)}, "policy configuration")
-        except FleetError as wrong:
-            settings, problem = read_settings(self._base), str(wrong)
-        told = None
-        try:
-            told = told_fleet(settings.fleet, self._folder)
-        except UnreadableFleetError as wrong:
-            problem = str(wrong)
-        configured = _Configured(config, settings, told, problem)
-        self._configured.append(configured)
-        return configured
-
-
-def _unreadable(locator: Locator, problem: str) -> PolicyFinding:
-    violation = Violation(
-        where="",
-        found=f"the policy settings cannot be read: {problem}",
-        limit="without them the rules would judge by something else than was meant",
-        alternative="mend the settings",
-    )
-    return PolicyFinding(
-        "policy-settings-unreadable",
-        Level.MANDATORY,
-        locator,
-        violation,
-        "",
-        "docs/policies.md#settings",
-    )
+        configured.contexts[id(fleet)] = made
+        return made
 
 
 _DESCRIPTIONS = {
@@ -228,33 +299,12 @@ _DESCRIPTIONS = {
 }
 
 
-def _settings_file(folder: Path) -> Mapping[str, Any]:
-    """The settings beside the pack, empty without a file.
-
-    Raises ValueError when the file is no mapping, yaml.YAMLError when it is no YAML.
-    """
-    for name in SETTINGS_FILES:
-        path = folder / name
-        if path.is_file():
-            import yaml
-
-            found = yaml.safe_load(path.read_text(encoding="utf-8"))
-            if found is None:
-                return {}
-            if not isinstance(found, dict):
-                raise ValueError(
-                    f"{path}: must be a mapping of settings, found {type(found).__name__}"
-                )
-            return found
-    return {}
-
-
 def start(folder: Path | str) -> None:
     """Serve the pack. Only `__main__.py` of a pack folder calls this: it never returns.
 
     Nothing may be written to standard output before: the engine reads the port from its first line.
     """
-    from pulumi_policy import PolicyPack
+    from gpufleet_policies.fronts.crossguard_server import serve
 
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
-    PolicyPack(PACK_NAME, list(Front(Path(folder)).policies()))
+    serve(PACK_NAME, list(Front(Path(folder)).policies()))

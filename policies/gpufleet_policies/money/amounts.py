@@ -41,6 +41,8 @@ class Money:
     """Count, price, purchase type: what a reader needs to check the figure."""
     all_month: bool = True
     """False: only while a job runs, so no monthly sum is claimed."""
+    of_all: bool = False
+    """True: of everything declared together, so never added to amounts of single objects."""
 
     @property
     def usd_per_month(self) -> int | None:

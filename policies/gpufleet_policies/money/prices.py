@@ -41,12 +41,13 @@ def share_part(pool: PoolFacts, share: ShareFacts, catalogue: Catalogue) -> Frac
     """
     part = Fraction(1)
     if share.profile is not None:
-        part = _slice_part(pool.gpu, share.profile, catalogue)
+        part = slice_part(pool.gpu, share.profile, catalogue)
     return part / share.replicas
 
 
 @lru_cache(maxsize=512)
-def _slice_part(gpu: str, profile: str, catalogue: Catalogue) -> Fraction:
+def slice_part(gpu: str, profile: str, catalogue: Catalogue) -> Fraction:
+    """Part of a GPU that a MIG profile takes: the larger of its compute and its memory part."""
     geometry = catalogue.gpu(gpu).mig
     instance = profile.split(".", 1)[1] if "c." in profile else profile
     if geometry is None or instance not in geometry.profiles:
@@ -83,16 +84,24 @@ def cheapest_offers(
     On-demand list prices per GPU, the machine's whole price over its GPUs; unpriced machines are
     left out. `cloud` None: any. `capability` is the oldest compute capability that will do.
     """
-    offers: list[Offer] = []
+    for offer, seller, oldest in _all_offers(catalogue):
+        enough = offer.memory_bytes >= memory_bytes and oldest >= capability
+        if enough and cloud in (None, seller):
+            yield offer
+
+
+@lru_cache(maxsize=8)
+def _all_offers(catalogue: Catalogue) -> tuple[tuple[Offer, Cloud, tuple[int, int]], ...]:
+    """Every whole GPU with a price, cheapest first, with seller and compute capability."""
+    offers: list[tuple[Offer, Cloud, tuple[int, int]]] = []
     for instance in catalogue.instances.values():
         count, price = instance.accelerator.count, instance.on_demand.micro_usd_per_hour
         gpu = catalogue.gpu(instance.accelerator.gpu)
         if instance.fractional or not count or price is None or gpu.vendor != "nvidia":
             continue
-        if (gpu.compute_capability or (0, 0)) < capability:
-            continue
         memory = catalogue.device_memory(instance)
-        if memory is None or memory < memory_bytes or cloud not in (None, instance.cloud):
+        if memory is None:
             continue
-        offers.append(Offer(gpu.key, instance.name, memory, Fraction(price, count), count))
-    yield from sorted(offers, key=lambda o: (o.micro_usd_per_gpu_hour, o.instance))
+        offer = Offer(gpu.key, instance.name, memory, Fraction(price, count), count)
+        offers.append((offer, instance.cloud, gpu.compute_capability or (0, 0)))
+    return tuple(sorted(offers, key=lambda row: (row[0].micro_usd_per_gpu_hour, row[0].instance)))

@@ -116,3 +116,20 @@ def _more_nodes(pools: list[PoolFacts], resource: str, amount: int, lacking: int
     pool = fitting[0]
     nodes = pool.maximum_nodes - (-lacking // (_per_node(pool, resource) // amount))
     return f"lower the replicas, or raise {pool.path}.nodes.max of {pool.name} to {nodes}"
+
+
+def room_for(context: Context, group: PodGroup) -> tuple[str, int, str] | None:
+    """Resource, pods of a group that all pools at their largest can hold, and the pools in words.
+
+    None without a fleet, for pods that ask for nothing or for several resources, and for those no
+    pool can run: other rules say that.
+    """
+    requests = list(gpu_requests(context, group))
+    if context.fleet is None or len(requests) != 1:
+        return None
+    resource, amount = requests[0]
+    offered = offering(candidates(context.fleet, group, context.catalogue), resource)
+    room = sum(_per_node(pool, resource) // amount * pool.maximum_nodes for pool in offered)
+    if not room:
+        return None
+    return resource, room, ", ".join(f"{p.name} (nodes.max {p.maximum_nodes})" for p in offered)

@@ -1,6 +1,6 @@
 """What every rule may look at beside the object it judges."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
@@ -9,6 +9,17 @@ from typing import Any
 from gpufleet.catalogue import Catalogue
 from gpufleet_policies.facts import Fact, FleetFacts, Workload, absent
 from gpufleet_policies.facts.fleet import PRODUCTION
+from gpufleet_policies.facts.surroundings import Surroundings
+
+
+@dataclass(frozen=True, slots=True)
+class EnvironmentBudget:
+    """What all pools of an environment may cost together."""
+
+    standing_usd_per_month: Decimal | None = None
+    """At their smallest sizes, for 730 hours; None: no limit."""
+    exposure_usd_per_hour: Decimal | None = None
+    """At their largest sizes; None: no limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +36,24 @@ class Thresholds:
     """A `sleep` at least this long counts as waiting for ever."""
     large_node_gpus: int = 8
     """GPUs from which a node is too large to stand for one person's notebook."""
+    standing_usd_per_month: Decimal | None = None
+    """What a pool outside production may cost while nobody uses it; None: nothing."""
+    max_gpus: int = 64
+    """GPUs from which a single pool's largest size needs somebody's word."""
+    quiet_usd_per_month: Decimal = Decimal(1000)
+    """Standing GPU cost below which nobody needs a budget alarm."""
+    training_gpus: int = 8
+    """GPUs from which work that needs all its pods should wait in a queue."""
+    owner_tags: tuple[str, ...] = ()
+    """Keys that say whose a GPU is; empty: the usual ones, of pools only."""
+    require_attribution: bool = False
+    """Whether GPU cost is booked by pod from measured use."""
+    many_types: int = 3
+    """Machine types a spot pool should be able to choose from."""
+    budgets: Mapping[str, EnvironmentBudget] = field(
+        default_factory=dict[str, EnvironmentBudget], hash=False
+    )
+    """Environment in lower case -> its budget; `*`: every other one."""
     budget_usd_per_hour: Decimal | None = None
     """Most a fleet may cost in an hour at its largest size, beside its own budget."""
 
@@ -39,6 +68,8 @@ class Context:
     """The edition that prices are taken from; parsed when first asked for."""
     fleet: FleetFacts | None = None
     """The pools workloads run on; None: not known, or not one alone."""
+    surroundings: Surroundings | None = None
+    """Everything declared beside the object; None: objects are seen one by one."""
     environment: Fact[str] = field(default_factory=lambda: absent("environment"))
     """Set by the project; a workload's own annotation and the fleet's declaration win."""
     thresholds: Thresholds = field(default_factory=Thresholds)
@@ -50,21 +81,24 @@ class Context:
         """The loaded catalogue."""
         return self.load_catalogue()
 
-    def environment_of(self, subject: FleetFacts | Workload) -> Fact[str]:
+    def environment_of(self, subject: Any) -> Fact[str]:
         """Where a subject runs: what it says, else what its fleet says, else what was set."""
-        own = subject.intent.environment if isinstance(subject, Workload) else subject.environment
-        if not own.is_absent:
+        if isinstance(subject, Workload):
+            own = subject.intent.environment
+        else:
+            own = getattr(subject, "environment", None)
+        if own is not None and not own.is_absent:
             return own
         if self.fleet is not None and not self.fleet.environment.is_absent:
             return self.fleet.environment
         return self.environment
 
-    def is_production(self, subject: FleetFacts | Workload) -> bool:
+    def is_production(self, subject: Any) -> bool:
         """Whether the subject certainly serves production."""
         found = self.environment_of(subject)
         return found.is_known and found.value.lower() in PRODUCTION
 
-    def is_nonproduction(self, subject: FleetFacts | Workload) -> bool:
+    def is_nonproduction(self, subject: Any) -> bool:
         """Whether the subject certainly does not; where nothing is known both are False."""
         found = self.environment_of(subject)
         return found.is_known and found.value.lower() not in PRODUCTION

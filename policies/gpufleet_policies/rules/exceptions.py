@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from fnmatch import fnmatchcase
+from typing import Any
 
-from gpufleet_policies.facts import FleetFacts, Workload
+from gpufleet_policies.facts import FleetFacts
 from gpufleet_policies.facts.intent import PREFIX
 
 _WRITTEN = re.compile(r"^(?P<reason>.*?)\s*;\s*until\s*=\s*(?P<until>\S+)\s*$", re.DOTALL)
@@ -36,7 +37,7 @@ class SettledException:
 
 
 def exemptions(
-    subject: FleetFacts | Workload,
+    subject: Any,
     settled: tuple[SettledException, ...],
     today: date,
     known_rules: Mapping[str, object],
@@ -55,12 +56,13 @@ def exemptions(
     return found
 
 
-def _written(subject: FleetFacts | Workload) -> Iterator[tuple[str, str, str]]:
+def _written(subject: Any) -> Iterator[tuple[str, str, str]]:
     if isinstance(subject, FleetFacts):
         for rule, text in subject.exceptions.items():
             yield rule, f"policyExceptions[{rule}]", text
         return
-    for key, text in subject.annotations.items():
+    annotations: Mapping[str, str] = getattr(subject, "annotations", {})
+    for key, text in annotations.items():
         if key.startswith(_IGNORE):
             yield key.removeprefix(_IGNORE), key, text
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from gpufleet.findings import Finding, Severity
 from gpufleet_policies.facts import Locator
+from gpufleet_policies.rules.remediation import JsonPatch
 from gpufleet_policies.rules.rule import Level, Violation
 
 
@@ -18,6 +19,14 @@ class PolicyFinding:
     annotation: str
     """The annotation that silences it; empty where nothing does."""
     docs: str
+    beneath: tuple[str, ...] = ()
+    """Of a workload's waste: the pools it may run on, as messages name them. Their waste and the
+    workload's can be the same machines."""
+
+    @property
+    def remediation(self) -> JsonPatch:
+        """Operations of RFC 6902 on the judged object; empty: a person must decide."""
+        return self.violation.remediation
 
     @property
     def message(self) -> str:
@@ -34,7 +43,7 @@ class PolicyFinding:
         return f"{text} See {self.docs}"
 
     def _silence(self) -> str:
-        if self.locator.kind == "GpuFleet":
+        if not self.locator.annotated or self.locator.kind == "GpuFleet":
             return (
                 "To keep it for a while, add to `exceptions` of the policy settings: "
                 f'{{rule: {self.rule}, object: "{self.locator}", reason: "...", '

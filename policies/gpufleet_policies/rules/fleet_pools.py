@@ -1,169 +1,253 @@
 """Pools of a fleet: nodes that stand without need, and the dearer way of buying them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
-from gpufleet.catalogue import UnknownKeyError
-from gpufleet_policies.facts import FleetFacts, PoolFacts
+from gpufleet_policies.facts import FleetFacts
+from gpufleet_policies.facts.pool import Maker, NodePool
+from gpufleet_policies.facts.tristate import Fact
 from gpufleet_policies.money import Kind, Money
 from gpufleet_policies.money.amounts import usd_hour
-from gpufleet_policies.money.prices import cloud_of
+from gpufleet_policies.money.pools import way_price
 from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.pool_money import nodes_money, setting
+from gpufleet_policies.rules.pools import POOLS, gpu_pools, place
 from gpufleet_policies.rules.rule import Level, Violation, rule
 
 
-def _standing(pool: PoolFacts, nodes: int) -> Money:
-    price = None
-    basis = f"{nodes} x {pool.machines[0] if pool.machines else pool.gpu}"
-    if pool.hourly_micro_usd.is_known:
-        price = Fraction(pool.hourly_micro_usd.value * nodes)
-        basis += f" at {usd_hour(pool.hourly_micro_usd.value)} {pool.capacity[0]}"
-    return Money(Kind.STANDING, price, nodes * pool.gpus_per_node * pool.gpu_fraction, basis)
-
-
-def _is_large_notebook_pool(context: Context, pool: PoolFacts) -> bool:
+def _is_large_notebook_pool(context: Context, pool: NodePool) -> bool:
     return (
-        pool.intent == "interactive"
-        and pool.gpus_per_node >= context.thresholds.large_node_gpus
-        and pool.minimum_nodes > 0
+        pool.intent.is_known
+        and pool.intent.value == "interactive"
+        and pool.gpus_per_node.is_known
+        and pool.gpus_per_node.value >= context.thresholds.large_node_gpus
+        and pool.size.standing.is_known
+        and pool.size.standing.value > 0
         and not pool.is_committed
     )
+
+
+def _bought(pool: NodePool) -> str:
+    if pool.compiled is not None and pool.compiled.capacity:
+        return pool.compiled.capacity[0]
+    return " or ".join(sorted(pool.capacity.found or {"onDemand"}))
+
+
+def _gpu(pool: NodePool) -> str:
+    return pool.gpu.value if pool.gpu.is_known else "GPU"
+
+
+def _smaller_minimum(pool: NodePool) -> str:
+    if pool.maker is Maker.FLEET:
+        return f"write {pool.size.minimum_place}: 0"
+    if pool.size.fixed:
+        return f"let an autoscaler set the size, from 0 up, instead of {pool.size.minimum_place}"
+    return f"write {pool.size.minimum_place}: 0"
 
 
 @rule(
     "interactive-pool-holds-large-nodes",
     "Large on-demand nodes that stand day and night for people at notebooks.",
-    subject=FleetFacts,
+    subject=POOLS,
     dev=Level.ADVISORY,
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
     formula="standing = nodes.min x price of a node x 730 h",
     source="AWS EKS best practices, compute: scale from zero",
 )
-def interactive_large(context: Context, fleet: FleetFacts) -> Iterator[Violation]:
+def interactive_large(context: Context, subject: NodePool | FleetFacts) -> Iterator[Violation]:
     """Eight GPUs and more of uncommitted capacity, minimum above zero, interactive intent."""
-    for pool in fleet.pools:
+    for pool in gpu_pools(context, subject):
         if not _is_large_notebook_pool(context, pool):
             continue
-        alternative = f"write {pool.path}.nodes.min: 0, so that the first notebook brings the node"
+        alternative = f"{_smaller_minimum(pool)}, so that the first notebook brings the node"
         smaller = _smaller_machine(context, pool)
         if smaller:
             alternative += f"; or use {smaller}"
         yield Violation(
-            where=f"{pool.path}.nodes.min of {pool.name}",
-            found=f"{pool.minimum_nodes} node(s) with {pool.gpus_per_node} x {pool.gpu} stand for "
-            f"interactive use, bought {pool.capacity[0]}",
+            where=place(pool, pool.size.minimum_place),
+            found=f"{pool.size.standing.value} node(s) with {pool.gpus_per_node.value} x "
+            f"{_gpu(pool)} stand for interactive use, bought {_bought(pool)}",
             limit="large nodes for notebooks must be able to go to 0",
             alternative=alternative,
-            money=_standing(pool, pool.minimum_nodes),
-            evidence={"nodes.min": pool.minimum_nodes, "gpusPerNode": pool.gpus_per_node},
+            money=nodes_money(context, pool, pool.size.standing.value, Kind.STANDING),
+            evidence={
+                "minimum": pool.size.standing.value,
+                "gpusPerNode": pool.gpus_per_node.value,
+            },
         )
 
 
-def _smaller_machine(context: Context, pool: PoolFacts) -> str | None:
+def _smaller_machine(context: Context, pool: NodePool) -> str | None:
     """The same GPU on the smallest machine of the same cloud, when there is a smaller one."""
-    cloud = cloud_of(pool, context.catalogue)
-    if cloud is None:
+    if not pool.instance_types.is_known or not pool.gpu.is_known or not pool.gpus_per_node.is_known:
+        return None
+    own = context.catalogue.instances.get(pool.instance_types.value[0])
+    if own is None:
         return None
     fewer = [
         (row.accelerator.count, row.on_demand.micro_usd_per_hour, row.name)
-        for row in context.catalogue.instances_with_gpu(pool.gpu, cloud)
+        for row in context.catalogue.instances_with_gpu(pool.gpu.value, own.cloud)
         if row.accelerator.count
-        and row.accelerator.count < pool.gpus_per_node
+        and row.accelerator.count < pool.gpus_per_node.value
         and row.on_demand.micro_usd_per_hour is not None
     ]
     if not fewer:
         return None
     count, price, name = min(fewer)
-    return f"{name} ({count} x {pool.gpu}, {usd_hour(price or 0)})"
+    return f"{name} ({count} x {pool.gpu.value}, {usd_hour(price or 0)})"
 
 
 @rule(
     "nonprod-pool-minimum-above-zero",
     "GPU nodes that stand at night in an environment that is not production.",
-    subject=FleetFacts,
+    subject=POOLS,
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
     strict=Level.MANDATORY,
-    formula="standing = nodes.min x price of a node x 730 h",
+    formula="standing = smallest size x price of a node x 730 h",
     source="AWS EKS best practices, cluster autoscaler: scaling from 0",
 )
-def nonprod_minimum(context: Context, fleet: FleetFacts) -> Iterator[Violation]:
-    """Not for capacity that is paid for anyway, and not where the larger rule already fired."""
-    if not context.is_nonproduction(fleet):
+def nonprod_minimum(context: Context, subject: NodePool | FleetFacts) -> Iterator[Violation]:
+    """Not for capacity that is paid for anyway, and not where the larger rule already fired.
+
+    With `standingUsdPerMonth` among the thresholds, less than that is let go.
+    """
+    if not context.is_nonproduction(subject):
         return
-    for pool in fleet.pools:
-        if pool.minimum_nodes < 1 or pool.is_committed or _is_large_notebook_pool(context, pool):
+    for pool in gpu_pools(context, subject):
+        standing = pool.size.standing
+        if not standing.is_known or standing.value < 1:
+            continue
+        if pool.is_committed or _is_large_notebook_pool(context, pool):
+            continue
+        money = nodes_money(context, pool, standing.value, Kind.STANDING)
+        allowed = context.thresholds.standing_usd_per_month
+        if allowed is not None and (money.usd_per_month or 0) <= allowed:
             continue
         yield Violation(
-            where=f"{pool.path}.nodes.min of {pool.name}",
-            found=f"{pool.minimum_nodes} x {pool.gpu} node(s) never go, environment "
-            f"{context.environment_of(fleet).value}",
+            where=place(pool, pool.size.minimum_place),
+            found=f"{standing.value} x {_gpu(pool)} node(s) never go, environment "
+            f"{context.environment_of(subject).value}",
             limit="pools outside production start from 0",
-            alternative=f"write {pool.path}.nodes.min: 0",
-            money=_standing(pool, pool.minimum_nodes),
-            evidence={"nodes.min": pool.minimum_nodes},
+            alternative=_smaller_minimum(pool),
+            money=money,
+            evidence={"minimum": standing.value},
+            remediation=() if pool.size.fixed else _zero(pool),
         )
+
+
+def _zero(pool: NodePool) -> tuple[Mapping[str, object], ...]:
+    if pool.maker in (Maker.EKS, Maker.GKE, Maker.AWS):
+        return setting(pool, 0, pool.size.minimum_place)
+    return ()
 
 
 @rule(
     "gpu-pool-fixed-size",
     "A pool of uncommitted capacity that can neither grow nor shrink.",
-    subject=FleetFacts,
+    subject=POOLS,
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
     strict=Level.ADVISORY,
     formula="standing = nodes x price of a node x 730 h",
     source="AWS EKS best practices: static groups are for reserved capacity",
 )
-def fixed_size(context: Context, fleet: FleetFacts) -> Iterator[Violation]:
+def fixed_size(context: Context, subject: NodePool | FleetFacts) -> Iterator[Violation]:
     """Left to the other rules where they already name the pool."""
-    for pool in fleet.pools:
-        fixed = pool.minimum_nodes == pool.maximum_nodes > 0
-        if not fixed or pool.is_committed:
+    for pool in gpu_pools(context, subject):
+        if not _is_fixed(pool) or pool.is_committed or not _certain_capacity(pool.capacity):
             continue
-        if context.is_nonproduction(fleet) or _is_large_notebook_pool(context, pool):
+        if context.is_nonproduction(subject) or _is_large_notebook_pool(context, pool):
             continue
-        yield Violation(
-            where=f"{pool.path}.nodes of {pool.name}",
-            found=f"min = max = {pool.maximum_nodes}, bought {pool.capacity[0]}",
-            limit="only reserved capacity should have a fixed size",
-            alternative=f"write {pool.path}.nodes.min: 0, or declare the reservation that pays "
-            "for it (`capacity: [{reserved: {id: ...}}]`)",
-            money=_standing(pool, pool.minimum_nodes),
+        if pool.karpenter is not None:
+            continue  # karpenter-static-gpu-pool says it
+        nodes = pool.size.standing.value
+        found = f"min = max = {nodes}, bought {_bought(pool)}"
+        alternative = f"{_smaller_minimum(pool)}, or declare the reservation that pays for it" + (
+            " (`capacity: [{reserved: {id: ...}}]`)" if pool.maker is Maker.FLEET else ""
         )
+        where = (
+            f"{pool.compiled.path}.nodes of {pool.name}"
+            if pool.compiled is not None
+            else pool.size.minimum_place
+        )
+        yield Violation(
+            where=where,
+            found=found,
+            limit="only reserved capacity should have a fixed size",
+            alternative=alternative,
+            money=nodes_money(context, pool, nodes, Kind.STANDING),
+            evidence={"nodes": nodes},
+        )
+
+
+def _is_fixed(pool: NodePool) -> bool:
+    standing, most = pool.size.standing, pool.size.maximum
+    if not standing.is_known or standing.value < 1:
+        return False
+    if pool.size.fixed:
+        return True
+    return most.is_known and most.value == standing.value
+
+
+def _certain_capacity(capacity: Fact[frozenset[str]]) -> bool:
+    """Flex start and queued capacity is made for one run: its size is not a decision to keep."""
+    return capacity.is_known and not capacity.value & {"flexStart", "queued"}
 
 
 @rule(
     "on-demand-for-interruptible",
     "Restartable work bought only at the on-demand price.",
-    subject=FleetFacts,
+    subject=POOLS,
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
     strict=Level.MANDATORY,
     formula="waste = expected nodes x (on-demand - spot price) x 730 h",
     source="AWS EKS best practices: Spot for interruptible work",
 )
-def on_demand_for_batch(context: Context, fleet: FleetFacts) -> Iterator[Violation]:
-    """Pools with intent batch whose machine has a known spot price."""
-    for pool in fleet.pools:
-        if pool.intent != "batch" or set(pool.capacity) != {"onDemand"} or not pool.machines:
+def on_demand_for_batch(context: Context, subject: NodePool | FleetFacts) -> Iterator[Violation]:
+    """Pools with intent batch whose machine has a known spot price.
+
+    Workloads that say what they are for are judged by `interruptible-work-on-demand`.
+    """
+    for pool in gpu_pools(context, subject):
+        if not pool.intent.is_known or pool.intent.value != "batch":
             continue
-        try:
-            row = context.catalogue.instance(pool.machines[0])
-        except UnknownKeyError:
+        if not pool.capacity.is_known or pool.capacity.value != {"onDemand"}:
             continue
-        # The dearer zone counts: a saving must not be promised that only one zone has.
-        spot = row.spot.high_micro_usd_per_hour or row.spot.micro_usd_per_hour
-        listed = row.on_demand.micro_usd_per_hour
-        if spot is None or listed is None or spot >= listed or pool.expected_nodes < 1:
+        found = spot_saving(context, pool)
+        nodes = pool.size.current if pool.size.current.is_known else pool.size.standing
+        if found is None or not nodes.is_known or nodes.value < 1:
             continue
-        saving = Fraction((listed - spot) * pool.expected_nodes)
-        gpus = pool.expected_nodes * pool.gpus_per_node * pool.gpu_fraction
+        name, listed, spot = found
+        count = nodes.value
+        gpus = nodes_money(context, pool, count, Kind.WASTE).gpus
         yield Violation(
-            where=f"{pool.path}.capacity of {pool.name}",
+            where=place(pool, pool.capacity_place),
             found=f"intent batch, and only onDemand at {usd_hour(listed)}",
-            limit=f"{row.name} sells as spot for at most {usd_hour(spot)}",
-            alternative=f"write {pool.path}.capacity: [{{spot: {{}}}}, {{onDemand: {{}}}}]",
-            money=Money(Kind.WASTE, saving, gpus, f"{pool.expected_nodes} expected node(s)"),
+            limit=f"{name} sells as spot for at most {usd_hour(spot)}",
+            alternative=f"write {pool.capacity_place}: [{{spot: {{}}}}, {{onDemand: {{}}}}]"
+            if pool.maker is Maker.FLEET
+            else f"allow spot in {pool.capacity_place} of a pool for restartable work",
+            money=Money(
+                Kind.WASTE, Fraction((listed - spot) * count), gpus, f"{count} expected node(s)"
+            ),
         )
+
+
+def spot_saving(context: Context, pool: NodePool) -> tuple[str, int, int] | None:
+    """Machine, list price and dearest spot price, where spot is known to be cheaper.
+
+    The dearest zone counts: a saving must not be promised that only one zone has.
+    """
+    if not pool.instance_types.is_known:
+        return None
+    row = context.catalogue.instances.get(pool.instance_types.value[0])
+    if row is None:
+        return None
+    spot = row.spot.high_micro_usd_per_hour or row.spot.micro_usd_per_hour
+    listed = way_price(row, "onDemand")[1]
+    if spot is None or listed is None or spot >= listed:
+        return None
+    return row.name, listed, spot

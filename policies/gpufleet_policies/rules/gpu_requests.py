@@ -1,15 +1,21 @@
 """GPU requests and limits of containers: what the API server, kubelet or device plugin refuses."""
 
 from collections.abc import Iterator
+from decimal import Decimal
 from fractions import Fraction
 
 from gpufleet_policies.facts import Container, PodGroup, Workload
 from gpufleet_policies.facts.workload import GPU, SHARED_SUFFIX, is_gpu_resource
-from gpufleet_policies.money import gpu_hour, share_part
 from gpufleet_policies.rules.context import Context
-from gpufleet_policies.rules.hardware import priced, waste
-from gpufleet_policies.rules.placement import candidates, offering
+from gpufleet_policies.rules.hardware import held
+from gpufleet_policies.rules.placement import candidates
+from gpufleet_policies.rules.remediation import JsonPatch, add, replace
 from gpufleet_policies.rules.rule import Level, Violation, rule
+from gpufleet_policies.rules.shapes import shapes
+from gpufleet_policies.rules.shared_pools import shared_pools
+
+_SHARE = Decimal("0.8")
+"""Of a node's share per GPU, so that what runs on every node fits beside it."""
 
 _SOURCE = "kubernetes `pkg/apis/core/validation/validation.go`: extended resources"
 
@@ -19,6 +25,10 @@ def _containers(workload: Workload) -> Iterator[tuple[PodGroup, Container]]:
         for container in group.containers:
             if container.resources_known:
                 yield group, container
+
+
+def _where(container: Container) -> str:
+    return f"container {container.name} ({container.resources_place or container.place})"
 
 
 def _refusal(workload: Workload) -> str:
@@ -48,11 +58,14 @@ def request_without_limit(context: Context, workload: Workload) -> Iterator[Viol
                 continue
             written = amount.value.text if amount.is_known else "the same amount"
             yield Violation(
-                where=f"container {container.name} ({container.place}.resources)",
+                where=_where(container),
                 found=f"requests {resource} without a limit",
                 limit=f"a limit is required: {_refusal(workload)}",
                 alternative=f"write `limits: {{{resource}: {written}}}`; the request may then go",
                 evidence={"resource": resource},
+                remediation=_set_limit(container, resource, amount.value.text)
+                if amount.is_known
+                else (),
             )
 
 
@@ -78,11 +91,16 @@ def request_differs(context: Context, workload: Workload) -> Iterator[Violation]
             if request.value.number == limit.value.number:
                 continue
             yield Violation(
-                where=f"container {container.name} ({container.place}.resources)",
+                where=_where(container),
                 found=f"requests {request.value.text} {resource} and limits {limit.value.text}",
                 limit=f"both must be equal: {_refusal(workload)}",
                 alternative=f"write `requests: {{{resource}: {limit.value.text}}}`",
                 evidence={"resource": resource},
+                remediation=(
+                    replace(limit.value.text, container.resources_place, "requests", resource),
+                )
+                if container.resources_place
+                else (),
             )
 
 
@@ -111,6 +129,15 @@ def not_integer(context: Context, workload: Workload) -> Iterator[Violation]:
             )
 
 
+def _set_limit(container: Container, resource: str, written: str) -> JsonPatch:
+    place = container.resources_place
+    if not place:
+        return ()
+    if container.limits:
+        return (add(written, place, "limits", resource),)
+    return (add({resource: written}, place, "limits"),)
+
+
 def _parts(context: Context, group: PodGroup) -> str:
     shares = {
         share.resource
@@ -135,24 +162,25 @@ def _parts(context: Context, group: PodGroup) -> str:
 )
 def over_one_share(context: Context, workload: Workload) -> Iterator[Violation]:
     """By the `.shared` name alone, or because every pool that can run it shares the GPU."""
-    for group, container in _containers(workload):
-        pools = candidates(context.fleet, group, context.catalogue) if context.fleet else []
-        for resource in container.gpu_resources:
-            amount = container.gpus(resource)
-            if not amount.is_known or not amount.value.is_whole or amount.value.number <= 1:
-                continue
-            offered = offering(pools, resource)
-            shares = [share for pool in offered if (share := pool.share(resource))]
-            by_pool = bool(shares) and all(share.replicas > 1 for share in shares)
-            if not resource.endswith(SHARED_SUFFIX) and not by_pool:
+    for group, container in workload.gpu_containers:
+        asked_for = [
+            (resource, amount)
+            for resource in container.gpu_resources
+            if (amount := container.gpus(resource)).is_known
+            and amount.value.is_whole
+            and amount.value.number > 1
+        ]
+        if not asked_for or not container.resources_known:
+            continue
+        shared = {pool.resource for pool in shared_pools(context, group)}
+        for resource, amount in asked_for:
+            if not resource.endswith(SHARED_SUFFIX) and resource not in shared:
                 continue
             asked = int(amount.value.number)
+            total = group.pod_gpus(resource)
             money = None
-            if offered and shares:
-                pool, share = offered[0], shares[0]
-                price = gpu_hour(pool)
-                part = (asked - 1) * share_part(pool, share, context.catalogue)
-                money = waste(workload, group.pods, Fraction(part), price, priced(pool))
+            if total.is_known and total.value and len(group.gpu_resources) == 1:
+                money = held(context, workload, group, Fraction(asked - 1, total.value))
             yield Violation(
                 where=f"container {container.name} ({amount.place or container.place})",
                 found=f"asks for {asked} x {resource}, shares of a GPU",
@@ -162,7 +190,19 @@ def over_one_share(context: Context, workload: Workload) -> Iterator[Violation]:
                 f"for `{GPU}`",
                 money=money,
                 evidence={"resource": resource, "asked": asked},
+                remediation=_one_share(container, resource),
             )
+
+
+def _one_share(container: Container, resource: str) -> JsonPatch:
+    place = container.resources_place
+    if not place:
+        return ()
+    return tuple(
+        replace("1", place, part, resource)
+        for part, amounts in (("limits", container.limits), ("requests", container.requests))
+        if resource in amounts
+    )
 
 
 @rule(
@@ -175,21 +215,55 @@ def over_one_share(context: Context, workload: Workload) -> Iterator[Violation]:
     source="AWS EKS best practices, compute: requests of GPU pods",
 )
 def without_cpu_memory(context: Context, workload: Workload) -> Iterator[Violation]:
-    """Neither request nor limit; one of them is enough."""
-    del context
-    for _, container in _containers(workload):
-        if not container.gpu_resources:
+    """Neither request nor limit; one of them is enough, and so is one for the whole pod."""
+    for group, container in workload.gpu_containers:
+        if not container.resources_known:
             continue
         missing = [
             name
             for name in ("cpu", "memory")
-            if name not in container.requests and name not in container.limits
+            if name not in container.requests
+            and name not in container.limits
+            and name not in group.pod_requests
         ]
         if missing:
+            share = _share_of_node(context, group, container)
             yield Violation(
-                where=f"container {container.name} ({container.place}.resources)",
+                where=_where(container),
                 found=f"asks for a GPU and for no {' and no '.join(missing)}",
                 limit="pods that say nothing are evicted first and packed blindly, so that GPUs of "
                 "their node stay empty",
-                alternative="write `requests` for its share of the node",
+                alternative="write `requests` for its share of the node"
+                + (f": {', '.join(f'{n}: {share[n]}' for n in missing)}" if share else ""),
+                evidence={"missing": missing},
+                remediation=_set_requests(container, {n: share[n] for n in missing})
+                if share
+                else (),
             )
+
+
+def _share_of_node(context: Context, group: PodGroup, container: Container) -> dict[str, str]:
+    """Four fifths of what falls to the container's GPUs on the smallest node it may land on."""
+    resource = container.gpu_resources[0]
+    amount = container.gpus(resource)
+    if resource != GPU or not amount.is_known or not amount.value.is_whole:
+        return {}
+    machines = shapes(context, group, resource)
+    cores = [m.cores / m.gpus for m in machines if m.cores is not None]
+    memory = [m.memory_bytes / m.gpus for m in machines if m.memory_bytes is not None]
+    if not machines or len(cores) < len(machines) or len(memory) < len(machines):
+        return {}
+    count = amount.value.number
+    return {
+        "cpu": f"{int(min(cores) * count * _SHARE * 1000)}m",
+        "memory": f"{int(min(memory) * count * _SHARE) >> 20}Mi",
+    }
+
+
+def _set_requests(container: Container, amounts: dict[str, str]) -> JsonPatch:
+    place = container.resources_place
+    if not place:
+        return ()
+    if container.requests:
+        return tuple(add(value, place, "requests", name) for name, value in amounts.items())
+    return (add(amounts, place, "requests"),)

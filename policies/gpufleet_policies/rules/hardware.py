@@ -2,19 +2,23 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
-from gpufleet.catalogue import UnknownKeyError
-from gpufleet_policies.facts import Fact, PodGroup, PoolFacts, Provenance, Workload
+from gpufleet.catalogue import Catalogue, UnknownKeyError
+from gpufleet_policies.facts import Fact, PodGroup, PoolFacts, Workload
 from gpufleet_policies.facts.workload import GPU
-from gpufleet_policies.money import Kind, Money, cheapest_offers, gpu_hour
+from gpufleet_policies.money import Kind, Money, cheapest_offers, gpu_hour, share_part
 from gpufleet_policies.money.amounts import usd_hour
+from gpufleet_policies.money.prices import Offer
 from gpufleet_policies.rules.context import Context
 from gpufleet_policies.rules.placement import (
     GPU_NAME_LABELS,
     PRODUCT_LABEL,
     candidates,
+    gpu_requests,
     offering,
 )
+from gpufleet_policies.rules.shapes import NodeShape, shapes
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +53,26 @@ def whole_gpu(context: Context, group: PodGroup) -> Hardware | None:
     return _from_labels(context, group)
 
 
+@lru_cache(maxsize=128)
+def _cheapest_of(gpu: str, catalogue: Catalogue) -> Offer | None:
+    """The cheapest way to buy one GPU of a kind."""
+    return next((o for o in cheapest_offers(catalogue, 0, None) if o.gpu == gpu), None)
+
+
+_SHARING_LABELS = (
+    "cloud.google.com/gke-gpu-sharing-strategy",
+    "cloud.google.com/gke-max-shared-clients-per-gpu",
+    "cloud.google.com/gke-gpu-partition-size",
+    "nvidia.com/gpu.sharing-strategy",
+    "nvidia.com/mig.config",
+)
+"""Labels by which pods choose nodes whose GPUs are shared or cut: one of them is a part."""
+
+
 def _from_labels(context: Context, group: PodGroup) -> Hardware | None:
     catalogue = context.catalogue
+    if any(label in group.node_labels for label in _SHARING_LABELS):
+        return None
     for key, values in group.node_labels.items():
         if key not in (PRODUCT_LABEL, *GPU_NAME_LABELS) or len(values) != 1:
             continue
@@ -67,11 +89,11 @@ def _from_labels(context: Context, group: PodGroup) -> Hardware | None:
             return None
         if gpu.memory_bytes is None:
             return None
-        offers = [o for o in cheapest_offers(catalogue, 0, None) if o.gpu == gpu.key]
-        if not offers:
+        offer = _cheapest_of(gpu.key, catalogue)
+        if offer is None:
             return Hardware(gpu.key, gpu.memory_bytes, None, f"node label {key}", None)
-        price = offers[0].micro_usd_per_gpu_hour
-        because = f"node label {key}; {offers[0].instance} at {usd_hour(price)} per GPU"
+        price = offer.micro_usd_per_gpu_hour
+        because = f"node label {key}; {offer.instance} at {usd_hour(price)} per GPU"
         return Hardware(gpu.key, gpu.memory_bytes, price, because, None)
     return None
 
@@ -82,8 +104,63 @@ def priced(pool: PoolFacts) -> str:
     return f"pool {pool.name}" + ("" if price is None else f", {usd_hour(price)} per GPU")
 
 
+def held(
+    context: Context,
+    workload: Workload,
+    group: PodGroup,
+    part: Fraction = Fraction(1),
+    kind: Kind = Kind.WASTE,
+) -> Money | None:
+    """What the GPUs of a group's pods cost, or a part of each pod's; None where nothing tells.
+
+    The cheapest pool that fits counts: a figure must hold wherever the pod lands.
+    """
+    for resource, amount in gpu_requests(context, group):
+        if context.fleet is not None:
+            pools = offering(candidates(context.fleet, group, context.catalogue), resource)
+            if pools:
+                pool = min(pools, key=lambda p: (gpu_hour(p) is None, gpu_hour(p) or 0, p.name))
+                share = pool.share(resource)
+                assert share is not None
+                size = amount * share_part(pool, share, context.catalogue) * part
+                return waste(workload, group.pods, size, gpu_hour(pool), priced(pool), kind)
+        if resource != GPU:
+            continue
+        gpus = amount * part
+        hardware = _from_labels(context, group)
+        if hardware is not None:
+            price, basis = hardware.micro_usd_per_gpu_hour, hardware.because
+            return waste(workload, group.pods, gpus, price, basis, kind)
+        cheapest = _cheapest_machine(context, shapes(context, group, resource))
+        if cheapest is not None:
+            price = cheapest.micro_usd_per_gpu_hour
+            assert price is not None
+            basis = f"{cheapest.priced}, {usd_hour(price)} per GPU"
+            return waste(workload, group.pods, gpus, price, basis, kind)
+        return waste(workload, group.pods, gpus, None, "no pool is known", kind)
+    return None
+
+
+def _cheapest_machine(context: Context, machines: tuple[NodeShape, ...]) -> NodeShape | None:
+    """By GPU-hour; None where some price is not known. Looked for once for the same machines."""
+    key = ("cheapest", id(machines))
+    if key not in context.memo:
+        priced = [(s.micro_usd_per_gpu_hour, s.name, at) for at, s in enumerate(machines)]
+        found = None
+        if priced and all(price is not None for price, _, _ in priced):
+            found = machines[min(priced, key=lambda one: (one[0] or 0, one[1]))[2]]
+        # The machines are kept beside the answer, so that their id stays their own.
+        context.memo[key] = (machines, found)
+    return context.memo[key][1]
+
+
 def waste(
-    workload: Workload, pods: Fact[int], gpus: Fraction, price: Fraction | None, basis: str
+    workload: Workload,
+    pods: Fact[int],
+    gpus: Fraction,
+    price: Fraction | None,
+    basis: str,
+    kind: Kind = Kind.WASTE,
 ) -> Money | None:
     """What a number of GPUs per pod, at a price each, comes to for all pods.
 
@@ -93,22 +170,9 @@ def waste(
         return None
     count = pods.value
     return Money(
-        Kind.WASTE,
+        kind,
         None if price is None else gpus * price * count,
         gpus * count,
         f"{count} pod{'' if count == 1 else 's'}; {basis}",
         all_month=not workload.runs_to_completion,
     )
-
-
-def is_inference(workload: Workload) -> bool:
-    """Whether a workload serves or is used by a person: said so, or it runs for ever."""
-    mode = workload.intent.mode
-    if mode.is_known:
-        return mode.value in ("inference", "interactive")
-    return not mode.is_unknown and not workload.runs_to_completion
-
-
-def weakest(*evidence: Provenance) -> Provenance:
-    """The provenance of a verdict: that of its weakest part."""
-    return min(evidence)

@@ -5,12 +5,9 @@ from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 
-from gpufleet_policies.facts import Container, PodGroup, Workload
-from gpufleet_policies.facts.workload import GPU
-from gpufleet_policies.money import Money, gpu_hour, share_part
+from gpufleet_policies.facts import Container, Workload
 from gpufleet_policies.rules.context import Context
-from gpufleet_policies.rules.hardware import priced, waste
-from gpufleet_policies.rules.placement import candidates, gpu_requests, offering
+from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.rule import Level, Violation, rule
 
 _SLEEP = re.compile(
@@ -19,6 +16,9 @@ _SLEEP = re.compile(
 _TAIL = re.compile(r"(?:^|[\s;&|(])(?:/usr/bin/)?tail\s+(?:-[fF]|--follow)\s+/dev/null\b")
 _WATCH = re.compile(r"while\s+(?:true|:|\[ 1 \])\s*;\s*do\s+nvidia-smi[^;]*;\s*sleep\b")
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+_SAMPLE_IMAGE = re.compile(r"(?:cuda-sample|vectoradd|vector-add|nbody)[^/]*$", re.IGNORECASE)
+_WATCHES = frozenset({"-l", "--loop", "-lms", "--loop-ms", "dmon", "pmon", "daemon"})
+"""Arguments with which nvidia-smi goes on."""
 _SHELLS = frozenset({"sh", "bash", "ash", "dash", "zsh"})
 
 
@@ -37,11 +37,9 @@ def waits_for_ever(container: Container, longest_sleep: int) -> str | None:
     program = words.value[0].rsplit("/", 1)[-1]
     if program == "pause" and len(words.value) == 1:
         return "pause"
-    script = words.value[-1] if program in _SHELLS else " ".join(words.value)
-    if _WATCH.search(script):
+    if _WATCH.search(_script(words.value)):
         return "a loop of nvidia-smi and sleep"
-    last = re.split(r"&&|\|\||;|\n|(?<!&)&(?!&)", script.strip().rstrip(";& \n)"))[-1].strip()
-    last = last.removeprefix("exec ").removeprefix("wait ").strip()
+    last = last_statement(words.value)
     if _TAIL.match(last):
         return "tail -f /dev/null"
     found = _SLEEP.match(last)
@@ -51,6 +49,17 @@ def waits_for_ever(container: Container, longest_sleep: int) -> str | None:
         return f"sleep {found[1]}"
     seconds = Decimal(found[1]) * _SECONDS[found[2]]
     return f"sleep {found[1]}{found[2]}" if seconds >= longest_sleep else None
+
+
+def _script(words: tuple[str, ...]) -> str:
+    return words[-1] if words[0].rsplit("/", 1)[-1] in _SHELLS else " ".join(words)
+
+
+def last_statement(words: tuple[str, ...]) -> str:
+    """The last thing a command line does, without `exec` and `wait`."""
+    script = _script(words).strip().rstrip(";& \n)")
+    last = re.split(r"&&|\|\||;|\n|(?<!&)&(?!&)", script)[-1].strip()
+    return last.removeprefix("exec ").removeprefix("wait ").strip()
 
 
 @rule(
@@ -85,53 +94,105 @@ def idle_command(context: Context, workload: Workload) -> Iterator[Violation]:
                 limit="a GPU is held only by something that computes",
                 alternative="run the work itself; for a shell, ask for one share and set "
                 "replicas: 0 when nobody uses it",
-                money=_held(context, workload, group),
+                money=held(context, workload, group),
                 evidence={"resource": resource, "command": waiting},
             )
 
 
-def _held(context: Context, workload: Workload, group: PodGroup) -> Money | None:
-    """The cost of what the group's pods hold, as far as a pool is known."""
-    for resource, amount in gpu_requests(context, group):
-        pools = (
-            offering(candidates(context.fleet, group, context.catalogue), resource)
-            if context.fleet
-            else []
-        )
-        if not pools:
-            if resource != GPU:
-                continue
-            return waste(workload, group.pods, Fraction(amount), None, "no pool is known")
-        pool = min(pools, key=lambda p: (gpu_hour(p) is None, gpu_hour(p) or 0, p.name))
-        share, price = pool.share(resource), gpu_hour(pool)
-        assert share is not None
-        part = amount * share_part(pool, share, context.catalogue)
-        return waste(workload, group.pods, part, price, priced(pool))
-    return None
-
-
 @rule(
-    "gpu-job-without-deadline",
-    "A GPU job that nothing ends when it hangs.",
+    "gpu-oneshot-in-deployment",
+    "A test that ends at once, in a controller that starts it again for ever.",
     subject=Workload,
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
     strict=Level.MANDATORY,
-    formula="waste = pods x GPUs x GPU-hour for each hour of overrun",
-    source="Kubernetes Job `activeDeadlineSeconds`, Kueue maximum execution time",
+    formula="waste = pods x GPUs x GPU-hour x 730 h",
+    source="Kubernetes: controllers that restart their pods want programs that go on",
 )
-def without_deadline(context: Context, workload: Workload) -> Iterator[Violation]:
-    """Kinds with a deadline field of their own; Kueue's label counts too."""
-    if not workload.runs_to_completion or not workload.deadline_seconds.is_absent:
+def oneshot(context: Context, workload: Workload) -> Iterator[Violation]:
+    """`nvidia-smi` alone, CUDA's samples: in CrashLoopBackOff the pod keeps its GPU."""
+    if workload.runs_to_completion or workload.locator.kind in ("Pod", "PodTemplate"):
         return
-    if not workload.uses_gpus or "kueue.x-k8s.io/max-exec-time-seconds" in workload.labels:
+    for group, container in workload.gpu_containers:
+        if container.init or group not in workload.running_groups():
+            continue
+        test = ends_at_once(container)
+        if test is None:
+            continue
+        yield Violation(
+            where=f"container {container.name} ({container.place})",
+            found=f"runs `{test}`, which ends, in a {workload.locator.kind}",
+            limit="the pod is started again and again and keeps its GPU meanwhile",
+            alternative="make it a Job",
+            money=held(context, workload, group),
+            evidence={"command": test},
+        )
+
+
+def ends_at_once(container: Container) -> str | None:
+    """The test a container runs and that ends by itself, or None."""
+    words = container.words
+    if words.is_absent:
+        found = _SAMPLE_IMAGE.search(container.image.found or "")
+        return f"image {container.image.found}" if found else None
+    if not words.is_known or not words.value:
+        return None
+    script = last_statement(words.value)
+    program, *rest = script.split() or [""]
+    name = program.rsplit("/", 1)[-1]
+    if name == "nvidia-smi" and not _WATCHES.intersection(r.partition("=")[0] for r in rest):
+        return "nvidia-smi"
+    if name.lower() in ("vectoradd", "devicequery") or (name == "nbody" and "-benchmark" in rest):
+        return name
+    return None
+
+
+_NOTEBOOK_ACTIVITY = "notebooks.kubeflow.org/last-activity"
+"""Written by Kubeflow's culler as long as it watches a notebook."""
+
+_STOPPED = "kubeflow-resource-stopped"
+"""Written by Kubeflow when somebody, or its culler, stops a notebook."""
+
+_UNUSED_PART = Fraction(7, 10)
+"""Of its time that a notebook's GPU computes nothing: assumption."""
+
+
+@rule(
+    "gpu-notebook-without-culling",
+    "A notebook that holds a GPU over nights and weekends.",
+    subject=Workload,
+    dev=Level.MANDATORY,
+    prod=Level.MANDATORY,
+    strict=Level.MANDATORY,
+    formula="waste = pods x GPUs x GPU-hour x 730 h x 0.7 (assumed part without a user)",
+    source="FinOps practice; idle rules of run-time GPU audits",
+)
+def without_culling(context: Context, workload: Workload) -> Iterator[Violation]:
+    """Kubeflow notebooks, and what declares the mode `interactive`; stops outside production only.
+
+    A culler shows by `gpufleet.dev/culled-after-seconds` or by Kubeflow's own annotation.
+    """
+    mode = workload.intent.mode
+    is_notebook = workload.locator.kind == "Notebook" and workload.api_group == "kubeflow.org"
+    if mode.is_known:
+        is_notebook = mode.value == "interactive"
+    if mode.is_unknown or not is_notebook or workload.runs_to_completion:
         return
-    group = next(g for g in workload.pod_groups if g.gpu_resources)
-    field = workload.deadline_seconds.place
-    yield Violation(
-        where=field,
-        found="no deadline is set",
-        limit="a job that hangs keeps its GPUs until somebody looks",
-        alternative=f"set {field} to about twice the expected run",
-        money=_held(context, workload, group),
-    )
+    if not workload.intent.culled_after.is_absent:
+        return
+    if workload.may_say(_NOTEBOOK_ACTIVITY, _STOPPED):
+        return
+    holders = dict.fromkeys(g.place for g, _ in workload.gpu_containers)
+    for group in workload.running_groups():
+        if group.place not in holders or not group.deadline_seconds.is_absent:
+            continue
+        yield Violation(
+            where=group.place,
+            found=f"an interactive {workload.locator.kind} holds a GPU, and nothing ends it",
+            limit="what people use must be stopped when they do not",
+            alternative="switch the culler on and say so with "
+            'gpufleet.dev/culled-after-seconds: "3600", or set activeDeadlineSeconds',
+            money=held(context, workload, group, _UNUSED_PART),
+            evidence={"kind": workload.locator.kind, "mode": mode.found},
+            at_most=Level.MANDATORY if context.is_nonproduction(workload) else Level.ADVISORY,
+        )

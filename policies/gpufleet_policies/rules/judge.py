@@ -3,18 +3,21 @@
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
-from gpufleet_policies.facts import FleetFacts, Locator, Workload
+from gpufleet_policies.facts import Locator, Workload
+from gpufleet_policies.money import Kind
 from gpufleet_policies.rules.context import Context
 from gpufleet_policies.rules.exceptions import Exemption, exemptions
 from gpufleet_policies.rules.finding import PolicyFinding
+from gpufleet_policies.rules.placed import pools_for
 from gpufleet_policies.rules.registry import EXCEPTION_INVALID, RULE_FAILED, by_id, judging
 from gpufleet_policies.rules.rule import Level, Needs, Profile, Rule, Violation
 from gpufleet_policies.rules.settings import Settings, weighed
 
 
 def judge(
-    subject: FleetFacts | Workload,
+    subject: Any,
     context: Context,
     settings: Settings,
     rules: Iterable[Rule] | None = None,
@@ -23,16 +26,14 @@ def judge(
 
     `rules` narrows the rules; default: all that judge this kind of object.
     """
-    chosen = judging(type(subject)) if rules is None else tuple(rules)
     silenced = exemptions(subject, settings.exceptions, context.today, by_id())
     profile = settings.profile_for(context, subject)
     findings: list[PolicyFinding] = []
     if rules is None:
         findings += _invalid_exceptions(subject, silenced.values(), profile, settings)
-    for rule in chosen:
-        level = settings.level(rule, profile)
-        if level is Level.OFF or (Needs.FLEET in rule.needs and context.fleet is None):
-            continue
+    # Most pods of a cluster have no GPU: they are of interest to very few rules.
+    idle = isinstance(subject, Workload) and not (subject.uses_gpus or subject.uses_claims)
+    for rule, level in _plan(type(subject), idle, profile, settings, context, rules):
         exemption = silenced.get(rule.id)
         if exemption is not None and exemption.problem is None:
             continue
@@ -40,24 +41,81 @@ def judge(
     return findings
 
 
-def _run(
-    rule: Rule, level: Level, subject: FleetFacts | Workload, context: Context
-) -> list[PolicyFinding]:
+Plan = tuple[tuple[Rule, Level], ...]
+
+
+def _plan(
+    subject: type,
+    without_gpus: bool,
+    profile: Profile,
+    settings: Settings,
+    context: Context,
+    rules: Iterable[Rule] | None,
+) -> Plan:
+    """The rules that judge one kind of object, with their levels; drawn up once for a run."""
+    if rules is not None:
+        return _drawn_up(tuple(rules), without_gpus, profile, settings, context)
+    key = ("plan", subject, without_gpus, profile, id(settings))
+    if key not in context.memo:
+        plan = _drawn_up(judging(subject), without_gpus, profile, settings, context)
+        # The settings are kept beside the plan, so that their id stays their own.
+        context.memo[key] = (settings, plan)
+    return context.memo[key][1]
+
+
+def _drawn_up(
+    rules: Iterable[Rule],
+    without_gpus: bool,
+    profile: Profile,
+    settings: Settings,
+    context: Context,
+) -> Plan:
+    found = ((rule, settings.level(rule, profile)) for rule in rules)
+    return tuple(
+        (rule, level)
+        for rule, level in found
+        if level is not Level.OFF
+        and (rule.without_gpus or not without_gpus)
+        and _can_judge(rule, context)
+    )
+
+
+def _can_judge(rule: Rule, context: Context) -> bool:
+    if Needs.FLEET in rule.needs and context.fleet is None:
+        return False
+    if Needs.POOLS in rule.needs and context.fleet is None and context.surroundings is None:
+        return False
+    return Needs.SURROUNDINGS not in rule.needs or context.surroundings is not None
+
+
+def _run(rule: Rule, level: Level, subject: Any, context: Context) -> list[PolicyFinding]:
     try:
         violations = list(rule.check(context, subject))
     except Exception as error:  # noqa: BLE001 - a broken rule must not fail somebody's deployment
         return [_broken(rule, subject.locator, error)]
+    if not violations:
+        return []
     return [
         PolicyFinding(
             rule.id,
-            weighed(level, rule, violation.provenance, violation.at_most),
+            weighed(level.enforced, rule, violation.provenance, violation.at_most),
             subject.locator,
             violation,
             rule.annotation,
             rule.docs,
+            _beneath(subject, violation, context),
         )
         for violation in violations
     ]
+
+
+def _beneath(subject: Any, violation: Violation, context: Context) -> tuple[str, ...]:
+    """The pools a workload's waste may be part of, as messages name them."""
+    wastes = violation.money is not None and violation.money.kind is Kind.WASTE
+    if not wastes or not isinstance(subject, Workload):
+        return ()
+    pools = [pool for group in subject.pod_groups for pool in pools_for(context, group)]
+    return tuple(dict.fromkeys(str(pool.locator) for pool in pools))
 
 
 def _broken(rule: Rule, locator: Locator, error: Exception) -> PolicyFinding:
@@ -85,7 +143,7 @@ def _broken(rule: Rule, locator: Locator, error: Exception) -> PolicyFinding:
 
 
 def _invalid_exceptions(
-    subject: FleetFacts | Workload,
+    subject: Any,
     found: Iterable[Exemption],
     profile: Profile,
     settings: Settings,

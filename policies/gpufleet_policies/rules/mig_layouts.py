@@ -4,27 +4,121 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from gpufleet.catalogue import Catalogue, UnknownKeyError
+from gpufleet.catalogue.gpu import MigGeometry
+from gpufleet.findings import Severity
 from gpufleet_policies.facts import FleetFacts, PoolFacts
+from gpufleet_policies.facts.nvidia import MigLayouts, NvidiaConfig
+from gpufleet_policies.facts.pool import Maker, NodePool
 from gpufleet_policies.money import Kind, Money, gpu_hour
+from gpufleet_policies.rules.checked import MIG_LABEL, of_check, selected_layouts, verdict
 from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.pool_money import nodes_money, saving, smallest
+from gpufleet_policies.rules.pools import gpu_pools
+from gpufleet_policies.rules.published import geometry as shape_of
+from gpufleet_policies.rules.published import layouts_of
 from gpufleet_policies.rules.rule import Level, Violation, rule
 
 
 @rule(
     "mig-layout-strands-slices",
     "A MIG layout that leaves compute slices no instance can ever use.",
-    subject=FleetFacts,
+    subject=(FleetFacts, MigLayouts, NodePool),
     dev=Level.ADVISORY,
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
     formula="waste = expected nodes x GPU-hour x stranded / compute slices of the GPU x 730 h",
     source="NVIDIA MIG placements of the catalogue",
 )
-def stranded_slices(context: Context, fleet: FleetFacts) -> Iterator[Violation]:
-    """One violation per distinct layout; mandatory from two slices on one GPU."""
-    for pool in fleet.pools:
-        if pool.stranded_compute > 0:
-            yield from _judge_pool(context.catalogue, pool)
+def stranded_slices(
+    context: Context, subject: FleetFacts | MigLayouts | NodePool
+) -> Iterator[Violation]:
+    """One violation per distinct layout; mandatory from two slices on one GPU.
+
+    A pool whose label selects a layout is judged with its own GPU. Layouts of a mig-parted file
+    that no pool here selects are advice, for every GPU that has their profiles; of those NVIDIA
+    delivers (`all-...`) nothing is said: a file may offer what nobody uses.
+    """
+    if isinstance(subject, FleetFacts):
+        for pool in subject.pools:
+            if pool.stranded_compute > 0:
+                yield from _judge_pool(context.catalogue, pool)
+    elif isinstance(subject, NodePool):
+        for pool in gpu_pools(context, subject):
+            yield from _judge_labelled(context, pool)
+    else:
+        yield from _judge_configs(context, subject)
+
+
+def _judge_labelled(context: Context, pool: NodePool) -> Iterator[Violation]:
+    name, shape = pool.labels.get(MIG_LABEL), shape_of(context, pool)
+    layouts = None if name is None or shape is None else layouts_of(context, pool, name)
+    if layouts is None or shape is None:
+        return
+    for devices in dict.fromkeys(tuple(sorted(layout.items())) for layout in layouts if layout):
+        found = _stranded(shape, dict(devices))
+        if found is None:
+            continue
+        lost, better = found
+        alike = sum(dict(layout) == dict(devices) for layout in layouts)
+        part = Fraction(lost * alike, shape.compute_slices * len(layouts))
+        yield Violation(
+            where=f"label {MIG_LABEL}: {name}",
+            found=f"{_spelled(dict(devices))} on {alike} of {len(layouts)} GPUs strands {lost} of "
+            f"{shape.compute_slices} compute slices each",
+            limit="a layout should leave nothing that no profile fits into",
+            alternative=f"cut them into {better}" if better else "use another GPU",
+            money=saving(context, pool, smallest(pool), part, "the part no instance can use"),
+            at_most=Level.MANDATORY if lost >= 2 else Level.ADVISORY,
+            evidence={"config": name or "", "devices": dict(devices), "stranded": lost},
+        )
+
+
+def _stranded(shape: MigGeometry, layout: dict[str, int]) -> tuple[int, str] | None:
+    """Compute slices a layout strands on a GPU, and a better one; None where it strands none."""
+    from gpufleet.partition import Placement, place
+    from gpufleet.partition.nearest import better_layout
+    from gpufleet.partition.slot_table import slot_table
+
+    placed = place(shape, layout)
+    if not isinstance(placed, Placement) or placed.stranded_compute < 1:
+        return None
+    better = better_layout(shape, slot_table(shape), layout)
+    return placed.stranded_compute, "" if better is None else str(better)
+
+
+def _judge_configs(context: Context, subject: MigLayouts) -> Iterator[Violation]:
+    selected = {name for name, _ in selected_layouts(context)}
+    for name, entries in subject.layouts.items():
+        if name in selected or name.startswith("all-"):
+            continue
+        for devices in dict.fromkeys(
+            tuple(sorted(e.devices.items())) for e in entries if e.enabled and e.devices
+        ):
+            layout = dict(devices)
+            shapes = list(_geometries(context.catalogue, layout))
+            found = [_stranded(shape, layout) for shape in shapes]
+            if not shapes or any(one is None for one in found):
+                continue  # some GPU loses nothing by it
+            (lost, better), shape = min(
+                ((one, shape) for one, shape in zip(found, shapes, strict=True) if one),
+                key=lambda pair: pair[0],
+            )
+            yield Violation(
+                where=f"{subject.place} {name}".strip(),
+                found=f"{_spelled(layout)} strands {lost} of {shape.compute_slices} compute slices "
+                "of each GPU",
+                limit="a layout should leave nothing that no profile fits into",
+                alternative=f"cut them into {better}" if better else "use another GPU",
+                at_most=Level.ADVISORY,
+                evidence={"config": name, "devices": layout, "stranded": lost},
+            )
+
+
+def _geometries(catalogue: Catalogue, layout: dict[str, int]) -> Iterator[MigGeometry]:
+    """Shapes of the GPUs that have every profile of a layout, each once."""
+    for geometry in catalogue.geometries.values():
+        if all(profile in geometry.profiles for profile in layout):
+            yield geometry
 
 
 def _judge_pool(catalogue: Catalogue, pool: PoolFacts) -> Iterator[Violation]:
@@ -39,7 +133,7 @@ def _judge_pool(catalogue: Catalogue, pool: PoolFacts) -> Iterator[Violation]:
         return
     if geometry is None:
         return
-    for layout in {tuple(sorted(devices.items())) for devices in pool.layouts if devices}:
+    for layout in dict.fromkeys(tuple(sorted(d.items())) for d in pool.layouts if d):
         devices = dict(layout)
         placed = place(geometry, devices)
         if not isinstance(placed, Placement) or placed.stranded_compute < 1:
@@ -68,3 +162,57 @@ def _judge_pool(catalogue: Catalogue, pool: PoolFacts) -> Iterator[Violation]:
 
 def _spelled(devices: dict[str, int]) -> str:
     return " + ".join(f"{count} x {profile}" for profile, count in devices.items())
+
+
+_IMPOSSIBLE = frozenset(
+    {
+        "mig-profile-unknown",
+        "mig-layout-impossible",
+        "mig-unsupported",
+        "mig-layout-nowhere",
+        "mig-compute-instance-too-large",
+        "mig-parted-profile-malformed",
+    }
+)
+"""Verdicts of `gpufleet check` that mean: no GPU can be cut like this."""
+
+
+@rule(
+    "mig-layout-infeasible",
+    "A MIG layout that its GPU cannot have.",
+    subject=(NvidiaConfig, NodePool),
+    dev=Level.MANDATORY,
+    prod=Level.MANDATORY,
+    strict=Level.MANDATORY,
+    formula="waste = standing nodes x price of a node x 730 h, while the MIG manager fails",
+    source="NVIDIA MIG placements of the catalogue; the partition sizes GKE accepts",
+)
+def infeasible(context: Context, subject: NvidiaConfig | NodePool) -> Iterator[Violation]:
+    """No placement of the instances, a profile of another GPU, or a GPU without MIG.
+
+    mig-parted configurations are judged as `gpufleet check --as mig-parted` does, for the GPU of
+    the pools here when there is one kind; `gpuPartitionSize` of GKE by the sizes of the machine.
+    """
+    if isinstance(subject, NvidiaConfig):
+        if subject.kind != "mig-parted":
+            return
+        for finding in verdict(context, subject).findings:
+            if finding.code in _IMPOSSIBLE and finding.severity is Severity.ERROR:
+                yield of_check(subject, finding)
+        return
+    for pool in gpu_pools(context, subject):
+        size = pool.shared.partition
+        if pool.maker is not Maker.GKE or not size.is_known or not pool.instance_types.is_known:
+            continue
+        row = context.catalogue.instances.get(pool.instance_types.value[0])
+        if row is None or size.value in row.gke_partition_sizes:
+            continue
+        sizes = ", ".join(row.gke_partition_sizes)
+        yield Violation(
+            where=f"{pool.shared.place}.gpuPartitionSize",
+            found=f"{size.value} on {row.name} with {row.accelerator.gpu}",
+            limit=f"GKE cuts it into {sizes}" if sizes else "this GPU has no MIG partitions on GKE",
+            alternative=f"write one of {sizes}" if sizes else "remove gpuPartitionSize",
+            money=nodes_money(context, pool, smallest(pool), Kind.WASTE),
+            evidence={"size": size.value, "allowed": list(row.gke_partition_sizes)},
+        )

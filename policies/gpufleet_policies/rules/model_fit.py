@@ -1,78 +1,18 @@
 """Models on GPUs that are far too big for them."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 
-from gpufleet_policies.facts import PodGroup, PoolFacts, Provenance, ShareFacts, Workload
+from gpufleet_policies.facts import Provenance, ShareFacts, Workload
 from gpufleet_policies.facts.workload import GPU
-from gpufleet_policies.money import cheapest_offers, gpu_hour, share_part
+from gpufleet_policies.money import cheapest_offers, gpu_hour
 from gpufleet_policies.money.prices import cloud_of
 from gpufleet_policies.rules.context import Context
-from gpufleet_policies.rules.hardware import Hardware, is_inference, waste, whole_gpu
-from gpufleet_policies.rules.model_memory import MemoryNeed, gib, memory_need
+from gpufleet_policies.rules.hardware import waste
+from gpufleet_policies.rules.model_memory import gib
+from gpufleet_policies.rules.model_requests import Request, fits, runs
 from gpufleet_policies.rules.placement import described
 from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
-
-
-@dataclass(frozen=True, slots=True)
-class _Request:
-    """A group that asks for whole GPUs for a model whose need is known."""
-
-    group: PodGroup
-    gpus: int
-    hardware: Hardware
-    need: MemoryNeed
-    copies: int
-    """Model replicas in one pod."""
-
-    @property
-    def where(self) -> str:
-        container = next(c for c in self.group.containers if GPU in c.gpu_resources)
-        return f"container {container.name} ({container.place})"
-
-    @property
-    def found(self) -> str:
-        return (
-            f"asks for {self.gpus} x {GPU} = {self.gpus} x {self.hardware.gpu} "
-            f"({gib(self.hardware.memory_bytes)} each), and the model needs {self.need}"
-            + (f" x {self.copies} copies" if self.copies > 1 else "")
-        )
-
-    @property
-    def ratio(self) -> Fraction:
-        return Fraction(self.need.bytes * self.copies, self.gpus * self.hardware.memory_bytes)
-
-
-def _requests(context: Context, workload: Workload) -> Iterator[_Request]:
-    """Groups that can be judged: no service level, inference, exclusive GPUs, need known."""
-    need = memory_need(workload.intent)
-    if need is None or workload.intent.has_service_level or not is_inference(workload):
-        return
-    if workload.intent.parallel_replicas.is_unknown:
-        return
-    copies = workload.intent.parallel_replicas.or_default(1).value
-    for group in workload.pod_groups:
-        amount = group.pod_gpus(GPU)
-        if not amount.is_known or amount.value < 1:
-            continue
-        hardware = whole_gpu(context, group)
-        if hardware is not None:
-            yield _Request(group, amount.value, hardware, need, copies)
-
-
-_Share = tuple[PoolFacts, ShareFacts, Fraction, Fraction | None]
-
-
-def _fits(context: Context, workload: Workload) -> list[tuple[_Request, _Share | None]]:
-    """Every request with the cheapest share of the fleet that would do; both rules need them."""
-    key = ("fits", id(workload))
-    if key not in context.memo:
-        context.memo[key] = [
-            (request, _cheapest_share(context, request) if context.fleet is not None else None)
-            for request in _requests(context, workload)
-        ]
-    return context.memo[key]
 
 
 @rule(
@@ -87,13 +27,15 @@ def _fits(context: Context, workload: Workload) -> list[tuple[_Request, _Share |
     formula="waste = pods x (GPUs x GPU-hour - part of a GPU x its GPU-hour) x 730 h",
     source="AWS EKS best practices, compute: GPU sharing",
 )
-def slice_fits(context: Context, workload: Workload) -> Iterator[Violation]:
+def slicefits(context: Context, workload: Workload) -> Iterator[Violation]:
     """One model replica per pod, alternative at least 25 % cheaper.
 
-    Stops the deployment on declared evidence, where the GPU would stay mostly empty.
+    Stops the deployment on declared evidence, where the GPU would stay mostly empty. For several
+    replicas on GPUs that can be cut and are not, it advises to cut them.
     """
-    for request, chosen in _fits(context, workload):
+    for request, chosen in fits(context, workload):
         if chosen is None:
+            yield from _uncut(context, workload, request)
             continue
         pool, share, saved, price = chosen
         yield Violation(
@@ -116,54 +58,46 @@ def slice_fits(context: Context, workload: Workload) -> Iterator[Violation]:
         )
 
 
-def _runs(context: Context, pool: PoolFacts, request: _Request) -> bool:
-    """Whether the pool's GPU has kernels for the model's format."""
-    found = context.catalogue.gpu(pool.gpu).compute_capability
-    return found is not None and found >= request.need.capability
+def _uncut(context: Context, workload: Workload, request: Request) -> Iterator[Violation]:
+    """Replicas that slices of their own GPU would hold, where its pool is not cut.
+
+    Advice only, because the pool must be cut first, and only where no smaller GPU says it better.
+    """
+    pods = request.group.pods
+    if not pods.is_known or pods.value < 2 or request.gpus != 1 or request.copies != 1:
+        return
+    small = request.ratio < Fraction(context.thresholds.oversized_ratio)
+    geometry = context.catalogue.gpu(request.hardware.gpu).mig
+    if geometry is None or (small and cheaper_gpus(context, request) is not None):
+        return
+    for profile in sorted(geometry.profiles.values(), key=lambda p: -p.max_instances):
+        holds = (profile.usable_bytes or 0) >= request.need.bytes and not profile.attributes
+        if not holds or profile.max_instances < 2:
+            continue
+        gpus = -(-pods.value // profile.max_instances)
+        saved = Fraction(pods.value - gpus, pods.value)
+        if saved < Fraction(context.thresholds.smallest_saving):
+            return
+        price = request.hardware.micro_usd_per_gpu_hour
+        yield Violation(
+            where=request.where,
+            found=request.found,
+            limit=f"a {profile.name} slice has {gib(profile.usable_bytes or 0)}, and "
+            f"{profile.max_instances} of them fit a GPU: {gpus} GPUs would hold {pods.value} pods",
+            alternative=f"cut a pool into {profile.max_instances} x {profile.name} and ask for "
+            f"`{profile.resource}: 1`",
+            money=waste(workload, pods, saved, price, request.hardware.because),
+            provenance=request.need.provenance,
+            at_most=Level.ADVISORY,
+            evidence={"need_bytes": request.need.bytes, "profile": profile.name},
+        )
+        return
 
 
 def _isolation(share: ShareFacts) -> str:
     if share.replicas == 1:
         return ""
     return f", one of {share.replicas} shares of a device"
-
-
-def _cheapest_share(context: Context, request: _Request) -> _Share | None:
-    """Pool, share, saved amount, and the price of that amount's unit; the cheapest that fits.
-
-    With prices the amount is in GPUs of the present pool at their price; without, the same GPU
-    must offer the share, and the amount is GPU-hours.
-    """
-    assert context.fleet is not None
-    if request.copies != 1:
-        return None
-    now = request.hardware.micro_usd_per_gpu_hour
-    pods = request.group.pods
-    best: tuple[Fraction, str, PoolFacts, ShareFacts] | None = None
-    for pool in context.fleet.pools:
-        if not _runs(context, pool, request):
-            continue
-        for share in pool.shares:
-            fits = share.memory_bytes is not None and (share.memory_bytes >= request.need.bytes)
-            room = share.per_node * pool.maximum_nodes
-            if share.is_whole_gpu or not fits or (pods.is_known and pods.value > room):
-                continue
-            part = share_part(pool, share, context.catalogue)
-            then = gpu_hour(pool)
-            if now is not None and then is not None and now > 0:
-                relative = part * then / now
-            elif pool.gpu == request.hardware.gpu:
-                relative = part
-            else:
-                continue
-            if best is None or (relative, pool.name) < best[:2]:
-                best = (relative, pool.name, pool, share)
-    if best is None:
-        return None
-    saved = request.gpus - best[0]
-    if saved < request.gpus * Fraction(context.thresholds.smallest_saving):
-        return None
-    return best[2], best[3], saved, now
 
 
 @rule(
@@ -179,18 +113,15 @@ def _cheapest_share(context: Context, request: _Request) -> _Share | None:
 )
 def oversized(context: Context, workload: Workload) -> Iterator[Violation]:
     """Below 35 % of the memory; stops the deployment below 15 % on declared evidence only."""
-    for request, share in _fits(context, workload):
+    for request, share in fits(context, workload):
         if request.ratio >= Fraction(context.thresholds.oversized_ratio):
             continue
         if share is not None:
             continue  # whole-gpu-where-slice-fits names the better alternative
-        found = _smaller(context, request)
+        found = cheaper_gpus(context, request)
         if found is None:
             continue
-        alternative, relative = found
-        saved = request.gpus - relative
-        if saved < request.gpus * Fraction(context.thresholds.smallest_saving):
-            continue
+        alternative, saved = found
         # Several copies in one pod may be a throughput set-up on purpose.
         sure = request.copies == 1 and request.ratio < Fraction(
             context.thresholds.oversized_mandatory_ratio
@@ -209,7 +140,18 @@ def oversized(context: Context, workload: Workload) -> Iterator[Violation]:
         )
 
 
-def _smaller(context: Context, request: _Request) -> tuple[str, Fraction] | None:
+def cheaper_gpus(context: Context, request: Request) -> tuple[str, Fraction] | None:
+    """Fewer or smaller whole GPUs in words, and the GPUs saved; None where little is."""
+    found = _smaller(context, request)
+    if found is None:
+        return None
+    saved = request.gpus - found[1]
+    if saved < request.gpus * Fraction(context.thresholds.smallest_saving):
+        return None
+    return found[0], saved
+
+
+def _smaller(context: Context, request: Request) -> tuple[str, Fraction] | None:
     """The cheapest way with fewer or smaller whole GPUs, and its cost in GPUs of the present kind.
 
     Fewer of the same, another pool of the fleet, or what the same cloud sells.
@@ -220,13 +162,16 @@ def _smaller(context: Context, request: _Request) -> tuple[str, Fraction] | None
     per_gpu = request.hardware.memory_bytes // wanted  # copies that fit one present GPU
     fewer = -(-request.copies // per_gpu) if per_gpu else request.gpus
     if fewer < request.gpus:
-        ways.append((Fraction(fewer), f"ask for `{GPU}: {fewer}`"))
+        words = f"ask for `{GPU}: {fewer}`"
+        if request.width > 1:
+            words += f" and a tensor parallel size of {max(1, fewer // request.copies)}"
+        ways.append((Fraction(fewer), words))
     if now is not None and now > 0:
         for pool in context.fleet.pools if context.fleet is not None else ():
             price, share = gpu_hour(pool), pool.share(GPU)
             if price is None or share is None or not share.is_whole_gpu:
                 continue
-            enough = (pool.gpu_memory_bytes or 0) >= wanted and _runs(context, pool, request)
+            enough = (pool.gpu_memory_bytes or 0) >= wanted and runs(context, pool, request)
             if enough and price < now:
                 cost = request.copies * price / now
                 ways.append((cost, f"run on pool {pool.name} ({pool.gpu})"))

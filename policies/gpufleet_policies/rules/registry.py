@@ -4,37 +4,83 @@ from functools import cache
 
 from gpufleet_policies.rules import (
     capacity,
+    control_pods,
+    device_claims,
     fleet_pools,
     fleet_spend,
+    fractions_of_gpus,
+    gangs,
     gpu_requests,
+    gpu_software,
+    growth,
     idle,
+    jobs,
+    karpenter_pools,
     mig_layouts,
+    mig_workloads,
     model_fit,
+    model_width,
+    nvidia_configs,
+    packing,
+    parallelism,
+    pool_bounds,
+    pool_care,
+    pool_fit,
+    pool_hardware,
+    pool_room,
+    program,
+    queues,
+    readiness,
+    scaling,
+    shared_use,
+    sharing,
+    vgpu,
 )
 from gpufleet_policies.rules.rule import Rule
 
-RULES: tuple[Rule, ...] = (
-    fleet_spend.spend_unbounded,
-    fleet_spend.budget_missing,
-    fleet_spend.budget_exceeded,
-    fleet_pools.interactive_large,
-    fleet_pools.nonprod_minimum,
-    fleet_pools.fixed_size,
-    fleet_pools.on_demand_for_batch,
-    mig_layouts.stranded_slices,
-    model_fit.oversized,
-    model_fit.slice_fits,
-    gpu_requests.request_without_limit,
-    gpu_requests.request_differs,
-    gpu_requests.not_integer,
-    gpu_requests.over_one_share,
-    gpu_requests.without_cpu_memory,
-    idle.idle_command,
-    idle.without_deadline,
-    capacity.not_offered,
-    capacity.exceed_pool,
+FAMILIES = (
+    fleet_spend,
+    fleet_pools,
+    pool_bounds,
+    karpenter_pools,
+    pool_care,
+    pool_hardware,
+    pool_fit,
+    pool_room,
+    mig_layouts,
+    mig_workloads,
+    sharing,
+    nvidia_configs,
+    gpu_software,
+    vgpu,
+    model_fit,
+    model_width,
+    parallelism,
+    shared_use,
+    gpu_requests,
+    fractions_of_gpus,
+    packing,
+    idle,
+    readiness,
+    control_pods,
+    jobs,
+    capacity,
+    scaling,
+    growth,
+    gangs,
+    device_claims,
+    queues,
+    program,
 )
-"""All rules."""
+"""Modules that hold rules; each is a page of the documentation."""
+
+RULES: tuple[Rule, ...] = tuple(
+    value
+    for family in FAMILIES
+    for value in vars(family).values()
+    if isinstance(value, Rule) and value.family == family.__name__.rsplit(".", 1)[-1]
+)
+"""All rules: of each family in the order they are written."""
 
 EXCEPTION_INVALID = "policy-exception-invalid"
 """Code of the finding about an exception that does not count: no reason, past or bad date."""
@@ -52,4 +98,4 @@ def by_id() -> dict[str, Rule]:
 @cache
 def judging(subject: type) -> tuple[Rule, ...]:
     """Rules that judge facts of this type."""
-    return tuple(rule for rule in RULES if rule.subject is subject)
+    return tuple(rule for rule in RULES if subject in rule.subjects)

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from gpufleet_policies.facts import FleetFacts, Provenance, Workload
+from gpufleet_policies.facts import Provenance
 from gpufleet_policies.money import Money
 from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.remediation import JsonPatch
 
 
 class Level(StrEnum):
@@ -18,6 +19,14 @@ class Level(StrEnum):
     """Shown; nothing stops."""
     MANDATORY = "mandatory"
     """The deployment stops before anything is made."""
+    REMEDIATE = "remediate"
+    """`pulumi` mends it on the way where the rule knows how; what is left counts as mandatory, and
+    so does everything in other fronts."""
+
+    @property
+    def enforced(self) -> "Level":
+        """What a finding of this level does when nothing mends it."""
+        return Level.MANDATORY if self is Level.REMEDIATE else self
 
 
 class Profile(StrEnum):
@@ -33,6 +42,10 @@ class Needs(StrEnum):
 
     FLEET = "fleet"
     """The pools the workload may run on."""
+    SURROUNDINGS = "surroundings"
+    """Everything declared beside the object: the whole program, folder or dump."""
+    POOLS = "pools"
+    """The pools the workload may run on, of a fleet or declared one by one beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +65,8 @@ class Violation:
     at_most: Level = Level.MANDATORY
     """Caps the level where the rule itself is less sure, or the amount is small."""
     evidence: Mapping[str, object] = field(default_factory=dict[str, object], hash=False)
+    remediation: JsonPatch = field(default=(), hash=False)
+    """Operations of RFC 6902 on the judged object; empty: a person must decide."""
 
 
 Check = Callable[[Context, Any], Iterable[Violation]]
@@ -66,8 +81,8 @@ class Rule:
     """What must not be, in one sentence."""
     family: str
     """Module the rule lives in; its page of the documentation."""
-    subject: type
-    """FleetFacts or Workload: what it judges."""
+    subjects: tuple[type, ...]
+    """Facts it judges: FleetFacts, Workload, ... Most judge one type."""
     levels: Mapping[Profile, Level]
     mandatory_needs: Provenance
     """Weakest evidence on which it may stop a deployment."""
@@ -77,6 +92,8 @@ class Rule:
     source: str
     """Where the rule comes from."""
     check: Check = field(repr=False)
+    without_gpus: bool = False
+    """Whether it has something to say about workloads that ask for no GPU."""
 
     @property
     def annotation(self) -> str:
@@ -93,7 +110,7 @@ def rule(
     id: str,
     sentence: str,
     *,
-    subject: type[FleetFacts] | type[Workload],
+    subject: type | tuple[type, ...],
     dev: Level,
     prod: Level,
     strict: Level,
@@ -101,6 +118,7 @@ def rule(
     needs: Iterable[Needs] = (),
     formula: str = "",
     source: str,
+    without_gpus: bool = False,
 ) -> Callable[[Check], Rule]:
     """Make a rule of the decorated check."""
 
@@ -109,13 +127,14 @@ def rule(
             id=id,
             sentence=sentence,
             family=check.__module__.rsplit(".", 1)[-1],
-            subject=subject,
+            subjects=subject if isinstance(subject, tuple) else (subject,),
             levels={Profile.DEV: dev, Profile.PROD: prod, Profile.STRICT: strict},
             mandatory_needs=mandatory_needs,
             needs=frozenset(needs),
             formula=formula,
             source=source,
             check=check,
+            without_gpus=without_gpus,
         )
 
     return make

@@ -1,19 +1,29 @@
 """Settings of the rules: one form for every front, read from plain data, every problem at once."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from gpufleet.findings import Finding, FleetError, error
-from gpufleet_policies.facts import FleetFacts, Provenance, Workload
-from gpufleet_policies.rules.context import Context, Thresholds
+from gpufleet_policies.facts import Provenance
+from gpufleet_policies.rules.context import Context, EnvironmentBudget, Thresholds
 from gpufleet_policies.rules.exceptions import SettledException
 from gpufleet_policies.rules.registry import EXCEPTION_INVALID, by_id
 from gpufleet_policies.rules.rule import Level, Profile, Rule
 
-KEYS = ("profile", "environment", "rules", "exceptions", "thresholds", "fleet")
+KEYS = (
+    "profile",
+    "environment",
+    "rules",
+    "exceptions",
+    "thresholds",
+    "budgets",
+    "ownerTags",
+    "requireAttribution",
+    "fleet",
+)
 AUTO = "auto"
 """Profile by environment: prod in production, dev elsewhere."""
 
@@ -23,8 +33,19 @@ THRESHOLDS = {
     "smallestSaving": "smallest_saving",
     "idleSleepSeconds": "idle_sleep_seconds",
     "largeNodeGpus": "large_node_gpus",
+    "standingUsdPerMonth": "standing_usd_per_month",
+    "maxGpus": "max_gpus",
+    "quietUsdPerMonth": "quiet_usd_per_month",
+    "trainingGpus": "training_gpus",
+    "manyTypes": "many_types",
     "budgetUsdPerHour": "budget_usd_per_hour",
 }
+
+
+_WHOLE = frozenset(
+    {"idle_sleep_seconds", "large_node_gpus", "max_gpus", "training_gpus", "many_types"}
+)
+"""Thresholds that are counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +67,7 @@ class Settings:
         """The level of a rule in a profile, before its evidence is weighed."""
         return self.levels.get(rule.id) or rule.levels[profile]
 
-    def profile_for(self, context: Context, subject: FleetFacts | Workload) -> Profile:
+    def profile_for(self, context: Context, subject: Any) -> Profile:
         """The profile that applies to one object. Where the environment is unknown: dev."""
         if self.profile is not None:
             return self.profile
@@ -76,7 +97,11 @@ def read_settings(data: Mapping[str, Any], origin: str = "policy settings") -> S
         environment = None
     levels = dict(_levels(data.get("rules"), problems))
     exceptions = tuple(_exceptions(data.get("exceptions"), problems))
-    thresholds = _thresholds(data.get("thresholds"), problems)
+    thresholds = replace(
+        _thresholds(data.get("thresholds"), problems),
+        budgets=dict(_budgets(data.get("budgets"), problems)),
+        **_choices(data, problems),
+    )
     if problems:
         raise FleetError(problems, origin)
     return Settings(
@@ -158,12 +183,67 @@ def _thresholds(value: Any, problems: list[Finding]) -> Thresholds:
                 _problem(f"thresholds.{key}", "no such threshold", ", ".join(THRESHOLDS))
             )
             continue
-        try:
-            number = Decimal(str(raw))
-        except InvalidOperation:
-            number = Decimal(-1)
-        if isinstance(raw, bool) or not number.is_finite() or number < 0:
+        number = _amount(raw)
+        if number is None:
             problems.append(_problem(f"thresholds.{key}", f"{raw!r} is no amount", "0 or more"))
             continue
-        chosen[name] = int(number) if name in ("idle_sleep_seconds", "large_node_gpus") else number
+        chosen[name] = int(number) if name in _WHOLE else number
     return Thresholds(**chosen)
+
+
+_BUDGET_KEYS = {
+    "standingUsdPerMonth": "standing_usd_per_month",
+    "exposureUsdPerHour": "exposure_usd_per_hour",
+}
+
+
+def _budgets(value: Any, problems: list[Finding]) -> Iterator[tuple[str, EnvironmentBudget]]:
+    """Environment -> budget; `*` stands for every environment without one."""
+    if value is None:
+        return
+    if not isinstance(value, Mapping):
+        wanted = "an environment and its amounts"
+        problems.append(_problem("budgets", "must be a mapping", wanted))
+        return
+    for environment, amounts in value.items():
+        path = f"budgets.{environment}"
+        if not isinstance(amounts, Mapping):
+            problems.append(_problem(path, "must be a mapping", ", ".join(_BUDGET_KEYS)))
+            continue
+        chosen: dict[str, Decimal] = {}
+        for key, raw in amounts.items():
+            number = _amount(raw)
+            if key not in _BUDGET_KEYS:
+                problems.append(
+                    _problem(f"{path}.{key}", "no such amount", ", ".join(_BUDGET_KEYS))
+                )
+            elif number is None:
+                problems.append(_problem(f"{path}.{key}", f"{raw!r} is no amount", "0 or more"))
+            else:
+                chosen[_BUDGET_KEYS[key]] = number
+        yield str(environment).lower(), EnvironmentBudget(**chosen)
+
+
+def _amount(raw: Any) -> Decimal | None:
+    try:
+        number = Decimal(str(raw))
+    except InvalidOperation:
+        return None
+    return number if not isinstance(raw, bool) and number.is_finite() and number >= 0 else None
+
+
+def _choices(data: Mapping[str, Any], problems: list[Finding]) -> dict[str, Any]:
+    """Settings that are thresholds but no numbers."""
+    chosen: dict[str, Any] = {}
+    tags = data.get("ownerTags")
+    if isinstance(tags, list) and all(isinstance(tag, str) and tag for tag in tags):
+        chosen["owner_tags"] = tuple(tags)
+    elif tags is not None:
+        problems.append(_problem("ownerTags", f"{tags!r} is no list of keys", "[owner, team]"))
+    attribution = data.get("requireAttribution")
+    if isinstance(attribution, bool):
+        chosen["require_attribution"] = attribution
+    elif attribution is not None:
+        wrong = f"{attribution!r} is neither true nor false"
+        problems.append(_problem("requireAttribution", wrong, "true, false"))
+    return chosen

@@ -1,0 +1,311 @@
+"""Cluster API and OpenShift machines as facts: sets, deployments, templates, their autoscalers."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from gpufleet.catalogue import Catalogue
+from gpufleet_policies.adapters.blocks import (
+    all_known,
+    environment,
+    inside,
+    known_texts,
+    number,
+    texts,
+    word,
+)
+from gpufleet_policies.adapters.eks import hardware, is_committed, taints
+from gpufleet_policies.adapters.machines import Machines, accelerated, gpu_by_name
+from gpufleet_policies.adapters.reading import fact, items, mapping, whole
+from gpufleet_policies.facts.capacity import LaunchTemplate, PoolAutoscaler
+from gpufleet_policies.facts.locator import Locator
+from gpufleet_policies.facts.pool import Maker, NodePool, Size, Taint
+from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
+
+Load = Callable[[], Catalogue]
+
+_MINIMUM = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size"
+_MAXIMUM = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size"
+_GPU_COUNT = "capacity.cluster-autoscaler.kubernetes.io/gpu-count"
+_GPU_TYPE = "capacity.cluster-autoscaler.kubernetes.io/gpu-type"
+_LABELS = "capacity.cluster-autoscaler.kubernetes.io/labels"
+_TAINTS = "capacity.cluster-autoscaler.kubernetes.io/taints"
+"""Annotations of the cluster autoscaler's Cluster API provider (cloudprovider/clusterapi)."""
+
+_OPENSHIFT_GPUS = "machine.openshift.io/GPU"
+_NVIDIA_VENDOR = ("4318", "0x10de", "10de")
+
+
+def machine_set(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+    """cluster.x-k8s.io MachineDeployment, MachineSet, MachinePool."""
+    annotations = inside(document, "metadata.annotations")
+    own = known_texts(annotations)
+    labels = inside(document, "spec.template.metadata.labels")
+    found = _hinted(own, load)
+    hinted_labels = dict(
+        pair.split("=", 1) for pair in own.get(_LABELS, "").split(",") if "=" in pair
+    )
+    merged = {**known_texts(inside(document, "metadata.labels")), **own}
+    yield NodePool(
+        locator=locator,
+        annotations=merged,
+        environment=environment(merged),
+        name=locator.name,
+        maker=Maker.CLUSTER_API,
+        cluster=word(document, "spec.clusterName"),
+        instance_types=absent("spec.template.spec.infrastructureRef"),
+        instance_types_place="spec.template.spec.infrastructureRef",
+        gpu=found.gpu,
+        gpus_per_node=found.gpus_per_node,
+        is_gpu_pool=found.carries_gpus,
+        size=_size(document, annotations),
+        capacity=absent("spec.template.spec.infrastructureRef"),
+        commitment=is_committed(merged),
+        taints=_hinted_taints(own, document),
+        taints_place="spec.template.spec.taints",
+        labels={**hinted_labels, **known_texts(labels)},
+        labels_known=False,
+        tags=merged,
+        tags_known=all_known(annotations),
+        tags_place="metadata.labels",
+        zones=_domains(document),
+        launch_template=_reference(document),
+    )
+
+
+def _reference(document: dict[str, Any]) -> str:
+    name = inside(document, "spec.template.spec.infrastructureRef.name")
+    return name if isinstance(name, str) else "?"
+
+
+def _domains(document: dict[str, Any]) -> Fact[tuple[str, ...]]:
+    one = word(document, "spec.template.spec.failureDomain")
+    if one.is_known:
+        return known((one.value,), place=one.place)
+    return texts(document, "spec.failureDomains")
+
+
+def _hinted(annotations: dict[str, str], load: Load) -> Machines:
+    """What the annotations for scaling from zero say."""
+    count = annotations.get(_GPU_COUNT)
+    if count is None or not count.isdecimal():
+        return Machines(unknown(_GPU_TYPE), unknown(_GPU_COUNT), unknown(_GPU_COUNT))
+    if int(count) == 0:
+        return Machines(absent(_GPU_TYPE), absent(_GPU_COUNT), known(False, place=_GPU_COUNT))
+    kind = annotations.get(_GPU_TYPE, "")
+    nvidia = kind.startswith("nvidia.com/") or "nvidia" in kind
+    gpu = gpu_by_name([kind.removeprefix("nvidia.com/")], load()) if kind else unknown(_GPU_TYPE)
+    carries: Fact[bool] = known(True) if nvidia else unknown(_GPU_TYPE)
+    return Machines(gpu, known(int(count), place=_GPU_COUNT), carries)
+
+
+def _hinted_taints(
+    annotations: dict[str, str], document: dict[str, Any]
+) -> Fact[tuple[Taint, ...]]:
+    written = inside(document, "spec.template.spec.taints")
+    if written is not None:
+        return taints(written, "spec.template.spec.taints")
+    hint = annotations.get(_TAINTS)
+    if hint is None:
+        return unknown("spec.template.spec.bootstrap")
+    found = [one.rpartition(":") for one in hint.split(",") if ":" in one]
+    return known(tuple(Taint(key.partition("=")[0], effect) for key, _, effect in found))
+
+
+def _size(document: dict[str, Any], annotations: Any) -> Size:
+    if annotations is UNKNOWN:
+        hidden: Fact[int] = unknown("metadata.annotations")
+        return Size(hidden, hidden, hidden, "metadata.annotations", "metadata.annotations")
+    written = mapping(annotations)
+    low, high = written.get(_MINIMUM), written.get(_MAXIMUM)
+    replicas = number(document, "spec.replicas")
+    if low is None and high is None:
+        count = replicas.or_default(1)
+        return Size(count, count, count, "spec.replicas", "spec.replicas", fixed=True)
+    return Size(
+        fact(low, whole, _MINIMUM),
+        fact(high, whole, _MAXIMUM),
+        replicas,
+        f"metadata.annotations[{_MINIMUM}]",
+        f"metadata.annotations[{_MAXIMUM}]",
+    )
+
+
+def aws_template(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+    """infrastructure.cluster.x-k8s.io AWSMachineTemplate, AWSMachinePool."""
+    spec = inside(document, "spec.template.spec")
+    if spec is None:
+        spec = inside(document, "spec.awsLaunchTemplate")
+    kind = word(spec, "instanceType")
+    found = hardware(known((kind.value,)) if kind.is_known else unknown("instanceType"), load)
+    spot = inside(spec, "spotMarketOptions")
+    reserved = inside(spec, "capacityReservationId")
+    capacity: Fact[frozenset[str]] = unknown("spotMarketOptions")
+    if spot is not UNKNOWN:
+        capacity = known(frozenset({"spot" if spot is not None else "onDemand"}))
+    yield LaunchTemplate(
+        locator=locator,
+        names=(locator.name,),
+        instance_type=kind,
+        gpu=found.gpu,
+        gpus_per_node=found.gpus_per_node,
+        carries_gpus=found.carries_gpus,
+        capacity=capacity,
+        reservations=(reserved if isinstance(reserved, str) else "?",) if reserved else (),
+        placement_group=word(spec, "placementGroupName"),
+    )
+
+
+def vsphere_template(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+    """infrastructure.cluster.x-k8s.io VSphereMachineTemplate: its PCI devices and vGPUs."""
+    devices = items(inside(document, "spec.template.spec.pciDevices"))
+    found = pci_hardware(devices, load)
+    yield LaunchTemplate(
+        locator=locator,
+        names=(locator.name,),
+        gpu=found.gpu,
+        gpus_per_node=found.gpus_per_node,
+        carries_gpus=found.carries_gpus,
+        capacity=known(frozenset({"onPrem"})),
+        vgpu_profile=_profile(devices),
+    )
+
+
+def pci_hardware(devices: list[Any], load: Load) -> Machines:
+    """The GPUs among PCI devices of a virtual machine."""
+    place = "pciDevices"
+    profile = _profile(devices)
+    if profile.is_known:
+        return Machines(
+            vgpu_board(profile.value, load),
+            known(len(devices), place=place),
+            known(True, place=place),
+        )
+    vendors = [str(inside(one, "vendorId")).lower() for one in devices]
+    gpus = [one for one, vendor in zip(devices, vendors, strict=True) if vendor in _NVIDIA_VENDOR]
+    if not gpus:
+        return Machines(absent(place), absent(place), known(False, place=place))
+    return Machines(unknown(place), known(len(gpus), place=place), known(True, place=place))
+
+
+def _profile(devices: list[Any]) -> Fact[str]:
+    for one in devices:
+        found = inside(one, "vGPUProfile") or inside(one, "vgpuProfile")
+        if found is not None:
+            return known(found) if isinstance(found, str) else unknown("vGPUProfile")
+    return absent("pciDevices")
+
+
+def vgpu_board(profile: str, load: Load) -> Fact[str]:
+    """The GPU a vGPU type is cut from; unknown for names nobody listed."""
+    from gpufleet.partition.vgpu import parse_type
+
+    found = parse_type(profile)
+    if found is None:
+        return unknown("vgpuProfile")
+    for gpu in load().gpus.values():
+        if gpu.vgpu is not None and found.board in gpu.vgpu.names:
+            return known(gpu.key)
+    return unknown("vgpuProfile")
+
+
+def openshift_machine_set(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+    """machine.openshift.io MachineSet on AWS, Google and vSphere."""
+    annotations = known_texts(inside(document, "metadata.annotations"))
+    provider = inside(document, "spec.template.spec.providerSpec.value")
+    kind = word(provider, "instanceType")
+    if kind.is_absent:
+        kind = word(provider, "machineType")
+    types: Fact[tuple[str, ...]] = (
+        known((kind.value,)) if kind.is_known else Fact(kind.state, place="providerSpec.value")
+    )
+    found = (
+        hardware(types, load)
+        if not types.is_absent
+        else _openshift_hint(annotations, provider, load)
+    )
+    attached = items(inside(provider, "gpus"))
+    if attached and isinstance(inside(attached[0], "type"), str):
+        gpu, row = accelerated(kind.found, inside(attached[0], "type"), 1, load())
+        found = Machines(gpu, number(attached[0], "count"), known(True))
+        types = types if row is None else known((row,))
+    labels = known_texts(inside(document, "spec.template.spec.metadata.labels"))
+    tags = {
+        str(inside(tag, "name")): str(inside(tag, "value"))
+        for tag in items(inside(provider, "tags"))
+    }
+    merged = {**known_texts(inside(document, "metadata.labels")), **tags, **annotations}
+    replicas = number(document, "spec.replicas").or_default(1)
+    reserved = inside(provider, "capacityReservationId")
+    yield NodePool(
+        locator=locator,
+        annotations=merged,
+        environment=environment(merged),
+        name=locator.name,
+        maker=Maker.OPENSHIFT,
+        instance_types=types,
+        instance_types_place="spec.template.spec.providerSpec.value.instanceType",
+        gpu=found.gpu,
+        gpus_per_node=found.gpus_per_node,
+        is_gpu_pool=found.carries_gpus,
+        size=Size(replicas, replicas, replicas, "spec.replicas", "spec.replicas", fixed=True),
+        capacity=_openshift_capacity(provider),
+        capacity_place="spec.template.spec.providerSpec.value.spotMarketOptions",
+        reservations=(reserved if isinstance(reserved, str) else "?",) if reserved else (),
+        commitment=is_committed(merged),
+        taints=taints(inside(document, "spec.template.spec.taints"), "spec.template.spec.taints"),
+        taints_place="spec.template.spec.taints",
+        labels=labels,
+        tags=merged,
+        tags_place="metadata.labels",
+        zones=_openshift_zone(provider),
+        placement_group=word(provider, "placementGroupName"),
+    )
+
+
+def _openshift_hint(annotations: dict[str, str], provider: Any, load: Load) -> Machines:
+    devices = items(inside(provider, "pciDevices"))
+    if devices:
+        return pci_hardware(devices, load)
+    count = annotations.get(_OPENSHIFT_GPUS, "")
+    if count.isdecimal():
+        some = int(count) > 0
+        return Machines(
+            unknown(_OPENSHIFT_GPUS) if some else absent(_OPENSHIFT_GPUS),
+            known(int(count)) if some else absent(_OPENSHIFT_GPUS),
+            known(some),
+        )
+    nothing: Fact[Any] = unknown("providerSpec.value")
+    return Machines(nothing, nothing, nothing)
+
+
+def _openshift_capacity(provider: Any) -> Fact[frozenset[str]]:
+    kind = inside(provider, "kind")
+    if isinstance(kind, str) and kind.startswith("VSphere"):
+        return known(frozenset({"onPrem"}))
+    spot = inside(provider, "spotMarketOptions")
+    preemptible = inside(provider, "preemptible")
+    market = inside(provider, "marketType")
+    if UNKNOWN in (spot, preemptible, market):
+        return unknown("spotMarketOptions")
+    if market == "CapacityBlock":
+        return known(frozenset({"capacityBlock"}))
+    return known(frozenset({"spot" if spot is not None or preemptible is True else "onDemand"}))
+
+
+def _openshift_zone(provider: Any) -> Fact[tuple[str, ...]]:
+    for path in ("placement.availabilityZone", "zone"):
+        found = word(provider, path)
+        if found.is_known:
+            return known((found.value,), place=path)
+    return absent("placement.availabilityZone")
+
+
+def machine_autoscaler(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+    """autoscaling.openshift.io MachineAutoscaler."""
+    del load
+    yield PoolAutoscaler(
+        locator=locator,
+        target=word(document, "spec.scaleTargetRef.name"),
+        minimum=number(document, "spec.minReplicas").or_default(0),
+        maximum=number(document, "spec.maxReplicas"),
+    )

@@ -1,0 +1,306 @@
+"""GKE as facts: node pools, clusters with inline pools, reservations."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from gpufleet.catalogue import Catalogue
+from gpufleet_policies.adapters.blocks import (
+    all_known,
+    block,
+    environment,
+    inside,
+    known_texts,
+    number,
+    texts,
+    word,
+)
+from gpufleet_policies.adapters.eks import is_committed, taints
+from gpufleet_policies.adapters.machines import accelerated, machines
+from gpufleet_policies.adapters.reading import boolean, fact, items
+from gpufleet_policies.facts.capacity import AutoscalerLimit, Reservation
+from gpufleet_policies.facts.locator import Locator
+from gpufleet_policies.facts.monitoring import Monitoring
+from gpufleet_policies.facts.pool import Maker, NodePool, Shared, Size
+from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
+
+Load = Callable[[], Catalogue]
+
+_ZONE = re.compile(r"^[a-z]+-[a-z]+[0-9]+-[a-z]$")
+_REGION = re.compile(r"^[a-z]+-[a-z]+[0-9]+$")
+_REGION_ZONES = 3
+"""Zones a regional cluster's pools span when none are named (GKE: regional clusters)."""
+
+_SHARING = {"TIME_SHARING": "timeSlicing", "MPS": "mps"}
+_DEFAULT_MACHINE = "e2-medium"
+"""Machine type of a pool that names none (GKE API NodeConfig)."""
+
+
+def node_pool(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+    """`gcp:container/nodePool:NodePool`, `google_container_node_pool`, an inline pool."""
+    config = inside(document, "nodeConfig")
+    yield _pool(document, config, locator, load)
+
+
+def _pool(document: dict[str, Any], config: Any, locator: Locator, load: Load) -> NodePool:
+    machine = word(config, "machineType").or_default(_DEFAULT_MACHINE)
+    if config is UNKNOWN:
+        machine = unknown("nodeConfig.machineType")
+    types: Fact[tuple[str, ...]] = (
+        known((machine.value,), place="nodeConfig.machineType")
+        if machine.is_known
+        else unknown("nodeConfig.machineType")
+    )
+    gpu, count, carries, types = _accelerators(config, types, load)
+    labels, resource_labels = inside(config, "labels"), inside(config, "resourceLabels")
+    own, tags = known_texts(labels), known_texts(resource_labels)
+    merged = {**own, **tags}
+    zones = _zones(document)
+    affinity = inside(config, "reservationAffinity")
+    reserved = texts(affinity, "values")
+    pool_labels = dict(own)
+    return NodePool(
+        locator=locator,
+        annotations=merged,
+        environment=environment(merged),
+        name=_text(document, "name") or locator.name,
+        maker=Maker.GKE,
+        cluster=word(document, "cluster"),
+        instance_types=types,
+        instance_types_place="nodeConfig.machineType",
+        gpu=gpu,
+        gpus_per_node=count,
+        is_gpu_pool=carries,
+        size=_size(document, _zone_count(document, zones)),
+        capacity=_capacity(document, config),
+        capacity_place="nodeConfig",
+        reservations=reserved.value if reserved.is_known else _unnamed(affinity),
+        commitment=is_committed(merged),
+        taints=taints(inside(config, "taints") or inside(config, "taint"), "nodeConfig.taints"),
+        taints_place="nodeConfig.taints",
+        labels=pool_labels,
+        labels_known=all_known(labels),
+        tags=tags,
+        tags_known=all_known(resource_labels),
+        tags_place="nodeConfig.resourceLabels",
+        zones=zones,
+        shared=_shared(config),
+        placement_group=_placement(document),
+        fabric=_fabric(document, config),
+        repair=fact(
+            inside(document, "management.autoRepair"), boolean, "management.autoRepair"
+        ).or_default(True),
+        repair_place="management.autoRepair",
+        longest_run_seconds=_seconds(word(config, "maxRunDuration")),
+    )
+
+
+def _text(document: Any, path: str) -> str:
+    found = inside(document, path)
+    return found if isinstance(found, str) else ""
+
+
+def _accelerators(
+    config: Any, types: Fact[tuple[str, ...]], load: Load
+) -> tuple[Fact[str], Fact[int], Fact[bool], Fact[tuple[str, ...]]]:
+    place = "nodeConfig.guestAccelerators"
+    attached = inside(config, "guestAccelerators") or inside(config, "guestAccelerator")
+    if attached is UNKNOWN or not isinstance(attached, list | None):
+        return unknown(place), unknown(place), unknown(place), types
+    if not attached:
+        if not types.is_known:
+            return unknown(place), unknown(place), unknown(place), types
+        found = machines(types.value, load(), types.place)
+        return found.gpu, found.gpus_per_node, found.carries_gpus, types
+    kind, amount = word(attached[0], "type"), number(attached[0], "count")
+    if amount.is_known and amount.value == 0:
+        return absent(place), absent(place), known(False, place=place), types
+    if not kind.is_known or not amount.is_known or not types.is_known:
+        return unknown(place), amount, known(True, place=place), types
+    gpu, row = accelerated(types.value[0], kind.value, amount.value, load())
+    priced = types if row is None else known((row,), place=types.place)
+    return gpu, amount, known(True, place=place), priced
+
+
+def _zones(document: dict[str, Any]) -> Fact[tuple[str, ...]]:
+    named = texts(document, "nodeLocations")
+    if not named.is_absent:
+        return named
+    location = word(document, "location")
+    if location.is_known and _ZONE.match(location.value):
+        return known((location.value,), place="location")
+    return absent("nodeLocations")
+
+
+def _zone_count(document: dict[str, Any], zones: Fact[tuple[str, ...]]) -> Fact[int]:
+    if zones.is_known:
+        return known(len(zones.value), place=zones.place)
+    location = word(document, "location")
+    if zones.is_absent and location.is_known and _REGION.match(location.value):
+        return known(_REGION_ZONES, place="location")
+    return unknown("nodeLocations")
+
+
+def _size(document: dict[str, Any], zones: Fact[int]) -> Size:
+    scaling = inside(document, "autoscaling")
+    if scaling is None:
+        per_zone = number(document, "nodeCount")
+        place = "nodeCount"
+        if per_zone.is_absent:
+            per_zone, place = number(document, "initialNodeCount"), "initialNodeCount"
+        fixed = _times(per_zone.or_default(1), zones)
+        return Size(fixed, fixed, fixed, place, place, fixed=True, zones=zones.found or 1)
+    if inside(scaling, "totalMaxNodeCount") is not None:
+        return Size(
+            number(scaling, "totalMinNodeCount").or_default(0),
+            number(scaling, "totalMaxNodeCount"),
+            absent("nodeCount"),
+            "autoscaling.totalMinNodeCount",
+            "autoscaling.totalMaxNodeCount",
+        )
+    return Size(
+        _times(number(scaling, "minNodeCount").or_default(0), zones),
+        _times(number(scaling, "maxNodeCount"), zones),
+        absent("nodeCount"),
+        "autoscaling.minNodeCount",
+        "autoscaling.maxNodeCount",
+        zones=zones.found or 1,
+    )
+
+
+def _times(per_zone: Fact[int], zones: Fact[int]) -> Fact[int]:
+    if per_zone.is_known and per_zone.value == 0:
+        return per_zone
+    if not per_zone.is_known:
+        return per_zone
+    if not zones.is_known:
+        return unknown(per_zone.place)
+    return known(per_zone.value * zones.value, place=per_zone.place)
+
+
+def _capacity(document: dict[str, Any], config: Any) -> Fact[frozenset[str]]:
+    place = "nodeConfig"
+    switches = {
+        "spot": inside(config, "spot"),
+        "preemptible": inside(config, "preemptible"),
+        "flexStart": inside(config, "flexStart"),
+        "queued": inside(document, "queuedProvisioning.enabled"),
+    }
+    if config is UNKNOWN or UNKNOWN in switches.values():
+        return unknown(place)
+    on = {name for name, value in switches.items() if value is True}
+    if "preemptible" in on:
+        on = (on - {"preemptible"}) | {"spot"}
+    kind = word(config, "reservationAffinity.consumeReservationType")
+    if kind.is_unknown:
+        return unknown("nodeConfig.reservationAffinity")
+    if kind.is_known and kind.value == "SPECIFIC_RESERVATION":
+        on.add("reserved")
+    return known(frozenset(on or {"onDemand"}), place=place)
+
+
+def _unnamed(affinity: Any) -> tuple[str, ...]:
+    kind = inside(affinity, "consumeReservationType")
+    return ("?",) if kind == "SPECIFIC_RESERVATION" else ()
+
+
+def _shared(config: Any) -> Shared:
+    accelerator = block(inside(config, "guestAccelerators") or inside(config, "guestAccelerator"))
+    sharing = inside(accelerator, "gpuSharingConfig")
+    place = "nodeConfig.guestAccelerators[0]"
+    strategy = word(sharing, "gpuSharingStrategy")
+    if strategy.is_known:
+        strategy = replace(strategy, found=_SHARING.get(strategy.value, strategy.value))
+    return Shared(
+        strategy=strategy,
+        replicas=number(sharing, "maxSharedClientsPerGpu"),
+        partition=word(accelerator, "gpuPartitionSize"),
+        place=place,
+    )
+
+
+def _placement(document: dict[str, Any]) -> Fact[str]:
+    policy = inside(document, "placementPolicy")
+    if policy is None:
+        return absent("placementPolicy")
+    named = word(policy, "policyName")
+    return word(policy, "type") if named.is_absent else named
+
+
+def _fabric(document: dict[str, Any], config: Any) -> Fact[str]:
+    strategy = word(config, "gpudirectStrategy")
+    if not strategy.is_absent:
+        return strategy
+    more = inside(document, "networkConfig.additionalNodeNetworkConfigs")
+    if more is UNKNOWN:
+        return unknown("networkConfig.additionalNodeNetworkConfigs")
+    return known("gpudirect", place="networkConfig") if more else absent("networkConfig")
+
+
+def _seconds(written: Fact[str]) -> Fact[int]:
+    if not written.is_known:
+        return Fact(written.state, place=written.place)
+    figure = written.value.removesuffix("s")
+    return known(int(figure)) if figure.isdecimal() else unknown(written.place)
+
+
+def cluster(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+    """`gcp:container/cluster:Cluster`: inline pools, the default pool, auto-provisioning."""
+    surroundings = {
+        key: inside(document, key) for key in ("location", "nodeLocations") if key in document
+    }
+    inline = items(inside(document, "nodePools") or inside(document, "nodePool"))
+    for index, pool in enumerate(inline):
+        if isinstance(pool, dict):
+            name = _text(pool, "name") or str(index)
+            where = replace(locator, kind="NodePool", name=f"{locator.name}/{name}")
+            yield from node_pool({**surroundings, "cluster": locator.name, **pool}, where, load)
+    if inside(document, "removeDefaultNodePool") is not True and not inline:
+        own = {"name": "default-pool", "cluster": locator.name, **surroundings, **document}
+        default = replace(locator, name=f"{locator.name}/default-pool")
+        if inside(document, "enableAutopilot") is not True:
+            yield _pool(
+                {**own, "name": "default-pool"}, inside(document, "nodeConfig"), default, load
+            )
+    for limit in items(inside(document, "clusterAutoscaling.resourceLimits")):
+        kind = word(limit, "resourceType")
+        if kind.is_known and kind.value.startswith("nvidia-"):
+            gpu, _ = accelerated("", kind.value, 1, load())
+            yield AutoscalerLimit(
+                locator=locator,
+                gpu=gpu,
+                maximum=number(limit, "maximum"),
+                cluster=known(locator.name),
+            )
+    components = inside(document, "monitoringConfig.enableComponents")
+    if isinstance(components, list) and "DCGM" in components:
+        yield Monitoring(locator=locator, what="GKE managed DCGM metrics")
+
+
+def reservation(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+    """`gcp:compute/reservation:Reservation`, `google_compute_reservation`."""
+    machine = word(document, "specificReservation.instanceProperties.machineType")
+    types: Fact[tuple[str, ...]] = (
+        known((machine.value,)) if machine.is_known else unknown("machineType")
+    )
+    gpu, count, carries, types = _accelerators(
+        inside(document, "specificReservation.instanceProperties"), types, load
+    )
+    if carries.is_known and not carries.value:
+        return
+    names = {locator.name}
+    names.update(
+        n for key in ("name", "id", "selfLink") if isinstance(n := inside(document, key), str)
+    )
+    required = fact(inside(document, "specificReservationRequired"), boolean, "required")
+    yield Reservation(
+        locator=locator,
+        names=tuple(sorted(names)),
+        instance_type=known(types.value[0]) if types.is_known else unknown("machineType"),
+        count=number(document, "specificReservation.count"),
+        gpu=gpu,
+        gpus_per_node=count,
+        zone=word(document, "zone"),
+        targeted=required.or_default(False),
+    )

@@ -1,0 +1,65 @@
+"""Options of a command line, read once: `--name value`, `--name=value`, `-x value`."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from gpufleet_policies.facts.container import Container
+
+_REFERENCE = re.compile(r"\$\(([A-Za-z_][A-Za-z0-9_]*)\)")
+
+
+class Options(dict[str, list[str]]):
+    """Option, underscores as dashes -> its values in the order they were written."""
+
+    def first(self, names: Iterable[str]) -> str | None:
+        """The value of the first of these options that is there and has one; None without."""
+        for name in names:
+            for value in self.get(name, ()):
+                if value:
+                    return value
+        return None
+
+    def single(self, names: Iterable[str]) -> str | None:
+        """The value of these options; None without one, "?" where they contradict each other."""
+        found = {value for name in names for value in self.get(name, ())}
+        if not found:
+            return None
+        return found.pop() if len(found) == 1 else "?"
+
+    def has(self, names: Iterable[str]) -> bool:
+        """Whether any of these options is there, with or without a value."""
+        return any(name in self for name in names)
+
+
+def split_words(container: Container, variables: Mapping[str, str]) -> list[str]:
+    """Command and arguments, `$(NAME)` filled in, shell lines split at blanks."""
+    found = container.words
+    if not found.is_known:
+        return []
+    parts: list[str] = []
+    for word in found.value:
+        filled = word
+        if "$(" in word:
+            filled = _REFERENCE.sub(lambda m: variables.get(m[1], m[0]), word)
+        parts.extend(filled.split())
+    return parts
+
+
+def read_options(words: Sequence[str]) -> Options:
+    """Every option among the words; one without a value has the value ""."""
+    found = Options()
+    pending: list[str] | None = None
+    for word in words:
+        if word.startswith("-") and len(word) > 1 and not word[1].isdigit():
+            head, equals, tail = word.partition("=")
+            values = found.setdefault(head.replace("_", "-"), [])
+            if equals:
+                values.append(tail.strip("\"'"))
+                pending = None
+            else:
+                values.append("")
+                pending = values
+        elif pending is not None:
+            pending[-1] = word.strip("\"'")
+            pending = None
+    return found

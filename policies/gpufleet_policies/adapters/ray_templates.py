@@ -1,0 +1,176 @@
+"""Pod templates of KubeRay: RayCluster, RayJob, RayService."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from gpufleet_policies.adapters.raw_pods import (
+    Groups,
+    JobFields,
+    Kind,
+    at_least_one,
+    count,
+    name_of,
+    natural,
+    template,
+    times,
+)
+from gpufleet_policies.adapters.reading import at, boolean, decimal, fact, items, mapping, whole
+from gpufleet_policies.facts.scaling import Scaling
+from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
+from gpufleet_policies.facts.workload import Ray
+
+_MANY = 2**31 - 1
+"""`maxReplicas` that KubeRay itself fills in where none is written."""
+
+
+def _groups(path: str) -> Callable[[dict[str, Any]], Groups]:
+    def groups(document: dict[str, Any]) -> Groups:
+        head = f"{path}.headGroupSpec"
+        workers = items(at(document, f"{path}.workerGroupSpecs"))
+        numbers = [times(_standing(worker), count(worker, "numOfHosts")) for worker in workers]
+        known_all = all(number.is_known for number in numbers)
+        total: Fact[int] = (
+            known(1 + sum(number.value for number in numbers)) if known_all else unknown(path)
+        )
+        yield template(document, "head", f"{head}.template", known(1, place=head), together=total)
+        for index, (worker, pods) in enumerate(zip(workers, numbers, strict=True)):
+            place = f"{path}.workerGroupSpecs[{index}]."
+            name = name_of(worker, "groupName", index)
+            yield template(worker, name, "template", pods, place, total)
+
+    return groups
+
+
+def _standing(worker: Any) -> Fact[int]:
+    """Replicas as set now, else the minimum; one at least of a group that can grow from none."""
+    key = "minReplicas" if at(worker, "replicas") is None else "replicas"
+    pods = count(worker, key, 0)
+    return pods if at(worker, "maxReplicas") == 0 else at_least_one(pods)
+
+
+def _scaling(path: str) -> Callable[[dict[str, Any]], Iterator[Scaling]]:
+    def scaling(document: dict[str, Any]) -> Iterator[Scaling]:
+        place = f"{path}.enableInTreeAutoscaling"
+        enabled = fact(at(document, place), boolean, place).or_default(False)
+        cooldown = f"{path}.autoscalerOptions.idleTimeoutSeconds"
+        seconds = fact(at(document, cooldown), natural, cooldown)
+        for index, worker in enumerate(items(at(document, f"{path}.workerGroupSpecs"))):
+            where = f"{path}.workerGroupSpecs[{index}]"
+            most = f"{where}.maxReplicas"
+            written = at(worker, "maxReplicas")
+            unlimited = whole(written) == _MANY
+            maximum = absent(most) if unlimited else fact(written, natural, most)
+            yield Scaling(
+                place=where,
+                minimum=count(worker, "minReplicas", 0),
+                maximum=maximum,
+                group=name_of(worker, "groupName", index),
+                enabled=enabled,
+                cooldown_seconds=seconds,
+                cooldown_place=cooldown,
+            )
+
+    return scaling
+
+
+def _ray(path: str, read: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[..., Ray]:
+    def ray(document: dict[str, Any]) -> Ray:
+        start = f"{path}.headGroupSpec.rayStartParams"
+        parameters = at(document, start)
+        written = UNKNOWN if parameters is UNKNOWN else mapping(parameters).get("num-gpus")
+        place = f"{path}.enableInTreeAutoscaling"
+        return Ray(
+            head_gpu_count=fact(written, lambda v: str(v).strip() or None, f"{start}.num-gpus"),
+            head_gpu_count_place=start,
+            autoscaling=fact(at(document, place), boolean, place).or_default(False),
+            **read(document),
+        )
+
+    return ray
+
+
+def _nothing(document: dict[str, Any]) -> dict[str, Any]:
+    del document
+    return {}
+
+
+def _job(document: dict[str, Any]) -> dict[str, Any]:
+    """Whether the cluster goes with the job: by flag, by a deletion strategy, or not its own."""
+    place = "spec.shutdownAfterJobFinishes"
+    if at(document, "spec.clusterSelector"):
+        return {"ends_with_job": known(True, place="spec.clusterSelector")}
+    deletion = at(document, "spec.deletionStrategy")
+    if deletion is None:
+        deletion = at(document, "spec.deletionPolicy")
+    if deletion is not None:
+        return {"ends_with_job": _deletes(deletion)}
+    return {"ends_with_job": fact(at(document, place), boolean, place).or_default(False)}
+
+
+def _deletes(strategy: Any) -> Fact[bool]:
+    """A strategy that deletes the cluster, its workers or itself after success."""
+    place = "spec.deletionStrategy"
+    if not isinstance(strategy, dict):
+        return unknown(place)
+    rules = items(strategy.get("deletionRules"))
+    said = [at(rule, "policy") for rule in rules] or [at(strategy, "onSuccess.policy")]
+    if not all(isinstance(policy, str) for policy in said):
+        return unknown(place)
+    return known(any(policy != "DeleteNone" for policy in said), place=place)
+
+
+def _service(document: dict[str, Any]) -> dict[str, Any]:
+    return {"serving_gpus": _serving_gpus(at(document, "spec.serveConfigV2"))}
+
+
+def _serving_gpus(text: Any) -> Fact[int]:
+    """GPUs of all replicas of all deployments, where every deployment states both numbers."""
+    place = "spec.serveConfigV2"
+    if text is None:
+        return absent(place)
+    if not isinstance(text, str) or "{{" in text or "${" in text:
+        return unknown(place)
+    # Reading YAML inside YAML: only for Ray services with a written configuration.
+    from gpufleet_policies.adapters.yaml_text import UnreadableTextError, read_documents
+
+    try:
+        found = next((document.data for document in read_documents(text)), None)
+    except UnreadableTextError:
+        return unknown(place)
+    if not isinstance(found, dict):
+        return unknown(place)
+    deployments = [d for a in items(found.get("applications")) for d in items(at(a, "deployments"))]
+    total = 0
+    for deployment in deployments:
+        replicas = at(deployment, "autoscaling_config.max_replicas")
+        if replicas is None:
+            replicas = at(deployment, "num_replicas")
+        number, gpus = natural(replicas), decimal(at(deployment, "ray_actor_options.num_gpus"))
+        if number is None or gpus is None or gpus != gpus.to_integral_value():
+            return unknown(place)
+        total += number * int(gpus)
+    return known(total, place=place) if deployments else unknown(place)
+
+
+RAY_KINDS: dict[tuple[str, str], Kind] = {
+    ("ray.io", "RayCluster"): Kind(
+        _groups("spec"), scaling=_scaling("spec"), ray=_ray("spec", _nothing)
+    ),
+    ("ray.io", "RayJob"): Kind(
+        _groups("spec.rayClusterSpec"),
+        job=JobFields(
+            ("spec.activeDeadlineSeconds",),
+            "spec.backoffLimit",
+            time_to_live="spec.ttlSecondsAfterFinished",
+        ),
+        scaling=_scaling("spec.rayClusterSpec"),
+        ray=_ray("spec.rayClusterSpec", _job),
+        starts_together=True,
+    ),
+    ("ray.io", "RayService"): Kind(
+        _groups("spec.rayClusterConfig"),
+        scaling=_scaling("spec.rayClusterConfig"),
+        ray=_ray("spec.rayClusterConfig", _service),
+    ),
+}
+"""Group and kind -> where its pods are."""

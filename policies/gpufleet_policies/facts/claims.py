@@ -1,0 +1,67 @@
+"""Claim: devices asked for through dynamic resource allocation, and the classes they are of."""
+
+from dataclasses import dataclass, field
+
+from gpufleet_policies.facts.container import NOWHERE
+from gpufleet_policies.facts.subject import Subject
+from gpufleet_policies.facts.tristate import Fact
+
+GPU_CLASS = "gpu.nvidia.com"
+"""Device class of whole GPUs of NVIDIA's driver."""
+
+MIG_CLASS = "mig.nvidia.com"
+"""Device class of its MIG devices."""
+
+VFIO_CLASS = "vfio.gpu.nvidia.com"
+"""Device class of its GPUs for virtual machines."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceRequest:
+    """One device request of a claim, or one of its alternatives."""
+
+    name: str
+    place: str
+    """Field path of the fields below: `spec.devices.requests[0].exactly`."""
+    device_class: Fact[str]
+    allocation: Fact[str]
+    """`ExactCount` or `All`, the default applied."""
+    count: Fact[int]
+    selectors: Fact[int]
+    """Number of CEL selectors; absent: none."""
+    alternative: bool = False
+    """Whether it is one of several under `firstAvailable`."""
+
+    @property
+    def is_gpu(self) -> bool:
+        """Whether it asks for GPUs or parts of them, by a class NVIDIA's driver makes."""
+        return self.device_class.is_known and self.device_class.value in (
+            GPU_CLASS,
+            MIG_CLASS,
+            VFIO_CLASS,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim(Subject):
+    """A ResourceClaim or ResourceClaimTemplate."""
+
+    is_template: bool
+    requests: tuple[DeviceRequest, ...] = ()
+    requests_known: bool = True
+    configured: bool = False
+    """Whether it carries configuration of its own: sharing is declared there."""
+
+    @property
+    def asks_for_gpus(self) -> bool:
+        """Whether any of its requests is of a GPU or a part of one."""
+        return any(request.is_gpu for request in self.requests)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceClass(Subject):
+    """A DeviceClass somebody declares beside those of the driver."""
+
+    driver_named: bool = False
+    """Whether one of its selectors names NVIDIA's GPU driver."""
+    selectors: Fact[int] = field(default_factory=lambda: NOWHERE)

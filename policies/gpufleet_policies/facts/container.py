@@ -1,0 +1,148 @@
+"""Container: what one container of a pod template asks for and runs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from gpufleet_policies.facts.tristate import Fact, absent, known, unknown
+
+GPU = "nvidia.com/gpu"
+"""Extended resource of whole GPUs, or of shares where the pool does not rename them."""
+
+SHARED_SUFFIX = ".shared"
+"""What the device plugin appends to a shared resource's name."""
+
+MIG_PREFIX = "nvidia.com/mig-"
+"""Prefix of the extended resources of MIG slices under the strategy `mixed`."""
+
+NOWHERE: Fact[Any] = absent()
+"""Not said anywhere."""
+
+
+def is_gpu_resource(name: str) -> bool:
+    """Whether an extended resource stands for a GPU, a slice or a turn on one."""
+    return name == GPU or name.startswith(("nvidia.com/gpu.", MIG_PREFIX))
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """A quantity of a resource."""
+
+    text: str
+    """As it was written."""
+    number: Decimal
+    """In the base unit: cores, bytes, devices."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is a whole number, as devices must be."""
+        return self.number == self.number.to_integral_value()
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """How many processes a container starts on its GPUs, from its command line and variables."""
+
+    tensor: Fact[int] = NOWHERE
+    """GPUs one copy of the model is spread over (tensor parallelism)."""
+    pipeline: Fact[int] = NOWHERE
+    """Stages of the model, each on its own GPUs (pipeline parallelism)."""
+    data: Fact[int] = NOWHERE
+    """Copies of the model inside one pod (data parallelism)."""
+    processes: Fact[int] = NOWHERE
+    """Worker processes of one pod, one GPU each: torchrun, accelerate, deepspeed."""
+    memory_share: Fact[Decimal] = NOWHERE
+    """Part of a GPU's memory the engine takes for itself, whatever the model needs."""
+    spreads: bool = False
+    """Whether its processes may lie in several pods."""
+    trains: bool = False
+    """Whether it starts a training program."""
+
+    @property
+    def gpus(self) -> Fact[int]:
+        """GPUs its processes open: of one pod, or of the whole group where it spreads.
+
+        Absent where nothing says how many; unknown as soon as one factor is.
+        """
+        if not self.processes.is_absent:
+            return self.processes
+        if self.tensor.is_absent:
+            return self.tensor
+        product = 1
+        for factor in (self.tensor, self.pipeline, self.data):
+            if factor.is_unknown:
+                return factor
+            product *= factor.found or 1
+        return known(product, self.tensor.provenance, self.tensor.place)
+
+
+NO_LAUNCH = Launch()
+_HIDDEN: Fact[Any] = unknown("command")
+HIDDEN = Launch(_HIDDEN, _HIDDEN, _HIDDEN, _HIDDEN, _HIDDEN, spreads=True)
+"""The launch of a command line that cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """One container of a pod template."""
+
+    name: str
+    place: str
+    """Field path: `spec.template.spec.containers[0]`."""
+    init: bool
+    """Runs before the others."""
+    restartable: bool
+    """An init container that keeps running beside the others."""
+    image: Fact[str]
+    command: Fact[tuple[str, ...]]
+    """Absent: the image's own."""
+    arguments: Fact[tuple[str, ...]]
+    requests: Mapping[str, Fact[Amount]]
+    limits: Mapping[str, Fact[Amount]]
+    resources_known: bool = True
+    """False: which resources are named is not known, so a missing name proves nothing."""
+    claims: tuple[str, ...] = ()
+    """Entries of the pod's `resourceClaims` it uses."""
+    claims_known: bool = True
+    launch: Launch = NO_LAUNCH
+    """Read only where it asks for GPUs."""
+    shares_memory: bool = False
+    """Whether a volume of its own is mounted at `/dev/shm`."""
+    probes: frozenset[str] = frozenset()
+    """Of `liveness`, `readiness`, `startup`: those it has, or may have."""
+    listens: bool = False
+    """Whether it names ports it serves on."""
+    resources_place: str = ""
+    """Field path of its `resources`; empty where its kind writes them in a form of its own."""
+    gpu_resources: tuple[str, ...] = field(init=False)
+    """GPU-like resources named in limits or requests, each once."""
+
+    def __post_init__(self) -> None:
+        if not self.limits and not self.requests:
+            object.__setattr__(self, "gpu_resources", ())
+            return
+        named = dict.fromkeys((*self.limits, *self.requests))
+        found = tuple(name for name in named if is_gpu_resource(name))
+        object.__setattr__(self, "gpu_resources", found)
+
+    def gpus(self, resource: str) -> Fact[Amount]:
+        """How many of a resource: the limit counts, and where there is none the request."""
+        if resource in self.limits:
+            return self.limits[resource]
+        return self.requests.get(resource, absent(f"{self.place}.resources.limits"))
+
+    def asked(self, resource: str) -> Fact[Amount]:
+        """What the scheduler reserves of CPU or memory: the request, else the limit."""
+        if resource in self.requests:
+            return self.requests[resource]
+        return self.limits.get(resource, NOWHERE)
+
+    @property
+    def words(self) -> Fact[tuple[str, ...]]:
+        """Command and arguments together; absent when the image's own entry point runs."""
+        if self.command.is_unknown or self.arguments.is_unknown:
+            return self.command if self.command.is_unknown else self.arguments
+        if self.command.is_absent and self.arguments.is_absent:
+            return self.command
+        return known((self.command.found or ()) + (self.arguments.found or ()), place=self.place)

@@ -1,0 +1,209 @@
+"""NodePool: one group of like machines, whoever makes it, reduced to what rules ask about.
+
+Money is micro-dollars an hour, memory is bytes, times are seconds.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from fractions import Fraction
+from typing import Any
+
+from gpufleet_policies.facts.fleet import COMMITTED, PoolFacts
+from gpufleet_policies.facts.subject import Subject
+from gpufleet_policies.facts.tristate import Fact, absent
+
+NOTHING: Fact[Any] = absent()
+"""Not written, and no default is known."""
+
+
+class Maker(StrEnum):
+    """Who makes the machines: decides which fields exist and what their absence means."""
+
+    EKS = "eks"
+    """EKS managed node group."""
+    AWS = "aws"
+    """Auto Scaling group or single instances."""
+    GKE = "gke"
+    KARPENTER = "karpenter"
+    CLUSTER_API = "cluster-api"
+    OPENSHIFT = "openshift"
+    VSPHERE = "vsphere"
+    FLEET = "fleet"
+    """A pool of GpuFleet, compiled."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taint:
+    """A taint in Kubernetes' spelling; the value does not matter to any rule."""
+
+    key: str
+    effect: str
+    """`NoSchedule`, `PreferNoSchedule`, `NoExecute`."""
+
+    @property
+    def repels(self) -> bool:
+        """Whether it keeps pods away that do not tolerate it."""
+        return self.effect in ("NoSchedule", "NoExecute")
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How many nodes there may be, all zones together."""
+
+    minimum: Fact[int] = NOTHING
+    maximum: Fact[int] = NOTHING
+    """Absent: nothing limits it."""
+    current: Fact[int] = NOTHING
+    """As written now; absent where an autoscaler decides."""
+    minimum_place: str = ""
+    """Field that holds the minimum, as its author knows it."""
+    maximum_place: str = ""
+    fixed: bool = False
+    """Whether nothing ever scales it."""
+    zones: int = 1
+    """Zones that `minimum_place` and `maximum_place` count each of (GKE)."""
+
+    @property
+    def standing(self) -> Fact[int]:
+        """Nodes that are there at the least: the minimum, or the fixed count."""
+        return self.current if self.fixed and not self.current.is_absent else self.minimum
+
+
+@dataclass(frozen=True, slots=True)
+class DisruptionBudget:
+    """One entry of a Karpenter pool's `disruption.budgets`."""
+
+    nodes: Fact[str]
+    reasons: Fact[tuple[str, ...]] = NOTHING
+    """Absent: all reasons."""
+    scheduled: bool = False
+    """Whether it counts at some times only."""
+
+    def always_zero_for(self, reason: str) -> bool:
+        """Whether it forbids this kind of disruption at all times."""
+        if not self.nodes.is_known or self.nodes.value not in ("0", "0%") or self.scheduled:
+            return False
+        return self.reasons.is_absent or (self.reasons.is_known and reason in self.reasons.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Karpenter:
+    """What only a Karpenter NodePool has."""
+
+    static: bool = False
+    """`spec.replicas` is set: fixed size, never consolidated."""
+    limits: Mapping[str, Fact[Fraction]] = field(default_factory=dict[str, "Fact[Fraction]"])
+    """Resource -> limit in its base unit (cores, bytes, devices, nodes)."""
+    limits_known: bool = True
+    policy: Fact[str] = NOTHING
+    """`consolidationPolicy`, its default applied."""
+    consolidate_after: Fact[str] = NOTHING
+    """As written, its default applied: `0s`, `Never`."""
+    consolidate_after_seconds: Fact[int] = NOTHING
+    """Absent for `Never`."""
+    expire_after: Fact[str] = NOTHING
+    """As written, its default applied: `720h`, `Never`."""
+    expiry_written: bool = False
+    termination_grace: Fact[str] = NOTHING
+    budgets: Fact[tuple[DisruptionBudget, ...]] = NOTHING
+    disruption_written: bool = False
+    disruption_known: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """How each GPU of a pool is divided by the machine's own configuration."""
+
+    strategy: Fact[str] = NOTHING
+    """`exclusive`, `timeSlicing`, `mps`, `mig`; absent: whole GPUs, as far as the pool says."""
+    replicas: Fact[int] = NOTHING
+    partition: Fact[str] = NOTHING
+    """MIG profile each GPU is cut into."""
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodePool(Subject):
+    """One group of like machines."""
+
+    name: str
+    maker: Maker
+    cluster: Fact[str] = NOTHING
+    """Name of the cluster it joins, to tell the pools of one cluster from those of another."""
+    instance_types: Fact[tuple[str, ...]] = NOTHING
+    """Every type it may be made of, where they can be listed; absent: not said here."""
+    instance_types_place: str = ""
+    gpu: Fact[str] = NOTHING
+    """Key of the catalogue; absent: certainly none, or none that the pool tells of."""
+    gpus_per_node: Fact[int] = NOTHING
+    """Of the largest type. Absent with `gpu` absent."""
+    is_gpu_pool: Fact[bool] = NOTHING
+    """Whether its machines carry NVIDIA GPUs. Unknown where it cannot be told."""
+    is_shape_open: bool = False
+    """Whether it may also be made of types without GPUs, or of types that nobody listed."""
+    size: Size = field(default_factory=Size)
+    capacity: Fact[frozenset[str]] = NOTHING
+    """Ways of buying it may use, in the spelling of FleetSpec: `onDemand`, `spot`, `reserved`,
+    `capacityBlock`, `flexStart`, `queued`, `onPrem`."""
+    capacity_place: str = ""
+    reservations: tuple[str, ...] = ()
+    """Ids or names of the reservations it consumes, as far as known."""
+    commitment: bool = False
+    """Whether tags or annotations say that it is paid for anyway."""
+    taints: Fact[tuple[Taint, ...]] = NOTHING
+    taints_place: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Labels of its nodes whose values are known."""
+    labels_known: bool = True
+    tags: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Tags or labels for accounting whose values are known."""
+    tags_known: bool = True
+    tags_place: str = ""
+    zones: Fact[tuple[str, ...]] = NOTHING
+    """Zones, or subnets standing for them."""
+    shared: Shared = field(default_factory=Shared)
+    launch_template: str = ""
+    """Name or id of a launch template or node class that holds more; empty: none."""
+    placement_group: Fact[str] = NOTHING
+    fabric: Fact[str] = NOTHING
+    """Fast network that its machines are given: `efa`, `gpudirect`."""
+    repair: Fact[bool] = NOTHING
+    """Whether broken nodes are replaced by themselves; absent: the maker has no such switch."""
+    repair_place: str = ""
+    warm_nodes: Fact[int] = NOTHING
+    """Running nodes that wait beside the pool (EKS `warmPoolConfig`); absent: none."""
+    longest_run_seconds: Fact[int] = NOTHING
+    """After which each node goes by itself."""
+    karpenter: Karpenter | None = None
+    vgpu_profile: Fact[str] = NOTHING
+    """vGPU type its machines are given."""
+    image: Fact[str] = NOTHING
+    """Node image by the maker's name for it: EKS `amiType`."""
+    hourly_micro_usd: Fact[int] = NOTHING
+    """One node, where the pool itself states it; absent: the catalogue decides."""
+    in_fleet: bool = False
+    """Whether GpuFleet made it: then the fleet's own properties are judged in its place."""
+    intent: Fact[str] = NOTHING
+    """What it is for: training, batch, inference, interactive."""
+    compiled: PoolFacts | None = None
+    """The compiled pool of a fleet it stands for; None for pools that others declare."""
+    autoscaled_by: Fact[str] = NOTHING
+    """`cluster-autoscaler` where tags say so."""
+
+    @property
+    def is_certainly_gpu(self) -> bool:
+        """Whether it is known to carry GPUs."""
+        return self.is_gpu_pool.is_known and self.is_gpu_pool.value
+
+    @property
+    def is_certainly_not_gpu(self) -> bool:
+        """Whether it is known to carry none."""
+        return self.is_gpu_pool.is_known and not self.is_gpu_pool.value
+
+    @property
+    def is_committed(self) -> bool:
+        """Whether it may be paid for anyway; what is not known counts as committed."""
+        if self.commitment or self.reservations or self.capacity.is_unknown:
+            return True
+        return self.capacity.is_known and bool(COMMITTED & self.capacity.value)

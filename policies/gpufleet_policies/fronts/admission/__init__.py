@@ -1,0 +1,1 @@
+"""Admission front: the rules a cluster can check by itself, as ValidatingAdmissionPolicies."""

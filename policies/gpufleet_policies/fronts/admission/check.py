@@ -1,0 +1,49 @@
+"""AdmissionCheck: one rule as CEL, over one kind of target."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from gpufleet_policies.fronts.admission.targets import Target
+from gpufleet_policies.rules.context import Thresholds
+
+Expression = Callable[[Target, Thresholds], str]
+
+
+@dataclass(frozen=True, slots=True)
+class AdmissionCheck:
+    """A rule that one object decides. Exactly one of `container` and `offence` is given."""
+
+    rule: str
+    targets: tuple[Target, ...]
+    advice: str
+    """What to write instead, for the message."""
+    container: Expression | None = None
+    """CEL over a container `c` of a pod spec: true where it breaks the rule."""
+    offence: Expression | None = None
+    """CEL over `object`: true where it breaks the rule; empty: the settings ask for nothing."""
+    detail: Expression | None = None
+    """CEL: text that names what was found, for the message."""
+    while_stopped: bool = True
+    """Whether it counts although no pod of it runs."""
+    init_containers: bool = True
+
+
+def fixed(text: str) -> Expression:
+    """An expression that depends on neither target nor thresholds."""
+
+    def expression(target: Target, thresholds: Thresholds) -> str:
+        del target, thresholds
+        return text
+
+    return expression
+
+
+def quoted(text: str) -> str:
+    """A CEL string literal."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n") + "'"
+
+
+def listed(texts: Any) -> str:
+    """A CEL list of string literals."""
+    return "[" + ", ".join(quoted(text) for text in texts) + "]"

@@ -1,0 +1,197 @@
+"""Checks of containers and pod specs."""
+
+from gpufleet_policies.fronts.admission.check import AdmissionCheck, fixed, listed
+from gpufleet_policies.fronts.admission.patterns import at_least
+from gpufleet_policies.fronts.admission.targets import (
+    DAEMON_SETS,
+    POD_TARGETS,
+    REPLICATED,
+    Target,
+)
+from gpufleet_policies.rules.context import Thresholds
+
+LIMITS = "c.?resources.?limits.orValue({})"
+REQUESTS = "c.?resources.?requests.orValue({})"
+IS_GPU = (
+    "(k == 'nvidia.com/gpu' || k.startsWith('nvidia.com/gpu.') || k.startsWith('nvidia.com/mig-'))"
+)
+HOLDS_GPU = f"({LIMITS}.exists(k, {IS_GPU}) || {REQUESTS}.exists(k, {IS_GPU}))"
+"""Whether container `c` names a GPU-like resource."""
+
+_UNCHECKED = tuple(target for target in POD_TARGETS if not target.checked_on_creation)
+"""Of built-in kinds the API server refuses such requests itself, before any policy."""
+
+_SHELLS = ("sh", "bash", "ash", "dash", "zsh")
+_WORDS = "(c.?command.orValue([]) + c.?args.orValue([]))"
+_GPU_NODE_LABELS = (
+    "cloud.google.com/gke-accelerator",
+    "nvidia.com/gpu.present",
+    "nvidia.com/gpu.product",
+    "karpenter.k8s.aws/instance-gpu-name",
+    "karpenter.k8s.aws/instance-gpu-count",
+    "k8s.amazonaws.com/accelerator",
+)
+
+
+def _last_statement(pattern: str) -> str:
+    """Regular expression of a shell text whose last statement this is."""
+    return rf"(^|&&|\\|\\||[;\n&])\\s*(exec |wait )?\\s*{pattern}[;&)\\s]*$"
+
+
+def _idle(target: Target, thresholds: Thresholds) -> str:
+    del target
+    seconds = max(1, thresholds.idle_sleep_seconds)
+    times = "|".join(
+        f"{at_least(-(-seconds // per))}(\\\\.[0-9]+)?{unit}"
+        for unit, per in (("s?", 1), ("m", 60), ("h", 3600), ("d", 86400))
+    )
+    sleep = rf"(/usr)?(/bin/)?sleep\\s+(infinity|inf|{times})"
+    tail = r"(/usr/bin/)?tail\\s+(-[fF]|--follow)\\s+/dev/null"
+    shell = rf"^(.*/)?({'|'.join(_SHELLS)})$"
+    script = (
+        f"({_WORDS}[0].matches('{shell}') ? {_WORDS}[{_WORDS}.size() - 1] : {_WORDS}.join(' '))"
+    )
+    watch = r"while\\s+(true|:|\\[ 1 \\])\\s*;\\s*do\\s+nvidia-smi[^;]*;\\s*sleep"
+    pause = r"^([^@:]*/)?pause([:@].*)?$"
+    return (
+        f"({_WORDS}.size() == 0 && c.?image.orValue('').matches('{pause}'))"
+        f" || ({_WORDS}.size() > 0 && ("
+        f"({_WORDS}.size() == 1 && {_WORDS}[0].matches('^(.*/)?pause$'))"
+        f" || {script}.matches('{_last_statement(f'({sleep}|{tail})')}')"
+        f" || {script}.matches('{watch}')))"
+    )
+
+
+_ONE_SHOT = (
+    f"{_WORDS}.size() > 0 && "
+    f"({_WORDS}.size() > 2 && {_WORDS}[0].matches('^(.*/)?({'|'.join(_SHELLS)})$')"
+    f" ? {_WORDS}[{_WORDS}.size() - 1] : {_WORDS}.join(' '))"
+    ".matches('^\\\\s*(exec )?(\\\\S*/)?(nvidia-smi(\\\\s+-L|\\\\s+-q)?|vectorAdd|"
+    "cuda-?vector-?add|deviceQuery|nbody\\\\s.*-benchmark.*)[;\\\\s]*$')"
+)
+
+_DIFFERENT = (
+    f"{REQUESTS}.exists(k, {IS_GPU} && k in {LIMITS}"
+    f" && isQuantity(string({REQUESTS}[k])) && isQuantity(string({LIMITS}[k]))"
+    f" && quantity(string({REQUESTS}[k])).compareTo(quantity(string({LIMITS}[k]))) != 0)"
+)
+_PART = (
+    f"{LIMITS}.exists(k, {IS_GPU} && isQuantity(string({LIMITS}[k]))"
+    f" && double(int(quantity(string({LIMITS}[k])).asApproximateFloat()))"
+    f" != quantity(string({LIMITS}[k])).asApproximateFloat())"
+)
+_SHARES = (
+    f"{LIMITS}.exists(k, k.startsWith('nvidia.com/') && k.endsWith('.shared')"
+    f" && isQuantity(string({LIMITS}[k]))"
+    f" && quantity(string({LIMITS}[k])).compareTo(quantity('1')) > 0)"
+)
+_SILENT = f"!['cpu', 'memory'].all(n, n in {REQUESTS} || n in {LIMITS})"
+
+_FRACTIONS = (
+    "(variables.annotationMaps.exists(a, 'gpu-fraction' in a || 'gpu-memory' in a)"
+    f" && variables.containerLists.exists(cs, cs.exists(c, 'nvidia.com/gpu' in {LIMITS})))"
+    " || (variables.annotationMaps.exists(a, 'gpu-fraction' in a)"
+    " && variables.annotationMaps.exists(a, 'gpu-memory' in a))"
+)
+_UNUSED_CLAIM = (
+    "variables.specs.exists(p, p.?resourceClaims.orValue([]).exists(r,"
+    " !(p.?containers.orValue([]).exists(c, c.?resources.?claims.orValue([]).exists(u,"
+    " u.name == r.name)) || p.?initContainers.orValue([]).exists(c,"
+    " c.?resources.?claims.orValue([]).exists(u, u.name == r.name)))))"
+)
+_PINNED = (
+    f"variables.specs.exists(p, {listed(_GPU_NODE_LABELS)}.exists(l,"
+    " l in p.?nodeSelector.orValue({})) && p.?resourceClaims.orValue([]).size() == 0)"
+    f" && !variables.containerLists.exists(cs, cs.exists(c, {HOLDS_GPU}))"
+)
+
+
+def _ownerless(target: Target, thresholds: Thresholds) -> str:
+    """Nothing to check where the project asks for no tags on workloads."""
+    del target
+    wanted = [tag.lower().replace("-", "").replace("_", "") for tag in thresholds.owner_tags]
+    if not wanted:
+        return ""
+    folded = "k.split('/')[k.split('/').size() - 1].lowerAscii().replace('-', '').replace('_', '')"
+    return (
+        f"variables.gpuLists.exists(cs, cs.size() > 0) && !{listed(wanted)}.all(tag,"
+        f" variables.labels.exists(k, {folded} == tag)"
+        f" || variables.annotationMaps.exists(a, a.exists(k, {folded} == tag)))"
+    )
+
+
+CHECKS = (
+    AdmissionCheck(
+        "gpu-request-without-limit",
+        _UNCHECKED,
+        "write the request as a limit; the request may then go",
+        container=fixed(f"{REQUESTS}.exists(k, {IS_GPU} && !(k in {LIMITS}))"),
+    ),
+    AdmissionCheck(
+        "gpu-request-differs-from-limit",
+        _UNCHECKED,
+        "make the request equal to the limit",
+        container=fixed(_DIFFERENT),
+    ),
+    AdmissionCheck(
+        "gpu-not-integer",
+        _UNCHECKED,
+        "ask for 1 of a shared resource or a MIG slice",
+        container=fixed(_PART),
+    ),
+    AdmissionCheck(
+        "shared-gpu-request-over-one",
+        POD_TARGETS,
+        "ask for 1, or for a whole GPU",
+        container=fixed(_SHARES),
+    ),
+    AdmissionCheck(
+        "gpu-pod-without-cpu-memory",
+        POD_TARGETS,
+        "write requests for its share of the node",
+        container=fixed(_SILENT),
+    ),
+    AdmissionCheck(
+        "gpu-idle-command",
+        POD_TARGETS,
+        "run the work itself; for a shell, ask for one share and set replicas to 0 when nobody "
+        "uses it",
+        container=_idle,
+        while_stopped=False,
+        init_containers=False,
+    ),
+    AdmissionCheck(
+        "gpu-oneshot-in-deployment",
+        (REPLICATED, DAEMON_SETS),
+        "make it a Job",
+        container=fixed(_ONE_SHOT),
+        while_stopped=False,
+        init_containers=False,
+    ),
+    AdmissionCheck(
+        "fraction-with-whole-gpu",
+        POD_TARGETS,
+        "keep the annotation and remove the whole GPU from the limits, or the reverse",
+        offence=fixed(_FRACTIONS),
+    ),
+    AdmissionCheck(
+        "dra-claim-unused",
+        POD_TARGETS,
+        "name it in a container's resources.claims, or remove it",
+        offence=fixed(_UNUSED_CLAIM),
+    ),
+    AdmissionCheck(
+        "gpu-owner-tags-missing",
+        tuple(t for t in POD_TARGETS if t is not DAEMON_SETS),
+        "add them to metadata.labels",
+        offence=_ownerless,
+    ),
+    AdmissionCheck(
+        "non-gpu-pod-on-gpu-pool",
+        tuple(t for t in POD_TARGETS if t is not DAEMON_SETS),
+        "remove the node selector",
+        offence=fixed(_PINNED),
+        while_stopped=False,
+    ),
+)
+"""Checks that need pod templates."""

@@ -1,0 +1,26 @@
+"""Admission policies as files for `kubectl apply` and GitOps."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import yaml
+
+from gpufleet_policies.fronts.admission.policies import Policy
+
+
+def text_of(policy: Policy) -> str:
+    """A policy and its binding as YAML."""
+    return yaml.safe_dump_all(
+        (policy.policy, policy.binding), sort_keys=False, width=1_000_000, allow_unicode=True
+    )
+
+
+def write_policies(folder: Path, policies: Iterable[Policy]) -> dict[str, str]:
+    """Write a file per policy; name of the policy -> path. Raises OSError."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written: dict[str, str] = {}
+    for policy in policies:
+        path = folder / f"{policy.name}.yaml"
+        path.write_text(text_of(policy), encoding="utf-8")
+        written[policy.name] = str(path)
+    return written

@@ -1,0 +1,180 @@
+"""Checks of jobs, Ray objects and training groups."""
+
+from gpufleet_policies.fronts.admission.check import AdmissionCheck, fixed
+from gpufleet_policies.fronts.admission.container_checks import HOLDS_GPU, LIMITS
+from gpufleet_policies.fronts.admission.targets import (
+    CRON_JOBS,
+    JOB_SETS,
+    JOBS,
+    MPI_JOBS,
+    PYTORCH_JOBS,
+    RAY_CLUSTERS,
+    RAY_JOBS,
+    RAY_SERVICES,
+    Target,
+)
+from gpufleet_policies.rules.context import Thresholds
+
+_USES_GPUS = f"variables.containerLists.exists(cs, cs.exists(c, {HOLDS_GPU}))"
+_JOBS = (JOBS, CRON_JOBS, PYTORCH_JOBS, MPI_JOBS, RAY_JOBS)
+_MOST_RETRIES = 10
+_MOST_RESTARTS = 50
+_GANG_GPUS = 8
+_SCHEDULERS = ("kai-scheduler", "volcano", "yunikorn", "scheduler-plugins-scheduler")
+
+
+def _without_deadline(target: Target, thresholds: Thresholds) -> str:
+    del thresholds
+    kueue = "'kueue.x-k8s.io/max-exec-time-seconds' in variables.labels"
+    return f"{_USES_GPUS} && !({kueue}) && !{target.job}.?activeDeadlineSeconds.hasValue()"
+
+
+def _retries(target: Target, thresholds: Thresholds) -> str:
+    del thresholds
+    found = f"{target.job}.?backoffLimit.orValue(6) > {_MOST_RETRIES}"
+    if target is PYTORCH_JOBS:
+        found += f" || object.spec.?elasticPolicy.?maxRestarts.orValue(0) >= {_MOST_RESTARTS}"
+    return f"{_USES_GPUS} && ({found})"
+
+
+def _ray_spec(target: Target) -> str:
+    return {
+        RAY_CLUSTERS.name: "object.?spec",
+        RAY_JOBS.name: "object.spec.?rayClusterSpec",
+        RAY_SERVICES.name: "object.spec.?rayClusterConfig",
+    }[target.name]
+
+
+def _gpu_groups(target: Target) -> str:
+    """CEL: worker groups of a Ray object whose pods hold GPUs, where the autoscaler is on."""
+    spec = _ray_spec(target)
+    holds = f"w.?template.?spec.?containers.orValue([]).exists(c, {HOLDS_GPU})"
+    return (
+        f"{spec}.?enableInTreeAutoscaling.orValue(false)"
+        f" && {spec}.?workerGroupSpecs.orValue([]).exists(w, {holds} && "
+    )
+
+
+def _no_maximum(target: Target, thresholds: Thresholds) -> str:
+    del thresholds
+    return f"{_gpu_groups(target)} !w.?maxReplicas.hasValue())"
+
+
+def _same_sizes(target: Target, thresholds: Thresholds) -> str:
+    del thresholds
+    return (
+        f"{_gpu_groups(target)} w.?maxReplicas.orValue(0) >= 2"
+        " && w.?minReplicas.orValue(0) == w.?maxReplicas.orValue(0))"
+    )
+
+
+def _slow(target: Target, thresholds: Thresholds) -> str:
+    del thresholds
+    spec = _ray_spec(target)
+    return (
+        f"{_USES_GPUS} && ({spec}.?autoscalerOptions.?idleTimeoutSeconds.orValue(0) > 1800"
+        f" || {_gpu_groups(target)} w.?idleTimeoutSeconds.orValue(0) > 1800))"
+    )
+
+
+def _gang(target: Target, thresholds: Thresholds) -> str:
+    """Pods times GPUs of each role, without a queue, a gang scheduler or a gate."""
+    del thresholds
+    gpus = (
+        f"t.?spec.?containers.orValue([]).map(c, {LIMITS}.filter(k, k == 'nvidia.com/gpu')"
+        f".map(k, quantity(string({LIMITS}[k])).asInteger()).sum()).sum()"
+    )
+    if target is JOBS:
+        pods = "object.spec.?parallelism.orValue(1)"
+        total, several = f"variables.templates.map(t, {gpus}).sum() * {pods}", f"{pods} >= 2"
+    elif target is JOB_SETS:
+        jobs = "object.spec.?replicatedJobs.orValue([])"
+        count = "int(j.?replicas.orValue(1)) * int(j.?template.?spec.?parallelism.orValue(1))"
+        each = gpus.replace("t.?spec", "j.?template.?spec.?template.?spec")
+        total = f"{jobs}.map(j, {count} * {each}).sum()"
+        several = f"{jobs}.map(j, {count}).sum() >= 2"
+    else:
+        field = "pytorchReplicaSpecs" if target is PYTORCH_JOBS else "mpiReplicaSpecs"
+        roles = f"object.spec.?{field}.orValue({{}})"
+        role = f"{roles}[r]"
+        count = f"int({role}.?replicas.orValue(1))"
+        each = gpus.replace("t.?spec", f"{role}.?template.?spec")
+        total = f"{roles}.map(r, {count} * {each}).sum()"
+        several = f"{roles}.map(r, {each} > 0 ? {count} : 0).sum() >= 2"
+    names = ", ".join(f"'{name}'" for name in _SCHEDULERS)
+    queued = (
+        "'kueue.x-k8s.io/queue-name' in variables.labels || 'kai.scheduler/queue' in"
+        " variables.labels || 'runai/queue' in variables.labels"
+        f" || variables.specs.exists(p, p.?schedulerName.orValue('') in [{names}]"
+        " || p.?schedulingGates.orValue([]).size() > 0)"
+        " || variables.annotationMaps.exists(a, a.exists(k, k.endsWith('/pod-group')"
+        " || k.endsWith('/group-name')))"
+    )
+    return f"{several} && {total} >= {_GANG_GPUS} && !({queued})"
+
+
+CHECKS = (
+    AdmissionCheck(
+        "gpu-job-without-deadline",
+        _JOBS,
+        "set activeDeadlineSeconds to about twice the expected run",
+        offence=_without_deadline,
+    ),
+    AdmissionCheck(
+        "gpu-job-unbounded-retries",
+        _JOBS,
+        f"set backoffLimit to {_MOST_RETRIES} or less and maxRestarts below {_MOST_RESTARTS}",
+        offence=_retries,
+    ),
+    AdmissionCheck(
+        "gpu-cronjob-overlaps",
+        (CRON_JOBS,),
+        "set concurrencyPolicy: Forbid",
+        offence=fixed(
+            f"{_USES_GPUS} && object.spec.?concurrencyPolicy.orValue('Allow') == 'Allow'"
+            " && !object.spec.jobTemplate.?spec.?activeDeadlineSeconds.hasValue()"
+        ),
+    ),
+    AdmissionCheck(
+        "rayjob-cluster-outlives-job",
+        (RAY_JOBS,),
+        "set shutdownAfterJobFinishes: true and ttlSecondsAfterFinished: 300",
+        offence=fixed(
+            f"{_USES_GPUS} && !object.spec.?shutdownAfterJobFinishes.orValue(false)"
+            " && !object.spec.?deletionStrategy.hasValue()"
+            " && object.spec.?clusterSelector.orValue({}).size() == 0"
+        ),
+    ),
+    AdmissionCheck(
+        "ray-group-maximum-unset",
+        (RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES),
+        "set maxReplicas of the worker group",
+        offence=_no_maximum,
+    ),
+    AdmissionCheck(
+        "autoscaler-min-equals-max",
+        (RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES),
+        "lower minReplicas, or turn the autoscaler off",
+        offence=_same_sizes,
+    ),
+    AdmissionCheck(
+        "scale-down-too-slow",
+        (RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES),
+        "set idleTimeoutSeconds to 1800 or less",
+        offence=_slow,
+    ),
+    AdmissionCheck(
+        "training-without-queue-or-gang",
+        (JOBS, JOB_SETS, PYTORCH_JOBS, MPI_JOBS),
+        "label it kueue.x-k8s.io/queue-name, or name a gang scheduler",
+        offence=_gang,
+        while_stopped=False,
+    ),
+    AdmissionCheck(
+        "gpu-job-keeps-finished-pods",
+        (JOBS,),
+        "set ttlSecondsAfterFinished",
+        offence=fixed(f"{_USES_GPUS} && !object.spec.?ttlSecondsAfterFinished.hasValue()"),
+    ),
+)
+"""Checks of objects that run to completion, and of Ray's groups."""

@@ -1,0 +1,272 @@
+"""The policies and bindings as manifests, out of the checks, the settings and the rule registry.
+
+A rule that is off, or that no settings profile turns on, has no policy. A policy holds rules of one
+group, one target and one level, so that a binding can stop what is mandatory and only warn of the
+rest. Everything starts as Warn and Audit; `Enforcement.DENY` turns mandatory policies into Deny.
+
+Sources: Kubernetes 1.36 documentation, Validating Admission Policy; limits of an expression and of
+a binding in `staging/src/k8s.io/apiserver/pkg/apis/cel/config.go`.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import groupby
+from typing import Any
+
+from gpufleet_policies.fronts.admission import container_checks, job_checks, pool_checks
+from gpufleet_policies.fronts.admission.check import AdmissionCheck, listed, quoted
+from gpufleet_policies.fronts.admission.container_checks import HOLDS_GPU
+from gpufleet_policies.fronts.admission.targets import JUDGED_OWNERS, POD_TARGETS, Target
+from gpufleet_policies.rules.context import Thresholds
+from gpufleet_policies.rules.registry import by_id
+from gpufleet_policies.rules.rule import Level, Profile, Rule
+from gpufleet_policies.rules.settings import Settings
+
+API_VERSION = "admissionregistration.k8s.io/v1"
+PREFIX = "gpufleet"
+EXEMPT_NAMESPACES = (
+    "kube-system",
+    "gpu-operator",
+    "nvidia-device-plugin",
+    "nvidia-dra-driver-gpu",
+    "nvidia-network-operator",
+    "karpenter",
+)
+"""Namespaces of operators: what runs there belongs on GPU nodes."""
+
+GROUPS = {
+    "pods": container_checks.CHECKS,
+    "jobs": job_checks.CHECKS,
+    "pools": pool_checks.CHECKS,
+}
+"""Checks that share a policy for each target and level: its variables are reckoned once."""
+
+CHECKS: tuple[AdmissionCheck, ...] = tuple(check for group in GROUPS.values() for check in group)
+
+
+class Enforcement(StrEnum):
+    """What a mandatory policy does with an object that breaks it."""
+
+    WARN = "warn"
+    """Warns the client and writes an audit annotation; nothing is refused."""
+    DENY = "deny"
+    """Refuses it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """One ValidatingAdmissionPolicy with its binding."""
+
+    name: str
+    target: Target
+    level: Level
+    rules: tuple[str, ...]
+    policy: dict[str, Any]
+    binding: dict[str, Any]
+
+
+def expressible() -> tuple[str, ...]:
+    """Ids of the registered rules an admission policy can check, in the order of the registry."""
+    checked = {check.rule for check in CHECKS}
+    return tuple(rule for rule in by_id() if rule in checked)
+
+
+def policies(
+    settings: Settings | None = None,
+    *,
+    enforcement: Enforcement = Enforcement.WARN,
+    exempt_namespaces: Iterable[str] = EXEMPT_NAMESPACES,
+) -> tuple[Policy, ...]:
+    """Every policy that the settings ask for, in a stable order.
+
+    Without a profile in the settings that of production applies: a cluster is not asked where it
+    stands. Thresholds become constants; exceptions of the settings do not reach the cluster, those
+    on objects do.
+    """
+    chosen = settings or Settings()
+    exempt = tuple(exempt_namespaces)
+    found = sorted(_assigned(chosen), key=lambda row: row[:3])
+    made: list[Policy] = []
+    for (group, target_name, level), rows in groupby(found, key=lambda row: row[:3]):
+        checks = [row[3] for row in rows]
+        target = next(t for c in checks for t in c.targets if t.name == target_name)
+        name = f"{PREFIX}-{group}-{target_name}-{level}"
+        policy = _policy(name, target, checks, chosen.thresholds)
+        actions = ["Warn", "Audit"]
+        if enforcement is Enforcement.DENY and level == Level.MANDATORY:
+            actions = ["Deny", "Audit"]
+        made.append(
+            Policy(
+                name,
+                target,
+                Level(level),
+                tuple(check.rule for check in checks),
+                policy,
+                _binding(name, actions, exempt),
+            )
+        )
+    return tuple(made)
+
+
+def manifests(made: Iterable[Policy]) -> list[dict[str, Any]]:
+    """Policies and bindings, ready for YAML."""
+    return [document for one in made for document in (one.policy, one.binding)]
+
+
+def _assigned(settings: Settings) -> Iterator[tuple[str, str, str, AdmissionCheck]]:
+    profile = settings.profile or Profile.PROD
+    for group, check in ((group, check) for group, found in GROUPS.items() for check in found):
+        rule = by_id().get(check.rule)
+        if rule is None:
+            continue
+        level = settings.level(rule, profile).enforced
+        if level is Level.OFF:
+            continue
+        for target in check.targets:
+            if check.offence is None or check.offence(target, settings.thresholds):
+                yield group, target.name, level.value, check
+
+
+def _policy(
+    name: str, target: Target, checks: Sequence[AdmissionCheck], thresholds: Thresholds
+) -> dict[str, Any]:
+    operations = ["CREATE", "UPDATE"] if target.on_update else ["CREATE"]
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "ValidatingAdmissionPolicy",
+        "metadata": {"name": name, "labels": {"app.kubernetes.io/managed-by": "gpufleet"}},
+        "spec": {
+            # An expression that fails, on an object no rule knows, must not stop anybody.
+            "failurePolicy": "Ignore",
+            "matchConstraints": {
+                "resourceRules": [
+                    {
+                        "apiGroups": [target.api_group],
+                        "apiVersions": list(target.versions),
+                        "operations": operations,
+                        "resources": list(target.resources),
+                    }
+                ]
+            },
+            "matchConditions": _conditions(target),
+            "variables": _variables(target, checks, thresholds),
+            "validations": [_validation(check, target, thresholds) for check in checks],
+        },
+    }
+
+
+def _conditions(target: Target) -> list[dict[str, str]]:
+    found = [
+        {"name": "is-kept", "expression": "!has(object.metadata.deletionTimestamp)"},
+        {
+            "name": "has-no-judged-owner",
+            "expression": "!object.metadata.?ownerReferences.orValue([]).exists(o, "
+            f"o.?controller.orValue(false) && o.kind in {listed(JUDGED_OWNERS)})",
+        },
+    ]
+    if target.on_update:
+        found.append(
+            {
+                "name": "is-new-or-changed",
+                "expression": "request.operation == 'CREATE' || object.spec != oldObject.spec",
+            }
+        )
+    return found
+
+
+_UNTIL = r"\\s*;\\s*until\\s*=\\s*[0-9]{4}-[0-9]{2}-[0-9]{2}\\s*$"
+
+
+def _variables(
+    target: Target, checks: Iterable[AdmissionCheck], thresholds: Thresholds
+) -> list[dict[str, str]]:
+    found = {
+        "annotations": "object.metadata.?annotations.orValue({})",
+        "labels": "object.metadata.?labels.orValue({})",
+        # The API server has no clock for expressions; it has just written these.
+        "today": "(object.metadata.?managedFields.orValue([]).map(f, string(f.time)) + "
+        "[string(object.metadata.creationTimestamp)]).max().substring(0, 10)",
+    }
+    maps = "[variables.annotations]"
+    if target in POD_TARGETS:
+        maps += " + variables.templates.map(t, t.?metadata.?annotations.orValue({}))"
+        found["templates"] = target.templates
+        found["specs"] = target.specs
+    found["annotationMaps"] = maps
+    found["kept"] = (
+        "variables.annotationMaps.map(a, a.filter(k, k.startsWith('gpufleet.dev/ignore-') && "
+        f"string(a[k]).matches('^\\\\s*[^\\\\s;].*{_UNTIL}') && "
+        "string(a[k]).find('[0-9]{4}-[0-9]{2}-[0-9]{2}\\\\s*$').trim() >= variables.today))"
+    )
+    if target in POD_TARGETS:
+        found["mainLists"] = "variables.specs.map(p, p.?containers.orValue([]))"
+        found["containerLists"] = (
+            "variables.specs.map(p, p.?containers.orValue([]) + p.?initContainers.orValue([]))"
+        )
+        found["gpuLists"] = f"variables.containerLists.map(cs, cs.filter(c, {HOLDS_GPU}))"
+        found["gpuMainLists"] = f"variables.mainLists.map(cs, cs.filter(c, {HOLDS_GPU}))"
+    for check in checks:
+        if check.container is not None:
+            lists = "gpuLists" if check.init_containers else "gpuMainLists"
+            bad = check.container(target, thresholds)
+            found[_offenders(check)] = (
+                f"variables.{lists}.map(cs, cs.filter(c, {bad})"
+                ".map(c, c.?name.orValue('?')).join(', ')).filter(n, n != '')"
+            )
+    return [{"name": name, "expression": text} for name, text in found.items()]
+
+
+def _offenders(check: AdmissionCheck) -> str:
+    """Name of the variable that lists the containers which break a rule."""
+    first, *rest = check.rule.split("-")
+    return first + "".join(word.title() for word in rest)
+
+
+def _validation(check: AdmissionCheck, target: Target, thresholds: Thresholds) -> dict[str, str]:
+    rule = by_id()[check.rule]
+    guards = [f"variables.kept.exists(l, 'gpufleet.dev/ignore-{rule.id}' in l)"]
+    if not check.while_stopped and target.stopped != "false":
+        guards.append(f"({target.stopped})")
+    advice = _advice(rule, check)
+    validation = {"reason": "Invalid", "message": f"[{rule.id}] {advice}"}
+    if check.offence is not None:
+        right = f"!({check.offence(target, thresholds)})"
+    else:
+        found = f"variables.{_offenders(check)}"
+        right = f"{found}.size() == 0"
+        validation["messageExpression"] = (
+            f"{quoted(f'[{rule.id}] container ')} + {found}.join(', ') + {quoted(': ' + advice)}"
+        )
+    return {"expression": " || ".join([*guards, right]), **validation}
+
+
+def _advice(rule: Rule, check: AdmissionCheck) -> str:
+    return (
+        f"{rule.sentence.rstrip('.')}. Instead: {check.advice}. To keep it for a while, annotate "
+        f'{rule.annotation}: "<reason>; until=YYYY-MM-DD". See {rule.docs}'
+    )
+
+
+def _binding(name: str, actions: list[str], exempt: tuple[str, ...]) -> dict[str, Any]:
+    match: dict[str, Any] = {}
+    if exempt:
+        match["namespaceSelector"] = {
+            "matchExpressions": [
+                {
+                    "key": "kubernetes.io/metadata.name",
+                    "operator": "NotIn",
+                    "values": sorted(exempt),
+                }
+            ]
+        }
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "ValidatingAdmissionPolicyBinding",
+        "metadata": {"name": name, "labels": {"app.kubernetes.io/managed-by": "gpufleet"}},
+        "spec": {
+            "policyName": name,
+            "validationActions": actions,
+            **({"matchResources": match} if match else {}),
+        },
+    }

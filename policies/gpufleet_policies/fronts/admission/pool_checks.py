@@ -1,0 +1,210 @@
+"""Checks of node pools, autoscalers, queues and claims."""
+
+from gpufleet_policies.fronts.admission.check import AdmissionCheck, fixed
+from gpufleet_policies.fronts.admission.targets import (
+    CLAIM_TEMPLATES,
+    CLAIMS,
+    CLUSTER_QUEUES,
+    HPAS,
+    KAI_QUEUES,
+    NODE_POOLS,
+    SCALED_OBJECTS,
+    Target,
+)
+from gpufleet_policies.rules.context import Thresholds
+
+_SLOW_SECONDS = 1800
+_FAMILIES = "^(p[2-9]|g[3-9]|gr[0-9])[a-z0-9-]*$"
+"""EC2 families with GPUs: P and G lines."""
+_REQUIREMENTS = "object.spec.?template.?spec.?requirements.orValue([])"
+_SELECTS_GPUS = (
+    f"({_REQUIREMENTS}.exists(r, r.key.startsWith('karpenter.k8s.aws/instance-gpu-')"
+    " && r.operator != 'DoesNotExist')"
+    f" || {_REQUIREMENTS}.exists(r, r.key in ['karpenter.k8s.aws/instance-family',"
+    " 'node.kubernetes.io/instance-type'] && r.operator == 'In'"
+    f" && r.?values.orValue([]).exists(v, v.split('.')[0].matches('{_FAMILIES}')))"
+    " || object.spec.?template.?spec.?taints.orValue([]).exists(t, t.key == 'nvidia.com/gpu'))"
+)
+_STATIC = "object.spec.?replicas.hasValue()"
+_RESERVED = (
+    f"{_REQUIREMENTS}.exists(r, r.key == 'karpenter.sh/capacity-type' && r.operator == 'In'"
+    " && r.?values.orValue([]).exists(v, v == 'reserved'))"
+)
+_BUDGETS = "object.spec.?disruption.?budgets.orValue([])"
+_ALWAYS_ZERO = (
+    f"{_BUDGETS}.exists(b, b.nodes in ['0', '0%'] && !b.?schedule.hasValue()"
+    " && (b.?reasons.orValue([]).size() == 0"
+    " || ['Empty', 'Underutilized'].all(r, r in b.?reasons.orValue([]))))"
+)
+_CONSOLIDATE = "object.spec.?disruption.?consolidateAfter.orValue('0s')"
+
+
+_TRAINS = (
+    "(variables.annotations[?'gpufleet.dev/mode'].orValue('') in ['training', 'batch']"
+    " || object.spec.?template.?metadata.?labels.orValue({}).exists(k,"
+    " object.spec.template.metadata.labels[k].contains('train'))"
+    " || object.spec.?template.?spec.?taints.orValue([]).exists(t,"
+    " t.key.contains('train') || t.?value.orValue('').contains('train')))"
+)
+"""A pool that says it is for training: there a long wait is right."""
+
+
+def _slow_pool(target: Target, thresholds: Thresholds) -> str:
+    del target, thresholds
+    return (
+        f"{_SELECTS_GPUS} && {_CONSOLIDATE} != 'Never' && duration({_CONSOLIDATE}) > duration('1h')"
+    )
+
+
+_GPU_METRICS = (
+    "object.spec.?metrics.orValue([]).exists(m, [m.?pods.?metric.?name.orValue(''),"
+    " m.?external.?metric.?name.orValue(''), m.?object.?metric.?name.orValue('')]"
+    ".exists(n, n.matches('(?i)(dcgm|gpu|vllm|triton|tgi|nim)')))"
+)
+_MODE = "'gpufleet.dev/mode' in variables.annotations"
+_ABOUT_GPUS = f"({_GPU_METRICS} || {_MODE})"
+"""An autoscaler does not say whether its target holds GPUs: its metrics or our annotation do."""
+_TRIGGERS = (
+    "(object.spec.?triggers.orValue([]).exists(t, t.?metadata.orValue({}).exists(k,"
+    " string(t.metadata[k]).matches('(?i)(dcgm|gpu|vllm|triton|tgi|nim)')))"
+    f" || {_MODE})"
+)
+_HPA_WINDOW = "object.spec.?behavior.?scaleDown.?stabilizationWindowSeconds.orValue(0)"
+
+_REQUESTS = {
+    CLAIMS.name: "object.spec.?devices.?requests.orValue([])",
+    CLAIM_TEMPLATES.name: "object.spec.spec.?devices.?requests.orValue([])",
+}
+
+
+def _all_devices(target: Target, thresholds: Thresholds) -> str:
+    del thresholds
+    gpu = ".?deviceClassName.orValue('').matches('(^|[.])(gpu|mig)[.]nvidia[.]com$')"
+    return (
+        f"{_REQUESTS[target.name]}.exists(r, (r.?exactly.?allocationMode.orValue('') == 'All'"
+        f" && r.?exactly{gpu}) || r.?firstAvailable.orValue([]).exists(f,"
+        f" f.?allocationMode.orValue('') == 'All' && f{gpu}))"
+    )
+
+
+_COVERS_GPUS = (
+    "object.spec.?resourceGroups.orValue([]).exists(g, g.?flavors.orValue([]).exists(f,"
+    " f.?resources.orValue([]).exists(r, r.name.startsWith('nvidia.com/')"
+    " && !r.?borrowingLimit.hasValue())))"
+)
+
+_CPU_ONLY = (
+    "object.spec.?metrics.orValue([]).all(m, m.type == 'Resource' || m.type == 'ContainerResource')"
+)
+
+CHECKS = (
+    AdmissionCheck(
+        "gpu-scaled-on-cpu",
+        (HPAS,),
+        "scale on requests waiting, or on a GPU metric",
+        # Only where the autoscaler says what it scales: it cannot look at its target.
+        offence=fixed(f"{_MODE} && {_CPU_ONLY}"),
+    ),
+    AdmissionCheck(
+        "gpu-pool-unbounded",
+        (NODE_POOLS,),
+        "set limits, such as `limits: {nvidia.com/gpu: 16}`",
+        offence=fixed(
+            f"{_SELECTS_GPUS} && !{_STATIC} && object.spec.?limits.orValue({{}}).size() == 0"
+        ),
+    ),
+    AdmissionCheck(
+        "karpenter-never-consolidates",
+        (NODE_POOLS,),
+        "set consolidationPolicy: WhenEmpty and consolidateAfter: 5m",
+        offence=fixed(
+            f"{_SELECTS_GPUS} && !{_STATIC} && ({_CONSOLIDATE} == 'Never' || {_ALWAYS_ZERO})"
+        ),
+    ),
+    AdmissionCheck(
+        "karpenter-never-expires",
+        (NODE_POOLS,),
+        "set expireAfter: 720h",
+        offence=fixed(
+            f"{_SELECTS_GPUS} && !{_STATIC}"
+            " && object.spec.?template.?spec.?expireAfter.orValue('720h') == 'Never'"
+        ),
+    ),
+    AdmissionCheck(
+        "karpenter-static-gpu-pool",
+        (NODE_POOLS,),
+        "leave replicas away, so that nodes come and go with their pods",
+        offence=fixed(f"{_SELECTS_GPUS} && object.spec.?replicas.orValue(0) > 0 && !{_RESERVED}"),
+    ),
+    AdmissionCheck(
+        "karpenter-consolidates-slowly",
+        (NODE_POOLS,),
+        "set consolidateAfter to 1h or less",
+        offence=_slow_pool,
+    ),
+    AdmissionCheck(
+        "scale-down-too-slow",
+        (HPAS,),
+        f"set stabilizationWindowSeconds to {_SLOW_SECONDS} or less",
+        offence=fixed(f"{_ABOUT_GPUS} && {_HPA_WINDOW} > {_SLOW_SECONDS}"),
+    ),
+    AdmissionCheck(
+        "scale-down-too-slow",
+        (SCALED_OBJECTS,),
+        f"set cooldownPeriod to {_SLOW_SECONDS} or less",
+        offence=fixed(f"{_TRIGGERS} && object.spec.?cooldownPeriod.orValue(300) > {_SLOW_SECONDS}"),
+    ),
+    AdmissionCheck(
+        "autoscaler-min-equals-max",
+        (HPAS,),
+        "lower minReplicas, or remove the autoscaler",
+        offence=fixed(
+            f"{_ABOUT_GPUS} && object.spec.maxReplicas >= 2"
+            " && object.spec.?minReplicas.orValue(1) == object.spec.maxReplicas"
+        ),
+    ),
+    AdmissionCheck(
+        "autoscaler-min-equals-max",
+        (SCALED_OBJECTS,),
+        "lower minReplicaCount, or remove the autoscaler",
+        offence=fixed(
+            f"{_TRIGGERS} && object.spec.?maxReplicaCount.orValue(100) >= 2"
+            " && object.spec.?minReplicaCount.orValue(0) =="
+            " object.spec.?maxReplicaCount.orValue(100)"
+        ),
+    ),
+    AdmissionCheck(
+        "idle-replicas-invalid",
+        (SCALED_OBJECTS,),
+        "set idleReplicaCount: 0, below minReplicaCount",
+        offence=fixed(
+            "object.spec.?idleReplicaCount.hasValue() && object.spec.idleReplicaCount >="
+            " object.spec.?minReplicaCount.orValue(0)"
+        ),
+    ),
+    AdmissionCheck(
+        "dra-takes-all-devices",
+        (CLAIMS, CLAIM_TEMPLATES),
+        "set allocationMode: ExactCount and count",
+        offence=_all_devices,
+    ),
+    AdmissionCheck(
+        "queue-without-cap",
+        (KAI_QUEUES,),
+        "set a limit",
+        offence=fixed(
+            "object.spec.?resources.?gpu.?limit.orValue(0) == -1"
+            " && object.spec.?resources.?gpu.?quota.orValue(0) == -1"
+        ),
+    ),
+    AdmissionCheck(
+        "queue-without-cap",
+        (CLUSTER_QUEUES,),
+        "set borrowingLimit of the GPU resource",
+        offence=fixed(
+            f"(object.spec.?cohort.orValue('') != '' || object.spec.?cohortName.orValue('') != '')"
+            f" && {_COVERS_GPUS}"
+        ),
+    ),
+)
+"""Checks of objects without pod templates."""

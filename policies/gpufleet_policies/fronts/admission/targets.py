@@ -1,0 +1,180 @@
+"""Targets: which objects a policy sees, and where their pod templates are, in CEL.
+
+Policies are split by the place of the pod template, because the API server checks the types of an
+expression against every kind a policy matches: a field that one of them lacks is an error.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Objects with their pod templates at one place."""
+
+    name: str
+    api_group: str
+    versions: tuple[str, ...]
+    resources: tuple[str, ...]
+    kinds: tuple[str, ...]
+    templates: str = "[]"
+    """CEL: list of the pod templates; their `metadata` may be missing."""
+    specs: str = "[]"
+    """CEL: list of the pod specs."""
+    stopped: str = "false"
+    """CEL: no pod of it runs as it is written."""
+    job: str = ""
+    """CEL: what `activeDeadlineSeconds` and `backoffLimit` are fields of; empty: it is no job."""
+    deadline: str = ""
+    """Field path of the longest run, for messages."""
+    checked_on_creation: bool = False
+    """The API server validates the pod template itself, before any policy sees it."""
+    on_update: bool = True
+
+
+def _built_in(name: str, group: str, kinds: tuple[str, ...], at: str, **more: object) -> Target:
+    return Target(
+        name,
+        group,
+        ("v1",),
+        tuple(f"{kind.lower()}s" for kind in kinds),
+        kinds,
+        templates=f"[{at}]",
+        specs=f"[{at}.spec]",
+        checked_on_creation=True,
+        **more,  # type: ignore[arg-type]
+    )
+
+
+def _custom(kind: str, group: str, templates: str, **more: object) -> Target:
+    resource = f"{kind.lower()}s"
+    return Target(
+        "knative-services" if group == "serving.knative.dev" else resource,
+        group,
+        ("*",),
+        (resource,),
+        (kind,),
+        templates=templates,
+        specs=f"({templates}).filter(t, has(t.spec)).map(t, t.spec)",
+        **more,  # type: ignore[arg-type]
+    )
+
+
+def _roles(field: str) -> str:
+    roles = f"object.spec.?{field}.orValue({{}})"
+    return f"{roles}.map(r, {roles}[r].?template.orValue({{}}))"
+
+
+def _ray(spec: str) -> str:
+    head = f"[?{spec}.?headGroupSpec.?template]"
+    workers = (
+        f"{spec}.?workerGroupSpecs.orValue([])"
+        ".filter(w, w.?replicas.orValue(0) != 0 || w.?minReplicas.orValue(0) != 0"
+        " || w.?maxReplicas.orValue(0) != 0).map(w, w.?template.orValue({}))"
+    )
+    return f"{head} + {workers}"
+
+
+_SUSPEND = "object.spec.?suspend.orValue(false)"
+_RUN_POLICY = "object.spec.?runPolicy"
+_KUBEFLOW = {
+    "stopped": f"{_RUN_POLICY}.?suspend.orValue(false)",
+    "job": _RUN_POLICY,
+    "deadline": "spec.runPolicy.activeDeadlineSeconds",
+}
+
+PODS = _built_in("pods", "", ("Pod",), "object", on_update=False)
+REPLICATED = _built_in(
+    "replicated",
+    "apps",
+    ("Deployment", "StatefulSet", "ReplicaSet"),
+    "object.spec.template",
+    stopped="object.spec.?replicas.orValue(1) == 0",
+)
+DAEMON_SETS = _built_in("daemonsets", "apps", ("DaemonSet",), "object.spec.template")
+JOBS = _built_in(
+    "jobs",
+    "batch",
+    ("Job",),
+    "object.spec.template",
+    stopped=f"{_SUSPEND} || object.spec.?parallelism.orValue(1) == 0",
+    job="object.?spec",
+    deadline="spec.activeDeadlineSeconds",
+)
+CRON_JOBS = _built_in(
+    "cronjobs",
+    "batch",
+    ("CronJob",),
+    "object.spec.jobTemplate.spec.template",
+    stopped=_SUSPEND,
+    job="object.spec.jobTemplate.?spec",
+    deadline="spec.jobTemplate.spec.activeDeadlineSeconds",
+)
+JOB_SETS = _custom(
+    "JobSet",
+    "jobset.x-k8s.io",
+    "object.spec.?replicatedJobs.orValue([]).map(j, j.?template.?spec.?template.orValue({}))",
+    stopped=_SUSPEND,
+)
+LEADER_WORKER_SETS = _custom(
+    "LeaderWorkerSet",
+    "leaderworkerset.x-k8s.io",
+    "['leaderTemplate', 'workerTemplate'].filter(t, t in object.spec.leaderWorkerTemplate)"
+    ".map(t, object.spec.leaderWorkerTemplate[t])",
+    stopped="object.spec.?replicas.orValue(1) == 0",
+)
+PYTORCH_JOBS = _custom("PyTorchJob", "kubeflow.org", _roles("pytorchReplicaSpecs"), **_KUBEFLOW)
+MPI_JOBS = _custom("MPIJob", "kubeflow.org", _roles("mpiReplicaSpecs"), **_KUBEFLOW)
+NOTEBOOKS = _custom("Notebook", "kubeflow.org", "[object.spec.?template.orValue({})]")
+RAY_CLUSTERS = _custom("RayCluster", "ray.io", _ray("object.spec"))
+RAY_JOBS = _custom(
+    "RayJob",
+    "ray.io",
+    _ray("object.spec.?rayClusterSpec"),
+    stopped=_SUSPEND,
+    job="object.?spec",
+    deadline="spec.activeDeadlineSeconds",
+)
+RAY_SERVICES = _custom("RayService", "ray.io", _ray("object.spec.?rayClusterConfig"))
+KNATIVE_SERVICES = _custom(
+    "Service",
+    "serving.knative.dev",
+    "[object.spec.?template.orValue({})]",
+)
+
+POD_TARGETS = (
+    PODS,
+    REPLICATED,
+    DAEMON_SETS,
+    JOBS,
+    CRON_JOBS,
+    JOB_SETS,
+    LEADER_WORKER_SETS,
+    PYTORCH_JOBS,
+    MPI_JOBS,
+    NOTEBOOKS,
+    RAY_CLUSTERS,
+    RAY_JOBS,
+    RAY_SERVICES,
+    KNATIVE_SERVICES,
+)
+"""Everything with pod templates that has a policy."""
+
+
+def _plain(kind: str, group: str, *versions: str) -> Target:
+    resource = f"{kind.lower()}s"
+    name = f"kai-{resource}" if kind == "Queue" else resource
+    return Target(name, group, versions or ("*",), (resource,), (kind,))
+
+
+NODE_POOLS = _plain("NodePool", "karpenter.sh")
+HPAS = _plain("HorizontalPodAutoscaler", "autoscaling", "v2")
+SCALED_OBJECTS = _plain("ScaledObject", "keda.sh")
+KAI_QUEUES = _plain("Queue", "scheduling.run.ai")
+CLUSTER_QUEUES = _plain("ClusterQueue", "kueue.x-k8s.io")
+CLAIMS = _plain("ResourceClaim", "resource.k8s.io", "v1")
+CLAIM_TEMPLATES = _plain("ResourceClaimTemplate", "resource.k8s.io", "v1")
+
+JUDGED_OWNERS = tuple(
+    sorted({kind for target in POD_TARGETS if target is not PODS for kind in target.kinds})
+)
+"""Kinds whose own policy judges what they make: their children are not judged again."""

@@ -1,0 +1,41 @@
+"""The audit for programs."""
+
+from dataclasses import asdict
+from typing import Any
+
+from gpufleet_policies.fronts.audit.placed import PlacedFinding
+from gpufleet_policies.fronts.audit.run import Audit
+from gpufleet_policies.fronts.audit.totals import totals
+from gpufleet_policies.money.stack import spend_as_dict
+
+
+def finding_as_dict(one: PlacedFinding) -> dict[str, Any]:
+    """One finding: the form of every command, with where it is and what would mend it."""
+    violation = one.finding.violation
+    money = violation.money
+    return {
+        **one.finding.as_finding().as_dict(),
+        "file": one.file,
+        "line": one.line,
+        "object": str(one.finding.locator),
+        "where": violation.where,
+        "level": one.finding.level.value,
+        "text": one.finding.message,
+        "usdPerMonth": None if money is None else money.usd_per_month,
+        "money": None if money is None else money.kind.value,
+        "patch": [dict(operation) for operation in one.finding.remediation],
+        "fingerprint": one.fingerprint,
+    }
+
+
+def as_json(result: Audit) -> dict[str, Any]:
+    """Everything, in the order of the inputs."""
+    return {
+        "findings": [finding_as_dict(one) for one in result.findings],
+        "files": len(result.files),
+        "objects": sum(file.objects for file in result.files),
+        "unread": [{"file": file.name, "reason": file.problem} for file in result.unread],
+        "inBaseline": len(result.known),
+        "usdPerMonth": asdict(totals(result.findings)),
+        "spend": None if result.spend is None else spend_as_dict(result.spend),
+    }

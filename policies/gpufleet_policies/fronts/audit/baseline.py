@@ -1,0 +1,64 @@
+"""Baseline: findings that were there before the audit was, and do not fail it."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from gpufleet_policies.fronts.audit.placed import PlacedFinding
+from gpufleet_policies.fronts.audit.run import Audit
+
+VERSION = 1
+
+
+class UnreadableBaselineError(ValueError):
+    """The file is no baseline; the text says why."""
+
+
+def baseline_text(findings: Iterable[PlacedFinding]) -> str:
+    """A baseline of these findings: sorted, so that its changes read well in a review."""
+    rows = sorted(
+        (one.file, str(one.finding.locator), one.finding.rule, one.fingerprint) for one in findings
+    )
+    keys = ("file", "object", "rule", "fingerprint")
+    document = {
+        "version": VERSION,
+        "findings": [dict(zip(keys, row, strict=True)) for row in rows],
+    }
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+
+def read_baseline(path: Path) -> Counter[str]:
+    """Fingerprint -> how often it is known. Raises UnreadableBaselineError and OSError."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as problem:
+        raise UnreadableBaselineError(f"{path}: no JSON: {problem}") from None
+    rows = document.get("findings") if isinstance(document, dict) else None
+    if not isinstance(rows, list) or document.get("version") != VERSION:
+        raise UnreadableBaselineError(
+            f"{path}: no baseline of version {VERSION}; write one with --write-baseline"
+        )
+    return Counter(
+        row["fingerprint"]
+        for row in rows
+        if isinstance(row, dict) and isinstance(row.get("fingerprint"), str)
+    )
+
+
+def without_known(result: Audit, known: Counter[str]) -> Audit:
+    """The audit with known findings set aside, each as often as the baseline has it."""
+    left = Counter(known)
+    aside: list[PlacedFinding] = []
+    files = []
+    for file in result.files:
+        fresh: list[PlacedFinding] = []
+        for finding in file.findings:
+            if left[finding.fingerprint] > 0:
+                left[finding.fingerprint] -= 1
+                aside.append(finding)
+            else:
+                fresh.append(finding)
+        files.append(replace(file, findings=tuple(fresh)))
+    return replace(result, files=tuple(files), known=tuple(aside))

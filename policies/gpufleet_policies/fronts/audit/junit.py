@@ -1,0 +1,60 @@
+"""JUnit XML: a suite per file, a case per finding; mandatory findings are failures."""
+
+import re
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from gpufleet_policies.fronts.audit.run import Audit, FileResult
+
+_NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def as_junit(result: Audit) -> str:
+    """The whole audit. A file without findings has one passing case."""
+    root = Element("testsuites", name="gpufleet audit")
+    failures = cases = 0
+    for file in result.files:
+        suite = _suite(root, file)
+        failures += int(suite.get("failures", "0")) + int(suite.get("errors", "0"))
+        cases += int(suite.get("tests", "0"))
+    root.set("tests", str(cases))
+    root.set("failures", str(failures))
+    indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(root, encoding="unicode") + "\n"
+
+
+def _suite(root: Element, file: FileResult) -> Element:
+    suite = SubElement(root, "testsuite", name=_clean(file.name))
+    failures = 0
+    for one in file.findings:
+        name = _clean(f"{one.finding.rule}: {one.finding.locator}")
+        case = SubElement(
+            suite, "testcase", name=name, classname=_clean(file.name), file=_clean(file.name)
+        )
+        case.set("line", str(one.line))
+        text = _clean(f"{file.name}:{one.line}: {one.finding.message}")
+        if one.is_mandatory:
+            failures += 1
+            violation = one.finding.violation
+            SubElement(
+                case,
+                "failure",
+                message=_clean(f"{violation.found}; {violation.limit}"),
+                type=one.finding.rule,
+            ).text = text
+        else:
+            SubElement(case, "system-out").text = text
+    if file.problem:
+        case = SubElement(suite, "testcase", name="is read", classname=_clean(file.name))
+        SubElement(case, "skipped", message=_clean(file.problem))
+    if not file.findings and not file.problem:
+        SubElement(suite, "testcase", name="no finding", classname=_clean(file.name))
+    suite.set("tests", str(len(suite)))
+    suite.set("failures", str(failures))
+    suite.set("errors", "0")
+    suite.set("skipped", "1" if file.problem else "0")
+    return suite
+
+
+def _clean(text: str) -> str:
+    """Text without characters that XML cannot hold."""
+    return _NO_XML.sub("?", text)

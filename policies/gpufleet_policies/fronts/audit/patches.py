@@ -1,0 +1,132 @@
+"""Changes that mend findings: the JSON patches of one object as one, tried on the object itself."""
+
+import copy
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gpufleet_policies.facts.tristate import UNKNOWN
+from gpufleet_policies.fronts.audit.placed import PlacedFinding
+from gpufleet_policies.fronts.audit.run import Audit
+
+Operation = Mapping[str, Any]
+
+
+class PatchConflictError(ValueError):
+    """An operation does not fit the document."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectPatch:
+    """What mends one object, as far as no person is needed."""
+
+    file: str
+    line: int
+    """First line of the object."""
+    object: str
+    rules: tuple[str, ...]
+    operations: tuple[Operation, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {
+            "file": self.file,
+            "line": self.line,
+            "object": self.object,
+            "rules": list(self.rules),
+            "patch": [dict(operation) for operation in self.operations],
+        }
+
+
+def object_patches(result: Audit) -> list[ObjectPatch]:
+    """The patch of each object that has one, in the order of the inputs."""
+    found: dict[tuple[str, int, str], list[PlacedFinding]] = {}
+    for one in result.findings:
+        if one.finding.remediation:
+            locator = one.finding.locator
+            found.setdefault((one.file, locator.line, str(locator)), []).append(one)
+    return [
+        ObjectPatch(file, line, name, _rules(findings), _operations(findings))
+        for (file, line, name), findings in found.items()
+    ]
+
+
+def _rules(findings: Iterable[PlacedFinding]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(one.finding.rule for one in findings))
+
+
+def _operations(findings: Iterable[PlacedFinding]) -> tuple[Operation, ...]:
+    """Each operation once; the last of two that write the same place."""
+    written: dict[str, Operation] = {}
+    others: list[Operation] = []
+    for one in findings:
+        for operation in one.finding.remediation:
+            if operation["op"] == "add" and not str(operation["path"]).endswith("/-"):
+                written[str(operation["path"])] = operation
+            elif operation not in others:
+                others.append(operation)
+    # Removals from the end, so that indices before them stay right.
+    removals = [o for o in others if o["op"] == "remove"]
+    rest = [o for o in others if o["op"] != "remove"]
+    removals.sort(key=lambda o: _order(str(o["path"])), reverse=True)
+    return (*rest, *written.values(), *removals)
+
+
+def _order(path: str) -> list[tuple[int, str]]:
+    return [(int(step), "") if step.isdecimal() else (-1, step) for step in path.split("/")[1:]]
+
+
+def patched(document: Any, operations: Iterable[Operation]) -> Any:
+    """A copy of plain data with `add`, `replace` and `remove` of RFC 6902 carried out.
+
+    Raises PatchConflictError when a place is missing or not known.
+    """
+    result = copy.deepcopy(document)
+    for operation in operations:
+        _apply(result, operation)
+    return result
+
+
+def _apply(document: Any, operation: Operation) -> None:
+    path = str(operation["path"])
+    steps = [part.replace("~1", "/").replace("~0", "~") for part in path.split("/")[1:]]
+    if not steps:
+        raise PatchConflictError("the whole object cannot be replaced")
+    here = document
+    for step in steps[:-1]:
+        here = _inside(here, step, path)
+    name, last = operation["op"], steps[-1]
+    if isinstance(here, dict):
+        if name != "add" and last not in here:
+            raise PatchConflictError(f"{path} is not there")
+        if name == "remove":
+            del here[last]
+        else:
+            here[last] = copy.deepcopy(operation["value"])
+    elif isinstance(here, list):
+        if name == "add" and last == "-":
+            here.append(copy.deepcopy(operation["value"]))
+            return
+        index = _index(here, last, path)
+        if name == "remove":
+            del here[index]
+        elif name == "add":
+            here.insert(index, copy.deepcopy(operation["value"]))
+        else:
+            here[index] = copy.deepcopy(operation["value"])
+    else:
+        raise PatchConflictError(f"{path} is inside of no mapping or list")
+
+
+def _inside(here: Any, step: str, path: str) -> Any:
+    if isinstance(here, dict) and step in here and here[step] is not UNKNOWN:
+        return here[step]
+    if isinstance(here, list):
+        return here[_index(here, step, path)]
+    raise PatchConflictError(f"{path}: there is no {step!r}")
+
+
+def _index(here: list[Any], step: str, path: str) -> int:
+    if not step.isdecimal() or int(step) >= len(here):
+        raise PatchConflictError(f"{path}: there is no item {step}")
+    return int(step)

@@ -1,0 +1,73 @@
+"""PlacedFinding: a finding with the line it is about and a fingerprint that outlives edits."""
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from gpufleet_policies.adapters.yaml_text import Document
+from gpufleet_policies.rules.finding import PolicyFinding
+from gpufleet_policies.rules.rule import Level
+
+_PATH = re.compile(r"[A-Za-z_$][\w$-]*(?:\.[\w$/-]+|\[[^\]\s]*\])*")
+_STEP = re.compile(r"\[([^\]]*)\]|([^.\[\]]+)")
+_VOLATILE = re.compile(r"usd|money|price|hour", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedFinding:
+    """What the audit reports."""
+
+    finding: PolicyFinding
+    file: str
+    line: int
+    """Counted from 1."""
+    fingerprint: str
+    """The same finding in a later version of the file has the same one, wherever it moved."""
+
+    @property
+    def is_mandatory(self) -> bool:
+        """Whether it fails the audit."""
+        return self.finding.level is Level.MANDATORY
+
+
+def placed(finding: PolicyFinding, document: Document, file: str) -> PlacedFinding:
+    """A finding at its line in the document that was judged."""
+    return PlacedFinding(finding, file, _line(finding, document), fingerprint(finding))
+
+
+def _line(finding: PolicyFinding, document: Document) -> int:
+    """The line of the deepest field that the finding names, else the object's first."""
+    best = (0, max(document.line, 1))
+    if document.node is None:
+        return best[1]
+    for operation in finding.remediation:
+        steps = pointer_steps(str(operation["path"]))
+        best = max(best, document.located(steps), key=lambda found: found[0])
+    for path in _PATH.findall(finding.violation.where):
+        best = max(best, document.located(_steps(path)), key=lambda found: found[0])
+    return best[1]
+
+
+def _steps(path: str) -> list[str | int]:
+    return [
+        int(inside) if inside.isdecimal() else inside or name
+        for inside, name in _STEP.findall(path)
+    ]
+
+
+def pointer_steps(pointer: str) -> list[str | int]:
+    """The steps of an RFC 6901 pointer; numbers could be indices."""
+    steps = [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+    return [int(step) if step.isdecimal() else step for step in steps]
+
+
+def fingerprint(finding: PolicyFinding) -> str:
+    """Rule, object, place and evidence; neither line nor price, which change by themselves."""
+    evidence = {
+        key: value for key, value in finding.violation.evidence.items() if not _VOLATILE.search(key)
+    }
+    known: list[Any] = [finding.rule, str(finding.locator), finding.violation.where, evidence]
+    text = json.dumps(known, sort_keys=True, default=str, ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]

@@ -1,0 +1,120 @@
+"""One input as facts, with the documents they came from, so that lines can be told."""
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gpufleet.contract.foreign.scalars import UnreadableTextError
+from gpufleet_policies.adapters.documents import Facts, facts_of_document
+from gpufleet_policies.adapters.yaml_text import (
+    MAX_BYTES,
+    MAX_JSON_BYTES,
+    Document,
+    each_document,
+    read_documents,
+)
+from gpufleet_policies.fronts.audit.inputs import STANDARD_INPUT, Input
+
+_SMALL_JSON = 256 << 10
+"""JSON up to this size is read as YAML, which tells lines."""
+
+
+@dataclass(slots=True)
+class Reading:
+    """What one input holds."""
+
+    name: str
+    facts: list[Any] = field(default_factory=list[Any])
+    sources: list[Document] = field(default_factory=list[Document])
+    """Document of each fact, in the same order."""
+    documents: int = 0
+    problem: str = ""
+    """Why it, or the rest of it, was not read; empty: all of it was."""
+    templates: int = 0
+    """Documents with values that a template tool still fills in."""
+
+
+def read_input(one: Input) -> Reading:
+    """The facts of one input. Never raises: what cannot be read is said in `problem`."""
+    reading = Reading(one.name)
+    try:
+        for document in read_documents_of(one.name):
+            reading.documents += 1
+            reading.templates += document.is_template
+            for fact in _facts(document, one.name):
+                reading.facts.append(fact)
+                reading.sources.append(document)
+    except UnreadableTextError as problem:
+        reading.problem = str(problem)
+    except OSError as problem:
+        reading.problem = problem.strerror or str(problem)
+    except Exception as problem:  # noqa: BLE001 - one file must not end an audit of thousands
+        trace = problem.__traceback__
+        while trace is not None and trace.tb_next is not None:
+            trace = trace.tb_next
+        place = "" if trace is None else f" ({Path(trace.tb_frame.f_code.co_filename).name}:"
+        place += "" if trace is None else f"{trace.tb_lineno})"
+        reading.problem = f"cannot be judged: {type(problem).__name__}{place}; please report it"
+    return reading
+
+
+def read_documents_of(name: str) -> Iterator[Document]:
+    """Every document of a file or of standard input; members of a List one by one."""
+    text, is_json = _text(name)
+    for document in _documents(text, is_json):
+        yield from _members(document)
+
+
+def _text(name: str) -> tuple[bytes, bool]:
+    """The text, and whether its name says that it is JSON."""
+    if name == STANDARD_INPUT:
+        if sys.stdin is None:
+            raise OSError(0, "standard input is closed")
+        return sys.stdin.buffer.read(MAX_JSON_BYTES + 1), False
+    is_json = name.lower().endswith(".json")
+    with Path(name).open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        limit = MAX_JSON_BYTES if is_json else MAX_BYTES
+        if size > limit:
+            raise UnreadableTextError(f"{size} bytes are more than the limit of {limit >> 20} MiB")
+        return file.read(MAX_JSON_BYTES + 1), is_json
+
+
+def _documents(text: bytes, is_json: bool) -> Iterable[Document]:
+    looks_like_json = text[:64].lstrip()[:1] in (b"{", b"[") and not text.startswith(b"{{")
+    if not is_json and not looks_like_json:
+        return each_document(text)
+    if len(text) <= _SMALL_JSON and b"{{" not in text:
+        try:
+            return read_documents(text)
+        except UnreadableTextError:
+            pass  # JSON that YAML cannot read; the JSON reader says what is wrong with the rest
+    if is_json:
+        return each_document(text, is_json=True)
+    try:
+        return read_documents(text, is_json=True)
+    except UnreadableTextError:
+        return each_document(text)
+
+
+def _members(document: Document) -> Iterator[Document]:
+    data = document.data
+    if isinstance(data, list):
+        for index, item in enumerate(data):
+            yield document.member((index,), item)
+    elif (
+        isinstance(data, dict)
+        and isinstance(data.get("items"), list)
+        and str(data.get("kind", "")).endswith("List")
+    ):
+        for index, item in enumerate(data["items"]):
+            yield document.member(("items", index), item)
+    else:
+        yield document
+
+
+def _facts(document: Document, name: str) -> Facts:
+    return facts_of_document(document.data, name, line=document.line)

@@ -1,0 +1,177 @@
+"""Patches carried out on YAML text: only the lines of a change are touched, comments stay.
+
+Every rewritten text is read again and compared with the patched data; a text that would say
+anything else is not written.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from gpufleet.contract.foreign.scalars import UnreadableTextError
+from gpufleet_policies.adapters.yaml_text import Document, read_documents
+from gpufleet_policies.fronts.audit.patches import (
+    ObjectPatch,
+    Operation,
+    PatchConflictError,
+    patched,
+)
+from gpufleet_policies.fronts.audit.placed import pointer_steps
+
+
+@dataclass(slots=True)
+class Rewritten:
+    """One file after its patches."""
+
+    text: str
+    done: list[ObjectPatch] = field(default_factory=list[ObjectPatch])
+    left: list[tuple[ObjectPatch, str]] = field(default_factory=list[tuple[ObjectPatch, str]])
+    """Patches that were not carried out, and why."""
+
+
+def rewritten(text: str, patches: Iterable[ObjectPatch]) -> Rewritten:
+    """A file's text with its patches carried out one after the other, last object first."""
+    result = Rewritten(text)
+    for patch in sorted(patches, key=lambda one: one.line, reverse=True):
+        try:
+            result.text = _with(result.text, patch)
+            result.done.append(patch)
+        except (PatchConflictError, UnreadableTextError) as problem:
+            result.left.append((patch, str(problem)))
+    return result
+
+
+def _with(text: str, patch: ObjectPatch) -> str:
+    for operation in patch.operations:
+        documents = read_documents(text)
+        index = next((i for i, d in enumerate(documents) if d.line == patch.line), None)
+        if index is None:
+            raise PatchConflictError("the object is part of a list; change it by hand")
+        document = documents[index]
+        wanted = patched(document.data, [operation])
+        if wanted == document.data:
+            continue
+        changed = _edited(text, document, operation)
+        read = [found.data for found in read_documents(changed)]
+        if read != [d.data if i != index else wanted for i, d in enumerate(documents)]:
+            raise PatchConflictError("its text cannot be changed line by line")
+        text = changed
+    return text
+
+
+def _edited(text: str, document: Document, operation: Operation) -> str:
+    if document.is_template:
+        raise PatchConflictError("it is a template")
+    steps = pointer_steps(str(operation["path"]))
+    parent = _node(document.node, steps[:-1])
+    last = steps[-1]
+    if operation["op"] == "remove":
+        return _without(text, parent, last)
+    if last == "-":
+        return _with_item(text, parent, operation["value"])
+    entry = _entry(parent, last)
+    if entry is not None:
+        return _with_value(text, entry, operation["value"])
+    if isinstance(parent, yaml.MappingNode) and operation["op"] == "add":
+        return _with_key(text, parent, str(last), operation["value"])
+    raise PatchConflictError("there is no place for it")
+
+
+def _node(node: Any, steps: Sequence[str | int]) -> Any:
+    for step in steps:
+        entry = _entry(node, step)
+        if entry is None:
+            raise PatchConflictError(f"there is no {step!r} in the text")
+        node = entry[1]
+    return node
+
+
+def _entry(node: Any, step: str | int) -> tuple[Any, Any] | None:
+    """Key node and value node; the item twice in a list."""
+    if isinstance(node, yaml.MappingNode):
+        return next((pair for pair in node.value if pair[0].value == str(step)), None)
+    if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
+        return node.value[step], node.value[step]
+    return None
+
+
+def _with_value(text: str, entry: tuple[Any, Any], value: Any) -> str:
+    node = entry[1]
+    if not isinstance(node, yaml.ScalarNode) or isinstance(value, dict | list):
+        raise PatchConflictError("only single values are changed in place")
+    if node.style in ("|", ">"):
+        raise PatchConflictError("a text of several lines is not changed in place")
+    return text[: node.start_mark.index] + _flow(value) + text[node.end_mark.index :]
+
+
+def _with_key(text: str, parent: Any, key: str, value: Any) -> str:
+    if parent.flow_style:
+        end = parent.end_mark.index - 1
+        comma = ", " if parent.value else ""
+        return f"{text[:end].rstrip()}{comma}{_flow(key)}: {_flow(value)}{text[end:]}"
+    if not parent.value:
+        raise PatchConflictError("an empty mapping has no place of its own")
+    column = parent.value[0][0].start_mark.column
+    return _after(text, parent.value[-1][1], f"{' ' * column}{_flow(key)}: {_flow(value)}")
+
+
+def _with_item(text: str, parent: Any, value: Any) -> str:
+    if not isinstance(parent, yaml.SequenceNode) or not parent.value:
+        raise PatchConflictError("there is no list to add to")
+    if parent.flow_style:
+        end = parent.end_mark.index - 1
+        return f"{text[:end].rstrip()}, {_flow(value)}{text[end:]}"
+    column = parent.start_mark.column
+    return _after(text, parent.value[-1], f"{' ' * column}- {_flow(value)}")
+
+
+def _without(text: str, parent: Any, last: str | int) -> str:
+    entry = _entry(parent, last)
+    if entry is None or parent.flow_style or len(parent.value) < 2:
+        raise PatchConflictError("it cannot be taken out line by line")
+    lines = text.splitlines(keepends=True)
+    first, end = entry[0].start_mark.line, _last_line(entry[1])
+    before = lines[first][: entry[0].start_mark.column]
+    if isinstance(parent, yaml.SequenceNode):
+        before = before.rstrip().removesuffix("-")
+    if before.strip():
+        raise PatchConflictError("it shares its line with something else")
+    return "".join(lines[:first] + lines[end + 1 :])
+
+
+def _after(text: str, node: Any, line: str) -> str:
+    """A text with a line put after everything a node takes."""
+    lines = text.splitlines(keepends=True)
+    at = _last_line(node) + 1
+    if at <= len(lines) and not lines[at - 1].endswith("\n"):
+        lines[at - 1] += "\n"
+    return "".join([*lines[:at], line + "\n", *lines[at:]])
+
+
+def _last_line(node: Any) -> int:
+    """The last line of a node's own text: block collections end where the next thing begins."""
+    if isinstance(node, yaml.ScalarNode) or node.flow_style or not node.value:
+        mark = node.end_mark
+        ends_before = mark.column == 0 and mark.line > node.start_mark.line
+        return mark.line - 1 if ends_before else mark.line
+    last = node.value[-1]
+    return _last_line(last[1] if isinstance(last, tuple) else last)
+
+
+def _flow(value: Any) -> str:
+    """A value on one line, in YAML that every reader takes the same way."""
+    if isinstance(value, str):
+        plain = value.replace("-", "").replace(".", "").replace("/", "")
+        is_word = plain.isalnum() and not plain[:1].isdigit() and len(value) > 3
+        return value if is_word and value.lower() not in _WORDS else json.dumps(value)
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_flow(k)}: {_flow(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(_flow(item) for item in value) + "]"
+    return json.dumps(value)
+
+
+_WORDS = frozenset({"true", "false", "null", "none"})

@@ -1,0 +1,98 @@
+"""GpuAdmissionPolicies: the admission policies of the rules, installed by Pulumi."""
+
+from typing import Any, NotRequired, TypedDict, cast
+
+import pulumi
+
+from gpufleet.findings import FleetError, error
+from gpufleet.inputs import declared, refuse
+from gpufleet.manifest_object import ManifestObject
+from gpufleet_policies.fronts.admission.policies import (
+    EXEMPT_NAMESPACES,
+    Enforcement,
+    policies,
+)
+from gpufleet_policies.rules.settings import read_settings
+
+CLUSTER_VERSION = "1.30"
+"""Oldest Kubernetes whose API server has ValidatingAdmissionPolicy as a stable API."""
+
+
+class GpuAdmissionPoliciesArgs(TypedDict):
+    """Inputs of `GpuAdmissionPolicies`."""
+
+    enforcement: NotRequired[str]
+    """One of `warn`, `deny`: what mandatory policies do. Default `warn`: the client is warned and
+    the audit log says so; advisory policies never do more."""
+    settings: NotRequired[dict[str, Any]]
+    """Policy settings as in gpu-policy.yaml: `profile`, `rules`, `thresholds`. Default: the levels
+    of production. Their `exceptions` do not reach the cluster, annotations on objects do."""
+    exempt_namespaces: NotRequired[list[str]]
+    """Namespaces that are not judged. Default: those of kube-system and the GPU operators."""
+
+
+class GpuAdmissionPolicies(pulumi.ComponentResource):
+    """ValidatingAdmissionPolicies with their bindings, for every rule one object decides.
+
+    The net under the other fronts: it also sees what `kubectl` and operators make. One per
+    cluster; needs Kubernetes 1.30 or newer.
+    """
+
+    policy_names: pulumi.Output[list[str]]
+    """Names of the policies; their bindings have the same."""
+    rules: pulumi.Output[list[str]]
+    """Ids of the rules the cluster checks."""
+
+    def __init__(
+        self,
+        name: str,
+        args: GpuAdmissionPoliciesArgs | None = None,
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        """Install the policies.
+
+        Args:
+            name: Name of the component, unique in its stack.
+            args: The settings.
+            opts: Options; `provider` or `providers` must hold the cluster's Kubernetes provider.
+
+        Raises:
+            InvalidArgumentsError: an argument or a setting is wrong; the text holds all problems.
+        """
+        component = f'GpuAdmissionPolicies "{name}"'
+        given = declared(component, GpuAdmissionPoliciesArgs, cast("dict[str, Any]", args or {}))
+        made = _policies(component, given)
+        super().__init__("gpufleet:index:GpuAdmissionPolicies", name, {}, opts)
+        for one in made:
+            short = one.name.removeprefix("gpufleet-")
+            policy = ManifestObject(
+                f"{name}-{short}", one.policy, pulumi.ResourceOptions(parent=self)
+            )
+            ManifestObject(
+                f"{name}-{short}-binding",
+                one.binding,
+                pulumi.ResourceOptions(parent=self, depends_on=[policy]),
+            )
+        self.policy_names = pulumi.Output.from_input([one.name for one in made])
+        checked = dict.fromkeys(rule for one in made for rule in one.rules)
+        self.rules = pulumi.Output.from_input(list(checked))
+        self.register_outputs({"policyNames": self.policy_names, "rules": self.rules})
+
+
+def _policies(component: str, given: dict[str, Any]) -> Any:
+    enforcement = given.get("enforcement", Enforcement.WARN.value)
+    if enforcement not in list(Enforcement):
+        allowed = ", ".join(Enforcement)
+        refuse(
+            component,
+            [error("argument-invalid", "enforcement", f"{enforcement!r} is none of {allowed}")],
+        )
+    try:
+        settings = read_settings(given.get("settings", {}), "settings")
+    except FleetError as problem:
+        refuse(component, problem.findings)
+    return policies(
+        settings,
+        enforcement=Enforcement(enforcement),
+        exempt_namespaces=given.get("exemptNamespaces", EXEMPT_NAMESPACES),
+    )

@@ -1,0 +1,178 @@
+"""Prices and reach of pools: what a node costs, and how many there can ever be.
+
+Prices are those of `gpufleet.catalogue.price_range`, for each machine and each way of buying that a
+pool allows.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+from gpufleet.catalogue import Catalogue, InstanceType
+from gpufleet.catalogue.price_range import PUBLISHED_WAYS, price_range
+from gpufleet_policies.facts.pool import NodePool
+from gpufleet_policies.money.amounts import usd_hour
+
+
+@dataclass(frozen=True, slots=True)
+class PoolPrice:
+    """Micro-dollars one node costs an hour, with the type and way it is for."""
+
+    low: int | None
+    high: int | None
+    """None: some type, or way of buying, has no known price."""
+    basis: str
+
+    @property
+    def spelled(self) -> str:
+        """The lowest price in words."""
+        return "no price is known" if self.low is None else f"{self.basis} at {usd_hour(self.low)}"
+
+
+UNPRICED = PoolPrice(None, None, "")
+
+
+def pool_price(pool: NodePool, catalogue: Catalogue) -> PoolPrice:
+    """The price of one node: the cheapest and the dearest that the pool may be made of."""
+    if pool.hourly_micro_usd.is_known:
+        one = pool.hourly_micro_usd.value
+        first = pool.instance_types.value[0] if pool.instance_types.is_known else pool.name
+        return PoolPrice(one, one, first)
+    if not pool.instance_types.is_known:
+        return UNPRICED
+    ways = pool.capacity.value if pool.capacity.is_known else frozenset({"onDemand"})
+    return _price(pool.instance_types.value, ways, catalogue)
+
+
+@lru_cache(maxsize=1024)
+def _price(types: tuple[str, ...], ways: frozenset[str], catalogue: Catalogue) -> PoolPrice:
+    lows: list[tuple[int, str]] = []
+    highs: list[int] = []
+    complete = True
+    for name in types:
+        row = catalogue.instances.get(name)
+        for way in sorted(ways):
+            low, high = (None, None) if row is None else way_price(row, way)
+            if high is None:
+                complete = False
+            else:
+                highs.append(high)
+            cheapest = low if low is not None else high
+            if cheapest is not None:
+                lows.append((cheapest, f"{name} {way}"))
+    if not lows:
+        return UNPRICED
+    low, basis = min(lows)
+    return PoolPrice(low, max(highs) if complete and highs else None, basis)
+
+
+def way_price(row: InstanceType, way: str) -> tuple[int | None, int | None]:
+    """Lowest and highest price of a machine bought one way; None where nobody knows."""
+    if way in PUBLISHED_WAYS:
+        return price_range(row, way)
+    one = row.price(way).micro_usd_per_hour
+    return one, one
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """The most a pool can grow to."""
+
+    gpus: Fraction | None
+    """None: nothing bounds it."""
+    micro_usd_per_hour: int | None
+    """None: not bounded, or not priced."""
+    because: str
+    """The limit that decides, or why there is none."""
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether a number of GPUs bounds it."""
+        return self.gpus is not None
+
+
+def reach(pool: NodePool, catalogue: Catalogue) -> Reach | None:
+    """The most a pool can grow to; None where the limits cannot be read."""
+    if pool.compiled is not None:
+        nodes = pool.compiled.maximum_nodes
+        spend = pool.compiled.maximum_spend
+        return Reach(
+            nodes * pool.compiled.gpus_per_node * pool.compiled.gpu_fraction,
+            spend.value if spend.is_known else None,
+            f"nodes.max {nodes}",
+        )
+    if pool.karpenter is not None and not pool.karpenter.static:
+        return _karpenter_reach(pool, catalogue)
+    if pool.size.maximum.is_unknown:
+        return None
+    if pool.size.maximum.is_absent:
+        return Reach(None, None, f"{pool.size.maximum_place or 'the maximum'} is not set")
+    nodes = pool.size.maximum.value
+    per_node = pool.gpus_per_node.value if pool.gpus_per_node.is_known else None
+    high = pool_price(pool, catalogue).high
+    return (
+        Reach(
+            None if per_node is None else Fraction(nodes * per_node),
+            None if high is None else nodes * high,
+            _largest(pool, nodes),
+        )
+        if per_node is not None
+        else None
+    )
+
+
+def _largest(pool: NodePool, nodes: int) -> str:
+    """The limit as it is written: GKE counts nodes of each zone."""
+    zones = pool.size.zones
+    if zones == 1:
+        return f"{pool.size.maximum_place} {nodes}"
+    return f"{pool.size.maximum_place} {nodes // zones} in each of {zones} zones"
+
+
+def _karpenter_reach(pool: NodePool, catalogue: Catalogue) -> Reach | None:
+    """The worst machine under all limits together. Limits in slices count as slices."""
+    karpenter = pool.karpenter
+    assert karpenter is not None
+    if not karpenter.limits_known or any(limit.is_unknown for limit in karpenter.limits.values()):
+        return None
+    limits = {name: limit.value for name, limit in karpenter.limits.items() if limit.is_known}
+    if not limits:
+        return Reach(None, None, "spec.limits is not set")
+    types = pool.instance_types.value if pool.instance_types.is_known else ()
+    rows = [row for name in types if (row := catalogue.instances.get(name)) is not None]
+    ways = pool.capacity.value if pool.capacity.is_known else frozenset({"onDemand"})
+    worst: list[tuple[Fraction, int | None, str]] = []
+    for row in rows:
+        found = _under(limits, row)
+        if found is None:
+            return Reach(None, None, f"spec.limits has no limit that bounds {row.name}")
+        nodes, because = found
+        prices = [way_price(row, way)[1] for way in ways]
+        known = [price for price in prices if price is not None]
+        highest = max(known) if known and len(known) == len(prices) else None
+        cost = None if highest is None else nodes * highest
+        worst.append((Fraction(nodes * (row.accelerator.count or 0)), cost, because))
+    if not worst:
+        direct = limits.get("nvidia.com/gpu")
+        if direct is not None:
+            return Reach(direct, None, "spec.limits[nvidia.com/gpu]")
+        return None
+    gpus, _, because = max(worst, key=lambda one: one[0])
+    costs = [cost for _, cost, _ in worst]
+    return Reach(gpus, None if None in costs else max(c for c in costs if c is not None), because)
+
+
+def _under(limits: dict[str, Fraction], row: InstanceType) -> tuple[int, str] | None:
+    """Nodes of one type that fit under all limits; None where none of them bounds it."""
+    sizes = {
+        "nodes": 1,
+        "cpu": row.vcpu,
+        "memory": row.memory_bytes,
+        "nvidia.com/gpu": row.accelerator.count,
+    }
+    found = [
+        (int(limit // size), f"spec.limits[{name}]")
+        for name, limit in limits.items()
+        if (size := sizes.get(name))
+    ]
+    return min(found, default=None)

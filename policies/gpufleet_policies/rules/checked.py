@@ -1,0 +1,113 @@
+"""Verdicts of `gpufleet check` as rules see them: the same judgement, never a second one."""
+
+import json
+from functools import lru_cache
+
+from gpufleet.catalogue.lookup import bare_product
+from gpufleet.contract.foreign.judgement import Judgement
+from gpufleet.contract.foreign.scalars import UnreadableTextError
+from gpufleet.findings import Finding, error, ordered
+from gpufleet_policies.facts.nvidia import NvidiaConfig, OperatorChoices
+from gpufleet_policies.facts.pool import NodePool
+from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.rule import Violation
+
+MIG_LABEL = "nvidia.com/mig.config"
+"""Node label that selects a config of mig-parted."""
+
+
+def verdict(context: Context, config: NvidiaConfig) -> Judgement:
+    """What `gpufleet check` says about a configuration, with the GPU of the pools beside it.
+
+    Of a file with several MIG layouts those are judged that pools here select, each for its GPU;
+    where none is selected here, all of them, for any GPU.
+    """
+    if config.kind != "mig-parted":
+        return _judged(config.kind, config.text, _gpu(context), _version(config), None)
+    parts = _configs(config.text)
+    chosen = [(name, gpu) for name, gpu in selected_layouts(context) if name in parts]
+    if not chosen:
+        chosen = [(name, None) for name in parts] or [(None, None)]
+    # What stands around the configs is judged once, with the first of them.
+    texts = [config.text if at == 0 else parts[str(name)] for at, (name, _) in enumerate(chosen)]
+    found = [
+        _judged(config.kind, text, gpu, None, name)
+        for text, (name, gpu) in zip(texts, chosen, strict=True)
+    ]
+    return Judgement(ordered(finding for one in found for finding in one.findings))
+
+
+def selected_layouts(context: Context) -> tuple[tuple[str, str | None], ...]:
+    """MIG layouts that pools, or the operator's default, select here, with the pool's GPU."""
+    key = "selected-layouts"
+    found: tuple[tuple[str, str | None], ...] | None = context.memo.get(key)
+    if found is None:
+        names: dict[tuple[str, str | None], None] = {}
+        if context.surroundings is not None:
+            for pool in context.surroundings.of(NodePool):
+                if MIG_LABEL in pool.labels:
+                    names[pool.labels[MIG_LABEL], pool.gpu.found] = None
+            for choices in context.surroundings.of(OperatorChoices):
+                if choices.mig_config_default.is_known:
+                    names[choices.mig_config_default.value, None] = None
+        found = context.memo[key] = tuple(names)
+    return found
+
+
+@lru_cache(maxsize=64)
+def _configs(text: str) -> dict[str, str]:
+    """Each config of a mig-parted document as a document of its own; empty where it has none."""
+    from gpufleet.contract.foreign.go_yaml import read_yaml
+
+    try:
+        data = read_yaml(text).data
+    except UnreadableTextError:
+        return {}
+    configs = data.get("mig-configs") if isinstance(data, dict) else None
+    if not isinstance(data, dict) or not isinstance(configs, dict):
+        return {}
+    rest = {key: value for key, value in data.items() if key == "version"}
+    return {
+        str(name): json.dumps({**rest, "mig-configs": {name: entries}}, default=str)
+        for name, entries in configs.items()
+    }
+
+
+def _version(config: NvidiaConfig) -> str | None:
+    return config.version.value if config.version.is_known else None
+
+
+def _gpu(context: Context) -> str | None:
+    """The only GPU model of all pools here; None where there are none, or several."""
+    if context.surroundings is None:
+        return None
+    models = {p.gpu.value for p in context.surroundings.of(NodePool) if p.gpu.is_known}
+    return bare_product(models.pop()) if len(models) == 1 else None
+
+
+@lru_cache(maxsize=1024)
+def _judged(
+    kind: str, text: str, gpu: str | None, version: str | None, select: str | None
+) -> Judgement:
+    # Its rule tables are large: only programs that have such a configuration pay for them.
+    from gpufleet.contract.foreign.kinds import judge_text
+
+    where: dict[str, object] = {}
+    if version is not None and version.removeprefix("v").replace(".", "").isdecimal():
+        where["chart"] = {"version": version}
+    try:
+        return judge_text(kind, text, gpu=gpu, select=select, context=where or None)
+    except UnreadableTextError as problem:
+        return Judgement((error("document-unreadable", "", str(problem)),))
+
+
+def of_check(config: NvidiaConfig, finding: Finding) -> Violation:
+    """A finding of `gpufleet check` as a violation, its evidence kept."""
+    where = ".".join(part for part in (config.place, finding.path) if part)
+    return Violation(
+        where=where,
+        found=finding.message,
+        limit=f"`gpufleet check --as {config.kind}` calls it {finding.code}",
+        alternative=finding.fix or "",
+        evidence={"code": finding.code, **dict(finding.evidence)},
+    )

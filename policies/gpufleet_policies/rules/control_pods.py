@@ -1,0 +1,242 @@
+"""GPUs of pods that only control others, and pods without GPUs on GPU nodes."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from gpufleet_policies.facts import Container, PodGroup, Workload
+from gpufleet_policies.facts.workload import GPU
+from gpufleet_policies.money import Kind, Money
+from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.fractions_of_gpus import FRACTIONS
+from gpufleet_policies.rules.hardware import held
+from gpufleet_policies.rules.placement import (
+    GPU_NAME_LABELS,
+    POOL_LABEL,
+    PRODUCT_LABEL,
+    candidates,
+)
+from gpufleet_policies.rules.remediation import JsonPatch, remove
+from gpufleet_policies.rules.rule import Level, Violation, rule
+
+_HELPERS = (
+    "istio-proxy",
+    "envoy",
+    "nginx",
+    "fluent-bit",
+    "fluentd",
+    "vector",
+    "oauth-proxy",
+    "kube-rbac-proxy",
+    "cloud-sql-proxy",
+    "filebeat",
+    "otel-collector",
+    "queue-proxy",
+)
+"""Names of containers that stand beside programs and never compute on a GPU."""
+
+_GPU_NODE_LABELS = (
+    PRODUCT_LABEL,
+    *GPU_NAME_LABELS,
+    "nvidia.com/gpu.present",
+    "nvidia.com/gpu.count",
+    "karpenter.k8s.aws/instance-gpu-count",
+    "karpenter.k8s.aws/instance-gpu-manufacturer",
+)
+"""Labels that only GPU nodes carry."""
+
+
+@rule(
+    "gpu-on-control-process",
+    "A GPU held by a process that only starts, watches or carries data for others.",
+    subject=Workload,
+    dev=Level.MANDATORY,
+    prod=Level.MANDATORY,
+    strict=Level.MANDATORY,
+    formula="waste = pods x GPUs of the controlling process x GPU-hour x 730 h",
+    source="KubeRay: the head of a cluster cannot be scaled down; MPI launchers only start workers",
+)
+def on_control(context: Context, workload: Workload) -> Iterator[Violation]:
+    """Stops only for a Ray head that tells Ray it has no GPU. A head alone with GPUs is fine."""
+    holders = [g for g in workload.pod_groups if g.gpu_resources]
+    for group in holders:
+        if workload.ray is not None and group.name == "head":
+            yield from _head(context, workload, group, others=len(holders) > 1)
+        elif group.name == "Launcher" and len(holders) > 1:
+            yield Violation(
+                where=f"group {group.name} ({group.place})",
+                found="the launcher asks for a GPU, and so do its workers",
+                limit="a launcher starts processes on the workers and computes nothing",
+                alternative="remove the GPU from the launcher",
+                evidence={"group": group.name},
+                money=held(context, workload, group),
+                at_most=Level.ADVISORY,
+            )
+        yield from _beside(context, workload, group)
+
+
+def _head(
+    context: Context, workload: Workload, group: PodGroup, *, others: bool
+) -> Iterator[Violation]:
+    ray = workload.ray
+    assert ray is not None
+    declared = ray.head_gpu_count
+    if declared.is_known and declared.value.strip("\"'") in ("0", "0.0"):
+        yield Violation(
+            where=f"group head ({group.place})",
+            found="asks for a GPU and starts Ray with num-gpus 0",
+            limit="Ray will never place work on it",
+            alternative="remove the GPU from the head",
+            evidence={"num-gpus": declared.value},
+            money=held(context, workload, group),
+            remediation=tuple(p for c in group.containers for p in _without_gpu(c)),
+        )
+    elif others and not declared.is_unknown:
+        yield Violation(
+            where=f"group head ({group.place})",
+            found="the head and at least one group of workers ask for GPUs",
+            limit="the head stays as long as the cluster, so that its GPUs stand beside those of "
+            "the workers",
+            alternative='write num-gpus: "0" in the head\'s rayStartParams and remove its GPU',
+            money=held(context, workload, group),
+            at_most=Level.ADVISORY,
+        )
+
+
+def _without_gpu(container: Container) -> JsonPatch:
+    place = container.resources_place
+    if not place:
+        return ()
+    return tuple(
+        remove(place, part, resource)
+        for part, amounts in (("limits", container.limits), ("requests", container.requests))
+        for resource in container.gpu_resources
+        if resource in amounts
+    )
+
+
+def _beside(context: Context, workload: Workload, group: PodGroup) -> Iterator[Violation]:
+    """Sidecars, and init containers that make the pod hold more GPUs than it computes on."""
+    holders = [c for c in group.containers if GPU in c.gpu_resources]
+    main = [c for c in holders if not c.init]
+    counts = {id(c): a.value.number for c in holders if (a := c.gpus(GPU)).is_known}
+    if not main or len(counts) < len(holders):
+        return
+    computing = [c for c in main if not _is_helper(c)]
+    together = sum(counts[id(c)] for c in computing)
+    total = group.pod_gpus(GPU)
+    for container in holders:
+        extra = counts[id(container)]
+        if container.init and not container.restartable:
+            extra -= together
+        elif not container.restartable and (not _is_helper(container) or not computing):
+            continue
+        if extra <= 0 or not total.is_known or total.value < 1:
+            continue
+        what = "a sidecar" if not container.init or container.restartable else "an init container"
+        yield Violation(
+            where=f"container {container.name} ({container.place})",
+            found=f"{what} asks for {counts[id(container)]} x {GPU} beside the container that "
+            "computes",
+            limit="the pod holds them as long as it lives",
+            evidence={"container": container.name, "gpus": int(counts[id(container)])},
+            alternative="remove the GPU from it",
+            money=held(context, workload, group, Fraction(extra) / total.value),
+            at_most=Level.ADVISORY,
+        )
+
+
+def _is_helper(container: Container) -> bool:
+    image = (container.image.found or "").rsplit("/", 1)[-1].partition(":")[0]
+    return container.name in _HELPERS or image in _HELPERS
+
+
+@rule(
+    "non-gpu-pod-on-gpu-pool",
+    "A pod without a GPU that is sent to GPU nodes, or let onto them.",
+    subject=Workload,
+    dev=Level.MANDATORY,
+    prod=Level.MANDATORY,
+    strict=Level.MANDATORY,
+    formula="standing = price of the node it keeps from going away",
+    source="AWS EKS best practices, compute and Karpenter: taints of GPU nodes",
+    without_gpus=True,
+)
+def without_gpu(context: Context, workload: Workload) -> Iterator[Violation]:
+    """Stops where labels pin it, advises on a toleration of everything.
+
+    Not for DaemonSets and operators' namespaces, claims, and runtimes that hand out GPUs otherwise.
+    """
+    if workload.node_agent or workload.uses_gpus or workload.uses_claims or workload.is_idle_now:
+        return
+    if workload.may_say(*FRACTIONS):
+        return
+    for group in workload.pod_groups:
+        if not group.pods.is_known or not group.runtime_class.is_absent:
+            continue
+        if not group.containers_known:
+            continue
+        if not all(c.resources_known for c in group.containers) or _has_devices(group):
+            continue
+        pin = next((key for key in group.node_labels if _is_pin(context, group, key)), None)
+        if pin is not None:
+            yield Violation(
+                where=group.place,
+                found=f"asks for no GPU, and node label {pin} sends it to GPU nodes",
+                limit="it keeps a GPU node from going away when nothing computes there",
+                alternative=f"remove {pin} from its node selector",
+                money=_node(context, group),
+                evidence={"label": pin},
+                remediation=_without_pin(group, pin),
+            )
+            continue
+        tolerated = group.tolerations
+        everything = tolerated.is_known and any(t.tolerates_everything for t in tolerated.value)
+        if everything:
+            yield Violation(
+                where=f"{group.place}.tolerations",
+                found="asks for no GPU and tolerates every taint",
+                limit="it may land on a GPU node and keep it from going away",
+                alternative="name the taints it must tolerate",
+                evidence={"tolerates": "everything"},
+                at_most=Level.ADVISORY,
+            )
+
+
+def _node(context: Context, group: PodGroup) -> Money | None:
+    """One node of the cheapest pool it is sent to."""
+    if context.fleet is None:
+        return None
+    pools = [
+        pool
+        for pool in candidates(context.fleet, group, context.catalogue)
+        if pool.hourly_micro_usd.is_known
+    ]
+    if not pools:
+        return None
+    pool = min(pools, key=lambda p: (p.hourly_micro_usd.value, p.name))
+    price = Fraction(pool.hourly_micro_usd.value)
+    gpus = pool.gpus_per_node * pool.gpu_fraction
+    return Money(Kind.STANDING, price, Fraction(gpus), f"one node of pool {pool.name}")
+
+
+def _has_devices(group: PodGroup) -> bool:
+    """Whether it asks for any device at all: other accelerators have nodes with GPUs as well."""
+    plain = ("cpu", "memory", "ephemeral-storage")
+    return any(
+        name not in plain and not name.startswith("hugepages-")
+        for container in group.containers
+        for name in (*container.limits, *container.requests)
+    )
+
+
+def _is_pin(context: Context, group: PodGroup, label: str) -> bool:
+    values = group.node_labels[label]
+    if label in _GPU_NODE_LABELS:
+        return "false" not in values
+    if label != POOL_LABEL or context.fleet is None:
+        return False
+    return any(pool.name in values for pool in context.fleet.pools)
+
+
+def _without_pin(group: PodGroup, label: str) -> JsonPatch:
+    return (remove(group.place, "nodeSelector", label),) if label in group.selector else ()

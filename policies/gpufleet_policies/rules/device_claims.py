@@ -1,0 +1,230 @@
+"""Claims of dynamic resource allocation that take more than they use."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from gpufleet_policies.facts import PodGroup, Workload
+from gpufleet_policies.facts.claims import GPU_CLASS, Claim
+from gpufleet_policies.facts.pods import PodClaim
+from gpufleet_policies.facts.pool import NodePool
+from gpufleet_policies.money import Kind, Money
+from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.hardware import held
+from gpufleet_policies.rules.remediation import remove
+from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
+
+_SOURCE = "Kubernetes `resource.k8s.io` API, pkg/apis/resource"
+
+
+@rule(
+    "dra-takes-all-devices",
+    "A claim that takes every GPU of a node.",
+    subject=Claim,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.MANDATORY,
+    source=_SOURCE,
+)
+def takes_all(context: Context, claim: Claim) -> Iterator[Violation]:
+    """`allocationMode: All` of a GPU class; not where only agents of nodes use it."""
+    if _only_for_agents(context, claim):
+        return
+    for request in claim.requests:
+        if not request.is_gpu or not request.allocation.is_known:
+            continue
+        if request.allocation.value == "All":
+            yield Violation(
+                where=request.place,
+                found=f"takes all devices of class {request.device_class.value} on a node",
+                limit="GPUs that the pod does not compute on stay empty",
+                alternative="write `allocationMode: ExactCount` and the `count` it uses",
+                evidence={"class": request.device_class.value},
+            )
+
+
+def _only_for_agents(context: Context, claim: Claim) -> bool:
+    if context.surroundings is None:
+        return False
+    users = [w for w in context.surroundings.of(Workload) if _uses(w, claim)]
+    return bool(users) and all(user.node_agent for user in users)
+
+
+def _uses(workload: Workload, claim: Claim) -> bool:
+    if workload.locator.namespace != claim.locator.namespace:
+        return False
+    names = (
+        name
+        for group in workload.pod_groups
+        for one in group.claims
+        for name in [one.template if claim.is_template else one.claim]
+    )
+    return any(name.is_known and name.value == claim.locator.name for name in names)
+
+
+@rule(
+    "dra-claim-unselective",
+    "A claim for any GPU where the fleet has several kinds.",
+    subject=Claim,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.ADVISORY,
+    needs=[Needs.SURROUNDINGS],
+    source=_SOURCE,
+)
+def unselective(context: Context, claim: Claim) -> Iterator[Violation]:
+    """No selector on the class of whole GPUs, and pools with different GPUs beside it."""
+    kinds = _kinds_of_gpus(context)
+    if len(kinds) < 2:
+        return
+    for request in claim.requests:
+        known = request.device_class
+        if not known.is_known or known.value != GPU_CLASS or not request.selectors.is_absent:
+            continue
+        yield Violation(
+            where=request.place,
+            found=f"takes any device of class {GPU_CLASS}",
+            limit=f"the pools have {', '.join(kinds)}: the dearest may be taken",
+            alternative="add a selector, such as cel.expression: "
+            "device.attributes['gpu.nvidia.com'].productName == '...'",
+            at_most=Level.ADVISORY,
+            evidence={"gpus": kinds},
+        )
+
+
+def _kinds_of_gpus(context: Context) -> list[str]:
+    if context.fleet is not None:
+        return sorted({pool.gpu for pool in context.fleet.pools})
+    if context.surroundings is None:
+        return []
+    return sorted(
+        {
+            p.gpu.value
+            for p in context.surroundings.of(NodePool)
+            if p.gpu.is_known and not p.in_fleet
+        }
+    )
+
+
+@rule(
+    "gpu-requested-twice",
+    "One pod with GPUs by resource name and by claim.",
+    subject=Workload,
+    dev=Level.MANDATORY,
+    prod=Level.MANDATORY,
+    strict=Level.MANDATORY,
+    needs=[Needs.SURROUNDINGS],
+    formula="waste = pods x GPUs asked for by name x GPU-hour x 730 h",
+    source=_SOURCE,
+)
+def requested_twice(context: Context, workload: Workload) -> Iterator[Violation]:
+    """Claims of compute domains and network cards beside GPUs are right and do not count."""
+    for group in workload.pod_groups:
+        if not group.claims or not group.gpu_resources:
+            continue
+        for one in group.claims:
+            claim = _claim(context, workload, one)
+            if claim is None or not claim.asks_for_gpus:
+                continue
+            yield Violation(
+                where=one.place,
+                found=f"claims GPUs through {claim.locator} and asks for {group.gpu_resources[0]}",
+                limit="the pod gets both, and the driver and the device plugin may hand out the "
+                "same card twice",
+                alternative=f"remove {group.gpu_resources[0]} from the containers, or the claim",
+                money=held(context, workload, group),
+                evidence={"claim": claim.locator.name, "resource": group.gpu_resources[0]},
+            )
+
+
+def _claim(context: Context, workload: Workload, one: PodClaim) -> Claim | None:
+    """The claim or template an entry names, as far as it is declared beside the workload."""
+    if context.surroundings is None:
+        return None
+    for is_template, name in ((True, one.template), (False, one.claim)):
+        if not name.is_known:
+            continue
+        for claim in context.surroundings.of(Claim):
+            here = claim.locator.namespace == workload.locator.namespace
+            if here and claim.is_template == is_template and claim.locator.name == name.value:
+                return claim
+    return None
+
+
+@rule(
+    "dra-claim-unused",
+    "A claim whose devices no container uses.",
+    subject=Workload,
+    dev=Level.MANDATORY,
+    prod=Level.MANDATORY,
+    strict=Level.MANDATORY,
+    formula="waste = pods x devices of the claim, in GPU-hours",
+    source=_SOURCE,
+)
+def unused(context: Context, workload: Workload) -> Iterator[Violation]:
+    """The device is allocated to the pod all the same."""
+    for group in workload.pod_groups:
+        if not group.claims or not _containers_known(group):
+            continue
+        used = {name for container in group.containers for name in container.claims}
+        for one in reversed(group.claims):
+            if one.name in used or one.name == "?":
+                continue
+            yield Violation(
+                where=one.place,
+                found=f"claims {one.name}, and no container names it in resources.claims",
+                limit="the device is taken from others and used by nobody",
+                alternative=f"name it in a container's resources.claims, or remove {one.place}",
+                money=_devices(context, workload, group, one),
+                evidence={"claim": one.name},
+                remediation=(remove(one.place),),
+            )
+
+
+def _devices(context: Context, workload: Workload, group: PodGroup, one: PodClaim) -> Money | None:
+    """GPU-hours of what the claim takes, where it is declared beside the workload."""
+    claim = _claim(context, workload, one)
+    if claim is None or not group.pods.is_known:
+        return None
+    counts = [r.count.value for r in claim.requests if r.is_gpu and r.count.is_known]
+    if not counts:
+        return None
+    pods = group.pods.value if claim.is_template else 1
+    gpus = Fraction(sum(counts) * pods)
+    basis = f"{claim.locator}, {pods} time{'' if pods == 1 else 's'}"
+    return Money(Kind.WASTE, None, gpus, basis, all_month=not workload.runs_to_completion)
+
+
+def _containers_known(group: PodGroup) -> bool:
+    return bool(group.containers) and all(
+        container.claims_known and container.resources_known for container in group.containers
+    )
+
+
+@rule(
+    "dra-shared-claim-multiplied",
+    "Replicas that all share the one device of a single claim.",
+    subject=Workload,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.MANDATORY,
+    source=_SOURCE,
+)
+def shared_claim(context: Context, workload: Workload) -> Iterator[Violation]:
+    """More than one pod with `resourceClaimName`, unless the claim configures how it is shared."""
+    for group in workload.running_groups():
+        if not group.pods.is_known or group.pods.value < 2:
+            continue
+        for one in group.claims:
+            if not one.claim.is_known:
+                continue
+            claim = _claim(context, workload, one)
+            if claim is not None and (claim.configured or not claim.asks_for_gpus):
+                continue
+            yield Violation(
+                where=one.place,
+                found=f"{group.pods.value} pods use the one claim {one.claim.value}",
+                limit="they all run on the same device, on the same node",
+                alternative="write resourceClaimTemplateName, so that each pod gets its own, or "
+                "configure the sharing in the claim",
+                evidence={"claim": one.claim.value, "pods": group.pods.value},
+            )

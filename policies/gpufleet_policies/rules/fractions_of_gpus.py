@@ -1,0 +1,75 @@
+"""Fractions of GPUs by annotation, as KAI's scheduler shares them."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from gpufleet_policies.facts import Workload
+from gpufleet_policies.facts.workload import GPU
+from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.hardware import held
+from gpufleet_policies.rules.remediation import remove
+from gpufleet_policies.rules.rule import Level, Violation, rule
+
+FRACTIONS = ("gpu-fraction", "gpu-memory")
+"""Annotations by which KAI's scheduler shares a GPU."""
+
+
+@rule(
+    "fraction-with-whole-gpu",
+    "A fraction of a GPU by annotation, and a whole one, or two fractions, beside it.",
+    subject=Workload,
+    dev=Level.MANDATORY,
+    prod=Level.MANDATORY,
+    strict=Level.MANDATORY,
+    formula="waste = pods x (1 - fraction) x GPU-hour x 730 h",
+    source="KAI scheduler's GPU request validator (NVIDIA/KAI-Scheduler, binder plugin gpusharing)",
+    without_gpus=True,
+)
+def fraction_and_whole(context: Context, workload: Workload) -> Iterator[Violation]:
+    """KAI's annotations `gpu-fraction` and `gpu-memory`; its scheduler refuses the pod."""
+    written = [name for name in FRACTIONS if name in workload.annotations]
+    if not written:
+        return
+    said = " and ".join(f"annotation {name}" for name in written)
+    holders = [
+        (group, container)
+        for group, container in workload.gpu_containers
+        if GPU in container.limits or GPU in container.requests
+    ]
+    if len(written) > 1 and not holders:
+        yield Violation(
+            where=f"metadata.annotations[{written[0]}]",
+            found=f"asks for a part of a GPU twice: {said}",
+            limit="one of them can be meant: the scheduler refuses the pod",
+            alternative=f"remove {written[1]}",
+        )
+    for group, container in holders:
+        part = _part_of_gpu(workload.annotations.get(FRACTIONS[0]))
+        place = container.resources_place
+        yield Violation(
+            where=f"container {container.name} ({place or container.place})",
+            found=f"asks for whole {GPU} beside {said}",
+            limit="a pod has a part of a GPU or whole ones: KAI's scheduler refuses both, and any "
+            "other one hands out the whole GPU",
+            alternative=f"remove {GPU} from the container, or the annotation",
+            money=held(context, workload, group, 1 - part) if part is not None else None,
+            evidence={"annotations": written},
+            remediation=tuple(
+                remove(place, key, GPU)
+                for key, amounts in (
+                    ("limits", container.limits),
+                    ("requests", container.requests),
+                )
+                if GPU in amounts
+            )
+            if place
+            else (),
+        )
+
+
+def _part_of_gpu(text: str | None) -> Fraction | None:
+    try:
+        part = Fraction(text or "")
+    except (ValueError, ZeroDivisionError):
+        return None
+    return part if 0 < part < 1 else None

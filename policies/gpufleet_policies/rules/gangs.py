@@ -1,0 +1,170 @@
+"""Pods that need each other, and who goes first when GPUs are short."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from gpufleet_policies.facts import Locator, PodGroup, PoolFacts, Workload
+from gpufleet_policies.facts.queues import LocalQueue
+from gpufleet_policies.facts.workload import GPU
+from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.hardware import held
+from gpufleet_policies.rules.placement import candidates, gpu_requests, offering
+from gpufleet_policies.rules.purpose import is_inference
+from gpufleet_policies.rules.remediation import JsonPatch, add
+from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
+
+_QUEUE = "kueue.x-k8s.io/queue-name"
+_KAI_QUEUES = ("kai.scheduler/queue", "runai/queue")
+_GANGS = frozenset(
+    {"volcano", "yunikorn", "kai-scheduler", "scheduler-plugins-scheduler", "coscheduling"}
+)
+"""Schedulers that start all pods of a group or none."""
+
+_POD_GROUPS = (
+    "scheduling.x-k8s.io/pod-group",
+    "scheduling.k8s.io/group-name",
+    "pod-group.scheduling.sigs.k8s.io",
+    "pod-group.scheduling.sigs.k8s.io/name",
+)
+"""Labels and annotations that name a group of pods."""
+
+
+def _together(workload: Workload) -> list[PodGroup]:
+    """Groups with GPUs of a workload that trains over several pods."""
+    groups = [g for g in workload.running_groups() if g.gpu_resources]
+    pods = [g.pods.value if g.pods.is_known else 2 for g in groups]
+    if sum(pods) < 2 or not (workload.starts_together or workload.trains):
+        return []
+    return groups
+
+
+@rule(
+    "training-without-queue-or-gang",
+    "Pods that need each other, started one by one as room is found.",
+    subject=Workload,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.MANDATORY,
+    formula="waste = half of pods x GPUs x GPU-hour for each hour the others wait",
+    source="Kueue, all-or-nothing scheduling; kubeflow/trainer issue 165",
+)
+def without_gang(context: Context, workload: Workload) -> Iterator[Violation]:
+    """Jobs of two pods and more with many GPUs; groups that serve are only advised."""
+    if not workload.starts_together or _has_gang(workload):
+        return
+    total, largest = Fraction(0), None
+    for group in _together(workload):
+        gpus = group.pod_gpus(GPU)
+        if not gpus.is_known or not group.pods.is_known:
+            return
+        total += gpus.value * group.pods.value
+        largest = largest or group
+    if largest is None or total < context.thresholds.training_gpus:
+        return
+    queue = _only_queue(context, workload)
+    yield Violation(
+        where="metadata.labels",
+        found=f"{int(total)} GPUs that are of use only together, and no queue or group of pods",
+        limit="pods that found room hold their GPUs while the others wait, two such jobs for ever",
+        alternative=f"label it {_QUEUE} with a Kueue LocalQueue of its namespace, or name a gang "
+        "scheduler",
+        money=held(context, workload, largest, Fraction(1, 2)),
+        at_most=Level.MANDATORY if workload.runs_to_completion else Level.ADVISORY,
+        evidence={"gpus": int(total)},
+        remediation=_labelled(workload, queue) if queue else (),
+    )
+
+
+def _only_queue(context: Context, workload: Workload) -> str:
+    """The one LocalQueue of its namespace; empty where there are none, or several."""
+    if context.surroundings is None or not workload.locator.namespace:
+        return ""
+    names = {
+        queue.locator.name
+        for queue in context.surroundings.of(LocalQueue)
+        if queue.locator.namespace == workload.locator.namespace
+    }
+    return names.pop() if len(names) == 1 else ""
+
+
+def _labelled(workload: Workload, queue: str) -> JsonPatch:
+    if workload.labels_written:
+        return (add(queue, "metadata.labels", _QUEUE),)
+    return (add({_QUEUE: queue}, "metadata.labels"),)
+
+
+def _has_gang(workload: Workload) -> bool:
+    keys = (_QUEUE, *_KAI_QUEUES, *_POD_GROUPS)
+    for group in workload.pod_groups:
+        if any(key in group.labels for key in keys):
+            return True
+        scheduler = group.scheduler
+        named = scheduler.is_unknown or (scheduler.is_known and scheduler.value in _GANGS)
+        if named or group.gated:
+            return True
+    return workload.may_say(*keys)
+
+
+@rule(
+    "batch-and-serving-same-priority",
+    "Batch work that may keep a server's pods waiting for a GPU.",
+    subject=Workload,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.ADVISORY,
+    needs=[Needs.FLEET, Needs.SURROUNDINGS],
+    source="AWS EKS best practices, compute: low priority for work that can wait",
+)
+def same_priority(context: Context, workload: Workload) -> Iterator[Violation]:
+    """A job and a server of one program may share a pool, and neither has a PriorityClass."""
+    assert context.surroundings is not None
+    if not workload.runs_to_completion or workload.is_idle_now or _is_queued(workload):
+        return
+    servers = _servers(context)
+    for group in _without_priority(workload):
+        shared = sorted(name for name in _pools(context, group) if name in servers)
+        if not shared:
+            continue
+        yield Violation(
+            where=f"{group.place}.priorityClassName",
+            found=f"runs on {', '.join(shared)} beside {servers[shared[0]]}, and neither has a "
+            "priority",
+            limit="when the pool is full, whoever comes first keeps the GPUs",
+            alternative="give the job a PriorityClass below 0, or the server one above",
+            evidence={"pools": shared},
+            at_most=Level.ADVISORY,
+        )
+        return
+
+
+def _servers(context: Context) -> dict[str, Locator]:
+    """Pool -> a server without a priority that may run there, looked up once for a program."""
+    found: dict[str, Locator] | None = context.memo.get("servers")
+    if found is None:
+        assert context.surroundings is not None
+        found = {}
+        for other in context.surroundings.of(Workload):
+            if not other.uses_gpus or not is_inference(other):
+                continue
+            for group in _without_priority(other):
+                for name in _pools(context, group):
+                    found.setdefault(name, other.locator)
+        context.memo["servers"] = found
+    return found
+
+
+def _without_priority(workload: Workload) -> list[PodGroup]:
+    return [g for g in workload.pod_groups if g.gpu_resources and g.priority_class.is_absent]
+
+
+def _is_queued(workload: Workload) -> bool:
+    """Whether a queue with priorities of its own decides."""
+    return workload.may_say(_QUEUE)
+
+
+def _pools(context: Context, group: PodGroup) -> set[str]:
+    assert context.fleet is not None
+    found: list[PoolFacts] = []
+    for resource, _ in gpu_requests(context, group):
+        found += offering(candidates(context.fleet, group, context.catalogue), resource)
+    return {pool.name for pool in found}

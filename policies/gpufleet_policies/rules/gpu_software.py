@@ -1,0 +1,113 @@
+"""Driver, toolkit and device plugin: exactly one of them each on every node."""
+
+from collections.abc import Iterator
+
+from gpufleet.catalogue.model import NodeImage
+from gpufleet_policies.facts.nvidia import OperatorChoices
+from gpufleet_policies.facts.pool import NodePool
+from gpufleet_policies.facts.tristate import Fact
+from gpufleet_policies.money import Kind
+from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.pool_money import nodes_money, smallest
+from gpufleet_policies.rules.pools import gpu_pools
+from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
+
+_OPERATOR = "gpu-operator"
+
+
+def _image(context: Context, pool: NodePool) -> NodeImage | None:
+    """What is in the pool's node image; None for images nobody listed."""
+    if not pool.image.is_known:
+        return None
+    for image in context.catalogue.images.values():
+        if pool.image.value in image.ami_types.values() and pool.image.value != "CUSTOM":
+            return image
+    return None
+
+
+def _on(choice: Fact[bool]) -> bool:
+    return choice.is_known and choice.value
+
+
+@rule(
+    "gpu-software-installed-twice",
+    "A driver, toolkit or device plugin of the node image that the operator installs again.",
+    subject=NodePool,
+    dev=Level.MANDATORY,
+    prod=Level.MANDATORY,
+    strict=Level.MANDATORY,
+    needs=[Needs.SURROUNDINGS],
+    formula="exposure = smallest size (at least 1) x price of a node x 730 h, while it is useless",
+    source="NVIDIA/gpu-operator#126; NVIDIA/k8s-device-plugin#255; contents of the node images in "
+    "the catalogue",
+)
+def installed_twice(context: Context, subject: NodePool) -> Iterator[Violation]:
+    """The GPU Operator runs a part that the image of the pool has.
+
+    A node label `nvidia.com/gpu.deploy.<part>: "false"` keeps the operator's hands off the node.
+    """
+    # Who brings what is the contract's: its models are only imported where an image is known.
+    for pool in gpu_pools(context, subject):
+        image = _image(context, pool)
+        if image is None or not pool.labels_known:
+            continue
+        from gpufleet.contract.owners import DEPLOY_LABELS, PARTS
+
+        for choices in _operators(context):
+            switches = {
+                "driver": choices.driver_enabled,
+                "toolkit": choices.toolkit_enabled,
+                "device_plugin": choices.plugin_enabled,
+            }
+            for part, key in PARTS:
+                label = DEPLOY_LABELS[part]
+                if not getattr(image, part) or not _on(switches[part]):
+                    continue
+                if pool.labels.get(label) == "false":
+                    continue
+                words = part.replace("_", " ")
+                yield Violation(
+                    where=pool.image.place or "amiType",
+                    found=f"{pool.image.value} has the {words}, and {choices.locator} installs it "
+                    "too",
+                    limit=f"a node takes one {words}: the second one stops the GPU's operands",
+                    alternative=f'write {key}.enabled: false, or the node label {label}: "false"',
+                    money=nodes_money(context, pool, smallest(pool), Kind.EXPOSURE),
+                    evidence={"part": part, "image": image.key},
+                )
+
+
+def _operators(context: Context) -> Iterator[OperatorChoices]:
+    assert context.surroundings is not None
+    for choices in context.surroundings.of(OperatorChoices):
+        if choices.installs == _OPERATOR:
+            yield choices
+
+
+@rule(
+    "device-plugin-installed-twice",
+    "Two device plugins for the same nodes.",
+    subject=OperatorChoices,
+    dev=Level.MANDATORY,
+    prod=Level.MANDATORY,
+    strict=Level.MANDATORY,
+    needs=[Needs.SURROUNDINGS],
+    source="NVIDIA/k8s-device-plugin#255: the second to register replaces the first",
+)
+def plugin_twice(context: Context, choices: OperatorChoices) -> Iterator[Violation]:
+    """The chart of the device plugin beside a GPU Operator that runs one; said of the chart.
+
+    A chart whose values select nodes of its own (`nodeSelector`, `affinity`) may be right.
+    """
+    if choices.installs == _OPERATOR or not _on(choices.plugin_enabled) or choices.selects_nodes:
+        return
+    for operator in _operators(context):
+        if _on(operator.plugin_enabled):
+            yield Violation(
+                where="",
+                found=f"{operator.locator} runs a device plugin too",
+                limit="the kubelet keeps the devices of the one that registered last, and none "
+                "when it goes",
+                alternative="write devicePlugin.enabled: false for the operator, or drop the chart",
+            )
+            return

@@ -1,0 +1,62 @@
+"""Autoscalers that may ask for more pods than the pools can ever hold."""
+
+from collections.abc import Iterator
+
+from gpufleet_policies.facts import Autoscaler, PodGroup, Workload
+from gpufleet_policies.facts.scaling import Scaling
+from gpufleet_policies.rules.capacity import room_for
+from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
+from gpufleet_policies.rules.scaling import target_of
+
+
+@rule(
+    "gpu-autoscaler-exceeds-pool",
+    "An autoscaler whose largest size no pool can hold.",
+    subject=(Autoscaler, Workload),
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.ADVISORY,
+    needs=[Needs.FLEET, Needs.SURROUNDINGS],
+    source="nodes.max of the pools",
+)
+def exceeds(context: Context, subject: Autoscaler | Workload) -> Iterator[Violation]:
+    """Advice only: the pool may be meant to be the limit."""
+    if isinstance(subject, Autoscaler):
+        target = target_of(context, subject)
+        if target is None or len(target.pod_groups) != 1:
+            return
+        yield from _judged(context, subject.scaling, target, target.pod_groups[0])
+        return
+    for scaling in subject.scaling:
+        if scaling.enabled.is_unknown or scaling.enabled.found is False:
+            continue
+        for group in subject.pod_groups:
+            if group.name == scaling.group:
+                yield from _judged(context, scaling, subject, group)
+
+
+def _judged(
+    context: Context, scaling: Scaling, workload: Workload, group: PodGroup
+) -> Iterator[Violation]:
+    if not scaling.maximum.is_known or not group.together.is_known:
+        return
+    room = room_for(context, group)
+    if room is None:
+        return
+    resource, pods, pools = room
+    most = (
+        scaling.maximum.value * group.together.value
+        if workload.ray is None
+        else (scaling.maximum.value)
+    )
+    if most <= pods:
+        return
+    yield Violation(
+        where=scaling.maximum.place or scaling.place,
+        found=f"may grow {workload.locator} to {most} pods",
+        limit=f"{pools} can hold {pods} pods with {resource}; the others would stay Pending",
+        alternative=f"write at most {pods}, or let the pool grow",
+        at_most=Level.ADVISORY,
+        evidence={"pods": most, "room": pods},
+    )

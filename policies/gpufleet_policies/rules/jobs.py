@@ -1,0 +1,195 @@
+"""Jobs whose GPUs nobody ends: no deadline, endless retries, overlaps, forgotten clusters."""
+
+from collections.abc import Iterator
+
+from gpufleet_policies.facts import Workload
+from gpufleet_policies.money import Kind
+from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.cron import shortest_interval
+from gpufleet_policies.rules.hardware import held
+from gpufleet_policies.rules.remediation import JsonPatch, add
+from gpufleet_policies.rules.rule import Level, Violation, rule
+
+_LONGEST = "kueue.x-k8s.io/max-exec-time-seconds"
+"""Label by which Kueue ends a job."""
+
+DAY_SECONDS = 86_400
+"""Deadline a patch writes: long for a run, short for a month."""
+
+MANY_RETRIES = 10
+MANY_RESTARTS = 50
+SOON_SECONDS = 300
+"""After which a finished Ray cluster may go: long enough to read its logs."""
+
+
+@rule(
+    "gpu-job-without-deadline",
+    "A GPU job that nothing ends when it hangs.",
+    subject=Workload,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.MANDATORY,
+    formula="waste = pods x GPUs x GPU-hour for each hour of overrun",
+    source="Kubernetes Job `activeDeadlineSeconds`, Kueue maximum execution time",
+)
+def without_deadline(context: Context, workload: Workload) -> Iterator[Violation]:
+    """Kinds with a deadline field of their own; Kueue's label counts too."""
+    if not workload.runs_to_completion or not workload.deadline_seconds.is_absent:
+        return
+    if not workload.uses_gpus or workload.may_say(_LONGEST):
+        return
+    group = workload.gpu_containers[0][0]
+    field = workload.deadline_seconds.place
+    if all(g.deadline_seconds.is_known for g in workload.pod_groups if g.gpu_resources):
+        return
+    yield Violation(
+        where=field,
+        found="no deadline is set",
+        limit="a job that hangs keeps its GPUs until somebody looks",
+        alternative=f"set {field} to about twice the expected run",
+        money=held(context, workload, group),
+        evidence={"field": field},
+        remediation=_deadline(field),
+    )
+
+
+def _deadline(field: str) -> JsonPatch:
+    """Only where the parent of the field is sure to be there."""
+    if field.count(".") > 1 and not field.startswith("spec.jobTemplate.spec."):
+        return ()
+    return (add(DAY_SECONDS, field),)
+
+
+@rule(
+    "rayjob-cluster-outlives-job",
+    "A Ray cluster that stays, with its GPUs, when its job is done.",
+    subject=Workload,
+    dev=Level.MANDATORY,
+    prod=Level.MANDATORY,
+    strict=Level.MANDATORY,
+    formula="waste = pods x GPUs x GPU-hour for each hour after the job",
+    source="KubeRay RayJob API: `shutdownAfterJobFinishes` is false unless set",
+)
+def cluster_outlives(context: Context, workload: Workload) -> Iterator[Violation]:
+    """Not with a deletion strategy, and not for a cluster chosen by `clusterSelector`."""
+    ray = workload.ray
+    if ray is None or not workload.uses_gpus:
+        return
+    if not ray.ends_with_job.is_known or ray.ends_with_job.value:
+        return
+    place = "spec.shutdownAfterJobFinishes"
+    job = workload.job
+    patch = [add(value=True, place=place)]
+    if job is not None and job.time_to_live.is_absent:
+        patch.append(add(SOON_SECONDS, job.time_to_live_place))
+    yield Violation(
+        where=place,
+        found="is not true, and no deletionStrategy deletes the cluster",
+        limit="its GPUs stay after the job; ttlSecondsAfterFinished works only with it",
+        alternative=f"write `shutdownAfterJobFinishes: true` and `ttlSecondsAfterFinished: "
+        f"{SOON_SECONDS}`",
+        money=held(context, workload, workload.gpu_containers[0][0]),
+        evidence={"shutdownAfterJobFinishes": False},
+        remediation=tuple(patch),
+    )
+
+
+@rule(
+    "gpu-job-unbounded-retries",
+    "A GPU job that starts again so often that a broken one runs for days.",
+    subject=Workload,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.MANDATORY,
+    formula="exposure = pods x GPUs x GPU-hour for each hour of a run, times its retries",
+    source="Kubernetes Job `backoffLimit`, elastic `maxRestarts` of training operators",
+)
+def many_retries(context: Context, workload: Workload) -> Iterator[Violation]:
+    """More than 10 retries or 50 restarts, and no deadline: that one is over all retries."""
+    job = workload.job
+    if job is None or not workload.uses_gpus or workload.deadline_seconds.is_known:
+        return
+    group = workload.gpu_containers[0][0]
+    for number, place, limit in (
+        (job.retries, job.retries_place, MANY_RETRIES),
+        (job.restarts, job.restarts_place, MANY_RESTARTS - 1),
+    ):
+        if not number.is_known or number.value <= limit:
+            continue
+        yield Violation(
+            where=place,
+            found=f"may start {number.value} times again",
+            limit=f"more than {limit} retries hide a job that cannot work, and no deadline ends it",
+            alternative=f"write at most {limit}, or a deadline over all of them",
+            money=held(context, workload, group, kind=Kind.EXPOSURE),
+            evidence={"retries": number.value},
+        )
+
+
+@rule(
+    "gpu-cronjob-overlaps",
+    "A scheduled GPU job whose next run starts while the last one still holds its GPUs.",
+    subject=Workload,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.MANDATORY,
+    formula="exposure = pods x GPUs x GPU-hour for each hour that runs overlap",
+    source="Kubernetes CronJob `concurrencyPolicy`: Allow unless set",
+)
+def overlaps(context: Context, workload: Workload) -> Iterator[Violation]:
+    """With a deadline only where the schedule comes back sooner than that."""
+    job = workload.job
+    if job is None or not job.schedule.is_known or not workload.uses_gpus:
+        return
+    if not job.concurrency.is_known or job.concurrency.value != "Allow":
+        return
+    deadline = workload.deadline_seconds
+    interval = shortest_interval(job.schedule.value)
+    if deadline.is_unknown or (deadline.is_known and interval is None):
+        return
+    if deadline.is_known and interval is not None and deadline.value <= interval:
+        return
+    longest = f"{deadline.value} s" if deadline.is_known else "without limit"
+    yield Violation(
+        where="spec.concurrencyPolicy",
+        found=f"runs may overlap: one starts by `{job.schedule.value}` and may take {longest}",
+        limit="each run that overlaps holds GPUs of its own",
+        alternative="write `concurrencyPolicy: Forbid`",
+        money=held(context, workload, workload.gpu_containers[0][0], kind=Kind.EXPOSURE),
+        evidence={
+            "schedule": job.schedule.value,
+            "interval_seconds": interval,
+            "deadline_seconds": deadline.found,
+        },
+        remediation=(add("Forbid", "spec.concurrencyPolicy"),),
+    )
+
+
+@rule(
+    "gpu-job-keeps-finished-pods",
+    "A finished GPU job that stays as an object.",
+    subject=Workload,
+    dev=Level.OFF,
+    prod=Level.OFF,
+    strict=Level.OFF,
+    source="AWS EKS best practices, compute: clean up finished jobs",
+)
+def keeps_pods(context: Context, workload: Workload) -> Iterator[Violation]:
+    """Off unless switched on: finished pods hold no GPU, they only clutter the API."""
+    del context
+    job = workload.job
+    if job is None or not job.time_to_live_place or not job.time_to_live.is_absent:
+        return
+    if not workload.uses_gpus or job.schedule.is_known:
+        return
+    place = job.time_to_live_place
+    patch = (add(DAY_SECONDS, place),) if place == "spec.ttlSecondsAfterFinished" else ()
+    yield Violation(
+        where=place,
+        found="is not set",
+        limit="finished jobs and their pods stay for ever; they hold no GPU",
+        alternative=f"set {place}",
+        at_most=Level.ADVISORY,
+        evidence={"field": place},
+        remediation=patch,
+    )

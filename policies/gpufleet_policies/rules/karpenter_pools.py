@@ -1,0 +1,276 @@
+"""Karpenter pools: bounds, consolidation, expiry, interruption."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from gpufleet_policies.facts import FleetFacts, Workload
+from gpufleet_policies.facts.pool import Karpenter, NodePool
+from gpufleet_policies.money import Kind, Money
+from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.placed import accepts
+from gpufleet_policies.rules.pool_money import nodes_money, saving
+from gpufleet_policies.rules.pools import gpu_pools, gpu_workloads
+from gpufleet_policies.rules.purpose import is_training
+from gpufleet_policies.rules.remediation import JsonPatch, add
+from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
+
+_DISRUPTION = "spec.disruption"
+_SHORT_SECONDS = 600
+"""Empty or underused for less than this, a node of a training pool should not go."""
+
+_SLOW_SECONDS = 3600
+"""Longer than this, an empty serving node stands for nothing."""
+
+
+def _dynamic(
+    context: Context, subject: NodePool | FleetFacts
+) -> Iterator[tuple[NodePool, Karpenter]]:
+    for pool in gpu_pools(context, subject):
+        if pool.karpenter is not None and not pool.karpenter.static:
+            yield pool, pool.karpenter
+
+
+def _set(pool: Karpenter, key: str, value: str) -> JsonPatch:
+    """A patch of one key of `spec.disruption`, which may not be there yet."""
+    if pool.disruption_written:
+        return (add(value, _DISRUPTION, key),)
+    return (add({key: value}, _DISRUPTION),)
+
+
+@rule(
+    "karpenter-never-consolidates",
+    "A dynamic GPU pool that keeps its nodes when they are empty.",
+    subject=NodePool,
+    dev=Level.MANDATORY,
+    prod=Level.MANDATORY,
+    strict=Level.MANDATORY,
+    formula="exposure = price of one node x 730 h, for each node that stays empty",
+    source="Karpenter documentation, disruption: consolidateAfter, budgets",
+)
+def never_consolidates(context: Context, subject: NodePool) -> Iterator[Violation]:
+    """`consolidateAfter: Never`, or a budget that is always 0 for empty nodes.
+
+    Absent fields are good defaults and never fire; static pools are never consolidated anyway.
+    """
+    for pool, karpenter in _dynamic(context, subject):
+        if not karpenter.disruption_known:
+            continue
+        money = nodes_money(context, pool, 1, Kind.EXPOSURE)
+        if karpenter.consolidate_after.is_known and karpenter.consolidate_after.value == "Never":
+            yield Violation(
+                where=f"{_DISRUPTION}.consolidateAfter",
+                found="consolidateAfter is Never, so empty GPU nodes stay",
+                limit="an empty GPU node must go by itself",
+                alternative="write consolidationPolicy: WhenEmpty and consolidateAfter: 5m",
+                money=money,
+                remediation=_set(karpenter, "consolidateAfter", "5m"),
+            )
+            continue
+        budgets = karpenter.budgets.value if karpenter.budgets.is_known else ()
+        blocked = [i for i, one in enumerate(budgets) if one.always_zero_for("Empty")]
+        if blocked:
+            yield Violation(
+                where=f"{_DISRUPTION}.budgets[{blocked[0]}]",
+                found="a budget of 0 nodes without a schedule forbids removing empty nodes",
+                limit="an empty GPU node must go by itself",
+                alternative="give the budget a schedule and duration, or reasons without Empty",
+                money=money,
+            )
+
+
+@rule(
+    "karpenter-never-expires",
+    "A dynamic GPU pool whose nodes never get new images.",
+    subject=NodePool,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.ADVISORY,
+    source="Karpenter documentation, disruption: expireAfter",
+)
+def never_expires(context: Context, subject: NodePool) -> Iterator[Violation]:
+    """`expireAfter: Never`; an absent field means 720 hours."""
+    for pool, karpenter in _dynamic(context, subject):
+        del pool
+        if karpenter.expire_after.is_known and karpenter.expire_after.value == "Never":
+            yield Violation(
+                where="spec.template.spec.expireAfter",
+                found="expireAfter is Never",
+                limit="nodes that live for ever keep old drivers and images",
+                alternative="write expireAfter: 720h, the default",
+                remediation=(add("720h", "spec.template.spec", "expireAfter"),),
+            )
+
+
+@rule(
+    "karpenter-disrupts-training",
+    "A pool for training that moves pods as soon as another node would be cheaper.",
+    subject=NodePool,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.MANDATORY,
+    formula="lost work = half a checkpoint interval x GPUs of the job, for each disruption",
+    source="AWS EKS best practices: consolidation and interruption-sensitive workloads",
+)
+def disrupts_training(context: Context, subject: NodePool) -> Iterator[Violation]:
+    """The pool says training, or training that checkpoints nowhere selects it.
+
+    Silent where a budget keeps underused nodes, or pods wait ten minutes and more.
+    """
+    for pool, karpenter in _dynamic(context, subject):
+        if not karpenter.disruption_known or not karpenter.policy.is_known:
+            continue
+        after = karpenter.consolidate_after_seconds
+        if karpenter.policy.value not in ("WhenEmptyOrUnderutilized", "Balanced"):
+            continue
+        if not after.is_known or after.value >= _SHORT_SECONDS:
+            continue
+        budgets = karpenter.budgets.value if karpenter.budgets.is_known else ()
+        if karpenter.budgets.is_unknown or any(b.always_zero_for("Underutilized") for b in budgets):
+            continue
+        because = _for_training(context, pool)
+        if because is None:
+            continue
+        yield Violation(
+            where=f"{_DISRUPTION}.consolidationPolicy",
+            found=f"{karpenter.policy.value} after {karpenter.consolidate_after.value}, and "
+            f"{because}",
+            limit="training that is moved loses the work since its last checkpoint",
+            alternative="write consolidationPolicy: WhenEmpty and consolidateAfter: 30m",
+            money=saving(context, pool, 1, Fraction(1, 730), "an hour's work lost once a month"),
+            remediation=(
+                add({"consolidationPolicy": "WhenEmpty", "consolidateAfter": "30m"}, _DISRUPTION),
+            )
+            if not karpenter.disruption_written
+            else (
+                add("WhenEmpty", _DISRUPTION, "consolidationPolicy"),
+                add("30m", _DISRUPTION, "consolidateAfter"),
+            ),
+        )
+
+
+def _for_training(context: Context, pool: NodePool) -> str | None:
+    said = {*pool.labels.values(), *pool.annotations.values()}
+    if "training" in said or "training" in pool.name:
+        return "the pool is for training"
+    if pool.taints.is_known and any("training" in taint.key for taint in pool.taints.value):
+        return "the pool's taint is for training"
+    for workload in gpu_workloads(context):
+        if is_training(workload) and _pinned(context, workload, pool):
+            return f"{workload.locator} trains on it"
+    return None
+
+
+def _pinned(context: Context, workload: Workload, pool: NodePool) -> bool:
+    return any(
+        group.node_labels and accepts(context, pool, group) is True
+        for group in workload.running_groups()
+    )
+
+
+@rule(
+    "karpenter-static-gpu-pool",
+    "A Karpenter pool of fixed size that no reservation pays for.",
+    subject=NodePool,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.MANDATORY,
+    formula="standing = replicas x price of a node x 730 h",
+    source="Karpenter documentation, static NodePools: never consolidated",
+)
+def static_pool(context: Context, subject: NodePool) -> Iterator[Violation]:
+    """`spec.replicas` above zero. Static pools can have neither consolidation nor GPU limits."""
+    for pool in gpu_pools(context, subject):
+        if pool.karpenter is None or not pool.karpenter.static or pool.is_committed:
+            continue
+        nodes = pool.size.current
+        if nodes.is_known and nodes.value > 0:
+            yield Violation(
+                where="spec.replicas",
+                found=f"{nodes.value} node(s) stand whether or not anything runs",
+                limit="a fixed size is for capacity that is reserved",
+                alternative="remove spec.replicas and set spec.limits, or name the reservation in "
+                "the node class (capacityReservationSelectorTerms)",
+                money=nodes_money(context, pool, nodes.value, Kind.STANDING),
+                evidence={"replicas": nodes.value},
+            )
+
+
+@rule(
+    "expiry-blocked-for-ever",
+    "Nodes that expire but can never drain.",
+    subject=NodePool,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.MANDATORY,
+    needs=[Needs.SURROUNDINGS],
+    formula="exposure = price of one node x 730 h, for each node that waits",
+    source="Karpenter documentation, disruption: terminationGracePeriod",
+)
+def expiry_blocked(context: Context, subject: NodePool) -> Iterator[Violation]:
+    """`expireAfter` is written, no `terminationGracePeriod`, and GPU pods forbid disruption.
+
+    A duration as the annotation's value is fine, and so is a pool without `expireAfter` of its own.
+    """
+    for pool, karpenter in _dynamic(context, subject):
+        if not karpenter.expiry_written or not karpenter.termination_grace.is_absent:
+            continue
+        if not karpenter.expire_after.is_known:
+            continue
+        for workload in gpu_workloads(context):
+            if _forbids_disruption(workload) and _may_run(context, workload, pool):
+                yield Violation(
+                    where="spec.template.spec.expireAfter",
+                    found=f"nodes expire after {karpenter.expire_after.value}, and "
+                    f"{workload.locator} says karpenter.sh/do-not-disrupt: true",
+                    limit="without terminationGracePeriod the node waits for the pod for ever",
+                    alternative="write terminationGracePeriod: 24h, or a duration as the "
+                    "annotation's value",
+                    money=nodes_money(context, pool, 1, Kind.EXPOSURE),
+                    remediation=(add("24h", "spec.template.spec", "terminationGracePeriod"),),
+                )
+                break
+
+
+def _forbids_disruption(workload: Workload) -> bool:
+    return workload.annotations.get("karpenter.sh/do-not-disrupt") == "true"
+
+
+def _may_run(context: Context, workload: Workload, pool: NodePool) -> bool:
+    groups = list(workload.running_groups())
+    return any(accepts(context, pool, group) is not False for group in groups)
+
+
+@rule(
+    "karpenter-consolidates-slowly",
+    "A pool for serving whose empty nodes stay longer than an hour.",
+    subject=NodePool,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.ADVISORY,
+    formula="waste = price of one node x the hours beyond one, once a day",
+    source="Karpenter documentation, disruption: consolidateAfter",
+)
+def slow(context: Context, subject: NodePool) -> Iterator[Violation]:
+    """Silent for pools that say training: there a long wait is right."""
+    for pool, karpenter in _dynamic(context, subject):
+        after = karpenter.consolidate_after_seconds
+        if not after.is_known or after.value <= _SLOW_SECONDS:
+            continue
+        if _for_training(context, pool) is not None:
+            continue
+        hours = Fraction(after.value - _SLOW_SECONDS, 3600)
+        whole = nodes_money(context, pool, 1, Kind.WASTE)
+        price = whole.micro_usd_per_hour
+        yield Violation(
+            where=f"{_DISRUPTION}.consolidateAfter",
+            found=f"an empty node stays {karpenter.consolidate_after.value}",
+            limit="an hour is enough for pods that come back",
+            alternative="write consolidateAfter: 5m",
+            money=Money(
+                Kind.WASTE,
+                None if price is None else price * hours / 24,
+                whole.gpus * hours / 24,
+                f"{whole.basis}; one such wait a day",
+            ),
+            remediation=_set(karpenter, "consolidateAfter", "5m"),
+        )

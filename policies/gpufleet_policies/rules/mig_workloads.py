@@ -1,0 +1,213 @@
+"""MIG between layouts, operators and workloads: names that match nothing, slices left over."""
+
+from collections import Counter
+from collections.abc import Iterator
+from fractions import Fraction
+
+from gpufleet_policies.facts import FleetFacts, PodGroup, Workload
+from gpufleet_policies.facts.nvidia import MigEntry, MigLayouts
+from gpufleet_policies.facts.pool import NodePool
+from gpufleet_policies.facts.workload import GPU, MIG_PREFIX, SHARED_SUFFIX
+from gpufleet_policies.money import Kind, Money
+from gpufleet_policies.money.pools import pool_price
+from gpufleet_policies.money.prices import slice_part
+from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.placed import accepts, pools_for
+from gpufleet_policies.rules.pool_money import nodes_money, smallest
+from gpufleet_policies.rules.pools import POOLS, all_pools, gpu_pools, gpu_workloads, named
+from gpufleet_policies.rules.published import (
+    geometry,
+    layout_name,
+    layouts_of,
+    published,
+    strategy,
+)
+from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
+
+
+def _differ(layouts: tuple[dict[str, int], ...]) -> bool:
+    profiles = {tuple(sorted(layout)) for layout in layouts}
+    return len(profiles) > 1 or any(len(layout) > 1 for layout in layouts)
+
+
+def _entry_layouts(entries: tuple[MigEntry, ...]) -> tuple[dict[str, int], ...]:
+    return tuple(dict(entry.devices) if entry.enabled else {} for entry in entries)
+
+
+@rule(
+    "mig-single-strategy-with-mixed-layout",
+    "A layout with several profiles under a strategy that allows one.",
+    subject=(MigLayouts, NodePool),
+    dev=Level.MANDATORY,
+    prod=Level.MANDATORY,
+    strict=Level.MANDATORY,
+    needs=[Needs.SURROUNDINGS],
+    formula="waste = standing nodes x price of a node x 730 h: no slice is published",
+    source="NVIDIA k8s-device-plugin, MIG strategies; GPU Operator values: mig.strategy",
+)
+def single_mixed(context: Context, subject: MigLayouts | NodePool) -> Iterator[Violation]:
+    """The strategy `single`, also the operator's default, and profiles that differ on a node.
+
+    A pool whose label selects the layout is judged with its own GPUs; a layout that no pool here
+    selects is advice, since nobody may ever use it.
+    """
+    chosen = strategy(context)
+    if not chosen.is_known or chosen.value != "single":
+        return
+    if isinstance(subject, MigLayouts):
+        for name, entries in subject.layouts.items():
+            layouts = _entry_layouts(tuple(e for e in entries if not e.filters))
+            if not _differ(layouts) or _selected(context, name):
+                continue
+            yield Violation(
+                where=f"{subject.place} {name}".strip(),
+                found=f"config {name} cuts GPUs differently",
+                limit="the strategy single, in force here, publishes nothing then",
+                alternative="set mig.strategy: mixed, or one profile for all GPUs of a node",
+                at_most=Level.ADVISORY,
+                evidence={"config": name},
+            )
+        return
+    for pool in gpu_pools(context, subject):
+        name = layout_name(context, pool)
+        layouts = None if name is None else layouts_of(context, pool, name)
+        if layouts is None or not _differ(tuple(dict(one) for one in layouts)):
+            continue
+        yield Violation(
+            where=f"label nvidia.com/mig.config: {name}",
+            found=f"{name} cuts the {len(layouts)} GPUs of a node differently",
+            limit="the strategy single, in force here, publishes nothing then",
+            alternative="set mig.strategy: mixed, or one profile for all GPUs of a node",
+            money=nodes_money(context, pool, smallest(pool), Kind.WASTE),
+            evidence={"config": name or ""},
+        )
+
+
+def _selected(context: Context, name: str) -> bool:
+    return any(layout_name(context, pool) == name for pool in all_pools(context))
+
+
+def _mig_requests(workload: Workload) -> Iterator[tuple[PodGroup, str, int]]:
+    for group in workload.running_groups():
+        for resource in group.gpu_resources:
+            asked = group.pod_gpus(resource)
+            if asked.is_known and asked.value > 0:
+                yield group, resource, asked.value
+
+
+@rule(
+    "mig-resource-name-mismatch",
+    "A GPU resource that none of the pools here publishes.",
+    subject=Workload,
+    dev=Level.MANDATORY,
+    prod=Level.MANDATORY,
+    strict=Level.MANDATORY,
+    needs=[Needs.SURROUNDINGS],
+    formula="waste = cheapest pool's node x 730 h, which stands idle while the pod waits",
+    source="NVIDIA k8s-device-plugin README: resource names by MIG strategy",
+)
+def name_mismatch(context: Context, workload: Workload) -> Iterator[Violation]:
+    """A slice no selectable layout has, or a whole GPU where every GPU is cut under `mixed`.
+
+    Only where each pool that would take the pods is known to the last GPU. Pods beside a GpuFleet
+    are judged by gpu-resource-not-offered.
+    """
+    if context.fleet is not None:
+        return
+    for group, resource, asked in _mig_requests(workload):
+        if resource != GPU and not resource.startswith(MIG_PREFIX):
+            continue
+        pools = [pool for pool in pools_for(context, group) if pool.is_certainly_gpu]
+        if not pools or len(pools) < len(pools_for(context, group)):
+            continue
+        offers = [published(context, pool) for pool in pools]
+        if any(offer is None for offer in offers):
+            continue
+        known = [offer for offer in offers if offer is not None]
+        if any(resource in offer.resources for offer in known):
+            continue
+        offered = sorted({name for offer in known for name in offer.resources})
+        yield Violation(
+            where=f"group {group.name}" if group.name else group.place,
+            found=f"asks for {asked} x {resource}, which no pool here publishes",
+            limit=f"{', '.join(pool.name for pool in pools)} publish(es) "
+            f"{', '.join(offered) or 'nothing'}; the pods would stay Pending",
+            alternative=f"ask for one of {', '.join(offered)}" if offered else "mend the layout",
+            money=nodes_money(context, pools[0], smallest(pools[0]), Kind.WASTE),
+            evidence={"resource": resource, "offered": offered},
+        )
+
+
+@rule(
+    "mig-slices-unrequested",
+    "Slices of a profile that nothing here ever asks for.",
+    subject=POOLS,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.ADVISORY,
+    needs=[Needs.SURROUNDINGS],
+    formula="waste = slices nobody asks for x their part of a GPU x GPU-hour x 730 h",
+    source="own: published slices against requests at the largest scale",
+)
+def slices_unrequested(context: Context, subject: NodePool | FleetFacts) -> Iterator[Violation]:
+    """Counts every workload here at its largest size, and only pools that hold nodes anyway.
+
+    Silent where nothing here asks for any slice of the pool: then its workloads are declared
+    elsewhere. So are those of pools for people at notebooks, and of one of several clusters.
+    """
+    assert context.surroundings is not None
+    workloads = [w for w in gpu_workloads(context) if not w.node_agent]
+    if not workloads or len(context.surroundings.of(FleetFacts)) > 1:
+        return
+    for pool in gpu_pools(context, subject):
+        offer = published(context, pool)
+        standing = pool.size.standing
+        if offer is None or not standing.is_known or standing.value < 1:
+            continue
+        slices = {n: c for n, c in offer.resources.items() if n.startswith(MIG_PREFIX)}
+        wanted = _wanted(context, workloads, pool, set(slices)) if slices else None
+        if not wanted or pool.intent.found == "interactive":
+            continue
+        for resource, per_node in slices.items():
+            there = per_node * standing.value
+            spare = there - wanted[resource]
+            if spare > 0 and not resource.endswith(SHARED_SUFFIX):
+                yield Violation(
+                    where=f"{resource} of {named(pool)}",
+                    found=f"{there} slices stand, and everything here together asks for "
+                    f"{wanted[resource]}",
+                    limit="slices nobody asks for are GPU time nobody uses",
+                    alternative="cut the GPUs into what is asked for, or lower the minimum",
+                    money=_slices(context, pool, resource, spare),
+                    evidence={"published": there, "requested": wanted[resource]},
+                )
+
+
+def _wanted(
+    context: Context, workloads: list[Workload], pool: NodePool, names: set[str]
+) -> Counter[str] | None:
+    counts: Counter[str] = Counter()
+    for workload in workloads:
+        largest = {s.group: s.maximum for s in workload.scaling}
+        for group, resource, asked in _mig_requests(workload):
+            if resource not in names or accepts(context, pool, group) is False:
+                continue
+            pods = largest.get(group.name, group.pods)
+            if not pods.is_known:
+                return None
+            counts[resource] += asked * pods.value
+    return counts
+
+
+def _slices(context: Context, pool: NodePool, resource: str, count: int) -> Money | None:
+    shape = geometry(context, pool)
+    profile = resource.removeprefix(MIG_PREFIX)
+    row = None
+    if shape is not None:
+        row = next((p for p in shape.profiles.values() if p.label == profile), None)
+    if shape is None or row is None or not pool.gpus_per_node.is_known:
+        return None
+    part = slice_part(pool.gpu.value, row.name, context.catalogue)
+    low = pool_price(pool, context.catalogue).low
+    price = None if low is None else Fraction(low, pool.gpus_per_node.value) * part * count
+    return Money(Kind.WASTE, price, part * count, f"{count} x {profile} of {pool.name}")

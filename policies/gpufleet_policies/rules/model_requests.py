@@ -1,0 +1,133 @@
+"""Whole GPUs asked for a model whose need is known, and the share of the fleet that would do."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from gpufleet_policies.facts import PodGroup, PoolFacts, ShareFacts, Workload
+from gpufleet_policies.facts.workload import GPU
+from gpufleet_policies.money import gpu_hour, share_part
+from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.hardware import Hardware, whole_gpu
+from gpufleet_policies.rules.model_memory import MemoryNeed, gib, memory_need
+from gpufleet_policies.rules.purpose import is_inference
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A group that asks for whole GPUs for a model whose need is known."""
+
+    group: PodGroup
+    gpus: int
+    hardware: Hardware
+    need: MemoryNeed
+    copies: int
+    """Model replicas in one pod."""
+
+    @property
+    def width(self) -> int:
+        """GPUs that one copy is said to be spread over; 1 where nothing says."""
+        launches = [c.launch for c in self.group.containers if GPU in c.gpu_resources]
+        if len(launches) != 1 or launches[0].spreads:
+            return 1
+        tensor, pipeline = launches[0].tensor, launches[0].pipeline
+        if tensor.is_unknown or pipeline.is_unknown:
+            return 1
+        return (tensor.found or 1) * (pipeline.found or 1)
+
+    @property
+    def where(self) -> str:
+        """The container that asks."""
+        container = next(c for c in self.group.containers if GPU in c.gpu_resources)
+        return f"container {container.name} ({container.place})"
+
+    @property
+    def found(self) -> str:
+        """What it asks for and what it needs, in words."""
+        return (
+            f"asks for {self.gpus} x {GPU} = {self.gpus} x {self.hardware.gpu} "
+            f"({gib(self.hardware.memory_bytes)} each), and the model needs {self.need}"
+            + (f" x {self.copies} copies" if self.copies > 1 else "")
+        )
+
+    @property
+    def ratio(self) -> Fraction:
+        """Part of the memory asked for that is needed."""
+        return Fraction(self.need.bytes * self.copies, self.gpus * self.hardware.memory_bytes)
+
+
+def _requests(context: Context, workload: Workload) -> Iterator[Request]:
+    """Groups that can be judged: no service level, inference, exclusive GPUs, need known."""
+    need = memory_need(workload.intent)
+    if need is None or workload.intent.has_service_level or not is_inference(workload):
+        return
+    if workload.intent.parallel_replicas.is_unknown:
+        return
+    copies = workload.intent.parallel_replicas.or_default(1).value
+    for group in workload.pod_groups:
+        amount = group.pod_gpus(GPU)
+        if not amount.is_known or amount.value < 1:
+            continue
+        if group.together.is_unknown or group.together.value != 1:
+            continue  # one copy may lie on several pods: how much each holds is not told
+        hardware = whole_gpu(context, group)
+        if hardware is not None:
+            yield Request(group, amount.value, hardware, need, copies)
+
+
+Share = tuple[PoolFacts, ShareFacts, Fraction, Fraction | None]
+
+
+def fits(context: Context, workload: Workload) -> list[tuple[Request, Share | None]]:
+    """Every request with the cheapest share of the fleet that would do; several rules need them."""
+    key = ("fits", id(workload))
+    if key not in context.memo:
+        context.memo[key] = [
+            (request, _cheapest_share(context, request) if context.fleet is not None else None)
+            for request in _requests(context, workload)
+        ]
+    return context.memo[key]
+
+
+def runs(context: Context, pool: PoolFacts, request: Request) -> bool:
+    """Whether the pool's GPU has kernels for the model's format."""
+    found = context.catalogue.gpu(pool.gpu).compute_capability
+    return found is not None and found >= request.need.capability
+
+
+def _cheapest_share(context: Context, request: Request) -> Share | None:
+    """Pool, share, saved amount, and the price of that amount's unit; the cheapest that fits.
+
+    With prices the amount is in GPUs of the present pool at their price; without, the same GPU
+    must offer the share, and the amount is GPU-hours.
+    """
+    assert context.fleet is not None
+    if request.copies != 1:
+        return None
+    now = request.hardware.micro_usd_per_gpu_hour
+    pods = request.group.pods
+    best: tuple[Fraction, str, PoolFacts, ShareFacts] | None = None
+    for pool in context.fleet.pools:
+        if not runs(context, pool, request):
+            continue
+        for share in pool.shares:
+            fits = share.memory_bytes is not None and (share.memory_bytes >= request.need.bytes)
+            room = share.per_node * pool.maximum_nodes
+            if share.is_whole_gpu or not fits or (pods.is_known and pods.value > room):
+                continue
+            part = share_part(pool, share, context.catalogue)
+            then = gpu_hour(pool)
+            if now is not None and then is not None and now > 0:
+                relative = part * then / now
+            elif pool.gpu == request.hardware.gpu:
+                relative = part
+            else:
+                continue
+            if best is None or (relative, pool.name) < best[:2]:
+                best = (relative, pool.name, pool, share)
+    if best is None:
+        return None
+    saved = request.gpus - best[0]
+    if saved < request.gpus * Fraction(context.thresholds.smallest_saving):
+        return None
+    return best[2], best[3], saved, now

@@ -1,0 +1,277 @@
+"""Pods and nodes: how many pods fit a node, and which GPUs stay empty beside them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import cached_property
+from math import ceil
+
+from gpufleet_policies.facts import Locator, PodGroup, Workload
+from gpufleet_policies.facts.workload import GPU
+from gpufleet_policies.money import Kind, Money
+from gpufleet_policies.money.amounts import usd_hour
+from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.hardware import waste
+from gpufleet_policies.rules.remediation import JsonPatch, replace
+from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
+from gpufleet_policies.rules.shapes import NodeShape, shapes
+
+_LITTLE = Decimal("0.25")
+"""Of a node's CPU and memory: below, most of what was paid for beside GPUs is not used."""
+
+
+@dataclass(frozen=True)
+class _Packed:
+    """Equal pods on one machine."""
+
+    shape: NodeShape
+    gpus: int
+    """Of one pod."""
+    cores: Decimal
+    memory: Decimal
+
+    @property
+    def by_gpus(self) -> int:
+        """Pods that the GPUs allow."""
+        return self.shape.gpus // self.gpus
+
+    @cached_property
+    def pods(self) -> int:
+        """Pods that fit."""
+        found = self.by_gpus
+        if self.shape.cores is not None and self.cores > 0:
+            found = min(found, int(self.shape.cores / self.cores))
+        if self.shape.memory_bytes is not None and self.memory > 0:
+            found = min(found, int(self.shape.memory_bytes / self.memory))
+        return found
+
+    @property
+    def stranded(self) -> int:
+        """GPUs of a full node that none of its pods has."""
+        return self.shape.gpus - self.gpus * self.pods
+
+
+def _packed(context: Context, workload: Workload) -> Iterator[tuple[PodGroup, list[_Packed]]]:
+    """Of each group with whole GPUs, how it packs on every machine it may land on.
+
+    Reckoned once for all pods that ask for the same and may land on the same machines.
+    """
+    for group in workload.running_groups():
+        if group.gpu_resources != (GPU,):
+            continue
+        gpus = group.pod_gpus(GPU)
+        cores, memory = group.pod_request("cpu"), group.pod_request("memory")
+        if not gpus.is_known or gpus.value < 1 or cores.is_unknown or memory.is_unknown:
+            continue
+        machines = shapes(context, group, GPU)
+        asked = (gpus.value, cores.found or Decimal(0), memory.found or Decimal(0))
+        key = ("packed", id(machines), *asked)
+        if key not in context.memo:
+            # The machines are kept beside the answer, so that their id stays their own.
+            context.memo[key] = (machines, _on_machines(machines, *asked))
+        found = context.memo[key][1]
+        if found:
+            yield group, found
+
+
+def _on_machines(
+    machines: tuple[NodeShape, ...], gpus: int, cores: Decimal, memory: Decimal
+) -> list[_Packed]:
+    if any(gpus > shape.gpus for shape in machines):
+        return []
+    return [_Packed(shape, gpus, cores, memory) for shape in machines]
+
+
+@rule(
+    "pod-strands-node-gpus",
+    "CPU or memory requests so large that GPUs of every node stay empty.",
+    subject=Workload,
+    dev=Level.MANDATORY,
+    prod=Level.MANDATORY,
+    strict=Level.MANDATORY,
+    formula="waste = ceil(pods / pods of a node) x stranded GPUs x GPU-hour x 730 h",
+    source="OpenCost's idle cost: what is paid for and cannot be asked for",
+)
+def strands(context: Context, workload: Workload) -> Iterator[Violation]:
+    """For every machine it may land on; stops where half of a node's GPUs or more stay empty."""
+    for group, found in _packed(context, workload):
+        if not all(one.pods < one.by_gpus for one in found):
+            continue
+        best = min(found, key=lambda one: Fraction(one.stranded, one.shape.gpus))
+        shape, stranded = best.shape, best.stranded
+        share = Decimal(best.gpus) / shape.gpus
+        cores = None if shape.cores is None else shape.cores * share
+        memory = None if shape.memory_bytes is None else shape.memory_bytes * share
+        asks = _too_much(best, cores, memory)
+        yield Violation(
+            where=group.place,
+            found=f"each pod asks for {' and '.join(asks)} beside {best.gpus} of {shape.gpus} GPUs "
+            f"of a {shape.priced}: {best.pods} of {best.by_gpus} pods fit",
+            limit=f"{stranded} GPUs of every node stay empty",
+            alternative="ask for the pod's share of the node: at most "
+            + " and ".join(_shares(cores, memory)),
+            money=_stranded_money(workload, group, best),
+            at_most=Level.MANDATORY if 2 * stranded >= shape.gpus else Level.ADVISORY,
+            evidence={"machine": shape.name, "fits": best.pods, "stranded": stranded},
+            remediation=_smaller(group, cores, memory),
+        )
+
+
+def _too_much(packed: _Packed, cores: Decimal | None, memory: Decimal | None) -> list[str]:
+    asks: list[str] = []
+    if cores is not None and packed.cores > cores:
+        asks.append(f"{packed.cores.normalize():f} cores")
+    if memory is not None and packed.memory > memory:
+        asks.append(f"{int(packed.memory) >> 20:,} MiB")
+    return asks or ["too much"]
+
+
+def _shares(cores: Decimal | None, memory: Decimal | None) -> list[str]:
+    words = [] if cores is None else [f"{int(cores * 1000)}m CPU"]
+    return words + ([] if memory is None else [f"{int(memory) >> 20:,} MiB"])
+
+
+def _smaller(group: PodGroup, cores: Decimal | None, memory: Decimal | None) -> JsonPatch:
+    """Requests down to the share; only where one container asks, and by request alone."""
+    asking = [c for c in group.containers if c.requests or c.limits]
+    if len(asking) != 1 or not asking[0].resources_place:
+        return ()
+    container = asking[0]
+    patch: list[object] = []
+    for name, share, text in (
+        ("cpu", cores, None if cores is None else f"{int(cores * 1000)}m"),
+        ("memory", memory, None if memory is None else f"{int(memory) >> 20}Mi"),
+    ):
+        request = container.requests.get(name)
+        if share is None or request is None or not request.is_known:
+            continue
+        if request.value.number > share:
+            patch.append(replace(text, container.resources_place, "requests", name))
+    return tuple(patch)  # type: ignore[arg-type]
+
+
+def _stranded_money(workload: Workload, group: PodGroup, packed: _Packed) -> Money | None:
+    pods, shape = group.pods, packed.shape
+    if not pods.is_known:
+        return None
+    nodes = ceil(pods.value / max(1, packed.pods))
+    price = shape.micro_usd_per_gpu_hour
+    idle = Fraction(packed.stranded * nodes)
+    basis = f"{nodes} node{'' if nodes == 1 else 's'} {shape.priced}"
+    if price is not None:
+        basis += f", {usd_hour(price)} per GPU"
+    return Money(
+        Kind.WASTE,
+        None if price is None else idle * price,
+        idle,
+        basis,
+        all_month=not workload.runs_to_completion,
+    )
+
+
+@rule(
+    "gpu-count-does-not-divide-node",
+    "Pods whose number of GPUs leaves a rest on every node that nothing else uses.",
+    subject=Workload,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.ADVISORY,
+    needs=[Needs.SURROUNDINGS],
+    formula="waste = nodes x (GPUs of a node mod GPUs of a pod) x GPU-hour x 730 h",
+    source="arithmetic of nodes and pods",
+)
+def does_not_divide(context: Context, workload: Workload) -> Iterator[Violation]:
+    """One machine type only, and no other workload beside it that the rest could serve."""
+    for group, found in _packed(context, workload):
+        one = found[0]
+        rest = one.shape.gpus % one.gpus
+        if len(found) != 1 or not rest or one.pods < one.by_gpus:
+            continue
+        if not group.pods.is_known or group.pods.value < one.by_gpus:
+            continue
+        if _used_by_others(context, workload, group, rest):
+            continue
+        nodes = ceil(group.pods.value / one.by_gpus)
+        fitting = [n for n in range(1, one.shape.gpus + 1) if one.shape.gpus % n == 0]
+        yield Violation(
+            where=group.place,
+            found=f"each pod asks for {one.gpus} of {one.shape.gpus} GPUs of a {one.shape.priced}",
+            limit=f"{rest} of every node stay empty, and nothing declared here fits beside",
+            alternative=f"ask for {', '.join(map(str, fitting))}, or put smaller work beside it",
+            money=waste(
+                workload,
+                group.pods,
+                Fraction(rest * nodes, group.pods.value),
+                one.shape.micro_usd_per_gpu_hour,
+                f"{nodes} nodes {one.shape.priced}",
+            ),
+            at_most=Level.ADVISORY,
+            evidence={"gpus": one.gpus, "of": one.shape.gpus},
+        )
+
+
+def _used_by_others(context: Context, workload: Workload, group: PodGroup, rest: int) -> bool:
+    machines = {shape.name for shape in shapes(context, group, GPU)}
+    return any(
+        locator != workload.locator and (gpus is None or (gpus <= rest and machines & names))
+        for locator, gpus, names in _all_groups(context)
+    )
+
+
+def _all_groups(context: Context) -> list[tuple[Locator, int | None, set[str]]]:
+    """Whole GPUs of every pod declared and the machines it may use, once for a program.
+
+    None: how many it asks for is not known.
+    """
+    found: list[tuple[Locator, int | None, set[str]]] | None = context.memo.get("groups")
+    if found is None:
+        assert context.surroundings is not None
+        found = []
+        for other in context.surroundings.of(Workload):
+            for group in other.pod_groups:
+                gpus = group.pod_gpus(GPU)
+                if gpus.is_unknown:
+                    found.append((other.locator, None, set()))
+                elif gpus.is_known and gpus.value > 0:
+                    names = {shape.name for shape in shapes(context, group, GPU)}
+                    found.append((other.locator, gpus.value, names))
+        context.memo["groups"] = found
+    return found
+
+
+@rule(
+    "cpu-memory-stranded-beside-gpus",
+    "Nodes full of GPU pods whose CPUs and memory stay mostly empty.",
+    subject=Workload,
+    dev=Level.OFF,
+    prod=Level.OFF,
+    strict=Level.OFF,
+    source="OpenCost's idle cost of CPU and memory",
+)
+def beside_gpus(context: Context, workload: Workload) -> Iterator[Violation]:
+    """Off unless switched on: below a quarter of both, on every machine it may land on."""
+    for group, found in _packed(context, workload):
+        one = found[0]
+        used = [_used(one) for one in found]
+        if not all(both is not None and max(both) < _LITTLE for both in used):
+            continue
+        yield Violation(
+            where=group.place,
+            found=f"{one.by_gpus} pods fill the GPUs of a {one.shape.priced} and ask for less than "
+            "a quarter of its CPUs and memory",
+            limit="CPUs and memory that nobody asks for are paid for with the GPUs",
+            alternative="use a machine with less beside its GPUs, or put CPU work there",
+            evidence={"machine": one.shape.name},
+            at_most=Level.ADVISORY,
+        )
+
+
+def _used(packed: _Packed) -> tuple[Decimal, Decimal] | None:
+    shape = packed.shape
+    if shape.cores is None or shape.memory_bytes is None or packed.pods < packed.by_gpus:
+        return None
+    if packed.cores == 0 or packed.memory == 0:
+        return None
+    pods = packed.by_gpus
+    return packed.cores * pods / shape.cores, packed.memory * pods / shape.memory_bytes

@@ -1,0 +1,156 @@
+"""GPUs asked for against GPUs opened: processes and parallel sizes of the command line."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from gpufleet_policies.facts import Container, PodGroup, Provenance, Workload
+from gpufleet_policies.facts.workload import GPU
+from gpufleet_policies.money import Kind
+from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.hardware import held
+from gpufleet_policies.rules.remediation import replace
+from gpufleet_policies.rules.rule import Level, Violation, rule
+
+
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """What one GPU container asks for, for itself or for its whole group, and what it opens."""
+
+    group: PodGroup
+    container: Container
+    pods: int
+    """Pods both numbers are of."""
+    asked: int
+    opened: int
+    provenance: Provenance
+
+    @property
+    def where(self) -> str:
+        return f"container {self.container.name} ({self.container.place})"
+
+    @property
+    def of(self) -> str:
+        return "" if self.pods == 1 else f" in the {self.pods} pods of a group"
+
+
+def _compared(workload: Workload) -> Iterator[_Compared]:
+    """Groups with one GPU container whose processes are counted; Ray counts for itself."""
+    if workload.ray is not None:
+        return
+    for group in workload.pod_groups:
+        containers = [c for c in group.containers if GPU in c.gpu_resources]
+        if len(containers) != 1 or len(group.gpu_resources) != 1:
+            continue
+        container = containers[0]
+        opened, asked = container.launch.gpus, group.pod_gpus(GPU)
+        if not opened.is_known or not asked.is_known or asked.value < 1:
+            continue
+        pods = 1
+        if container.launch.processes.is_absent:  # those count per pod, sizes per model
+            if group.together.is_unknown:
+                continue
+            pods = group.together.value
+            if pods == 1 and container.launch.spreads:
+                continue  # its other pods are other objects
+        yield _Compared(group, container, pods, asked.value * pods, opened.value, opened.provenance)
+
+
+@rule(
+    "gpu-count-exceeds-parallelism",
+    "GPUs that no process of the pod ever opens.",
+    subject=Workload,
+    dev=Level.MANDATORY,
+    prod=Level.MANDATORY,
+    strict=Level.MANDATORY,
+    formula="waste = pods x (GPUs - GPUs opened) x GPU-hour x 730 h",
+    source="the command line itself: tensor x pipeline x data parallel size, processes per node",
+)
+def exceeds(context: Context, workload: Workload) -> Iterator[Violation]:
+    """Only where both numbers are written. `auto`, `gpu` and unset prove nothing.
+
+    Data-parallel copies count, and over several pods the sizes count for the whole group.
+    """
+    for found in _compared(workload):
+        if found.opened >= found.asked:
+            continue
+        idle = Fraction(found.asked - found.opened, found.asked)
+        fewer = -(-found.opened // found.pods)
+        place = found.container.resources_place
+        patch = (
+            (replace(str(fewer), place, "limits", GPU),)
+            if place and GPU in found.container.limits and GPU not in found.container.requests
+            else ()
+        )
+        yield Violation(
+            where=found.where,
+            found=f"asks for {found.asked} x {GPU}{found.of} and starts processes on "
+            f"{found.opened}",
+            limit=f"{found.asked - found.opened} of them stay idle",
+            alternative=f"write `limits: {{{GPU}: {fewer}}}`, or raise the parallel size",
+            money=held(context, workload, found.group, idle),
+            provenance=found.provenance,
+            evidence={"asked": found.asked, "opened": found.opened},
+            remediation=patch,
+        )
+    yield from _serving(context, workload)
+
+
+def _serving(context: Context, workload: Workload) -> Iterator[Violation]:
+    """Ray Serve: all replicas of all applications against the GPUs of the cluster."""
+    ray = workload.ray
+    if ray is None or not ray.serving_gpus.is_known:
+        return
+    if not ray.autoscaling.is_known or ray.autoscaling.value:
+        return
+    total = 0
+    holding = None
+    for group in workload.pod_groups:
+        asked = group.pod_gpus(GPU)
+        if asked.is_absent:
+            continue
+        if not asked.is_known or not group.pods.is_known or len(group.gpu_resources) != 1:
+            return
+        holding = group if asked.value else holding
+        total += asked.value * group.pods.value
+    used = ray.serving_gpus.value
+    if holding is None or used >= total:
+        return
+    yield Violation(
+        where=ray.serving_gpus.place,
+        found=f"its applications can use {used} GPUs, and the cluster holds {total}",
+        limit=f"{total - used} of them stay idle",
+        alternative="lower the replicas of the worker group, or raise num_replicas",
+        money=held(context, workload, holding, Fraction(total - used, total)),
+        at_most=Level.ADVISORY,  # room for a rolling upgrade may be meant
+        evidence={"asked": total, "opened": used},
+    )
+
+
+@rule(
+    "gpu-count-below-parallelism",
+    "More processes than GPUs: the program ends at once, again and again.",
+    subject=Workload,
+    dev=Level.MANDATORY,
+    prod=Level.MANDATORY,
+    strict=Level.MANDATORY,
+    formula="standing = pods x GPUs x GPU-hour x 730 h while it restarts",
+    source="the command line itself: tensor x pipeline x data parallel size, processes per node",
+)
+def below(context: Context, workload: Workload) -> Iterator[Violation]:
+    """Explicit sizes only; over several pods the GPUs of the whole group count."""
+    for found in _compared(workload):
+        if found.opened <= found.asked:
+            continue
+        needed = -(-found.opened // found.pods)
+        yield Violation(
+            where=found.where,
+            found=f"starts processes on {found.opened} GPUs and asks for {found.asked} x "
+            f"{GPU}{found.of}",
+            limit="the engine refuses to start without all of them, and holds what it has while "
+            "it restarts",
+            alternative=f"write `limits: {{{GPU}: {needed}}}`, or a smaller parallel size",
+            money=held(context, workload, found.group, kind=Kind.STANDING),
+            provenance=found.provenance,
+            evidence={"asked": found.asked, "opened": found.opened},
+        )

@@ -1,0 +1,153 @@
+"""Which pools a pod may land on, and what workloads are for: the questions set rules share."""
+
+from collections.abc import Hashable, Iterator
+
+from gpufleet.catalogue import UnknownKeyError
+from gpufleet_policies.facts import PodGroup, Workload
+from gpufleet_policies.facts.pool import Maker, NodePool, Taint
+from gpufleet_policies.facts.workload import GPU
+from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.placement import (
+    GPU_NAME_LABELS,
+    INSTANCE_TYPE_LABELS,
+    POOL_LABEL,
+    PRODUCT_LABEL,
+)
+from gpufleet_policies.rules.pools import all_pools
+
+_ADDED = (GPU,)
+"""Taints whose toleration the cluster adds to pods that ask for GPUs (ExtendedResourceToleration,
+on by default on GKE; EKS and others leave it to the pod)."""
+
+_POOL_LABELS = {
+    Maker.EKS: ("eks.amazonaws.com/nodegroup",),
+    Maker.GKE: ("cloud.google.com/gke-nodepool",),
+    Maker.KARPENTER: ("karpenter.sh/nodepool",),
+    Maker.FLEET: (POOL_LABEL,),
+}
+
+
+def accepts(context: Context, pool: NodePool, group: PodGroup) -> bool | None:
+    """Whether pods of a group may run on a pool: None where that cannot be told.
+
+    Required labels decide, and taints that no toleration opens.
+    """
+    certain = True
+    for key, values in group.node_labels.items():
+        carried = carries(context, pool, key, values)
+        if carried is False:
+            return False
+        certain = certain and carried is True
+    tolerated = _tolerates(pool, group)
+    if tolerated is False:
+        return False
+    certain = certain and tolerated is True and group.node_labels_known
+    return True if certain else None
+
+
+def carries(context: Context, pool: NodePool, key: str, values: frozenset[str]) -> bool | None:
+    """Whether nodes of a pool have one of these values for a label; None: cannot be told."""
+    if key in _POOL_LABELS.get(pool.maker, ()):
+        return pool.name in values
+    if any(key in labels for labels in _POOL_LABELS.values()) and pool.maker is not Maker.AWS:
+        return False
+    if key in pool.labels:
+        return pool.labels[key] in values
+    if key in INSTANCE_TYPE_LABELS:
+        if not pool.instance_types.is_known:
+            return None
+        return bool(values.intersection(pool.instance_types.value))
+    if key == "karpenter.sh/capacity-type" or key == "eks.amazonaws.com/capacityType":
+        return _way(pool, values)
+    if key in (PRODUCT_LABEL, *GPU_NAME_LABELS):
+        if pool.is_certainly_not_gpu:
+            return False
+        if not pool.gpu.is_known:
+            return None
+        return any(_is_gpu(context, pool.gpu.value, key, value) for value in values)
+    return None
+
+
+def _way(pool: NodePool, values: frozenset[str]) -> bool | None:
+    if not pool.capacity.is_known:
+        return None
+    names = {"onDemand": {"on-demand", "ON_DEMAND"}, "spot": {"spot", "SPOT"}}
+    own = {name for way in pool.capacity.value for name in names.get(way, {way})}
+    return bool(own & values)
+
+
+def _is_gpu(context: Context, key: str, label: str, name: str) -> bool:
+    catalogue = context.catalogue
+    try:
+        if label == PRODUCT_LABEL:
+            return catalogue.gpu_by_product_label(name).key == key
+        return catalogue.find_gpu(name).key == key
+    except UnknownKeyError as problem:
+        # What nobody knows, or what fits several, may be this one.
+        return not problem.nearest or key in problem.nearest
+
+
+def _tolerates(pool: NodePool, group: PodGroup) -> bool | None:
+    if not pool.taints.is_known:
+        return None if pool.taints.is_unknown else True
+    hard = [taint for taint in pool.taints.value if taint.repels]
+    if not hard:
+        return True
+    if group.tolerations.is_unknown:
+        return None
+    own = group.tolerations.value if group.tolerations.is_known else ()
+    if all(any(_opens(t.key, t.operator, t.effect, taint) for t in own) for taint in hard):
+        return True
+    if not all(
+        taint.key in _ADDED or any(_opens(t.key, t.operator, t.effect, taint) for t in own)
+        for taint in hard
+    ):
+        return False
+    return True if pool.maker is Maker.GKE else None
+
+
+def _opens(key: str, operator: str, effect: str, taint: Taint) -> bool:
+    """Values are free text that rules never compare: only key and effect matter."""
+    if effect and effect != taint.effect:
+        return False
+    return key == taint.key or (not key and operator == "Exists")
+
+
+def names_pool(group: PodGroup) -> bool:
+    """Whether the pods require a pool by its name, so that no other one can take them."""
+    own = {label for labels in _POOL_LABELS.values() for label in labels}
+    return any(key in own for key in group.node_labels)
+
+
+def place_of(group: PodGroup) -> Hashable:
+    """What decides where pods may run: the same for all groups that ask for the same place."""
+    labels = tuple(sorted(group.node_labels.items())) if group.node_labels else ()
+    return (labels, group.node_labels_known, group.tolerations)
+
+
+def pools_for(context: Context, group: PodGroup) -> tuple[NodePool, ...]:
+    """GPU pools the pods may run on, as far as anything is known; empty: none is declared.
+
+    Reckoned once for all pods that ask for the same labels and tolerate the same taints.
+    """
+    key = ("pools", place_of(group))
+    found = context.memo.get(key)
+    if found is None:
+        found = context.memo[key] = tuple(
+            pool
+            for pool in all_pools(context)
+            if not pool.is_certainly_not_gpu
+            and not (pool.is_shape_open and not pool.is_certainly_gpu)
+            and accepts(context, pool, group) is not False
+        )
+    return found
+
+
+def running(workload: Workload) -> Iterator[tuple[PodGroup, int]]:
+    """Groups with GPUs that have pods now, with their whole GPUs or shares a pod."""
+    for group in workload.running_groups():
+        for resource in group.gpu_resources:
+            amount = group.pod_gpus(resource)
+            if amount.is_known and amount.value > 0:
+                yield group, amount.value
+                break

@@ -1,0 +1,297 @@
+"""How large pools may become, and what stands or waits beside them."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from gpufleet_policies.facts import FleetFacts, Workload
+from gpufleet_policies.facts.capacity import AutoscalerLimit, CapacityBuffer, Reservation
+from gpufleet_policies.facts.pool import NodePool
+from gpufleet_policies.money import Kind, Money
+from gpufleet_policies.money.amounts import usd_hour
+from gpufleet_policies.money.pools import Reach, reach, way_price
+from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.placed import accepts
+from gpufleet_policies.rules.pool_money import nodes_money
+from gpufleet_policies.rules.pools import POOLS, all_pools, gpu_pools, gpu_workloads, place
+from gpufleet_policies.rules.remediation import add
+from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
+
+
+@rule(
+    "gpu-pool-unbounded",
+    "A GPU pool that nothing, or only a very large number, limits.",
+    subject=POOLS,
+    dev=Level.MANDATORY,
+    prod=Level.MANDATORY,
+    strict=Level.MANDATORY,
+    formula="exposure = largest size x price of a node x 730 h",
+    source="Karpenter documentation, NodePool limits; AWS EKS best practices, cost",
+)
+def unbounded(context: Context, subject: NodePool | FleetFacts) -> Iterator[Violation]:
+    """No limit at all is refused: its spend has no bound.
+
+    Limits in cpu or memory count, through the machine they allow most GPUs with. Where a
+    NodeOverlay or time-slicing makes several of one GPU, a GPU limit counts slices and allows fewer
+    cards.
+    Above `maxGpus` of the thresholds somebody must say that it is meant.
+    """
+    for pool in gpu_pools(context, subject):
+        if pool.karpenter is not None and pool.karpenter.static:
+            continue
+        found = reach(pool, context.catalogue)
+        if found is None:
+            continue
+        if not found.is_bounded:
+            yield _endless(context, pool, found)
+            continue
+        assert found.gpus is not None
+        most = context.thresholds.max_gpus
+        if found.gpus <= most or pool.is_committed or pool.compiled is not None:
+            continue  # a fleet's nodes.max is meant: its budget is the limit
+        cost = found.micro_usd_per_hour
+        yield Violation(
+            where=place(pool, pool.size.maximum_place),
+            found=f"{found.because} allows {int(found.gpus)} GPUs",
+            limit=f"a pool of more than {most} GPUs must be meant (thresholds.maxGpus)",
+            alternative=_lower(pool, most),
+            money=Money(
+                Kind.EXPOSURE,
+                None if cost is None else Fraction(cost),
+                found.gpus,
+                f"largest size by {found.because}",
+            ),
+            evidence={"gpus": int(found.gpus), "limit": most},
+        )
+
+
+def _endless(context: Context, pool: NodePool, found: Reach) -> Violation:
+    is_karpenter = pool.karpenter is not None
+    return Violation(
+        where=place(pool, pool.size.maximum_place),
+        found=f"{found.because}: the number of GPUs, and their cost, is unbounded",
+        limit="every GPU pool needs a largest size",
+        alternative='write spec.limits: {"nvidia.com/gpu": N}'
+        if is_karpenter
+        else "write a largest size",
+        evidence={"cause": found.because},
+        remediation=(add({"nvidia.com/gpu": str(context.thresholds.max_gpus)}, "spec", "limits"),)
+        if is_karpenter and not (pool.karpenter and pool.karpenter.limits)
+        else (),
+    )
+
+
+def _lower(pool: NodePool, most: int) -> str:
+    if pool.karpenter is not None:
+        return f'write spec.limits: {{"nvidia.com/gpu": {most}}}, or raise maxGpus'
+    count = pool.gpus_per_node.value if pool.gpus_per_node.is_known else 1
+    return f"lower it to {max(1, most // count // pool.size.zones)}, or raise maxGpus"
+
+
+@rule(
+    "gpu-autoprovisioning-unbounded",
+    "Node auto-provisioning that may make more GPUs than anybody meant.",
+    subject=AutoscalerLimit,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.MANDATORY,
+    formula="exposure = largest number of GPUs, in GPU-hours",
+    source="GKE API, clusterAutoscaling.resourceLimits",
+)
+def autoprovisioning(context: Context, limit: AutoscalerLimit) -> Iterator[Violation]:
+    """Its limit of a GPU type is above `maxGpus` of the thresholds."""
+    most = context.thresholds.max_gpus
+    if limit.maximum.is_known and limit.maximum.value > most:
+        name = limit.gpu.value if limit.gpu.is_known else "GPUs"
+        yield Violation(
+            where="clusterAutoscaling.resourceLimits",
+            found=f"auto-provisioning may make {limit.maximum.value} x {name}",
+            limit=f"more than {most} GPUs must be meant (thresholds.maxGpus)",
+            alternative=f"lower the maximum to {most}, or raise maxGpus",
+            money=Money(Kind.EXPOSURE, None, Fraction(limit.maximum.value), "its largest size"),
+        )
+
+
+@rule(
+    "running-warm-pool",
+    "GPU machines that run beside a pool, waiting to join it.",
+    subject=NodePool,
+    dev=Level.MANDATORY,
+    prod=Level.MANDATORY,
+    strict=Level.MANDATORY,
+    formula="waste = warm nodes x price of a node x 730 h",
+    source="EC2 Auto Scaling, warm pools: Running instances are billed, Stopped ones pay disks",
+)
+def warm_pool(context: Context, subject: NodePool) -> Iterator[Violation]:
+    """Only in the state Running; stopped and hibernated machines pay their disks."""
+    for pool in gpu_pools(context, subject):
+        if pool.warm_nodes.is_known and pool.warm_nodes.value > 0:
+            yield Violation(
+                where=pool.warm_nodes.place or "warmPoolConfig.poolState",
+                found=f"{pool.warm_nodes.value} running node(s) wait in the warm pool",
+                limit="a warm pool of GPU machines must be STOPPED: running ones cost as much as "
+                "nodes that work",
+                alternative="write poolState: STOPPED",
+                money=nodes_money(context, pool, pool.warm_nodes.value, Kind.WASTE),
+                evidence={"warm": pool.warm_nodes.value},
+            )
+
+
+@rule(
+    "gpu-capacity-buffer",
+    "Room for GPU pods that an autoscaler keeps free.",
+    subject=CapacityBuffer,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.MANDATORY,
+    needs=[Needs.SURROUNDINGS],
+    formula="waste = replicas x GPUs of its pod x cheapest GPU-hour of the pools x 730 h",
+    source="autoscaling.x-k8s.io CapacityBuffer (alpha); Karpenter documentation",
+)
+def capacity_buffer(context: Context, buffer: CapacityBuffer) -> Iterator[Violation]:
+    """The pod it keeps room for is the workload, or PodTemplate, it names."""
+    assert context.surroundings is not None
+    names = [n.value for n in (buffer.pod_template, buffer.scalable) if n.is_known]
+    for workload in context.surroundings.of(Workload):
+        if workload.locator.name not in names or not workload.uses_gpus:
+            continue
+        if workload.locator.namespace != buffer.locator.namespace:
+            continue
+        replicas = _replicas(buffer, workload)
+        asked = sum(
+            amount.value
+            for group in workload.pod_groups
+            for resource in group.gpu_resources
+            if (amount := group.pod_gpus(resource)).is_known
+        )
+        if replicas < 1 or asked < 1:
+            continue
+        yield Violation(
+            where="spec.replicas" if buffer.replicas.is_known else "spec.percentage",
+            found=f"room for {replicas} pod(s) of {workload.locator} with {asked} GPU(s) each is "
+            "kept free",
+            limit="GPUs that wait cost as much as GPUs that work",
+            alternative="drop the buffer, or serve the wait from capacity that starts quickly",
+            money=_cheapest(context, workload, replicas * asked),
+            at_most=Level.ADVISORY if not context.is_nonproduction(buffer) else Level.MANDATORY,
+            evidence={"replicas": replicas, "gpus": asked},
+        )
+
+
+def _replicas(buffer: CapacityBuffer, workload: Workload) -> int:
+    if buffer.replicas.is_known:
+        return buffer.replicas.value
+    pods = workload.pod_groups[0].pods if workload.pod_groups else buffer.replicas
+    if not buffer.percentage.is_known or not pods.is_known:
+        return 0
+    return -(-pods.value * buffer.percentage.value // 100)
+
+
+def _cheapest(context: Context, workload: Workload, count: int) -> Money:
+    prices = [
+        nodes_money(context, pool, 1, Kind.WASTE)
+        for pool in all_pools(context)
+        if pool.is_certainly_gpu
+        and any(accepts(context, pool, group) is not False for group in workload.pod_groups)
+    ]
+    priced = [
+        money.micro_usd_per_hour / money.gpus
+        for money in prices
+        if money.micro_usd_per_hour is not None and money.gpus
+    ]
+    return Money(
+        Kind.WASTE,
+        min(priced) * count if priced else None,
+        Fraction(count),
+        f"{count} GPU(s)" + (f" at {usd_hour(min(priced))}" if priced else ""),
+    )
+
+
+@rule(
+    "reservation-not-consumed",
+    "GPUs that are reserved, and paid for, beyond what pools can use.",
+    subject=Reservation,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.MANDATORY,
+    needs=[Needs.SURROUNDINGS],
+    formula="waste = reserved GPUs no pool reaches x GPU-hour x 730 h",
+    source="AWS EKS best practices: reservations bill whether used or idle",
+)
+def reservation(context: Context, reserved: Reservation) -> Iterator[Violation]:
+    """Pools that name the reservation; for open ones also every pool of the same machine.
+
+    Silent where no pool is declared beside it, or some limit cannot be read.
+    """
+    if not reserved.count.is_known or not reserved.gpus_per_node.is_known:
+        return
+    if not any(pool.is_certainly_gpu for pool in all_pools(context)):
+        return
+    users = [pool for pool in all_pools(context) if _may_consume(pool, reserved)]
+    nodes = [pool.size.maximum for pool in users]
+    if any(size.is_unknown for size in nodes) or any("?" in pool.reservations for pool in users):
+        return
+    if any(size.is_absent for size in nodes):
+        yield from _unselected(context, reserved, users)
+        return
+    reachable = sum(size.value for size in nodes)
+    idle = reserved.count.value - reachable
+    if idle > 0:
+        who = ", ".join(pool.name for pool in users) or "no pool"
+        yield Violation(
+            where="instanceCount",
+            found=f"{reserved.count.value} machines are reserved, and {who} can use "
+            f"{reachable} of them at most",
+            limit="a reservation costs the same whether it is used or not",
+            alternative="raise the pools' largest size, or return the rest",
+            money=_idle_money(context, reserved, idle),
+            evidence={"reserved": reserved.count.value, "reachable": reachable},
+        )
+        return
+    yield from _unselected(context, reserved, users)
+
+
+def _may_consume(pool: NodePool, reserved: Reservation) -> bool:
+    if set(pool.reservations) & set(reserved.names):
+        return True
+    if "?" in pool.reservations:
+        return True
+    if reserved.targeted.is_known and reserved.targeted.value:
+        return False
+    if not pool.instance_types.is_known or not reserved.instance_type.is_known:
+        return pool.is_certainly_gpu
+    return reserved.instance_type.value in pool.instance_types.value
+
+
+def _unselected(
+    context: Context, reserved: Reservation, users: list[NodePool]
+) -> Iterator[Violation]:
+    """Enough nodes, and nothing declared that would run on them."""
+    workloads = gpu_workloads(context)
+    if not users or not workloads:
+        return
+    for workload in workloads:
+        for group in workload.pod_groups:
+            if any(accepts(context, pool, group) is not False for pool in users):
+                return
+    yield Violation(
+        where="instanceCount",
+        found=f"{', '.join(pool.name for pool in users)} can use the reservation, and no workload "
+        "here can run on it",
+        limit="a reservation costs the same whether it is used or not",
+        alternative="let a workload select the pool, or return the reservation",
+        money=_idle_money(context, reserved, reserved.count.value),
+    )
+
+
+def _idle_money(context: Context, reserved: Reservation, machines: int) -> Money:
+    count = reserved.gpus_per_node.value * machines
+    row = (
+        context.catalogue.instances.get(reserved.instance_type.value)
+        if reserved.instance_type.is_known
+        else None
+    )
+    price = None if row is None else way_price(row, "reserved")[1]
+    basis = f"{machines} x {reserved.instance_type.found}"
+    return Money(
+        Kind.WASTE, None if price is None else Fraction(price * machines), Fraction(count), basis
+    )

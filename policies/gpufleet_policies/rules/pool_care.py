@@ -1,0 +1,261 @@
+"""Keeping pools in order: taints, repair, labels of the autoscaler, owners, expiry."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from gpufleet_policies.facts import FleetFacts, Workload
+from gpufleet_policies.facts.intent import PREFIX
+from gpufleet_policies.facts.pool import Maker, NodePool
+from gpufleet_policies.money import Kind
+from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.pool_money import nodes_money, patchable, saving, setting, smallest
+from gpufleet_policies.rules.pools import (
+    POOLS,
+    all_pools,
+    gpu_pools,
+    has_expiring_size,
+    same_cluster,
+)
+from gpufleet_policies.rules.remediation import JsonPatch, add
+from gpufleet_policies.rules.rule import Level, Violation, rule
+
+_EKS_TAINT = {"key": "nvidia.com/gpu", "value": "present", "effect": "NO_SCHEDULE"}
+_TAINT = {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}
+
+_ACCELERATOR = "k8s.amazonaws.com/accelerator"
+
+_REPAIR_HOURS = 12
+"""Hours a broken GPU node is assumed to stand until somebody looks: a night."""
+
+_OFF_HOURS = Fraction(65, 100)
+"""Part of a month outside office hours: 110 of 168 h a week."""
+
+DEFAULT_OWNER_TAGS = ("owner", "cost-center", "environment")
+"""Keys that say whose a pool is, where the project names none."""
+
+_EXPIRY_KEYS = ("expires", "expiry", "ttl", "delete-after", f"{PREFIX}expires")
+
+
+@rule(
+    "gpu-pool-untainted",
+    "GPU nodes that any pod may land on.",
+    subject=NodePool,
+    dev=Level.MANDATORY,
+    prod=Level.MANDATORY,
+    strict=Level.MANDATORY,
+    formula="exposure = price of one node x 730 h, for each node that strays hold up",
+    source="AWS EKS best practices: taints of GPU nodes; GKE adds the taint by itself",
+)
+def untainted(context: Context, subject: NodePool) -> Iterator[Violation]:
+    """No taint that repels. A pool that is the cluster's only one must not be tainted.
+
+    Advice where it is not known whether another pool exists, and on GKE, which adds the taint
+    `nvidia.com/gpu` itself when a pool without GPUs exists first.
+    """
+    for pool in gpu_pools(context, subject):
+        if pool.taints.is_unknown or pool.is_shape_open:
+            continue
+        if pool.taints.is_known and any(taint.repels for taint in pool.taints.value):
+            continue
+        others = _others(context, pool)
+        if others is False:
+            continue
+        certain = others is True and pool.maker is not Maker.GKE
+        gke = " (GKE adds one if a pool without GPUs exists first)"
+        yield Violation(
+            where=pool.taints_place or "taints",
+            found="no NoSchedule taint" + (gke if pool.maker is Maker.GKE else ""),
+            limit="pods without GPUs land on GPU nodes and keep them from going",
+            alternative="add the taint nvidia.com/gpu=present:NoSchedule",
+            money=nodes_money(context, pool, 1, Kind.EXPOSURE),
+            at_most=Level.MANDATORY if certain else Level.ADVISORY,
+            remediation=_taint(pool),
+        )
+
+
+def _others(context: Context, pool: NodePool) -> bool | None:
+    """Whether pods without GPUs have another place; False: certainly not, None: not known."""
+    if context.surroundings is None:
+        return None
+    rest = [other for other in all_pools(context) if other.locator != pool.locator]
+    rest = [other for other in rest if same_cluster(other, pool)]
+    if any(other.is_certainly_not_gpu and not _tainted(other) for other in rest):
+        return True
+    # Karpenter's own pods need a place: a pool of its kind is never alone in its cluster.
+    return None if rest or pool.maker is Maker.KARPENTER else False
+
+
+def _tainted(pool: NodePool) -> bool:
+    return pool.taints.is_known and any(taint.repels for taint in pool.taints.value)
+
+
+def _taint(pool: NodePool) -> JsonPatch:
+    if not patchable(pool) or not pool.taints.is_absent:
+        return ()
+    if pool.maker is Maker.EKS:
+        return (add([_EKS_TAINT], "", "taints"),)
+    if pool.maker is Maker.KARPENTER:
+        return (add([_TAINT], "spec.template.spec", "taints"),)
+    return ()
+
+
+@rule(
+    "gpu-pool-without-repair",
+    "GPU nodes that stay broken until somebody looks.",
+    subject=NodePool,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.ADVISORY,
+    formula="waste = price of one node x 12 h a month, by assumption",
+    source="AWS EKS best practices: node health; GKE: node auto-repair",
+)
+def without_repair(context: Context, subject: NodePool) -> Iterator[Violation]:
+    """EKS leaves node repair off unless it is switched on; GKE has it on."""
+    for pool in gpu_pools(context, subject):
+        if not pool.repair.is_known or pool.repair.value:
+            continue
+        eks = pool.maker is Maker.EKS
+        yield Violation(
+            where=pool.repair_place,
+            found="automatic repair is off",
+            limit="a node with a broken GPU costs as much as a working one",
+            alternative=f"write {pool.repair_place}: true",
+            money=saving(
+                context,
+                pool,
+                1,
+                Fraction(_REPAIR_HOURS, 730),
+                f"one broken node for {_REPAIR_HOURS} h a month, by assumption",
+            ),
+            remediation=(add({"enabled": True}, "", "nodeRepairConfig"),)
+            if eks and patchable(pool)
+            else setting(pool, True, pool.repair_place),
+        )
+
+
+@rule(
+    "cluster-autoscaler-accelerator-label-missing",
+    "GPU nodes whose GPUs are free, and that the cluster autoscaler never takes away.",
+    subject=NodePool,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.ADVISORY,
+    formula="exposure = price of one node x 730 h, for each node with busy CPUs and free GPUs",
+    source="AWS EKS best practices, cluster autoscaler: accelerators",
+)
+def accelerator_label(context: Context, subject: NodePool) -> Iterator[Violation]:
+    """AWS groups that carry the cluster autoscaler's tags and lack k8s.amazonaws.com/accelerator.
+
+    Managed node groups say nothing about who scales them; their tags do.
+    """
+    for pool in gpu_pools(context, subject):
+        if pool.maker not in (Maker.EKS, Maker.AWS) or not _scaled(pool):
+            continue
+        if _ACCELERATOR in pool.labels or (not pool.labels_known and pool.maker is Maker.EKS):
+            continue
+        yield Violation(
+            where="labels" if pool.maker is Maker.EKS else "tags",
+            found=f"the cluster autoscaler scales it, and nodes lack the label {_ACCELERATOR}",
+            limit="without it a node with busy CPUs and free GPUs is never removed",
+            alternative=f"label its nodes {_ACCELERATOR}: {_short(pool)}",
+            money=nodes_money(context, pool, 1, Kind.EXPOSURE),
+            remediation=setting(pool, _short(pool), "labels", _ACCELERATOR)
+            if pool.maker is Maker.EKS and pool.labels
+            else (),
+        )
+
+
+def _scaled(pool: NodePool) -> bool:
+    if pool.autoscaled_by.is_known:
+        return True
+    return any(key.startswith("k8s.io/cluster-autoscaler/") for key in pool.tags)
+
+
+def _short(pool: NodePool) -> str:
+    return pool.gpu.value.partition("-")[0].lower() if pool.gpu.is_known else "nvidia"
+
+
+@rule(
+    "gpu-owner-tags-missing",
+    "GPU capacity that nobody is written down for.",
+    subject=(NodePool, Workload),
+    dev=Level.OFF,
+    prod=Level.ADVISORY,
+    strict=Level.MANDATORY,
+    source="FinOps practice: cost allocation needs owners",
+)
+def owner_tags(context: Context, subject: NodePool | Workload) -> Iterator[Violation]:
+    """The keys are `ownerTags` of the settings; case, `-`, `_` and prefixes do not matter.
+
+    A pool answers with its tags and labels, by default for owner, cost-center and environment. A
+    workload answers with labels and annotations, and only where the project sets `ownerTags`: its
+    namespace may say it already.
+    """
+    wanted = context.thresholds.owner_tags or DEFAULT_OWNER_TAGS
+    if isinstance(subject, Workload):
+        if not context.thresholds.owner_tags:
+            return
+        if subject.uses_gpus and not subject.node_agent:
+            yield from _missing(
+                wanted, {**subject.labels, **subject.annotations}, "metadata.labels"
+            )
+        return
+    for pool in gpu_pools(context, subject):
+        if pool.tags_known and pool.labels_known:
+            found = {**pool.annotations, **pool.tags, **pool.labels}
+            yield from _missing(wanted, found, pool.tags_place or "tags")
+
+
+def _missing(wanted: tuple[str, ...], found: dict[str, str], place: str) -> Iterator[Violation]:
+    there = {_folded(key) for key, value in found.items() if value}
+    missing = [key for key in wanted if _folded(key) not in there]
+    if missing:
+        yield Violation(
+            where=place,
+            found=f"lacks {', '.join(missing)}",
+            limit=f"GPU capacity carries {', '.join(wanted)}",
+            alternative="add them, for everything at once through provider default tags",
+            evidence={"missing": missing},
+        )
+
+
+def _folded(key: str) -> str:
+    return key.rpartition("/")[2].lower().replace("-", "").replace("_", "")
+
+
+@rule(
+    "nonprod-without-expiry",
+    "GPU capacity outside production that nothing ever takes away.",
+    subject=POOLS,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.MANDATORY,
+    formula="waste = smallest size x price of a node x 730 h x 0.65 (outside office hours)",
+    source="FinOps practice: stale resources; gpuaudit's rule for stale instances",
+)
+def without_expiry(context: Context, subject: NodePool | FleetFacts) -> Iterator[Violation]:
+    """Pools that hold nodes at their smallest size and have neither an expiry tag nor a schedule.
+
+    Pools that go to zero by themselves cost nothing at night and never fire.
+    """
+    if not context.is_nonproduction(subject) or isinstance(subject, FleetFacts):
+        return
+    for pool in gpu_pools(context, subject):
+        standing = pool.size.standing
+        if not standing.is_known or standing.value < 1 or pool.is_committed:
+            continue
+        if not pool.tags_known or has_expiring_size(pool, context.surroundings):
+            continue
+        there = {key.lower() for key in (*pool.tags, *pool.labels, *pool.annotations)}
+        if there & set(_EXPIRY_KEYS):
+            continue
+        yield Violation(
+            where=pool.tags_place or "tags",
+            found=f"{smallest(pool)} node(s) stand in {context.environment_of(subject).value} "
+            "without an expiry tag or a schedule",
+            limit="what is not production should end, or sleep, by itself",
+            alternative="add a tag `expires`, a scheduled action, or maxRunDuration",
+            money=saving(
+                context, pool, standing.value, _OFF_HOURS, "65 % of the hours are off-hours"
+            ),
+        )

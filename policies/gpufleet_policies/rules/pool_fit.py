@@ -1,0 +1,338 @@
+"""Workloads and pools under them: the wrong way of buying, zone, network, or the dearest GPU."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from gpufleet_policies.facts import PodGroup, Provenance, Workload
+from gpufleet_policies.facts.pool import Maker, NodePool
+from gpufleet_policies.facts.workload import GPU
+from gpufleet_policies.money import Kind, Money
+from gpufleet_policies.money.amounts import usd_hour
+from gpufleet_policies.money.pools import pool_price
+from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.fleet_pools import spot_saving
+from gpufleet_policies.rules.placed import (
+    place_of,
+    pools_for,
+)
+from gpufleet_policies.rules.pools import same_cluster
+from gpufleet_policies.rules.published import published
+from gpufleet_policies.rules.purpose import is_training, saves_checkpoints
+from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
+
+_WHOLE_NODE = 4
+"""GPUs per node from which a training pod that takes them all spans nodes for speed."""
+
+_EFA = "vpc.amazonaws.com/efa"
+
+
+def _where(group: PodGroup) -> str:
+    return f"group {group.name} ({group.place})" if group.name else group.place
+
+
+def _gpu_groups(workload: Workload) -> Iterator[tuple[PodGroup, int, int]]:
+    """Groups that certainly have pods with whole GPUs: group, GPUs a pod, pods."""
+    for group in workload.running_groups():
+        asked = group.pod_gpus(GPU)
+        if asked.is_known and asked.value > 0 and group.pods.is_known:
+            yield group, asked.value, group.pods.value
+
+
+def _interruptible(workload: Workload) -> Provenance | None:
+    """How well it is known that work may be stopped; None: it is not."""
+    intent = workload.intent
+    if intent.interruptible.is_known:
+        return intent.interruptible.provenance if intent.interruptible.value else None
+    if intent.mode.is_known and intent.mode.value == "batch":
+        return intent.mode.provenance
+    if is_training(workload) and saves_checkpoints(workload):
+        return Provenance.DECLARED
+    return None
+
+
+@rule(
+    "interruptible-work-on-demand",
+    "Work that may be stopped, and can only run on on-demand nodes.",
+    subject=Workload,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.MANDATORY,
+    needs=[Needs.SURROUNDINGS],
+    formula="waste = pods x GPUs x (on-demand - spot) per GPU-hour, while it runs",
+    source="AWS EKS best practices: Spot for interruptible work; gpuaudit's spot rule",
+)
+def interruptible(context: Context, workload: Workload) -> Iterator[Violation]:
+    """Mode batch, training that saves checkpoints, or `interruptible: true`; on one node.
+
+    Every pool it may run on is known and buys on demand only. Reservations, capacity blocks, flex
+    start and queued provisioning are right and never fire.
+    """
+    evidence = _interruptible(workload)
+    if evidence is None:
+        return
+    for group, asked, pods in _gpu_groups(workload):
+        if group.together.is_known and group.together.value > 1 and workload.starts_together:
+            continue
+        pools = [pool for pool in pools_for(context, group) if pool.maker is not Maker.FLEET]
+        if not pools or not all(_only_on_demand(pool) for pool in pools):
+            continue
+        savings = [found for pool in pools if (found := spot_saving(context, pool)) is not None]
+        if len(savings) < len(pools):
+            continue
+        name, listed, spot = min(savings, key=lambda one: one[1] - one[2])
+        per_node = max(
+            (p.gpus_per_node.value for p in pools if p.gpus_per_node.is_known), default=1
+        )
+        gpu_hour = Fraction(listed - spot, per_node)
+        yield Violation(
+            where=_where(group),
+            found=f"may be stopped, and {', '.join(pool.name for pool in pools)} buy(s) "
+            f"{name} on demand only, at {usd_hour(listed)}",
+            limit=f"{name} sells as spot for at most {usd_hour(spot)}",
+            alternative=_spot_pool(pools[0]),
+            money=Money(
+                Kind.WASTE,
+                gpu_hour * asked * pods,
+                Fraction(asked * pods),
+                f"{pods} pod(s) x {asked} GPU(s)",
+                all_month=not workload.runs_to_completion,
+            ),
+            provenance=evidence,
+        )
+
+
+def _only_on_demand(pool: NodePool) -> bool:
+    return pool.capacity.is_known and pool.capacity.value == {"onDemand"} and not pool.is_committed
+
+
+def _spot_pool(pool: NodePool) -> str:
+    if pool.maker is Maker.KARPENTER:
+        return "add spot to the pool's karpenter.sh/capacity-type values"
+    return "add a pool that buys spot (changing this one would replace its nodes)"
+
+
+@rule(
+    "spot-for-tightly-coupled-training",
+    "Training over several nodes that any of them can end, and no checkpoint is declared.",
+    subject=Workload,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.MANDATORY,
+    needs=[Needs.SURROUNDINGS],
+    formula="waste = pods x GPUs x GPU-hour, for every hour since the last checkpoint",
+    source="AWS EKS best practices: Spot and distributed training",
+)
+def spot_for_training(context: Context, workload: Workload) -> Iterator[Violation]:
+    """All pools it may run on buy spot only. `gpufleet.dev/checkpoint-seconds` settles it."""
+    if not is_training(workload) or saves_checkpoints(workload):
+        return
+    for group, asked, pods in _gpu_groups(workload):
+        if pods < 2:
+            continue
+        pools = pools_for(context, group)
+        if not pools or not all(
+            p.capacity.is_known and p.capacity.value == {"spot"} for p in pools
+        ):
+            continue
+        yield Violation(
+            where=_where(group),
+            found=f"{pods} pods of {asked} GPU(s) train together on "
+            f"{', '.join(pool.name for pool in pools)}, spot only, and no checkpoint is declared",
+            limit="each interruption ends all of them and loses the work since the last checkpoint",
+            alternative="annotate gpufleet.dev/checkpoint-seconds, or give it on-demand or "
+            "reserved nodes",
+            money=_running(context, pools, asked, pods, workload),
+        )
+
+
+def _running(
+    context: Context, pools: tuple[NodePool, ...], asked: int, pods: int, workload: Workload
+) -> Money:
+    prices = _gpu_hours(context, pools)
+    gpus = Fraction(asked * pods)
+    return Money(
+        Kind.WASTE,
+        min(prices) * gpus if prices else None,
+        gpus,
+        f"{pods} pod(s) x {asked} GPU(s), for each hour that is lost",
+        all_month=not workload.runs_to_completion,
+    )
+
+
+def _gpu_hours(context: Context, pools: tuple[NodePool, ...]) -> list[Fraction]:
+    found: list[Fraction] = []
+    for pool in pools:
+        price = pool_price(pool, context.catalogue).low
+        if price is not None and pool.gpus_per_node.is_known and pool.gpus_per_node.value:
+            found.append(Fraction(price, pool.gpus_per_node.value))
+    return found
+
+
+@rule(
+    "multi-zone-training-group",
+    "Training pods that talk to each other across zones.",
+    subject=Workload,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.ADVISORY,
+    needs=[Needs.SURROUNDINGS],
+    source="Kueue documentation, topology-aware scheduling; AWS EKS best practices, networking",
+)
+def multi_zone(context: Context, workload: Workload) -> Iterator[Violation]:
+    """A pool it is pinned to spans zones and nothing keeps the pods in one.
+
+    Zone selectors, affinity on the zone, Kueue's required topology, placement policies and
+    reservations, which have one zone, all settle it.
+    """
+    if not is_training(workload):
+        return
+    for group, asked, pods in _gpu_groups(workload):
+        if pods < 2 or group.zone_bound:
+            continue
+        pools = pools_for(context, group)
+        spread = [pool for pool in pools if _spans_zones(pool)]
+        if not pools or len(spread) < len(pools):
+            continue
+        zones = spread[0].zones.value if spread[0].zones.is_known else ()
+        yield Violation(
+            where=_where(group),
+            found=f"{pods} training pods of {asked} GPU(s) on {spread[0].name}, which spans "
+            f"{len(zones) or 'all'} zones",
+            limit="ranks in different zones pay for every exchange and wait for it",
+            alternative="select one zone (topology.kubernetes.io/zone), or use Kueue's "
+            "podset-required-topology",
+        )
+
+
+def _spans_zones(pool: NodePool) -> bool:
+    """Whether its nodes certainly come up in several zones."""
+    grouped = not pool.placement_group.is_absent and pool.maker is not Maker.KARPENTER
+    if pool.reservations or grouped:
+        return False
+    return pool.zones.is_known and len(set(pool.zones.value)) > 1
+
+
+@rule(
+    "multi-node-without-fabric",
+    "Whole nodes that train together over the ordinary network.",
+    subject=Workload,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.ADVISORY,
+    needs=[Needs.SURROUNDINGS],
+    formula="waste = pods x GPUs x GPU-hour x (slow-down - 1); the slow-down is not known",
+    source="AWS EKS best practices, networking: EFA; GKE: GPUDirect",
+)
+def without_fabric(context: Context, workload: Workload) -> Iterator[Violation]:
+    """Two and more pods that take all of four or more GPUs of machines that offer EFA or GPUDirect.
+
+    Either the pods do not ask for it, or the pool does not have it.
+    """
+    if not is_training(workload):
+        return
+    for group, asked, pods in _gpu_groups(workload):
+        if pods < 2 or asked < _WHOLE_NODE:
+            continue
+        for pool in pools_for(context, group):
+            missing = _missing_fabric(context, pool, group, asked)
+            if missing is None:
+                continue
+            yield Violation(
+                where=_where(group),
+                found=f"{pods} pods take all {asked} GPUs of {pool.name}'s nodes, and {missing}",
+                limit="between nodes the ordinary network is many times slower than the GPUs",
+                alternative="ask for vpc.amazonaws.com/efa in the pods, and give the pool EFA "
+                "interfaces and a placement group"
+                if missing.endswith("EFA") or _EFA in missing
+                else "give pool and pods the GPUDirect networks",
+                evidence={"pool": pool.name},
+            )
+            break
+
+
+def _missing_fabric(context: Context, pool: NodePool, group: PodGroup, asked: int) -> str | None:
+    if not pool.gpus_per_node.is_known or pool.gpus_per_node.value != asked:
+        return None
+    if not pool.instance_types.is_known:
+        return None
+    rows = [context.catalogue.instances.get(name) for name in pool.instance_types.value]
+    if any(row is None for row in rows):
+        return None
+    if all(row is not None and (row.efa_interfaces or 0) > 0 for row in rows):
+        asks = any(_EFA in (*c.limits, *c.requests) for c in group.containers)
+        known = all(c.resources_known for c in group.containers)
+        if not asks and known:
+            return f"do not ask for {_EFA}"
+        if pool.fabric.is_absent and pool.maker in (Maker.EKS, Maker.AWS):
+            return "the pool's machines are not given EFA"
+        return None
+    if all(row is not None and row.gpudirect for row in rows):
+        if pool.fabric.is_absent and pool.maker is Maker.GKE:
+            return "the pool has no additional networks for GPUDirect"
+        return None
+    return None
+
+
+def _choices(
+    context: Context, group: PodGroup
+) -> tuple[frozenset[str], list[tuple[Fraction, str]]]:
+    """GPUs that pods without any required label may land on, and their prices, cheapest first."""
+    key = ("choices", place_of(group))
+    found = context.memo.get(key)
+    if found is None:
+        pools = [
+            pool
+            for pool in pools_for(context, group)
+            if pool.is_certainly_gpu and pool.gpu.is_known and _has_whole_gpus(context, pool)
+        ]
+        if not same_cluster(*pools):
+            pools = []  # the pods run in one of several clusters, and nothing says which
+        prices = {(price[0], p.gpu.value) for p in pools if (price := _gpu_hours(context, (p,)))}
+        models = frozenset(pool.gpu.value for pool in pools)
+        found = context.memo[key] = (models, sorted(prices))
+    return found
+
+
+def _has_whole_gpus(context: Context, pool: NodePool) -> bool:
+    """Whether it certainly publishes whole GPUs under their usual name."""
+    offer = published(context, pool)
+    return offer is not None and offer.replicas.get(GPU) == 1
+
+
+@rule(
+    "gpu-type-pinned-by-nothing",
+    "Pods that may land on any of several GPUs, the dearest included.",
+    subject=Workload,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.ADVISORY,
+    needs=[Needs.SURROUNDINGS],
+    formula="waste = pods x GPUs x (dearest - cheapest GPU-hour) x 730 h",
+    source="AWS EKS best practices: schedule by well-known labels",
+)
+def unpinned(context: Context, workload: Workload) -> Iterator[Violation]:
+    """No required label at all, and pools with different GPUs certainly take the pods.
+
+    Silent with MIG or shared names, which belong to one pool, and where prices are not known.
+    """
+    for group, asked, pods in _gpu_groups(workload):
+        if group.node_labels or not group.node_labels_known:
+            continue
+        models, prices = _choices(context, group)
+        if len(models) < 2 or len(prices) < 2 or prices[0][0] >= prices[-1][0]:
+            continue
+        cheapest, dearest = prices[0], prices[-1]
+        yield Violation(
+            where=_where(group),
+            found=f"asks for {asked} GPU(s) of any kind: {', '.join(sorted(models))} are here",
+            limit=f"{dearest[1]} costs {usd_hour(dearest[0])} per GPU, {cheapest[1]} "
+            f"{usd_hour(cheapest[0])}",
+            alternative="select the GPU it needs (nodeSelector nvidia.com/gpu.product)",
+            money=Money(
+                Kind.WASTE,
+                (dearest[0] - cheapest[0]) * asked * pods,
+                Fraction(asked * pods),
+                f"{pods} pod(s) x {asked} GPU(s) on {dearest[1]} instead of {cheapest[1]}",
+                all_month=not workload.runs_to_completion,
+            ),
+        )

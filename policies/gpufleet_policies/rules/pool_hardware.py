@@ -1,0 +1,284 @@
+"""Which machines pools are made of: smaller ones, newer ones, enough of them."""
+
+from collections.abc import Iterator
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+
+from gpufleet.catalogue import Catalogue, InstanceType
+from gpufleet_policies.facts import FleetFacts, PodGroup
+from gpufleet_policies.facts.pool import NodePool
+from gpufleet_policies.money import Kind, Money
+from gpufleet_policies.money.amounts import usd_hour
+from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.placed import accepts, place_of
+from gpufleet_policies.rules.pool_money import smallest
+from gpufleet_policies.rules.pools import POOLS, gpu_pools, gpu_workloads, place
+from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
+
+_SAME = Fraction(9, 10)
+"""Part of the old bandwidth that counts as the same."""
+
+_DAEMONS = Fraction(110, 100)
+"""Room for the node's own pods: a tenth beside what workloads ask for."""
+
+
+def _row(pool: NodePool, catalogue: Catalogue) -> InstanceType | None:
+    """The one machine a pool is made of; None for lists and for machines nobody sells."""
+    if not pool.instance_types.is_known or len(pool.instance_types.value) != 1:
+        return None
+    return catalogue.instances.get(pool.instance_types.value[0])
+
+
+def _ways(pool: NodePool) -> str:
+    """The way of buying that prices are compared for: spot where a pool buys nothing else."""
+    return "spot" if pool.capacity.is_known and pool.capacity.value == {"spot"} else "onDemand"
+
+
+def _price(row: InstanceType, way: str) -> int | None:
+    price = row.price(way)
+    return price.high_micro_usd_per_hour or price.micro_usd_per_hour
+
+
+@rule(
+    "cheaper-instance-same-gpu",
+    "A larger machine than its pods need, with the same GPUs.",
+    subject=POOLS,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.MANDATORY,
+    needs=[Needs.SURROUNDINGS],
+    formula="waste = smallest size (at least 1) x difference of node prices x 730 h",
+    source="AWS EKS best practices: right-sized instance types",
+)
+def cheaper_instance(context: Context, subject: NodePool | FleetFacts) -> Iterator[Violation]:
+    """A cheaper type has the same GPU, memory and count, and all pods declared for the pool fit.
+
+    Pods must say what they need; EFA and local NVMe of the machine are kept, since it may have been
+    chosen for them.
+    """
+    for pool in gpu_pools(context, subject):
+        row = _row(pool, context.catalogue)
+        if row is None or row.accelerator.count is None:
+            continue
+        need = _need(context, pool, row.accelerator.count)
+        way = _ways(pool)
+        own = _price(row, way)
+        if need is None or own is None:
+            continue
+        cheaper = _smaller(context.catalogue, row, need, own, way)
+        if cheaper is None:
+            continue
+        name, price = cheaper
+        nodes = smallest(pool)
+        cores, memory = need
+        yield Violation(
+            where=place(pool, pool.instance_types_place),
+            found=f"{row.name} at {usd_hour(own)}, and its pods ask for {float(cores):g} CPUs and "
+            f"{float(memory) / (1 << 30):.0f} GiB on a node",
+            limit=f"{name} has the same GPUs at {usd_hour(price)}",
+            alternative=f"use {name}",
+            money=Money(
+                Kind.WASTE,
+                Fraction((own - price) * nodes),
+                Fraction(0),
+                f"{nodes} node(s), {row.name} against {name} {way}",
+            ),
+            evidence={"type": row.name, "smaller": name},
+        )
+
+
+def _need(context: Context, pool: NodePool, count: int) -> tuple[Decimal, Decimal] | None:
+    """Cores and bytes that pods ask for on a full node; None where some pod does not say."""
+    worst: list[tuple[Decimal, Decimal]] = []
+    for group, asked, cores, memory in _asks(context).values():
+        if accepts(context, pool, group) is False:
+            continue
+        if cores is None or memory is None or asked is None:
+            return None
+        pods = max(1, count // max(1, asked))
+        worst.append((cores * pods, memory * pods))
+    if not worst:
+        return None
+    return max(c for c, _ in worst), max(m for _, m in worst)
+
+
+Ask = tuple[PodGroup, int | None, Decimal | None, Decimal | None]
+"""A group of pods, GPUs, cores and bytes of each; None where it does not say."""
+
+
+def _asks(context: Context) -> dict[object, Ask]:
+    """What all pods with GPUs ask for, each different wish once."""
+    found: dict[object, Ask] | None = context.memo.get("asks")
+    if found is None:
+        found = context.memo["asks"] = {}
+        for workload in gpu_workloads(context):
+            for group in workload.pod_groups if not workload.node_agent else ():
+                if group.gpu_resources:
+                    gpus = group.pod_gpus(group.gpu_resources[0]).found
+                    cores, memory = group.pod_request("cpu"), group.pod_request("memory")
+                    ask = (gpus, cores.found, memory.found)
+                    found[(place_of(group), ask)] = (group, *ask)
+    return found
+
+
+def _smaller(
+    catalogue: Catalogue, row: InstanceType, need: tuple[Decimal, Decimal], own: int, way: str
+) -> tuple[str, int] | None:
+    cores, memory = need
+    found: list[tuple[int, str]] = []
+    for other in catalogue.instances_with_gpu(row.accelerator.gpu, row.cloud):
+        price = _price(other, way)
+        if price is None or price >= own or other.accelerator.count != row.accelerator.count:
+            continue
+        if other.architecture != row.architecture or other.attachable:
+            continue
+        if (other.vcpu or 0) < cores * _DAEMONS.numerator / _DAEMONS.denominator:
+            continue
+        if (other.memory_bytes or 0) < memory * _DAEMONS.numerator / _DAEMONS.denominator:
+            continue
+        if _loses(row, other):
+            continue
+        found.append((price, other.name))
+    if not found:
+        return None
+    price, name = min(found)
+    return name, price
+
+
+def _loses(row: InstanceType, other: InstanceType) -> bool:
+    """Whether the smaller machine lacks something people choose the larger one for."""
+    if (row.efa_interfaces or 0) > (other.efa_interfaces or 0):
+        return True
+    return bool(row.local_nvme_bytes) and not other.local_nvme_bytes
+
+
+@rule(
+    "superseded-gpu-generation",
+    "An older GPU that a newer, better one undercuts.",
+    subject=POOLS,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.ADVISORY,
+    formula="waste = smallest size (at least 1) x GPUs x difference of GPU-hours x 730 h",
+    source="AWS EKS best practices: newer generations; rates and prices of the catalogue",
+)
+def superseded(context: Context, subject: NodePool | FleetFacts) -> Iterator[Violation]:
+    """A newer architecture of the same cloud has at least the memory, the 16-bit rate, nine tenths
+    of the bandwidth, NVLink where there was one, as many on a node, and a lower price.
+
+    Silent for capacity that is paid for anyway, and for pools of several types: the cheapest is
+    chosen when a node is made.
+    """
+    for pool in gpu_pools(context, subject):
+        row = _row(pool, context.catalogue)
+        if row is None or not row.accelerator.count or pool.is_committed:
+            continue
+        way = _ways(pool)
+        own = _price(row, way)
+        if own is None or row.fractional:
+            continue
+        better = _newer(context.catalogue, row, Fraction(own, row.accelerator.count), way)
+        if better is None:
+            continue
+        other, price = better
+        mine = Fraction(own, row.accelerator.count)
+        gpus = smallest(pool) * row.accelerator.count
+        yield Violation(
+            where=place(pool, pool.instance_types_place),
+            found=f"{row.name} with {row.accelerator.gpu} at {usd_hour(mine)} per GPU",
+            limit=f"{other.name} has {other.accelerator.gpu} at {usd_hour(price)} per GPU, with as "
+            "much memory and at least its speed",
+            alternative=f"use {other.name}",
+            money=Money(
+                Kind.WASTE,
+                (mine - price) * gpus,
+                Fraction(0),
+                f"{gpus} GPU(s), {row.name} against {other.name} {way}",
+            ),
+            evidence={"type": row.name, "newer": other.name},
+        )
+
+
+@lru_cache(maxsize=512)
+def _newer(
+    catalogue: Catalogue, row: InstanceType, price: Fraction, way: str
+) -> tuple[InstanceType, Fraction] | None:
+    old = catalogue.gpu(row.accelerator.gpu)
+    old_rates = next(iter(old.rates.values()), None)
+    if old_rates is None or old.memory_bytes is None:
+        return None
+    found: list[tuple[Fraction, str, InstanceType]] = []
+    for other in catalogue.instances.values():
+        gpu = catalogue.gpu(other.accelerator.gpu)
+        rates = next(iter(gpu.rates.values()), None)
+        if other.cloud != row.cloud or other.fractional or other.attachable or rates is None:
+            continue
+        if (gpu.compute_capability or (0, 0)) <= (old.compute_capability or (0, 0)):
+            continue
+        if (gpu.memory_bytes or 0) < old.memory_bytes or gpu.vendor != "nvidia":
+            continue
+        if (rates.memory_bandwidth or 0) < (old_rates.memory_bandwidth or 0) * _SAME:
+            continue
+        if (rates.fp16 or rates.bf16 or 0) < (old_rates.fp16 or old_rates.bf16 or 0):
+            continue
+        if other.architecture != row.architecture:
+            continue
+        count, listed = other.accelerator.count, _price(other, way)
+        if not count or listed is None or count != row.accelerator.count:
+            continue
+        if old.nvlink_bytes_per_second and not gpu.nvlink_bytes_per_second and count > 1:
+            continue
+        if Fraction(listed, count) < price:
+            found.append((Fraction(listed, count), other.name, other))
+    if not found:
+        return None
+    cheapest, _, other = min(found, key=lambda one: one[:2])
+    return other, cheapest
+
+
+@rule(
+    "spot-without-diversity",
+    "Spot capacity of so few kinds that it will often not be there.",
+    subject=POOLS,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.ADVISORY,
+    source="AWS EKS best practices, Spot; Karpenter documentation: 15 types for spot-to-spot",
+)
+def without_diversity(context: Context, subject: NodePool | FleetFacts) -> Iterator[Violation]:
+    """Pools that buy nothing but spot and may use fewer than `manyTypes` machine types.
+
+    GKE pools have exactly one type: there a second pool is the way, and this is not said.
+    """
+    for pool in gpu_pools(context, subject):
+        if not pool.capacity.is_known or pool.capacity.value != {"spot"}:
+            continue
+        types = pool.instance_types
+        if not types.is_known or len(types.value) >= context.thresholds.many_types:
+            continue
+        row = context.catalogue.instances.get(types.value[0])
+        if row is not None and row.cloud == "gcp":
+            continue
+        yield Violation(
+            where=place(pool, pool.instance_types_place),
+            found=f"only spot, of {len(types.value)} machine type(s)",
+            limit=f"spot is dependable from {context.thresholds.many_types} types on",
+            alternative=_more(context, pool),
+            evidence={"types": list(types.value)},
+        )
+
+
+def _more(context: Context, pool: NodePool) -> str:
+    if not pool.gpu.is_known or not pool.instance_types.is_known:
+        return "allow more types"
+    own = context.catalogue.instances.get(pool.instance_types.value[0])
+    if own is None:
+        return "allow more types"
+    others = [
+        row.name
+        for row in context.catalogue.instances_with_gpu(pool.gpu.value, own.cloud)
+        if row.name not in pool.instance_types.value
+        and row.accelerator.count == own.accelerator.count
+    ]
+    return f"allow also {', '.join(others[:3])}" if others else "allow on-demand as a second choice"

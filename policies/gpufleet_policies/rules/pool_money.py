@@ -1,0 +1,54 @@
+"""Money of pools as findings state it."""
+
+from fractions import Fraction
+
+from gpufleet_policies.facts.pool import Maker, NodePool
+from gpufleet_policies.money import Kind, Money
+from gpufleet_policies.money.amounts import usd_hour
+from gpufleet_policies.money.pools import pool_price
+from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.pools import gpus
+from gpufleet_policies.rules.remediation import JsonPatch, add
+
+
+def nodes_money(context: Context, pool: NodePool, nodes: int, kind: Kind) -> Money:
+    """What a number of a pool's nodes costs, at the lowest price the pool can be had for."""
+    compiled = pool.compiled
+    if compiled is not None:
+        price = None
+        basis = f"{nodes} x {compiled.machines[0] if compiled.machines else compiled.gpu}"
+        if compiled.hourly_micro_usd.is_known:
+            price = Fraction(compiled.hourly_micro_usd.value * nodes)
+            first = compiled.capacity[0] if compiled.capacity else ""
+            basis += f" at {usd_hour(compiled.hourly_micro_usd.value)} {first}".rstrip()
+        return Money(kind, price, gpus(pool, nodes), basis)
+    found = pool_price(pool, context.catalogue)
+    price = None if found.low is None else Fraction(found.low * nodes)
+    basis = f"{nodes} x {found.spelled}" if found.low is not None else f"{nodes} node(s)"
+    return Money(kind, price, gpus(pool, nodes), basis)
+
+
+def saving(context: Context, pool: NodePool, nodes: int, part: Fraction, basis: str) -> Money:
+    """A part of what a number of a pool's nodes costs, as waste, with its assumption."""
+    whole = nodes_money(context, pool, nodes, Kind.WASTE)
+    price = None if whole.micro_usd_per_hour is None else whole.micro_usd_per_hour * part
+    return Money(Kind.WASTE, price, whole.gpus * part, f"{whole.basis}; {basis}")
+
+
+def smallest(pool: NodePool) -> int:
+    """Nodes a pool is certain to have, at least one: what figures per node are shown for."""
+    standing = pool.size.standing
+    return max(1, standing.value) if standing.is_known else 1
+
+
+def patchable(pool: NodePool) -> bool:
+    """Whether the pool was read from something a JSON patch of its own fields applies to."""
+    if pool.maker is Maker.FLEET:
+        return False
+    manifest = pool.maker in (Maker.KARPENTER, Maker.CLUSTER_API, Maker.OPENSHIFT)
+    return manifest or not pool.locator.file
+
+
+def setting(pool: NodePool, value: object, place: str, *keys: str | int) -> JsonPatch:
+    """A patch that sets one field, where that is possible."""
+    return (add(value, place, *keys),) if patchable(pool) else ()

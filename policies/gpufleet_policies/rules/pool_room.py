@@ -1,0 +1,115 @@
+"""Pods that the pools declared beside them can never hold."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gpufleet_policies.facts import PodGroup, Workload
+from gpufleet_policies.facts.pool import NodePool
+from gpufleet_policies.money.pools import reach
+from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.placed import names_pool, place_of, pools_for
+from gpufleet_policies.rules.published import published
+from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
+
+
+@rule(
+    "gpu-pods-exceed-declared-pools",
+    "More pods, or more GPUs in one pod, than the pools declared here can ever hold.",
+    subject=Workload,
+    dev=Level.MANDATORY,
+    prod=Level.MANDATORY,
+    strict=Level.MANDATORY,
+    needs=[Needs.SURROUNDINGS],
+    source="largest sizes of the pools; what their nodes publish",
+)
+def exceed(context: Context, workload: Workload) -> Iterator[Violation]:
+    """Mandatory where the pods name the pool, else advice: the cluster may have other pools.
+
+    Only where every pool that would take the pods is known. Jobs are judged per pod: their pods may
+    run one after another. Pods beside a GpuFleet are judged by gpu-replicas-exceed-pool.
+    """
+    if context.fleet is not None or workload.node_agent:
+        return
+    for group in workload.running_groups():
+        for resource in group.gpu_resources:
+            asked = group.pod_gpus(resource)
+            if asked.is_known and asked.value > 0:
+                yield from _judged(context, workload, group, resource, asked.value)
+
+
+@dataclass(frozen=True, slots=True)
+class _Room:
+    """What the pools that would take some pods can hold."""
+
+    largest: str
+    """The pool whose nodes publish most of the resource."""
+    per_node: int
+    pods: int | None
+    """At the pools' largest sizes; None where one has no bound that is known."""
+    names: str
+
+
+def _judged(
+    context: Context, workload: Workload, group: PodGroup, resource: str, asked: int
+) -> Iterator[Violation]:
+    room = _room(context, group, resource, asked)
+    if room is None or not room.per_node:
+        return  # not known, or other rules say that nobody publishes it
+    where = f"group {group.name} ({group.place})" if group.name else group.place
+    level = Level.MANDATORY if names_pool(group) else Level.ADVISORY
+    if asked > room.per_node:
+        yield Violation(
+            where=where,
+            found=f"one pod asks for {asked} x {resource}",
+            limit=f"a node of {room.largest} has {room.per_node}; the pod would stay Pending",
+            alternative="spread the work over several pods, or use a larger machine",
+            at_most=level,
+            evidence={"resource": resource, "asked": asked, "perNode": room.per_node},
+        )
+        return
+    if room.pods is None or workload.runs_to_completion or not group.pods.is_known:
+        return
+    lacking = group.pods.value - room.pods
+    if lacking > 0:
+        yield Violation(
+            where=where,
+            found=f"{group.pods.value} pods of {asked} x {resource}",
+            limit=f"{room.names} can hold {room.pods} at most; {lacking} would stay Pending",
+            alternative="lower the replicas, or let the pool grow",
+            at_most=level,
+            evidence={"resource": resource, "pods": group.pods.value, "room": room.pods},
+        )
+
+
+def _room(context: Context, group: PodGroup, resource: str, asked: int) -> _Room | None:
+    """Reckoned once for all pods that ask for the same in the same place."""
+    key = ("room", place_of(group), resource, asked)
+    if key not in context.memo:
+        context.memo[key] = _reckoned(context, pools_for(context, group), resource, asked)
+    return context.memo[key]
+
+
+def _reckoned(
+    context: Context, pools: tuple[NodePool, ...], resource: str, asked: int
+) -> _Room | None:
+    rows: list[tuple[int, str, int | None]] = []
+    for pool in pools:
+        offer = published(context, pool)
+        if offer is None:
+            return None
+        per_node = offer.resources.get(resource, 0)
+        nodes = _nodes(context, pool)
+        rows.append((per_node, pool.name, None if nodes is None else per_node // asked * nodes))
+    if not rows:
+        return None
+    per_node, largest, _ = max(rows, key=lambda row: row[:2])
+    pods = [held for _, _, held in rows]
+    total = None if None in pods else sum(held for held in pods if held is not None)
+    return _Room(largest, per_node, total, ", ".join(name for _, name, _ in rows))
+
+
+def _nodes(context: Context, pool: NodePool) -> int | None:
+    most = reach(pool, context.catalogue)
+    if most is None or most.gpus is None or not pool.gpus_per_node.found:
+        return None
+    return int(most.gpus / pool.gpus_per_node.found)

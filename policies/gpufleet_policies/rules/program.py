@@ -1,0 +1,228 @@
+"""Everything declared together: monitoring, budgets, namespaces. Said once, on the first pool."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from gpufleet_policies.facts import FleetFacts
+from gpufleet_policies.facts.capacity import Reservation
+from gpufleet_policies.facts.monitoring import CloudBudget, GpuQuota, Monitoring, Namespace
+from gpufleet_policies.facts.nvidia import OperatorChoices
+from gpufleet_policies.facts.pool import Maker, NodePool
+from gpufleet_policies.facts.queues import ClusterQueue, LocalQueue
+from gpufleet_policies.money import HOURS_PER_MONTH, Kind, Money
+from gpufleet_policies.money.amounts import MICRO_USD, usd_hour
+from gpufleet_policies.money.stack import UNREADABLE, StackSpend, stack_spend
+from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.pools import POOLS, all_pools, gpu_workloads, judged_pools
+from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
+
+
+def _speaks(context: Context, subject: NodePool | FleetFacts) -> bool:
+    """Whether it is the first subject with GPUs: what concerns all is said once, on it."""
+    assert context.surroundings is not None
+    for one in context.surroundings:
+        if isinstance(one, POOLS) and any(p.is_certainly_gpu for p in judged_pools(context, one)):
+            return one is subject or one.locator == subject.locator
+    return False
+
+
+def spend_of(context: Context) -> StackSpend:
+    """What all pools declared together cost and can come to, reckoned once a run."""
+    assert context.surroundings is not None
+    found = context.memo.get("stack-spend")
+    if found is None:
+        queues = context.surroundings.of(ClusterQueue)
+        found = stack_spend(
+            all_pools(context),
+            queues,
+            context.catalogue,
+            context.surroundings.of(Reservation),
+        )
+        context.memo["stack-spend"] = found
+    return found
+
+
+@rule(
+    "gpu-monitoring-missing",
+    "GPU pools that nothing measures.",
+    subject=POOLS,
+    dev=Level.ADVISORY,
+    prod=Level.MANDATORY,
+    strict=Level.MANDATORY,
+    needs=[Needs.SURROUNDINGS],
+    source="OpenCost: GPU efficiency is 0 without DCGM; AWS EKS best practices, observability",
+)
+def monitoring_missing(context: Context, subject: NodePool | FleetFacts) -> Iterator[Violation]:
+    """No DCGM exporter by operator, chart or DaemonSet, no GKE DCGM, no CloudWatch add-on.
+
+    Silent where nothing here concerns what runs in the cluster: then another program installs it.
+    Advice where workloads are declared and no operator is.
+    """
+    if not _speaks(context, subject):
+        return
+    assert context.surroundings is not None
+    seen = context.surroundings
+    if seen.of(Monitoring) or any(fleet.monitored for fleet in seen.of(FleetFacts)):
+        return
+    choices = seen.of(OperatorChoices)
+    installs = bool(choices or seen.of(FleetFacts))
+    if not installs and not gpu_workloads(context):
+        return
+    if any(choice.dcgm_exporter.is_unknown for choice in choices):
+        return
+    yield Violation(
+        where="",
+        found="no DCGM exporter is declared beside the GPU pools",
+        limit="without it nobody sees idle GPUs, and cost tools show an efficiency of 0",
+        alternative="let the GPU Operator run it (dcgmExporter.enabled: true), or install "
+        "dcgm-exporter",
+        at_most=Level.MANDATORY if installs else Level.ADVISORY,
+    )
+
+
+@rule(
+    "budget-alarm-missing",
+    "GPU cost that no budget of the cloud account watches.",
+    subject=POOLS,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.MANDATORY,
+    needs=[Needs.SURROUNDINGS],
+    formula="standing = sum over pools of smallest size x price of a node x 730 h",
+    source="FinOps practice",
+)
+def alarm_missing(context: Context, subject: NodePool | FleetFacts) -> Iterator[Violation]:
+    """Standing cost above `quietUsdPerMonth` and neither an AWS nor a Google budget.
+
+    Only where the cloud itself is declared here: a folder of manifests can hold no budget.
+    """
+    if not _speaks(context, subject):
+        return
+    assert context.surroundings is not None
+    if context.surroundings.of(CloudBudget):
+        return
+    clouds = (Maker.EKS, Maker.AWS, Maker.GKE)
+    if not any(pool.maker in clouds and pool.is_certainly_gpu for pool in all_pools(context)):
+        return
+    standing = spend_of(context).standing.micro_usd_per_hour or 0
+    month = Fraction(standing * HOURS_PER_MONTH, MICRO_USD)
+    quiet = context.thresholds.quiet_usd_per_month
+    if month <= Fraction(quiet):
+        return
+    yield Violation(
+        where="",
+        found=f"the pools stand for {usd_hour(standing)}",
+        limit=f"above {quiet:,} USD a month somebody must be told",
+        alternative="declare an aws.budgets.Budget or gcp.billing.Budget with a notification",
+        money=Money(
+            Kind.STANDING,
+            Fraction(standing),
+            Fraction(0),
+            "all pools at smallest size",
+            of_all=True,
+        ),
+    )
+
+
+@rule(
+    "stack-gpu-budget-exceeded",
+    "Pools that together cost more than the budget of their environment.",
+    subject=POOLS,
+    dev=Level.MANDATORY,
+    prod=Level.MANDATORY,
+    strict=Level.MANDATORY,
+    needs=[Needs.SURROUNDINGS],
+    formula="standing or exposure of all pools together - budget",
+    source="FinOps practice",
+)
+def stack_budget(context: Context, subject: NodePool | FleetFacts) -> Iterator[Violation]:
+    """`budgets` of the settings, for the environment of the first pool that has one.
+
+    The smallest sizes against standingUsdPerMonth stop; the largest against exposureUsdPerHour stop
+    too, and so does a pool without a bound while such a limit is set.
+    """
+    if not _speaks(context, subject):
+        return
+    environment = context.environment_of(subject)
+    name = environment.value.lower() if environment.is_known else "*"
+    budget = context.thresholds.budgets.get(name) or context.thresholds.budgets.get("*")
+    if budget is None:
+        return
+    spend = spend_of(context)
+    if budget.standing_usd_per_month is not None:
+        hourly = spend.standing.micro_usd_per_hour or 0
+        allowed = Fraction(budget.standing_usd_per_month) * MICRO_USD / HOURS_PER_MONTH
+        if hourly > allowed:
+            yield Violation(
+                where=_dearest(spend, "standing"),
+                found=f"all pools at their smallest size cost {usd_hour(hourly)}",
+                limit=f"budgets.{name}.standingUsdPerMonth is {budget.standing_usd_per_month:,}",
+                alternative="let the dearest pool go to 0, or raise the budget",
+                money=Money(
+                    Kind.STANDING,
+                    Fraction(hourly) - allowed,
+                    Fraction(0),
+                    "the part above it",
+                    of_all=True,
+                ),
+            )
+    if budget.exposure_usd_per_hour is not None:
+        yield from _exposure(spend, name, Fraction(budget.exposure_usd_per_hour))
+
+
+def _exposure(spend: StackSpend, name: str, limit: Fraction) -> Iterator[Violation]:
+    hourly = spend.exposure.micro_usd_per_hour or 0
+    over = Fraction(hourly) - limit * MICRO_USD
+    causes = [cause for cause in spend.exposure.causes if not cause.endswith(UNREADABLE)]
+    if causes:
+        yield Violation(
+            where="",
+            found=f"the largest spend has no bound: {'; '.join(causes)}",
+            limit=f"budgets.{name}.exposureUsdPerHour is {float(limit):,.2f}",
+            alternative="give every pool a largest size and a price",
+            evidence={"causes": causes},
+        )
+    elif over > 0:
+        yield Violation(
+            where=_dearest(spend, "exposure"),
+            found=f"all pools at their largest size cost {usd_hour(hourly)}",
+            limit=f"budgets.{name}.exposureUsdPerHour is {float(limit):,.2f}",
+            alternative="lower the largest size of the dearest pool, or raise the budget",
+            money=Money(Kind.EXPOSURE, over, Fraction(0), "the part above it", of_all=True),
+        )
+
+
+def _dearest(spend: StackSpend, which: str) -> str:
+    priced = [(getattr(pool, which) or 0, pool.name) for pool in spend.pools]
+    return f"dearest: {max(priced)[1]}" if priced else ""
+
+
+@rule(
+    "namespace-without-gpu-quota",
+    "A namespace with GPU workloads that may take every GPU there is.",
+    subject=Namespace,
+    dev=Level.OFF,
+    prod=Level.ADVISORY,
+    strict=Level.MANDATORY,
+    needs=[Needs.SURROUNDINGS],
+    source="Kubernetes documentation, ResourceQuota of extended resources",
+)
+def without_quota(context: Context, namespace: Namespace) -> Iterator[Violation]:
+    """Made here, with GPU workloads in it; neither a ResourceQuota for GPUs nor a LocalQueue."""
+    assert context.surroundings is not None
+    name = namespace.locator.name
+    seen = context.surroundings
+    inside = [w for w in gpu_workloads(context) if w.locator.namespace == name]
+    if not inside or all(w.node_agent for w in inside):
+        return
+    if any(q.covers_gpus and q.locator.namespace == name for q in seen.of(GpuQuota)):
+        return
+    if any(queue.locator.namespace == name for queue in seen.of(LocalQueue)):
+        return
+    yield Violation(
+        where="",
+        found=f"{len(inside)} GPU workload(s) run in it, and nothing limits how many GPUs",
+        limit="a namespace with GPU workloads needs a quota or a queue",
+        alternative='add a ResourceQuota with hard: {"requests.nvidia.com/gpu": N}, or a '
+        "LocalQueue",
+    )

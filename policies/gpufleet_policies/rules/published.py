@@ -1,0 +1,249 @@
+"""What nodes of a pool publish: from the pool, the operator's choices, layouts and sharing."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gpufleet.catalogue import UnknownKeyError
+from gpufleet.catalogue.gpu import MigGeometry
+from gpufleet_policies.facts.nvidia import MigEntry, MigLayouts, OperatorChoices, SharingConfig
+from gpufleet_policies.facts.pool import Maker, NodePool
+from gpufleet_policies.facts.tristate import Fact, absent, unknown
+from gpufleet_policies.facts.workload import GPU
+from gpufleet_policies.rules.checked import MIG_LABEL
+from gpufleet_policies.rules.context import Context
+
+PLUGIN_LABEL = "nvidia.com/device-plugin.config"
+
+Layout = Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """Extended resources of one node, with the device behind each."""
+
+    resources: Mapping[str, int]
+    replicas: Mapping[str, int]
+    """Resource -> pods that take turns on each device; 1 where it is one pod's own."""
+    layouts: tuple[Layout, ...]
+    """Profiles of each GPU; empty: a whole GPU."""
+    because: str
+
+
+def strategy(context: Context) -> Fact[str]:
+    """MIG strategy of the cluster; unknown where several installations disagree."""
+    if context.surroundings is None:
+        return unknown("mig.strategy")
+    found = {
+        choice.mig_strategy.value
+        for choice in context.surroundings.of(OperatorChoices)
+        if choice.mig_strategy.is_known
+    }
+    choices = context.surroundings.of(OperatorChoices)
+    if any(choice.mig_strategy.is_unknown for choice in choices) or len(found) > 1:
+        return unknown("mig.strategy")
+    return Fact(choices[0].mig_strategy.state, found.pop()) if found else absent("mig.strategy")
+
+
+def layout_name(context: Context, pool: NodePool) -> str | None:
+    """The mig-parted config its nodes get; None where that cannot be told."""
+    if MIG_LABEL in pool.labels:
+        return pool.labels[MIG_LABEL]
+    if not pool.labels_known or context.surroundings is None:
+        return None
+    defaults = {
+        choice.mig_config_default.value
+        for choice in context.surroundings.of(OperatorChoices)
+        if choice.mig_config_default.is_known
+    }
+    return defaults.pop() if len(defaults) == 1 else None
+
+
+def geometry(context: Context, pool: NodePool) -> MigGeometry | None:
+    """MIG geometry of the pool's GPU; None without MIG, or where the GPU is not known."""
+    if not pool.gpu.is_known:
+        return None
+    try:
+        return context.catalogue.gpu(pool.gpu.value).mig
+    except UnknownKeyError:
+        return None
+
+
+def layouts_of(context: Context, pool: NodePool, name: str) -> tuple[Layout, ...] | None:
+    """Profiles of each GPU of a node under a config; None where it is not known."""
+    if not pool.gpus_per_node.is_known:
+        return None
+    count = pool.gpus_per_node.value
+    if name in ("all-disabled", "all-enabled"):
+        return ({},) * count
+    declared = None
+    if context.surroundings is not None:
+        for layouts in context.surroundings.of(MigLayouts):
+            if name in layouts.layouts:
+                declared = layouts.layouts[name]
+    if declared is not None:
+        return _applied(context, pool, declared, count)
+    shape = geometry(context, pool)
+    if shape is None:
+        return None
+    if name == "all-balanced":
+        return (dict(shape.balanced),) * count
+    profile = name.removeprefix("all-")
+    if name.startswith("all-") and profile in shape.profiles:
+        return ({profile: shape.profiles[profile].max_instances},) * count
+    return None
+
+
+def _applied(
+    context: Context, pool: NodePool, entries: tuple[MigEntry, ...], count: int
+) -> tuple[Layout, ...] | None:
+    own: list[Layout] = [{} for _ in range(count)]
+    for entry in entries:
+        if entry.filters and not _matches(context, pool, entry.filters):
+            continue
+        indices = range(count) if entry.all_devices else entry.indices
+        for index in indices:
+            if 0 <= index < count:
+                own[index] = dict(entry.devices) if entry.enabled else {}
+    return tuple(own)
+
+
+def _matches(context: Context, pool: NodePool, filters: tuple[str, ...]) -> bool:
+    if not pool.gpu.is_known:
+        return True
+    ids = {one.lower() for one in context.catalogue.gpu(pool.gpu.value).pci_device_ids}
+    return any(one.lower().partition(":")[0] in ids for one in filters)
+
+
+def sharing_for(context: Context, pool: NodePool) -> tuple[SharingConfig, ...] | None:
+    """Sharing configurations its nodes get; None where it cannot be told which."""
+    if context.surroundings is None:
+        return None
+    configs = context.surroundings.of(SharingConfig)
+    key = pool.labels.get(PLUGIN_LABEL)
+    if key is not None:
+        return tuple(config for config in configs if config.key == key) or None
+    if not configs:
+        return ()
+    if not pool.labels_known:
+        return None
+    defaults = {
+        choice.plugin_config_default.value
+        for choice in context.surroundings.of(OperatorChoices)
+        if choice.plugin_config_default.is_known
+    }
+    if not defaults:
+        return ()
+    return tuple(config for config in configs if config.key in defaults)
+
+
+def published(context: Context, pool: NodePool) -> Published | None:
+    """What a node of the pool publishes; None where any part of it cannot be told."""
+    key = ("published", id(pool))
+    if key not in context.memo:
+        # The pool is kept beside the answer, so that its id stays its own.
+        context.memo[key] = (pool, _published(context, pool))
+    return context.memo[key][1]
+
+
+def _published(context: Context, pool: NodePool) -> Published | None:
+    if pool.compiled is not None:
+        shares = pool.compiled.shares
+        return Published(
+            {s.resource: s.per_node for s in shares},
+            {s.resource: s.replicas for s in shares},
+            pool.compiled.layouts,
+            "the fleet's declaration",
+        )
+    if not pool.gpus_per_node.is_known:
+        return None
+    if pool.maker is Maker.GKE:
+        return _on_gke(context, pool)
+    name = layout_name(context, pool)
+    layouts: tuple[Layout, ...] = ({},) * pool.gpus_per_node.value
+    if name is not None:
+        found = layouts_of(context, pool, name)
+        if found is None:
+            return None
+        layouts = found
+    elif not _without_mig(context, pool):
+        return None
+    resources = _counted(strategy(context), layouts)
+    sharing = sharing_for(context, pool)
+    if resources is None or sharing is None:
+        return None
+    return _shared(resources, layouts, sharing, name)
+
+
+def _without_mig(context: Context, pool: NodePool) -> bool:
+    """Whether nobody could cut these GPUs: another program may install the operator that does."""
+    if not pool.gpu.is_known or geometry(context, pool) is not None:
+        return False
+    return not context.catalogue.gpu(pool.gpu.value).has_mig
+
+
+def _counted(chosen: Fact[str], layouts: tuple[Layout, ...]) -> dict[str, int] | None:
+    cut = [layout for layout in layouts if layout]
+    if not cut:
+        return {GPU: len(layouts)}
+    if not chosen.is_known:
+        return None
+    if chosen.value == "none":
+        return {GPU: len(layouts)}
+    if chosen.value == "single":
+        return {GPU: sum(sum(layout.values()) for layout in cut)}
+    counts: Counter[str] = Counter()
+    for layout in layouts:
+        if not layout:
+            counts[GPU] += 1
+        for profile, number in layout.items():
+            counts[f"nvidia.com/mig-{profile.replace('+', '.').replace(',', '.')}"] += number
+    return dict(counts)
+
+
+def _shared(
+    resources: dict[str, int],
+    layouts: tuple[Layout, ...],
+    sharing: tuple[SharingConfig, ...],
+    name: str | None,
+) -> Published | None:
+    counts, replicas = dict(resources), dict.fromkeys(resources, 1)
+    for config in sharing:
+        for entry in config.resources:
+            if entry.name not in resources:
+                continue
+            if entry.replicas is None or not config.rename_by_default.is_known:
+                return None
+            number = counts.pop(entry.name) * entry.replicas
+            replicas.pop(entry.name)
+            new = f"{entry.name}.shared" if config.rename_by_default.value else entry.name
+            counts[new], replicas[new] = number, entry.replicas
+    because = f"mig-parted config {name}" if name and any(layouts) else "its hardware"
+    return Published(counts, replicas, layouts, because)
+
+
+def _on_gke(context: Context, pool: NodePool) -> Published | None:
+    """GKE publishes slices and shares alike as nvidia.com/gpu."""
+    count = pool.gpus_per_node.value
+    layouts: tuple[Layout, ...] = ({},) * count
+    shared = pool.shared
+    if shared.partition.is_unknown or shared.replicas.is_unknown:
+        return None
+    parts = 1
+    if shared.partition.is_known:
+        sizes = _partitions(context, pool)
+        if shared.partition.value not in sizes:
+            return None
+        parts = sizes[shared.partition.value]
+        layouts = ({shared.partition.value: parts},) * count
+    replicas = shared.replicas.value if shared.replicas.is_known else 1
+    return Published(
+        {GPU: count * parts * replicas}, {GPU: replicas}, layouts, "the node pool's accelerators"
+    )
+
+
+def _partitions(context: Context, pool: NodePool) -> Mapping[str, int]:
+    if not pool.instance_types.is_known:
+        return {}
+    row = context.catalogue.instances.get(pool.instance_types.value[0])
+    return {} if row is None else row.gke_partition_sizes

@@ -1,0 +1,37 @@
+"""What a workload is for: serving, training; and how well that is known."""
+
+from gpufleet_policies.facts import Provenance, Workload
+
+
+def is_inference(workload: Workload) -> bool:
+    """Whether a workload serves or is used by a person: said so, or it runs for ever."""
+    mode = workload.intent.mode
+    if mode.is_known:
+        return mode.value in ("inference", "interactive")
+    if mode.is_unknown or workload.runs_to_completion:
+        return False
+    return not workload.trains and not workload.starts_training
+
+
+def training(workload: Workload) -> Provenance | None:
+    """How well it is known that a workload trains; None: nothing says so.
+
+    Said so, of a kind that is made for it, or by the program its command starts.
+    """
+    mode = workload.intent.mode
+    if not mode.is_absent:
+        return mode.provenance if mode.is_known and mode.value == "training" else None
+    if workload.trains:
+        return Provenance.EXPLICIT
+    return Provenance.INFERRED if workload.starts_training else None
+
+
+def is_training(workload: Workload) -> bool:
+    """Whether a workload trains: said so, or its kind does nothing else. A guess is not enough."""
+    evidence = training(workload)
+    return evidence is not None and evidence >= Provenance.EXPLICIT
+
+
+def saves_checkpoints(workload: Workload) -> bool:
+    """Whether it is declared that the work can go on after an interruption, or may be."""
+    return not workload.intent.checkpoint_seconds.is_absent

@@ -1,0 +1,250 @@
+"""Queues: quota that cannot be had, that nobody may use, or that nothing caps."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from gpufleet_policies.facts.nvidia import ChartRelease
+from gpufleet_policies.facts.pool import NodePool
+from gpufleet_policies.facts.queues import (
+    AdmissionCheck,
+    ClusterQueue,
+    Cohort,
+    FlavorQuota,
+    KaiQueue,
+    KueueConfiguration,
+    LocalQueue,
+    ResourceFlavor,
+)
+from gpufleet_policies.facts.tristate import Fact, known, unknown
+from gpufleet_policies.money import Kind, Money
+from gpufleet_policies.money.pools import pool_price, reach
+from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.placed import carries
+from gpufleet_policies.rules.pools import all_pools
+from gpufleet_policies.rules.published import published
+from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
+
+_PROVISIONING = "kueue.x-k8s.io/provisioning-request"
+
+
+@rule(
+    "kueue-without-ready-timeout",
+    "Queued GPU jobs that may start half and wait for the rest for ever.",
+    subject=ClusterQueue,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.ADVISORY,
+    needs=[Needs.SURROUNDINGS],
+    formula="waste = GPUs of the half that started x GPU-hour, while it waits: not reckoned",
+    source="Kueue documentation, all-or-nothing scheduling",
+)
+def without_timeout(context: Context, queue: ClusterQueue) -> Iterator[Violation]:
+    """Neither waitForPodsReady, nor a topology, nor a check that provisions all nodes at once.
+
+    Said once, on the first queue with GPUs, and only where Kueue's own configuration, or its
+    chart's values, are declared here.
+    """
+    assert context.surroundings is not None
+    seen = context.surroundings
+    with_gpus = [one for one in seen.of(ClusterQueue) if one.quotas]
+    if not with_gpus or with_gpus[0].locator != queue.locator:
+        return
+    configurations = seen.of(KueueConfiguration)
+    charts = [chart for chart in seen.of(ChartRelease) if chart.chart == "kueue"]
+    if not configurations and not charts:
+        return
+    if any(not c.waits_for_ready.is_known or c.waits_for_ready.value for c in configurations):
+        return
+    if any(not flavor.topology.is_absent for flavor in seen.of(ResourceFlavor)):
+        return
+    if any(c.controller.found == _PROVISIONING for c in seen.of(AdmissionCheck)):
+        return
+    where = configurations[0] if configurations else charts[0]
+    yield Violation(
+        where=str(where.locator),
+        found="Kueue queues GPU jobs, and waitForPodsReady is off",
+        limit="jobs that start half hold GPUs and wait for the other half",
+        alternative="write waitForPodsReady: {timeout: 10m}, or give the flavours a topology",
+    )
+
+
+@rule(
+    "quota-exceeds-capacity",
+    "Quota for more GPUs than the pools of its flavour can have.",
+    subject=ResourceFlavor,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.MANDATORY,
+    needs=[Needs.SURROUNDINGS],
+    formula="GPUs beyond the pools' largest size are admitted and wait: no money",
+    source="Kueue documentation, ClusterQueue and ResourceFlavor",
+)
+def exceeds_capacity(context: Context, flavor: ResourceFlavor) -> Iterator[Violation]:
+    """Nominal quotas of all ClusterQueues and Cohorts against the pools its labels select.
+
+    Silent for flavours without labels of which no pool is declared, and for pools without a bound.
+    """
+    assert context.surroundings is not None
+    totals: dict[str, Fact[int]] = {}
+    for quota in _quotas(context):
+        if quota.flavor == flavor.locator.name:
+            totals[quota.resource] = _plus(totals.get(quota.resource, known(0)), quota.nominal)
+    pools = [pool for pool in all_pools(context) if _of_flavor(context, pool, flavor)]
+    if not pools:
+        return
+    for resource, nominal in totals.items():
+        there = _reachable(context, pools, resource)
+        if there is None or not nominal.is_known or nominal.value <= there:
+            continue
+        yield Violation(
+            where=f"quota of {resource}",
+            found=f"queues may admit {nominal.value} x {resource}",
+            limit=f"{', '.join(pool.name for pool in pools)} can have {there} at most",
+            alternative=f"lower the nominal quotas to {there} together, or let the pools grow",
+            evidence={"quota": nominal.value, "reachable": there},
+        )
+
+
+def _quotas(context: Context) -> Iterator[FlavorQuota]:
+    assert context.surroundings is not None
+    for queue in context.surroundings.of(ClusterQueue):
+        yield from queue.quotas
+    for cohort in context.surroundings.of(Cohort):
+        yield from cohort.quotas
+
+
+def _plus(one: Fact[int], other: Fact[int]) -> Fact[int]:
+    if not one.is_known or not other.is_known:
+        return unknown("nominalQuota")
+    return known(one.value + other.value)
+
+
+def _of_flavor(context: Context, pool: NodePool, flavor: ResourceFlavor) -> bool:
+    if not pool.is_certainly_gpu:
+        return False
+    answers = [
+        carries(context, pool, key, frozenset({value})) for key, value in flavor.node_labels.items()
+    ]
+    return all(answer is not False for answer in answers)
+
+
+def _reachable(context: Context, pools: list[NodePool], resource: str) -> int | None:
+    total = 0
+    for pool in pools:
+        offer, most = published(context, pool), reach(pool, context.catalogue)
+        if offer is None or most is None or most.gpus is None or not pool.gpus_per_node.is_known:
+            return None
+        nodes = most.gpus / max(1, pool.gpus_per_node.value)
+        if pool.compiled is not None:
+            nodes = Fraction(pool.compiled.maximum_nodes)
+        total += int(nodes * offer.resources.get(resource, 0))
+    return total
+
+
+@rule(
+    "quota-stranded",
+    "GPU quota that no other queue may borrow, or that no queue of a team leads to.",
+    subject=ClusterQueue,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.ADVISORY,
+    needs=[Needs.SURROUNDINGS],
+    formula="waste = nominal quota x GPU-hour x 730 h x the part of the time it is not used; shown "
+    "for all of it",
+    source="Kueue documentation, ClusterQueue: cohorts and lending",
+)
+def stranded(context: Context, queue: ClusterQueue) -> Iterator[Violation]:
+    """No cohort while other queues have GPUs, a lendingLimit of 0, or no LocalQueue here.
+
+    A missing LocalQueue is only said where LocalQueues are declared at all.
+    """
+    assert context.surroundings is not None
+    seen = context.surroundings
+    own = [quota for quota in queue.quotas if quota.nominal.is_known and quota.nominal.value > 0]
+    if not own:
+        return
+    gpus = sum(quota.nominal.value for quota in own)
+    others = [one for one in seen.of(ClusterQueue) if one.quotas and one.locator != queue.locator]
+    if others and queue.cohort.is_absent:
+        yield _stranded(
+            context,
+            "spec.cohortName",
+            gpus,
+            "it is in no cohort",
+            "give it the cohort of the other queues",
+        )
+    elif others and all(q.lending_limit.is_known and q.lending_limit.value == 0 for q in own):
+        yield _stranded(
+            context, own[0].place, gpus, "its lendingLimit is 0", "raise or remove lendingLimit"
+        )
+    local = seen.of(LocalQueue)
+    leads = [one for one in local if not one.cluster_queue.is_known]
+    leads += [one for one in local if one.cluster_queue.found == queue.locator.name]
+    if local and not leads:
+        yield _stranded(
+            context,
+            "spec.namespaceSelector",
+            gpus,
+            "no LocalQueue leads to it",
+            "make a LocalQueue, or remove the queue",
+        )
+
+
+def _stranded(context: Context, where: str, gpus: int, because: str, fix: str) -> Violation:
+    prices = [
+        Fraction(price, pool.gpus_per_node.value)
+        for pool in all_pools(context)
+        if pool.is_certainly_gpu
+        and pool.gpus_per_node.is_known
+        and (price := pool_price(pool, context.catalogue).low) is not None
+    ]
+    return Violation(
+        where=where,
+        found=f"{gpus} GPUs of quota, and {because}",
+        limit="what its team does not use stays unused",
+        alternative=fix,
+        money=Money(
+            Kind.WASTE,
+            min(prices) * gpus if prices else None,
+            Fraction(gpus),
+            "while its team uses none of it",
+        ),
+        evidence={"gpus": gpus},
+    )
+
+
+@rule(
+    "queue-without-cap",
+    "A queue outside production that may take every GPU there is.",
+    subject=(ClusterQueue, KaiQueue),
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.MANDATORY,
+    formula="exposure = everything its cohort has: see the pools",
+    source="Kueue documentation, borrowingLimit; KAI Scheduler, queues: -1 is without a limit",
+)
+def without_cap(context: Context, queue: ClusterQueue | KaiQueue) -> Iterator[Violation]:
+    """KAI: quota and limit both -1. Kueue: in a cohort and without borrowingLimit."""
+    if not context.is_nonproduction(queue):
+        return
+    environment = context.environment_of(queue).value
+    if isinstance(queue, KaiQueue):
+        if queue.quota.found == -1 and queue.limit.found == -1:
+            yield Violation(
+                where="spec.resources.gpu",
+                found=f"quota -1 and limit -1 in {environment}",
+                limit="a queue outside production must not take every GPU",
+                alternative="write a limit",
+            )
+        return
+    if not queue.cohort.is_known:
+        return
+    for quota in queue.quotas:
+        if quota.borrowing_limit.is_absent:
+            yield Violation(
+                where=quota.place,
+                found=f"{quota.resource} of flavour {quota.flavor} has no borrowingLimit in "
+                f"{environment}",
+                limit="a queue outside production must not borrow every GPU",
+                alternative="write borrowingLimit",
+            )

@@ -1,0 +1,81 @@
+"""Programs that hold GPUs and do not work, or not yet, with what their pod gives them."""
+
+from collections.abc import Iterator
+
+from gpufleet_policies.facts import Container, Workload
+from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.purpose import is_inference
+from gpufleet_policies.rules.rule import Level, Violation, rule
+
+_ROLLED_OUT = frozenset({"Deployment", "StatefulSet", "Rollout", "DeploymentConfig"})
+"""Kinds that replace pods one by one, and wait for the new ones to be ready."""
+
+
+@rule(
+    "gpu-processes-without-shared-memory",
+    "Several GPU processes in one container with 64 MiB of shared memory.",
+    subject=Workload,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.ADVISORY,
+    source="vLLM, deployment on Kubernetes; PyTorch, shared memory of DataLoader workers",
+)
+def without_shared_memory(context: Context, workload: Workload) -> Iterator[Violation]:
+    """Parallel sizes or processes above one, and neither a volume at /dev/shm nor hostIPC."""
+    del context
+    for group, container in workload.gpu_containers:
+        opened = container.launch.gpus
+        if not opened.is_known or opened.value < 2:
+            continue
+        if container.shares_memory or group.host_ipc or not _is_listed(container):
+            continue
+        yield Violation(
+            where=f"container {container.name} ({container.place}.volumeMounts)",
+            found=f"starts {opened.value} processes that talk through /dev/shm, and mounts nothing "
+            "there",
+            limit="container runtimes give 64 MiB: NCCL and loaders of data fail when it is full",
+            alternative="mount an emptyDir with `medium: Memory` at /dev/shm",
+            provenance=opened.provenance,
+            evidence={"processes": opened.value},
+        )
+
+
+def _is_listed(container: Container) -> bool:
+    """Whether its mounts are written beside it; operators mount for the kinds of their own."""
+    return bool(container.resources_place) and container.place.endswith("]")
+
+
+@rule(
+    "gpu-server-without-readiness",
+    "A model server that gets requests while it still loads its model.",
+    subject=Workload,
+    dev=Level.OFF,
+    prod=Level.ADVISORY,
+    strict=Level.ADVISORY,
+    source="Kubernetes, readiness and startup probes of slow starting containers",
+)
+def without_readiness(context: Context, workload: Workload) -> Iterator[Violation]:
+    """Kinds with rollouts that declare the mode inference, or name the port they serve on.
+
+    A readiness or startup probe is enough.
+    """
+    del context
+    if workload.locator.kind not in _ROLLED_OUT or not is_inference(workload):
+        return
+    mode = workload.intent.mode
+    if mode.is_known and mode.value != "inference":
+        return
+    for group, container in workload.gpu_containers:
+        if container.init or container.probes & {"readiness", "startup"}:
+            continue
+        if not mode.is_known and not container.listens:
+            continue  # it may take its work from a queue
+        if group not in workload.running_groups():
+            continue
+        yield Violation(
+            where=f"container {container.name} ({container.place}.readinessProbe)",
+            found="holds a GPU, serves, and has neither a readiness nor a startup probe",
+            limit="a rollout ends working servers as soon as their successors start to load",
+            alternative="probe the path by which the server says that its model is loaded",
+            evidence={"probes": sorted(container.probes)},
+        )

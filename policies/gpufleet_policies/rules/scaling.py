@@ -1,0 +1,296 @@
+"""Scaling of workloads: servers that never shrink, useless signals, sizes without a limit."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from gpufleet_policies.facts import Autoscaler, Locator, PodGroup, Scaling, Workload
+from gpufleet_policies.facts.tristate import Fact, known
+from gpufleet_policies.facts.workload import GPU
+from gpufleet_policies.money import Money
+from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.hardware import waste, whole_gpu
+from gpufleet_policies.rules.pools import gpu_workloads
+from gpufleet_policies.rules.remediation import JsonPatch, replace
+from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
+
+_IDLE = Fraction(1, 2)
+"""Part of the time a server of fixed size is assumed not to need its further replicas."""
+
+_OFF_HOURS = Fraction(65, 100)
+"""Part of a month outside office hours: 110 of 168 h a week."""
+
+SLOW_SECONDS = 1800
+"""An idle replica should be gone after half an hour."""
+
+
+def _serves(workload: Workload) -> bool:
+    mode = workload.intent.mode
+    return mode.is_known and mode.value == "inference" and not workload.runs_to_completion
+
+
+def target_of(context: Context, autoscaler: Autoscaler) -> Workload | None:
+    """The GPU workload an autoscaler is for; None where it is not declared here."""
+    named = context.memo.get("autoscaled")
+    if named is None:
+        found = [(_name_of(workload.locator), workload) for workload in gpu_workloads(context)]
+        named = context.memo["autoscaled"] = dict(reversed(found))  # of two the first counts
+    where = autoscaler.locator
+    kind, name = autoscaler.target_kind.found, autoscaler.target_name.found
+    if kind is None or name is None:
+        return None
+    return named.get((kind, name, where.namespace))
+
+
+def _name_of(locator: Locator) -> tuple[str, str, str]:
+    return locator.kind, locator.name, locator.namespace
+
+
+def _autoscalers(context: Context, workload: Workload) -> list[Autoscaler] | None:
+    """Those for a workload; None where some target cannot be read."""
+    assert context.surroundings is not None
+    found: list[Autoscaler] = []
+    own = _name_of(workload.locator)
+    for one in context.surroundings.of(Autoscaler):
+        if one.target_name.is_unknown or one.target_kind.is_unknown:
+            return None
+        if (one.target_kind.found, one.target_name.found, one.locator.namespace) == own:
+            found.append(one)
+    return found
+
+
+def _gpu_groups(workload: Workload) -> Iterator[tuple[PodGroup, int]]:
+    for group in workload.running_groups():
+        asked = group.pod_gpus(GPU)
+        if asked.is_known and asked.value > 0:
+            yield group, asked.value
+
+
+def _money(
+    context: Context, workload: Workload, group: PodGroup, pods: Fact[int], part: Fraction
+) -> Money | None:
+    hardware = whole_gpu(context, group)
+    price = None if hardware is None else hardware.micro_usd_per_gpu_hour
+    asked = group.pod_gpus(GPU)
+    gpus = (Fraction(asked.value) if asked.is_known else Fraction(0)) * part
+    basis = "" if hardware is None else f"{hardware.because}; "
+    return waste(workload, pods, gpus, price, f"{basis}{float(part):.0%} of the time, assumed")
+
+
+@rule(
+    "gpu-serving-without-autoscaler",
+    "A GPU server with several replicas and nothing that takes one away.",
+    subject=Workload,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.ADVISORY,
+    needs=[Needs.SURROUNDINGS],
+    formula="waste = (replicas - 1) x GPUs x GPU-hour x 730 h x 0.5, by assumption",
+    source="AWS EKS best practices: scale on model performance; GKE: autoscaling of inference",
+)
+def without_autoscaler(context: Context, workload: Workload) -> Iterator[Violation]:
+    """Mode inference, two replicas or more, no HPA or ScaledObject, no scaling of its own kind."""
+    if not _serves(workload) or workload.scaling or workload.node_agent:
+        return
+    if workload.ray is not None and workload.ray.autoscaling.found is not False:
+        return
+    scalers = _autoscalers(context, workload)
+    if scalers is None or scalers:
+        return
+    for group, _ in _gpu_groups(workload):
+        if not group.pods.is_known or group.pods.value < 2:
+            continue
+        if group.together.is_known and group.pods.value == group.together.value:
+            continue  # one replica over several pods
+        yield Violation(
+            where=f"{group.pods.place}",
+            found=f"{group.pods.value} replicas, at night as by day",
+            limit="a server of several replicas should follow its load",
+            alternative="add a ScaledObject or a HorizontalPodAutoscaler on its queue length",
+            money=_money(context, workload, group, _less(group.pods), _IDLE),
+            provenance=workload.intent.mode.provenance,
+        )
+
+
+def _less(pods: Fact[int]) -> Fact[int]:
+    return known(pods.value - 1, pods.provenance, pods.place)
+
+
+@rule(
+    "nonprod-serving-never-zero",
+    "A GPU server outside production that keeps a replica at night.",
+    subject=Workload,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.MANDATORY,
+    needs=[Needs.SURROUNDINGS],
+    formula="waste = smallest size x GPUs x GPU-hour x 730 h x 0.65 (outside office hours)",
+    source="KEDA: minReplicaCount defaults to 0; KServe: minReplicas defaults to 1",
+)
+def never_zero(context: Context, workload: Workload) -> Iterator[Violation]:
+    """The smallest size its kind, its autoscaler and their defaults give, is one or more.
+
+    KEDA without minReplicaCount goes to zero. Shares and slices are let go: they cost little.
+    """
+    if not context.is_nonproduction(workload) or not _serves(workload):
+        return
+    scalers = _autoscalers(context, workload)
+    if scalers is None:
+        return
+    own = {one.group: one for one in workload.scaling}
+    for group, _ in _gpu_groups(workload):
+        scaling = scalers[0].scaling if scalers else own.get(group.name)
+        smallest = group.pods if scaling is None else scaling.minimum
+        if scaling is not None and scaling.idle_replicas.found == 0:
+            continue
+        if not smallest.is_known or smallest.value < 1:
+            continue
+        yield Violation(
+            where=smallest.place or group.place,
+            found=f"{smallest.value} replica(s) stay in {context.environment_of(workload).value}",
+            limit="what is not production sleeps outside office hours",
+            alternative="scale to 0: KEDA minReplicaCount: 0, KServe minReplicas: 0",
+            money=_money(context, workload, group, smallest, _OFF_HOURS),
+            provenance=workload.intent.mode.provenance,
+        )
+
+
+@rule(
+    "gpu-scaled-on-cpu",
+    "A GPU workload that is scaled by CPU or memory.",
+    subject=Autoscaler,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.ADVISORY,
+    needs=[Needs.SURROUNDINGS],
+    source="GKE: autoscaling of inference by queue size, batch size, then GPU metrics",
+)
+def scaled_on_cpu(context: Context, autoscaler: Autoscaler) -> Iterator[Violation]:
+    """Its target asks for GPUs, and it has no other metric. Version 2 defaults to CPU."""
+    target = target_of(context, autoscaler)
+    if target is None or not autoscaler.metrics_known or not autoscaler.metrics:
+        return
+    if set(autoscaler.metrics) <= {"cpu", "memory"}:
+        yield Violation(
+            where="spec.metrics" if autoscaler.locator.kind.startswith("Hor") else "spec.triggers",
+            found=f"scales {target.locator} by {' and '.join(sorted(set(autoscaler.metrics)))}",
+            limit="a GPU server waits for its GPU: its CPU says nothing about the load",
+            alternative="scale by waiting requests (vllm:num_requests_waiting), or by GPU metrics",
+        )
+
+
+def _scalings(
+    context: Context, subject: Autoscaler | Workload
+) -> Iterator[tuple[Scaling, str, Workload | None]]:
+    """Sizes with GPUs behind them: scaling, what it is of, and the workload."""
+    if isinstance(subject, Autoscaler):
+        target = target_of(context, subject) if context.surroundings is not None else None
+        if target is not None:
+            yield subject.scaling, str(target.locator), target
+        return
+    groups = {group.name for group in subject.pod_groups if group.gpu_resources}
+    for scaling in subject.scaling:
+        if scaling.enabled.found is False or scaling.enabled.is_unknown:
+            continue
+        if not scaling.group or scaling.group in groups:
+            yield scaling, scaling.group or str(subject.locator), subject
+
+
+@rule(
+    "scale-down-too-slow",
+    "Idle GPU replicas that stay longer than half an hour.",
+    subject=(Autoscaler, Workload),
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.ADVISORY,
+    formula="waste = hours beyond half an hour x GPUs x GPU-hour, for each scale-down",
+    source="KEDA: cooldownPeriod; Kubernetes: stabilizationWindowSeconds; KubeRay: "
+    "idleTimeoutSeconds",
+)
+def too_slow(context: Context, subject: Autoscaler | Workload) -> Iterator[Violation]:
+    """The cooldown of an autoscaler whose target asks for GPUs, or of the object's own scaling."""
+    for scaling, what, _ in _scalings(context, subject):
+        wait = scaling.cooldown_seconds
+        if not wait.is_known or wait.value <= SLOW_SECONDS:
+            continue
+        place = scaling.cooldown_place
+        yield Violation(
+            where=place,
+            found=f"an idle replica of {what} stays {wait.value} s",
+            limit=f"{SLOW_SECONDS} s are enough",
+            alternative=f"write {place.rpartition('.')[2]}: 300",
+            remediation=_written(SLOW_SECONDS, place),
+            evidence={"seconds": wait.value},
+        )
+
+
+def _written(value: int, place: str) -> JsonPatch:
+    return (replace(value, place),) if place else ()
+
+
+@rule(
+    "autoscaler-min-equals-max",
+    "An autoscaler of GPU pods that can do nothing.",
+    subject=(Autoscaler, Workload),
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.ADVISORY,
+    source="own: smallest and largest size are the same",
+)
+def min_equals_max(context: Context, subject: Autoscaler | Workload) -> Iterator[Violation]:
+    """Smallest and largest size are the same and at least 2."""
+    for scaling, what, _ in _scalings(context, subject):
+        low, high = scaling.minimum, scaling.maximum
+        if low.is_known and high.is_known and low.value == high.value >= 2:
+            yield Violation(
+                where=low.place or scaling.place,
+                found=f"{what} has a smallest and a largest size of {low.value}",
+                limit="an autoscaler needs room to do something",
+                alternative="lower the smallest size, or drop the autoscaler",
+                evidence={"size": low.value},
+            )
+
+
+@rule(
+    "ray-group-maximum-unset",
+    "A group of Ray workers with GPUs that may grow for ever.",
+    subject=Workload,
+    dev=Level.MANDATORY,
+    prod=Level.MANDATORY,
+    strict=Level.MANDATORY,
+    formula="exposure: unbounded",
+    source="KubeRay raycluster_types.go: maxReplicas defaults to the largest int32",
+)
+def ray_unbounded(context: Context, workload: Workload) -> Iterator[Violation]:
+    """In-tree autoscaling is on and `maxReplicas` is not written."""
+    if workload.ray is None or workload.ray.autoscaling.found is not True:
+        return
+    for scaling, what, _ in _scalings(context, workload):
+        if scaling.maximum.is_absent:
+            yield Violation(
+                where=scaling.place,
+                found=f"maxReplicas of {what} is not set",
+                limit="Ray may then ask for GPUs without an end",
+                alternative="write maxReplicas",
+            )
+
+
+@rule(
+    "idle-replicas-invalid",
+    "A ScaledObject that KEDA refuses to use.",
+    subject=Autoscaler,
+    dev=Level.MANDATORY,
+    prod=Level.MANDATORY,
+    strict=Level.MANDATORY,
+    source="KEDA documentation: idleReplicaCount must be less than minReplicaCount",
+)
+def idle_invalid(context: Context, autoscaler: Autoscaler) -> Iterator[Violation]:
+    """`idleReplicaCount` is not below `minReplicaCount`, whose default is 0."""
+    del context
+    idle, low = autoscaler.scaling.idle_replicas, autoscaler.scaling.minimum
+    if idle.is_known and low.is_known and idle.value >= low.value:
+        yield Violation(
+            where="spec.idleReplicaCount",
+            found=f"idleReplicaCount {idle.value} and minReplicaCount {low.value}",
+            limit="KEDA wants the first below the second, and scales nothing otherwise",
+            alternative=f"write minReplicaCount: {idle.value + 1}, or drop idleReplicaCount",
+        )

@@ -1,0 +1,116 @@
+"""Machines that pods may land on: their GPUs, CPUs, memory and price, from whatever tells of them.
+
+The pools of the fleet, else a required instance type, else pools declared beside the workload.
+Where one candidate is not known, nothing is: a verdict must hold wherever the pod lands.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from gpufleet.catalogue import Catalogue
+from gpufleet_policies.facts import PodGroup
+from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.placed import pools_for
+from gpufleet_policies.rules.placement import INSTANCE_TYPE_LABELS, candidates, offering
+
+MEMORY_LEFT = Decimal("0.97")
+"""Part of a machine's memory that pods can ask for at the most; the rest is firmware, kernel and
+kubelet. Own estimate, on the generous side."""
+
+_RESERVED = ((1, Decimal("0.06")), (1, Decimal("0.01")), (2, Decimal("0.005")))
+"""Cores kubelet keeps on EKS and GKE: 6 % of the first, 1 % of the second, 0.5 % of the next two
+and 0.25 % of the others (Google's page on node sizes and the AMI's bootstrap, 2026-11)."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeShape:
+    """One machine type a pod may land on."""
+
+    name: str
+    gpu: str
+    gpus: int
+    cores: Decimal | None
+    """That pods can ask for."""
+    memory_bytes: Decimal | None
+    """That pods can ask for."""
+    micro_usd_per_hour: Fraction | None
+    pool: str
+    """Name of its pool; empty: known by a label only."""
+
+    @property
+    def micro_usd_per_gpu_hour(self) -> Fraction | None:
+        """The whole node booked on its GPUs."""
+        return None if self.micro_usd_per_hour is None else self.micro_usd_per_hour / self.gpus
+
+    @property
+    def priced(self) -> str:
+        """Name and pool in words."""
+        return f"{self.name}" + (f" of pool {self.pool}" if self.pool else "")
+
+
+def shapes(context: Context, group: PodGroup, resource: str) -> tuple[NodeShape, ...]:
+    """Every machine the pods may land on; empty where one of them is not known."""
+    if context.fleet is not None:
+        found: list[NodeShape | None] = []
+        for pool in offering(candidates(context.fleet, group, context.catalogue), resource):
+            price = pool.hourly_micro_usd
+            paid = Fraction(price.value) if price.is_known else None
+            machines = pool.machines or ("",)
+            found += [_named(m, context.catalogue, pool.name, paid) for m in machines]
+        return _all(found)
+    for label in INSTANCE_TYPE_LABELS:
+        types = group.node_labels.get(label)
+        if types:
+            return _all([_named(name, context.catalogue, "", None) for name in sorted(types)])
+    return _of_declared_pools(context, group)
+
+
+def _of_declared_pools(context: Context, group: PodGroup) -> tuple[NodeShape, ...]:
+    """Reckoned once for all pods that may land on the same pools: those can name many machines."""
+    pools = pools_for(context, group)
+    key = ("shapes", tuple(id(pool) for pool in pools))
+    found = context.memo.get(key)
+    if found is None:
+        found = context.memo[key] = _all(
+            [
+                _named(name, context.catalogue, pool.name, None)
+                for pool in pools
+                for name in (pool.instance_types.value if pool.instance_types.is_known else ("",))
+            ]
+        )
+    return found
+
+
+def _all(found: Iterable[NodeShape | None]) -> tuple[NodeShape, ...]:
+    known = tuple(found)
+    return () if None in known else tuple(dict.fromkeys(s for s in known if s is not None))
+
+
+def _named(name: str, catalogue: Catalogue, pool: str, paid: Fraction | None) -> NodeShape | None:
+    row = catalogue.instances.get(name)
+    if row is None or not row.accelerator.count or row.accelerator.fraction != 1:
+        return None
+    price = row.on_demand.micro_usd_per_hour
+    return NodeShape(
+        name=name,
+        gpu=row.accelerator.gpu,
+        gpus=row.accelerator.count,
+        cores=None if row.vcpu is None or row.attachable else cores_left(row.vcpu),
+        memory_bytes=None
+        if row.memory_bytes is None or row.attachable
+        else row.memory_bytes * MEMORY_LEFT,
+        micro_usd_per_hour=paid if paid is not None else None if price is None else Fraction(price),
+        pool=pool,
+    )
+
+
+def cores_left(vcpu: int) -> Decimal:
+    """Cores that pods can ask for on a node with so many."""
+    left, rest = Decimal(vcpu), vcpu
+    for cores, part in _RESERVED:
+        taken = min(cores, rest)
+        left -= taken * part
+        rest -= taken
+    return left - rest * Decimal("0.0025")

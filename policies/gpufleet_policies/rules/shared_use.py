@@ -1,0 +1,148 @@
+"""What runs on shared GPUs: work that suffers there, and programs that take more than a share."""
+
+from collections.abc import Iterator
+from decimal import Decimal
+from fractions import Fraction
+
+from gpufleet_policies.facts import Container, PodGroup, Provenance, Workload
+from gpufleet_policies.money import Kind
+from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.hardware import held
+from gpufleet_policies.rules.model_memory import gib, memory_need
+from gpufleet_policies.rules.purpose import training
+from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
+from gpufleet_policies.rules.shared_pools import SharedPool, shared_pools
+
+USUAL_SHARE = Decimal("0.9")
+"""Part of a GPU's memory that vLLM takes unless told otherwise (`--gpu-memory-utilization`)."""
+
+
+@rule(
+    "sharing-used-for-training",
+    "Training on GPUs that pods take turns on.",
+    subject=Workload,
+    dev=Level.MANDATORY,
+    prod=Level.MANDATORY,
+    strict=Level.MANDATORY,
+    needs=[Needs.POOLS],
+    formula="waste = pods x share x GPU-hour x (replicas - 1) / replicas, when all turns are taken",
+    source="NVIDIA k8s-device-plugin README: shared access to GPUs, no isolation of memory",
+)
+def trains_on_shares(context: Context, workload: Workload) -> Iterator[Violation]:
+    """Stops where several pods train together: two ranks may land on one GPU."""
+    evidence = training(workload)
+    if evidence is None:
+        return
+    for group in workload.running_groups():
+        for share in shared_pools(context, group):
+            several = group.pods.is_known and group.pods.value > 1
+            yield Violation(
+                where=group.place,
+                found=f"trains on {share}, one of {share.replicas} shares of a GPU",
+                limit="ranks of one program may land on one GPU and wait for each other"
+                if several
+                else "every step waits for the other tenants, and their memory may end it",
+                alternative="ask a pool with whole GPUs or MIG slices",
+                money=held(context, workload, group, Fraction(share.replicas - 1, share.replicas)),
+                provenance=evidence,
+                at_most=Level.MANDATORY if several else Level.ADVISORY,
+                evidence={"resource": share.resource, "replicas": share.replicas},
+            )
+
+
+@rule(
+    "sharing-memory-oversubscribed",
+    "Programs on one shared GPU that together need more memory than it has.",
+    subject=Workload,
+    dev=Level.MANDATORY,
+    prod=Level.MANDATORY,
+    strict=Level.MANDATORY,
+    needs=[Needs.POOLS],
+    formula="standing = pods x share x GPU-hour x 730 h while they restart",
+    source="NVIDIA k8s-device-plugin README: time-slicing limits no memory, MPS divides it evenly",
+)
+def oversubscribed(context: Context, workload: Workload) -> Iterator[Violation]:
+    """Stops where the part of the memory is written; vLLM's own 0.9 and estimates only advise."""
+    for group in workload.running_groups():
+        for share in shared_pools(context, group):
+            greedy = next(
+                (
+                    container
+                    for container in group.containers
+                    if share.resource in container.gpu_resources
+                    and (taken := _taken(container)) is not None
+                    and taken[0] * share.replicas > 1
+                ),
+                None,
+            )
+            if greedy is not None:
+                yield _too_greedy(context, workload, group, greedy, share)
+            else:
+                yield from _needs_more(context, workload, group, share)
+
+
+def _taken(container: Container) -> tuple[Decimal, Provenance] | None:
+    """Part of a GPU's memory a program takes for itself; None where it takes what it needs."""
+    written = container.launch.memory_share
+    if written.is_known:
+        return written.value, Provenance.EXPLICIT
+    image = container.image.found or ""
+    if (
+        written.is_absent
+        and not container.words.is_unknown
+        and "vllm-openai" in image.rsplit("/", 1)[-1]
+    ):
+        return USUAL_SHARE, Provenance.INFERRED
+    return None
+
+
+def _too_greedy(
+    context: Context,
+    workload: Workload,
+    group: PodGroup,
+    container: Container,
+    share: SharedPool,
+) -> Violation:
+    taken = _taken(container)
+    assert taken is not None
+    part, evidence = taken
+    fair = (USUAL_SHARE / share.replicas).quantize(Decimal("0.01"))
+    said = "" if evidence is Provenance.EXPLICIT else ", its usual value,"
+    return Violation(
+        where=f"container {container.name} ({container.place})",
+        found=f"takes {part}{said} of a GPU's memory on {share}, where {share.replicas} pods meet",
+        limit=f"{share.replicas} x {part} is more than one GPU; the second pod ends for want of "
+        "memory",
+        alternative=f"write a memory utilisation of {fair}",
+        money=held(context, workload, group, kind=Kind.STANDING),
+        provenance=evidence,
+        evidence={"share": str(part), "replicas": share.replicas},
+    )
+
+
+def _needs_more(
+    context: Context,
+    workload: Workload,
+    group: PodGroup,
+    share: SharedPool,
+) -> Iterator[Violation]:
+    """By what the model needs: MPS gives each pod its part, time-slicing lets pods collide."""
+    need = memory_need(workload.intent)
+    if need is None or share.memory_bytes is None or not group.pods.is_known:
+        return
+    whole, part = share.memory_bytes, share.memory_bytes // share.replicas
+    meeting = share.replicas if share.divides_memory else min(share.replicas, group.pods.value)
+    if need.bytes * meeting <= whole:
+        return
+    yield Violation(
+        where=group.place,
+        found=f"needs {need} on {share}, one of {share.replicas} shares of {gib(whole)}",
+        limit=f"MPS gives each pod {gib(part)}"
+        if share.divides_memory
+        else f"{meeting} of its own pods may meet on one GPU, and nothing limits their memory",
+        alternative="ask for a larger share, or a MIG slice that holds it",
+        money=held(context, workload, group, kind=Kind.STANDING),
+        provenance=need.provenance,
+        at_most=Level.ADVISORY,
+        evidence={"need_bytes": need.bytes, "share_bytes": part},
+    )

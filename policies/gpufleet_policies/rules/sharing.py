@@ -1,0 +1,300 @@
+"""Sharing as it is declared: replicas, MPS, names, failing fast."""
+
+from collections.abc import Iterator
+
+from gpufleet.findings import Severity
+from gpufleet_policies.facts import FleetFacts
+from gpufleet_policies.facts.monitoring import Monitoring
+from gpufleet_policies.facts.nvidia import NvidiaConfig, OperatorChoices, SharingConfig
+from gpufleet_policies.facts.pool import Maker, NodePool
+from gpufleet_policies.facts.workload import GPU, MIG_PREFIX
+from gpufleet_policies.rules.checked import of_check, verdict
+from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.pool_money import setting
+from gpufleet_policies.rules.pools import POOLS, all_pools, gpu_pools, named, place, same_cluster
+from gpufleet_policies.rules.published import published, strategy
+from gpufleet_policies.rules.remediation import add
+from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
+
+GKE_MOST_CLIENTS = 48
+"""Most clients of one GPU on GKE, by time-sharing and by MPS (GKE: GPU sharing strategies)."""
+
+_MANY_TURNS = 16
+"""Tenants of one GPU taking turns, from which each gets too little time to be of use."""
+
+_REPLICAS = frozenset(
+    {
+        "device-plugin-replicas-invalid",
+        "device-plugin-replicas-missing",
+        "device-plugin-mps-too-many-clients",
+    }
+)
+_MPS = frozenset(
+    {"device-plugin-mps-mixed", "device-plugin-mps-on-mig", "device-plugin-mps-single"}
+)
+
+SAID_BY_SHARING = _REPLICAS | _MPS
+"""Verdicts of `gpufleet check` that the rules here give under their own names."""
+
+
+@rule(
+    "sharing-replicas-out-of-range",
+    "A number of GPU shares that is refused, or of no use.",
+    subject=(NvidiaConfig, SharingConfig, *POOLS),
+    dev=Level.MANDATORY,
+    prod=Level.MANDATORY,
+    strict=Level.MANDATORY,
+    source="NVIDIA k8s-device-plugin, cmd/mps-control-daemon; GKE: GPU sharing strategies",
+)
+def replicas_range(
+    context: Context, subject: NvidiaConfig | SharingConfig | NodePool | FleetFacts
+) -> Iterator[Violation]:
+    """Fewer than 2, more MPS clients than the GPU takes, GKE's 2 to 48; more than 16 turns is
+    advice. What the plugin refuses is judged as `gpufleet check` does.
+    """
+    if isinstance(subject, NvidiaConfig):
+        if subject.kind != "device-plugin":
+            return
+        for finding in verdict(context, subject).findings:
+            if finding.code in _REPLICAS and finding.severity is Severity.ERROR:
+                yield of_check(subject, finding)
+    elif isinstance(subject, SharingConfig):
+        for one in subject.resources:
+            if subject.mode == "timeSlicing" and one.replicas and one.replicas > _MANY_TURNS:
+                yield _many(one.replicas, one.place)
+    else:
+        for pool in gpu_pools(context, subject):
+            yield from _of_pool(pool)
+
+
+def _many(replicas: int, where: str) -> Violation:
+    return Violation(
+        where=where,
+        found=f"{replicas} pods take turns on each GPU",
+        limit=f"above {_MANY_TURNS} each gets too little time, and all share its memory",
+        alternative=f"write {_MANY_TURNS} or fewer, or use MIG slices",
+        at_most=Level.ADVISORY,
+        evidence={"replicas": replicas, "limit": _MANY_TURNS},
+    )
+
+
+def _of_pool(pool: NodePool) -> Iterator[Violation]:
+    replicas = pool.shared.replicas
+    if not replicas.is_known or not pool.shared.strategy.is_known:
+        return
+    if pool.maker is Maker.GKE and not 2 <= replicas.value <= GKE_MOST_CLIENTS:
+        nearest = min(max(replicas.value, 2), GKE_MOST_CLIENTS)
+        where = "nodeConfig.guestAccelerators[0].gpuSharingConfig"
+        yield Violation(
+            where=f"{where}.maxSharedClientsPerGpu",
+            found=f"{replicas.value} clients of each GPU",
+            limit=f"GKE takes 2 to {GKE_MOST_CLIENTS}",
+            alternative=f"write {nearest}",
+            evidence={"replicas": replicas.value},
+            remediation=setting(pool, nearest, where, "maxSharedClientsPerGpu"),
+        )
+    elif pool.shared.strategy.value == "timeSlicing" and replicas.value > _MANY_TURNS:
+        yield _many(replicas.value, place(pool, pool.shared.place))
+
+
+@rule(
+    "mps-with-mig",
+    "MPS on GPUs that are cut by MIG, which the plugin refuses.",
+    subject=(NvidiaConfig, SharingConfig),
+    dev=Level.MANDATORY,
+    prod=Level.MANDATORY,
+    strict=Level.MANDATORY,
+    source="NVIDIA k8s-device-plugin, cmd/nvidia-device-plugin/main.go and internal/plugin/mps.go",
+)
+def mps_with_mig(context: Context, subject: NvidiaConfig | SharingConfig) -> Iterator[Violation]:
+    """The strategy `mixed` in the same document, or in the chart that installs the plugin; MPS of a
+    MIG resource.
+    """
+    if isinstance(subject, NvidiaConfig):
+        if subject.kind != "device-plugin":
+            return
+        for finding in verdict(context, subject).findings:
+            if finding.code in _MPS and finding.severity is Severity.ERROR:
+                yield of_check(subject, finding)
+        return
+    if subject.mode != "mps":
+        return
+    own, cluster = subject.mig_strategy, strategy(context)
+    if own.is_absent and cluster.is_known and cluster.value == "mixed":
+        yield Violation(
+            where=subject.place,
+            found="MPS, and the plugin is installed with the MIG strategy mixed",
+            limit="the device plugin refuses MPS under the strategy mixed",
+            alternative="use timeSlicing, or mig.strategy: none for these nodes",
+        )
+        return
+    for one in subject.resources:
+        if one.name.startswith(MIG_PREFIX) and not own.is_known:
+            yield Violation(
+                where=one.place,
+                found=f"MPS of {one.name}",
+                limit="the device plugin refuses MPS on MIG devices",
+                alternative="share the whole GPU, or use timeSlicing on its slices",
+            )
+
+
+@rule(
+    "sharing-not-fail-fast",
+    "Time-slicing that gives a pod which asks for two shares no more than one.",
+    subject=SharingConfig,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.MANDATORY,
+    source="NVIDIA k8s-device-plugin README: failRequestsGreaterThanOne, recommended true",
+)
+def not_fail_fast(context: Context, config: SharingConfig) -> Iterator[Violation]:
+    """`failRequestsGreaterThanOne` is absent or false. MPS sets it by itself."""
+    del context
+    setting_ = config.fail_requests_greater_than_one
+    if config.mode != "timeSlicing" or setting_.is_unknown:
+        return
+    if setting_.is_known and setting_.value:
+        return
+    yield Violation(
+        where=config.place,
+        found="failRequestsGreaterThanOne is not true",
+        limit="a pod that asks for two shares takes another's and gains nothing",
+        alternative="write failRequestsGreaterThanOne: true",
+        remediation=(add(True, config.pointer, "failRequestsGreaterThanOne"),)
+        if config.pointer
+        else (),
+    )
+
+
+@rule(
+    "sharing-name-collides",
+    "Shared and whole GPUs under one name, and nothing that keeps them apart.",
+    subject=NodePool,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.MANDATORY,
+    needs=[Needs.SURROUNDINGS],
+    formula="a share where a whole GPU was meant, or a whole GPU for a small pod: not reckoned",
+    source="NVIDIA k8s-device-plugin README: renameByDefault",
+)
+def name_collides(context: Context, subject: NodePool) -> Iterator[Violation]:
+    """The pool publishes nvidia.com/gpu shared, another one whole, and both have the same taints.
+
+    On GKE the node label cloud.google.com/gke-gpu-sharing-strategy keeps them apart for pods that
+    ask for it; without such pods it is said too.
+    """
+    for pool in gpu_pools(context, subject):
+        offer = published(context, pool)
+        if offer is None or offer.replicas.get(GPU, 1) < 2:
+            continue
+        for other in all_pools(context):
+            if other.locator == pool.locator or not other.is_certainly_gpu:
+                continue
+            if not same_cluster(pool, other):
+                continue
+            whole = published(context, other)
+            if whole is None or whole.replicas.get(GPU) != 1 or any(whole.layouts):
+                continue
+            if _keys(pool) != _keys(other) or pool.taints.is_unknown:
+                continue
+            yield Violation(
+                where=pool.shared.place or "nvidia.com/device-plugin.config",
+                found=f"{named(pool)} publishes shares and {named(other)} whole GPUs, both as "
+                "nvidia.com/gpu",
+                limit="a pod that asks for one gets either",
+                alternative="write renameByDefault: true, or give one of them a taint of its own",
+                evidence={"shared": pool.name, "whole": other.name},
+            )
+            break
+
+
+def _keys(pool: NodePool) -> frozenset[str]:
+    if not pool.taints.is_known:
+        return frozenset()
+    return frozenset(taint.key for taint in pool.taints.value if taint.repels)
+
+
+@rule(
+    "sharing-loses-attribution",
+    "Shared GPUs where costs are to be booked by pod, which no exporter can do then.",
+    subject=SharingConfig,
+    dev=Level.OFF,
+    prod=Level.ADVISORY,
+    strict=Level.ADVISORY,
+    needs=[Needs.SURROUNDINGS],
+    source="NVIDIA GPU Operator documentation: MPS, limitations; dcgm-exporter",
+)
+def loses_attribution(context: Context, config: SharingConfig) -> Iterator[Violation]:
+    """Sharing, a DCGM exporter beside it, and `requireAttribution` among the settings."""
+    assert context.surroundings is not None
+    if not context.thresholds.require_attribution or not config.resources:
+        return
+    if not context.surroundings.of(Monitoring):
+        return
+    yield Violation(
+        where=config.place,
+        found=f"{config.mode} is on, and costs are booked by pod (requireAttribution)",
+        limit="DCGM's metrics cannot be told apart between pods that share a GPU",
+        alternative="use MIG slices where costs must be booked, or book by request",
+    )
+
+
+@rule(
+    "timeslicing-of-mig-resources",
+    "Time-slicing of a resource that is not there, or that MIG was paid for to isolate.",
+    subject=SharingConfig,
+    dev=Level.MANDATORY,
+    prod=Level.MANDATORY,
+    strict=Level.MANDATORY,
+    source="NVIDIA k8s-device-plugin README: resources that can be time-sliced",
+)
+def of_mig_resources(context: Context, config: SharingConfig) -> Iterator[Violation]:
+    """Slices exist under the strategy `mixed` only; a profile no layout here has matches nothing;
+    where it works, tenants of a slice share its memory unprotected, which is advice.
+    """
+    if config.mode != "timeSlicing":
+        return
+    chosen = config.mig_strategy if not config.mig_strategy.is_absent else strategy(context)
+    offered = _offered(context)
+    for one in config.resources:
+        if not one.name.startswith(MIG_PREFIX):
+            continue
+        if chosen.is_known and chosen.value != "mixed":
+            yield Violation(
+                where=one.place,
+                found=f"{one.name} under the MIG strategy {chosen.value}",
+                limit="slices have names of their own under the strategy mixed only: nothing is "
+                "shared",
+                alternative=f"share nvidia.com/gpu, or set the strategy mixed (not {chosen.value})",
+            )
+        elif offered is not None and one.name not in offered:
+            yield Violation(
+                where=one.place,
+                found=f"{one.name}, which no layout here publishes",
+                limit=f"published are {', '.join(sorted(offered)) or 'none'}: nothing is shared",
+                alternative="name a profile of the layout",
+            )
+        else:
+            yield Violation(
+                where=one.place,
+                found=f"{one.name} is shared by {one.replicas} pods in turn",
+                limit="they share the slice's memory unprotected, which MIG was to prevent",
+                alternative="cut smaller slices instead",
+                at_most=Level.ADVISORY,
+            )
+
+
+def _offered(context: Context) -> set[str] | None:
+    """Names that pools here publish, shares under their own name; None where one is not known."""
+    if context.surroundings is None or not context.surroundings.of(OperatorChoices):
+        return None
+    pools = [pool for pool in all_pools(context) if pool.is_certainly_gpu]
+    offers = [published(context, pool) for pool in pools]
+    if not offers or any(offer is None for offer in offers):
+        return None
+    return {
+        name.removesuffix(".shared")
+        for offer in offers
+        if offer is not None
+        for name in offer.resources
+    }

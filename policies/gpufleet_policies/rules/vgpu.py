@@ -1,0 +1,211 @@
+"""vGPU machines: frame buffer nobody needs, licences, cards that cannot be filled."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from gpufleet.catalogue import UnknownKeyError
+from gpufleet.catalogue.gpu import VgpuBoard
+from gpufleet_policies.facts import FleetFacts
+from gpufleet_policies.facts.nvidia import OperatorChoices
+from gpufleet_policies.facts.pool import NodePool
+from gpufleet_policies.money import Kind, Money
+from gpufleet_policies.money.pools import pool_price
+from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.model_memory import gib, memory_need
+from gpufleet_policies.rules.placed import accepts
+from gpufleet_policies.rules.pool_money import saving, smallest
+from gpufleet_policies.rules.pools import POOLS, all_pools, gpu_pools, gpu_workloads
+from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
+
+_GIB = 1 << 30
+
+_ROOM = Fraction(110, 100)
+"""Frame buffer a smaller type must have, of what is needed."""
+
+_THROTTLED = Fraction(9, 10)
+"""Part of its speed an unlicensed guest is assumed to lose; NVIDIA publishes no figure."""
+
+
+def _type(pool: NodePool) -> tuple[str, int, bool] | None:
+    """Board, gigabytes and whether MIG backs it; None for names nobody knows."""
+    if not pool.vgpu_profile.is_known:
+        return None
+    # Its grammar lives with the geometry: only pools with a vGPU type pay for importing it.
+    from gpufleet.partition.vgpu import parse_type
+
+    found = parse_type(pool.vgpu_profile.value)
+    return None if found is None else (found.board, found.gigabytes, found.slices is not None)
+
+
+def _board(context: Context, pool: NodePool) -> VgpuBoard | None:
+    if not pool.gpu.is_known:
+        return None
+    try:
+        return context.catalogue.gpu(pool.gpu.value).vgpu
+    except UnknownKeyError:
+        return None
+
+
+@rule(
+    "vgpu-profile-oversized",
+    "A vGPU with twice the frame buffer that its pods need, or more.",
+    subject=POOLS,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.ADVISORY,
+    needs=[Needs.SURROUNDINGS],
+    formula="waste = machines x (its part of a GPU - that of the smaller type) x GPU-hour x 730 h",
+    source="NVIDIA vGPU types of the catalogue",
+)
+def oversized(context: Context, subject: NodePool | FleetFacts) -> Iterator[Violation]:
+    """Every model declared for the pool fits a smaller type of the same GPU and kind.
+
+    Only on new machines: changing the type of a running one replaces it.
+    """
+    for pool in gpu_pools(context, subject):
+        kind, board = _type(pool), _board(context, pool)
+        if kind is None or board is None or kind[2]:
+            continue
+        needs = _needs(context, pool)
+        if not needs:
+            continue
+        need = max(needs)
+        own = kind[1]
+        smaller = [gb for gb in board.time_sliced if gb < own and gb * _GIB >= need * _ROOM]
+        if not smaller or own * _GIB < 2 * need:
+            continue
+        choice = min(smaller)
+        part = Fraction(1, board.time_sliced.get(own, 1)) - Fraction(1, board.time_sliced[choice])
+        nodes = smallest(pool)
+        yield Violation(
+            where=_place(pool),
+            found=f"{pool.vgpu_profile.value} with {own} GiB, and its pods need {gib(need)}",
+            limit=f"the type with {choice} GiB holds them",
+            alternative=f"give new machines grid_{kind[0]}-{choice}c",
+            money=Money(Kind.WASTE, None, part * nodes, f"{nodes} machine(s), parts of a GPU"),
+            evidence={"gigabytes": own, "smaller": choice},
+        )
+
+
+def _place(pool: NodePool) -> str:
+    if pool.compiled is None:
+        return "vGPUProfile"
+    return f"{pool.compiled.path}.sharing.vgpu.profile of {pool.name}"
+
+
+def _needs(context: Context, pool: NodePool) -> list[int]:
+    found: list[int] = []
+    for workload in gpu_workloads(context):
+        if not any(accepts(context, pool, group) is not False for group in workload.pod_groups):
+            continue
+        need = memory_need(workload.intent)
+        if need is None:
+            return []
+        found.append(need.bytes)
+    return found
+
+
+@rule(
+    "vgpu-unlicensed",
+    "vGPU machines whose driver is given no licence.",
+    subject=OperatorChoices,
+    dev=Level.MANDATORY,
+    prod=Level.MANDATORY,
+    strict=Level.MANDATORY,
+    needs=[Needs.SURROUNDINGS],
+    formula="waste = standing machines x price x 0.9, the part of their speed assumed lost",
+    source="NVIDIA GPU Operator values: driver.licensingConfig; NVIDIA vGPU licensing",
+)
+def unlicensed(context: Context, choices: OperatorChoices) -> Iterator[Violation]:
+    """The operator installs the driver of guests that use vGPUs, and names no licence Secret."""
+    if not choices.licence.is_known or choices.licence.value:
+        return
+    if not choices.driver_enabled.is_known or not choices.driver_enabled.value:
+        return
+    pools = [pool for pool in all_pools(context) if pool.vgpu_profile.is_known]
+    if not pools:
+        return
+    pool = pools[0]
+    yield Violation(
+        where=f"{choices.place}.driver.licensingConfig".strip("."),
+        found=f"{pool.name} has {pool.vgpu_profile.value}, and driver.licensingConfig names no "
+        "Secret",
+        limit="guests without a licence are throttled",
+        alternative="write driver.licensingConfig.secretName, with nlsEnabled true",
+        money=saving(
+            context, pool, smallest(pool), _THROTTLED, "0.9 of the speed lost, by assumption"
+        ),
+    )
+
+
+@rule(
+    "vgpu-mixed-profiles-on-card",
+    "vGPU types of several sizes on cards that take one size at a time.",
+    subject=NodePool,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.ADVISORY,
+    needs=[Needs.SURROUNDINGS],
+    formula="waste = free part of the last card of each size x GPU-hour x 730 h",
+    source="NVIDIA vGPU documentation: same-size placement; vGPU types of the catalogue",
+)
+def mixed_profiles(context: Context, subject: NodePool) -> Iterator[Violation]:
+    """Same-size placement is the host's default: the last card of a size takes no other size.
+
+    Said once, on the pool that leaves most, and only where the rest of all sizes together would
+    fill a card less.
+    """
+    for pool in gpu_pools(context, subject):
+        rests = [
+            (rest, one.name, one)
+            for one in _alike(context, pool)
+            if (rest := _rest(context, one)) > 0
+        ]
+        if len(rests) < 2 or max(rests, key=lambda r: (r[0], r[1]))[2].locator != pool.locator:
+            continue
+        total = sum((rest for rest, _, _ in rests), Fraction(0))
+        if total < 1:
+            continue
+        names = ", ".join(f"{one.name} ({one.vgpu_profile.value})" for _, _, one in rests)
+        low = pool_price(pool, context.catalogue).low
+        yield Violation(
+            where="vGPUProfile",
+            found=f"{names} leave {float(total):.2f} cards unused at their largest size",
+            limit="with same-size placement a card that has one size takes no other",
+            alternative="use one size, or hosts with mixed-size placement",
+            money=Money(
+                Kind.WASTE,
+                None if low is None else Fraction(low) * total,
+                total,
+                "free parts of the last card of each size",
+            ),
+        )
+
+
+def _alike(context: Context, pool: NodePool) -> list[NodePool]:
+    """Pools on the same card with time-sliced types, of several sizes."""
+    if not pool.vgpu_profile.is_known or not pool.gpu.is_known:
+        return []
+    found = [
+        other
+        for other in all_pools(context)
+        if other.vgpu_profile.is_known
+        and other.gpu.found == pool.gpu.value
+        and (kind := _type(other)) is not None
+        and not kind[2]
+    ]
+    sizes = {kind[1] for other in found if (kind := _type(other)) is not None}
+    return found if len(sizes) > 1 else []
+
+
+def _rest(context: Context, pool: NodePool) -> Fraction:
+    """Part of its last card that a pool leaves free at its largest size."""
+    kind, board = _type(pool), _board(context, pool)
+    if kind is None or board is None or not pool.size.maximum.is_known:
+        return Fraction(0)
+    per_card = board.time_sliced.get(kind[1])
+    each = pool.gpus_per_node.value if pool.gpus_per_node.is_known else 1
+    if not per_card:
+        return Fraction(0)
+    used = (pool.size.maximum.value * each) % per_card
+    return Fraction(per_card - used, per_card) if used else Fraction(0)

@@ -1,0 +1,30 @@
+"""A thousand manifests as people publish them: no crash, the same words twice, every line right."""
+
+from pathlib import Path
+
+from benchmarks.public_manifests import write_manifests
+from gpufleet_policies.fronts.audit.inputs import find_inputs
+from gpufleet_policies.fronts.audit.run import audit
+from gpufleet_policies.fronts.audit.text import as_text
+from gpufleet_policies.rules.settings import read_settings
+from tests.policies.objects import TODAY
+
+FILES = 1000
+
+
+def test_a_thousand_manifests(tmp_path: Path):
+    assert len(write_manifests(tmp_path, FILES)) == FILES
+    settings = read_settings({"profile": "strict"})
+    result = audit(find_inputs([str(tmp_path)]), settings, TODAY)
+    assert len(result.files) == FILES
+    assert [file.name for file in result.unread] == []
+    rules = {found.finding.rule for found in result.findings}
+    assert "policy-rule-failed" not in rules
+    assert len(rules) >= 20, "the folder must give the rules something to judge"
+    for found in result.findings:
+        lines = Path(found.file).read_text().count("\n")
+        assert 1 <= found.line <= lines
+    again = audit(find_inputs([str(tmp_path)]), settings, TODAY)
+    words = [list(as_text(one, lambda text, _: text)) for one in (result, again)]
+    assert words[0] == words[1]
+    assert [f.fingerprint for f in again.findings] == [f.fingerprint for f in result.findings]

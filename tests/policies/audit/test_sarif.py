@@ -1,0 +1,218 @@
+"""SARIF 2.1.0: what code scanning needs is there, and everything is where the standard wants it.
+
+The required properties and enumerations below are those of the OASIS schema (sarif-schema-2.1.0,
+`required` and `enum` of log, run, tool, toolComponent, reportingDescriptor, result, location and
+notification). The schema itself is compared where it is at hand.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from gpufleet_policies.fronts.audit.baseline import without_known
+from gpufleet_policies.fronts.audit.inputs import find_inputs
+from gpufleet_policies.fronts.audit.run import Audit, audit
+from gpufleet_policies.fronts.audit.sarif import as_sarif
+from gpufleet_policies.rules.settings import read_settings
+from tests.policies.audit.test_command import IDLE, IDLE_RULE, RAY_JOB
+from tests.policies.objects import TODAY
+
+UPSTREAM = Path(__file__).parents[4] / "shared" / "reference" / "sarif-schema-2.1.0.json"
+
+MESSAGE = {"type": "object", "required": ["text"], "properties": {"text": {"type": "string"}}}
+LOCATION = {
+    "type": "object",
+    "required": ["physicalLocation"],
+    "properties": {
+        "physicalLocation": {
+            "type": "object",
+            "required": ["artifactLocation", "region"],
+            "properties": {
+                "artifactLocation": {
+                    "type": "object",
+                    "required": ["uri"],
+                    "properties": {"uri": {"type": "string", "pattern": r"^[^\s\\]+$"}},
+                    "additionalProperties": False,
+                },
+                "region": {
+                    "type": "object",
+                    "required": ["startLine"],
+                    "properties": {"startLine": {"type": "integer", "minimum": 1}},
+                    "additionalProperties": False,
+                },
+            },
+            "additionalProperties": False,
+        },
+        "logicalLocations": {
+            "type": "array",
+            "uniqueItems": True,
+            "items": {
+                "type": "object",
+                "properties": {
+                    "fullyQualifiedName": {"type": "string"},
+                    "kind": {"type": "string"},
+                },
+                "additionalProperties": False,
+            },
+        },
+    },
+    "additionalProperties": False,
+}
+LEVEL = {"enum": ["none", "note", "warning", "error"]}
+RULE = {
+    "type": "object",
+    "required": ["id", "shortDescription", "help", "defaultConfiguration"],
+    "properties": {
+        "id": {"type": "string"},
+        "name": {"type": "string"},
+        "shortDescription": MESSAGE,
+        "fullDescription": MESSAGE,
+        "help": MESSAGE,
+        "defaultConfiguration": {"type": "object", "properties": {"level": LEVEL}},
+        "properties": {"type": "object"},
+    },
+    "additionalProperties": False,
+}
+RESULT = {
+    "type": "object",
+    "required": ["message", "ruleId", "ruleIndex", "level", "locations", "partialFingerprints"],
+    "properties": {
+        "message": MESSAGE,
+        "ruleId": {"type": "string"},
+        "ruleIndex": {"type": "integer", "minimum": 0},
+        "level": LEVEL,
+        "locations": {"type": "array", "minItems": 1, "items": LOCATION},
+        "partialFingerprints": {"type": "object", "additionalProperties": {"type": "string"}},
+        "properties": {"type": "object"},
+        "suppressions": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["kind"],
+                "properties": {
+                    "kind": {"enum": ["inSource", "external"]},
+                    "justification": {"type": "string"},
+                },
+                "additionalProperties": False,
+            },
+        },
+    },
+    "additionalProperties": False,
+}
+NOTIFICATION = {
+    "type": "object",
+    "required": ["message"],
+    "properties": {
+        "level": LEVEL,
+        "message": MESSAGE,
+        "locations": {"type": "array", "items": LOCATION},
+    },
+    "additionalProperties": False,
+}
+DRIVER = {
+    "type": "object",
+    "required": ["name", "rules"],
+    "properties": {
+        "name": {"type": "string"},
+        "version": {"type": "string"},
+        "semanticVersion": {"type": "string"},
+        "rules": {"type": "array", "uniqueItems": True, "items": RULE},
+    },
+    "additionalProperties": False,
+}
+INVOCATION = {
+    "type": "object",
+    "required": ["executionSuccessful"],
+    "properties": {
+        "executionSuccessful": {"type": "boolean"},
+        "toolExecutionNotifications": {"type": "array", "items": NOTIFICATION},
+    },
+    "additionalProperties": False,
+}
+RUN = {
+    "type": "object",
+    "required": ["tool", "results"],
+    "properties": {
+        "tool": {
+            "type": "object",
+            "required": ["driver"],
+            "properties": {"driver": DRIVER},
+            "additionalProperties": False,
+        },
+        "invocations": {"type": "array", "items": INVOCATION},
+        "columnKind": {"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
+        "results": {"type": "array", "items": RESULT},
+    },
+    "additionalProperties": False,
+}
+SARIF = {
+    "type": "object",
+    "required": ["version", "runs"],
+    "properties": {
+        "$schema": {"type": "string", "format": "uri"},
+        "version": {"enum": ["2.1.0"]},
+        "runs": {"type": "array", "items": RUN},
+    },
+    "additionalProperties": False,
+}
+
+
+@pytest.fixture
+def result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Audit:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a folder").mkdir()
+    (tmp_path / "a folder" / "shell ä.yaml").write_text(IDLE)
+    (tmp_path / "train.yaml").write_text(RAY_JOB)
+    (tmp_path / "broken.yaml").write_text("a: [1\n")
+    return audit(find_inputs(["."]), read_settings({"profile": "prod"}), TODAY)
+
+
+def results(document: dict[str, Any]) -> list[dict[str, Any]]:
+    return document["runs"][0]["results"]
+
+
+def test_everything_is_where_the_standard_wants_it(result: Audit):
+    document = as_sarif(result, "1.2.3")
+    jsonschema.validate(document, SARIF)
+    rules = document["runs"][0]["tool"]["driver"]["rules"]
+    for found in results(document):
+        assert rules[found["ruleIndex"]]["id"] == found["ruleId"]
+    (shell,) = [found for found in results(document) if found["ruleId"] == IDLE_RULE]
+    place = shell["locations"][0]
+    uri = place["physicalLocation"]["artifactLocation"]["uri"]
+    assert uri == "a%20folder/shell%20%C3%A4.yaml"
+    assert place["physicalLocation"]["region"] == {"startLine": 9}
+    assert place["logicalLocations"][0]["fullyQualifiedName"] == "Pod ml/shell"
+    assert shell["level"] == "error"
+    (note,) = document["runs"][0]["invocations"][0]["toolExecutionNotifications"]
+    assert note["message"]["text"].startswith("not read: line 2")
+
+
+def test_fingerprints_outlive_moves_and_are_those_of_the_baseline(result: Audit, tmp_path: Path):
+    before = {f["ruleId"]: f["partialFingerprints"] for f in results(as_sarif(result, "1"))}
+    (tmp_path / "train.yaml").write_text("# moved\n\n" + RAY_JOB)
+    again = audit(find_inputs(["."]), read_settings({"profile": "prod"}), TODAY)
+    after = {f["ruleId"]: f["partialFingerprints"] for f in results(as_sarif(again, "1"))}
+    assert before == after
+    for finding in result.findings:
+        known = before[finding.finding.rule]["gpufleetFinding/v1"]
+        assert known == finding.fingerprint
+
+
+def test_known_findings_are_suppressed_not_left_out(result: Audit):
+    from collections import Counter
+
+    known = Counter(finding.fingerprint for finding in result.findings)
+    document = as_sarif(without_known(result, known), "1")
+    jsonschema.validate(document, SARIF)
+    assert len(results(document)) == len(result.findings)
+    assert all(found["suppressions"][0]["kind"] == "external" for found in results(document))
+
+
+def test_the_schema_of_oasis_accepts_it(result: Audit):
+    if not UPSTREAM.exists():
+        pytest.skip(f"the schema is not at hand: {UPSTREAM}")
+    jsonschema.validate(as_sarif(result, "1.2.3"), json.loads(UPSTREAM.read_text()))

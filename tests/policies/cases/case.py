@@ -1,0 +1,117 @@
+"""One row of the case table."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from gpufleet.catalogue import load
+from gpufleet_policies.adapters.pulumi_props import facts_from_pulumi
+from gpufleet_policies.facts import FleetFacts, Surroundings
+from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.finding import PolicyFinding
+from gpufleet_policies.rules.judge import judge
+from gpufleet_policies.rules.rule import Level
+from gpufleet_policies.rules.settings import read_settings
+from tests.policies.objects import SPEC, TODAY, changed, summary
+
+FLEET_TYPE = "gpufleet:index:GpuFleet"
+
+
+@dataclass(frozen=True)
+class Thing:
+    """A Pulumi resource: its type token and what the program gives it."""
+
+    type: str
+    properties: dict[str, Any] = field(hash=False)
+    name: str = "thing"
+    declaration: dict[str, Any] | None = field(default=None, hash=False)
+    """What its author wrote, where the properties are made from it."""
+
+    @property
+    def is_manifest(self) -> bool:
+        """Whether the properties are a Kubernetes object, which can stand in a file as well."""
+        return self.type.startswith("kubernetes:") and "apiVersion" in self.properties
+
+    def all_facts(self) -> tuple[Any, ...]:
+        """What rules see of it."""
+        urn = f"urn:pulumi:dev::p::{self.type}::{self.name}"
+        return facts_from_pulumi(self.type, self.properties, self.name, urn, load)
+
+    def facts(self) -> Any:
+        """The first of what rules see of it."""
+        return next(iter(self.all_facts()), None)
+
+
+def manifest(document: dict[str, Any]) -> Thing:
+    """A Kubernetes object as the Kubernetes provider names it."""
+    version = document["apiVersion"]
+    group = version if "/" in version else f"core/{version}"
+    name = document.get("metadata", {}).get("name", "generated")
+    return Thing(f"kubernetes:{group}:{document['kind']}", document, name)
+
+
+def fleet_thing(changes: dict[str, Any] | None = None) -> Thing:
+    """The compliant fleet of `objects.SPEC`, with changes."""
+    return Thing(FLEET_TYPE, summary(changes), "fleet", changed(SPEC, changes or {}))
+
+
+FLEET = fleet_thing()
+"""What stands beside most workloads."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A rule, an object that keeps it, and the same object with one property that breaks it."""
+
+    rule: str
+    good: Thing
+    bad: Thing
+    says: str
+    """Part of the message about the bad object."""
+    level: Level = Level.MANDATORY
+    """Of the finding, under `settings`."""
+    beside: tuple[Thing, ...] = (FLEET,)
+    """What else the program declares. A fleet among it is the one the object runs on."""
+    settings: dict[str, Any] = field(default_factory=dict[str, Any], hash=False)
+    """Policy settings; most cases need none: the fleet says prod."""
+
+    def __str__(self) -> str:
+        return self.rule
+
+    def shown(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The object that passes and the one that does not, as their author writes them."""
+        passes, fails = (
+            thing.declaration
+            or (
+                thing.properties
+                if thing.is_manifest
+                else {"type": thing.type, "properties": thing.properties}
+            )
+            for thing in (self.good, self.bad)
+        )
+        return passes, fails
+
+    def message(self) -> str:
+        """What is said about the bad object."""
+        return next(f.message for f in self.findings(self.bad) if f.rule == self.rule)
+
+    @cached_property
+    def beside_facts(self) -> tuple[Any, ...]:
+        """Facts of what stands beside; those that no rule knows are left out."""
+        return tuple(facts for thing in self.beside for facts in thing.all_facts())
+
+    def findings(self, thing: Thing, **settings: Any) -> list[PolicyFinding]:
+        """What the rules say about an object in its surroundings."""
+        subjects = thing.all_facts()
+        assert subjects, f"no rule judges {thing.type}"
+        chosen = read_settings({**self.settings, **settings})
+        everything = (*self.beside_facts, *subjects)
+        fleets = [facts for facts in everything if isinstance(facts, FleetFacts)]
+        context = Context(
+            today=TODAY,
+            load_catalogue=load,
+            fleet=fleets[0] if len(fleets) == 1 else None,
+            surroundings=Surroundings(everything),
+            thresholds=chosen.thresholds,
+        )
+        return [f for subject in subjects for f in judge(subject, context, chosen)]

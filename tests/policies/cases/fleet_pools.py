@@ -1,0 +1,38 @@
+"""Cases of rules/fleet_pools.py."""
+
+from gpufleet_policies.rules.rule import Level
+from tests.policies.cases.case import FLEET, Case, fleet_thing
+
+CASES = (
+    Case(
+        "interactive-pool-holds-large-nodes",
+        FLEET,
+        fleet_thing({"pools[1].nodes.min": 1}),
+        "1 node(s) with 8 x A100-80GB stand for interactive use",
+        beside=(),
+    ),
+    Case(
+        "nonprod-pool-minimum-above-zero",
+        fleet_thing({"environment": "staging"}),
+        fleet_thing({"environment": "staging", "pools[2].nodes.min": 1}),
+        "1 x H100-80GB node(s) never go, environment staging",
+        Level.ADVISORY,
+        beside=(),
+    ),
+    Case(
+        "gpu-pool-fixed-size",
+        FLEET,
+        fleet_thing({"pools[2].nodes.min": 1}),
+        "min = max = 1, bought onDemand",
+        Level.ADVISORY,
+        beside=(),
+    ),
+    Case(
+        "on-demand-for-interruptible",
+        FLEET,
+        fleet_thing({"pools[0].intent": "batch"}),
+        "intent batch, and only onDemand at 0.80 USD/h",
+        Level.ADVISORY,
+        beside=(),
+    ),
+)

@@ -1,0 +1,48 @@
+"""Cases of rules/gangs.py."""
+
+from gpufleet_policies.rules.rule import Level
+from tests.policies.cases.case import FLEET, Case, manifest
+from tests.policies.cases.workloads import LIMITS, WHOLE, deployment, job, template
+from tests.policies.objects import REMOVE, changed
+
+PYTORCH = {
+    "apiVersion": "kubeflow.org/v1",
+    "kind": "PyTorchJob",
+    "metadata": {
+        "name": "pretrain",
+        "namespace": "ml",
+        "labels": {"kueue.x-k8s.io/queue-name": "research"},
+    },
+    "spec": {
+        "runPolicy": {"activeDeadlineSeconds": 86400},
+        "pytorchReplicaSpecs": {"Worker": {"replicas": 2, "template": template(4)}},
+    },
+}
+QUEUE = manifest(
+    {
+        "apiVersion": "kueue.x-k8s.io/v1beta1",
+        "kind": "LocalQueue",
+        "metadata": {"name": "research", "namespace": "ml"},
+        "spec": {"clusterQueue": "research"},
+    }
+)
+SERVER = deployment({LIMITS: WHOLE, "spec.replicas": 1, "metadata.name": "server"})
+
+CASES = (
+    Case(
+        "training-without-queue-or-gang",
+        manifest(PYTORCH),
+        manifest(changed(PYTORCH, {"metadata.labels": REMOVE})),
+        "8 GPUs that are of use only together, and no queue or group of pods",
+        Level.ADVISORY,
+        beside=(FLEET, QUEUE),
+    ),
+    Case(
+        "batch-and-serving-same-priority",
+        job({"spec.template.spec.priorityClassName": "batch"}),
+        job(),
+        "runs on training beside Deployment ml/server, and neither has a priority",
+        Level.ADVISORY,
+        beside=(FLEET, SERVER),
+    ),
+)

@@ -1,0 +1,32 @@
+"""Cases of rules/gpu_software.py."""
+
+from tests.policies.cases.case import Case, Thing
+from tests.policies.cases.pools import BUDGET, CPU_GROUP, node_group
+from tests.policies.cases.sharing import operator
+
+PARTS_OFF = {"driver": {"enabled": False}, "toolkit": {"enabled": False}}
+PLUGIN = "kubernetes:helm.sh/v3:Release"
+
+
+def plugin(values: dict[str, object]) -> Thing:
+    """A release of the device plugin's own chart."""
+    return Thing(PLUGIN, {"chart": "nvidia-device-plugin", "values": values}, "plugin")
+
+
+CASES = (
+    Case(
+        "gpu-software-installed-twice",
+        node_group(),
+        node_group({"amiType": "BOTTLEROCKET_x86_64_NVIDIA"}),
+        "BOTTLEROCKET_x86_64_NVIDIA has the device plugin, and Release gpu-operator/gpu-operator "
+        "installs it too",
+        beside=(CPU_GROUP, BUDGET, operator(PARTS_OFF)),
+    ),
+    Case(
+        "device-plugin-installed-twice",
+        plugin({"nodeSelector": {"plugin": "own"}}),
+        plugin({}),
+        "Release gpu-operator/gpu-operator runs a device plugin too",
+        beside=(operator(PARTS_OFF),),
+    ),
+)

@@ -1,0 +1,42 @@
+"""Cases of rules/idle.py."""
+
+from gpufleet_policies.rules.rule import Level
+from tests.policies.cases.case import Case, manifest
+from tests.policies.cases.workloads import CONTAINER, deployment, template
+from tests.policies.objects import changed
+
+NOTEBOOK = {
+    "apiVersion": "kubeflow.org/v1",
+    "kind": "Notebook",
+    "metadata": {"name": "ada", "namespace": "ml", "annotations": {}},
+    "spec": {"template": template()},
+}
+
+
+def notebook(changes=None):
+    """A notebook with one GPU."""
+    return manifest(changed(NOTEBOOK, changes or {}))
+
+
+CASES = (
+    Case(
+        "gpu-idle-command",
+        deployment({f"{CONTAINER}.command": ["sleep", "30"]}),
+        deployment({f"{CONTAINER}.command": ["sleep", "infinity"]}),
+        "holds 1 x nvidia.com/mig-1g.10gb and runs `sleep infinity`",
+    ),
+    Case(
+        "gpu-oneshot-in-deployment",
+        deployment({f"{CONTAINER}.command": ["nvidia-smi", "-l", "5"]}),
+        deployment({f"{CONTAINER}.command": ["nvidia-smi"]}),
+        "runs `nvidia-smi`, which ends, in a Deployment",
+        Level.ADVISORY,
+    ),
+    Case(
+        "gpu-notebook-without-culling",
+        notebook({'metadata.annotations."gpufleet.dev/culled-after-seconds"': "3600"}),
+        notebook(),
+        "an interactive Notebook holds a GPU, and nothing ends it",
+        Level.ADVISORY,
+    ),
+)

@@ -1,0 +1,74 @@
+"""Cases of rules/karpenter_pools.py."""
+
+from gpufleet_policies.rules.rule import Level
+from tests.policies.cases.case import Case
+from tests.policies.cases.pools import QUIET, karpenter
+from tests.policies.cases.workloads import deployment
+from tests.policies.objects import REMOVE
+
+DISRUPTION = "spec.disruption"
+TEMPLATE = "spec.template.spec"
+STAYS = deployment(
+    {
+        'metadata.annotations."karpenter.sh/do-not-disrupt"': "true",
+        "metadata.annotations.owner": "ml",
+        'metadata.annotations."cost-center"': "1",
+        "metadata.annotations.environment": "prod",
+        "spec.template.spec.containers[0].resources.limits": {"nvidia.com/gpu": 1},
+    }
+)
+
+CASES = (
+    Case(
+        "karpenter-never-consolidates",
+        karpenter({DISRUPTION: REMOVE}),
+        karpenter({f"{DISRUPTION}.consolidateAfter": "Never"}),
+        "consolidateAfter is Never, so empty GPU nodes stay",
+        beside=QUIET,
+    ),
+    Case(
+        "karpenter-never-expires",
+        karpenter(),
+        karpenter({f"{TEMPLATE}.expireAfter": "Never"}),
+        "nodes that live for ever keep old drivers",
+        Level.ADVISORY,
+        beside=QUIET,
+    ),
+    Case(
+        "karpenter-disrupts-training",
+        karpenter({"spec.template.metadata.labels.use": "training"}),
+        karpenter(
+            {
+                "spec.template.metadata.labels.use": "training",
+                f"{DISRUPTION}.consolidationPolicy": "WhenEmptyOrUnderutilized",
+            }
+        ),
+        "WhenEmptyOrUnderutilized after 5m, and the pool is for training",
+        Level.ADVISORY,
+        beside=QUIET,
+    ),
+    Case(
+        "karpenter-static-gpu-pool",
+        karpenter({"spec.replicas": 0, "spec.limits": {"nodes": 2}, DISRUPTION: REMOVE}),
+        karpenter({"spec.replicas": 2, "spec.limits": {"nodes": 2}, DISRUPTION: REMOVE}),
+        "2 node(s) stand whether or not anything runs",
+        Level.ADVISORY,
+        beside=QUIET,
+    ),
+    Case(
+        "expiry-blocked-for-ever",
+        karpenter({f"{TEMPLATE}.expireAfter": "168h", f"{TEMPLATE}.terminationGracePeriod": "24h"}),
+        karpenter({f"{TEMPLATE}.expireAfter": "168h"}),
+        "nodes expire after 168h, and Deployment ml/chat says karpenter.sh/do-not-disrupt: true",
+        Level.ADVISORY,
+        beside=(*QUIET, STAYS),
+    ),
+    Case(
+        "karpenter-consolidates-slowly",
+        karpenter({f"{DISRUPTION}.consolidateAfter": "1h"}),
+        karpenter({f"{DISRUPTION}.consolidateAfter": "6h"}),
+        "an empty node stays 6h",
+        Level.ADVISORY,
+        beside=QUIET,
+    ),
+)

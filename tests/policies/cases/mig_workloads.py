@@ -1,0 +1,43 @@
+"""Cases of rules/mig_workloads.py."""
+
+from gpufleet_policies.rules.rule import Level
+from tests.policies.cases.case import Case
+from tests.policies.cases.pools import BUDGET, CPU_GROUP, node_group
+from tests.policies.cases.sharing import operator
+from tests.policies.cases.workloads import LIMITS, deployment
+
+A100 = {"instanceTypes": ["p4d.24xlarge"], "labels.accelerator": "a100"}
+SINGLE = operator({"mig": {"strategy": "single"}})
+MIXED = operator({"mig": {"strategy": "mixed"}})
+LABEL = 'labels."nvidia.com/mig.config"'
+
+
+def _pool(layout: str, minimum: int = 0):
+    return node_group({**A100, LABEL: layout, "scalingConfig.minSize": minimum})
+
+
+CASES = (
+    Case(
+        "mig-single-strategy-with-mixed-layout",
+        _pool("all-1g.5gb"),
+        _pool("all-balanced"),
+        "all-balanced cuts the 8 GPUs of a node differently",
+        beside=(CPU_GROUP, BUDGET, SINGLE),
+    ),
+    Case(
+        "mig-resource-name-mismatch",
+        deployment({LIMITS: {"nvidia.com/mig-1g.5gb": 1}}),
+        deployment({LIMITS: {"nvidia.com/mig-2g.10gb": 1}}),
+        "asks for 1 x nvidia.com/mig-2g.10gb, which no pool here publishes",
+        beside=(CPU_GROUP, BUDGET, MIXED, _pool("all-1g.5gb")),
+    ),
+    Case(
+        "mig-slices-unrequested",
+        _pool("all-2g.10gb", 0),
+        _pool("all-2g.10gb", 1),
+        "24 slices stand, and everything here together asks for 4",
+        Level.ADVISORY,
+        beside=(CPU_GROUP, BUDGET, MIXED, deployment({LIMITS: {"nvidia.com/mig-2g.10gb": 1}})),
+        settings={"thresholds": {"quietUsdPerMonth": 50000}},
+    ),
+)

@@ -1,0 +1,27 @@
+"""Cases of rules/model_fit.py."""
+
+from tests.policies.cases.case import Case, fleet_thing
+from tests.policies.cases.workloads import LIMITS, WHOLE, deployment
+
+SMALL = {'metadata.annotations."gpufleet.dev/model-params-b"': "1.1"}
+LARGE = {'metadata.annotations."gpufleet.dev/model-params-b"': "30"}
+NO_SLICES = fleet_thing(
+    {"pools[0].sharing": {"exclusive": {}}, "pools[1].sharing": {"exclusive": {}}}
+)
+TRAINING = {'spec.template.spec.nodeSelector."gpufleet.dev/pool"': "training"}
+
+CASES = (
+    Case(
+        "gpu-oversized-for-model",
+        deployment({LIMITS: WHOLE, **LARGE, **TRAINING}),
+        deployment({LIMITS: WHOLE, **SMALL, **TRAINING}),
+        "5% of the memory would be used, and at least 35% should",
+        beside=(NO_SLICES,),
+    ),
+    Case(
+        "whole-gpu-where-slice-fits",
+        deployment({LIMITS: WHOLE, **LARGE}),
+        deployment({LIMITS: WHOLE, **SMALL}),
+        "ask for `nvidia.com/gpu.shared: 1` instead of `nvidia.com/gpu: 1`",
+    ),
+)

@@ -1,0 +1,90 @@
+"""Cases of rules/pool_bounds.py."""
+
+from gpufleet_policies.rules.rule import Level
+from tests.policies.cases.case import Case, Thing, manifest
+from tests.policies.cases.pools import QUIET, karpenter, node_group
+from tests.policies.cases.workloads import LIMITS, deployment
+from tests.policies.objects import REMOVE, changed
+
+BUFFER = {
+    "apiVersion": "autoscaling.x-k8s.io/v1alpha1",
+    "kind": "CapacityBuffer",
+    "metadata": {"name": "spare", "namespace": "ml"},
+    "spec": {"replicas": 0, "scalableRef": {"kind": "Deployment", "name": "chat"}},
+}
+CLUSTER = {
+    "name": "ml",
+    "location": "us-central1",
+    "removeDefaultNodePool": True,
+    "monitoringConfig": {"enableComponents": ["DCGM"]},
+    "clusterAutoscaling": {
+        "enabled": True,
+        "resourceLimits": [{"resourceType": "nvidia-l4", "maximum": 16}],
+    },
+}
+RESERVATION = {
+    "instanceType": "p5.48xlarge",
+    "instanceCount": 2,
+    "instanceMatchCriteria": "open",
+    "availabilityZone": "us-east-1a",
+}
+H100 = {"instanceTypes": ["p5.48xlarge"], "capacityType": "CAPACITY_BLOCK"}
+
+
+def _cluster(most: int) -> Thing:
+    limits = {"clusterAutoscaling.resourceLimits[0].maximum": most}
+    return Thing("gcp:container/cluster:Cluster", changed(CLUSTER, limits), "ml")
+
+
+def _reservation(count: int) -> Thing:
+    document = changed(RESERVATION, {"instanceCount": count})
+    return Thing("aws:ec2/capacityReservation:CapacityReservation", document, "block")
+
+
+CASES = (
+    Case(
+        "gpu-pool-unbounded",
+        karpenter({"spec.limits": {"cpu": "64"}}),
+        karpenter({"spec.limits": REMOVE}),
+        "spec.limits is not set: the number of GPUs, and their cost, is unbounded",
+        beside=QUIET,
+    ),
+    Case(
+        "gpu-pool-unbounded",
+        node_group(),
+        node_group({"scalingConfig.maxSize": 100}),
+        "scalingConfig.maxSize 100 allows 100 GPUs",
+        beside=QUIET,
+    ),
+    Case(
+        "gpu-autoprovisioning-unbounded",
+        _cluster(16),
+        _cluster(500),
+        "auto-provisioning may make 500 x L4",
+        Level.ADVISORY,
+        beside=(),
+    ),
+    Case(
+        "running-warm-pool",
+        node_group({"warmPoolConfig": {"poolState": "STOPPED", "minSize": 2}}),
+        node_group({"warmPoolConfig": {"poolState": "RUNNING", "minSize": 2}}),
+        "2 running node(s) wait in the warm pool",
+        beside=QUIET,
+    ),
+    Case(
+        "gpu-capacity-buffer",
+        manifest(BUFFER),
+        manifest(changed(BUFFER, {"spec.replicas": 2})),
+        "room for 2 pod(s) of Deployment ml/chat with 1 GPU(s) each is kept free",
+        Level.ADVISORY,
+        beside=(*QUIET, node_group(), deployment({LIMITS: {"nvidia.com/gpu": 1}})),
+    ),
+    Case(
+        "reservation-not-consumed",
+        _reservation(2),
+        _reservation(4),
+        "4 machines are reserved, and gpu can use 2 of them at most",
+        Level.ADVISORY,
+        beside=(*QUIET, node_group({**H100, "scalingConfig.maxSize": 2})),
+    ),
+)

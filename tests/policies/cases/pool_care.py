@@ -1,0 +1,52 @@
+"""Cases of rules/pool_care.py."""
+
+from gpufleet_policies.rules.rule import Level
+from tests.policies.cases.case import Case
+from tests.policies.cases.pools import QUIET, node_group
+from tests.policies.objects import REMOVE
+
+STAGING = {"tags.environment": "staging", "labels.environment": "staging"}
+SCALED = {'tags."k8s.io/cluster-autoscaler/enabled"': "true"}
+
+CASES = (
+    Case(
+        "gpu-pool-untainted",
+        node_group(),
+        node_group({"taints": REMOVE}),
+        "pods without GPUs land on GPU nodes",
+        beside=QUIET,
+    ),
+    Case(
+        "gpu-pool-without-repair",
+        node_group(),
+        node_group({"nodeRepairConfig": REMOVE}),
+        "automatic repair is off",
+        Level.ADVISORY,
+        beside=QUIET,
+    ),
+    Case(
+        "cluster-autoscaler-accelerator-label-missing",
+        node_group(SCALED),
+        node_group({**SCALED, "labels": {}}),
+        "nodes lack the label k8s.amazonaws.com/accelerator",
+        Level.ADVISORY,
+        beside=QUIET,
+    ),
+    Case(
+        "gpu-owner-tags-missing",
+        node_group(),
+        node_group({"tags.owner": REMOVE}),
+        "lacks owner",
+        Level.ADVISORY,
+        beside=QUIET,
+    ),
+    Case(
+        "nonprod-without-expiry",
+        node_group({**STAGING, "scalingConfig.minSize": 1, "tags.expires": "2026-12-31"}),
+        node_group({**STAGING, "scalingConfig.minSize": 1}),
+        "1 node(s) stand in staging without an expiry tag or a schedule",
+        Level.ADVISORY,
+        beside=QUIET,
+        settings={"thresholds": {"standingUsdPerMonth": 5000}},
+    ),
+)

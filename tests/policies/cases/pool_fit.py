@@ -1,0 +1,127 @@
+"""Cases of rules/pool_fit.py."""
+
+from typing import Any
+
+from gpufleet_policies.rules.rule import Level
+from tests.policies.cases.case import Case, Thing, manifest
+from tests.policies.cases.pools import QUIET, SMALL, node_group
+from tests.policies.cases.workloads import LIMITS, REQUESTS, container, deployment, job
+from tests.policies.objects import changed
+
+OPEN = [{"key": "nvidia.com/gpu", "operator": "Exists"}]
+PLAIN = {
+    "metadata.labels": {"kueue.x-k8s.io/queue-name": "research", "owner": "ml"},
+    "spec.template.spec.tolerations": OPEN,
+    REQUESTS: SMALL,
+    "spec.ttlSecondsAfterFinished": 600,
+}
+TRAIN: dict[str, Any] = {
+    "apiVersion": "kubeflow.org/v1",
+    "kind": "PyTorchJob",
+    "metadata": {
+        "name": "train",
+        "namespace": "ml",
+        "labels": {"kueue.x-k8s.io/queue-name": "research", "owner": "ml"},
+        "annotations": {"cost-center": "1", "environment": "prod"},
+    },
+    "spec": {
+        "runPolicy": {"activeDeadlineSeconds": 86400},
+        "pytorchReplicaSpecs": {
+            "Worker": {
+                "replicas": 2,
+                "template": {"spec": {"containers": [container(8)], "tolerations": OPEN}},
+            }
+        },
+    },
+}
+WORKER = "spec.pytorchReplicaSpecs.Worker.template.spec"
+EFA = {f'{WORKER}.containers[0].resources.limits."vpc.amazonaws.com/efa"': 32}
+MAY_STOP = 'metadata.annotations."gpufleet.dev/interruptible"'
+CHECKPOINTS = {'metadata.annotations."gpufleet.dev/checkpoint-seconds"': "600"}
+TEMPLATE = Thing(
+    "aws:ec2/launchTemplate:LaunchTemplate",
+    {
+        "name": "efa",
+        "networkInterfaces": [{"interfaceType": "efa"}],
+        "placement": {"groupName": "cluster"},
+    },
+    "efa",
+)
+
+
+def training(changes: dict[str, Any] | None = None) -> Thing:
+    """Two pods of eight GPUs that train together."""
+    return manifest(changed(TRAIN, changes or {}))
+
+
+def _h100(changes: dict[str, Any]) -> Thing:
+    return node_group(
+        {"instanceTypes": ["p5.48xlarge"], "launchTemplate": {"name": "efa"}, **changes}, "h100"
+    )
+
+
+SPOT = _h100({"capacityType": "SPOT"})
+ON_DEMAND = _h100({})
+SPREAD = Thing(
+    "aws:ec2/launchTemplate:LaunchTemplate",
+    {"name": "spread", "networkInterfaces": [{"interfaceType": "efa"}]},
+    "spread",
+)
+ZONES = node_group(
+    {
+        "instanceTypes": ["p4d.24xlarge"],
+        "subnetIds": ["subnet-a", "subnet-b"],
+        "launchTemplate": {"name": "spread"},
+    },
+    "zones",
+)
+DEAR = node_group({"instanceTypes": ["g6e.xlarge"], "nodeGroupName": "dear"}, "dear")
+
+CASES = (
+    Case(
+        "interruptible-work-on-demand",
+        job({**PLAIN, MAY_STOP: "false"}),
+        job({**PLAIN, MAY_STOP: "true"}),
+        "may be stopped, and gpu buy(s) g6.xlarge on demand only, at 0.80 USD/h",
+        Level.ADVISORY,
+        beside=(*QUIET, node_group()),
+    ),
+    Case(
+        "spot-for-tightly-coupled-training",
+        training({**EFA, **CHECKPOINTS}),
+        training(EFA),
+        "2 pods of 8 GPU(s) train together on gpu, spot only, and no checkpoint is declared",
+        Level.ADVISORY,
+        beside=(*QUIET, SPOT, TEMPLATE),
+    ),
+    Case(
+        "multi-zone-training-group",
+        training({**EFA, f'{WORKER}.nodeSelector."topology.kubernetes.io/zone"': "us-east-1a"}),
+        training(EFA),
+        "2 training pods of 8 GPU(s) on gpu, which spans 2 zones",
+        Level.ADVISORY,
+        beside=(*QUIET, ZONES, SPREAD),
+    ),
+    Case(
+        "multi-node-without-fabric",
+        training(EFA),
+        training(),
+        "and do not ask for vpc.amazonaws.com/efa",
+        Level.ADVISORY,
+        beside=(*QUIET, ON_DEMAND, TEMPLATE),
+    ),
+    Case(
+        "gpu-type-pinned-by-nothing",
+        deployment(
+            {
+                LIMITS: {"nvidia.com/gpu": 1},
+                REQUESTS: SMALL,
+                'spec.template.spec.nodeSelector."eks.amazonaws.com/nodegroup"': "gpu",
+            }
+        ),
+        deployment({LIMITS: {"nvidia.com/gpu": 1}, REQUESTS: SMALL}),
+        "asks for 1 GPU(s) of any kind: L4, L40S are here",
+        Level.ADVISORY,
+        beside=(*QUIET, node_group(), DEAR),
+    ),
+)

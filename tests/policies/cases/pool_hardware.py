@@ -1,0 +1,42 @@
+"""Cases of rules/pool_hardware.py."""
+
+from gpufleet_policies.rules.rule import Level
+from tests.policies.cases.case import Case
+from tests.policies.cases.pools import QUIET, karpenter, node_group
+from tests.policies.cases.workloads import LIMITS, deployment
+
+SERVER = deployment(
+    {
+        LIMITS: {"nvidia.com/gpu": 1},
+        "spec.template.spec.containers[0].resources.requests": {"cpu": "2", "memory": "8Gi"},
+    }
+)
+SPOT = {"spec.template.spec.requirements[1].values": ["spot"]}
+TYPES = "spec.template.spec.requirements[0].values"
+
+CASES = (
+    Case(
+        "cheaper-instance-same-gpu",
+        node_group(),
+        node_group({"instanceTypes": ["g6.4xlarge"]}),
+        "g6.xlarge has the same GPUs at 0.80 USD/h",
+        Level.ADVISORY,
+        beside=(*QUIET, SERVER),
+    ),
+    Case(
+        "superseded-gpu-generation",
+        node_group({"instanceTypes": ["g4dn.xlarge"], "labels.env": "prod"}),
+        node_group({"instanceTypes": ["p3.2xlarge"]}),
+        "p3.2xlarge with V100-16GB at 3.06 USD/h per GPU",
+        Level.ADVISORY,
+        beside=QUIET,
+    ),
+    Case(
+        "spot-without-diversity",
+        karpenter(SPOT),
+        karpenter({**SPOT, TYPES: ["g6.xlarge"]}),
+        "only spot, of 1 machine type(s)",
+        Level.ADVISORY,
+        beside=QUIET,
+    ),
+)

@@ -1,0 +1,61 @@
+"""Cases of rules/program.py."""
+
+from gpufleet_policies.rules.rule import Level
+from tests.policies.cases.case import Case, manifest
+from tests.policies.cases.pools import BUDGET, CPU_GROUP, EXPORTER, QUIET, node_group
+from tests.policies.cases.sharing import operator
+from tests.policies.cases.workloads import LIMITS, deployment
+from tests.policies.objects import changed
+
+NAMESPACE = {
+    "apiVersion": "v1",
+    "kind": "Namespace",
+    "metadata": {"name": "ml", "labels": {"environment": "prod"}},
+}
+STANDING = {"scalingConfig.minSize": 3}
+SERVER = deployment({LIMITS: {"nvidia.com/gpu": 1}})
+
+CASES = (
+    Case(
+        "gpu-monitoring-missing",
+        CPU_GROUP,
+        node_group(),
+        "no DCGM exporter is declared beside the GPU pools",
+        beside=(BUDGET, CPU_GROUP, operator({"dcgmExporter": {"enabled": False}})),
+    ),
+    Case(
+        "budget-alarm-missing",
+        node_group(),
+        node_group(STANDING),
+        "the pools stand for 2.41 USD/h; above 1,000 USD a month somebody must be told",
+        Level.ADVISORY,
+        beside=(EXPORTER, CPU_GROUP),
+    ),
+    Case(
+        "stack-gpu-budget-exceeded",
+        node_group(),
+        node_group({"scalingConfig.maxSize": 20}),
+        "all pools at their largest size cost 16.10 USD/h",
+        beside=QUIET,
+        settings={"budgets": {"prod": {"exposureUsdPerHour": 10}}},
+    ),
+    Case(
+        "stack-gpu-budget-exceeded",
+        node_group(),
+        node_group(STANDING),
+        "budgets.prod.standingUsdPerMonth is 1,000",
+        beside=QUIET,
+        settings={
+            "budgets": {"prod": {"standingUsdPerMonth": 1000}},
+            "thresholds": {"quietUsdPerMonth": 5000},
+        },
+    ),
+    Case(
+        "namespace-without-gpu-quota",
+        manifest(changed(NAMESPACE, {"metadata.name": "web"})),
+        manifest(NAMESPACE),
+        "1 GPU workload(s) run in it, and nothing limits how many GPUs",
+        Level.ADVISORY,
+        beside=(SERVER,),
+    ),
+)

@@ -1,0 +1,126 @@
+"""Cases of rules/scaling.py."""
+
+from typing import Any
+
+from gpufleet_policies.rules.rule import Level
+from tests.policies.cases.case import Case, Thing, manifest
+from tests.policies.cases.workloads import LIMITS, container, deployment
+from tests.policies.objects import REMOVE, changed
+
+SERVES = {
+    'metadata.annotations."gpufleet.dev/mode"': "inference",
+    'metadata.annotations."gpufleet.dev/environment"': "prod",
+    LIMITS: {"nvidia.com/gpu": 1},
+}
+STAGING = {**SERVES, 'metadata.annotations."gpufleet.dev/environment"': "staging"}
+SERVER = deployment(SERVES)
+
+HPA: dict[str, Any] = {
+    "apiVersion": "autoscaling/v2",
+    "kind": "HorizontalPodAutoscaler",
+    "metadata": {"name": "chat", "namespace": "ml"},
+    "spec": {
+        "minReplicas": 1,
+        "maxReplicas": 4,
+        "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "chat"},
+        "metrics": [{"type": "Pods", "pods": {"metric": {"name": "vllm:num_requests_waiting"}}}],
+        "behavior": {"scaleDown": {"stabilizationWindowSeconds": 600}},
+    },
+}
+SCALED: dict[str, Any] = {
+    "apiVersion": "keda.sh/v1alpha1",
+    "kind": "ScaledObject",
+    "metadata": {"name": "chat", "namespace": "ml"},
+    "spec": {
+        "scaleTargetRef": {"name": "chat"},
+        "minReplicaCount": 1,
+        "maxReplicaCount": 4,
+        "idleReplicaCount": 0,
+        "triggers": [{"type": "prometheus"}],
+    },
+}
+RAY: dict[str, Any] = {
+    "apiVersion": "ray.io/v1",
+    "kind": "RayCluster",
+    "metadata": {"name": "serve", "namespace": "ml"},
+    "spec": {
+        "enableInTreeAutoscaling": True,
+        "headGroupSpec": {
+            "rayStartParams": {},
+            "template": {"spec": {"containers": [container(None)]}},
+        },
+        "workerGroupSpecs": [
+            {
+                "groupName": "gpu",
+                "replicas": 0,
+                "minReplicas": 0,
+                "maxReplicas": 2,
+                "rayStartParams": {},
+                "template": {"spec": {"containers": [container(1)]}},
+            }
+        ],
+    },
+}
+
+
+def hpa(changes: dict[str, Any] | None = None) -> Thing:
+    """A HorizontalPodAutoscaler of the server."""
+    return manifest(changed(HPA, changes or {}))
+
+
+CASES = (
+    Case(
+        "gpu-serving-without-autoscaler",
+        deployment({**SERVES, "spec.replicas": 1}),
+        SERVER,
+        "4 replicas, at night as by day",
+        Level.ADVISORY,
+        beside=(),
+    ),
+    Case(
+        "nonprod-serving-never-zero",
+        deployment({**STAGING, "spec.replicas": 0}),
+        deployment({**STAGING, "spec.replicas": 1}),
+        "1 replica(s) stay in staging",
+        Level.ADVISORY,
+        beside=(),
+    ),
+    Case(
+        "gpu-scaled-on-cpu",
+        hpa(),
+        hpa({"spec.metrics": [{"type": "Resource", "resource": {"name": "cpu"}}]}),
+        "scales Deployment ml/chat by cpu",
+        Level.ADVISORY,
+        beside=(SERVER,),
+    ),
+    Case(
+        "scale-down-too-slow",
+        hpa(),
+        hpa({"spec.behavior.scaleDown.stabilizationWindowSeconds": 3600}),
+        "an idle replica of Deployment ml/chat stays 3600 s",
+        Level.ADVISORY,
+        beside=(SERVER,),
+    ),
+    Case(
+        "autoscaler-min-equals-max",
+        hpa({"spec.minReplicas": 1}),
+        hpa({"spec.minReplicas": 4}),
+        "Deployment ml/chat has a smallest and a largest size of 4",
+        Level.ADVISORY,
+        beside=(SERVER,),
+    ),
+    Case(
+        "ray-group-maximum-unset",
+        manifest(RAY),
+        manifest(changed(RAY, {"spec.workerGroupSpecs[0].maxReplicas": REMOVE})),
+        "maxReplicas of gpu is not set",
+        beside=(),
+    ),
+    Case(
+        "idle-replicas-invalid",
+        manifest(SCALED),
+        manifest(changed(SCALED, {"spec.idleReplicaCount": 1})),
+        "idleReplicaCount 1 and minReplicaCount 1",
+        beside=(SERVER,),
+    ),
+)

@@ -1,0 +1,133 @@
+"""Cases of rules/sharing.py."""
+
+from typing import Any
+
+from gpufleet_policies.rules.rule import Level
+from tests.policies.cases.case import Case, Thing, manifest
+from tests.policies.cases.pools import EXPORTER, QUIET, gke_pool, node_group
+
+GPU_SHARING = "nodeConfig.guestAccelerators[0].gpuSharingConfig"
+
+
+def plugin_config(
+    mode: str = "timeSlicing", name: str = "nvidia.com/gpu", flags: str = "", **settings: Any
+) -> Thing:
+    """A ConfigMap of the device plugin with one sharing block."""
+    chosen: dict[str, Any] = {"renameByDefault": True, "failRequestsGreaterThanOne": True}
+    chosen.update(settings)
+    replicas = chosen.pop("replicas", 4)
+    lines = [f"      {key}: {str(value).lower()}" for key, value in chosen.items()]
+    if mode == "mps":
+        lines = []
+    text = "\n".join(
+        [
+            "version: v1",
+            *([f"flags: {{migStrategy: {flags}}}"] if flags else []),
+            "sharing:",
+            f"  {mode}:",
+            *(line[2:] for line in lines),
+            "    resources:",
+            f"    - {{name: {name}, replicas: {replicas}}}",
+        ]
+    )
+    return manifest(
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": "plugin", "namespace": "gpu-operator"},
+            "data": {"shared": text},
+        }
+    )
+
+
+def operator(values: dict[str, Any]) -> Thing:
+    """A release of the GPU Operator."""
+    properties = {"chart": "gpu-operator", "namespace": "gpu-operator", "values": values}
+    return Thing("kubernetes:helm.sh/v3:Release", properties, "gpu-operator")
+
+
+SHARED = node_group(
+    {"labels": {"k8s.amazonaws.com/accelerator": "l4", "nvidia.com/device-plugin.config": "shared"}}
+)
+OWN_TAINT = [
+    {"key": "nvidia.com/gpu", "value": "present", "effect": "NO_SCHEDULE"},
+    {"key": "shared", "value": "true", "effect": "NO_SCHEDULE"},
+]
+WHOLE = node_group({"nodeGroupName": "whole"}, "whole")
+
+CASES = (
+    Case(
+        "sharing-replicas-out-of-range",
+        gke_pool(
+            {GPU_SHARING: {"gpuSharingStrategy": "TIME_SHARING", "maxSharedClientsPerGpu": 8}}
+        ),
+        gke_pool(
+            {GPU_SHARING: {"gpuSharingStrategy": "TIME_SHARING", "maxSharedClientsPerGpu": 64}}
+        ),
+        "64 clients of each GPU; GKE takes 2 to 48",
+        beside=QUIET,
+    ),
+    Case(
+        "sharing-replicas-out-of-range",
+        plugin_config(replicas=8),
+        plugin_config(replicas=1),
+        "replicas",
+        beside=(),
+    ),
+    Case(
+        "mps-with-mig",
+        plugin_config("mps"),
+        plugin_config("mps", flags="mixed"),
+        "mixed",
+        beside=(),
+    ),
+    Case(
+        "sharing-not-fail-fast",
+        plugin_config(),
+        plugin_config(failRequestsGreaterThanOne=False),
+        "failRequestsGreaterThanOne is not true",
+        Level.ADVISORY,
+        beside=(),
+    ),
+    Case(
+        "sharing-name-collides",
+        node_group(
+            {
+                "labels": {
+                    "k8s.amazonaws.com/accelerator": "l4",
+                    "nvidia.com/device-plugin.config": "shared",
+                },
+                "taints": OWN_TAINT,
+            }
+        ),
+        SHARED,
+        "publishes shares and NodeGroup whole whole GPUs, both as nvidia.com/gpu",
+        Level.ADVISORY,
+        beside=(*QUIET, WHOLE, plugin_config(renameByDefault=False)),
+    ),
+    Case(
+        "sharing-loses-attribution",
+        Thing(
+            "kubernetes:core/v1:ConfigMap",
+            {
+                "apiVersion": "v1",
+                "kind": "ConfigMap",
+                "metadata": {"name": "plugin"},
+                "data": {"whole": "version: v1\nflags: {migStrategy: none}\n"},
+            },
+            "plugin",
+        ),
+        plugin_config(),
+        "timeSlicing is on, and costs are booked by pod",
+        Level.ADVISORY,
+        beside=(EXPORTER,),
+        settings={"requireAttribution": True, "environment": "prod", "profile": "prod"},
+    ),
+    Case(
+        "timeslicing-of-mig-resources",
+        plugin_config(flags="mixed"),
+        plugin_config(name="nvidia.com/mig-1g.10gb", flags="single"),
+        "nvidia.com/mig-1g.10gb under the MIG strategy single",
+        beside=(),
+    ),
+)

@@ -1,0 +1,96 @@
+"""Cases of rules/vgpu.py."""
+
+from typing import Any
+
+from gpufleet_policies.rules.rule import Level
+from tests.policies.cases.case import Case, Thing, manifest
+from tests.policies.cases.pools import EXPORTER
+from tests.policies.cases.sharing import operator
+from tests.policies.cases.workloads import LIMITS, deployment
+
+
+def template(profile: str, name: str = "vgpu") -> Thing:
+    """A Cluster API template of vSphere machines with one vGPU."""
+    return manifest(
+        {
+            "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1",
+            "kind": "VSphereMachineTemplate",
+            "metadata": {"name": name},
+            "spec": {"template": {"spec": {"pciDevices": [{"vGPUProfile": profile}]}}},
+        }
+    )
+
+
+def machines(name: str = "vgpu", most: int = 4) -> Thing:
+    """A MachineDeployment of such machines."""
+    prefix = "cluster.x-k8s.io/cluster-api-autoscaler-node-group"
+    infrastructure: dict[str, Any] = {"kind": "VSphereMachineTemplate", "name": name}
+    return manifest(
+        {
+            "apiVersion": "cluster.x-k8s.io/v1beta1",
+            "kind": "MachineDeployment",
+            "metadata": {
+                "name": name,
+                "labels": {"owner": "ml", "cost-center": "1", "environment": "prod"},
+                "annotations": {f"{prefix}-min-size": "0", f"{prefix}-max-size": str(most)},
+            },
+            "spec": {
+                "clusterName": "ml",
+                "template": {
+                    "spec": {
+                        "infrastructureRef": infrastructure,
+                        "taints": [{"key": "nvidia.com/gpu", "effect": "NoSchedule"}],
+                    }
+                },
+            },
+        }
+    )
+
+
+def server(gibibytes: str) -> Thing:
+    """A Deployment that declares the memory of its model."""
+    return deployment(
+        {
+            LIMITS: {"nvidia.com/gpu": 1},
+            'metadata.annotations."gpufleet.dev/min-gpu-memory-gib"': gibibytes,
+        }
+    )
+
+
+LICENSED = {"driver": {"licensingConfig": {"secretName": "licence", "nlsEnabled": True}}}
+
+CASES = (
+    Case(
+        "vgpu-profile-oversized",
+        machines("small"),
+        machines("large"),
+        "grid_a100d-40c with 40 GiB, and its pods need 5.0 GiB; the type with 8 GiB holds them",
+        Level.ADVISORY,
+        beside=(
+            EXPORTER,
+            template("grid_a100d-8c", "small"),
+            template("grid_a100d-40c", "large"),
+            server("5"),
+        ),
+    ),
+    Case(
+        "vgpu-unlicensed",
+        operator(LICENSED),
+        operator({"driver": {"enabled": True}}),
+        "vgpu has grid_a100d-8c, and driver.licensingConfig names no Secret",
+        beside=(template("grid_a100d-8c"), machines()),
+    ),
+    Case(
+        "vgpu-mixed-profiles-on-card",
+        machines("small", most=10),
+        machines("small", most=2),
+        "leave 1.30 cards unused at their largest size",
+        Level.ADVISORY,
+        beside=(
+            EXPORTER,
+            template("grid_a100d-8c", "small"),
+            template("grid_a100d-40c", "large"),
+            machines("large", most=1),
+        ),
+    ),
+)

@@ -1,0 +1,174 @@
+"""What everything declared together costs, and what it can come to."""
+
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+
+from gpufleet.catalogue import load
+from gpufleet_policies.facts import FleetFacts, Surroundings
+from gpufleet_policies.facts.capacity import Reservation
+from gpufleet_policies.facts.pool import NodePool
+from gpufleet_policies.facts.queues import ClusterQueue
+from gpufleet_policies.money.pools import pool_price, reach, way_price
+from gpufleet_policies.money.stack import spend_as_dict, stack_spend
+from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.pools import all_pools
+from tests.policies.cases.case import FLEET, Thing
+from tests.policies.cases.pools import CPU_GROUP, gke_pool, karpenter, node_group
+from tests.policies.cases.queues import RESOURCE, queue
+from tests.policies.objects import REMOVE, TODAY, fleet
+
+CATALOGUE = load()
+G6 = CATALOGUE.instance("g6.xlarge").on_demand.micro_usd_per_hour
+assert G6 is not None
+
+
+def one(thing: Thing) -> NodePool:
+    found = thing.facts()
+    assert isinstance(found, NodePool)
+    return found
+
+
+def spend(*things: Thing):
+    facts = tuple(fact for thing in things for fact in thing.all_facts())
+    context = Context(today=TODAY, load_catalogue=load, surroundings=Surroundings(facts))
+    queues = [fact for fact in facts if isinstance(fact, ClusterQueue)]
+    reserved = [fact for fact in facts if isinstance(fact, Reservation)]
+    return stack_spend(all_pools(context), queues, CATALOGUE, reserved)
+
+
+def test_a_pool_costs_between_its_cheapest_and_its_dearest_way():
+    found = pool_price(one(karpenter()), CATALOGUE)
+    spot = CATALOGUE.instance("g6.xlarge").spot.micro_usd_per_hour
+    assert found.low == spot
+    assert found.high == CATALOGUE.instance("g6.4xlarge").on_demand.micro_usd_per_hour
+    assert pool_price(one(node_group()), CATALOGUE).high == G6
+
+
+def test_prices_are_those_of_the_fleets_spend():
+    row = CATALOGUE.instance("p5.48xlarge")
+    assert way_price(row, "onDemand") == (row.on_demand.micro_usd_per_hour,) * 2
+    assert way_price(row, "capacityBlock") == (None, None)
+    low, high = way_price(CATALOGUE.instance("g6.xlarge"), "spot")
+    assert low is not None
+    assert high == G6, "spot is capped by the list price"
+
+
+@pytest.mark.parametrize(
+    ("limits", "gpus"),
+    [
+        ({"nvidia.com/gpu": "16"}, 16),
+        ({"cpu": "64"}, 16),  # g6.xlarge has 4
+        ({"cpu": "64", "nvidia.com/gpu": "8"}, 8),
+        ({"memory": "64Gi"}, 4),
+        ({"nodes": "3"}, 3),
+    ],
+)
+def test_limits_of_karpenter_as_gpus(limits: dict[str, str], gpus: int):
+    found = reach(one(karpenter({"spec.limits": limits})), CATALOGUE)
+    assert found is not None
+    assert found.gpus == Fraction(gpus)
+    assert found.micro_usd_per_hour is not None
+
+
+def test_a_pool_without_a_bound_says_why():
+    found = reach(one(karpenter({"spec.limits": REMOVE})), CATALOGUE)
+    assert found is not None
+    assert not found.is_bounded
+    assert found.because == "spec.limits is not set"
+
+
+def test_a_limit_that_cannot_be_read_is_no_bound_and_no_violation():
+    assert reach(one(karpenter({"spec.limits.cpu": "${X}"})), CATALOGUE) is None
+
+
+def test_standing_and_reachable_sums_are_exact_and_leave_out_other_machines():
+    group = node_group({"scalingConfig": {"minSize": 1, "maxSize": 3, "desiredSize": 1}})
+    found = spend(group, CPU_GROUP, gke_pool())
+    a100 = CATALOGUE.instance("a2-highgpu-1g").on_demand.micro_usd_per_hour
+    assert a100 is not None
+    assert found.standing.micro_usd_per_hour == G6
+    assert found.exposure.micro_usd_per_hour == 3 * G6 + 4 * a100
+    assert found.exposure.is_bounded
+    assert [pool.name for pool in found.pools] == ["gpu", "gpu"]
+
+
+def test_the_sum_of_a_fleet_is_the_fleets_own():
+    facts = fleet()
+    assert isinstance(facts, FleetFacts)
+    found = spend(FLEET)
+    assert found.exposure.micro_usd_per_hour == facts.maximum_spend.value
+    assert found.standing.micro_usd_per_hour == facts.minimum_spend.value
+
+
+def test_an_unbounded_pool_makes_the_sum_unbounded_and_names_itself():
+    found = spend(node_group(), karpenter({"spec.limits": REMOVE}))
+    assert not found.exposure.is_bounded
+    assert found.exposure.causes == ("gpu: spec.limits is not set",)
+    assert found.exposure.micro_usd_per_hour == 4 * G6, "the part that is bounded"
+
+
+def test_a_team_reaches_its_quota_and_what_it_may_borrow():
+    found = spend(node_group({"scalingConfig.maxSize": 100}), queue())
+    assert found.queues["research"].micro_usd_per_hour == 8 * G6
+    own = spend(node_group(), queue({"spec.cohortName": REMOVE}))
+    assert own.queues["research"].micro_usd_per_hour == 4 * G6, "never more than the pools"
+
+
+def test_a_team_that_borrows_without_a_limit_reaches_everything():
+    found = spend(node_group(), queue({f"{RESOURCE}.borrowingLimit": REMOVE}))
+    assert found.queues["research"].micro_usd_per_hour == 4 * G6
+    endless = spend(
+        node_group(),
+        karpenter({"spec.limits": REMOVE}),
+        queue({f"{RESOURCE}.borrowingLimit": REMOVE}),
+    )
+    assert endless.queues["research"].causes == ("gpu: spec.limits is not set",)
+
+
+def test_budgets_of_an_environment_are_read():
+    from gpufleet_policies.rules.settings import read_settings
+
+    found = read_settings({"budgets": {"Prod": {"standingUsdPerMonth": "100.5"}}})
+    assert found.thresholds.budgets["prod"].standing_usd_per_month == Decimal("100.5")
+
+
+def test_pools_add_up_by_team():
+    found = spend(node_group(), gke_pool(), FLEET)
+    assert found.teams["ml"].micro_usd_per_hour == sum(
+        pool.exposure or 0 for pool in found.pools if pool.team == "ml"
+    )
+    assert {pool.team for pool in found.pools} == {"ml", ""}
+
+
+def test_the_printed_form_has_text_for_money_and_null_where_there_is_no_bound():
+    printed = spend_as_dict(spend(node_group(), karpenter({"spec.limits": REMOVE}), queue()))
+    assert printed["reachableUsdPerHour"] is None
+    assert printed["unbounded"] == ["gpu: spec.limits is not set"]
+    assert printed["pools"][0]["reachableUsdPerHour"] == "3.2192"
+    assert printed["queues"]["research"]["unbounded"] == []
+
+
+def test_a_reservation_is_billed_whether_it_is_used_or_not_and_never_twice():
+    block = Thing(
+        "aws:ec2/capacityReservation:CapacityReservation",
+        {"instanceType": "g6.xlarge", "instanceCount": 3, "id": "cr-1"},
+        "block",
+    )
+    assert spend(node_group(), block).standing.micro_usd_per_hour == 3 * G6
+    template = Thing(
+        "aws:ec2/launchTemplate:LaunchTemplate",
+        {
+            "name": "lt",
+            "capacityReservationSpecification": {
+                "capacityReservationTarget": {"capacityReservationId": "cr-1"}
+            },
+        },
+        "lt",
+    )
+    sizes = {"minSize": 1, "maxSize": 4, "desiredSize": 1}
+    user = node_group({"launchTemplate": {"name": "lt"}, "scalingConfig": sizes})
+    found = spend(user, template, block)
+    assert found.standing.micro_usd_per_hour == 3 * G6
+    assert found.exposure.micro_usd_per_hour == 4 * G6

@@ -1,0 +1,48 @@
+"""The case table through the facts: good objects are silent, bad ones break exactly one rule."""
+
+import pytest
+
+from gpufleet_policies.rules.registry import RULES, by_id
+from tests.policies.cases import CASES, Case
+
+BY_RULE = pytest.mark.parametrize("case", CASES, ids=str)
+
+
+def test_every_rule_has_a_case():
+    assert [rule.id for rule in RULES if rule.id not in {case.rule for case in CASES}] == []
+
+
+@BY_RULE
+def test_the_good_object_is_silent_in_every_profile(case: Case):
+    for profile in ("auto", "dev", "prod", "strict"):
+        found = case.findings(case.good, profile=profile)
+        assert [finding.message for finding in found] == []
+
+
+@BY_RULE
+def test_the_bad_object_breaks_its_rule_only(case: Case):
+    found = case.findings(case.bad)
+    assert {finding.rule for finding in found} == {case.rule}, [f.message for f in found]
+    assert case.says in found[0].message
+    assert found[0].level is case.level
+
+
+@BY_RULE
+def test_a_bad_object_stays_bad_beside_nothing_it_needs_or_is_silent(case: Case):
+    """Fewer facts give fewer findings, never another one."""
+    import dataclasses
+
+    alone = dataclasses.replace(case, beside=())
+    assert {finding.rule for finding in alone.findings(case.bad)} <= {case.rule}
+
+
+@BY_RULE
+def test_a_finding_says_what_it_rests_on(case: Case):
+    found = next(f for f in case.findings(case.bad) if f.rule == case.rule)
+    text = found.message
+    assert found.violation.limit in text
+    assert found.violation.alternative
+    assert found.as_finding().evidence["level"] == case.level.value
+    if found.violation.money is not None:
+        rule = by_id()[case.rule]
+        assert rule.formula, f"{case.rule} reckons money and does not say how"

@@ -1,0 +1,62 @@
+"""Dumps of a running cluster (`kubectl get -o json`): one cause, one object, one verdict."""
+
+from typing import Any
+
+from gpufleet_policies.adapters.documents import facts_of_document
+from gpufleet_policies.adapters.plain import plain
+from gpufleet_policies.facts import Workload
+from tests.policies.cases.workloads import template
+from tests.policies.objects import DEPLOYMENT, changed
+
+
+def owned(kind: str, owner: str, api: str = "apps/v1", **more: Any) -> dict[str, Any]:
+    """An object that a controller made."""
+    reference = {"apiVersion": api, "kind": owner, "name": "owner", "controller": True}
+    return {
+        "apiVersion": "v1" if kind == "Pod" else "apps/v1",
+        "kind": kind,
+        "metadata": {"name": f"{kind.lower()}-1", "ownerReferences": [reference]},
+        "spec": template() if kind != "Pod" else template()["spec"],
+        **more,
+    }
+
+
+def kinds(*objects: dict[str, Any]) -> list[str]:
+    """Kinds that are judged of a dump."""
+    dump = plain({"apiVersion": "v1", "kind": "List", "items": list(objects)})
+    return [f.locator.kind for f in facts_of_document(dump) if isinstance(f, Workload)]
+
+
+def test_owners_are_judged_and_what_they_made_is_not():
+    made = [owned("ReplicaSet", "Deployment"), owned("Pod", "ReplicaSet")]
+    assert kinds(DEPLOYMENT, *made) == ["Deployment"]
+
+
+def test_pods_of_owners_that_nobody_knows_are_judged():
+    assert kinds(owned("Pod", "Crawler", "acme.example/v1")) == ["Pod"]
+    loose = changed(owned("Pod", "ReplicaSet"), {"metadata.ownerReferences": []})
+    assert kinds(loose) == ["Pod"]
+
+
+def test_pods_that_ended_hold_nothing():
+    for phase, judged in (("Succeeded", []), ("Failed", []), ("Running", ["Pod"])):
+        pod = owned("Pod", "Crawler", "acme.example/v1", status={"phase": phase})
+        assert kinds(pod) == judged
+
+
+def test_what_a_cluster_adds_to_an_object_changes_nothing():
+    live = changed(
+        DEPLOYMENT,
+        {
+            "metadata.uid": "1",
+            "metadata.managedFields": [{"manager": "kubectl"}],
+            "metadata.annotations": {"deployment.kubernetes.io/revision": "3"},
+            "spec.template.spec.schedulerName": "default-scheduler",
+            "spec.template.spec.securityContext": {},
+            "status": {"replicas": 4},
+        },
+    )
+    assert kinds(live) == ["Deployment"]
+    from tests.policies.objects import STRICT, findings, workload
+
+    assert findings(workload(live), settings=STRICT) == []

@@ -1,0 +1,140 @@
+"""One table of cases through every front: facts, CrossGuard over gRPC, files.
+
+The verdict and the message of each are the same. What a rule says about the objects beside is left
+out: only the judged object counts. The live API server has a table of its own, in
+tests/engine/test_admission.py, because it is asked with objects of every kind.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+import yaml
+from google.protobuf import struct_pb2
+from pulumi.runtime.proto import analyzer_pb2, analyzer_pb2_grpc
+from pulumi_policy import EnforcementLevel
+from pulumi_policy.policy import _PolicyAnalyzerServicer
+
+from gpufleet_policies.fronts.audit.inputs import find_inputs
+from gpufleet_policies.fronts.audit.run import audit
+from gpufleet_policies.fronts.crossguard import Front
+from gpufleet_policies.rules.registry import RULES
+from gpufleet_policies.rules.settings import read_settings
+from tests.policies.cases import CASES, Case, Thing
+from tests.policies.objects import TODAY
+
+Verdicts = list[tuple[str, str]]
+"""Level and message, sorted."""
+
+LEVELS = {analyzer_pb2.MANDATORY: "mandatory", analyzer_pb2.ADVISORY: "advisory"}
+
+
+def test_every_rule_has_a_case():
+    assert {case.rule for case in CASES} == {rule.id for rule in RULES}
+
+
+def by_facts(case: Case, thing: Thing) -> Verdicts:
+    return sorted((f.level.value, f.message) for f in case.findings(thing))
+
+
+@contextmanager
+def pack(case: Case, folder: Path) -> Iterator[Any]:
+    """A pack's policies behind the SDK's own servicer and a real connection."""
+    (folder / "gpu-policy.yaml").write_text(yaml.safe_dump(case.settings))
+    policies = Front(folder, today=lambda: TODAY).policies()
+    level = EnforcementLevel.ADVISORY
+    server = grpc.server(ThreadPoolExecutor(1))
+    servicer = _PolicyAnalyzerServicer("gpufleet", "0.0.1", policies, level)
+    analyzer_pb2_grpc.add_AnalyzerServicer_to_server(servicer, server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    try:
+        with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
+            yield analyzer_pb2_grpc.AnalyzerStub(channel)
+    finally:
+        server.stop(0).wait()
+
+
+def urn_of(thing: Thing) -> str:
+    return f"urn:pulumi:dev::p::{thing.type}::{thing.name}"
+
+
+def analysed(thing: Thing) -> Any:
+    struct = struct_pb2.Struct()
+    struct.update(thing.properties)
+    return analyzer_pb2.AnalyzeRequest(
+        type=thing.type, urn=urn_of(thing), name=thing.name, properties=struct
+    )
+
+
+def by_crossguard(case: Case, thing: Thing, folder: Path) -> Verdicts:
+    with pack(case, folder) as analyzer:
+        for beside in case.beside:
+            analyzer.Analyze(analysed(beside), timeout=30)
+        alone = read(analyzer.Analyze(analysed(thing), timeout=30).diagnostics)
+        whole = analyzer.AnalyzeStack(analyzer_pb2.AnalyzeStackRequest(), timeout=30)
+        last = read(d for d in whole.diagnostics if d.urn == urn_of(thing))
+    # Seen with the whole program a finding may weigh more: that is the last word on it.
+    heavier = {rule_of(message) for _, message in last}
+    return sorted([one for one in alone if rule_of(one[1]) not in heavier] + last)
+
+
+def read(diagnostics: Any) -> Verdicts:
+    return [(LEVELS[d.enforcementLevel], d.message.partition("\n")[2]) for d in diagnostics]
+
+
+def rule_of(message: str) -> str:
+    return message[1 : message.index("]")]
+
+
+KNOWS_MORE = re.compile(r" Instead: label it kueue.x-k8s.io/queue-name: .*?gang scheduler\.")
+"""A resource alone is told to name a queue; the whole program knows which ones there are."""
+
+
+def without_names(verdicts: Verdicts) -> Verdicts:
+    return [(level, KNOWS_MORE.sub("", message)) for level, message in verdicts]
+
+
+def by_file(case: Case, thing: Thing, folder: Path, manifests: bool) -> Verdicts:
+    """The audit of a state file, or of manifests where the object is one."""
+    things = [*case.beside, thing]
+    own = [one for one in things if manifests and one.is_manifest]
+    rest = [one for one in things if one not in own]
+    resources = [
+        {"urn": urn_of(one), "type": one.type, "custom": True, "inputs": one.properties}
+        for one in rest
+    ]
+    state = {"version": 3, "deployment": {"resources": resources}}
+    (folder / "state.json").write_text(json.dumps(state))
+    if own:
+        (folder / "things.yaml").write_text(yaml.safe_dump_all(one.properties for one in own))
+    result = audit(find_inputs([str(folder)]), read_settings(case.settings), TODAY)
+    assert result.unread == ()
+    about = str(thing.facts().locator)
+    return sorted(
+        (f.finding.level.value, f.finding.message)
+        for f in result.findings
+        if str(f.finding.locator) == about
+    )
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("which", ["good", "bad"])
+def test_every_front_says_the_same(case: Case, which: str, tmp_path: Path):
+    thing: Thing = getattr(case, which)
+    expected = by_facts(case, thing)
+    for name in ("pack", "state", "manifests"):
+        (tmp_path / name).mkdir()
+    asked = by_crossguard(case, thing, tmp_path / "pack")
+    assert without_names(asked) == without_names(expected)
+    assert by_file(case, thing, tmp_path / "state", manifests=False) == expected
+    if thing.is_manifest:
+        assert by_file(case, thing, tmp_path / "manifests", manifests=True) == expected
+    if which == "bad":
+        assert any(f"[{case.rule}]" in message for _, message in expected)

@@ -1,0 +1,80 @@
+"""Anything at all in the place of cloud resources, plans, previews, states and values files."""
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpufleet.catalogue import load
+from gpufleet_policies.adapters.documents import facts_of_document
+from gpufleet_policies.adapters.plain import plain
+from gpufleet_policies.adapters.pulumi_props import facts_from_pulumi
+from gpufleet_policies.adapters.pulumi_types import READERS
+from gpufleet_policies.facts import Surroundings
+from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.judge import judge
+from gpufleet_policies.rules.registry import RULE_FAILED
+from gpufleet_policies.rules.settings import read_settings
+from tests.policies.cases import CASES
+from tests.policies.cases.pools import KARPENTER, NODE_GROUP
+from tests.policies.objects import STRICT, TODAY
+from tests.policies.test_hostile_input import ANYTHING, paths, with_value
+from tests.policies.test_pool_adapters import TF_GROUP, change, plan, step
+
+THINGS = [case.bad for case in CASES if not case.bad.is_manifest]
+THING_PATHS = [(thing, path) for thing in THINGS for path in paths(thing.properties) if path]
+BESIDE = [fact for thing in THINGS for fact in thing.all_facts()]
+GROUP = "aws:eks/nodeGroup:NodeGroup"
+DOCUMENTS: list[Any] = [
+    plan(change("aws_eks_node_group", TF_GROUP, {"scaling_config": [{"min_size": True}]})),
+    plan(change("helm_release", {"chart": "gpu-operator", "values": ["mig: {strategy: mixed}"]})),
+    plan(change("kubernetes_manifest", {"manifest": KARPENTER})),
+    {"config": {}, "steps": [step(GROUP, NODE_GROUP)], "changeSummary": {}},
+    {
+        "version": 3,
+        "deployment": {
+            "resources": [{"type": GROUP, "urn": "urn:pulumi:a::b::c::d", "inputs": NODE_GROUP}]
+        },
+    },
+    {
+        "mig": {"strategy": "mixed"},
+        "migManager": {"config": {"data": {"config.yaml": "mig-configs: {}"}}},
+        "devicePlugin": {"config": {"data": {"a": "version: v1\nsharing: {timeSlicing: {}}"}}},
+        "driver": {"licensingConfig": {"secretName": "s"}},
+        "dcgmExporter": {"enabled": True},
+    },
+    {"migStrategy": "none", "config": {"map": {"a": "version: v1\nflags: {migStrategy: none}"}}},
+]
+DOCUMENT_PATHS = [(document, path) for document in DOCUMENTS for path in paths(document) if path]
+
+
+def judged(facts: tuple[Any, ...]) -> None:
+    context = Context(
+        today=TODAY, load_catalogue=load, surroundings=Surroundings((*BESIDE, *facts))
+    )
+    alone = Context(today=TODAY, load_catalogue=load)
+    for fact in facts:
+        for where in (context, alone):
+            found = judge(fact, where, read_settings(STRICT))
+            assert not [f.message for f in found if f.rule == RULE_FAILED]
+            assert all(finding.as_finding().as_dict() for finding in found)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.sampled_from(THING_PATHS), ANYTHING)
+def test_any_value_anywhere_in_a_cloud_resource(place, value):
+    thing, path = place
+    judged(facts_from_pulumi(thing.type, with_value(thing.properties, path, value), "n", "u", load))
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.sampled_from(sorted(READERS)), ANYTHING)
+def test_anything_as_the_properties_of_any_type(kind, value):
+    judged(facts_from_pulumi(kind, value, "n", "u", load))
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.sampled_from(DOCUMENT_PATHS), ANYTHING)
+def test_any_value_anywhere_in_a_plan_a_preview_a_state_or_values(place, value):
+    document, path = place
+    judged(facts_of_document(plain(with_value(document, path, value)), "values.yaml"))
