@@ -1,8 +1,9 @@
 """What a stack file says: the fleet, and how to reach its cluster."""
 
 import os
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pulumi
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -10,6 +11,12 @@ from pydantic.alias_generators import to_camel
 
 SANDBOX_FOLDER = "GPUFLEET_SANDBOX"
 """Environment variable that names the sandbox's folder; default `.sandbox` beside Pulumi.yaml."""
+
+
+@cache
+def cluster_stack(name: str) -> pulumi.StackReference:
+    """The stack that made the cluster: a program refers to it once."""
+    return pulumi.StackReference(name)
 
 
 class Connection(BaseModel):
@@ -25,6 +32,31 @@ class Connection(BaseModel):
     """Name that stands for this cluster in the state. Address and certificates may change under
     it without anything being replaced; another name replaces everything. Default `sandbox`."""
 
+    cluster_stack: str | None = None
+    """Stack that made the cluster, `organization/project/stack`: what is not written here is read
+    from its outputs of the same names, `kubeconfig` among them. Default: none."""
+    node_role_arn: str | None = None
+    """EKS: IAM role of the nodes."""
+    subnet_ids_by_zone: dict[str, str] | None = None
+    """EKS: zone -> private subnet. With `clusterStack`: the zones are still written here, each
+    with the name of the output that holds the subnet's id."""
+    vpc_id: str | None = None
+    """EKS: network of the cluster."""
+    cluster_security_group_id: str | None = None
+    """EKS: security group that EKS made for the cluster."""
+    project: str | None = None
+    """GKE: Google Cloud project, where the spec names none."""
+    location: str | None = None
+    """GKE: zone of a zonal cluster. Default: the region."""
+    service_account: str | None = None
+    """GKE: e-mail of the nodes' service account. With `clusterStack`: its output
+    `nodeServiceAccount`."""
+    network_tags: list[str] | None = None
+    """GKE: network tags of the nodes."""
+    gpu_networks: dict[str, dict[Literal["network", "subnetwork"], str]] | None = None
+    """GKE: networks of GPU interfaces, by the name pods use. With `clusterStack`: network and
+    subnetwork are names of the outputs that hold them."""
+
     def kubeconfig_file(self) -> Path:
         """Absolute path of the kubeconfig. Raises RunError when there is none."""
         root = Path(pulumi.get_root_directory())
@@ -37,6 +69,12 @@ class Connection(BaseModel):
         if not file.is_file():
             raise pulumi.RunError(f"there is no kubeconfig {file}: {advice}")
         return file
+
+    def kubeconfig_text(self) -> Any:
+        """The kubeconfig: a file's path, or the output `kubeconfig` of the cluster's stack."""
+        if self.kubeconfig is None and self.cluster_stack is not None:
+            return cluster_stack(self.cluster_stack).require_output("kubeconfig")
+        return str(self.kubeconfig_file())
 
 
 class Settings(BaseModel):

@@ -9,15 +9,15 @@ REQUESTS = {"cpu": "2", "memory": "8Gi"}
 
 def wasteful_chat(options: pulumi.ResourceOptions) -> None:
     """Six replicas of a 1.1 B model, each on a whole H100."""
-    _chat("nvidia.com/gpu", options)
+    _chat("nvidia.com/gpu", [], options)
 
 
 def mended_chat(options: pulumi.ResourceOptions) -> None:
-    """Six replicas of the same model, each on a quarter of an L4."""
-    _chat("nvidia.com/gpu.shared", options)
+    """Six replicas of the same model, each on a quarter of an L4 and in a quarter of its memory."""
+    _chat("nvidia.com/gpu.shared", ["--gpu-memory-utilization", "0.22"], options)
 
 
-def _chat(resource: str, options: pulumi.ResourceOptions) -> None:
+def _chat(resource: str, arguments: list[str], options: pulumi.ResourceOptions) -> None:
     kubernetes.apps.v1.Deployment(
         "chat",
         metadata={
@@ -41,7 +41,11 @@ def _chat(resource: str, options: pulumi.ResourceOptions) -> None:
                         {
                             "name": "server",
                             "image": "vllm/vllm-openai:v0.11.0",
-                            "args": ["--model", "TinyLlama/TinyLlama-1.1B-Chat-v1.0"],
+                            "args": [
+                                "--model",
+                                "TinyLlama/TinyLlama-1.1B-Chat-v1.0",
+                                *arguments,
+                            ],
                             "resources": {"requests": REQUESTS, "limits": {resource: "1"}},
                         }
                     ],

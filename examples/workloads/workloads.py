@@ -71,8 +71,9 @@ def training(opts: pulumi.ResourceOptions) -> None:
         metadata={
             "name": "training",
             "namespace": NAMESPACE,
-            # Training takes hours, and a deployment need not wait for it.
-            "annotations": {"pulumi.com/skipAwait": "true"},
+            # Training takes hours: a deployment waits for its start. Waiting for nothing at all
+            # would not wait for a deletion either, and a changed job would meet the old one.
+            "annotations": {"pulumi.com/waitFor": "jsonpath={.status.startTime}"},
         },
         spec={
             "backoff_limit": 0,

@@ -1,0 +1,56 @@
+"""Notebooks on slices of A100: small ones and large ones on the same machine."""
+
+import pulumi
+import pulumi_aws as aws
+import pulumi_kubernetes as kubernetes
+
+from gpufleet import GpuFleet
+
+config = pulumi.Config()
+connection = config.require_object("connection")
+account = aws.Provider("account", region="us-east-1")
+cluster = kubernetes.Provider("cluster", kubeconfig=connection["kubeconfig"])
+folder = config.get("charts")
+spec = {
+    "catalogue": "2026.11",
+    "platform": "eks",
+    "environment": "dev",
+    "cluster": {"name": "ml", "region": "us-east-1", "kubernetesVersion": "1.36"},
+    "pools": [
+        {
+            "name": "notebooks",
+            "instanceTypes": ["p4de.24xlarge"],
+            "nodes": {"min": 1, "max": 2},
+            "intent": "interactive",
+            "provisioner": "clusterAutoscaler",
+            "sharing": {
+                "mig": {
+                    "layouts": [
+                        {"gpus": 4, "devices": {"1g.10gb": 7}},
+                        {"gpus": 4, "devices": {"3g.40gb": 1, "2g.20gb": 2}},
+                    ]
+                }
+            },
+        },
+    ],
+    "addons": {
+        "gpuOperator": {"migManager": {"env": {"WITH_REBOOT": "true"}}},
+    }
+    | ({"charts": {"source": {"folder": folder}}} if folder else {}),
+}
+fleet = GpuFleet(
+    "gpus",
+    {
+        "spec": spec,
+        "connection": {
+            "cluster_name": "ml",
+            "node_role_arn": connection["nodeRoleArn"],
+            "subnet_ids_by_zone": connection["subnetIdsByZone"],
+            "vpc_id": connection["vpcId"],
+            "cluster_security_group_id": connection["clusterSecurityGroupId"],
+        },
+    },
+    pulumi.ResourceOptions(providers={"aws": account, "kubernetes": cluster}),
+)
+pulumi.export("advertised", fleet.advertised)
+pulumi.export("maximumUsdPerHour", fleet.maximum_usd_per_hour)
