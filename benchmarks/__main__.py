@@ -12,8 +12,11 @@ BENCHMARKS = {
     "catalogue_load": "Catalogue",
     "placement": "MIG placement",
     "packing": "Packing",
+    "packing_exact": "Packing against exhaustive search",
+    "planner": "Planner",
     "import_time": "Import",
     "preview": "Preview overhead",
+    "policies": "Policies",
 }
 
 
