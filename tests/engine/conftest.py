@@ -19,6 +19,7 @@ import psutil
 import pytest
 
 from gpufleet.sandbox import environment, installation
+from gpufleet.sandbox.cloud.clouds import Clouds, stand_in_clouds
 from gpufleet.sandbox.engine import Engine, Result
 from gpufleet.sandbox.installed_programs import find
 from gpufleet.sandbox.layout import Layout
@@ -138,6 +139,36 @@ def project(
 ) -> Callable[..., Project]:
     """Makes a project without a cluster: `project({"__main__.py": ...}, runtime="python")`."""
     return _maker(tmp_path, request, engine_environment)
+
+
+@pytest.fixture
+def clouds(tmp_path: Path) -> Iterator[Clouds]:
+    """An empty AWS account and Google project of the test's own; the engine attaches to them."""
+    with stand_in_clouds(tmp_path / "cloud") as both:
+        yield both
+
+
+@pytest.fixture
+def cloud_project(
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    engine_environment: dict[str, str],
+    clouds: Clouds,
+) -> Callable[..., Project]:
+    """As `project`, with the stand-in clouds behind `pulumi_aws` and `pulumi_gcp`."""
+    return _maker(tmp_path, request, {**engine_environment, **clouds.environment()})
+
+
+@pytest.fixture
+def cloud_cluster_project(
+    tmp_path: Path, request: pytest.FixtureRequest, sandbox: Sandbox, clouds: Clouds
+) -> Iterator[Callable[..., Project]]:
+    """As `cluster_project`, with the stand-in clouds: a program that uses both."""
+    made: list[Project] = []
+    yield _maker(tmp_path, request, {**sandbox.environment(), **clouds.environment()}, made)
+    clouds.calm()
+    for one in made:
+        one.run("destroy")
 
 
 @pytest.fixture

@@ -25,12 +25,12 @@ ADVERTISED = {
 
 
 class Stack:
-    """A copy of the sandbox-dev stack that a test may edit."""
+    """A copy of a stack of the repository, sandbox-dev, that a test may edit."""
 
-    def __init__(self, project: Any) -> None:
+    def __init__(self, project: Any, copied: str = "Pulumi.sandbox-dev.yaml") -> None:
         self.project = project
         self.file = project.folder / "stacks" / f"Pulumi.{project.stack}.yaml"
-        committed = ROOT / "stacks" / "Pulumi.sandbox-dev.yaml"
+        committed = ROOT / "stacks" / copied
         self.config = yaml.safe_load(committed.read_text())["config"]
         self.save()
 
@@ -53,10 +53,7 @@ class Stack:
 
 def stack_files() -> dict[str, str]:
     """The program of `stacks/`, in a project of the same name."""
-    files = {
-        f"stacks/{name}": (ROOT / "stacks" / name).read_text()
-        for name in ("__main__.py", "settings.py")
-    }
+    files = {f"stacks/{file.name}": file.read_text() for file in (ROOT / "stacks").glob("*.py")}
     files["Pulumi.yaml"] = "name: gpufleet\nmain: stacks\nstackConfigDir: stacks\nruntime: python\n"
     return files
 

@@ -230,33 +230,6 @@ def test_the_plugin_by_its_own_chart_shares_gpus(
     assert removed.index("fleet-chat") < removed.index("fleet-addons-plugin-release"), removed
 
 
-def test_pools_go_before_the_operator_and_definitions_stay(
-    cluster_project: MakeProject, cluster: Any
-) -> None:
-    pools = [
-        {k: v for k, v in L4.items() if k != "gpu"} | {"instanceTypes": ["g6.2xlarge"]},
-        {
-            "name": "notebooks",
-            "instanceTypes": ["p4de.24xlarge"],
-            "nodes": {"min": 1, "max": 1},
-            "sharing": CUT["sharing"],
-        },
-    ]
-    project = cluster_project(fleet(pools))
-    project.run("up")
-    removed = project.run("destroy")
-    order = names(removed, "delete")
-    release = order.index("fleet-addons-gpu-operator-release")
-    nodes = [i for i, kind in enumerate(kinds(removed, "delete")) if kind.endswith(":Node")]
-    assert nodes
-    assert max(nodes) < release
-    maps = [i for i, kind in enumerate(kinds(removed, "delete")) if kind.endswith(":ConfigMap")]
-    assert release < min(maps), "the operator goes before what it reads"
-    extensions = client.ApiextensionsV1Api(cluster)
-    kept = [d.metadata.name for d in extensions.list_custom_resource_definition().items]
-    assert "clusterpolicies.nvidia.com" in kept
-
-
 def test_what_a_named_secret_holds_is_nowhere_in_state(
     cluster_project: MakeProject, cluster: Any
 ) -> None:

@@ -220,7 +220,7 @@ def test_an_interrupted_start_leaves_no_process(running: Sandbox) -> None:
     running.down()
     code = f"from gpufleet.sandbox import Sandbox; Sandbox({str(running.layout.root)!r}).up()"
     with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL) as starting:
-        wait_for(lambda: "kube-apiserver" in processes.find(running.layout.root, {}).values())
+        wait_for(lambda: "etcd" in processes.find(running.layout.root, {}).values())
         starting.send_signal(signal.SIGINT)
         assert starting.wait(30) != 0
     assert processes.find(running.layout.root, {}) == {}

@@ -171,26 +171,6 @@ def labels(dra: dict[str, Any]) -> dict[str, str]:
     return birth_labels("claims", gpu, partition)
 
 
-def test_whole_gpus(cluster_project: MakeProject, fleet: Cluster) -> None:
-    project = cluster_project(driver(fleet.namespace, {}))
-    project.run("up")
-    fleet.node(2, labels({}))
-    until(lambda: fleet.driver() == "running: 2 devices", "the driver on the node")
-    for name in ("one", "two"):
-        fleet.claiming(name, "claims-gpu")
-    fleet.running("one", "two")
-    assert sorted(fleet.devices().values()) == ["gpu-0", "gpu-1"]
-    fleet.claiming("three", "claims-gpu")
-    fleet.stays_pending("three", "cannot allocate all claims")
-    allocatable = fleet.core.read_node(fleet.node_name).status.allocatable
-    assert not [name for name in allocatable if name.startswith("nvidia.com/")]
-    fleet.delete("one")
-    fleet.running("three")
-    project.run("preview", "--expect-no-changes")
-    project.run("destroy")
-    until(lambda: fleet.driver() == "" and not fleet.slices(), "the driver to go from the node")
-
-
 def test_mig_devices_exclude_each_other(cluster_project: MakeProject, fleet: Cluster) -> None:
     project = cluster_project(driver(fleet.namespace, CUT))
     project.run("up")

@@ -54,7 +54,7 @@ def test_the_workloads_land_where_they_should(
 ) -> None:
     stack.up()
     nodes_advertise(core)
-    example("workloads")
+    engine = example("workloads")
 
     def landed() -> dict[str, Counter[str]]:
         pods = core.list_namespaced_pod("workloads").items
@@ -77,3 +77,11 @@ def test_the_workloads_land_where_they_should(
         )
 
     eventually(as_they_should, landed)
+
+    # A job cannot be changed, only made again; the old one has to be gone by then.
+    program = engine.cwd / "workloads.py"
+    program.write_text(program.read_text().replace('"train.py"]', '"train.py", "--resume"]'))
+    engine.up("example")
+    eventually(as_they_should, landed)
+    (pod,) = core.list_namespaced_pod("workloads", label_selector="app=training").items
+    assert pod.spec.containers[0].command[-1] == "--resume"

@@ -1,21 +1,40 @@
 """The policy pack under the real engine: `examples/wasteful` stops, its mended form passes."""
 
+import json
 import os
+import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gpufleet.sandbox.engine import Engine
 from gpufleet.sandbox.engine_result import Result
 from gpufleet.sandbox.sandbox import Sandbox
+from tests.engine.conftest import Project
 
 pytestmark = pytest.mark.sandbox
 
 ROOT = Path(__file__).parents[2]
 STACK = "wasteful"
+MISTAKES = {
+    "gpu-request-differs-from-limit",
+    "rayjob-cluster-outlives-job",
+    "ray-group-maximum-unset",
+    "shared-gpu-request-over-one",
+    "fraction-with-whole-gpu",
+    "gpu-count-below-parallelism",
+    "gpu-count-exceeds-parallelism",
+    "gpu-idle-command",
+    "dra-claim-unused",
+    "idle-replicas-invalid",
+    "karpenter-never-consolidates",
+}
+"""What examples/wasteful-workloads does wrong, a resource each."""
 
 
 @dataclass
@@ -35,10 +54,9 @@ class Example:
         return self.engine.call(["stack", "--stack", STACK, "--show-urns"]).output
 
 
-@pytest.fixture
-def example(sandbox: Sandbox, tmp_path: Path) -> Iterator[Example]:
-    folder = tmp_path / "wasteful"
-    shutil.copytree(ROOT / "examples" / "wasteful", folder)
+@contextmanager
+def copied(example: Path, sandbox: Sandbox, folder: Path) -> Iterator[Example]:
+    shutil.copytree(example, folder)
     project = folder / "Pulumi.yaml"
     environment = Path(os.environ.get("VIRTUAL_ENV", ROOT / ".venv"))
     project.write_text(project.read_text().replace("../../.venv", str(environment)))
@@ -47,6 +65,82 @@ def example(sandbox: Sandbox, tmp_path: Path) -> Iterator[Example]:
     yield Example(engine, ROOT / "policies")
     engine.destroy(STACK, check=False)
     engine.call(["stack", "rm", STACK, "--yes", "--force"])
+
+
+@pytest.fixture
+def example(sandbox: Sandbox, tmp_path: Path) -> Iterator[Example]:
+    with copied(ROOT / "examples" / "wasteful", sandbox, tmp_path / "copy") as found:
+        yield found
+
+
+@pytest.fixture
+def mistakes(sandbox: Sandbox, tmp_path: Path) -> Iterator[Example]:
+    with copied(ROOT / "examples" / "wasteful-workloads", sandbox, tmp_path / "copy") as found:
+        yield found
+
+
+def mandatory(result: Result) -> set[str]:
+    """Rules of the mandatory violations."""
+    return {
+        found.group(1)
+        for text in result.violations
+        if text.startswith("[mandatory]") and (found := re.search(r"\[([a-z0-9-]+)\] \w+ ", text))
+    }
+
+
+def test_up_stops_for_eleven_reasons_before_anything_is_made(mistakes: Example) -> None:
+    result = mistakes.up()
+    assert result.status != 0
+    said = " ".join(result.output.split())
+    assert {rule for rule in MISTAKES if f"[{rule}]" in said} == MISTAKES
+    assert len(MISTAKES) >= 10
+    assert "kubernetes:apps/v1:Deployment" not in mistakes.resources()
+
+
+def test_the_same_workloads_without_the_mistakes_pass(mistakes: Example) -> None:
+    result = mistakes.engine.preview(
+        STACK, policies=[mistakes.pack], config={"mended": "true"}, check=False, timeout=300
+    )
+    assert result.status == 0, result.output
+    assert mandatory(result) == set()
+
+
+PROGRAM = """
+import os
+import pulumi
+import pulumi_kubernetes as kubernetes
+
+cluster = kubernetes.Provider("cluster", kubeconfig=os.environ["KUBECONFIG"])
+pulumi.CustomResource("kubernetes:batch/v1:Job", "train", {
+    "apiVersion": "batch/v1", "kind": "Job",
+    "metadata": {"name": "remediated", "namespace": "default",
+                 "annotations": {"pulumi.com/skipAwait": "true"}},
+    "spec": {"backoffLimit": 1, "suspend": True, "template": {"spec": {
+        "restartPolicy": "Never",
+        "containers": [{"name": "main", "image": "train", "resources": {
+            "requests": {"cpu": "1", "memory": "1Gi"}, "limits": {"nvidia.com/gpu": "1"}}}]}}},
+}, pulumi.ResourceOptions(provider=cluster))
+"""
+
+
+def test_a_remediated_resource_shows_the_change_in_the_preview(
+    cluster_project: Callable[..., Project], core: Any, tmp_path: Path
+) -> None:
+    project = cluster_project({"__main__.py": PROGRAM})
+    settings = tmp_path / "remediate.json"
+    mend = {"rules": {"gpu-job-without-deadline": "remediate"}}
+    settings.write_text(json.dumps({f"gpufleet-{n}": mend for n in ("remediate", "mandatory")}))
+    options = ["--policy-pack-config", str(settings)]
+    shown = project.run("preview", "--diff", *options, policies=[ROOT / "policies"], check=False)
+    assert shown.status == 0, shown.output
+    assert "[remediate]" in shown.output
+    assert "activeDeadlineSeconds" in shown.output
+    made = project.run("up", *options, policies=[ROOT / "policies"], check=False)
+    assert made.status == 0, made.output
+    from kubernetes.client import BatchV1Api
+
+    job = BatchV1Api(core.api_client).read_namespaced_job("remediated", "default")
+    assert job.spec.active_deadline_seconds == 86400
 
 
 def test_up_stops_before_anything_is_made(example: Example) -> None:

@@ -1,15 +1,11 @@
 """Packing against exhaustive search on small instances, and what every packing must keep."""
 
 from collections import Counter
-from functools import cache
-from itertools import combinations_with_replacement, product
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpufleet.catalogue import Gpu, load
-from gpufleet.partition import PlacedInstance, Placement, place
 from gpufleet.planner.packing import (
     ExistingGpu,
     ExistingNode,
@@ -23,172 +19,15 @@ from gpufleet.planner.packing import (
     pack,
     verify,
 )
+from tests.property.exhaustive_packing import cheapest, fewest_gpus, gpu
 
 SMALL, LARGE, PLAIN = "A30-24GB", "A100-80GB", "L4"
-
-
-def gpu(key: str) -> Gpu:
-    return load().gpu(key)
 
 
 def machine(name: str, key: str, gpus: int, price: int | None, most: int | None = None) -> Machine:
     return Machine(
         name, gpu(key), gpus, gpu(key).memory_bytes, micro_usd_per_hour=price, max_nodes=most
     )
-
-
-@cache
-def fits(key: str, devices: tuple[tuple[str, int], ...]) -> bool:
-    geometry = gpu(key).mig
-    assert geometry is not None
-    return isinstance(place(geometry, dict(devices)), Placement)
-
-
-# -- exhaustive search ---------------------------------------------------------------------------
-
-
-def fewest_gpus(key: str, shares: tuple[str, ...]) -> int:
-    """Fewest GPUs for MIG instances, by trying every way to divide them."""
-
-    @cache
-    def least(rest: tuple[str, ...]) -> int:
-        if not rest:
-            return 0
-        first, others = rest[0], rest[1:]
-        best = len(rest)
-        for chosen in product((False, True), repeat=len(others)):
-            inside = (first, *(o for o, c in zip(others, chosen, strict=True) if c))
-            if fits(key, tuple(sorted(Counter(inside).items()))):
-                left = tuple(o for o, c in zip(others, chosen, strict=True) if not c)
-                best = min(best, 1 + least(left))
-        return best
-
-    return least(tuple(sorted(shares)))
-
-
-def cheapest(problem: Problem) -> int | None:
-    """Least cost, by trying node sets by cost and placing share by share. None: none fits."""
-    shares = [s for s in problem.shares for _ in range(s.count)]
-    names = [m.name for m in problem.machines.values() if m.max_nodes != 0]
-    sets = [
-        nodes
-        for size in range(len(shares) + 1)
-        for nodes in combinations_with_replacement(names, size)
-    ]
-    cost = {n: sum(problem.cost_of(problem.machines[m]) for m in n) for n in sets}
-    for nodes in sorted(sets, key=lambda n: (cost[n], n)):
-        counts = Counter(nodes)
-        within = all(
-            m.max_nodes is None or counts[m.name] <= m.max_nodes for m in problem.machines.values()
-        )
-        within &= all(
-            sum(problem.machines[m].gpus * counts[m] for m in q.machines) <= q.gpus
-            for q in problem.quotas
-        )
-        if within and _placeable(problem, nodes, shares):
-            return cost[nodes]
-    return None
-
-
-def _placeable(problem: Problem, bought: tuple[str, ...], shares: list[ShareClass]) -> bool:
-    there = [(n.machine, [_loads(g) for g in n.gpus]) for n in problem.existing]
-    new = [(name, [()] * problem.machines[name].gpus) for name in bought]
-    start = tuple((name, tuple(tuple(load) for load in loads)) for name, loads in there + new)
-
-    @cache
-    def search(position: int, state: tuple[tuple[str, tuple[tuple, ...]], ...]) -> bool:
-        if position == len(shares):
-            return True
-        share = shares[position]
-        tried = set()
-        for i, (name, loads) in enumerate(state):
-            m = problem.machines[name]
-            if (name, loads) in tried:
-                continue
-            tried.add((name, loads))
-            for after in _ways(problem, m, loads, share):
-                grown = (*state[:i], (name, after), *state[i + 1 :])
-                if _spread(problem, after) and search(position + 1, grown):
-                    return True
-        return False
-
-    return search(0, start)
-
-
-def _loads(existing: ExistingGpu) -> tuple:
-    loads = []
-    for o in existing.occupants:
-        if o.mode is Mode.WHOLE:
-            loads.append(("whole", "", -1, o.share or ""))
-        else:
-            loads.append(("mig", o.profile, o.start, o.share or ""))
-    return tuple(sorted(loads))
-
-
-def _ways(problem: Problem, m: Machine, loads: tuple, share: ShareClass):
-    """Every state of the node's GPUs after one more share of this class."""
-    if share.machines is not None and m.name not in share.machines:
-        return
-    if share.mode in (Mode.MPS, Mode.TIME_SLICING):
-        # All GPUs of the node are divided alike; the number is decided by the first share.
-        used = {e[2] for load in loads for e in load if e[0] == share.mode}
-        other = any(e[0] != share.mode for load in loads for e in load)
-        if other or len(used) > 1:
-            return
-        for replicas in used or range(1, (share.replicas or 1) + 1):
-            if replicas > (share.replicas or 1):
-                continue
-            for i, load in enumerate(loads):
-                if len(load) < replicas:
-                    entry = (str(share.mode), "", replicas, share.name)
-                    yield (*loads[:i], tuple(sorted((*load, entry))), *loads[i + 1 :])
-        return
-    if any(e[0] in ("mps", "timeSlicing") for load in loads for e in load):
-        return
-    if share.mode is Mode.WHOLE:
-        free = [i for i, load in enumerate(loads) if not load]
-        if len(free) >= share.gpus:
-            after = list(loads)
-            for n, i in enumerate(free[: share.gpus]):
-                after[i] = (("whole", "", n - share.gpus, share.name if n == 0 else ""),)
-            yield tuple(after)
-        return
-    geometry = m.gpu.mig
-    if geometry is None:
-        return
-    for i, load in enumerate(loads):
-        if any(e[0] == "whole" for e in load):
-            continue
-        for profile in geometry.profiles.values():
-            if profile.attributes or (share.profile and share.profile != profile.name):
-                continue
-            if share.memory_bytes > (profile.usable_bytes or 0):
-                continue
-            if share.compute_slices > profile.compute_slices:
-                continue
-            for at in profile.starts:
-                entry = ("mig", profile.name, at, share.name)
-                after = tuple(sorted((*load, entry)))
-                if _legal(m.gpu.key, tuple((e[1], e[2]) for e in after)):
-                    yield (*loads[:i], after, *loads[i + 1 :])
-
-
-@cache
-def _legal(key: str, instances: tuple[tuple[str, int], ...]) -> bool:
-    geometry = gpu(key).mig
-    assert geometry is not None
-    placed = [PlacedInstance(p, s, geometry.profiles[p].memory_slots) for p, s in instances]
-    return isinstance(place(geometry, {}, placed), Placement)
-
-
-def _spread(problem: Problem, loads: tuple) -> bool:
-    for group in problem.groups:
-        counts = [sum(e[3] in group.members for e in load) for load in loads]
-        if group.per_node is not None and sum(counts) > group.per_node:
-            return False
-        if group.per_gpu is not None and max(counts) > group.per_gpu:
-            return False
-    return True
 
 
 # -- properties ----------------------------------------------------------------------------------

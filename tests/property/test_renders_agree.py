@@ -17,7 +17,7 @@ from gpufleet.render.artefacts import artefacts
 from gpufleet.render.autoscaler_tags import TEMPLATE, autoscaler_tags
 from gpufleet.render.gke import gke_accelerator
 from gpufleet.render.karpenter_overlay import node_overlay
-from gpufleet.render.kueue_resources import cluster_queues
+from gpufleet.render.kueue_queues import cluster_queues
 from gpufleet.render.node_template import modelled_gpus
 from gpufleet.render.pod_request import pod_spec
 

@@ -13,12 +13,29 @@ from google.protobuf import json_format
 from pulumi.runtime import mocks
 from pulumi.runtime.proto import resource_pb2
 
+COMPUTED: dict[str, dict[str, Any]] = {
+    "aws:ec2/launchTemplate:LaunchTemplate": {"latestVersion": 1},
+    "aws:ec2/placementGroup:PlacementGroup": {"name": "made-placement-group"},
+    "aws:eks/nodeGroup:NodeGroup": {
+        "nodeGroupName": "made-node-group",
+        "resources": [{"autoscalingGroups": [{"name": "made-scaling-group"}]}],
+    },
+    "aws:iam/role:Role": {"arn": "arn:aws:iam::123456789012:role/made", "name": "made-role"},
+    "aws:sqs/queue:Queue": {
+        "arn": "arn:aws:sqs:us-east-1:123456789012:made-queue",
+        "name": "made-queue",
+        "url": "https://sqs.us-east-1.amazonaws.com/123456789012/made-queue",
+    },
+    "aws:cloudwatch/eventRule:EventRule": {"name": "made-rule"},
+}
+"""What only the cloud knows, by type."""
+
 
 class _Echo(mocks.Mocks):
     """Every resource comes back with its inputs; nothing may be looked up."""
 
     def new_resource(self, args: mocks.MockResourceArgs) -> tuple[str | None, dict[Any, Any]]:
-        return f"{args.name}-id", args.inputs
+        return f"{args.name}-id", {**COMPUTED.get(args.typ, {}), **args.inputs}
 
     def call(self, args: mocks.MockCallArgs) -> dict[Any, Any]:
         raise AssertionError(f"unexpected look-up {args.token}")

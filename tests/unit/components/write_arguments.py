@@ -19,18 +19,41 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
-from gpufleet.spec.addons import Addons, DevicePlugin, GpuOperator, NetworkOperator
+from gpufleet.spec.addons import (
+    Addons,
+    ClusterAutoscaler,
+    DevicePlugin,
+    GpuOperator,
+    Karpenter,
+    NetworkOperator,
+)
 from gpufleet.spec.descriptions import descriptions
 from gpufleet.spec.gpu_operator import GpuOperatorSettings
+from gpufleet.spec.monitoring import Monitoring
 from gpufleet.spec.network_operator import NetworkOperatorSettings
+from gpufleet.spec.nim import Nim
 from gpufleet.spec.pool import GpuPool
+from gpufleet.spec.queues import Queues
+from gpufleet.spec.scaling import KedaScaling, Scaling
 
 FOLDER = Path(__file__).parents[3] / "components" / "gpufleet" / "arguments"
-ROOTS = (GpuPool, Addons, GpuOperatorSettings, NetworkOperatorSettings)
+ROOTS = (
+    GpuPool,
+    Addons,
+    GpuOperatorSettings,
+    NetworkOperatorSettings,
+    Queues,
+    Monitoring,
+    Scaling,
+    KedaScaling,
+    Nim,
+)
 RENAMED = {
     GpuOperator: "GpuOperatorOptionsArgs",
     NetworkOperator: "NetworkOperatorOptionsArgs",
     DevicePlugin: "DevicePluginOptionsArgs",
+    Karpenter: "KarpenterOptionsArgs",
+    ClusterAutoscaler: "ClusterAutoscalerOptionsArgs",
 }
 """These components have arguments of their own, and all types of a package share one namespace."""
 

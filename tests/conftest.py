@@ -1,0 +1,18 @@
+"""For every test process: Ctrl-C is heard, and two libraries that each define `google.rpc.Status`
+get along.
+
+Pulumi's component host and Google's API clients both register that message, under different file
+names, and the second import in one process fails. No program of ours loads both; a test process
+may, in any order. Both definitions are the same, so Pulumi's is given Google's.
+"""
+
+import signal
+import sys
+
+from google.rpc import status_pb2
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell starts background jobs deaf to Ctrl-C, and children inherit that; tests send it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+sys.modules.setdefault("pulumi.runtime.proto.status_pb2", status_pb2)

@@ -1,0 +1,156 @@
+"""The real Karpenter core beside the shared control plane; its machines are kwok nodes.
+
+Definitions are those of the pinned Go module. The node class is the kwok provider's; everything
+else of a NodePool is as it was rendered.
+"""
+
+import copy
+import json
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpufleet.fleet.model import Machine, Pool
+from gpufleet.sandbox import custom_resources
+from gpufleet.sandbox.ports import choose, listens
+from gpufleet.sandbox.sandbox import Sandbox
+from gpufleet.sandbox.tools_folder import tools_folder
+from tests.engine.conftest import require
+
+MODULE = "sigs.k8s.io/karpenter"
+NODE_CLASS = {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "kwok"}
+ZONES = ("us-east-1a", "us-east-1b")
+PRICES = {"on-demand": 1.0, "spot": 0.4}
+
+
+def module_folder() -> Path:
+    """Karpenter's sources in Go's cache; skips where they are not."""
+    go = shutil.which("go")
+    if go is None:
+        pytest.skip("Go is not on PATH: Karpenter's definitions come from its module")
+    command = [go, "list", "-m", "-f", "{{.Dir}}", MODULE]
+    found = subprocess.run(
+        command, cwd=tools_folder() / "karpenter", capture_output=True, text=True, check=False
+    ).stdout.strip()
+    if not found or not Path(found, "kwok").is_dir():
+        pytest.skip("the sources of Karpenter are not in Go's module cache")
+    return Path(found)
+
+
+def definitions() -> list[Path]:
+    """The core's definitions, and that of the kwok provider's node class."""
+    sources = module_folder()
+    core = sources / "pkg/apis/crds"
+    kinds = ("nodepools", "nodeclaims", "nodeoverlays")
+    return [
+        *(core / f"karpenter.sh_{kind}.yaml" for kind in kinds),
+        *sorted((sources / "kwok/apis/crds").glob("*.yaml")),
+    ]
+
+
+def machines_file(pools: Sequence[Pool]) -> str:
+    """The machines of the pools as the provider reads them: what EC2 counts, not what is shared."""
+    machines = {machine.name: machine for pool in pools for machine in pool.machines}
+    return json.dumps([_machine(machine) for machine in machines.values()])
+
+
+def _machine(machine: Machine) -> dict[str, Any]:
+    assert machine.instance is not None
+    gpus = machine.instance.accelerator.api_count
+    resources = {
+        "cpu": str(machine.vcpu),
+        "memory": str(machine.memory_bytes),
+        "ephemeral-storage": "200Gi",
+        "pods": "110",
+    }
+    if gpus:
+        resources["nvidia.com/gpu"] = str(gpus)
+    offerings = [
+        {
+            "Price": price * (machine.vcpu or 1),
+            "Available": True,
+            "Requirements": [
+                _in("karpenter.sh/capacity-type", kind),
+                _in("topology.kubernetes.io/zone", zone),
+            ],
+        }
+        for kind, price in PRICES.items()
+        for zone in ZONES
+    ]
+    return {
+        "name": machine.name,
+        "offerings": offerings,
+        "architecture": machine.architecture,
+        "operatingSystems": ["linux"],
+        "resources": resources,
+    }
+
+
+def _in(key: str, value: str) -> dict[str, Any]:
+    return {"key": key, "operator": "In", "values": [value]}
+
+
+def with_kwok_class(node_pool: dict[str, Any]) -> dict[str, Any]:
+    """The rendered NodePool on the kwok provider's node class."""
+    swapped = copy.deepcopy(node_pool)
+    swapped["spec"]["template"]["spec"]["nodeClassRef"] = NODE_CLASS
+    return swapped
+
+
+@contextmanager
+def karpenter(sandbox: Sandbox, folder: Path, pools: Sequence[Pool]) -> Iterator[Path]:
+    """Karpenter runs while the context lasts. Gives the file of its log."""
+    program = require(("karpenter",))["karpenter"]
+    server = sandbox.server()
+    crds = definitions()
+    custom_resources.apply(server, list(crds), time.monotonic() + 30)
+    ports = choose(("health", "metrics"), {}, set())
+    machines = folder / "machines.json"
+    machines.write_text(machines_file(pools))
+    log = folder / "karpenter.log"
+    variables = {
+        **os.environ,
+        "KUBECONFIG": str(sandbox.kubeconfig),
+        "SYSTEM_NAMESPACE": "kube-system",
+        "DISABLE_LEADER_ELECTION": "true",
+        "FEATURE_GATES": "NodeOverlay=true",
+        "INSTANCE_TYPES_FILE_PATH": str(machines),
+        "HEALTH_PROBE_PORT": str(ports["health"]),
+        "METRICS_PORT": str(ports["metrics"]),
+        "BATCH_IDLE_DURATION": "200ms",
+        "BATCH_MAX_DURATION": "1s",
+    }
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [str(program)],
+            env=variables,
+            cwd=folder,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        deadline = time.monotonic() + 40
+        while not listens(ports["health"]):
+            if process.poll() is not None or time.monotonic() > deadline:
+                pytest.fail(f"Karpenter is not ready:\n{log.read_text()[-4000:]}")
+            time.sleep(0.1)
+        yield log
+    finally:
+        process.kill()  # it has nothing to save
+        process.wait()
+        ours = files("gpufleet.sandbox") / "crds"
+        names = {path.name for path in crds}
+        custom_resources.apply(
+            server,
+            [file for file in ours.iterdir() if file.name in names],
+            time.monotonic() + 30,
+        )

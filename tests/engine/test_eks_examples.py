@@ -1,0 +1,91 @@
+"""The examples for EKS as they are in the repository, on the stand-in AWS."""
+
+import json
+import shutil
+from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from gpufleet.sandbox.cloud.clouds import Clouds
+from gpufleet.sandbox.engine import EngineError
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+CHARTS = str(files("gpufleet") / "sandbox" / "charts")
+GROUP = "aws:eks/nodeGroup:NodeGroup"
+
+FLEETS = {
+    "eks-add-pools": EXAMPLES.parent / "examples" / "eks-add-pools",
+    "eks-inference": EXAMPLES.parent / "examples" / "eks-inference",
+    "eks-notebooks": EXAMPLES.parent / "examples" / "eks-notebooks",
+    "eks-training": EXAMPLES.parent / "examples" / "eks-training",
+}
+
+
+def copied(project: Any, example: Path, config: dict[str, Any]) -> Any:
+    """An example's files in a project of the test's own, with its settings."""
+    shutil.copy(example / "__main__.py", project.folder)
+    described = yaml.safe_load((example / "Pulumi.yaml").read_text())
+    assert set(config) <= set(described["config"])
+    named = {f"{described['name']}:{key}": value for key, value in config.items()}
+    file = project.folder / f"Pulumi.{project.stack}.yaml"
+    kept = yaml.safe_load(file.read_text()) if file.exists() else {}
+    file.write_text(yaml.safe_dump({**kept, "config": named}))
+    return project
+
+
+@pytest.mark.parametrize("name", FLEETS)
+def test_a_fleet_previews(
+    cloud_cluster_project: Callable[..., Any], clouds: Clouds, name: str
+) -> None:
+    cluster = clouds.eks_cluster("ml")
+    project = cloud_cluster_project({}, name=f"gpufleet-{name}")
+    connection = {
+        "kubeconfig": project.engine.env["KUBECONFIG"],
+        **{key: cluster[key] for key in ("nodeRoleArn", "subnetIdsByZone", "vpcId")},
+        "clusterSecurityGroupId": cluster["clusterSecurityGroupId"],
+    }
+    copied(project, FLEETS[name], {"connection": connection, "charts": CHARTS}).run("preview")
+    assert clouds.calls("create") == []
+
+
+PLATFORM = """
+import json
+from pathlib import Path
+
+import pulumi
+
+for key, value in json.loads(Path("given.json").read_text()).items():
+    pulumi.export(key, value)
+"""
+
+
+def test_a_pool_of_another_stack(cloud_project: Callable[..., Any], clouds: Clouds) -> None:
+    cluster = clouds.eks_cluster("ml")
+    known = {
+        "clusterName": "ml",
+        "nodeRoleArn": cluster["nodeRoleArn"],
+        "subnetA": cluster["subnetIdsByZone"]["us-east-1a"],
+        "configurations": ["all-disabled", "default"],
+    }
+    platform = cloud_project({"__main__.py": PLATFORM}, name="platform")
+
+    def declared(*configurations: str) -> None:
+        outputs = {**known, "configurations": [*known["configurations"], *configurations]}
+        platform.write({"given.json": json.dumps(outputs)})
+        platform.run("up")
+
+    declared()
+    example = EXAMPLES.parent / "examples" / "eks-pool-in-another-stack"
+    team = cloud_project({}, name="gpufleet-eks-pool-in-another-stack")
+    copied(team, example, {"platform": f"organization/platform/{platform.stack}"})
+    with pytest.raises(EngineError, match="configuration-not-declared") as refused:
+        team.run("up")
+    missing = str(refused.value).split("device-plugin.config=")[1].split(",")[0]
+    declared(missing)
+    team.run("up")
+    assert clouds.one(GROUP).outputs["labels"]["nvidia.com/device-plugin.config"] == missing
+    team.run("destroy")

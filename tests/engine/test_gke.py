@@ -1,0 +1,180 @@
+"""GKE pools under the real engine, against the stand-in Google: what GKE is asked for, it takes."""
+
+import json
+from collections.abc import Callable, Iterator
+from importlib.resources import files
+from typing import Any
+
+import pytest
+from kubernetes import client, config
+
+from gpufleet.sandbox.cloud.clouds import Clouds
+from gpufleet.sandbox.cloud.scenario import Rule
+from gpufleet.sandbox.engine import EngineError
+from gpufleet.sandbox.sandbox import Sandbox
+from tests.engine.sandbox_stack import Stack, stack_files
+from tests.unit.components.gke_pools import CONNECTION, POOLS
+
+NODE_POOL = "gcp:container/nodePool:NodePool"
+CHARTS = str(files("gpufleet") / "sandbox" / "charts")
+ALONE = {name: pool for name, pool in POOLS.items() if name != "ladder"}
+
+PROGRAM = """
+import json
+from pathlib import Path
+
+import pulumi
+import pulumi_gcp as gcp
+
+from gpufleet import GkeGpuNodePool
+
+given = json.loads(Path("given.json").read_text())
+google = gcp.Provider("google", project="stand-in", region="us-central1")
+for pool in given["pools"]:
+    GkeGpuNodePool(
+        pool["name"],
+        {**given["connection"], "pool": pool},
+        pulumi.ResourceOptions(providers={"gcp": google}),
+    )
+"""
+
+
+@pytest.fixture
+def deploy(cloud_project: Callable[..., Any]) -> Callable[..., Any]:
+    """Makes a project; `deploy(name=pool)` writes other pools."""
+    project = cloud_project({"__main__.py": PROGRAM})
+
+    def pools(**declared: dict[str, Any]) -> Any:
+        named = [{"name": name.replace("_", "-"), **pool} for name, pool in declared.items()]
+        project.write({"given.json": json.dumps({"connection": CONNECTION, "pools": named})})
+        return project
+
+    return pools
+
+
+def pool_of(clouds: Clouds, name: str) -> dict[str, Any]:
+    """The node pool's properties as the provider recorded them."""
+    (found,) = [pool for pool in clouds.resources(NODE_POOL) if pool.inputs["name"] == f"ml-{name}"]
+    return dict(found.outputs)
+
+
+def test_every_way_of_buying_is_made_kept_and_removed(
+    deploy: Callable[..., Any], clouds: Clouds
+) -> None:
+    project = deploy(**ALONE)
+    project.run("up")
+    assert len(clouds.resources(NODE_POOL)) == len(ALONE)
+    assert pool_of(clouds, "queued")["queuedProvisioning"] == {"enabled": True}
+    assert pool_of(clouds, "flex-start")["nodeConfig"]["flexStart"] is True
+    project.run("preview", "--refresh", "--expect-no-changes")
+    project.run("destroy")
+    assert clouds.resources() == []
+
+
+def test_limits_change_in_place_and_sharing_makes_a_new_pool(
+    deploy: Callable[..., Any], clouds: Clouds
+) -> None:
+    pool = POOLS["time-sharing"]
+    deploy(chat=pool).run("up")
+    deploy(chat={**pool, "nodes": {"min": 1, "max": 9}, "disk": {"size_gib": 300}}).run("up")
+    assert pool_of(clouds, "chat")["autoscaling"]["totalMaxNodeCount"] == 9
+    assert [call.operation for call in clouds.calls()] == ["create", "update"]
+    deploy(chat={**pool, "sharing": {"time_slicing": {"replicas": 2}}}).run("up")
+    # The name is ours, so the old pool goes before the new one comes.
+    assert [call.operation for call in clouds.calls()][2:] == ["delete", "create"]
+
+
+def test_an_update_that_fails_half_way_is_finished_by_the_next(
+    deploy: Callable[..., Any], clouds: Clouds
+) -> None:
+    clouds.disturb(
+        Rule(operation="create", name="spot*", nth=1, then="fail", message="ZONE_RESOURCE_POOL"),
+        Rule(operation="create", name="mps*", nth=1, then="fail-after", message="GCE_STOCKOUT"),
+    )
+    project = deploy(spot=POOLS["spot"], mps=POOLS["mps"])
+    with pytest.raises(EngineError) as failure:
+        project.run("up", "--continue-on-error")
+    assert "ZONE_RESOURCE_POOL" in str(failure.value)
+    assert "GCE_STOCKOUT" in str(failure.value)
+    project.run("up")
+    assert [call.operation for call in clouds.calls() if call.name.startswith("mps")] == [
+        "create",
+        "update",
+    ]
+    assert len(clouds.resources(NODE_POOL)) == 2
+    project.run("preview", "--expect-no-changes")
+
+
+CLUSTER = """
+import os
+from pathlib import Path
+
+import pulumi
+
+pulumi.export("kubeconfig", pulumi.Output.secret(Path(os.environ["KUBECONFIG"]).read_text()))
+pulumi.export("nodeServiceAccount", "nodes@acme-ml-prod.iam.gserviceaccount.com")
+for index in range(1, 5):
+    pulumi.export(f"gpuNetwork{index}", f"gpu-{index}")
+    pulumi.export(f"gpuSubnet{index}", f"gpu-{index}-sub")
+"""
+
+
+def test_the_stack_gke_prod_beside_the_stack_of_its_cluster(
+    cloud_cluster_project: Callable[..., Any], clouds: Clouds, api: Any
+) -> None:
+    """The repository's own program and stack file: both drivers, a ladder, networks, the operator;
+    only the place of the charts is another."""
+    fleet = Stack(cloud_cluster_project(stack_files(), name="gpufleet"), "Pulumi.gke-prod.yaml")
+    cluster = cloud_cluster_project({"__main__.py": CLUSTER}, name="cluster")
+    cluster.run("up")
+    connection = fleet.config["gpufleet:connection"]
+    connection["clusterStack"] = f"organization/cluster/{cluster.stack}"
+    fleet.fleet["addons"]["charts"] = {"source": {"folder": CHARTS}}
+    fleet.save()
+    project = fleet.project
+    project.run("up")
+    objects = client.CustomObjectsApi(api)
+    made = objects.get_cluster_custom_object("cloud.google.com", "v1", "computeclasses", "chat")
+    assert made["spec"]["priorities"] == [
+        {"nodepools": ["ml-prod-chat-on-demand"]},
+        {"nodepools": ["ml-prod-chat-spot"]},
+    ]
+    parameters = objects.get_cluster_custom_object(
+        "networking.gke.io", "v1", "gkenetworkparamsets", "vpc4"
+    )
+    assert parameters["spec"] == {
+        "vpc": "gpu-4",
+        "vpcSubnet": "gpu-4-sub",
+        "deviceMode": "NetDevice",
+    }
+    quota = client.CoreV1Api(api).read_namespaced_resource_quota(
+        "gpu-operator-quota", "gpu-operator"
+    )
+    assert quota.spec.hard == {"pods": "100"}
+    pools = {pool.inputs["name"]: pool.outputs for pool in clouds.resources(NODE_POOL)}
+    assert set(pools) == {
+        "ml-prod-chat-on-demand",
+        "ml-prod-chat-spot",
+        "ml-prod-notebooks",
+        "ml-prod-training",
+    }
+    assert len(pools["ml-prod-training"]["networkConfig"]["additionalNodeNetworkConfigs"]) == 4
+    config = pools["ml-prod-notebooks"]["nodeConfig"]
+    assert config["serviceAccount"] == "nodes@acme-ml-prod.iam.gserviceaccount.com"
+    assert pools["ml-prod-training"]["project"] == "acme-ml-prod"
+    assert project.engine.outputs(project.stack)["advertised"] == {
+        "chat": {"nvidia.com/gpu": 4},
+        "notebooks": {
+            "nvidia.com/mig-1g.10gb": 7,
+            "nvidia.com/mig-2g.20gb": 2,
+            "nvidia.com/mig-3g.40gb": 1,
+        },
+        "training": {"nvidia.com/gpu": 8},
+    }
+    project.run("preview", "--expect-no-changes")
+
+
+@pytest.fixture
+def api(sandbox: Sandbox) -> Iterator[Any]:
+    with config.new_client_from_config(str(sandbox.kubeconfig)) as found:
+        yield found

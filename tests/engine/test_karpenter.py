@@ -1,0 +1,253 @@
+"""Rendered NodePools and NodeOverlays under the real Karpenter core, on the real API server.
+
+Karpenter decides here: from what we render it must know which machines serve a pod that asks for a
+GPU, a slice or a share, stop at the pool's limit, and take idle machines away. What a device plugin
+would publish on each new node is published by the test, from the compiled pool.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from kubernetes import client, config
+
+from gpufleet.fleet import compile_data
+from gpufleet.fleet.config_names import POOL_LABEL
+from gpufleet.fleet.eks_shape import eks_shape
+from gpufleet.fleet.model import Fleet
+from gpufleet.render.karpenter_node_pool import karpenter_name, node_pool
+from gpufleet.render.karpenter_overlay import node_overlay
+from gpufleet.render.pod_request import pod_spec
+from gpufleet.sandbox.sandbox import Sandbox
+from tests.engine.karpenter_controller import karpenter, with_kwok_class
+
+pytestmark = [pytest.mark.sandbox]
+
+SOON = {"disruption": {"consolidateAfter": "1s", "consolidationPolicy": "WhenEmpty"}}
+POOLS: dict[str, dict[str, Any]] = {
+    "whole": {"gpu": "L40S", "nodes": {"min": 0, "max": 2}},
+    "shared": {
+        "gpu": "L4",
+        "nodes": {"min": 0, "max": 2},
+        "capacity": [{"spot": {}}, {"onDemand": {}}],
+        "sharing": {"timeSlicing": {"replicas": 4}},
+    },
+    "slices": {
+        "instanceTypes": ["p4de.24xlarge"],
+        "nodes": {"min": 0, "max": 2},
+        "sharing": {
+            "mig": {
+                "layouts": [
+                    {"gpus": 4, "devices": {"1g.10gb": 7}},
+                    {"gpus": 4, "devices": {"3g.40gb": 2}},
+                ]
+            }
+        },
+    },
+    "eighth": {"instanceTypes": ["g6f.large", "g6f.xlarge"], "nodes": {"min": 0, "max": 1}},
+}
+
+
+def fleet() -> Fleet:
+    pools = [
+        {"name": name, "provisioner": "karpenter", "karpenter": SOON, **pool}
+        for name, pool in POOLS.items()
+    ]
+    result = compile_data(
+        {
+            "catalogue": "2026.11",
+            "platform": "eks",
+            "cluster": {"name": "ml", "region": "us-east-1"},
+            "pools": pools,
+        }
+    )
+    assert result.fleet is not None, result.findings
+    assert result.deployable, result.findings
+    return result.fleet
+
+
+FLEET = fleet()
+
+
+def until(found: Callable[[], Any], what: Callable[[], str], seconds: float = 30.0) -> Any:
+    """The first true answer, or a failure that says what is there instead."""
+    deadline = time.monotonic() + seconds
+    while not (answer := found()):
+        if time.monotonic() > deadline:
+            pytest.fail(f"not within {seconds} s: {what()}")
+        time.sleep(0.1)
+    return answer
+
+
+class Cluster:
+    """Pods and nodes of this module."""
+
+    def __init__(self, api: Any, namespace: str, log: Path) -> None:
+        self.core, self.namespace, self.log = client.CoreV1Api(api), namespace, log
+
+    def nodes(self, pool: str) -> list[Any]:
+        return self.core.list_node(label_selector=f"{POOL_LABEL}={pool}").items
+
+    def ask(self, pool: str, resource: str, names: list[str]) -> None:
+        """A pod for each name, as `gpufleet render` tells users to write it."""
+        compiled = FLEET.pool(pool)
+        share = next(s for s in compiled.partition.shares if s.resource == resource)
+        for name in names:
+            spec = pod_spec(compiled, share)
+            spec["containers"][0]["image"] = "none"
+            spec["terminationGracePeriodSeconds"] = 0
+            body = {"metadata": {"name": name}, "spec": spec}
+            self.core.create_namespaced_pod(self.namespace, body)
+
+    def phases(self, names: list[str]) -> dict[str, str]:
+        pods = self.core.list_namespaced_pod(self.namespace).items
+        return {p.metadata.name: p.status.phase for p in pods if p.metadata.name in names}
+
+    def running(self, names: list[str]) -> None:
+        until(
+            lambda: set(self.phases(names).values()) == {"Running"},
+            lambda: f"{self.phases(names)}\n{self.log.read_text()[-3000:]}",
+        )
+
+    def delete(self, names: list[str]) -> None:
+        for name in names:
+            self.core.delete_namespaced_pod(name, self.namespace, grace_period_seconds=0)
+
+
+class DevicePlugin(threading.Thread):
+    """Publishes on each node what the compiled pool says its operands will."""
+
+    def __init__(self, api: Any) -> None:
+        super().__init__(daemon=True)
+        self.core, self.over = client.CoreV1Api(api), threading.Event()
+
+    def run(self) -> None:
+        while not self.over.wait(0.1):
+            for node in self.core.list_node(label_selector=POOL_LABEL).items:
+                self._publish(node)
+
+    def _publish(self, node: Any) -> None:
+        pool = next((p for p in FLEET.pools if p.name == node.metadata.labels[POOL_LABEL]), None)
+        if pool is None:
+            return
+        wanted: dict[str, str | None] = {n: str(a) for n, a in pool.advertised.items()}
+        there = node.status.allocatable or {}
+        if "nvidia.com/gpu" in there and "nvidia.com/gpu" not in wanted:
+            wanted["nvidia.com/gpu"] = "0"
+        if any(there.get(name) != amount for name, amount in wanted.items()):
+            status = {"capacity": wanted, "allocatable": wanted}
+            try:
+                self.core.patch_node_status(node.metadata.name, {"status": status})
+            except client.ApiException as gone:
+                if gone.status not in {404, 409}:
+                    raise
+
+
+@pytest.fixture(scope="module")
+def running(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Karpenter with all pools; every node is gone before it ends."""
+    server, namespace = sandbox.server(), "karpenter-pools"
+    server.apply(f"/api/v1/namespaces/{namespace}", _text(_named("v1", "Namespace", namespace)))
+    folder = tmp_path_factory.mktemp("karpenter")
+    with (
+        karpenter(sandbox, folder, FLEET.pools) as log,
+        config.new_client_from_config(str(sandbox.kubeconfig)) as api,
+    ):
+        made = list(_objects())
+        for path, document in made:
+            server.apply(path, _text(document))
+        plugin = DevicePlugin(api)
+        plugin.start()
+        cluster = Cluster(api, namespace, log)
+        try:
+            yield cluster
+        finally:
+            cluster.core.delete_namespace(namespace)
+            for path, _ in reversed(made):
+                server.request("DELETE", path)
+            until(
+                lambda: not [n for pool in FLEET.pools for n in cluster.nodes(pool.name)],
+                lambda: f"nodes are left\n{log.read_text()[-2000:]}",
+            )
+            plugin.over.set()
+            plugin.join()
+
+
+def _objects() -> Iterator[tuple[str, dict[str, Any]]]:
+    group = "/apis/karpenter.kwok.sh/v1alpha1/kwoknodeclasses/kwok"
+    yield group, {**_named("karpenter.kwok.sh/v1alpha1", "KWOKNodeClass", "kwok"), "spec": {}}
+    for pool in FLEET.pools:
+        name, overlay = karpenter_name(pool), node_overlay(pool)
+        if overlay is not None:
+            yield f"/apis/karpenter.sh/v1alpha1/nodeoverlays/{name}", overlay
+        rendered = with_kwok_class(node_pool(pool, eks_shape(pool)))
+        yield f"/apis/karpenter.sh/v1/nodepools/{name}", rendered
+
+
+def _named(version: str, kind: str, name: str) -> dict[str, Any]:
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": name}}
+
+
+def _text(document: dict[str, Any]) -> bytes:
+    return yaml.safe_dump(document).encode()
+
+
+def names(pool: str, count: int) -> list[str]:
+    return [f"{pool}-{i}" for i in range(count)]
+
+
+def test_pods_get_machines_with_gpus_slices_shares_and_parts(running: Cluster) -> None:
+    asked = {
+        "whole": ("nvidia.com/gpu", 1),
+        "shared": ("nvidia.com/gpu.shared", 4),
+        "slices": ("nvidia.com/mig-1g.10gb", 20),
+        "eighth": ("nvidia.com/gpu", 1),
+    }
+    for pool, (resource, count) in asked.items():
+        running.ask(pool, resource, names(pool, count))
+    running.ask("slices", "nvidia.com/mig-3g.40gb", ["slices-large"])
+    for pool, (_, count) in asked.items():
+        running.running(names(pool, count))
+        (node,) = running.nodes(pool)  # all of them fit on one, and Karpenter knew
+        compiled = FLEET.pool(pool)
+        labels = node.metadata.labels
+        assert labels["node.kubernetes.io/instance-type"] in {m.name for m in compiled.machines}
+        assert labels.items() >= dict(compiled.labels).items()
+        assert ("nvidia.com/gpu", "NoSchedule") in {(t.key, t.effect) for t in node.spec.taints}
+    running.running(["slices-large"])
+    (node,) = running.nodes("shared")
+    assert node.metadata.labels["karpenter.sh/capacity-type"] == "spot"
+
+
+def test_a_pool_stops_at_its_limit(running: Cluster) -> None:
+    more = [f"more-{i}" for i in range(3)]
+    running.ask("whole", "nvidia.com/gpu", more)
+    until(
+        lambda: len(running.nodes("whole")) == 2,
+        lambda: f"{len(running.nodes('whole'))} nodes\n{running.log.read_text()[-2000:]}",
+    )
+    until(
+        lambda: sorted(running.phases(more).values()) == ["Pending", "Pending", "Running"],
+        lambda: str(running.phases(more)),
+    )
+    time.sleep(2)  # further batches come and go
+    assert len(running.nodes("whole")) == 2
+    assert sorted(running.phases(more).values()) == ["Pending", "Pending", "Running"]
+    assert "limit" in running.log.read_text()
+    running.delete(more)
+
+
+def test_idle_machines_go_and_working_ones_stay(running: Cluster) -> None:
+    idle = [*names("slices", 20), "slices-large", *names("eighth", 1)]
+    running.delete(idle)
+    until(
+        lambda: not running.nodes("slices") and not running.nodes("eighth"),
+        lambda: f"idle machines are left\n{running.log.read_text()[-2000:]}",
+        45,
+    )
+    assert running.nodes("shared")
+    running.running([*names("shared", 4), *names("whole", 1)])

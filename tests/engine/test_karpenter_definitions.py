@@ -1,0 +1,200 @@
+"""What we render for Karpenter, judged by its own definitions, CEL rules included, on the real API
+server. The definitions are not part of this repository: without a copy beside it, this is skipped.
+"""
+
+import copy
+import json
+import time
+from collections.abc import Callable, Iterator
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpufleet.fleet import compile_data
+from gpufleet.fleet.eks_shape import eks_shape
+from gpufleet.fleet.model import Pool
+from gpufleet.render.karpenter_node_class import node_class
+from gpufleet.render.karpenter_node_pool import karpenter_name, node_pool
+from gpufleet.render.karpenter_overlay import node_overlay
+from gpufleet.sandbox import custom_resources
+from gpufleet.sandbox.sandbox import Sandbox
+
+pytestmark = [pytest.mark.sandbox]
+
+REFERENCE = Path(__file__).parents[3] / "shared/reference/crds"
+FILES = {
+    "NodePool": ("karpenter.sh_nodepools.yaml", "/apis/karpenter.sh/v1/nodepools"),
+    "NodeOverlay": ("karpenter.sh_nodeoverlays.yaml", "/apis/karpenter.sh/v1alpha1/nodeoverlays"),
+    "EC2NodeClass": (
+        "karpenter.k8s.aws_ec2nodeclasses.yaml",
+        "/apis/karpenter.k8s.aws/v1/ec2nodeclasses",
+    ),
+}
+BLOCK = {"id": "cr-0123456789abcdef0", "zone": "us-east-1a", "until": "2026-12-20T11:30:00Z"}
+POOLS: dict[str, dict[str, Any]] = {
+    "chat": {
+        "gpu": "L4",
+        "capacity": [{"spot": {}}, {"onDemand": {}}],
+        "sharing": {"timeSlicing": {"replicas": 4}},
+        "taints": [{"key": "example.com/team", "value": "a", "effect": "NoExecute"}],
+        "eks": {"releaseVersion": "1.36.0-20261101"},
+        "karpenter": {
+            "weight": 10,
+            "startupTaints": [{"key": "example.com/agent-not-ready"}],
+            "reservationTags": {"team": "vision"},
+            "requirements": [
+                {
+                    "key": "karpenter.k8s.aws/instance-network-bandwidth",
+                    "operator": "Gte",
+                    "values": ["1000"],
+                }
+            ],
+            "disruption": {
+                "budgets": [{"nodes": "1", "schedule": "0 9 * * 1-5", "duration": "8h"}]
+            },
+        },
+    },
+    "notebooks": {
+        "instanceTypes": ["p4de.24xlarge"],
+        "intent": "interactive",
+        "sharing": {"mig": {"layouts": [{"devices": {"1g.10gb": 7}}]}},
+    },
+    "eighth": {
+        "instanceTypes": ["g6f.large"],
+        "intent": "batch",
+        "taints": [{"key": "example.com/without-value"}],
+    },
+    "training": {
+        "instanceTypes": ["p6-b300.48xlarge"],
+        "intent": "training",
+        "fabric": "efa",
+        "zones": ["us-east-1a"],
+        "capacity": [{"reserved": {"id": "cr-0123456789abcdef1", "zone": "us-east-1a"}}],
+    },
+    "block": {"instanceTypes": ["p5.48xlarge"], "capacity": [{"capacityBlock": BLOCK}]},
+    "rocket": {"gpu": "L40S", "image": "bottlerocket-nvidia"},
+    "ubuntu": {
+        "gpu": "L4",
+        "image": "ubuntu-eks",
+        "eks": {"amiId": "ami-0123456789abcdef0"},
+    },
+}
+
+
+def pools() -> tuple[Pool, ...]:
+    declared = [
+        {"name": name, "provisioner": "karpenter", "nodes": {"min": 0, "max": 4}, **pool}
+        for name, pool in POOLS.items()
+    ]
+    spec = {
+        "catalogue": "2026.11",
+        "platform": "eks",
+        "cluster": {"name": "ml", "region": "us-east-1"},
+        "pools": declared,
+    }
+    result = compile_data(spec)
+    assert result.fleet is not None, result.findings
+    assert result.deployable, result.findings
+    return result.fleet.pools
+
+
+def rendered() -> dict[str, dict[str, Any]]:
+    """Every object, wired as the component would."""
+    found: dict[str, dict[str, Any]] = {}
+    for pool in pools():
+        shape = eks_shape(pool)
+        made = node_class(pool, shape, "ml", {"cost": "1"}, karpenter_name(pool))
+        made["spec"] |= {
+            "role": "nodes",
+            "subnetSelectorTerms": [{"id": "subnet-0a"}],
+            "securityGroupSelectorTerms": [{"id": "sg-0c"}],
+        }
+        if shape.placement_group:
+            made["spec"]["placementGroupSelector"] = {"name": "close"}
+        found[f"{pool.name} class"] = made
+        found[f"{pool.name} pool"] = node_pool(pool, shape)
+        overlay = node_overlay(pool)
+        if overlay is not None:
+            found[f"{pool.name} overlay"] = overlay
+    return found
+
+
+OBJECTS = rendered()
+
+
+@pytest.fixture(scope="module")
+def judged(sandbox: Sandbox) -> Iterator[Callable[[dict[str, Any]], str]]:
+    """Asks the API server, without creating anything: empty, or why it refuses."""
+    if not REFERENCE.is_dir():
+        pytest.skip("no copy of Karpenter's definitions beside the repository (shared/reference)")
+    server = sandbox.server()
+    theirs = [REFERENCE / file for file, _ in FILES.values()]
+    custom_resources.apply(server, list(theirs), time.monotonic() + 30)
+
+    def ask(document: dict[str, Any]) -> str:
+        path = f"{FILES[document['kind']][1]}?dryRun=All&fieldValidation=Strict"
+        answer = server.request("POST", path, json.dumps(document).encode())
+        return "" if answer.status == 201 else answer.body.decode()
+
+    yield ask
+    ours = files("gpufleet.sandbox") / "crds"
+    names = {path.name for path in theirs}
+    back = [file for file in ours.iterdir() if file.name in names]
+    custom_resources.apply(server, back, time.monotonic() + 30)
+
+
+def test_everything_rendered_is_accepted(judged: Callable[[dict[str, Any]], str]) -> None:
+    assert {name: text for name, one in OBJECTS.items() if (text := judged(one))} == {}
+    kinds = [one["kind"] for one in OBJECTS.values()]
+    assert {kind: kinds.count(kind) for kind in FILES} == {
+        "NodePool": 7,
+        "NodeOverlay": 3,
+        "EC2NodeClass": 7,
+    }
+
+
+def broken(name: str, change: Callable[[dict[str, Any]], Any]) -> dict[str, Any]:
+    one = copy.deepcopy(OBJECTS[name])
+    change(one["spec"])
+    return one
+
+
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "expireAfter where it used to be": (
+        broken("chat pool", lambda spec: spec["disruption"].update(expireAfter="720h")),
+        "unknown field",
+    ),
+    "a label that no pool may select by": (
+        broken(
+            "chat pool",
+            lambda spec: spec["template"]["spec"]["requirements"].append(
+                {"key": "karpenter.k8s.aws/gpu", "operator": "Exists"}
+            ),
+        ),
+        "restricted",
+    ),
+    "a budget with half a window": (
+        broken("chat pool", lambda spec: spec["disruption"]["budgets"][0].pop("duration")),
+        "schedule",
+    ),
+    "no primary interface": (
+        broken("training class", lambda spec: spec["networkInterfaces"].pop(0)),
+        "primary interface",
+    ),
+    "an alias beside an id": (
+        broken("chat class", lambda spec: spec["amiSelectorTerms"].append({"id": "ami-1"})),
+        "mutually exclusive",
+    ),
+    "memory in an overlay": (
+        broken("chat overlay", lambda spec: spec["capacity"].update(memory="1Gi")),
+        "invalid resource restricted",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_their_rules_are_in_force(judged: Callable[[dict[str, Any]], str], what: str) -> None:
+    document, said = WRONG[what]
+    assert said in judged(document)

@@ -1,0 +1,268 @@
+"""From the exporter's page to the bill: the real Prometheus scrapes, records and alerts.
+
+The exporter is simulated, with the list of counters our component gives it; rules, labels and the
+scrape are those that are deployed, only faster.
+"""
+
+import json
+import os
+import subprocess
+import time
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from gpufleet.cli.cost import command
+from gpufleet.fleet import compile_data
+from gpufleet.render.dashboards import dashboards
+from gpufleet.render.dcgm_metrics import exported
+from gpufleet.render.rule_groups import rule_groups
+from gpufleet.render.scrape_objects import scrape_objects
+from gpufleet.sandbox.ports import choose
+from tests.engine.conftest import require
+from tests.engine.dashboard_picture import draw
+from tests.engine.dcgm_exporter import exposition, line, served
+from tests.unit.cli.test_cost import SPEC
+from tests.unit.render.dashboard_queries import queries
+
+pytestmark = [pytest.mark.sandbox]
+
+FLEET = compile_data({**SPEC, "monitoring": {}}).fleet
+assert FLEET is not None
+MONITORING = FLEET.spec.monitoring
+assert MONITORING is not None
+SLICE = {"GPU_I_PROFILE": "1g.10gb", "GPU_I_ID": "7"}
+DEVICES = [
+    {
+        "gpu": "0",
+        "UUID": "GPU-l4",
+        "modelName": "NVIDIA L4",
+        "Hostname": "n1",
+        "namespace": "lab-a",
+        "pod": "train",
+        "container": "c",
+    },
+    {
+        "gpu": "3",
+        "UUID": "GPU-a100",
+        "modelName": "NVIDIA A100-SXM4-80GB",
+        **SLICE,
+        "hostname": "n2",  # the label's name after exporter 4.8.2
+        "namespace": "lab-b",
+        "pod": "notebook",
+        "container": "c",
+    },
+]
+VALUES = {
+    "DCGM_FI_PROF_GR_ENGINE_ACTIVE": {"n1": 0.9, "n2": 0.02},
+    "DCGM_FI_DEV_FB_USED": {"n1": 12_000, "n2": 3_000},
+    "DCGM_FI_DEV_FB_FREE": {"n1": 11_000, "n2": 6_500},
+    "DCGM_FI_DEV_FB_RESERVED": {"n1": 500, "n2": 200},
+    "DCGM_EXP_XID_ERRORS_COUNT": {"n1": 1, "n2": 0},
+    "DCGM_FI_DEV_GPU_TEMP": {"n1": 61, "n2": 40},
+}
+
+
+def value(field: str, device: dict[str, str]) -> float:
+    node = device.get("Hostname", device.get("hostname", ""))
+    return float(VALUES.get(field, {}).get(node, 0))
+
+
+def cluster() -> str:
+    """What kube-state-metrics would say of two nodes and two pods."""
+    shared, sliced = "nvidia_com_gpu_shared", "nvidia_com_mig_1g_10gb"
+    found = [
+        line("kube_node_labels", 1, {"node": node, "label_gpufleet_dev_pool": pool})
+        for node, pool in (("n1", "chat"), ("n2", "slices"))
+    ]
+    for node, resource, amount in (("n1", shared, 4), ("n2", sliced, 56)):
+        labels = {"node": node, "resource": resource, "unit": "integer"}
+        found.append(line("kube_node_status_allocatable", amount, labels))
+    for namespace, pod, node, resource in (
+        ("lab-a", "train", "n1", shared),
+        ("lab-b", "notebook", "n2", sliced),
+    ):
+        own = {"namespace": namespace, "pod": pod}
+        found.append(line("kube_pod_status_phase", 1, {**own, "phase": "Running"}))
+        asked = {**own, "container": "c", "node": node, "resource": resource, "unit": "integer"}
+        found.append(line("kube_pod_container_resource_requests", 1, asked))
+    return "\n".join([*found, ""])
+
+
+class Prometheus:
+    """Its HTTP interface."""
+
+    def __init__(self, port: int) -> None:
+        self.base = f"http://127.0.0.1:{port}"
+
+    def get(self, path: str, **parameters: str) -> Any:
+        address = f"{self.base}{path}?{urllib.parse.urlencode(parameters)}"
+        with urllib.request.urlopen(address, timeout=10) as answer:
+            return json.load(answer)["data"]
+
+    def ask(self, query: str) -> list[dict[str, Any]]:
+        return self.get("/api/v1/query", query=query)["result"]
+
+    def until(self, query: str, seconds: float = 30) -> list[dict[str, Any]]:
+        deadline = time.monotonic() + seconds
+        while not (found := self.ask(query)):
+            assert time.monotonic() < deadline, f"nothing for {query}"
+            time.sleep(0.2)
+        return found
+
+
+@pytest.fixture(scope="module")
+def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
+    program = require(("prometheus",))["prometheus"]
+    assert FLEET is not None
+    assert MONITORING is not None
+    folder = tmp_path_factory.mktemp("prometheus")
+    groups = rule_groups(FLEET, MONITORING)
+    for group in groups:
+        group["interval"] = "1s"
+    (folder / "rules.yaml").write_text(yaml.safe_dump({"groups": groups}))
+    (scrape,) = scrape_objects(FLEET, MONITORING)
+    (endpoint,) = scrape["spec"]["endpoints"]
+    pages = {"/metrics": exposition(exported(MONITORING), DEVICES, value), "/cluster": cluster()}
+    port = choose(("prometheus",), {}, set())["prometheus"]
+    with served(pages) as exporter:
+        address = f"127.0.0.1:{exporter}"
+        # As the operator finds pods: the target's own labels collide with the workload's.
+        target = {"namespace": "gpu-operator", "pod": "nvidia-dcgm-exporter-x", "container": "e"}
+        config = {
+            "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
+            "rule_files": ["rules.yaml"],
+            "scrape_configs": [
+                {
+                    "job_name": "nvidia-dcgm-exporter",
+                    "honor_labels": endpoint["honorLabels"],
+                    "metrics_path": endpoint["path"],
+                    "static_configs": [{"targets": [address], "labels": target}],
+                },
+                {
+                    "job_name": "kube-state-metrics",
+                    "honor_labels": True,
+                    "metrics_path": "/cluster",
+                    "static_configs": [{"targets": [address]}],
+                },
+            ],
+        }
+        (folder / "prometheus.yaml").write_text(yaml.safe_dump(config))
+        with (folder / "log").open("wb") as log:
+            process = subprocess.Popen(
+                [
+                    str(program),
+                    f"--config.file={folder / 'prometheus.yaml'}",
+                    f"--storage.tsdb.path={folder / 'data'}",
+                    f"--web.listen-address=127.0.0.1:{port}",
+                ],
+                cwd=folder,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+        try:
+            asked = Prometheus(port)
+            deadline = time.monotonic() + 30
+            while True:
+                try:
+                    asked.until("gpu:team:usd_per_hour")
+                    break
+                except OSError:
+                    text = (folder / "log").read_text()
+                    assert process.poll() is None, text[-3000:]
+                    assert time.monotonic() < deadline, text[-3000:]
+                    time.sleep(0.2)
+            yield asked
+        finally:
+            process.kill()
+            process.wait()
+
+
+def by(results: list[dict[str, Any]], label: str) -> dict[str, float]:
+    return {one["metric"].get(label, ""): float(one["value"][1]) for one in results}
+
+
+def test_both_spellings_of_the_host_and_the_workloads_pods(prometheus: Prometheus) -> None:
+    found = prometheus.ask("gpu:engine_active:ratio")
+    assert by(found, "node") == {"n1": 0.9, "n2": 0.02}
+    assert by(found, "workload_pod") == {"train": 0.9, "notebook": 0.02}
+    sliced = next(one["metric"] for one in found if one["metric"]["node"] == "n2")
+    assert (sliced["GPU_I_PROFILE"], sliced["GPU_I_ID"]) == ("1g.10gb", "7")
+
+
+def test_memory_counts_what_the_driver_keeps(prometheus: Prometheus) -> None:
+    assert by(prometheus.ask("gpu:memory_used:ratio"), "node") == pytest.approx(
+        {"n1": 12_000 / 23_500, "n2": 3_000 / 9_700}
+    )
+
+
+def test_an_xid_fires_for_the_gpu_that_has_it(prometheus: Prometheus) -> None:
+    fired = prometheus.until('ALERTS{alertname="GpuXid", alertstate="firing"}')
+    assert [one["metric"]["UUID"] for one in fired] == ["GPU-l4"]
+    assert fired[0]["metric"]["xid"] == "79"
+
+
+def test_the_recorded_money_is_the_bill(prometheus: Prometheus, tmp_path: Path) -> None:
+    """What dashboards show an hour, and what `gpufleet cost` makes of the same series."""
+    teams = by(prometheus.ask("gpu:team:usd_per_hour"), "team")
+    idle = sum(by(prometheus.ask("gpu:idle:usd_per_hour"), "node").values())
+    nodes = sum(by(prometheus.ask("gpu:node:usd_per_hour"), "node").values())
+    assert sum(teams.values()) + idle == pytest.approx(nodes)
+    end = time.time()
+    answer = prometheus.get(
+        "/api/v1/query_range",
+        query='{__name__=~"gpu:node:pool|gpu:requested:count"}',
+        start=str(end - 3),
+        end=str(end),
+        step="1",
+    )
+    (tmp_path / "dump.json").write_text(json.dumps({"data": answer}))
+    (tmp_path / "fleet.yaml").write_text(yaml.safe_dump(SPEC))
+    ended = CliRunner().invoke(
+        command,
+        [
+            str(tmp_path / "dump.json"),
+            *("--spec", str(tmp_path / "fleet.yaml")),
+            *("--step", "1", "--format", "json"),
+        ],
+    )
+    assert ended.exit_code == 0, ended.output
+    report = json.loads(ended.output)
+    hours = report["nodeSeconds"] / 2 / 3600
+    billed = {row["name"]: row["microUsd"] / 1e6 / hours for row in report["rows"]}
+    assert billed["lab"] == pytest.approx(teams["lab"], rel=0.01)
+    assert billed["idle"] + billed["stranded"] == pytest.approx(idle, rel=0.01)
+
+
+def test_every_query_of_the_dashboards_runs(prometheus: Prometheus) -> None:
+    """Not only parsed: joins whose sides do not match fail when they are asked."""
+    assert FLEET is not None
+    assert MONITORING is not None
+    answered = 0
+    for dashboard in dashboards(FLEET, MONITORING):
+        for query in queries(dashboard):
+            if "kueue_" not in query:
+                answered += bool(prometheus.ask(query))
+    assert answered >= 20
+
+
+def test_the_fleet_dashboard_shows_the_fleet(prometheus: Prometheus, tmp_path: Path) -> None:
+    """`GPUFLEET_WRITE_PICTURES=1` puts the picture into the documentation."""
+    assert FLEET is not None
+    assert MONITORING is not None
+    page = dashboards(FLEET, MONITORING)[0]
+    written = os.environ.get("GPUFLEET_WRITE_PICTURES") == "1"
+    folder = Path(__file__).parents[2] / "docs" / "monitoring" if written else tmp_path
+    folder.mkdir(exist_ok=True)
+    file = folder / "fleet-dashboard.svg"
+    answered = draw(page, prometheus.ask, file)
+    asking = [panel for panel in page["panels"] if panel["type"] != "row"]
+    silent = ("Waiting, by resource", "Jobs waiting", "Wait until admission, 95 %")
+    assert answered == len([panel for panel in asking if panel["title"] not in silent])
+    assert "GPU nodes" in file.read_text()

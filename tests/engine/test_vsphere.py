@@ -1,0 +1,190 @@
+"""VsphereGpuNodeGroup under the real engine, in the real dynamic-provider process, on vcsim."""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from gpufleet.sandbox.engine import EngineError
+from gpufleet.sandbox.vcenter.fault_proxy import Action, Rule
+from tests.engine.conftest import Project
+from tests.engine.vcenter_fixture import (
+    PASSWORD,
+    PROFILE,
+    SECRET,
+    USER,
+    Vcenter,
+    inventory,
+    simulated,
+)
+
+PROGRAM = """
+import json
+from pathlib import Path
+
+import pulumi
+from gpufleet import VsphereGpuNodeGroup
+
+given = json.loads(Path("given.json").read_text())
+group = VsphereGpuNodeGroup(
+    "pool",
+    {
+        "catalogue": "2026.11",
+        "pool": given["pool"],
+        "connection": {
+            "server": "127.0.0.1",
+            "port": given["port"],
+            "plain_http": True,
+            "datacenter": "DC0",
+            "compute_cluster": "DC0_C0",
+            "join": {
+                "method": "rke2",
+                "endpoint": "https://10.0.0.10:9345",
+                "token": pulumi.Output.secret(given["token"]),
+            },
+        },
+    },
+)
+pulumi.export("names", group.node_names)
+pulumi.export("uuids", group.instance_uuids)
+"""
+
+
+@pytest.fixture(scope="module")
+def cloud() -> Iterator[Vcenter]:
+    with simulated(inventory(hosts=3, gpus=4, machines=2)) as found:
+        yield found
+
+
+@pytest.fixture
+def group(project: Callable[..., Project], cloud: Vcenter) -> Iterator[Callable[..., Project]]:
+    """Makes the project; `group(nodes=3, cpus=8)` writes other settings."""
+    cloud.proxy.reset()
+    made = project({"__main__.py": PROGRAM})
+    made.engine.env.update({"VSPHERE_USER": USER, "VSPHERE_PASSWORD": PASSWORD})
+
+    def settings(nodes: int = 2, **options: Any) -> Project:
+        pool = {
+            "name": "train",
+            "gpu": "A100-80GB",
+            "disk": {"size_gib": 200},
+            "nodes": {"min": nodes, "max": nodes},
+            "vsphere": {
+                "cpus": 8,
+                "memory_gib": 64,
+                "template": "gpu-template",
+                "update_policy": "restart",
+                **options,
+            },
+        }
+        made.write(
+            {"given.json": json.dumps({"pool": pool, "port": cloud.proxy.port, "token": SECRET})}
+        )
+        return made
+
+    yield settings
+    cloud.proxy.reset()
+    cloud.remove_owned()
+
+
+def test_up_again_scale_change_refresh_and_destroy(
+    group: Callable[..., Project], cloud: Vcenter
+) -> None:
+    before = cloud.machines()
+    made = group()
+    made.run("up")
+    outputs = made.engine.outputs(made.stack)
+    assert outputs["names"] == ["gpu-train-0", "gpu-train-1"]
+    assert len(cloud.owned()) == 2
+
+    cloud.proxy.reset()
+    made.run("up", "--expect-no-changes")
+    made.run("preview", "--refresh", "--expect-no-changes")
+    assert cloud.proxy.changing == {}, "nothing differs, so vCenter is told nothing"
+
+    group(nodes=3).run("up")
+    assert made.engine.outputs(made.stack)["uuids"][:2] == outputs["uuids"]
+    group(nodes=1).run("up")
+    assert [owner.rsplit("/", 1)[1] for owner in cloud.owned()] == ["0"]
+
+    group(nodes=1, cpus=16).run("up")
+    assert made.engine.outputs(made.stack)["uuids"] == outputs["uuids"][:1]
+
+    state = json.dumps(made.engine.state(made.stack))
+    assert SECRET not in state
+    assert PASSWORD not in state
+
+    made.run("destroy")
+    assert cloud.machines() == before
+
+
+def _node(made: Project) -> dict[str, Any]:
+    (node,) = [
+        resource
+        for resource in made.engine.state(made.stack)["resources"]
+        if resource["type"].endswith("VsphereGpuNode")
+    ]
+    return node["outputs"]
+
+
+def test_drift_is_shown_and_mended(group: Callable[..., Project], cloud: Vcenter) -> None:
+    made = group(nodes=1)
+    made.run("up")
+    with cloud.machine("gpu-train-0") as machine:
+        machine.PowerOffVM_Task()
+    made.run("refresh")
+    assert _node(made)["drifted"] == {"powerState": "poweredOff"}
+    made.run("up")
+    assert _node(made)["powerState"] == "poweredOn"
+    assert _node(made)["drifted"] == {}
+    cloud.remove_owned()
+    made.run("up", "--refresh")
+    assert len(cloud.owned()) == 1
+    made.run("destroy")
+
+
+def test_a_change_that_needs_power_off_is_refused_before_anything_happens(
+    group: Callable[..., Project], cloud: Vcenter
+) -> None:
+    made = group(nodes=1, update_policy="refuse")
+    made.run("up")
+    cloud.proxy.reset()
+    with pytest.raises(EngineError) as refused:
+        group(nodes=1, update_policy="refuse", cpus=16).run("preview")
+    assert "8 becomes 16 only while the machine is off" in str(refused.value)
+    assert cloud.proxy.total == 0, "told without asking vCenter"
+    group(nodes=1, update_policy="refuse")
+    made.run("destroy")
+
+
+def test_one_failing_node_leaves_the_others_and_the_next_up_makes_it(
+    group: Callable[..., Project], cloud: Vcenter
+) -> None:
+    cloud.proxy.reset([Rule(Action.FAULT, "CloneVM_Task", nth=2, fault="NoDiskSpace")])
+    with pytest.raises(EngineError) as failed:
+        group(nodes=3).run("up", "--continue-on-error")
+    text = str(failed.value)
+    assert "vsphere-datastore-full: cloning gpu-train-" in text
+    assert PASSWORD not in text
+    assert SECRET not in text
+    assert len(cloud.owned()) == 2
+    cloud.proxy.reset()
+    made = group(nodes=3)
+    made.run("up")
+    assert len(cloud.owned()) == 3
+    made.run("destroy")
+    assert cloud.owned() == []
+
+
+def test_no_room_names_each_host(group: Callable[..., Project], cloud: Vcenter) -> None:
+    made = group(nodes=1, hosts=["DC0_C0_H1"], memory_gib=1024)
+    with pytest.raises(EngineError) as refused:
+        made.run("up")
+    assert "DC0_C0_H1 0 (524288 MiB of memory unreserved, a machine reserves 1048576)" in str(
+        refused.value
+    )
+    assert "DC0_C0_H0 0 (not among the allowed hosts; 524288 MiB" in str(refused.value)
+    assert cloud.owned() == []
+    assert PROFILE not in str(refused.value)
+    made.run("destroy")

@@ -1,0 +1,125 @@
+"""Nodes on a vCenter while something fails at every step: seeded, and always the declared machines.
+
+Each run makes a node, changes it and removes it. In each of the three, one call fails in a way that
+the seed chooses; then the operation is repeated, as a person repeats `pulumi up`. What must hold
+after each: exactly the declared machines, none twice, nobody else's touched, no secret said.
+"""
+
+import json
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from gpufleet.sandbox.vcenter.fault_proxy import Action, Rule
+from tests.engine.vcenter_fixture import (
+    DYNAMIC,
+    FIXED,
+    PASSWORD,
+    SECRET,
+    VGPU,
+    Vcenter,
+    inventory,
+    simulated,
+    without,
+)
+
+SEEDS = 20
+CAMPAIGN = 300
+CALLS = 55
+"""Calls of the longest operation: a later call than there are is no failure at all, and fine."""
+FAULTS = ("TaskInProgress", "NoDiskSpace", "NotAuthenticated", "ResourceInUse", "InvalidState")
+REPEATS = 6
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Vcenter]:
+    with simulated(inventory(machines=2)) as found:
+        yield found
+
+
+@pytest.fixture
+def cloud(shared: Vcenter) -> Iterator[Vcenter]:
+    """The shared vCenter, without what a failed test before may have left."""
+    shared.worker.said.clear()
+    yield shared
+    shared.remove_owned()
+
+
+def _rule(chance: random.Random, cloud: Vcenter) -> Rule:
+    nth = chance.randint(1, CALLS)
+    action = chance.choice(list(Action))
+    if action is Action.FAULT:
+        return Rule(action, nth=nth, fault=chance.choice(FAULTS))
+    return Rule(action, nth=nth, do=cloud.worker.kill)
+
+
+def _until_done(
+    cloud: Vcenter, chance: random.Random, operation: str, **request: Any
+) -> dict[str, Any]:
+    """Repeat the operation until it succeeds; only the first attempt fails on purpose."""
+    rule = _rule(chance, cloud)
+    cloud.proxy.reset([rule])
+    answers: list[dict[str, Any]] = []
+    for _ in range(REPEATS):
+        answer = cloud.worker.run(operation, **request)
+        answers.append(answer)
+        cloud.proxy.reset()
+        if "result" in answer:
+            return answer["result"]
+        assert answer.get("code") != "traceback", f"{operation} with {rule}: {answer['error']}"
+    raise AssertionError(f"{operation} with {rule} never succeeded: {answers}")
+
+
+def _one_life(cloud: Vcenter, seed: int) -> None:
+    chance = random.Random(seed)
+    before = cloud.machines()
+    gpu = chance.choice([DYNAMIC, VGPU, FIXED])
+    node = cloud.node(seed, gpu, updatePolicy="restart")
+    made = _until_done(cloud, chance, "create", news=node)
+    assert cloud.owned() == [node["owner"]], f"seed {seed}: after create"
+    assert made["outs"]["drifted"] == {}, f"seed {seed}"
+    assert made["outs"]["powerState"] == "poweredOn", f"seed {seed}"
+
+    larger = {**node, "cpus": 16.0, "extraConfig": {"example.key": str(seed)}}
+    changed = _until_done(cloud, chance, "update", id=made["id"], olds=made["outs"], news=larger)
+    assert changed["outs"]["cpus"] == 16, f"seed {seed}"
+    assert changed["outs"]["drifted"] == {}, f"seed {seed}"
+    assert cloud.owned() == [node["owner"]], f"seed {seed}: after update"
+    seen = cloud.worker.run("read", id=made["id"], olds=changed["outs"])["result"]
+    assert seen["outs"] == changed["outs"], f"seed {seed}: a second look sees the same"
+
+    _until_done(cloud, chance, "delete", id=made["id"], olds=changed["outs"])
+    assert cloud.machines() == before, f"seed {seed}: after delete"
+    assert without(cloud.worker.said, PASSWORD), f"seed {seed}: the password was said"
+    assert without(cloud.worker.said, SECRET), f"seed {seed}: user data was said"
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_a_node_survives_a_failure_at_any_step(cloud: Vcenter, seed: int) -> None:
+    _one_life(cloud, seed)
+
+
+@pytest.mark.chaos
+@pytest.mark.parametrize("seed", range(SEEDS, CAMPAIGN))
+def test_campaign(cloud: Vcenter, seed: int) -> None:
+    _one_life(cloud, seed)
+
+
+def test_the_proxy_sees_what_changes(cloud: Vcenter) -> None:
+    """The failures above hit real calls: a life without failure makes each kind of change once."""
+    cloud.proxy.reset()
+    node = cloud.node(1000, DYNAMIC)
+    made = cloud.worker.run("create", news=node)["result"]
+    assert cloud.proxy.changing == {
+        "CloneVM_Task": 1,
+        "ReconfigVM_Task": 1,
+        "PowerOnMultiVM_Task": 1,
+    }, json.dumps(cloud.proxy.calls)
+    assert cloud.proxy.total <= CALLS
+    cloud.proxy.reset()
+    cloud.worker.run("update", id=made["id"], olds=made["outs"], news=node)
+    assert cloud.proxy.changing == {}, "nothing differs, so nothing is changed"
+    cloud.worker.run("delete", id=made["id"], olds=made["outs"])
+    assert cloud.owned() == []

@@ -1,0 +1,122 @@
+"""The example with one workload of each kind, deployed as it is in the repository."""
+
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+from kubernetes import client, config
+
+from gpufleet.render.horizontal_pod_autoscaler import horizontal_pod_autoscaler
+from gpufleet.render.scaled_object import scaled_object
+from gpufleet.sandbox.engine import Engine
+from gpufleet.sandbox.sandbox import Sandbox
+from gpufleet.spec.scaling import KedaScaling, Scaling
+from tests.engine.sandbox_stack import ROOT, eventually
+
+pytestmark = [pytest.mark.sandbox]
+
+EXAMPLE = ROOT / "examples" / "workload-kinds"
+
+
+@pytest.fixture(scope="module")
+def api(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[client.ApiClient]:
+    folder = tmp_path_factory.mktemp("kinds") / "workload-kinds"
+    shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns("Pulumi.*.yaml"))
+    description = folder / "Pulumi.yaml"
+    description.write_text(description.read_text().split("  options:")[0])
+    engine = Engine(sandbox.environment(), folder)
+    engine.stack_init("kinds")
+    with config.new_client_from_config(str(sandbox.kubeconfig)) as connected:
+        try:
+            engine.up("kinds", timeout=240)
+            yield connected
+        finally:
+            engine.destroy("kinds")
+            # Made with the queues and kept when they go, as teams' work is.
+            core = client.CoreV1Api(connected)
+            for one in core.list_namespace().items:
+                if one.metadata.name in ("product", "research"):
+                    core.delete_namespace(one.metadata.name)
+
+
+def landed(api: client.ApiClient, namespace: str, app: str) -> Counter[str]:
+    """Node -> running pods of an application."""
+    pods = client.CoreV1Api(api).list_namespaced_pod(namespace, label_selector=f"app={app}").items
+    return Counter(pod.spec.node_name for pod in pods if pod.status.phase == "Running")
+
+
+@pytest.mark.parametrize(
+    ("namespace", "app", "nodes"),
+    [
+        ("product", "small-models", {"kinds-chat-0": 10}),
+        ("product", "vllm", {"kinds-slices-0": 1}),
+        ("research", "notebooks", {"kinds-slices-0": 4}),
+        ("research", "simulate", {"kinds-claims-0": 1}),
+    ],
+)
+def test_services_land_on_their_pool(
+    api: client.ApiClient, namespace: str, app: str, nodes: dict[str, int]
+) -> None:
+    eventually(
+        lambda: landed(api, namespace, app) == nodes,
+        lambda: landed(api, namespace, app),
+    )
+
+
+def test_jobs_with_a_queue_wait_for_it(api: client.ApiClient) -> None:
+    job = client.BatchV1Api(api).read_namespaced_job("embeddings", "research")
+    assert job.spec.suspend is True
+    assert landed(api, "research", "embeddings") == {}
+    queue = client.CustomObjectsApi(api).get_namespaced_custom_object(
+        "kueue.x-k8s.io", "v1beta2", "research", "localqueues", "research"
+    )
+    assert queue["spec"]["clusterQueue"] == "research"
+
+
+def test_a_pool_without_nodes_keeps_its_workload_waiting(api: client.ApiClient) -> None:
+    pods = client.CoreV1Api(api).list_namespaced_pod("product", label_selector="app=neuron").items
+    assert [pod.status.phase for pod in pods] == ["Pending"]
+
+
+def test_scaling_monitoring_and_operators_objects_are_there(api: client.ApiClient) -> None:
+    custom = client.CustomObjectsApi(api)
+    scaled = custom.get_namespaced_custom_object(
+        "keda.sh", "v1alpha1", "product", "scaledobjects", "vllm"
+    )
+    assert scaled["spec"]["minReplicaCount"] == 0
+    rules = custom.get_namespaced_custom_object(
+        "monitoring.coreos.com", "v1", "gpu-monitoring", "prometheusrules", "gpufleet"
+    )
+    names = [rule["alert"] for rule in rules["spec"]["groups"][1]["rules"]]
+    assert {"GpuIdle", "GpuQueueStarved", "GpuXid"} <= set(names)
+    for group, version, plural, name, namespace in (
+        ("kubeflow.org", "v1", "pytorchjobs", "pretrain", "research"),
+        ("apps.nvidia.com", "v1alpha1", "nimservices", "llama", "product"),
+    ):
+        assert custom.get_namespaced_custom_object(group, version, namespace, plural, name)
+    maps = client.CoreV1Api(api).list_namespaced_config_map("gpu-monitoring").items
+    drawn = {m.metadata.name for m in maps if "grafana_dashboard" in (m.metadata.labels or {})}
+    assert drawn == {"gpufleet-fleet", "gpufleet-team", "gpufleet-slices", "gpufleet-cost"}
+
+
+def test_the_api_server_takes_autoscalers_as_they_are_rendered(api: client.ApiClient) -> None:
+    """Strictly: a field it does not know would be an error, not a warning."""
+    given = {
+        "target": {"name": "vllm", "namespace": "product"},
+        "min": 1,
+        "max": 4,
+        "on": [{"signal": "requestsRunning", "target": 12}, {"signal": "kvCache"}],
+        "load": {"nodeSeconds": 7200, "modelSeconds": 7200},
+    }
+    made = horizontal_pod_autoscaler(Scaling.model_validate(given))
+    strict = {"dry_run": "All", "field_validation": "Strict"}
+    autoscaling = client.AutoscalingV2Api(api)
+    answer = autoscaling.create_namespaced_horizontal_pod_autoscaler("product", made, **strict)
+    policies = answer.spec.behavior.scale_up.policies
+    assert [(policy.value, policy.period_seconds) for policy in policies] == [(2, 1800)]
+    scaling = KedaScaling.model_validate({**given, "server": "http://prometheus:9090"})
+    scaled = {**scaled_object(scaling), "metadata": {"name": "other", "namespace": "product"}}
+    client.CustomObjectsApi(api).create_namespaced_custom_object(
+        "keda.sh", "v1alpha1", "product", "scaledobjects", scaled, **strict
+    )

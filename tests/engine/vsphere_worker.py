@@ -1,0 +1,66 @@
+"""A process that runs operations of the vSphere provider, each in a child of its own.
+
+It reads one JSON request per line, {"operation", "olds", "news", "id"}, forks, writes
+{"pid": ...} and then {"result": ...}, {"error": ...} or {"killed": signal}. The children are what
+a test kills; the imports are paid once.
+"""
+
+import json
+import os
+import sys
+import traceback
+from typing import Any
+
+from gpufleet.nodes.vsphere.errors import VsphereError
+from gpufleet.nodes.vsphere.provider import VsphereGpuNodeProvider
+
+
+def _do(request: dict[str, Any]) -> Any:
+    provider = VsphereGpuNodeProvider()
+    olds, news = request.get("olds") or {}, request.get("news") or {}
+    match request["operation"]:
+        case "create":
+            made = provider.create(news)
+            return {"id": made.id, "outs": made.outs}
+        case "update":
+            return {"outs": provider.update(request["id"], olds, news).outs}
+        case "read":
+            found = provider.read(request["id"], olds)
+            return {"id": found.id, "outs": found.outs}
+        case "delete":
+            provider.delete(request["id"], olds)
+            return {}
+        case other:
+            raise ValueError(f"no operation {other}")
+
+
+def _child(request: dict[str, Any], answer: int) -> None:
+    try:
+        text = json.dumps({"result": _do(request)})
+    except VsphereError as problem:
+        text = json.dumps({"error": str(problem), "code": problem.code.value})
+    except Exception:  # noqa: BLE001 - a test prints it
+        text = json.dumps({"error": traceback.format_exc(), "code": "traceback"})
+    with os.fdopen(answer, "w") as out:
+        out.write(text)
+    os._exit(0)
+
+
+def main() -> None:
+    for line in sys.stdin:
+        request = json.loads(line)
+        read_end, write_end = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            os.close(read_end)
+            _child(request, write_end)
+        os.close(write_end)
+        print(json.dumps({"pid": pid}), flush=True)
+        with os.fdopen(read_end) as answer:
+            text = answer.read()
+        _, status = os.waitpid(pid, 0)
+        print(text or json.dumps({"killed": os.waitstatus_to_exitcode(status)}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,126 @@
+from typing import Any
+
+import pytest
+
+from gpufleet.addons.keda import Keda
+from gpufleet.addons.prometheus_adapter import PrometheusAdapter
+from gpufleet.autoscaling.horizontal_pod_autoscaler import GpuHorizontalPodAutoscaler
+from gpufleet.autoscaling.scaled_object import GpuScaledObject
+from gpufleet.gpu_fleet import GpuFleet
+from gpufleet.inputs import InvalidArgumentsError
+
+RELEASE = "kubernetes:helm.sh/v3:Release"
+SCALING: dict[str, Any] = {
+    "target": {"name": "chat", "namespace": "product"},
+    "min": 1,
+    "max": 8,
+    "on": [{"signal": "requestsRunning", "target": 12}],
+}
+KEDA: dict[str, Any] = {
+    **SCALING,
+    "min": 0,
+    "server": "http://prometheus.monitoring.svc:9090",
+    "on": [{"signal": "queueLength", "target": 5, "query": "sum(gateway_queue)"}],
+}
+
+
+def test_an_autoscaler_of_kubernetes(run: Any) -> None:
+    recorded = run(lambda: GpuHorizontalPodAutoscaler("h", {"scaling": SCALING}))  # type: ignore[arg-type]
+    made = recorded.one("kubernetes:autoscaling/v2:HorizontalPodAutoscaler")
+    assert made.parent == "h"
+    assert made.inputs["spec"]["metrics"][0]["pods"]["target"]["averageValue"] == "12"
+    assert recorded.warnings == []
+
+
+def test_the_wrong_signal_is_told(run: Any) -> None:
+    wrong = {**SCALING, "on": [{"signal": "gpuUtilisation"}]}
+    recorded = run(lambda: GpuHorizontalPodAutoscaler("h", {"scaling": wrong}))  # type: ignore[arg-type]
+    (warned,) = recorded.warnings
+    assert "high as soon as one sequence runs" in warned
+
+
+def test_a_scaled_object_and_its_authentication(run: Any) -> None:
+    secret = {"parameter": "bearerToken", "secret": "thanos", "key": "token"}
+    given = {**KEDA, "secrets": [secret], "auth_modes": "bearer"}
+    recorded = run(lambda: GpuScaledObject("k", {"scaling": given}))  # type: ignore[arg-type]
+    made = recorded.one("kubernetes:keda.sh/v1alpha1:ScaledObject")
+    assert made.depends_on == ["k-authentication"]
+    trigger = made.inputs["spec"]["triggers"][0]
+    assert trigger["metadata"]["authModes"] == "bearer"
+    assert trigger["authenticationRef"] == {"name": "chat"}
+
+
+def test_jobs_instead_of_replicas(run: Any) -> None:
+    given: Any = {"scaling": {**KEDA, "workload": "batch"}, "job": {"template": {"spec": {}}}}
+    recorded = run(lambda: GpuScaledObject("k", given))
+    assert recorded.one("kubernetes:keda.sh/v1alpha1:ScaledJob").inputs["spec"]["jobTargetRef"]
+
+
+def test_keda_is_pinned_and_fails_closed(run: Any) -> None:
+    recorded = run(lambda: Keda("keda", {"catalogue": "2026.11", "watched": True}))
+    release = recorded.one(RELEASE).inputs
+    assert (release["chart"], release["version"], release["namespace"]) == (
+        "keda",
+        "2.20.2",
+        "keda",
+    )
+    assert release["values"]["prometheus"]["operator"]["serviceMonitor"] == {"enabled": True}
+    assert release["values"]["webhooks"] == {"failurePolicy": "Fail"}
+
+
+def test_the_adapter_serves_one_api(run: Any) -> None:
+    given: Any = {"catalogue": "2026.11", "address": "http://prometheus.monitoring.svc:9090"}
+    release = run(lambda: PrometheusAdapter("adapter", given)).one(RELEASE).inputs
+    assert (release["chart"], release["version"]) == ("prometheus-adapter", "5.3.0")
+    rules = release["values"]["rules"]
+    assert rules["default"] is False
+    assert rules["external"] == []
+    assert "vllm_num_requests_running" in [rule["name"]["as"] for rule in rules["custom"]]
+
+
+def test_the_adapter_needs_an_address(run: Any) -> None:
+    def program() -> None:
+        with pytest.raises(InvalidArgumentsError) as caught:
+            PrometheusAdapter("adapter", {"catalogue": "2026.11", "address": "prometheus"})
+        assert "address" in str(caught.value)
+
+    assert run(program).resources == []
+
+
+def test_a_fleet_brings_keda_when_asked(run: Any) -> None:
+    def fleet(**keda: Any) -> Any:
+        return {
+            "spec": {
+                "catalogue": "2026.11",
+                "platform": "sandbox",
+                "cluster": {"name": "ml"},
+                "pools": [{"name": "chat", "gpu": "L4", "nodes": {"min": 1, "max": 1}}],
+                "addons": {"keda": keda},
+            }
+        }
+
+    recorded = run(lambda: GpuFleet("f", fleet(enabled=True, values={"watchNamespace": "a"})))
+    (release,) = (r for r in recorded.all(RELEASE) if r.inputs["name"] == "keda")
+    assert release.inputs["version"] == "2.20.2"
+    assert release.inputs["values"]["webhooks"] == {"failurePolicy": "Fail"}
+    assert release.inputs["values"]["watchNamespace"] == "a"
+    assert not [r for r in run(lambda: GpuFleet("f", fleet())).all(RELEASE) if "keda" in r.name]
+
+
+@pytest.mark.parametrize(
+    ("component", "scaling", "code"),
+    [
+        (GpuHorizontalPodAutoscaler, {**SCALING, "min": 0}, "scaling-to-zero-without-keda"),
+        (GpuHorizontalPodAutoscaler, {**SCALING, "max": 0}, "argument-invalid"),
+        (GpuScaledObject, {**KEDA, "on": [{"signal": "kvCache"}]}, "scaling-from-zero-by-pods"),
+    ],
+)
+def test_what_cannot_work_is_refused(
+    run: Any, component: Any, scaling: dict[str, Any], code: str
+) -> None:
+    def program() -> None:
+        with pytest.raises(InvalidArgumentsError) as caught:
+            component("x", {"scaling": scaling})
+        assert code in str(caught.value)
+
+    assert run(program).resources == []

@@ -1,0 +1,106 @@
+import json
+from typing import Any
+
+import pytest
+
+from gpufleet import ClusterAutoscaler
+from gpufleet.inputs import InvalidArgumentsError
+
+RELEASE = "kubernetes:helm.sh/v3:Release"
+POOLS: list[dict[str, Any]] = [
+    {
+        "name": "block",
+        "instance_types": ["p5.48xlarge"],
+        "nodes": {"min": 0, "max": 2},
+        "provisioner": "clusterAutoscaler",
+        "capacity": [
+            {
+                "capacity_block": {
+                    "id": "cr-0123456789abcdef0",
+                    "zone": "us-east-1a",
+                    "until": "2026-12-20T11:30:00Z",
+                }
+            }
+        ],
+    },
+    {
+        "name": "chat",
+        "gpu": "L4",
+        "nodes": {"min": 0, "max": 2},
+        "provisioner": "clusterAutoscaler",
+    },
+]
+
+
+def arguments(**changes: Any) -> Any:
+    given = {
+        "catalogue": "2026.11",
+        "cluster_name": "ml",
+        "region": "us-east-1",
+        "name_prefix": "ml",
+    }
+    return {**given, **changes}
+
+
+def values(run: Any, **changes: Any) -> dict[str, Any]:
+    recording = run(lambda: ClusterAutoscaler("scaler", arguments(**changes)))
+    return recording.one(RELEASE).inputs["values"]
+
+
+@pytest.mark.parametrize(("minor", "program"), [("1.36", "v1.36.1"), ("1.35", "v1.35.0")])
+def test_the_program_is_matched_to_the_cluster(run: Any, minor: str, program: str) -> None:
+    found = values(run, kubernetes_version=minor)
+    assert found["image"]["tag"] == program
+    assert found["autoDiscovery"] == {"clusterName": "ml"}
+    assert found["extraArgs"]["expander"] == "least-waste"
+    assert "enable-provisioning-requests" not in found["extraArgs"]
+
+
+def test_what_is_paid_for_comes_first_and_no_group_is_left_out(run: Any) -> None:
+    found = values(run, settings={"expander": "priority"}, pools=POOLS)
+    assert found["expanderPriorities"] == {
+        "50": ["^eks-ml-block-.*"],
+        "10": ["^eks-ml-chat-.*"],
+        "1": [".*"],
+    }
+
+
+def test_provisioning_requests_are_answered_when_asked_for(run: Any) -> None:
+    found = values(run, settings={"provisioning_requests": True})
+    assert found["extraArgs"]["enable-provisioning-requests"] is True
+
+
+def test_it_changes_groups_of_its_cluster_only(run: Any) -> None:
+    recording = run(lambda: ClusterAutoscaler("scaler", arguments()))
+    policy = json.loads(recording.one("aws:iam/rolePolicy:RolePolicy").inputs["policy"])
+    read, write = policy["Statement"]
+    assert "eks:DescribeNodegroup" in read["Action"]
+    assert write["Condition"]["StringEquals"] == {
+        "aws:ResourceTag/k8s.io/cluster-autoscaler/ml": "owned"
+    }
+    assert "scaler-identity" in recording.one(RELEASE).depends_on
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"platform": "gke"}, "gke runs an autoscaler of its own"),
+        ({"kubernetes_version": "1.30"}, "no program for Kubernetes 1.30 is pinned"),
+        ({"settings": {"expander": "cheapest"}}, "settings.expander"),
+        ({"pools": [{"name": "x", "gpu": "L5", "nodes": {"min": 0, "max": 1}}]}, "gpu-unknown"),
+    ],
+)
+def test_what_cannot_work_is_refused_before_anything_is_made(
+    run: Any, wrong: Any, said: str
+) -> None:
+    def program() -> None:
+        with pytest.raises(InvalidArgumentsError) as caught:
+            ClusterAutoscaler("scaler", arguments(**wrong))
+        assert said in str(caught.value)
+
+    assert run(program).resources == []
+
+
+def test_a_program_that_is_named_needs_no_pin(run: Any) -> None:
+    named = {"values": {"image": {"tag": "v1.34.2"}}}
+    assert values(run, kubernetes_version="1.34", settings=named)["image"]["tag"] == "v1.34.2"

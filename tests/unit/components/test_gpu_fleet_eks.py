@@ -1,0 +1,119 @@
+from typing import Any
+
+import pytest
+
+from gpufleet import GpuFleet
+from gpufleet.inputs import InvalidArgumentsError
+
+PIN = {"releaseVersion": "1.36.0-20261101"}
+CONNECTION: dict[str, Any] = {
+    "cluster_name": "ml",
+    "node_role_arn": "arn:aws:iam::123456789012:role/nodes",
+    "subnet_ids_by_zone": {"us-east-1a": "subnet-0a"},
+    "vpc_id": "vpc-01",
+    "cluster_security_group_id": "sg-0c",
+}
+POOLS: list[dict[str, Any]] = [
+    {"name": "chat", "gpu": "L4", "nodes": {"min": 0, "max": 2}, "provisioner": "karpenter"},
+    {
+        "name": "scaled",
+        "gpu": "L4",
+        "nodes": {"min": 0, "max": 2},
+        "provisioner": "clusterAutoscaler",
+    },
+    {
+        "name": "far",
+        "instanceTypes": ["p5.48xlarge"],
+        "nodes": {"min": 0, "max": 2},
+        "intent": "training",
+        "fabric": "efa",
+        "zones": ["us-east-1a"],
+    },
+    {"name": "theirs", "gpu": "L4", "nodes": {"min": 1, "max": 1}, "ownership": "existing"},
+]
+
+
+def spec(**changes: Any) -> dict[str, Any]:
+    return {
+        "catalogue": "2026.11",
+        "platform": "eks",
+        "cluster": {"name": "ml", "region": "us-east-1"},
+        "pools": POOLS,
+        **changes,
+    }
+
+
+def test_each_pool_is_made_by_its_provisioner_after_the_add_ons(run: Any) -> None:
+    recording = run(lambda: GpuFleet("fleet", {"spec": spec(), "connection": CONNECTION}))
+    made = {one.name: one for one in recording.resources}
+    assert made["fleet-chat"].type == "gpufleet:index:KarpenterGpuNodePool"
+    assert made["fleet-scaled"].type == "gpufleet:index:EksGpuNodeGroup"
+    assert made["fleet-far"].type == "gpufleet:index:EksGpuNodeGroup"
+    assert "fleet-theirs" not in made
+    assert {made[n].parent for n in ("fleet-chat", "fleet-scaled", "fleet-far")} == {"fleet"}
+    types = {one.type.rsplit(":", 1)[1] for one in recording.resources}
+    assert {
+        "Karpenter",
+        "ClusterAutoscaler",
+        "EfaDevicePlugin",
+        "NodeMonitoringAgent",
+        "GpuAddons",
+    } <= types
+    # Made after, and removed before: Karpenter drains its nodes, and must still be there.
+    waited = set(made["fleet-chat"].depends_on)
+    assert {"fleet-karpenter-release", "fleet-addons-gpu-operator-release"} <= waited
+
+
+def test_the_gate_is_on_only_where_a_pool_needs_it(run: Any) -> None:
+    def gates(**pool: Any) -> dict[str, Any]:
+        declared = {"name": "one", "gpu": "L4", "nodes": {"min": 0, "max": 1}, **pool}
+        fleet = spec(pools=[{**declared, "provisioner": "karpenter"}])
+        recording = run(lambda: GpuFleet("fleet", {"spec": fleet, "connection": CONNECTION}))
+        release = recording.one("kubernetes:helm.sh/v3:Release", "fleet-karpenter-release")
+        return release.inputs["values"]["settings"]["featureGates"]
+
+    assert gates()["nodeOverlay"] is False
+    assert gates(sharing={"timeSlicing": {"replicas": 2}})["nodeOverlay"] is True
+    assert gates(eks={"nodeRepair": False})["nodeRepair"] is False
+
+
+def test_what_somebody_else_installs_is_not_installed(run: Any) -> None:
+    theirs = {"ownership": "existing"}
+    addons = {
+        "karpenter": {**theirs, "nodeOverlay": True},
+        "clusterAutoscaler": theirs,
+        "efaDevicePlugin": {"enabled": False},
+        "nodeMonitoringAgent": theirs,
+    }
+    fleet = spec(addons=addons)
+    recording = run(lambda: GpuFleet("fleet", {"spec": fleet, "connection": CONNECTION}))
+    types = {one.type.rsplit(":", 1)[1] for one in recording.resources}
+    installed = {"Karpenter", "ClusterAutoscaler", "EfaDevicePlugin", "NodeMonitoringAgent"}
+    assert not types & installed
+
+
+@pytest.mark.parametrize(
+    ("changes", "connection", "said"),
+    [
+        ({}, {"node_role_arn": None}, "connection.nodeRoleArn: pools on EKS need nodeRoleArn"),
+        ({}, {"subnet_ids_by_zone": None}, "connection.subnetIdsByZone"),
+        ({"environment": "prod"}, {}, "deploying it to prod is refused"),
+        (
+            {"cluster": {"name": "ml", "region": "us-east-1", "kubernetesVersion": "1.34"}},
+            {},
+            "no program for Kubernetes 1.34 is pinned",
+        ),
+    ],
+)
+def test_what_stands_in_the_way_is_said_before_anything_is_made(
+    run: Any, changes: dict[str, Any], connection: dict[str, Any], said: str
+) -> None:
+    merged = {**CONNECTION, **connection}
+    given: Any = {key: value for key, value in merged.items() if value is not None}
+
+    def program() -> None:
+        with pytest.raises(InvalidArgumentsError) as caught:
+            GpuFleet("fleet", {"spec": spec(**changes), "connection": given})
+        assert said in str(caught.value)
+
+    assert run(program).resources == []

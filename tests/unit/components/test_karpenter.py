@@ -1,0 +1,101 @@
+import json
+from typing import Any
+
+import pytest
+
+from gpufleet import Karpenter
+from gpufleet.inputs import InvalidArgumentsError
+from gpufleet.render.karpenter_access import EVENTS
+
+RELEASE = "kubernetes:helm.sh/v3:Release"
+
+
+def arguments(**changes: Any) -> Any:
+    return {
+        "catalogue": "2026.11",
+        "cluster_name": "ml",
+        "region": "us-east-1",
+        "node_role_arn": "arn:aws:iam::123456789012:role/nodes",
+        **changes,
+    }
+
+
+def test_the_chart_is_pinned_and_told_of_cluster_and_queue(run: Any) -> None:
+    recording = run(lambda: Karpenter("karpenter", arguments(node_overlay=True)))
+    release = recording.one(RELEASE)
+    assert release.inputs["version"] == "1.14.1"
+    assert release.inputs["chart"] == "oci://public.ecr.aws/karpenter/karpenter"
+    settings = release.inputs["values"]["settings"]
+    assert settings["clusterName"] == "ml"
+    assert settings["interruptionQueue"] == "made-queue"
+    assert settings["featureGates"] == {
+        "nodeOverlay": True,
+        "nodeRepair": False,
+        "reservedCapacity": True,
+    }
+    assert "karpenter-identity" in release.depends_on
+
+
+def test_every_reason_to_end_reaches_the_queue(run: Any) -> None:
+    recording = run(lambda: Karpenter("karpenter", arguments()))
+    rules = recording.all("aws:cloudwatch/eventRule:EventRule")
+    patterns = [json.loads(rule.inputs["eventPattern"]) for rule in rules]
+    assert sorted(map(str, patterns)) == sorted(map(str, EVENTS.values()))
+    targets = recording.all("aws:cloudwatch/eventTarget:EventTarget")
+    assert {t.inputs["arn"].split(":")[-1] for t in targets} == {"made-queue"}
+    assert len(targets) == len(EVENTS)
+
+
+def test_writes_are_bound_to_the_cluster(run: Any) -> None:
+    recording = run(lambda: Karpenter("karpenter", arguments()))
+    policy = json.loads(recording.one("aws:iam/rolePolicy:RolePolicy").inputs["policy"])
+    text = json.dumps(policy)
+    assert "kubernetes.io/cluster/ml" in text
+    by_action = {
+        action: statement for statement in policy["Statement"] for action in statement["Action"]
+    }
+    assert by_action["iam:PassRole"]["Resource"] == ["arn:aws:iam::123456789012:role/nodes"]
+    assert by_action["ec2:TerminateInstances"]["Condition"]["StringEquals"] == {
+        "aws:ResourceTag/kubernetes.io/cluster/ml": "owned"
+    }
+    writes = {a for a in by_action if a.startswith("ec2:") and not a.startswith("ec2:Describe")}
+    unbound = [
+        statement
+        for statement in policy["Statement"]
+        if set(statement["Action"]) & writes and statement["Resource"] == ["*"]
+    ]
+    assert unbound == []
+
+
+def test_the_role_belongs_to_its_service_account(run: Any) -> None:
+    recording = run(lambda: Karpenter("karpenter", arguments()))
+    bound = recording.one("aws:eks/podIdentityAssociation:PodIdentityAssociation").inputs
+    assert (bound["namespace"], bound["serviceAccount"]) == ("kube-system", "karpenter")
+    values = recording.one(RELEASE).inputs["values"]
+    assert values["serviceAccount"]["name"] == "karpenter"
+
+
+def test_others_may_find_subnets_by_tag(run: Any) -> None:
+    recording = run(lambda: Karpenter("karpenter", arguments(discovery_ids=["subnet-1", "sg-1"])))
+    tags = recording.all("aws:ec2/tag:Tag")
+    assert [(t.inputs["resourceId"], t.inputs["key"], t.inputs["value"]) for t in tags] == [
+        ("subnet-1", "karpenter.sh/discovery", "ml"),
+        ("sg-1", "karpenter.sh/discovery", "ml"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"catalogue": "1999.01"}, "catalogue-edition-unknown"),
+        ({"node_overlays": True}, "nearest: node_overlay"),
+        ({"tags": {"a": 1}}, "tags.a"),
+    ],
+)
+def test_a_wrong_setting_is_named(run: Any, wrong: Any, said: str) -> None:
+    def program() -> None:
+        with pytest.raises(InvalidArgumentsError) as caught:
+            Karpenter("karpenter", arguments(**wrong))
+        assert said in str(caught.value)
+
+    assert run(program).resources == []

@@ -1,0 +1,109 @@
+from typing import Any
+
+import pytest
+
+from gpufleet.addons.neuron_device_plugin import NeuronDevicePlugin
+from gpufleet.addons.nim_operator import NimOperator
+from gpufleet.addons.nim_service import NimService
+from gpufleet.inputs import InvalidArgumentsError
+
+RELEASE = "kubernetes:helm.sh/v3:Release"
+CACHE = "kubernetes:apps.nvidia.com/v1alpha1:NIMCache"
+SERVICE = "kubernetes:apps.nvidia.com/v1alpha1:NIMService"
+NIM: dict[str, Any] = {
+    "name": "llama",
+    "namespace": "product",
+    "image": "nvcr.io/nim/meta/llama-3.2-1b-instruct",
+    "tag": "1.8.4",
+    "pool": "slices",
+    "resource": "nvidia.com/mig-2g.20gb",
+    "storage": {"size_gib": 50},
+}
+
+
+def test_the_operator_is_pinned(run: Any) -> None:
+    recorded = run(lambda: NimOperator("nim", {"catalogue": "2026.11"}))
+    release = recorded.one(RELEASE).inputs
+    assert (release["chart"], release["version"]) == ("k8s-nim-operator", "3.1.2")
+    assert release["namespace"] == "nim-operator"
+
+
+def test_the_model_is_cached_before_it_serves(run: Any) -> None:
+    recorded = run(lambda: NimService("llama", {"nim": NIM}))  # type: ignore[arg-type]
+    cache, service = recorded.one(CACHE), recorded.one(SERVICE)
+    assert service.depends_on == ["llama-cache"]
+    source = cache.inputs["spec"]["source"]["ngc"]
+    assert source["modelPuller"] == "nvcr.io/nim/meta/llama-3.2-1b-instruct:1.8.4"
+    assert source["authSecret"] == "ngc-api-secret"
+    assert source["model"] == {"tensorParallelism": "1"}
+    spec = service.inputs["spec"]
+    assert spec["resources"] == {"limits": {"nvidia.com/mig-2g.20gb": "1"}}
+    assert spec["storage"] == {"nimCache": {"name": "llama"}}
+    assert spec["nodeSelector"] == {"gpufleet.dev/pool": "slices"}
+    assert spec["startupProbe"]["probe"]["failureThreshold"] == 180
+    assert spec["replicas"] == 1
+    assert "scale" not in spec
+    assert recorded.warnings == []
+
+
+def test_the_operators_autoscaler_instead_of_replicas(run: Any) -> None:
+    nim = {**NIM, "scale": {"max": 4}, "storage": {"size_gib": 50, "shared": True}, "queue": "team"}
+    recorded = run(lambda: NimService("llama", {"nim": nim}))  # type: ignore[arg-type]
+    spec = recorded.one(SERVICE).inputs["spec"]
+    assert "replicas" not in spec
+    assert spec["labels"] == {"kueue.x-k8s.io/queue-name": "team"}
+    metric = spec["scale"]["hpa"]["metrics"][0]["object"]
+    assert (metric["metric"]["name"], metric["target"]["value"]) == ("gpu_cache_usage_perc", "0.8")
+
+
+def test_one_volume_for_many_nodes_is_told(run: Any) -> None:
+    nim = {**NIM, "scale": {"max": 4}}
+    (warned,) = run(lambda: NimService("llama", {"nim": nim})).warnings  # type: ignore[arg-type]
+    assert "a single node can mount" in warned
+
+
+@pytest.mark.parametrize(
+    ("wrong", "code"),
+    [
+        ({"tag": "latest"}, "nim-tag-not-pinned"),
+        ({"image": "nvcr.io/nim/x:1.0"}, "nim-image-with-tag"),
+        ({"model": {"tensor_parallelism": 2}}, "nim-parallelism-over-count"),
+        ({"model": {"tensor_parallelism": 2}, "count": 2}, "nim-parallelism-on-slices"),
+        ({"storage": {}}, "argument-missing"),
+    ],
+)
+def test_a_nim_that_cannot_work(run: Any, wrong: dict[str, Any], code: str) -> None:
+    def program() -> None:
+        with pytest.raises(InvalidArgumentsError) as caught:
+            NimService("llama", {"nim": {**NIM, **wrong}})  # type: ignore[typeddict-item]
+        assert code in str(caught.value)
+
+    assert run(program).resources == []
+
+
+def test_neurons_plugin_and_scheduler(run: Any) -> None:
+    given: Any = {
+        "catalogue": "2026.11",
+        "scheduler": True,
+        "tolerations": [{"key": "team", "effect": "NoSchedule"}],
+    }
+    recorded = run(lambda: NeuronDevicePlugin("neuron", given))
+    release = recorded.one(RELEASE).inputs
+    assert release["chart"] == "oci://public.ecr.aws/neuron/neuron-helm-chart"
+    values = release["values"]
+    assert values["scheduler"] == {"enabled": True}
+    assert values["npd"] == {"enabled": True, "nodeRecovery": {"enabled": False}}
+    keys = [t["key"] for t in values["devicePlugin"]["tolerations"]]
+    assert keys == ["CriticalAddonsOnly", "aws.amazon.com/neuron", "team"]
+
+
+def test_recovery_needs_somebody_who_tells(run: Any) -> None:
+    def program() -> None:
+        with pytest.raises(InvalidArgumentsError) as caught:
+            NeuronDevicePlugin(
+                "neuron",
+                {"catalogue": "2026.11", "node_problem_detector": False, "node_recovery": True},
+            )
+        assert "neuron-recovery-without-detector" in str(caught.value)
+
+    assert run(program).resources == []
