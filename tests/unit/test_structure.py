@@ -136,10 +136,13 @@ def test_pages_that_texts_send_people_to_exist() -> None:
 
 def test_nothing_names_the_machine_it_was_made_on() -> None:
     """Paths of one machine and addresses of mirrors make a clone depend on a place."""
-    wrong = re.compile(r"/(work|root)/\w|(?<![-\w])--(extra-)?index-url|GOPROXY=http")
+    folder = "/(" + "|".join(("work", "root")) + r")/\w"
+    option = r"(?<![-\w])--(extra-)?" + "-".join(("index", "url"))
+    proxy = "=".join(("GOPROXY", "http"))
+    wrong = re.compile(f"{folder}|{option}|{proxy}")
     found: list[str] = []
     for file in tracked():
-        if file == Path(__file__) or file.suffix in {".sum"}:
+        if file.suffix in {".sum"}:
             continue
         for number, line in enumerate(file.read_text(errors="replace").splitlines(), 1):
             if wrong.search(line):
