@@ -6,10 +6,7 @@ scrape are those that are deployed, only faster.
 
 import json
 import os
-import subprocess
 import time
-import urllib.parse
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,12 +19,13 @@ from gpufleet.cli.cost import command
 from gpufleet.fleet import compile_data
 from gpufleet.render.dashboards import dashboards
 from gpufleet.render.dcgm_metrics import exported
+from gpufleet.render.recording_rules import recording_rules
 from gpufleet.render.rule_groups import rule_groups
 from gpufleet.render.scrape_objects import scrape_objects
-from gpufleet.sandbox.ports import choose
 from tests.engine.conftest import require
 from tests.engine.dashboard_picture import draw
 from tests.engine.dcgm_exporter import exposition, line, served
+from tests.engine.prometheus_server import Prometheus, prometheus_server
 from tests.unit.cli.test_cost import SPEC
 from tests.unit.render.dashboard_queries import queries
 
@@ -37,6 +35,8 @@ FLEET = compile_data({**SPEC, "monitoring": {}}).fleet
 assert FLEET is not None
 MONITORING = FLEET.spec.monitoring
 assert MONITORING is not None
+WINDOW = 3
+"""Seconds of the bill."""
 SLICE = {"GPU_I_PROFILE": "1g.10gb", "GPU_I_ID": "7"}
 DEVICES = [
     {
@@ -95,26 +95,23 @@ def cluster() -> str:
     return "\n".join([*found, ""])
 
 
-class Prometheus:
-    """Its HTTP interface."""
+def recorded() -> dict[str, int]:
+    """Every recorded series that these two nodes and pods have, and how many of each at least."""
+    assert FLEET is not None
+    assert MONITORING is not None
+    names = {rule.record for rule in recording_rules(FLEET, MONITORING)}
+    absent = {"gpu:pending:count"}  # nothing waits
+    assert absent <= names
+    per_pool = {"gpu:team:usd_per_hour": 1}  # both namespaces are of one team
+    return {name: per_pool.get(name, 2) for name in names - absent}
 
-    def __init__(self, port: int) -> None:
-        self.base = f"http://127.0.0.1:{port}"
 
-    def get(self, path: str, **parameters: str) -> Any:
-        address = f"{self.base}{path}?{urllib.parse.urlencode(parameters)}"
-        with urllib.request.urlopen(address, timeout=10) as answer:
-            return json.load(answer)["data"]
-
-    def ask(self, query: str) -> list[dict[str, Any]]:
-        return self.get("/api/v1/query", query=query)["result"]
-
-    def until(self, query: str, seconds: float = 30) -> list[dict[str, Any]]:
-        deadline = time.monotonic() + seconds
-        while not (found := self.ask(query)):
-            assert time.monotonic() < deadline, f"nothing for {query}"
-            time.sleep(0.2)
-        return found
+def everything_is_recorded(server: Prometheus) -> None:
+    found = {name: len(server.ask(name)) for name in recorded()}
+    missing = {
+        name: (found[name], least) for name, least in recorded().items() if found[name] < least
+    }
+    assert not missing, missing
 
 
 @pytest.fixture(scope="module")
@@ -130,12 +127,11 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]
     (scrape,) = scrape_objects(FLEET, MONITORING)
     (endpoint,) = scrape["spec"]["endpoints"]
     pages = {"/metrics": exposition(exported(MONITORING), DEVICES, value), "/cluster": cluster()}
-    port = choose(("prometheus",), {}, set())["prometheus"]
     with served(pages) as exporter:
         address = f"127.0.0.1:{exporter}"
         # As the operator finds pods: the target's own labels collide with the workload's.
         target = {"namespace": "gpu-operator", "pod": "nvidia-dcgm-exporter-x", "container": "e"}
-        config = {
+        configuration = {
             "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
             "rule_files": ["rules.yaml"],
             "scrape_configs": [
@@ -153,35 +149,9 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]
                 },
             ],
         }
-        (folder / "prometheus.yaml").write_text(yaml.safe_dump(config))
-        with (folder / "log").open("wb") as log:
-            process = subprocess.Popen(
-                [
-                    str(program),
-                    f"--config.file={folder / 'prometheus.yaml'}",
-                    f"--storage.tsdb.path={folder / 'data'}",
-                    f"--web.listen-address=127.0.0.1:{port}",
-                ],
-                cwd=folder,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-            )
-        try:
-            asked = Prometheus(port)
-            deadline = time.monotonic() + 30
-            while True:
-                try:
-                    asked.until("gpu:team:usd_per_hour")
-                    break
-                except OSError:
-                    text = (folder / "log").read_text()
-                    assert process.poll() is None, text[-3000:]
-                    assert time.monotonic() < deadline, text[-3000:]
-                    time.sleep(0.2)
-            yield asked
-        finally:
-            process.kill()
-            process.wait()
+        with prometheus_server(program, folder, configuration) as server:
+            server.settles(lambda: everything_is_recorded(server))
+            yield server
 
 
 def by(results: list[dict[str, Any]], label: str) -> dict[str, float]:
@@ -189,67 +159,89 @@ def by(results: list[dict[str, Any]], label: str) -> dict[str, float]:
 
 
 def test_both_spellings_of_the_host_and_the_workloads_pods(prometheus: Prometheus) -> None:
-    found = prometheus.ask("gpu:engine_active:ratio")
-    assert by(found, "node") == {"n1": 0.9, "n2": 0.02}
-    assert by(found, "workload_pod") == {"train": 0.9, "notebook": 0.02}
-    sliced = next(one["metric"] for one in found if one["metric"]["node"] == "n2")
-    assert (sliced["GPU_I_PROFILE"], sliced["GPU_I_ID"]) == ("1g.10gb", "7")
+    def check() -> None:
+        found = prometheus.ask("gpu:engine_active:ratio")
+        assert by(found, "node") == {"n1": 0.9, "n2": 0.02}
+        assert by(found, "workload_pod") == {"train": 0.9, "notebook": 0.02}
+        sliced = next(one["metric"] for one in found if one["metric"]["node"] == "n2")
+        assert (sliced["GPU_I_PROFILE"], sliced["GPU_I_ID"]) == ("1g.10gb", "7")
+
+    prometheus.settles(check)
 
 
 def test_memory_counts_what_the_driver_keeps(prometheus: Prometheus) -> None:
-    assert by(prometheus.ask("gpu:memory_used:ratio"), "node") == pytest.approx(
-        {"n1": 12_000 / 23_500, "n2": 3_000 / 9_700}
-    )
+    def check() -> None:
+        assert by(prometheus.ask("gpu:memory_used:ratio"), "node") == pytest.approx(
+            {"n1": 12_000 / 23_500, "n2": 3_000 / 9_700}
+        )
+
+    prometheus.settles(check)
 
 
 def test_an_xid_fires_for_the_gpu_that_has_it(prometheus: Prometheus) -> None:
-    fired = prometheus.until('ALERTS{alertname="GpuXid", alertstate="firing"}')
-    assert [one["metric"]["UUID"] for one in fired] == ["GPU-l4"]
-    assert fired[0]["metric"]["xid"] == "79"
+    def check() -> None:
+        fired = prometheus.ask('ALERTS{alertname="GpuXid", alertstate="firing"}')
+        assert [one["metric"]["UUID"] for one in fired] == ["GPU-l4"]
+        assert fired[0]["metric"]["xid"] == "79"
+
+    prometheus.settles(check)
 
 
 def test_the_recorded_money_is_the_bill(prometheus: Prometheus, tmp_path: Path) -> None:
     """What dashboards show an hour, and what `gpufleet cost` makes of the same series."""
-    teams = by(prometheus.ask("gpu:team:usd_per_hour"), "team")
-    idle = sum(by(prometheus.ask("gpu:idle:usd_per_hour"), "node").values())
-    nodes = sum(by(prometheus.ask("gpu:node:usd_per_hour"), "node").values())
-    assert sum(teams.values()) + idle == pytest.approx(nodes)
+    spec = tmp_path / "fleet.yaml"
+    spec.write_text(yaml.safe_dump(SPEC))
+
+    def check() -> None:
+        teams = by(prometheus.ask("gpu:team:usd_per_hour"), "team")
+        idle = sum(by(prometheus.ask("gpu:idle:usd_per_hour"), "node").values())
+        nodes = sum(by(prometheus.ask("gpu:node:usd_per_hour"), "node").values())
+        assert sum(teams.values()) + idle == pytest.approx(nodes)
+        report = bill(prometheus, tmp_path / "dump.json", spec)
+        hours = report["nodeSeconds"] / 2 / 3600
+        billed = {row["name"]: row["microUsd"] / 1e6 / hours for row in report["rows"]}
+        assert billed["lab"] == pytest.approx(teams["lab"], rel=0.01)
+        assert billed["idle"] + billed["stranded"] == pytest.approx(idle, rel=0.01)
+
+    prometheus.settles(check)
+
+
+def bill(prometheus: Prometheus, dump: Path, spec: Path) -> dict[str, Any]:
+    """The report over the last seconds, once every series has been there for all of them."""
     end = time.time()
     answer = prometheus.get(
         "/api/v1/query_range",
         query='{__name__=~"gpu:node:pool|gpu:requested:count"}',
-        start=str(end - 3),
+        start=str(end - WINDOW),
         end=str(end),
         step="1",
     )
-    (tmp_path / "dump.json").write_text(json.dumps({"data": answer}))
-    (tmp_path / "fleet.yaml").write_text(yaml.safe_dump(SPEC))
-    ended = CliRunner().invoke(
-        command,
-        [
-            str(tmp_path / "dump.json"),
-            *("--spec", str(tmp_path / "fleet.yaml")),
-            *("--step", "1", "--format", "json"),
-        ],
-    )
+    assert [len(one["values"]) for one in answer["result"]] == [WINDOW + 1] * 4
+    dump.write_text(json.dumps({"data": answer}))
+    options = [str(dump), "--spec", str(spec), "--step", "1", "--format", "json"]
+    ended = CliRunner().invoke(command, options)
     assert ended.exit_code == 0, ended.output
-    report = json.loads(ended.output)
-    hours = report["nodeSeconds"] / 2 / 3600
-    billed = {row["name"]: row["microUsd"] / 1e6 / hours for row in report["rows"]}
-    assert billed["lab"] == pytest.approx(teams["lab"], rel=0.01)
-    assert billed["idle"] + billed["stranded"] == pytest.approx(idle, rel=0.01)
+    return json.loads(ended.output)
 
 
 def test_every_query_of_the_dashboards_runs(prometheus: Prometheus) -> None:
     """Not only parsed: joins whose sides do not match fail when they are asked."""
     assert FLEET is not None
     assert MONITORING is not None
-    answered = 0
-    for dashboard in dashboards(FLEET, MONITORING):
-        for query in queries(dashboard):
-            if "kueue_" not in query:
-                answered += bool(prometheus.ask(query))
-    assert answered >= 20
+    asked = [
+        query
+        for dashboard in dashboards(FLEET, MONITORING)
+        for query in queries(dashboard)
+        if "kueue_" not in query
+    ]
+
+    def check() -> None:
+        silent = [query for query in asked if not prometheus.ask(query)]
+        # Nothing waits, here.
+        assert all("gpu:pending:count" in query for query in silent), silent
+        assert len(asked) - len(silent) >= 20
+
+    prometheus.settles(check)
 
 
 def test_the_fleet_dashboard_shows_the_fleet(prometheus: Prometheus, tmp_path: Path) -> None:
@@ -261,8 +253,12 @@ def test_the_fleet_dashboard_shows_the_fleet(prometheus: Prometheus, tmp_path: P
     folder = Path(__file__).parents[2] / "docs" / "monitoring" if written else tmp_path
     folder.mkdir(exist_ok=True)
     file = folder / "fleet-dashboard.svg"
-    answered = draw(page, prometheus.ask, file)
     asking = [panel for panel in page["panels"] if panel["type"] != "row"]
     silent = ("Waiting, by resource", "Jobs waiting", "Wait until admission, 95 %")
-    assert answered == len([panel for panel in asking if panel["title"] not in silent])
+    expected = len([panel for panel in asking if panel["title"] not in silent])
+
+    def check() -> None:
+        assert draw(page, prometheus.ask, file) == expected
+
+    prometheus.settles(check)
     assert "GPU nodes" in file.read_text()
