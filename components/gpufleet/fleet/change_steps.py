@@ -86,6 +86,12 @@ def _labelling(platform: Platform) -> tuple[Step, str]:
         return Step(Act.LABEL, "pulumi up", "the node's label names the new configuration"), (
             "pulumi up"
         )
+    if platform is Platform.VSPHERE:
+        text = (
+            "the machine is made anew: its first-boot data names the new configuration, and "
+            "guests read that once"
+        )
+        return Step(Act.LABEL, "pulumi up", text), "you"
     text = (
         "kubectl label node, with the labels below; a cloud would put them on every node of the "
         "group at once, so the group keeps the old ones until `change` is removed"

@@ -91,6 +91,17 @@ one by itself (NVIDIA gpu-operator v26.7.0 `daemonsets.tolerations`; GKE documen
 TPU_TAINT = NodeTaint("google.com/tpu", "present", "NoSchedule")
 """The taint of every TPU pool, which GKE sets by itself (AI-Hypercomputer/xpk v1.13)."""
 
+NEURON_TAINT = NodeTaint("aws.amazon.com/neuron", "present", "NoSchedule")
+"""The taint of every Trainium and Inferentia pool: Neuron's device plugin tolerates the key
+(aws-neuron/neuron-helm-charts 1.0.0)."""
+
+_TAINTS = {"google": TPU_TAINT, "aws": NEURON_TAINT}
+
+
+def accelerator_taint(gpu: Gpu) -> NodeTaint:
+    """The taint that keeps pods away which do not ask for the accelerator."""
+    return _TAINTS.get(gpu.vendor, GPU_TAINT)
+
 
 @dataclass(frozen=True, slots=True)
 class Previous:
@@ -210,12 +221,29 @@ class DevicePluginPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class NeuronPlan:
+    """What Neuron's chart is told to run, and the pins."""
+
+    enabled: bool
+    ownership: Ownership
+    version: str
+    namespace: str
+    scheduler: bool
+    """Whether the scheduler extension runs."""
+    node_problem_detector: bool
+    node_recovery: bool
+    tolerations: tuple[Toleration, ...] = ()
+    """What its device plugin must tolerate beside the taint of Neuron pools."""
+
+
+@dataclass(frozen=True, slots=True)
 class AddonPlan:
     """What exists once per cluster."""
 
     gpu_operator: OperatorPlan
     network_operator: NetworkPlan
     device_plugin: DevicePluginPlan
+    neuron: NeuronPlan
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ def _judge(compiled: Pool, options: VsphereOptions) -> Iterable[Finding]:
             "`attachment: vgpu` and `sharing: {vgpu: {profile: ...}}` go together",
         )
     yield from _addresses(options, gpus_per_node, place)
+    yield from _named(options, gpus_per_node, pool.nodes.min, place)
     yield from _dynamic(options, gpu, place)
     if pool.nodes.min != pool.nodes.max:
         yield info(
@@ -58,7 +59,8 @@ def _addresses(options: VsphereOptions, gpus_per_node: int, place: str) -> Itera
             f"attachment is {options.attachment.value}, which takes any free device",
             "write `attachment: passthrough`, or remove them",
         )
-    if fixed and found != gpus_per_node:
+    named = options.machines and all(machine.pci_addresses for machine in options.machines)
+    if fixed and found != gpus_per_node and not (named and not found):
         yield error(
             "vsphere-pci-addresses-count",
             where,
@@ -67,6 +69,57 @@ def _addresses(options: VsphereOptions, gpus_per_node: int, place: str) -> Itera
             found=found,
             limit=gpus_per_node,
         )
+
+
+def _named(
+    options: VsphereOptions, gpus_per_node: int, count: int, place: str
+) -> Iterable[Finding]:
+    """Machines by name: as many as there are nodes, each once, each with the devices it needs."""
+    if not options.machines:
+        return
+    names = [machine.name for machine in options.machines]
+    if options.exclude:
+        yield error(
+            "vsphere-exclude-unused",
+            f"{place}.exclude",
+            "the machines are named, and exclude leaves out numbers",
+            "remove the machine from `machines` instead",
+        )
+    if len(names) != count:
+        yield error(
+            "vsphere-machines-count",
+            f"{place}.machines",
+            f"{len(names)} machines are named, and nodes.min is {count}",
+            f"write {{min: {len(names)}, max: {len(names)}}} as nodes, or name {count}",
+            found=len(names),
+            limit=count,
+        )
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        yield error(
+            "vsphere-machines-named-twice",
+            f"{place}.machines",
+            f"{', '.join(twice)} is named more than once",
+            "give each machine a name of its own",
+        )
+    for number, machine in enumerate(options.machines):
+        where, found = f"{place}.machines[{number}].pciAddresses", len(machine.pci_addresses)
+        if found and options.attachment is not Attachment.PASSTHROUGH:
+            yield error(
+                "vsphere-pci-addresses-unused",
+                where,
+                f"attachment is {options.attachment.value}, which takes any free device",
+                "write `attachment: passthrough`, or remove them",
+            )
+        elif found and found != gpus_per_node:
+            yield error(
+                "vsphere-pci-addresses-count",
+                where,
+                f"{found} addresses, and each machine has {gpus_per_node} GPUs",
+                f"write {gpus_per_node} addresses",
+                found=found,
+                limit=gpus_per_node,
+            )
 
 
 def _dynamic(options: VsphereOptions, gpu: Gpu, place: str) -> Iterable[Finding]:
