@@ -10,6 +10,8 @@ from gpufleet.spec.capacity import Capacity
 from gpufleet.spec.eks import EksOptions
 from gpufleet.spec.gke import GkeOptions
 from gpufleet.spec.karpenter import KarpenterPoolOptions
+from gpufleet.spec.openshift import OpenShiftOptions
+from gpufleet.spec.neuron import NeuronOptions
 from gpufleet.spec.sharing import Sharing, exclusive
 from gpufleet.spec.vsphere import VsphereOptions
 
@@ -168,6 +170,8 @@ class GpuPool(SpecModel):
     """Taints beside `nvidia.com/gpu=present:NoSchedule`, which every GPU pool carries."""
     team: DnsLabel | None = None
     """Team the pool's cost is booked on. Default: shared by all."""
+    neuron: NeuronOptions | None = None
+    """Only with Trainium or Inferentia. Default: whole devices."""
     eks: EksOptions | None = None
     """Only on EKS. Default: none."""
     karpenter: KarpenterPoolOptions | None = None
@@ -176,3 +180,5 @@ class GpuPool(SpecModel):
     """Only on GKE. Default: none."""
     vsphere: VsphereOptions | None = None
     """Only on vSphere, and needed there."""
+    openshift: OpenShiftOptions | None = None
+    """Only on OpenShift, and needed there for machines that gpufleet makes."""
