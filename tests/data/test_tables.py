@@ -25,6 +25,7 @@ KEYS = {
     "models": ("name",),
     "charts": ("name",),
     "images": ("key",),
+    "packages": ("name",),
     "sources": ("key",),
 }
 
@@ -88,6 +89,7 @@ def test_no_field_of_a_file_is_ignored(
     assert fresh.models
     assert fresh.charts
     assert fresh.images
+    assert fresh.packages
     assert {table for table, _ in rows} == set(KEYS)
     for table, row in rows:
         assert set(row) <= row.seen, (table, dict(row))
@@ -107,7 +109,7 @@ def sources_of(catalogue: Catalogue) -> Iterable[tuple[str, Source]]:
         yield f"{row.name} spot", row.spot.source
         if row.spot_advisor_source:
             yield f"{row.name} advisor", row.spot_advisor_source
-    for table in (catalogue.models, catalogue.charts, catalogue.images):
+    for table in (catalogue.models, catalogue.charts, catalogue.images, catalogue.packages):
         yield from ((key, row.source) for key, row in table.items())
 
 
@@ -172,6 +174,18 @@ def test_chart_pins_are_exact(catalogue: Catalogue) -> None:
     assert operator.documented_kubernetes == ("1.33", "1.36")
     for name in ("network-operator", "nvidia-device-plugin"):
         assert "node-feature-discovery" in catalogue.chart(name).dependencies
+
+
+@every_edition
+def test_packages_are_those_of_the_charts(catalogue: Catalogue) -> None:
+    for name, package in catalogue.packages.items():
+        assert package.catalog in {"certified", "redhat"}
+        assert re.fullmatch(r"[a-z0-9-]{1,63}", package.namespace), name
+        assert re.fullmatch(r"[a-z0-9-]{1,63}", package.group), name
+        assert (name in catalogue.charts) == (package.channel == "")
+    operator = catalogue.package("gpu-operator")
+    assert operator.package == "gpu-operator-certified"
+    assert operator.namespace == "nvidia-gpu-operator"
 
 
 @every_edition

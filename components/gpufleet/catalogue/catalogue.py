@@ -23,6 +23,7 @@ from gpufleet.catalogue.model import (
     MigGeometry,
     Model,
     NodeImage,
+    Package,
     SourceEntry,
     VgpuBoard,
 )
@@ -93,6 +94,11 @@ class Catalogue:
         return software_rows.chart_table(read_rows(self.folder, "charts"), self.sources)
 
     @cached_property
+    def packages(self) -> Mapping[str, Package]:
+        """Operators in the catalogues of Operator Lifecycle Manager, by name."""
+        return software_rows.package_table(read_rows(self.folder, "packages"), self.sources)
+
+    @cached_property
     def images(self) -> Mapping[str, NodeImage]:
         """Node images by key."""
         return software_rows.image_table(read_rows(self.folder, "images"), self.sources)
@@ -112,6 +118,10 @@ class Catalogue:
     def chart(self, name: str) -> Chart:
         """The pin of exactly this chart. Raises UnknownKeyError with the nearest names."""
         return find_row(self.charts, "chart", name)
+
+    def package(self, name: str) -> Package:
+        """The package of exactly this operator. Raises UnknownKeyError with the nearest names."""
+        return find_row(self.packages, "package", name)
 
     def image(self, key: str) -> NodeImage:
         """The node image of exactly this key. Raises UnknownKeyError with the nearest keys."""

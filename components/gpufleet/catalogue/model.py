@@ -25,7 +25,7 @@ from gpufleet.catalogue.instance import (
     Price,
 )
 from gpufleet.catalogue.language_model import Model
-from gpufleet.catalogue.software import Chart, NodeImage
+from gpufleet.catalogue.software import Chart, NodeImage, Package
 from gpufleet.catalogue.source import Source, SourceEntry
 
 __all__ = [
@@ -44,6 +44,7 @@ __all__ = [
     "Model",
     "NodeImage",
     "Offer",
+    "Package",
     "Price",
     "Rates",
     "Source",

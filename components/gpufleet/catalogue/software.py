@@ -32,6 +32,26 @@ class Chart:
 
 
 @dataclass(frozen=True, slots=True)
+class Package:
+    """An operator in the catalogues of Operator Lifecycle Manager, on OpenShift."""
+
+    name: str
+    """Name of the chart that brings the same operator elsewhere, or of the operator."""
+    package: str
+    """Its name in the catalogue."""
+    catalog: str
+    """Whose catalogue: `certified` or `redhat`."""
+    namespace: str
+    """Where its vendor puts it."""
+    group: str
+    """Name of its OperatorGroup."""
+    source: Source
+    channel: str = ""
+    """Channel of updates; empty where it is called as the minor version, `v26.7`."""
+    notes: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class NodeImage:
     """What a node image brings, so that nothing is installed twice."""
 

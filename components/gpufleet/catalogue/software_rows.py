@@ -1,4 +1,4 @@
-"""Lines of charts.jsonl, images.jsonl and models.jsonl -> Chart, NodeImage and Model rows."""
+"""Lines of charts, images, models and packages.jsonl -> Chart, NodeImage, Model, Package rows."""
 
 from collections.abc import Iterable
 from decimal import Decimal
@@ -6,7 +6,7 @@ from decimal import Decimal
 from gpufleet.catalogue.edition import RawRow
 from gpufleet.catalogue.frozen import FrozenDict, frozen
 from gpufleet.catalogue.language_model import Model
-from gpufleet.catalogue.software import Chart, NodeImage
+from gpufleet.catalogue.software import Chart, NodeImage, Package
 from gpufleet.catalogue.source_rows import SourceTable, source_of
 
 BILLION = 10**9
@@ -25,6 +25,24 @@ def image_table(rows: Iterable[RawRow], sources: SourceTable) -> FrozenDict[str,
 def model_table(rows: Iterable[RawRow], sources: SourceTable) -> FrozenDict[str, Model]:
     """All language models by name."""
     return frozen({raw["name"]: _model(raw, sources) for raw in rows})
+
+
+def package_table(rows: Iterable[RawRow], sources: SourceTable) -> FrozenDict[str, Package]:
+    """All packages of Operator Lifecycle Manager by name."""
+    return frozen({raw["name"]: _package(raw, sources) for raw in rows})
+
+
+def _package(raw: RawRow, sources: SourceTable) -> Package:
+    return Package(
+        name=raw["name"],
+        package=raw["package"],
+        catalog=raw["catalog"],
+        namespace=raw["namespace"],
+        group=raw["group"],
+        source=source_of(raw, sources),
+        channel=raw.get("channel", ""),
+        notes=raw.get("notes", ""),
+    )
 
 
 def _chart(raw: RawRow, sources: SourceTable) -> Chart:

@@ -61,8 +61,8 @@ class LifecycleManager(SpecModel):
     redhat_catalog: DnsLabel = "redhat-operators"
     """CatalogSource with Red Hat's. Default `redhat-operators`."""
     wait_minutes: int = Field(default=30, ge=0, le=240)
-    """How long an update waits until an operator is installed and its kinds exist, 0 to 240 minutes;
-    0 does not wait: only where they are installed already. Default 30."""
+    """How long an update waits until an operator is installed and its kinds exist, 0 to 240
+    minutes; 0 does not wait: only where they are installed already. Default 30."""
     gpu_operator: OperatorPackage = Field(default_factory=OperatorPackage)
     """Default: the version of `addons.gpuOperator`."""
     network_operator: OperatorPackage = Field(default_factory=OperatorPackage)

@@ -1,6 +1,6 @@
 """What only OpenShift needs to know of a pool: machines that its machine API makes on vSphere.
 
-Fields and limits: openshift/api `machine/v1beta1` (`VSphereMachineProviderSpec`, MachineHealthCheck)
+Fields and limits: openshift/api `machine/v1beta1` (VSphereMachineProviderSpec, MachineHealthCheck)
 and `machineconfiguration/v1`, openshift/machine-api-operator `pkg/controller/vsphere/webhooks.go`,
 read 2026-11-22. The machine API has no field for a PCI device: the template brings the GPU.
 """
@@ -70,9 +70,9 @@ class OpenShiftOptions(SpecModel):
     memory_gib: int = Field(ge=4, le=24_576)
     """Memory of each machine, 4 to 24576 GiB. The template must reserve all of it."""
     template: str = Field(min_length=1, max_length=400)
-    """Name, inventory path or instance UUID of a virtual machine template of Red Hat CoreOS with the
-    GPU in it: EFI firmware without Secure Boot, hardware version 20 or later, all memory reserved,
-    64-bit MMIO."""
+    """Name, inventory path or instance UUID of a virtual machine template of Red Hat CoreOS with
+    the GPU in it: EFI firmware without Secure Boot, hardware version 20 or later, all memory
+    reserved, 64-bit MMIO."""
     attachment: Attachment = Attachment.DYNAMIC_DIRECT_PATH
     """How the template holds its GPU. Default dynamicDirectPath."""
     datastore: str | None = Field(default=None, min_length=1, max_length=400)

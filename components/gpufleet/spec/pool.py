@@ -10,8 +10,8 @@ from gpufleet.spec.capacity import Capacity
 from gpufleet.spec.eks import EksOptions
 from gpufleet.spec.gke import GkeOptions
 from gpufleet.spec.karpenter import KarpenterPoolOptions
-from gpufleet.spec.openshift import OpenShiftOptions
 from gpufleet.spec.neuron import NeuronOptions
+from gpufleet.spec.openshift import OpenShiftOptions
 from gpufleet.spec.sharing import Sharing, exclusive
 from gpufleet.spec.vsphere import VsphereOptions
 
