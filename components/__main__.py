@@ -1,60 +1,17 @@
 """The components for programs in other languages: `pulumi package add <repository>/components`."""
 
-from gpufleet import (
-    ClusterAutoscaler,
-    DevicePlugin,
-    DraDriver,
-    EfaDevicePlugin,
-    EksGpuNodeGroup,
-    GkeGpuNodePool,
-    GpuAddons,
-    GpuFleet,
-    GpuHorizontalPodAutoscaler,
-    GpuMonitoring,
-    GpuOperator,
-    GpuScaledObject,
-    Karpenter,
-    KarpenterGpuNodePool,
-    Keda,
-    KueueQueues,
-    NetworkOperator,
-    NeuronDevicePlugin,
-    NimOperator,
-    NimService,
-    NodeMonitoringAgent,
-    PrometheusAdapter,
-    SimulatedGpuNodePool,
-)
+import gpufleet
 from gpufleet.hosting import serve
 
 NAME = "gpufleet"
 VERSION = "0.1.0"
-# VsphereGpuNodeGroup is left out: its machines belong to a Python dynamic provider, which the
-# engine cannot run for a component host.
+PYTHON_ONLY = {"VsphereGpuNodeGroup"}
+"""Its machines belong to a Python dynamic provider, which the engine cannot run for a component
+host."""
 COMPONENTS = [
-    ClusterAutoscaler,
-    DevicePlugin,
-    DraDriver,
-    EfaDevicePlugin,
-    EksGpuNodeGroup,
-    GkeGpuNodePool,
-    GpuAddons,
-    GpuFleet,
-    GpuHorizontalPodAutoscaler,
-    GpuMonitoring,
-    GpuOperator,
-    GpuScaledObject,
-    Karpenter,
-    KarpenterGpuNodePool,
-    Keda,
-    KueueQueues,
-    NetworkOperator,
-    NeuronDevicePlugin,
-    NimOperator,
-    NimService,
-    PrometheusAdapter,
-    NodeMonitoringAgent,
-    SimulatedGpuNodePool,
+    getattr(gpufleet, name)
+    for name in gpufleet.__all__
+    if name not in PYTHON_ONLY and not name.endswith("Args")
 ]
 
 if __name__ == "__main__":
