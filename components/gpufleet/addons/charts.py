@@ -1,8 +1,11 @@
 """Where the add-ons' charts come from."""
 
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any, cast
+
+from pydantic import Field
 
 from gpufleet.arguments import ChartsArgs
 from gpufleet.catalogue import UnknownKeyError, load
@@ -10,18 +13,48 @@ from gpufleet.catalogue.model import Chart
 from gpufleet.findings import error
 from gpufleet.fleet import Fleet
 from gpufleet.inputs import refuse
-from gpufleet.spec.addons import Charts
-from gpufleet.spec.base import Platform
+from gpufleet.spec.addons import Addon, Charts
+from gpufleet.spec.base import Platform, SpecModel
 
 _OCI = "oci://"
 
 
-def pinned(component: str, edition: str, chart: str) -> Chart:
-    """The catalogue's pin. Raises InvalidArgumentsError for an edition that does not exist."""
+class ChartChoice(SpecModel):
+    """The arguments by which every add-on of one chart chooses it."""
+
+    catalogue: str
+    version: str | None = None
+    charts: Charts = Field(default_factory=Charts)
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenChart:
+    """The chart of an add-on."""
+
+    pin: Chart
+    version: str
+    """The pin's or another."""
+    charts: Charts
+    """Where charts come from."""
+
+
+def chosen_chart(component: str, choice: ChartChoice, chart: str) -> ChosenChart:
+    """What a component's arguments choose.
+
+    Raises InvalidArgumentsError for an edition that does not exist.
+    """
     try:
-        return load(edition).chart(chart)
+        pin = load(choice.catalogue).chart(chart)
     except UnknownKeyError as unknown:
         refuse(component, [error("catalogue-edition-unknown", "catalogue", str(unknown))])
+    return ChosenChart(pin, choice.version or pin.version, choice.charts)
+
+
+def fleet_chart(fleet: Fleet, chart: str, addon: Addon | None = None) -> ChosenChart:
+    """What a fleet's declaration chooses."""
+    pin = load(fleet.spec.catalogue).chart(chart)
+    version = pin.version if addon is None else addon.version or pin.version
+    return ChosenChart(pin, version, Charts.model_validate(charts_of(fleet)))
 
 
 def chart_location(pin: Chart, charts: Charts) -> dict[str, Any]:

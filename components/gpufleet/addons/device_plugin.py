@@ -5,7 +5,7 @@ from typing import Any, NotRequired, TypedDict, cast
 import pulumi
 from pydantic import Field
 
-from gpufleet.addons.charts import pinned
+from gpufleet.addons.charts import ChartChoice, chosen_chart
 from gpufleet.addons.gpu_operator import OperandTolerationArgs
 from gpufleet.addons.judged import judged
 from gpufleet.addons.release import chart_release
@@ -14,7 +14,6 @@ from gpufleet.fleet.device_plugin_rules import ADDON, judge_keys
 from gpufleet.inputs import checked
 from gpufleet.render.device_plugin_values import PluginSettings, plugin_values
 from gpufleet.render.gpu_operator_values import merged
-from gpufleet.spec.addons import Charts
 from gpufleet.spec.images import Images
 from gpufleet.spec.secrets import judge_secrets
 
@@ -55,12 +54,9 @@ class DevicePluginArgs(TypedDict):
     """Raw Helm values, merged last. Default: none."""
 
 
-class _Declared(PluginSettings):
+class _Declared(PluginSettings, ChartChoice):
     """The arguments that must be known before deployment."""
 
-    catalogue: str
-    version: str | None = None
-    charts: Charts = Field(default_factory=Charts)
     images: Images = Field(default_factory=Images)
 
 
@@ -91,7 +87,7 @@ class DevicePlugin(pulumi.ComponentResource):
         """
         component = f'DevicePlugin "{name}"'
         settings = checked(component, DevicePluginArgs, cast("dict[str, Any]", args), _Declared)
-        pin = pinned(component, settings.catalogue, "nvidia-device-plugin")
+        chart = chosen_chart(component, settings, "nvidia-device-plugin")
         raw = args.get("values", {})
         warnings = judged(
             component, ADDON, [*judge_secrets(raw, f"{ADDON}.values"), *judge_keys(raw)]
@@ -99,21 +95,18 @@ class DevicePlugin(pulumi.ComponentResource):
         values = merged(
             plugin_values(settings, settings.images), {"config": {"name": args["config"]}}
         )
-        version = settings.version or pin.version
         super().__init__("gpufleet:index:DevicePlugin", name, {}, opts)
         for warning in warnings:
             pulumi.log.warn(warning, self)
         made = chart_release(
             self,
-            name,
-            pin,
-            settings.charts,
-            version=version,
-            namespace=args.get("namespace", pin.namespace),
+            f"{name}-release",
+            chart,
+            namespace=args.get("namespace", chart.pin.namespace),
             values=merged(values, raw),
         )
         self.release_name = cast("pulumi.Output[str]", made.name)
-        self.chart_version = pulumi.Output.from_input(version)
+        self.chart_version = pulumi.Output.from_input(chart.version)
         self.register_outputs(
             {"releaseName": self.release_name, "chartVersion": self.chart_version}
         )

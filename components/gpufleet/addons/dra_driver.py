@@ -5,19 +5,15 @@ from typing import Any, NotRequired, TypedDict, cast
 import pulumi
 import pulumi_kubernetes as kubernetes
 
-from gpufleet.addons.charts import charts_of
+from gpufleet.addons.charts import fleet_chart
 from gpufleet.addons.declarations import compiled_declarations
-from gpufleet.addons.namespaces import operator_namespace
-from gpufleet.addons.release import chart_release, custom_object
+from gpufleet.addons.release import custom_object, release_in_own_namespace
 from gpufleet.arguments import AddonsArgs, GpuPoolArgs
-from gpufleet.catalogue import load
-from gpufleet.catalogue.model import Chart
 from gpufleet.fleet import Fleet
 from gpufleet.inputs import declared
 from gpufleet.render.dra import Manifest, claims, device_classes
 from gpufleet.render.dra_driver_values import dra_driver_values, fleet_dra_driver_settings
 from gpufleet.render.gpu_operator_values import merged
-from gpufleet.spec.addons import Charts
 
 CHART = "dra-driver-nvidia-gpu"
 
@@ -78,17 +74,17 @@ class DraDriver(pulumi.ComponentResource):
         given = declared(component, DraDriverArgs, cast("dict[str, Any]", args))
         fleet = compiled or compiled_declarations(component, given)
         super().__init__("gpufleet:index:DraDriver", name, {}, opts)
-        pin = load(fleet.spec.catalogue).chart(CHART)
         addon = fleet.spec.addons.dra_driver
-        version = addon.version or pin.version
-        release = self._release(name, fleet, pin, version)
+        chart = fleet_chart(fleet, CHART, addon)
+        values = merged(dra_driver_values(fleet_dra_driver_settings(fleet)), addon.values)
+        release = release_in_own_namespace(self, name, chart, values)
         classes = device_classes(fleet)
         for manifest in classes:
             self._device_class(name, manifest)
         for manifest in claims(fleet):
             self._claim(name, manifest, release)
-        self.namespace = pulumi.Output.from_input(pin.namespace)
-        self.chart_version = pulumi.Output.from_input(version)
+        self.namespace = pulumi.Output.from_input(chart.pin.namespace)
+        self.chart_version = pulumi.Output.from_input(chart.version)
         self.device_classes = pulumi.Output.from_input([c["metadata"]["name"] for c in classes])
         self.register_outputs(
             {
@@ -96,21 +92,6 @@ class DraDriver(pulumi.ComponentResource):
                 "chartVersion": self.chart_version,
                 "deviceClasses": self.device_classes,
             }
-        )
-
-    def _release(
-        self, name: str, fleet: Fleet, pin: Chart, version: str
-    ) -> kubernetes.helm.v3.Release:
-        namespace = operator_namespace(self, name, f"{name}-namespace", pin.namespace)
-        values = dra_driver_values(fleet_dra_driver_settings(fleet))
-        return chart_release(
-            self,
-            name,
-            pin,
-            Charts.model_validate(charts_of(fleet)),
-            version=version,
-            namespace=cast("Any", namespace.metadata)["name"],
-            values=merged(values, fleet.spec.addons.dra_driver.values),
         )
 
     def _device_class(self, name: str, manifest: Manifest) -> None:

@@ -5,14 +5,13 @@ from typing import Any, NotRequired, TypedDict, cast
 import pulumi
 from pydantic import Field
 
-from gpufleet.addons.charts import pinned
+from gpufleet.addons.charts import ChartChoice, chosen_chart
 from gpufleet.addons.gpu_operator import OperandTolerationArgs
 from gpufleet.addons.release import chart_release
 from gpufleet.arguments import ChartsArgs
 from gpufleet.inputs import checked
 from gpufleet.render.efa_device_plugin_values import efa_device_plugin_values
 from gpufleet.render.gpu_operator_values import merged
-from gpufleet.spec.addons import Charts
 from gpufleet.spec.base import SpecModel
 
 
@@ -38,13 +37,10 @@ class _Toleration(SpecModel):
     effect: str
 
 
-class _Declared(SpecModel):
+class _Declared(ChartChoice):
     """The arguments that must be known before deployment."""
 
-    catalogue: str
     instance_types: tuple[str, ...] = Field(min_length=1)
-    version: str | None = None
-    charts: Charts = Field(default_factory=Charts)
     tolerations: tuple[_Toleration, ...] = ()
 
 
@@ -76,23 +72,20 @@ class EfaDevicePlugin(pulumi.ComponentResource):
         """
         component = f'EfaDevicePlugin "{name}"'
         given = checked(component, EfaDevicePluginArgs, cast("dict[str, Any]", args), _Declared)
-        pin = pinned(component, given.catalogue, "aws-efa-k8s-device-plugin")
-        super().__init__("gpufleet:index:EfaDevicePlugin", name, {}, opts)
+        chart = chosen_chart(component, given, "aws-efa-k8s-device-plugin")
         values = efa_device_plugin_values(
             given.instance_types, [(one.key, one.effect) for one in given.tolerations]
         )
-        version = given.version or pin.version
+        super().__init__("gpufleet:index:EfaDevicePlugin", name, {}, opts)
         made = chart_release(
             self,
-            name,
-            pin,
-            given.charts,
-            version=version,
-            namespace=pin.namespace,
+            f"{name}-release",
+            chart,
+            namespace=chart.pin.namespace,
             values=merged(values, args.get("values", {})),
         )
         self.release_name = cast("pulumi.Output[str]", made.name)
-        self.chart_version = pulumi.Output.from_input(version)
+        self.chart_version = pulumi.Output.from_input(chart.version)
         self.register_outputs(
             {"releaseName": self.release_name, "chartVersion": self.chart_version}
         )

@@ -3,9 +3,8 @@
 from typing import Any, NotRequired, TypedDict, cast
 
 import pulumi
-from pydantic import Field
 
-from gpufleet.addons.charts import pinned
+from gpufleet.addons.charts import ChartChoice, chosen_chart
 from gpufleet.addons.judged import judged
 from gpufleet.addons.release import chart_release
 from gpufleet.arguments import ChartsArgs, GpuOperatorSettingsArgs, ImagesArgs
@@ -13,7 +12,6 @@ from gpufleet.fleet.gpu_operator_rules import ADDON, judge_values
 from gpufleet.fleet.raw_values import judge_contradictions
 from gpufleet.inputs import checked
 from gpufleet.render.gpu_operator_values import OperatorSettings, merged, operator_values
-from gpufleet.spec.addons import Charts
 from gpufleet.spec.gpu_operator_keys import declared_path, typed_settings
 from gpufleet.spec.secrets import judge_secrets
 
@@ -59,12 +57,8 @@ class GpuOperatorArgs(TypedDict):
     """Raw Helm values, merged last. Default: none."""
 
 
-class _Declared(OperatorSettings):
+class _Declared(OperatorSettings, ChartChoice):
     """The arguments that must be known before deployment."""
-
-    catalogue: str
-    version: str | None = None
-    charts: Charts = Field(default_factory=Charts)
 
 
 class GpuOperator(pulumi.ComponentResource):
@@ -94,8 +88,7 @@ class GpuOperator(pulumi.ComponentResource):
         """
         component = f'GpuOperator "{name}"'
         given = checked(component, GpuOperatorArgs, cast("dict[str, Any]", args), _Declared)
-        pin = pinned(component, given.catalogue, "gpu-operator")
-        version = given.version or pin.version
+        chart = chosen_chart(component, given, "gpu-operator")
         raw = args.get("values", {})
         written = typed_settings(given.settings, written=True)
         typed = [(declared_path(field), key, value) for field, key, value in written]
@@ -106,7 +99,7 @@ class GpuOperator(pulumi.ComponentResource):
             [
                 *judge_secrets(raw, f"{ADDON}.values"),
                 *judge_contradictions(typed, raw, ADDON),
-                *judge_values(values, raw, other_chart=version != pin.version),
+                *judge_values(values, raw, other_chart=chart.version != chart.pin.version),
             ],
         )
         # Written last where raw values name none: names may be Outputs, which cannot be judged.
@@ -123,15 +116,13 @@ class GpuOperator(pulumi.ComponentResource):
             pulumi.log.warn(warning, self)
         made = chart_release(
             self,
-            name,
-            pin,
-            given.charts,
-            version=version,
-            namespace=args.get("namespace", pin.namespace),
+            f"{name}-release",
+            chart,
+            namespace=args.get("namespace", chart.pin.namespace),
             values=merged(merged(operator_values(given), wiring), raw),
         )
         self.release_name = cast("pulumi.Output[str]", made.name)
-        self.chart_version = pulumi.Output.from_input(version)
+        self.chart_version = pulumi.Output.from_input(chart.version)
         self.register_outputs(
             {"releaseName": self.release_name, "chartVersion": self.chart_version}
         )

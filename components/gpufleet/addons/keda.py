@@ -3,17 +3,13 @@
 from typing import Any, NotRequired, TypedDict, cast
 
 import pulumi
-from pydantic import Field
 
-from gpufleet.addons.charts import pinned
-from gpufleet.addons.namespaces import operator_namespace
-from gpufleet.addons.release import chart_release
+from gpufleet.addons.charts import ChartChoice, chosen_chart
+from gpufleet.addons.release import release_in_own_namespace
 from gpufleet.arguments import ChartsArgs
 from gpufleet.fleet.chart_values import merged
 from gpufleet.inputs import checked
 from gpufleet.render.keda_values import keda_values
-from gpufleet.spec.addons import Charts
-from gpufleet.spec.base import SpecModel
 
 CHART = "keda"
 
@@ -34,13 +30,10 @@ class KedaArgs(TypedDict):
     """Raw Helm values, merged last. Default: none."""
 
 
-class _Declared(SpecModel):
+class _Declared(ChartChoice):
     """The arguments that must be known before deployment."""
 
-    catalogue: str
     watched: bool = False
-    version: str | None = None
-    charts: Charts = Field(default_factory=Charts)
 
 
 class Keda(pulumi.ComponentResource):
@@ -70,19 +63,10 @@ class Keda(pulumi.ComponentResource):
         """
         component = f'Keda "{name}"'
         given = checked(component, KedaArgs, cast("dict[str, Any]", args), _Declared)
-        pin = pinned(component, given.catalogue, CHART)
-        version = given.version or pin.version
+        chart = chosen_chart(component, given, CHART)
+        values = merged(keda_values(watched=given.watched), args.get("values", {}))
         super().__init__("gpufleet:index:Keda", name, {}, opts)
-        namespace = operator_namespace(self, name, f"{name}-namespace", pin.namespace)
-        chart_release(
-            self,
-            name,
-            pin,
-            given.charts,
-            version=version,
-            namespace=cast("Any", namespace.metadata)["name"],
-            values=merged(keda_values(watched=given.watched), args.get("values", {})),
-        )
-        self.namespace = pulumi.Output.from_input(pin.namespace)
-        self.chart_version = pulumi.Output.from_input(version)
+        release_in_own_namespace(self, name, chart, values)
+        self.namespace = pulumi.Output.from_input(chart.pin.namespace)
+        self.chart_version = pulumi.Output.from_input(chart.version)
         self.register_outputs({"namespace": self.namespace, "chartVersion": self.chart_version})

@@ -5,7 +5,7 @@ from typing import Any, NotRequired, TypedDict, cast
 import pulumi
 from pydantic import Field
 
-from gpufleet.addons.charts import pinned
+from gpufleet.addons.charts import ChartChoice, chosen_chart
 from gpufleet.addons.gpu_operator import OperandTolerationArgs
 from gpufleet.addons.judged import judged
 from gpufleet.addons.namespaces import operator_namespace
@@ -17,8 +17,8 @@ from gpufleet.fleet.network_operator_chart import network_operator_values
 from gpufleet.fleet.network_rules import ADDON, judge_documents
 from gpufleet.fleet.nic_cluster_policy import networks, policy
 from gpufleet.inputs import checked
-from gpufleet.spec.addons import Addons, Charts
-from gpufleet.spec.base import Ownership, SpecModel
+from gpufleet.spec.addons import Addons
+from gpufleet.spec.base import Ownership
 from gpufleet.spec.images import Images
 from gpufleet.spec.network_operator import NetworkOperatorSettings
 
@@ -51,13 +51,10 @@ class NetworkOperatorArgs(TypedDict):
     """Raw Helm values, merged last. Default: none."""
 
 
-class _Declared(SpecModel):
+class _Declared(ChartChoice):
     """The arguments that must be known before deployment."""
 
-    catalogue: str
     settings: NetworkOperatorSettings = Field(default_factory=NetworkOperatorSettings)
-    version: str | None = None
-    charts: Charts = Field(default_factory=Charts)
     images: Images = Field(default_factory=Images)
     node_feature_discovery: bool = True
     tolerations: tuple[dict[str, str], ...] = ()
@@ -92,12 +89,12 @@ class NetworkOperator(pulumi.ComponentResource):
         """
         component = f'NetworkOperator "{name}"'
         given = checked(component, NetworkOperatorArgs, cast("dict[str, Any]", args), _Declared)
-        pin = pinned(component, given.catalogue, "network-operator")
+        chart = chosen_chart(component, given, "network-operator")
         plan = NetworkPlan(
             enabled=True,
             ownership=Ownership.MANAGED,
-            version=given.version or pin.version,
-            namespace=pin.namespace,
+            version=chart.version,
+            namespace=chart.pin.namespace,
             node_feature_discovery=given.node_feature_discovery,
             rdma=given.settings.rdma or (),
             wait=given.settings.wait is True,
@@ -111,10 +108,8 @@ class NetworkOperator(pulumi.ComponentResource):
         namespace = args.get("namespace") or self._namespace(name, plan.namespace)
         release = chart_release(
             self,
-            name,
-            pin,
-            given.charts,
-            version=plan.version,
+            f"{name}-release",
+            chart,
             namespace=namespace,
             values=network_operator_values(addons, plan),
         )

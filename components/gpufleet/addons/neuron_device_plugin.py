@@ -3,9 +3,8 @@
 from typing import Any, NotRequired, TypedDict, cast
 
 import pulumi
-from pydantic import Field
 
-from gpufleet.addons.charts import pinned
+from gpufleet.addons.charts import ChartChoice, chosen_chart
 from gpufleet.addons.gpu_operator import OperandTolerationArgs
 from gpufleet.addons.release import chart_release
 from gpufleet.arguments import ChartsArgs
@@ -13,8 +12,6 @@ from gpufleet.findings import error
 from gpufleet.fleet.chart_values import merged
 from gpufleet.inputs import checked, refuse
 from gpufleet.render.neuron_values import SCHEDULER_NAME, neuron_values
-from gpufleet.spec.addons import Charts
-from gpufleet.spec.base import SpecModel
 
 CHART = "neuron-helm-chart"
 
@@ -41,16 +38,13 @@ class NeuronDevicePluginArgs(TypedDict):
     """Raw Helm values, merged last. Default: none."""
 
 
-class _Declared(SpecModel):
+class _Declared(ChartChoice):
     """The arguments that must be known before deployment."""
 
-    catalogue: str
     scheduler: bool = False
     node_problem_detector: bool = True
     node_recovery: bool = False
     tolerations: tuple[dict[str, str], ...] = ()
-    version: str | None = None
-    charts: Charts = Field(default_factory=Charts)
 
 
 class NeuronDevicePlugin(pulumi.ComponentResource):
@@ -81,7 +75,7 @@ class NeuronDevicePlugin(pulumi.ComponentResource):
         """
         component = f'NeuronDevicePlugin "{name}"'
         given = checked(component, NeuronDevicePluginArgs, cast("dict[str, Any]", args), _Declared)
-        pin = pinned(component, given.catalogue, CHART)
+        chart = chosen_chart(component, given, CHART)
         if given.node_recovery and not given.node_problem_detector:
             refuse(
                 component,
@@ -94,7 +88,6 @@ class NeuronDevicePlugin(pulumi.ComponentResource):
                     )
                 ],
             )
-        version = given.version or pin.version
         values = neuron_values(
             scheduler=given.scheduler,
             node_problem_detector=given.node_problem_detector,
@@ -107,14 +100,12 @@ class NeuronDevicePlugin(pulumi.ComponentResource):
         super().__init__("gpufleet:index:NeuronDevicePlugin", name, {}, opts)
         chart_release(
             self,
-            name,
-            pin,
-            given.charts,
-            version=version,
-            namespace=pin.namespace,
+            f"{name}-release",
+            chart,
+            namespace=chart.pin.namespace,
             values=merged(values, args.get("values", {})),
         )
-        self.chart_version = pulumi.Output.from_input(version)
+        self.chart_version = pulumi.Output.from_input(chart.version)
         self.scheduler_name = pulumi.Output.from_input(SCHEDULER_NAME if given.scheduler else None)
         self.register_outputs(
             {"chartVersion": self.chart_version, "schedulerName": self.scheduler_name}

@@ -3,15 +3,11 @@
 from typing import Any, NotRequired, TypedDict, cast
 
 import pulumi
-from pydantic import Field
 
-from gpufleet.addons.charts import pinned
-from gpufleet.addons.namespaces import operator_namespace
-from gpufleet.addons.release import chart_release
+from gpufleet.addons.charts import ChartChoice, chosen_chart
+from gpufleet.addons.release import release_in_own_namespace
 from gpufleet.arguments import ChartsArgs
 from gpufleet.inputs import checked
-from gpufleet.spec.addons import Charts
-from gpufleet.spec.base import SpecModel
 
 CHART = "k8s-nim-operator"
 
@@ -27,14 +23,6 @@ class NimOperatorArgs(TypedDict):
     """Where the chart comes from. Default: the vendor's repository."""
     values: NotRequired[dict[str, Any]]
     """Raw Helm values. Default: none, the chart's own."""
-
-
-class _Declared(SpecModel):
-    """The arguments that must be known before deployment."""
-
-    catalogue: str
-    version: str | None = None
-    charts: Charts = Field(default_factory=Charts)
 
 
 class NimOperator(pulumi.ComponentResource):
@@ -59,20 +47,11 @@ class NimOperator(pulumi.ComponentResource):
             InvalidArgumentsError: an argument cannot work; the text holds all problems.
         """
         component = f'NimOperator "{name}"'
-        given = checked(component, NimOperatorArgs, cast("dict[str, Any]", args), _Declared)
-        pin = pinned(component, given.catalogue, CHART)
-        version = given.version or pin.version
+        given = checked(component, NimOperatorArgs, cast("dict[str, Any]", args), ChartChoice)
+        chart = chosen_chart(component, given, CHART)
+        values = args.get("values", {})
         super().__init__("gpufleet:index:NimOperator", name, {}, opts)
-        namespace = operator_namespace(self, name, f"{name}-namespace", pin.namespace)
-        chart_release(
-            self,
-            name,
-            pin,
-            given.charts,
-            version=version,
-            namespace=cast("Any", namespace.metadata)["name"],
-            values=args.get("values", {}),
-        )
-        self.namespace = pulumi.Output.from_input(pin.namespace)
-        self.chart_version = pulumi.Output.from_input(version)
+        release_in_own_namespace(self, name, chart, values)
+        self.namespace = pulumi.Output.from_input(chart.pin.namespace)
+        self.chart_version = pulumi.Output.from_input(chart.version)
         self.register_outputs({"namespace": self.namespace, "chartVersion": self.chart_version})

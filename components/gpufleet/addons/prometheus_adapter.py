@@ -5,15 +5,12 @@ from typing import Annotated, Any, NotRequired, TypedDict, cast
 import pulumi
 from pydantic import Field
 
-from gpufleet.addons.charts import pinned
-from gpufleet.addons.namespaces import operator_namespace
-from gpufleet.addons.release import chart_release
+from gpufleet.addons.charts import ChartChoice, chosen_chart
+from gpufleet.addons.release import release_in_own_namespace
 from gpufleet.arguments import ChartsArgs
 from gpufleet.fleet.chart_values import merged
 from gpufleet.inputs import checked
 from gpufleet.render.prometheus_adapter_rules import adapter_values
-from gpufleet.spec.addons import Charts
-from gpufleet.spec.base import SpecModel
 
 CHART = "prometheus-adapter"
 
@@ -35,14 +32,11 @@ class PrometheusAdapterArgs(TypedDict):
     """Raw Helm values, merged last. Default: none."""
 
 
-class _Declared(SpecModel):
+class _Declared(ChartChoice):
     """The arguments that must be known before deployment."""
 
-    catalogue: str
     address: Annotated[str, Field(pattern=r"^https?://[^\s/]+(/\S*)?$")]
     interval_seconds: int = Field(default=30, ge=5, le=300)
-    version: str | None = None
-    charts: Charts = Field(default_factory=Charts)
 
 
 class PrometheusAdapter(pulumi.ComponentResource):
@@ -71,21 +65,12 @@ class PrometheusAdapter(pulumi.ComponentResource):
         """
         component = f'PrometheusAdapter "{name}"'
         given = checked(component, PrometheusAdapterArgs, cast("dict[str, Any]", args), _Declared)
-        pin = pinned(component, given.catalogue, CHART)
-        version = given.version or pin.version
-        super().__init__("gpufleet:index:PrometheusAdapter", name, {}, opts)
-        namespace = operator_namespace(self, name, f"{name}-namespace", pin.namespace)
-        chart_release(
-            self,
-            name,
-            pin,
-            given.charts,
-            version=version,
-            namespace=cast("Any", namespace.metadata)["name"],
-            values=merged(
-                adapter_values(given.address, given.interval_seconds), args.get("values", {})
-            ),
+        chart = chosen_chart(component, given, CHART)
+        values = merged(
+            adapter_values(given.address, given.interval_seconds), args.get("values", {})
         )
-        self.namespace = pulumi.Output.from_input(pin.namespace)
-        self.chart_version = pulumi.Output.from_input(version)
+        super().__init__("gpufleet:index:PrometheusAdapter", name, {}, opts)
+        release_in_own_namespace(self, name, chart, values)
+        self.namespace = pulumi.Output.from_input(chart.pin.namespace)
+        self.chart_version = pulumi.Output.from_input(chart.version)
         self.register_outputs({"namespace": self.namespace, "chartVersion": self.chart_version})

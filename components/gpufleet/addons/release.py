@@ -1,14 +1,13 @@
 """What every add-on is made of: the release of a pinned chart, and objects of custom kinds."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 import pulumi
 import pulumi_kubernetes as kubernetes
 
-from gpufleet.addons.charts import chart_location
-from gpufleet.catalogue.model import Chart
-from gpufleet.spec.addons import Charts
+from gpufleet.addons.charts import ChosenChart, chart_location
+from gpufleet.addons.namespaces import operator_namespace
 
 TIMEOUT_SECONDS = 600
 """How long a release may take to become ready: pulling the operator's images, not a GPU driver."""
@@ -17,33 +16,47 @@ TIMEOUT_SECONDS = 600
 def chart_release(
     component: pulumi.ComponentResource,
     name: str,
-    pin: Chart,
-    charts: Charts,
+    chart: ChosenChart,
     *,
-    version: str,
     namespace: pulumi.Input[str],
     values: Mapping[str, Any],
+    depends_on: Sequence[pulumi.Resource] = (),
+    timeout_seconds: int = TIMEOUT_SECONDS,
 ) -> kubernetes.helm.v3.Release:
-    """The Helm release `<name>-release` of an add-on.
+    """The Helm release of an add-on, called as its chart is.
 
     Args:
         component: Its parent.
-        name: Name of the add-on's component.
-        pin: The chart; the release is called as it is.
-        charts: Where charts come from.
-        version: Version of the chart, the pin's or another.
+        name: Name of the resource.
+        chart: The chart.
         namespace: Namespace, which must exist.
         values: Helm values.
+        depends_on: What must be there before, beside what the arguments name. Default: nothing.
+        timeout_seconds: How long it may take to become ready. Default 600.
     """
     return kubernetes.helm.v3.Release(
-        f"{name}-release",
-        name=pin.name,
+        name,
+        name=chart.pin.name,
         namespace=namespace,
-        version=version,
+        version=chart.version,
         values=values,
-        timeout=TIMEOUT_SECONDS,
-        **chart_location(pin, charts),
-        opts=pulumi.ResourceOptions(parent=component),
+        timeout=timeout_seconds,
+        **chart_location(chart.pin, chart.charts),
+        opts=pulumi.ResourceOptions(parent=component, depends_on=list(depends_on)),
+    )
+
+
+def release_in_own_namespace(
+    component: pulumi.ComponentResource, name: str, chart: ChosenChart, values: Mapping[str, Any]
+) -> kubernetes.helm.v3.Release:
+    """The release `<name>-release` in a namespace that is made for it, `<name>-namespace`."""
+    namespace = operator_namespace(component, name, f"{name}-namespace", chart.pin.namespace)
+    return chart_release(
+        component,
+        f"{name}-release",
+        chart,
+        namespace=cast("Any", namespace.metadata)["name"],
+        values=values,
     )
 
 

@@ -4,11 +4,11 @@ import json
 from typing import Any, NotRequired, TypedDict, cast
 
 import pulumi
-import pulumi_kubernetes as kubernetes
 from pydantic import Field
 
-from gpufleet.addons.charts import chart_location, pinned
+from gpufleet.addons.charts import ChartChoice, chosen_chart
 from gpufleet.addons.declarations import compiled_declarations
+from gpufleet.addons.release import chart_release
 from gpufleet.arguments import ChartsArgs, ClusterAutoscalerOptionsArgs, GpuPoolArgs
 from gpufleet.autoscaling.pod_identity import pod_identity
 from gpufleet.findings import error
@@ -25,8 +25,6 @@ from gpufleet.spec.addons import Charts
 from gpufleet.spec.addons import ClusterAutoscaler as Settings
 from gpufleet.spec.base import SpecModel
 
-TIMEOUT_SECONDS = 600
-"""How long the release may take to become ready."""
 NAMESPACE = "kube-system"
 
 
@@ -122,7 +120,10 @@ class ClusterAutoscaler(pulumi.ComponentResource):
         if findings:
             refuse(component, findings)
         pools = compiled if compiled is not None else _compiled(component, given, args)
-        pin = pinned(component, given.catalogue, "cluster-autoscaler")
+        choice = ChartChoice(
+            catalogue=given.catalogue, version=given.settings.version, charts=given.charts
+        )
+        chart = chosen_chart(component, choice, "cluster-autoscaler")
         super().__init__("gpufleet:index:ClusterAutoscaler", name, {}, opts)
         role, identity = pod_identity(
             self,
@@ -144,19 +145,16 @@ class ClusterAutoscaler(pulumi.ComponentResource):
             provisioning_requests=provisioning_requests,
         )
         wired = {"autoDiscovery": {"clusterName": args["cluster_name"]}}
-        version = given.settings.version or pin.version
-        made = kubernetes.helm.v3.Release(
+        made = chart_release(
+            self,
             f"{name}-release",
-            name=pin.name,
+            chart,
             namespace=NAMESPACE,
-            version=version,
             values=merged(merged(values, wired), given.settings.values),
-            timeout=TIMEOUT_SECONDS,
-            **chart_location(pin, given.charts),
-            opts=pulumi.ResourceOptions(parent=self, depends_on=[identity]),
+            depends_on=[identity],
         )
         self.release_name = cast("pulumi.Output[str]", made.name)
-        self.chart_version = pulumi.Output.from_input(version)
+        self.chart_version = pulumi.Output.from_input(chart.version)
         self.role_arn = role.output("arn")
         self.register_outputs(
             {

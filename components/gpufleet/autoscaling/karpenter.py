@@ -4,10 +4,10 @@ import json
 from typing import Any, NotRequired, TypedDict, cast
 
 import pulumi
-import pulumi_kubernetes as kubernetes
 from pydantic import Field
 
-from gpufleet.addons.charts import chart_location, pinned
+from gpufleet.addons.charts import ChartChoice, chosen_chart
+from gpufleet.addons.release import chart_release
 from gpufleet.arguments import ChartsArgs
 from gpufleet.autoscaling.pod_identity import pod_identity
 from gpufleet.aws_objects import (
@@ -27,11 +27,7 @@ from gpufleet.render.karpenter_access import (
     queue_policy,
 )
 from gpufleet.render.karpenter_values import SERVICE_ACCOUNT, Gates, karpenter_values
-from gpufleet.spec.addons import Charts
-from gpufleet.spec.base import SpecModel
 
-TIMEOUT_SECONDS = 600
-"""How long the release may take to become ready."""
 DISCOVERY = "karpenter.sh/discovery"
 """Tag by which node classes that name no ids find subnets and security groups."""
 
@@ -67,13 +63,10 @@ class KarpenterArgs(TypedDict):
     """Raw Helm values, merged last. Default: none."""
 
 
-class _Declared(SpecModel):
+class _Declared(ChartChoice):
     """The arguments that must be known before deployment."""
 
-    catalogue: str
     region: str
-    version: str | None = None
-    charts: Charts = Field(default_factory=Charts)
     node_overlay: bool = False
     node_repair: bool = False
     name_prefix: str = "gpufleet"
@@ -113,7 +106,7 @@ class Karpenter(pulumi.ComponentResource):
         """
         component = f'Karpenter "{name}"'
         given = checked(component, KarpenterArgs, cast("dict[str, Any]", args), _Declared)
-        pin = pinned(component, given.catalogue, "karpenter")
+        chart = chosen_chart(component, given, "karpenter")
         super().__init__("gpufleet:index:Karpenter", name, {}, opts)
         self._tags = given.tags
         queue = self._queue(name, f"{given.name_prefix}-karpenter")
@@ -127,7 +120,7 @@ class Karpenter(pulumi.ComponentResource):
             role="karpenter",
             policy=policy,
             cluster_name=args["cluster_name"],
-            namespace=pin.namespace,
+            namespace=chart.pin.namespace,
             service_account=SERVICE_ACCOUNT,
             tags=given.tags,
         )
@@ -145,19 +138,16 @@ class Karpenter(pulumi.ComponentResource):
             }
         }
         values = merged(karpenter_values(Gates(given.node_overlay, given.node_repair)), wired)
-        version = given.version or pin.version
-        made = kubernetes.helm.v3.Release(
+        made = chart_release(
+            self,
             f"{name}-release",
-            name=pin.name,
-            namespace=pin.namespace,
-            version=version,
+            chart,
+            namespace=chart.pin.namespace,
             values=merged(values, args.get("values", {})),
-            timeout=TIMEOUT_SECONDS,
-            **chart_location(pin, given.charts),
-            opts=pulumi.ResourceOptions(parent=self, depends_on=[identity]),
+            depends_on=[identity],
         )
         self.release_name = cast("pulumi.Output[str]", made.name)
-        self.chart_version = pulumi.Output.from_input(version)
+        self.chart_version = pulumi.Output.from_input(chart.version)
         self.role_arn = role.output("arn")
         self.queue_name = queue.output("name")
         self.register_outputs(

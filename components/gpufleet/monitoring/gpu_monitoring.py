@@ -3,13 +3,12 @@
 from typing import Any, NotRequired, TypedDict, cast
 
 import pulumi
-import pulumi_kubernetes as kubernetes
 
-from gpufleet.addons.charts import chart_location, charts_of
+from gpufleet.addons.charts import fleet_chart
 from gpufleet.addons.declarations import compiled_declarations
 from gpufleet.addons.namespaces import operator_namespace
+from gpufleet.addons.release import chart_release
 from gpufleet.arguments import AddonsArgs, GpuPoolArgs, MonitoringArgs, QueuesArgs
-from gpufleet.catalogue import load
 from gpufleet.findings import Severity, error
 from gpufleet.fleet import Fleet
 from gpufleet.inputs import declared, refuse
@@ -19,8 +18,7 @@ from gpufleet.render.dashboards import dashboards
 from gpufleet.render.dcgm_metrics import exporter_chart_values
 from gpufleet.render.monitoring_artefacts import monitoring_objects
 from gpufleet.render.scrape_objects import EXPORTER, runs_operator_exporter
-from gpufleet.spec.addons import Charts
-from gpufleet.spec.monitoring import Monitoring, MonitoringBackend
+from gpufleet.spec.monitoring import MonitoringBackend
 
 TIMEOUT_SECONDS = 300
 """How long the exporter's release may take to become ready."""
@@ -94,7 +92,15 @@ class GpuMonitoring(pulumi.ComponentResource):
                 pulumi.log.warn(str(finding).removeprefix("warning "), self)
         namespace = operator_namespace(self, name, f"{name}-namespace", monitoring.namespace)
         if not runs_operator_exporter(fleet):
-            self._exporter(name, fleet, monitoring, namespace)
+            chart_release(
+                self,
+                f"{name}-exporter",
+                fleet_chart(fleet, EXPORTER),
+                namespace=monitoring.namespace,
+                values=exporter_chart_values(monitoring),
+                depends_on=[namespace],
+                timeout_seconds=TIMEOUT_SECONDS,
+            )
         for document in monitoring_objects(fleet):
             metadata = document["metadata"]
             words = (document["kind"].lower(), metadata["namespace"], metadata["name"])
@@ -116,19 +122,4 @@ class GpuMonitoring(pulumi.ComponentResource):
                 "alerts": self.alerts,
                 "dashboards": self.dashboards,
             }
-        )
-
-    def _exporter(
-        self, name: str, fleet: Fleet, monitoring: Monitoring, namespace: pulumi.Resource
-    ) -> None:
-        pin = load(fleet.spec.catalogue).chart(EXPORTER)
-        kubernetes.helm.v3.Release(
-            f"{name}-exporter",
-            name=pin.name,
-            namespace=monitoring.namespace,
-            version=pin.version,
-            values=exporter_chart_values(monitoring),
-            timeout=TIMEOUT_SECONDS,
-            **chart_location(pin, Charts.model_validate(charts_of(fleet))),
-            opts=pulumi.ResourceOptions(parent=self, depends_on=[namespace]),
         )

@@ -3,13 +3,11 @@
 from typing import Any, NotRequired, TypedDict, cast
 
 import pulumi
-import pulumi_kubernetes as kubernetes
 
-from gpufleet.addons.charts import chart_location, charts_of
+from gpufleet.addons.charts import fleet_chart
 from gpufleet.addons.declarations import compiled_declarations
-from gpufleet.addons.namespaces import operator_namespace
+from gpufleet.addons.release import release_in_own_namespace
 from gpufleet.arguments import AddonsArgs, GpuPoolArgs, QueuesArgs
-from gpufleet.catalogue import load
 from gpufleet.core_objects import Namespace
 from gpufleet.findings import Severity, error, has_errors
 from gpufleet.fleet import Fleet
@@ -20,12 +18,9 @@ from gpufleet.render.kueue_artefacts import kueue_objects
 from gpufleet.render.kueue_configuration import kueue_values
 from gpufleet.render.kueue_queues import local_queues, team_namespaces, team_quota
 from gpufleet.render.kueue_rules import judge_queues
-from gpufleet.spec.addons import Charts
 from gpufleet.spec.base import Ownership
 
 CHART = "kueue"
-TIMEOUT_SECONDS = 600
-"""How long the release may take to become ready: its webhooks answer then."""
 
 
 class KueueQueuesArgs(TypedDict):
@@ -96,17 +91,18 @@ class KueueQueues(pulumi.ComponentResource):
         for finding in findings:
             if finding.severity is Severity.WARNING:
                 pulumi.log.warn(str(finding).removeprefix("warning "), self)
-        pin = load(fleet.spec.catalogue).chart(CHART)
         addon = fleet.spec.addons.kueue
+        chart = fleet_chart(fleet, CHART, addon)
         before: list[pulumi.Resource] = self._namespaces(name, fleet)
         if addon.ownership is Ownership.MANAGED:
-            before.append(self._release(name, fleet))
+            values = merged(kueue_values(fleet), addon.values)
+            before.append(release_in_own_namespace(self, name, chart, values))
         for documents, _ in kueue_objects(fleet).values():
             # Each kind names objects of the one before: the webhook and the queues look for them.
             made = [self._object(name, document, before) for document in documents]
             before = [*before, *made] if made else before
-        self.namespace = pulumi.Output.from_input(pin.namespace)
-        self.chart_version = pulumi.Output.from_input(addon.version or pin.version)
+        self.namespace = pulumi.Output.from_input(chart.pin.namespace)
+        self.chart_version = pulumi.Output.from_input(chart.version)
         self.queues = pulumi.Output.from_input(_queues(fleet))
         self.quota = pulumi.Output.from_input(team_quota(fleet))
         self.register_outputs(
@@ -132,21 +128,6 @@ class KueueQueues(pulumi.ComponentResource):
             )
             for place in places
         ]
-
-    def _release(self, name: str, fleet: Fleet) -> pulumi.Resource:
-        pin = load(fleet.spec.catalogue).chart(CHART)
-        addon = fleet.spec.addons.kueue
-        namespace = operator_namespace(self, name, f"{name}-namespace", pin.namespace)
-        return kubernetes.helm.v3.Release(
-            f"{name}-release",
-            name=pin.name,
-            namespace=cast("Any", namespace.metadata)["name"],
-            version=addon.version or pin.version,
-            values=merged(kueue_values(fleet), addon.values),
-            timeout=TIMEOUT_SECONDS,
-            **chart_location(pin, Charts.model_validate(charts_of(fleet))),
-            opts=pulumi.ResourceOptions(parent=self),
-        )
 
     def _object(
         self, name: str, document: dict[str, Any], before: list[pulumi.Resource]
