@@ -12,7 +12,7 @@ from gpufleet.planner.shares import ShareOffer, allowed_kinds, shares, whole
 from gpufleet.planner.target import Target
 from gpufleet.planner.training_choice import gpu_counts, train
 from gpufleet.sizing.device import Share
-from gpufleet.sizing.training_speed import training_speed
+from gpufleet.sizing.training_rates import training_speed
 
 
 def try_services(

@@ -19,7 +19,7 @@ from gpufleet.sizing.inference import Serving
 from gpufleet.sizing.model_choice import ChosenModel, choose_model
 from gpufleet.sizing.parallel import Parallelism
 from gpufleet.sizing.request import SizeRequest, Workload, find_workload
-from gpufleet.sizing.size import serving_of, training_of
+from gpufleet.sizing.sized import serving_of, training_of
 from gpufleet.sizing.training import Training
 
 

@@ -8,7 +8,7 @@ from gpufleet.sizing.communication import Link, LinkKind, network, nvlink
 from gpufleet.sizing.device import Device
 from gpufleet.sizing.parallel import Parallelism
 from gpufleet.sizing.training import Training
-from gpufleet.sizing.training_speed import exchanged_bytes
+from gpufleet.sizing.training_rates import exchanged_bytes
 
 RDMA_SHARE_OF_STEP = 0.30
 """Part of a step that exchanging gradients over a plain network may take."""

@@ -6,14 +6,14 @@ from math import ceil
 from gpufleet.planner.need import Need, mean_output
 from gpufleet.planner.network import NVLINK_SHARE_OF_TOKEN, has_nvlink
 from gpufleet.planner.option import Miss, Reached
-from gpufleet.sizing.capacity import capacity
+from gpufleet.sizing.cache_capacity import capacity
 from gpufleet.sizing.communication import forward_seconds, inside_node
 from gpufleet.sizing.device import Device
 from gpufleet.sizing.embedding import embedding_ledger
-from gpufleet.sizing.embedding_speed import embedding_speed
+from gpufleet.sizing.embedding_rates import embedding_speed
 from gpufleet.sizing.inference import Serving, serving_ledger
 from gpufleet.sizing.parallel import Parallelism, check_parallelism
-from gpufleet.sizing.serving_speed import ServingSpeed, serving_speed
+from gpufleet.sizing.serving_rates import ServingSpeed, serving_speed
 from gpufleet.sizing.throughput import check_capability
 
 PLANNED_UTILISATION = 0.8

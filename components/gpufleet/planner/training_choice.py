@@ -13,7 +13,7 @@ from gpufleet.sizing.formats import WEIGHT_FORMATS, WeightFormat
 from gpufleet.sizing.parallel import Parallelism, Sharding, check_parallelism
 from gpufleet.sizing.throughput import check_capability
 from gpufleet.sizing.training import Method, Training, training_ledger
-from gpufleet.sizing.training_speed import TrainingSpeed, training_speed
+from gpufleet.sizing.training_rates import TrainingSpeed, training_speed
 from gpufleet.sizing.training_state import TrainingPrecision
 
 _GIB = 1 << 30

@@ -10,7 +10,7 @@ from gpufleet.sizing.architecture import Architecture
 from gpufleet.sizing.device import Device
 from gpufleet.sizing.ledger import Ledger
 from gpufleet.sizing.parameters import count_parameters
-from gpufleet.sizing.size import Sizing
+from gpufleet.sizing.sized import Sizing
 
 
 def sizing_as_dict(answer: Sizing) -> dict[str, Any]:

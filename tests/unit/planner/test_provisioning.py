@@ -19,7 +19,7 @@ from gpufleet.sizing.adapter import adapter_parameters
 from gpufleet.sizing.parallel import Parallelism, Sharding
 from gpufleet.sizing.parameters import count_parameters
 from gpufleet.sizing.training import Training
-from gpufleet.sizing.training_speed import exchanged_bytes
+from gpufleet.sizing.training_rates import exchanged_bytes
 from gpufleet.sizing.weights import weight_bytes
 
 CATALOGUE = load()

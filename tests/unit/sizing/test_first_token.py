@@ -3,7 +3,7 @@
 from gpufleet.catalogue import load
 from gpufleet.sizing import SizeRequest, size
 from gpufleet.sizing.request import ParallelRequest
-from gpufleet.sizing.serving_speed import ServingSpeed
+from gpufleet.sizing.serving_rates import ServingSpeed
 
 
 def _speed(**degrees: int) -> ServingSpeed:

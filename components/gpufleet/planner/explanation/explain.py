@@ -23,17 +23,17 @@ from gpufleet.planner.need import Need
 from gpufleet.planner.network import link_between
 from gpufleet.planner.option import Option
 from gpufleet.sizing.architecture import Architecture
-from gpufleet.sizing.capacity import capacity
+from gpufleet.sizing.cache_capacity import capacity
 from gpufleet.sizing.communication import Link
 from gpufleet.sizing.device import Device
 from gpufleet.sizing.embedding import embedding_ledger
-from gpufleet.sizing.embedding_speed import embedding_speed
+from gpufleet.sizing.embedding_rates import embedding_speed
 from gpufleet.sizing.inference import CUDA_CONTEXT, Serving, serving_ledger
 from gpufleet.sizing.ledger import Basis
 from gpufleet.sizing.parallel import Parallelism
-from gpufleet.sizing.serving_speed import serving_speed
+from gpufleet.sizing.serving_rates import serving_speed
 from gpufleet.sizing.training import Training, training_ledger
-from gpufleet.sizing.training_speed import training_speed
+from gpufleet.sizing.training_rates import training_speed
 
 _GIB = 1 << 30
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from gpufleet.planner.explanation import sources
 from gpufleet.planner.explanation.line import Line
 from gpufleet.sizing.architecture import Architecture
-from gpufleet.sizing.capacity import Capacity
+from gpufleet.sizing.cache_capacity import Capacity
 from gpufleet.sizing.device import Device, Share
 from gpufleet.sizing.inference import Engine, Serving
 from gpufleet.sizing.kv_cache import layer_token_bytes, token_bytes

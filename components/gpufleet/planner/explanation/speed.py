@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from gpufleet.planner.explanation import sources
 from gpufleet.planner.explanation.line import Line
 from gpufleet.sizing.device import Device
-from gpufleet.sizing.embedding_speed import EmbeddingSpeed
+from gpufleet.sizing.embedding_rates import EmbeddingSpeed
 from gpufleet.sizing.inference import Engine, Serving
 from gpufleet.sizing.ledger import Basis
 from gpufleet.sizing.parallel import Parallelism
-from gpufleet.sizing.serving_speed import DECODE_HEAVY, EAGER_DECODE, ServingSpeed, mean_prompt
+from gpufleet.sizing.serving_rates import DECODE_HEAVY, EAGER_DECODE, ServingSpeed, mean_prompt
 from gpufleet.sizing.training import Training
-from gpufleet.sizing.training_speed import TrainingSpeed
+from gpufleet.sizing.training_rates import TrainingSpeed
 
 
 def explain_serving(

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from gpufleet.sizing.architecture import Architecture, ExpertFeedForward
-from gpufleet.sizing.capacity import capacity
+from gpufleet.sizing.cache_capacity import capacity
 from gpufleet.sizing.communication import Link, forward_seconds, inside_node
 from gpufleet.sizing.device import Device
 from gpufleet.sizing.inference import Engine, Serving

@@ -8,12 +8,12 @@ from gpufleet.catalogue import Catalogue
 from gpufleet.findings import Finding, has_errors, info, ordered, warning
 from gpufleet.sizing.activations import Loss
 from gpufleet.sizing.architecture import Architecture
-from gpufleet.sizing.capacity import Capacity, capacity
+from gpufleet.sizing.cache_capacity import Capacity, capacity
 from gpufleet.sizing.communication import Link, LinkKind, network
 from gpufleet.sizing.device import Device, Share
 from gpufleet.sizing.device_choice import check_group, choose_device
 from gpufleet.sizing.embedding import embedding_ledger
-from gpufleet.sizing.embedding_speed import EmbeddingSpeed, embedding_speed
+from gpufleet.sizing.embedding_rates import EmbeddingSpeed, embedding_speed
 from gpufleet.sizing.formats import (
     WEIGHT_FORMATS,
     KvFormat,
@@ -26,10 +26,10 @@ from gpufleet.sizing.ledger import Ledger
 from gpufleet.sizing.model_choice import ChosenModel, choose_model
 from gpufleet.sizing.parallel import Parallelism, check_parallelism
 from gpufleet.sizing.request import SizeRequest, Workload, find_workload
-from gpufleet.sizing.serving_speed import ServingSpeed, serving_speed
+from gpufleet.sizing.serving_rates import ServingSpeed, serving_speed
 from gpufleet.sizing.throughput import check_capability
 from gpufleet.sizing.training import Method, Training, training_ledger
-from gpufleet.sizing.training_speed import TrainingSpeed, training_speed
+from gpufleet.sizing.training_rates import TrainingSpeed, training_speed
 
 _ALONE = Parallelism()
 QLORA_BASE = WEIGHT_FORMATS["nf4-double"]
