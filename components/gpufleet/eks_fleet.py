@@ -1,6 +1,5 @@
 """The EKS part of a fleet: its autoscalers and add-ons, and the component of each pool."""
 
-from collections.abc import Mapping
 from typing import Any, cast
 
 import pulumi
@@ -12,10 +11,11 @@ from gpufleet.autoscaling.cluster_autoscaler import ClusterAutoscaler, ClusterAu
 from gpufleet.autoscaling.karpenter import Karpenter, KarpenterArgs
 from gpufleet.autoscaling.karpenter_node_pool import KarpenterGpuNodePool
 from gpufleet.eks_connection import EksPoolArgs
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding
 from gpufleet.fleet import Fleet, Pool
 from gpufleet.fleet.eks_rules import pinning_missing
 from gpufleet.nodes.eks import EksGpuNodeGroup
+from gpufleet.platforms import Connection, connection_missing, name_prefix, pool_arguments
 from gpufleet.render.cluster_autoscaler_values import judge_program, scaled_pools
 from gpufleet.render.efa_device_plugin_values import efa_pools
 from gpufleet.render.karpenter_values import karpenter_pools, needed_gates
@@ -26,8 +26,6 @@ from gpufleet.spec.pool import Provisioner
 
 REQUIRED = ("node_role_arn", "subnet_ids_by_zone")
 """What every EKS pool is wired to."""
-
-Connection = Mapping[str, Any]
 
 
 def judge_platform(fleet: Fleet, connection: Connection) -> list[Finding]:
@@ -41,9 +39,8 @@ def judge_platform(fleet: Fleet, connection: Connection) -> list[Finding]:
     ]
     if managed:
         findings += [
-            error(
-                "connection-missing",
-                f"connection.{pulumi_name}",
+            connection_missing(
+                pulumi_name,
                 f"pools on EKS need {pulumi_name}",
                 "give it beside the spec, from the stack that makes the cluster",
             )
@@ -98,18 +95,15 @@ def platform_pool(
     name: str, pool: Pool, fleet: Fleet, connection: Connection, opts: pulumi.ResourceOptions
 ) -> EksGpuNodeGroup | KarpenterGpuNodePool:
     """The component that makes the pool's nodes."""
-    plain = pool.spec.model_dump(mode="json", exclude_unset=True, exclude_none=True)
     arguments = cast(
         "EksPoolArgs",
         {
             **{key: value for key, value in connection.items() if value is not None},
-            "catalogue": fleet.spec.catalogue,
-            "pool": plain,
+            **pool_arguments(fleet, pool),
             "region": fleet.spec.cluster.region,
             "cluster_name": _cluster(fleet, connection),
             "kubernetes_version": fleet.spec.cluster.kubernetes_version,
             "environment": fleet.spec.environment,
-            "name_prefix": _prefix(fleet),
             "tags": fleet.spec.tags,
         },
     )
@@ -131,7 +125,7 @@ def _karpenter(
         "charts": charts_of(fleet),
         "node_overlay": gates.node_overlay,
         "node_repair": gates.node_repair,
-        "name_prefix": _prefix(fleet),
+        "name_prefix": name_prefix(fleet),
         "tags": fleet.spec.tags,
         **_chart(addon),
     }
@@ -149,7 +143,7 @@ def _cluster_autoscaler(
         "kubernetes_version": fleet.spec.cluster.kubernetes_version,
         "settings": addon.model_dump(mode="json", exclude_unset=True, exclude_none=True),
         "charts": charts_of(fleet),
-        "name_prefix": _prefix(fleet),
+        "name_prefix": name_prefix(fleet),
         "tags": fleet.spec.tags,
     }
     return ClusterAutoscaler(
@@ -173,10 +167,6 @@ def _ours(addon: Addon) -> bool:
 
 def _cluster(fleet: Fleet, connection: Connection) -> Any:
     return connection.get("cluster_name", fleet.spec.cluster.name)
-
-
-def _prefix(fleet: Fleet) -> str:
-    return fleet.spec.name_prefix or fleet.spec.cluster.name
 
 
 def _camel(key: str) -> str:

@@ -1,6 +1,5 @@
 """The GKE part of a fleet: the networks of its GPU interfaces, and the component of each pool."""
 
-from collections.abc import Mapping
 from typing import Any, cast
 
 import pulumi
@@ -9,9 +8,8 @@ from gpufleet.findings import Finding
 from gpufleet.fleet import Fleet, Pool
 from gpufleet.manifest_object import ManifestObject
 from gpufleet.nodes.gke import GkeGpuNodePool, GkeGpuNodePoolArgs
+from gpufleet.platforms import Connection, pool_arguments
 from gpufleet.render.gke_networks import judge_networks, needed_networks, network_objects
-
-Connection = Mapping[str, Any]
 
 CONNECTION = (
     "cluster_name",
@@ -52,7 +50,6 @@ def platform_pool(
     name: str, pool: Pool, fleet: Fleet, connection: Connection, opts: pulumi.ResourceOptions
 ) -> GkeGpuNodePool:
     """The component that makes the pool's nodes."""
-    plain = pool.spec.model_dump(mode="json", exclude_unset=True, exclude_none=True)
     cluster = fleet.spec.cluster
     arguments: dict[str, Any] = {
         key: connection[key] for key in CONNECTION if connection.get(key) is not None
@@ -61,11 +58,9 @@ def platform_pool(
         "cluster_name": cluster.name,
         **({"project": cluster.project} if cluster.project is not None else {}),
         **arguments,
-        "catalogue": fleet.spec.catalogue,
-        "pool": plain,
+        **pool_arguments(fleet, pool),
         "region": cluster.region,
         "kubernetes_version": cluster.kubernetes_version,
-        "name_prefix": fleet.spec.name_prefix or cluster.name,
         "tags": fleet.spec.tags,
     }
     return GkeGpuNodePool(name, cast("GkeGpuNodePoolArgs", arguments), opts, compiled=pool)

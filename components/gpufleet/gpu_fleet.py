@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, NotRequired, TypedDict, cast
 
 import pulumi
 
 from gpufleet.addons.gpu_addons import GpuAddons, GpuAddonsArgs
 from gpufleet.arguments import GpuPoolArgs
-from gpufleet.findings import Finding, Severity, error, has_errors, ordered
+from gpufleet.findings import Finding, Severity, has_errors, ordered
 from gpufleet.fleet import (
     Compiled,
     Fleet,
@@ -23,19 +22,11 @@ from gpufleet.fleet.model import Money
 from gpufleet.gke_connection import GkeNetworkArgs
 from gpufleet.inputs import declared, refuse, whole_numbers
 from gpufleet.monitoring.gpu_monitoring import GpuMonitoring, GpuMonitoringArgs
+from gpufleet.platforms import FleetPlatform, platform_of
 from gpufleet.queueing.kueue_queues import KueueQueues, KueueQueuesArgs
 from gpufleet.render.kueue_rules import judge_queues
-from gpufleet.spec.base import Ownership, Platform, SpecModel
+from gpufleet.spec.base import Ownership, SpecModel
 from gpufleet.vsphere_connection import VsphereConnectionArgs
-
-SUPPORTED = {
-    Platform.SANDBOX: "gpufleet.sandbox_fleet",
-    Platform.EKS: "gpufleet.eks_fleet",
-    Platform.GKE: "gpufleet.gke_fleet",
-    Platform.VSPHERE: "gpufleet.vsphere_fleet",
-}
-"""Platforms whose nodes this version can make, and the module that does: its `judge_platform`,
-`platform_parts` and `platform_pool`. The others compile, render and are judged."""
 
 
 class GpuFleetConnectionArgs(TypedDict):
@@ -262,29 +253,18 @@ class GpuFleet(pulumi.ComponentResource):
 
 def _deployable(
     component: str, compiled: Compiled, connection: GpuFleetConnectionArgs
-) -> tuple[Fleet, Any]:
-    """The fleet and the module of its platform, or one error with every finding."""
+) -> tuple[Fleet, FleetPlatform]:
+    """The fleet and its platform, or one error with every finding."""
     findings = list(compiled.findings)
     fleet = compiled.fleet
-    if fleet is not None:
-        findings += judge_queues(fleet)
-    if fleet is not None and fleet.spec.platform not in SUPPORTED:
-        findings.append(
-            error(
-                "platform-not-yet-supported",
-                "platform",
-                f"this version makes nodes on {', '.join(SUPPORTED)} only, and the fleet is for "
-                f"{fleet.spec.platform.value}",
-                "until then `gpufleet compile`, `explain` and the policies judge such a fleet",
-                found=fleet.spec.platform.value,
-                allowed=[platform.value for platform in SUPPORTED],
-            )
-        )
-    module = None if fleet is None else SUPPORTED.get(fleet.spec.platform)
-    platform: Any = None if module is None else import_module(module)
-    if fleet is not None and platform is not None:
-        findings += platform.judge_platform(fleet, connection)
-    if fleet is None or has_errors(findings):
+    if fleet is None:
+        refuse(component, ordered(findings))
+    findings += judge_queues(fleet)
+    platform = platform_of(fleet)
+    if isinstance(platform, Finding):
+        refuse(component, ordered([*findings, platform]))
+    findings += platform.judge_platform(fleet, connection)
+    if has_errors(findings):
         refuse(component, ordered(findings))
     return fleet, platform
 

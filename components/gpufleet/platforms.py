@@ -1,0 +1,91 @@
+"""Platforms whose nodes a fleet can make: one table, and what every one of them has."""
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, Protocol, cast
+
+import pulumi
+
+from gpufleet.findings import Finding, error
+from gpufleet.fleet import Fleet, Pool
+from gpufleet.spec.base import Platform
+
+Connection = Mapping[str, Any]
+"""What other resources produce, `GpuFleetConnectionArgs`."""
+
+MODULES = {
+    Platform.SANDBOX: "gpufleet.sandbox_fleet",
+    Platform.EKS: "gpufleet.eks_fleet",
+    Platform.GKE: "gpufleet.gke_fleet",
+    Platform.VSPHERE: "gpufleet.vsphere_fleet",
+}
+"""The module of each platform, a `FleetPlatform`, imported when a fleet is for it: a program pays
+only for the provider SDKs it uses. Fleets for others compile, render and are judged."""
+
+
+class FleetPlatform(Protocol):
+    """What a platform's module defines."""
+
+    def judge_platform(self, fleet: Fleet, connection: Connection) -> list[Finding]:
+        """What stands in the way of deploying a fleet that compiles."""
+        ...
+
+    def platform_parts(
+        self, parent: pulumi.ComponentResource, name: str, fleet: Fleet, connection: Connection
+    ) -> list[pulumi.Resource]:
+        """What the pools need once per cluster beside `GpuAddons`; all pools depend on it."""
+        ...
+
+    def platform_pool(
+        self,
+        name: str,
+        pool: Pool,
+        fleet: Fleet,
+        connection: Connection,
+        opts: pulumi.ResourceOptions,
+    ) -> pulumi.ComponentResource:
+        """The component that makes the pool's nodes."""
+        ...
+
+
+def platform_of(fleet: Fleet) -> FleetPlatform | Finding:
+    """The module of the fleet's platform, or why there is none."""
+    found = fleet.spec.platform
+    if found in MODULES:
+        return cast("FleetPlatform", import_module(MODULES[found]))
+    return error(
+        "platform-not-yet-supported",
+        "platform",
+        f"this version makes nodes on {', '.join(MODULES)} only, and the fleet is for "
+        f"{found.value}",
+        "until then `gpufleet compile`, `explain` and the policies judge such a fleet",
+        found=found.value,
+        allowed=[platform.value for platform in MODULES],
+    )
+
+
+def no_parts(
+    parent: pulumi.ComponentResource, name: str, fleet: Fleet, connection: Connection
+) -> list[pulumi.Resource]:
+    """`platform_parts` of a platform whose pools need nothing once per cluster."""
+    del parent, name, fleet, connection
+    return []
+
+
+def connection_missing(key: str, message: str, fix: str) -> Finding:
+    """That a pool cannot be made without a part of the connection."""
+    return error("connection-missing", f"connection.{key}", message, fix)
+
+
+def pool_arguments(fleet: Fleet, pool: Pool) -> dict[str, Any]:
+    """The arguments that the component of a pool takes on every platform."""
+    return {
+        "catalogue": fleet.spec.catalogue,
+        "pool": pool.spec.model_dump(mode="json", exclude_unset=True, exclude_none=True),
+        "name_prefix": name_prefix(fleet),
+    }
+
+
+def name_prefix(fleet: Fleet) -> str:
+    """First part of the names of what the fleet makes."""
+    return fleet.spec.name_prefix or fleet.spec.cluster.name
