@@ -14,7 +14,7 @@ import yaml
 
 SEED = 20261121
 
-_Dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+_Base: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 _IMAGES = (
     "vllm/vllm-openai:v0.11.0",
     "nvcr.io/nvidia/tritonserver:25.09-py3",
@@ -43,6 +43,22 @@ _SELECTORS = (
     {"node.kubernetes.io/instance-type": "g5.12xlarge"},
     {"karpenter.k8s.aws/instance-gpu-name": "h100"},
 )
+
+
+class _Dumper(_Base):
+    """Writes as people do: no anchors for what occurs twice, `|` before text of several lines."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        del data
+        return True
+
+
+def _text(dumper: Any, text: str) -> Any:
+    style = "|" if "\n" in text else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _text)
 
 
 def manifests(count: int) -> Iterator[tuple[str, list[dict[str, Any]], str]]:

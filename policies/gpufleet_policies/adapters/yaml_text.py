@@ -9,16 +9,16 @@ still fill in (`{{ ... }}`) reads as UNKNOWN.
 import json
 import math
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import yaml
 
-from gpufleet.contract.foreign.scalars import UnreadableTextError, as_text, scalar
+from gpufleet.contract.foreign.scalars import PLAIN, UnreadableTextError, as_text
 from gpufleet_policies.adapters.plain import SENTINELS
-from gpufleet_policies.adapters.template_text import FILLED_IN, FILLED_IN_KEY, without_templates
+from gpufleet_policies.adapters.template_text import FILLED_IN_KEY, without_templates
+from gpufleet_policies.adapters.yaml_document import STR, Document, scalar_value
 from gpufleet_policies.facts.tristate import UNKNOWN
 
 MAX_BYTES = 4 << 20
@@ -36,8 +36,6 @@ _Base: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 _ScalarNode: Any = yaml.ScalarNode
 _MappingNode: Any = yaml.MappingNode
 _PREFIX = re.compile(r"^[ \t?\-]+", re.MULTILINE)
-_PLAIN = "plain"
-_STR = "tag:yaml.org,2002:str"
 
 
 class _Nodes(_Base):
@@ -47,7 +45,7 @@ class _Nodes(_Base):
         super().__init__(text)
 
     def resolve(self, kind: Any, value: Any, implicit: Any) -> str:  # noqa: ARG002
-        return _PLAIN if kind is _ScalarNode and implicit[0] else _STR
+        return PLAIN if kind is _ScalarNode and implicit[0] else STR
 
     def descend_resolver(self, current_node: Any, current_index: Any) -> None:
         """Paths choose no tags here."""
@@ -57,38 +55,22 @@ class _Nodes(_Base):
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
-    """One document of a text."""
+class NodePlace:
+    """Where a node of libyaml's is written."""
 
-    data: Any
-    """Plain data; UNKNOWN where a template tool fills something in."""
-    line: int
-    """Line it starts in, from 1."""
-    is_template: bool = False
-    """Whether any of it is filled in by a template tool."""
-    node: Any = field(default=None, repr=False, compare=False)
+    node: Any
 
-    def member(self, steps: Sequence[str | int], data: Any) -> "Document":
-        """A part of it as a document of its own."""
+    def child(self, step: str | int) -> "tuple[int, NodePlace] | None":
+        """Line and place of a part of it; None where that is not written."""
         node = self.node
-        for step in steps:
-            found = _child(node, step)
-            node = None if found is None else found[1]
-        return Document(data, self.line_of(steps), self.is_template, node)
-
-    def line_of(self, steps: Sequence[str | int]) -> int:
-        """The line of a field, or of the nearest thing above it that is written."""
-        return self.located(steps)[1]
-
-    def located(self, steps: Sequence[str | int]) -> tuple[int, int]:
-        """How many steps of a path are written, and the line of the last of them."""
-        node, line = self.node, self.line
-        for depth, step in enumerate(steps):
-            found = _child(node, step)
-            if found is None:
-                return depth, line
-            line, node = found
-        return len(steps), line
+        if type(node) is _MappingNode:
+            for key, value in reversed(node.value):
+                if type(key) is _ScalarNode and key.value == str(step):
+                    return key.start_mark.line + 1, NodePlace(value)
+        elif type(node) is yaml.SequenceNode and isinstance(step, int) and step < len(node.value):
+            item = node.value[step]
+            return item.start_mark.line + 1, NodePlace(item)
+        return None
 
 
 def read_documents(text: str | bytes, *, is_json: bool = False) -> list[Document]:
@@ -159,7 +141,7 @@ def _documents(text: str, is_template: bool) -> Iterator[Document]:
             node = reader.get_node()
             data = _Building().value(node, 0)
             if data is not None:
-                yield Document(data, node.start_mark.line + 1, is_template, node)
+                yield Document(data, node.start_mark.line + 1, is_template, NodePlace(node))
     except yaml.YAMLError as problem:
         raise UnreadableTextError(_words(problem)) from None
     except (RecursionError, ValueError) as problem:
@@ -198,7 +180,7 @@ class _Building:
     def value(self, node: Any, depth: int) -> Any:
         kind = type(node)
         if kind is _ScalarNode:
-            return _scalar(node.tag, node.value, node.start_mark.line + 1)
+            return scalar_value(node.tag, node.value, node.start_mark.line + 1)
         self.values += len(node.value)
         line = node.start_mark.line + 1
         if self.values > MAX_VALUES:
@@ -222,7 +204,7 @@ class _Building:
         merged: dict[str, Any] = {}
         for key_node, value_node in node.value:
             key = _key(key_node)
-            if key == "<<" and key_node.tag == _PLAIN:
+            if key == "<<" and key_node.tag == PLAIN:
                 merged = {**self._merged(value_node, depth), **merged}
             else:
                 found[key] = self.value(value_node, depth)
@@ -242,45 +224,16 @@ class _Building:
         return found
 
 
-@lru_cache(maxsize=20_000)
-def _short_scalar(tag: str, text: str) -> Any:
-    """Words of manifests repeat: most scalars are resolved once in a run."""
-    value = scalar(tag, text, 0)
-    return UNKNOWN if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _scalar(tag: str, text: str, line: int) -> Any:
-    if FILLED_IN in text or text in SENTINELS:
-        return UNKNOWN
-    if tag == _STR:
-        return text
-    try:
-        return _short_scalar(tag, text) if len(text) < 200 else scalar(tag, text, line)
-    except UnreadableTextError as problem:
-        raise UnreadableTextError(str(problem).replace("line 0", f"line {line}")) from None
-
-
 def _key(node: Any) -> str:
     if type(node) is not _ScalarNode:
         line = node.start_mark.line + 1
         raise UnreadableTextError(f"line {line}: a list or mapping cannot be a key")
-    if node.tag == _STR:
+    if node.tag == STR:
         return node.value
-    key = _scalar(node.tag, node.value, node.start_mark.line + 1)
+    key = scalar_value(node.tag, node.value, node.start_mark.line + 1)
     if isinstance(key, str):
         return key
     return node.value if key is None or key is UNKNOWN else as_text(key)
-
-
-def _child(node: Any, step: str | int) -> tuple[int, Any] | None:
-    if type(node) is _MappingNode:
-        for key, value in reversed(node.value):
-            if type(key) is _ScalarNode and key.value == str(step):
-                return key.start_mark.line + 1, value
-    elif type(node) is yaml.SequenceNode and isinstance(step, int) and step < len(node.value):
-        item = node.value[step]
-        return item.start_mark.line + 1, item
-    return None
 
 
 def _words(problem: yaml.YAMLError) -> str:

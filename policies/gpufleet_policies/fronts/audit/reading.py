@@ -9,10 +9,11 @@ from typing import Any
 
 from gpufleet.contract.foreign.scalars import UnreadableTextError
 from gpufleet_policies.adapters.documents import Facts, facts_of_document
+from gpufleet_policies.adapters.plain_yaml import plain_documents
+from gpufleet_policies.adapters.yaml_document import Document
 from gpufleet_policies.adapters.yaml_text import (
     MAX_BYTES,
     MAX_JSON_BYTES,
-    Document,
     each_document,
     read_documents,
 )
@@ -86,7 +87,7 @@ def _text(name: str) -> tuple[bytes, bool]:
 def _documents(text: bytes, is_json: bool) -> Iterable[Document]:
     looks_like_json = text[:64].lstrip()[:1] in (b"{", b"[") and not text.startswith(b"{{")
     if not is_json and not looks_like_json:
-        return each_document(text)
+        return _yaml(text)
     if len(text) <= _SMALL_JSON and b"{{" not in text:
         try:
             return read_documents(text)
@@ -98,6 +99,11 @@ def _documents(text: bytes, is_json: bool) -> Iterable[Document]:
         return read_documents(text, is_json=True)
     except UnreadableTextError:
         return each_document(text)
+
+
+def _yaml(text: bytes) -> Iterable[Document]:
+    found = plain_documents(text)
+    return each_document(text) if found is None else found
 
 
 def _members(document: Document) -> Iterator[Document]:

@@ -12,7 +12,8 @@ from typing import Any
 import yaml
 
 from gpufleet.contract.foreign.scalars import UnreadableTextError
-from gpufleet_policies.adapters.yaml_text import Document, read_documents
+from gpufleet_policies.adapters.yaml_document import Document
+from gpufleet_policies.adapters.yaml_text import NodePlace, read_documents
 from gpufleet_policies.fronts.audit.patches import (
     ObjectPatch,
     Operation,
@@ -65,8 +66,10 @@ def _with(text: str, patch: ObjectPatch) -> str:
 def _edited(text: str, document: Document, operation: Operation) -> str:
     if document.is_template:
         raise PatchConflictError("it is a template")
+    if not isinstance(document.node, NodePlace):
+        raise PatchConflictError("its text is not known")
     steps = pointer_steps(str(operation["path"]))
-    parent = _node(document.node, steps[:-1])
+    parent = _node(document.node.node, steps[:-1])
     last = steps[-1]
     if operation["op"] == "remove":
         return _without(text, parent, last)
