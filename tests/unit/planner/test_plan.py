@@ -1,90 +1,18 @@
 """Plans: every file gives a FleetSpec that compiles, passes the policies, and holds its pods."""
 
-import time
-from copy import deepcopy
-from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
-from gpufleet.fleet import Fleet, compile_document
+from gpufleet.fleet import compile_document
 from gpufleet.planner.difference import difference
 from gpufleet.planner.manifest import manifests
-from gpufleet.planner.plan import Plan, plan
+from gpufleet.planner.plan import plan
 from gpufleet.planner.plan_as_dict import plan_as_dict
 from gpufleet.planner.scaling import autoscaling_hint
 from gpufleet.planner.spec_text import spec_text
-
-EXAMPLES = Path(__file__).parents[3] / "examples" / "plan"
-NAMES = ("team", "slices", "sandbox-slices", "sandbox-shared", "sandbox-training")
-
-
-def example(name: str) -> dict[str, Any]:
-    return yaml.safe_load((EXAMPLES / f"{name}.yaml").read_text(encoding="utf-8"))
-
-
-def service(name: str = "chat", **fields: Any) -> dict[str, Any]:
-    return {
-        "name": name,
-        "workload": "inference",
-        "model": "Llama-3.1-8B",
-        "context": 4096,
-        **fields,
-    }
-
-
-def file(*workloads: dict[str, Any], **head: Any) -> dict[str, Any]:
-    return {
-        "platform": "eks",
-        "cluster": {"name": "test", "region": "us-east-1"},
-        "workloads": list(workloads),
-        **head,
-    }
-
-
-def errors(answer: Plan) -> list[str]:
-    return [f.code for f in answer.findings if f.severity.value == "error"]
-
-
-# -- a scheduler: pods onto nodes by selector, toleration and resource ----------------------------
-
-
-def schedule(fleet: Fleet, documents: tuple[dict[str, Any], ...], lost: str | None = None) -> int:
-    """Pods that stay pending, with every pool at its largest size. `lost` is a pool that is one
-    device short of each resource it offers on one node."""
-    nodes = [
-        (pool, dict(pool.advertised)) for pool in fleet.pools for _ in range(pool.nodes.maximum)
-    ]
-    if lost is not None:
-        free = next(free for pool, free in nodes if pool.name == lost)
-        for resource in free:
-            free[resource] -= next(p for p in fleet.pools if p.name == lost).partition.replicas
-    waiting = 0
-    pods: list[dict[str, Any]] = []
-    for document in documents:
-        spec = document["spec"]
-        count = spec.get("replicas", spec.get("completions"))
-        pods += [spec["template"]["spec"]] * count
-    for pod in sorted(pods, key=lambda pod: -max(_asked(pod).values())):
-        asked = _asked(pod)
-        for pool, free in nodes:
-            labels, keys = pool.labels, {t["key"] for t in pod["tolerations"]}
-            fits = all(labels.get(k) == v for k, v in pod["nodeSelector"].items())
-            fits = fits and all(t.key in keys for t in pool.taints)
-            if fits and all(free.get(r, 0) >= n for r, n in asked.items()):
-                for resource, number in asked.items():
-                    free[resource] -= number
-                break
-        else:
-            waiting += 1
-    return waiting
-
-
-def _asked(pod: dict[str, Any]) -> dict[str, int]:
-    limits = pod["containers"][0]["resources"]["limits"]
-    return {name: int(n) for name, n in limits.items() if name.startswith("nvidia.com/")}
+from tests.unit.planner.plan_files import NAMES, errors, example, file, service
+from tests.unit.planner.pod_schedule import schedule
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -221,87 +149,6 @@ def test_gke_cuts_all_gpus_of_a_pool_alike() -> None:
             assert count == pool.key.machine.gpus
 
 
-def test_own_hardware_is_not_more_than_there_is() -> None:
-    rows = [service("a", model="Llama-3.1-70B", replicas=2)]
-    head = {
-        "platform": "openshift",
-        "cluster": {"name": "test"},
-        "hardware": [{"gpu": "H100", "gpusPerNode": 8, "nodes": 1, "usdPerGpuHour": "2.10"}],
-    }
-    answer = plan(file(*rows, **head))
-    assert errors(answer) == []
-    assert answer.usd_per_hour is not None
-    assert float(answer.usd_per_hour) == pytest.approx(16.8)
-    rows = [service("a", model="Llama-3.1-70B", replicas=5)]
-    assert "nothing-fits" in errors(plan(file(*rows, **head)))
-    two = [service(n, model="Llama-3.1-70B", replicas=3) for n in ("a", "b")]
-    assert "no-deployable-choice" in errors(plan(file(*two, **head)))
-
-
-def test_unknown_names_are_errors_with_the_nearest() -> None:
-    answer = plan(file(service(model="Lama-3.1-8B"), gpus=["H1000"]))
-    found = {f.code: f for f in answer.findings}
-    assert set(found) == {"model-unknown", "gpu-unknown"}
-    assert "Llama-3.1-8B" in (found["model-unknown"].fix or "")
-    assert found["model-unknown"].path == "workloads[0].model"
-    assert "H100-80GB" in (found["gpu-unknown"].fix or "")
-    assert answer.spec is None
-
-
-def test_all_problems_of_a_file_come_at_once() -> None:
-    answer = plan(
-        file(
-            service(contxt=1),
-            service(mig="1g.10gb"),
-            service("x", target={"tokenMs": 10, "tokens": 5}),
-            {"name": "n", "workload": "notebook", "memoryGib": 500},
-        )
-    )
-    found = [f"{f.code} {f.path}" for f in answer.findings]
-    assert found[:2] == ["plan-file-invalid workloads[0].contxt", "plan-decides workloads[1].mig"]
-    assert "target-not-for-workload workloads[2].target.tokens" in found
-    assert "nothing-fits workloads[3]" in found
-    assert "write context" in (answer.findings[0].fix or "")
-
-
-@pytest.mark.parametrize(
-    ("change", "message", "fix"),
-    [
-        ({"workloads": []}, "at least one workload", "write workloads:"),
-        ({"workloads": [3]}, "must be a mapping", "write {name: chat"),
-        ({"workloads": [{"name": "a", "workload": "inference"}]}, "needed and missing", "add "),
-    ],
-)
-def test_every_structural_problem_of_a_file_says_what_to_write(
-    change: dict[str, Any], message: str, fix: str
-) -> None:
-    found = plan({**file(service()), **change, "hardware": 3}).findings
-    invalid = [f for f in found if f.code == "plan-file-invalid"]
-    assert "hardware" in {f.path for f in invalid}
-    assert all(f.fix for f in invalid)
-    assert any(message in f.message and fix in (f.fix or "") for f in invalid)
-    assert all("Input" not in f.message for f in invalid)
-
-
-def test_contradictory_targets_stop_the_plan() -> None:
-    answer = plan(
-        file(
-            service(
-                workload="lora",
-                target={"tokens": 10**10, "deadlineHours": 1, "budgetUsd": "10"},
-            )
-        )
-    )
-    (problem,) = [f for f in answer.findings if f.severity.value == "error"]
-    assert problem.code == "target-contradiction"
-    assert problem.evidence["targets"] == ["deadlineHours", "budgetUsd"]
-
-
-def test_a_budget_that_is_too_small_is_an_error() -> None:
-    answer = plan(file(service(), budget={"usdPerHour": "0.5"}))
-    assert errors(answer) == ["budget-exceeded"]
-
-
 def test_without_prices_gpu_hours_are_counted() -> None:
     head = {
         "platform": "openshift",
@@ -353,63 +200,3 @@ def test_a_difference_names_pools_and_money() -> None:
     assert told["saved"] == {"usdPerHour": "1.0562", "usdPerMonth": "771.03"}
     same = difference(after.fleet, after.fleet)
     assert (same["added"], same["removed"], same["changed"]) == ([], [], [])
-
-
-def test_200_workloads_are_planned_in_seconds() -> None:
-    models = ["Llama-3.2-1B", "Llama-3.1-8B", "Qwen3-14B", "Gemma-2-9b", "gpt-oss-20b"]
-    rows: list[dict[str, Any]] = []
-    for i in range(200):
-        if i % 5 == 4:
-            memory = 4 + i % 3 * 4
-            rows.append({"name": f"w{i}", "workload": "notebook", "count": 2, "memoryGib": memory})
-            continue
-        rows.append(
-            service(
-                f"w{i}",
-                model=models[i % 5],
-                context=2048 * (1 + i % 3),
-                batch=1 + i % 17,
-                prompt=512,
-                output=128,
-            )
-        )
-    before = deepcopy(rows)
-    plan(file(service()))  # the catalogue is parsed once for everybody
-    start = time.process_time()
-    answer = plan(file(*rows))
-    spent = time.process_time() - start
-    assert rows == before
-    assert errors(answer) == []
-    assert answer.fleet is not None
-    assert schedule(answer.fleet, manifests(answer)) == 0
-    assert answer.bound_usd_per_hour is not None
-    assert answer.usd_per_hour is not None
-    assert (
-        answer.bound_usd_per_hour
-        <= answer.usd_per_hour
-        < answer.bound_usd_per_hour * Decimal("1.1")
-    )
-    # The budget is 5 s; a loaded machine gets twice as much here.
-    assert spent < 10
-
-
-@pytest.mark.parametrize("part", [1, 2, 3, 5, 8, 13])
-def test_no_bound_is_above_the_plan(part: int) -> None:
-    """Few workloads of several intents, each time others: the bound holds and is often reached."""
-    rows = [
-        service("a", replicas=part, isolation="hardware", model="Qwen2.5-1.5B"),
-        service("b", model="Llama-3.2-3B", batch=part),
-        {"name": "n", "workload": "notebook", "count": part, "memoryGib": 4 + part},
-        {
-            "name": "t",
-            "workload": "lora",
-            "model": "Llama-3.2-1B",
-            "context": 1024,
-            "target": {"tokens": 10**6 * part},
-        },
-    ]
-    for gpus in ([], ["A100-80GB"], ["L4", "H100-80GB"]):
-        answer = plan(file(*rows, gpus=gpus))
-        assert answer.usd_per_hour is not None, answer.findings
-        assert answer.bound_usd_per_hour is not None
-        assert answer.bound_usd_per_hour <= answer.usd_per_hour + Decimal("0.000001")

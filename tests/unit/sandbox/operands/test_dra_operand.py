@@ -12,7 +12,7 @@ from gpufleet.sandbox.operands.dra_driver import DraDriver
 from gpufleet.sandbox.operands.dra_operand import CLAIMS, DRA_ANNOTATION, SLICES, DraOperand
 from gpufleet.sandbox.operands.hardware import HARDWARE_ANNOTATION
 from gpufleet.sandbox.operands.views import node_view
-from tests.unit.sandbox.operands.test_simulated_node import Machine, policy_of
+from tests.unit.sandbox.operands.machine import Machine, policy_of
 
 HOPPER = {"product": "NVIDIA H100 80GB HBM3", "memoryMiB": 81559, "count": 1}
 GATES = {"DynamicMIG": False, "TimeSlicingSettings": False, "MPSSupport": False}
