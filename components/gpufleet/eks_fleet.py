@@ -109,7 +109,9 @@ def platform_pool(
     )
     if pool.provisioner is Provisioner.KARPENTER:
         return KarpenterGpuNodePool(name, arguments, opts, compiled=pool)
-    return EksGpuNodeGroup(name, arguments, opts, compiled=pool)
+    cluster = _cluster(fleet, connection)
+    known = cluster if isinstance(cluster, str) else fleet.spec.cluster.name
+    return EksGpuNodeGroup(name, arguments, opts, compiled=pool, cluster=known)
 
 
 def _karpenter(

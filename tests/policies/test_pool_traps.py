@@ -51,6 +51,14 @@ def test_absent_karpenter_fields_are_good_defaults():
     assert said(karpenter({"spec.disruption": REMOVE}), *QUIET) == {}
 
 
+def test_a_group_whose_gpus_are_all_cut_is_right_without_the_accelerator_label():
+    scaled: dict[str, Any] = {'tags."k8s.io/cluster-autoscaler/enabled"': "true", "labels": {}}
+    rule = "cluster-autoscaler-accelerator-label-missing"
+    assert rule in said(node_group(scaled), *QUIET)
+    template = "k8s.io/cluster-autoscaler/node-template/resources/nvidia.com/gpu"
+    assert rule not in said(node_group({**scaled, f'tags."{template}"': "0"}), *QUIET)
+
+
 def test_a_static_pool_has_neither_limits_nor_consolidation():
     static = {
         "spec.replicas": 1,

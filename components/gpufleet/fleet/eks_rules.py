@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from gpufleet.contract.node_group import judge_node_group
 from gpufleet.findings import Finding, Severity, error, warning
+from gpufleet.fleet.autoscaler_rules import judge_scaled_group
 from gpufleet.fleet.eks_shape import EksShape, eks_shape
 from gpufleet.fleet.model import Pool
 from gpufleet.spec.base import Ownership, Platform
@@ -37,7 +38,7 @@ def judge_eks(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
             *_image(pool, shape, spec),
             *_zones(pool, shape, spec),
             *_purchase(pool, shape),
-            *_mixed_types(pool),
+            *judge_scaled_group(pool),
             *_raw(pool, shape),
         ]
     return findings
@@ -245,30 +246,6 @@ def _purchase(pool: Pool, shape: EksShape) -> Iterable[Finding]:
             "pool",
             "name several types of the same GPU and count, or add `onDemand` behind spot",
             found=pool.machines[0].name,
-        )
-
-
-def _mixed_types(pool: Pool) -> Iterable[Finding]:
-    """Cluster Autoscaler takes every machine of a group to be like the first type."""
-    if pool.provisioner is not Provisioner.CLUSTER_AUTOSCALER:
-        return
-    first, *others = pool.machines
-    smaller = [
-        machine.name
-        for machine in others
-        if (machine.vcpu or 0) < (first.vcpu or 0)
-        or (machine.memory_bytes or 0) < (first.memory_bytes or 0)
-    ]
-    if smaller:
-        yield error(
-            "autoscaler-first-type-larger",
-            f"{pool.path}.instanceTypes",
-            f"Cluster Autoscaler takes every node to be like {first.name}, the first type, and "
-            f"{', '.join(smaller)} {'is' if len(smaller) == 1 else 'are'} smaller: pods would get "
-            "nodes they do not fit on",
-            f"put {smaller[0]} first, or keep types of one size",
-            found=first.name,
-            smaller=smaller,
         )
 
 

@@ -28,15 +28,16 @@ from gpufleet.fleet import Pool
 from gpufleet.fleet.eks_shape import EksShape, eks_shape
 from gpufleet.inputs import declared, refuse
 from gpufleet.nodes.configurations import checked_labels
+from gpufleet.nodes.eks_sizes import imported_size, present_size
 from gpufleet.render.autoscaler_tags import autoscaler_tags
 from gpufleet.render.eks_launch_template import launch_template
 from gpufleet.render.eks_node_group import (
     CREATION_ONLY,
-    DESIRED,
     MANAGED,
     chosen_zones,
     group_labels,
     node_group,
+    scaled,
 )
 from gpufleet.render.eks_user_data import user_data
 from gpufleet.spec.pool import Provisioner
@@ -69,6 +70,7 @@ class EksGpuNodeGroup(pulumi.ComponentResource):
         opts: pulumi.ResourceOptions | None = None,
         *,
         compiled: Pool | None = None,
+        cluster: str | None = None,
     ) -> None:
         """Make the node group.
 
@@ -78,6 +80,8 @@ class EksGpuNodeGroup(pulumi.ComponentResource):
             opts: Options; `providers` must hold the AWS provider of the cluster's account.
             compiled: What the declaration means within its fleet, when the caller has compiled
                 the whole fleet: labels depend on the other pools. Default: the pool on its own.
+            cluster: Name of the cluster as text, to look up the group's present size, where
+                `cluster_name` is an output. Default: `cluster_name`, where that is text.
 
         Raises:
             InvalidArgumentsError: an argument cannot work; the text holds all problems.
@@ -112,7 +116,8 @@ class EksGpuNodeGroup(pulumi.ComponentResource):
         if made is not None:
             version = made.output("latestVersion").apply(lambda number: str(int(number)))
             wired["launchTemplate"] = {"id": made.id, "version": version}
-        nodes = self._group(wired, pool)
+        holder = None if opts is None else opts.parent
+        nodes = self._group(wired, pool, holder, cluster or given["clusterName"])
         scaling_group = nodes.output("resources").apply(_scaling_group)
         if imported is None or shape.options.imported == "manage":
             self._tag(scaling_group, autoscaler_tags(pool) or {})
@@ -182,15 +187,24 @@ class EksGpuNodeGroup(pulumi.ComponentResource):
             lambda access: _base64(user_data(pool, shape, labels, access) or "")
         )
 
-    def _group(self, wired: dict[str, Any], pool: Pool) -> AwsObject:
+    def _group(
+        self,
+        wired: dict[str, Any],
+        pool: Pool,
+        holder: pulumi.Resource | None,
+        cluster: pulumi.Input[str],
+    ) -> AwsObject:
         imported = pool.spec.import_id
-        ignored, options = [DESIRED], eks_shape(pool).options
-        if imported is not None:
-            wired = {key: value for key, value in wired.items() if key != "nodeGroupNamePrefix"}
-            wired["nodeGroupName"] = imported.rsplit(":", 1)[-1]
-            ignored = [DESIRED, *CREATION_ONLY]
-            if options.imported == "adopt":
-                ignored = [*CREATION_ONLY, *MANAGED]
+        if imported is None:
+            size = present_size(self, holder, cluster, wired["nodeGroupNamePrefix"], pool.name)
+            wired["scalingConfig"], kept = scaled(wired["scalingConfig"], size)
+        elif eks_shape(pool).options.imported == "adopt":
+            wired, kept = _named(wired, imported), MANAGED
+        else:
+            wired = _named(wired, imported)
+            size = imported_size(self, cluster, wired["nodeGroupName"], pool.name)
+            wired["scalingConfig"], kept = scaled(wired["scalingConfig"], size)
+        ignored = [*kept, *(CREATION_ONLY if imported is not None else ())]
         return AwsObject(
             NODE_GROUP,
             f"{self._name}-group",
@@ -210,6 +224,12 @@ class EksGpuNodeGroup(pulumi.ComponentResource):
                 },
                 pulumi.ResourceOptions(parent=self),
             )
+
+
+def _named(arguments: dict[str, Any], imported: str) -> dict[str, Any]:
+    """The arguments with the name of the group that is taken over."""
+    kept = {key: value for key, value in arguments.items() if key != "nodeGroupNamePrefix"}
+    return {**kept, "nodeGroupName": imported.rsplit(":", 1)[-1]}
 
 
 def _short(key: str) -> str:

@@ -6,6 +6,7 @@ Autoscaler asks EKS.
 """
 
 from gpufleet.findings import Finding, error
+from gpufleet.fleet.autoscaler_rules import has_whole_gpus
 from gpufleet.fleet.model import GIB, Pool
 from gpufleet.render.eks_user_data import joins_disks
 from gpufleet.render.node_template import template_resources
@@ -62,7 +63,13 @@ def accelerator_label(pool: Pool) -> str:
 
 
 def node_group_labels(pool: Pool) -> dict[str, str]:
-    """Labels of a node group that Cluster Autoscaler scales: the pool's, and the accelerator."""
+    """Labels of a node group that Cluster Autoscaler scales: the pool's, and the accelerator.
+
+    Nodes that never advertise a whole GPU (all are cut, shares have names of their own, claims,
+    Neuron) have none: with it they would be taken for unready for ever.
+    """
+    if not has_whole_gpus(pool):
+        return dict(sorted(pool.labels.items()))
     return dict(sorted({**pool.labels, ACCELERATOR_LABEL: accelerator_label(pool)}.items()))
 
 

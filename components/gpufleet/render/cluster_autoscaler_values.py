@@ -77,6 +77,8 @@ def cluster_autoscaler_values(
     answers = addon.provisioning_requests
     if provisioning_requests if answers is None else answers:
         arguments["enable-provisioning-requests"] = True
+    if any(pool.spec.sharing.dra is not None for pool in scaled_pools(pools)):
+        arguments["enable-dynamic-resource-allocation"] = True  # off before 1.36
     values: dict[str, Any] = {
         "cloudProvider": "aws",
         "awsRegion": region,

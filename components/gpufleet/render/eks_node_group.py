@@ -4,6 +4,7 @@ Cluster, role, subnets and launch template are wired by the component.
 """
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from gpufleet.findings import Finding, error
@@ -29,14 +30,17 @@ CREATION_ONLY = (
     "amiType",
     "capacityType",
     "diskSize",
+    "forceUpdateVersion",
     "instanceTypes",
     "launchTemplate",
     "nodeGroupNamePrefix",
     "nodeRoleArn",
+    "region",
     "releaseVersion",
     "remoteAccess",
     "subnetIds",
     "version",
+    "warmPoolConfig",
 )
 """What an imported group keeps as it was made."""
 
@@ -52,6 +56,38 @@ MANAGED = (
 
 DESIRED = "scalingConfig.desiredSize"
 """Set once: afterwards it belongs to whoever scales."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSize:
+    """The size of a node group as EKS reports it, in nodes."""
+
+    minimum: int
+    maximum: int
+    desired: int
+
+
+def scaled(
+    scaling: Mapping[str, Any], present: GroupSize | None
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """`scalingConfig` as it is sent, and what of it the engine has to leave alone.
+
+    The provider sends all three sizes whenever one differs from what the engine remembers. An
+    ignored `desiredSize` would be the remembered one: a group that was scaled up would shrink, and
+    EKS refuses a new minimum above it or a new maximum below it. So new bounds go together with the
+    present size, moved into them; with the same bounds the size is ignored.
+
+    Args:
+        scaling: The declared `scalingConfig`.
+        present: What the group has now; None for one that does not exist.
+    """
+    declared = dict(scaling)
+    least, most = declared.get("minSize"), declared.get("maxSize")
+    if present is None or least is None or most is None:
+        return declared, (DESIRED,)
+    if (present.minimum, present.maximum) == (least, most):
+        return declared, (DESIRED,)
+    return {**declared, "desiredSize": min(max(present.desired, least), most)}, ()
 
 
 def node_group(

@@ -24,6 +24,9 @@ _TAINT = {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}
 
 _ACCELERATOR = "k8s.amazonaws.com/accelerator"
 
+_TEMPLATE_GPUS = "k8s.io/cluster-autoscaler/node-template/resources/nvidia.com/gpu"
+"""Tag that tells the cluster autoscaler how many whole GPUs a new node will have."""
+
 _REPAIR_HOURS = 12
 """Hours a broken GPU node is assumed to stand until somebody looks: a night."""
 
@@ -146,10 +149,13 @@ def without_repair(context: Context, subject: NodePool) -> Iterator[Violation]:
 def accelerator_label(context: Context, subject: NodePool) -> Iterator[Violation]:
     """AWS groups that carry the cluster autoscaler's tags and lack k8s.amazonaws.com/accelerator.
 
-    Managed node groups say nothing about who scales them; their tags do.
+    Managed node groups say nothing about who scales them; their tags do. Groups whose tags say that
+    nodes have no whole GPU are right without it: nodes with the label and none count as unready.
     """
     for pool in gpu_pools(context, subject):
         if pool.maker not in (Maker.EKS, Maker.AWS) or not _scaled(pool):
+            continue
+        if pool.tags.get(_TEMPLATE_GPUS) == "0":
             continue
         if _ACCELERATOR in pool.labels or (not pool.labels_known and pool.maker is Maker.EKS):
             continue

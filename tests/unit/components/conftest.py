@@ -3,10 +3,11 @@
 import asyncio
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+import grpc
 import pulumi
 import pytest
 from google.protobuf import json_format
@@ -31,14 +32,40 @@ COMPUTED: dict[str, dict[str, Any]] = {
 """What only the cloud knows, by type."""
 
 
+LOOKED_UP: dict[str, dict[str, Any]] = {"aws:eks/getNodeGroups:getNodeGroups": {"names": []}}
+"""Answers of a cloud in which nothing exists yet."""
+
+
+class RefusedError(grpc.RpcError):
+    """A look-up that the provider refuses, as the engine hands it on."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._text = text
+
+    def code(self) -> grpc.StatusCode:
+        return grpc.StatusCode.UNKNOWN
+
+    def details(self) -> str:
+        return self._text
+
+
 class _Echo(mocks.Mocks):
-    """Every resource comes back with its inputs; nothing may be looked up."""
+    """Every resource comes back with its inputs; nothing else may be looked up."""
+
+    def __init__(self, answers: dict[str, Any]) -> None:
+        self._answers = answers
 
     def new_resource(self, args: mocks.MockResourceArgs) -> tuple[str | None, dict[Any, Any]]:
         return f"{args.name}-id", {**COMPUTED.get(args.typ, {}), **args.inputs}
 
     def call(self, args: mocks.MockCallArgs) -> dict[Any, Any]:
-        raise AssertionError(f"unexpected look-up {args.token}")
+        answer = self._answers.get(args.token)
+        if answer is None:
+            raise AssertionError(f"unexpected look-up {args.token}")
+        if isinstance(answer, str):
+            raise RefusedError(answer)
+        return answer
 
 
 @dataclass
@@ -52,6 +79,8 @@ class Registered:
     inputs: dict[str, Any]
     depends_on: list[str]
     provider: str
+    ignored: list[str]
+    """Inputs whose changes the engine is told to leave alone."""
 
 
 @dataclass
@@ -71,8 +100,8 @@ class Recording:
 
 
 class _Monitor(mocks.MockMonitor):
-    def __init__(self, recording: Recording) -> None:
-        super().__init__(_Echo())
+    def __init__(self, recording: Recording, echo: _Echo) -> None:
+        super().__init__(echo)
         self._recording = recording
 
     def RegisterResource(self, request: Any) -> Any:
@@ -86,35 +115,48 @@ class _Monitor(mocks.MockMonitor):
                     json_format.MessageToDict(request.object),
                     sorted({_name(urn) for urn in request.dependencies}),
                     _name(request.provider.rsplit("::", 1)[0]) if request.provider else "",
+                    list(request.ignoreChanges),
                 )
             )
-        try:
+        with _closing_its_loop():
             return super().RegisterResource(request)
-        finally:
-            # The SDK's stand-in opens an event loop in each worker thread and leaves it open.
-            if threading.current_thread() is not threading.main_thread():
-                with suppress(RuntimeError):  # it opened none for this resource
-                    asyncio.get_event_loop().close()
-                asyncio.set_event_loop(None)
+
+    def Invoke(self, request: Any) -> Any:
+        with _closing_its_loop():
+            return super().Invoke(request)
+
+
+@contextmanager
+def _closing_its_loop() -> Iterator[None]:
+    """The SDK's stand-in opens an event loop in each worker thread and leaves it open."""
+    try:
+        yield
+    finally:
+        if threading.current_thread() is not threading.main_thread():
+            with suppress(RuntimeError):  # it opened none
+                asyncio.get_event_loop().close()
+            asyncio.set_event_loop(None)
 
 
 def _name(urn: str) -> str:
     return "" if "pulumi:pulumi:Stack" in urn and urn.count("$") == 0 else urn.rsplit("::", 1)[-1]
 
 
-Run = Callable[[Callable[[], Any]], Recording]
+Run = Callable[..., Recording]
 
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
-    """Runs a program against the stand-in and returns what it registered; raises what it raised."""
+    """Runs a program against the stand-in and returns what it registered; raises what it raised.
+    A second argument answers look-ups, by function; a text is why one is refused."""
 
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
 
-    def go(program: Callable[[], Any]) -> Recording:
-        recording = Recording()
-        mocks.set_mocks(_Echo(), project="project", stack="stack", monitor=_Monitor(recording))
+    def go(program: Callable[[], Any], answers: dict[str, Any] | None = None) -> Recording:
+        recording, echo = Recording(), _Echo({**LOOKED_UP, **(answers or {})})
+        monitor = _Monitor(recording, echo)
+        mocks.set_mocks(echo, project="project", stack="stack", monitor=monitor)
         monkeypatch.setattr(
             pulumi.log, "warn", lambda text, *_, **__: recording.warnings.append(text)
         )

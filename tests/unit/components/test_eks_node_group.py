@@ -187,12 +187,90 @@ def test_an_autoscaled_group_is_tagged_on_the_scaling_group_and_on_itself(run: A
     group = recording.one(GROUP).inputs
     assert set(tags) <= set(group["tags"])
     assert {t.inputs["autoscalingGroupName"] for t in recording.all(TAG)} == {"made-scaling-group"}
-    assert group["labels"]["k8s.amazonaws.com/accelerator"] == "nvidia-tesla-a100"
+    assert "k8s.amazonaws.com/accelerator" not in group["labels"]  # nothing there to wait for
+    whole = made(run, "capacity-block").one(GROUP).inputs["labels"]
+    assert whole["k8s.amazonaws.com/accelerator"] == "nvidia-h100-80gb"
 
 
 def test_a_group_with_part_of_a_gpu_says_so(run: Any) -> None:
     tags = made(run, "eighth").one(GROUP).inputs["tags"]
     assert tags["k8s.io/cluster-autoscaler/node-template/resources/nvidia.com/gpu"] == "1"
+
+
+LIST = "aws:eks/getNodeGroups:getNodeGroups"
+DESCRIBE = "aws:eks/getNodeGroup:getNodeGroup"
+DESIRED = ["scalingConfig.desiredSize"]
+
+
+def there(least: int, most: int, desired: int, **more: Any) -> dict[str, Any]:
+    """Answers of a cloud in which the pool `on-demand` has a group, and others too."""
+    size = {"minSize": least, "maxSize": most, "desiredSize": desired}
+    names = ["ml-on-demand-20261101a", "ml-on-demand-too-2026", "other"]
+    group = {"scalingConfigs": [size], "tags": {"gpufleet.dev/pool": "on-demand"}, **more}
+    return {LIST: {"names": names}, DESCRIBE: group}
+
+
+@pytest.mark.parametrize(
+    ("present", "nodes", "sent", "ignored"),
+    [
+        # declared bounds are 1 to 8
+        (None, {"min": 1, "max": 8}, 1, DESIRED),
+        ((1, 8, 5), {"min": 1, "max": 8}, 1, DESIRED),  # same bounds: nothing of it is sent
+        ((1, 8, 5), {"min": 2, "max": 9}, 5, []),
+        ((1, 8, 1), {"min": 3, "max": 8}, 3, []),  # EKS refuses a size below the minimum
+        ((1, 8, 8), {"min": 1, "max": 4}, 4, []),  # and one above the maximum
+        ((0, 8, 0), {"min": 0, "max": 9}, 0, []),
+    ],
+)
+def test_a_size_is_set_once_and_moves_only_with_its_bounds(
+    run: Any, present: Any, nodes: dict[str, int], sent: int, ignored: list[str]
+) -> None:
+    given = arguments("on-demand", {"nodes": nodes})
+    answers = {} if present is None else there(*present)
+    group = run(lambda: EksGpuNodeGroup("pool", given), answers).one(GROUP)
+    assert group.inputs["scalingConfig"] == {
+        "minSize": nodes["min"],
+        "maxSize": nodes["max"],
+        "desiredSize": sent,
+    }
+    assert group.ignored == ignored
+
+
+def test_a_group_of_another_pool_is_not_taken_for_the_pools(run: Any) -> None:
+    answers = there(0, 3, 3, tags={"gpufleet.dev/pool": "else"})
+    group = run(lambda: EksGpuNodeGroup("pool", arguments("on-demand")), answers).one(GROUP)
+    assert (group.inputs["scalingConfig"]["desiredSize"], group.ignored) == (1, DESIRED)
+
+
+@pytest.mark.parametrize(
+    "answer", ["ResourceNotFoundException: No cluster found for name: ml", {}, None]
+)
+def test_a_cluster_that_is_yet_to_be_made_has_no_groups(run: Any, answer: Any) -> None:
+    name = "ml" if answer is not None else pulumi.Output.from_input("ml")
+    given = arguments("on-demand", cluster_name=name)
+    answers = {LIST: "never asked" if answer is None else answer}
+    recording = run(lambda: EksGpuNodeGroup("pool", given), answers)
+    assert (recording.one(GROUP).ignored, recording.warnings) == (DESIRED, [])
+
+
+def test_a_size_that_may_not_be_asked_for_is_said(run: Any) -> None:
+    answers = {LIST: "AccessDeniedException: eks:ListNodegroups"}
+    recording = run(lambda: EksGpuNodeGroup("pool", arguments("on-demand")), answers)
+    assert recording.one(GROUP).ignored == DESIRED
+    (warned,) = recording.warnings
+    assert "allow eks:ListNodegroups and eks:DescribeNodegroup, or refresh first" in warned
+
+
+def test_an_imported_group_is_managed_with_the_size_it_has(run: Any) -> None:
+    pool = {"import_id": "ml:old", "eks": {"imported": "manage"}, "nodes": {"min": 0, "max": 9}}
+    answers = {DESCRIBE: there(0, 3, 3)[DESCRIBE]}
+    group = run(lambda: EksGpuNodeGroup("pool", arguments("on-demand", pool)), answers).one(GROUP)
+    assert group.inputs["scalingConfig"] == {"minSize": 0, "maxSize": 9, "desiredSize": 3}
+    assert "scalingConfig.desiredSize" not in group.ignored
+    assert "launchTemplate" in group.ignored
+    adopted = {"import_id": "ml:old"}
+    group = run(lambda: EksGpuNodeGroup("pool", arguments("on-demand", adopted))).one(GROUP)
+    assert "scalingConfig" in group.ignored
 
 
 def test_an_imported_group_keeps_its_template(run: Any) -> None:

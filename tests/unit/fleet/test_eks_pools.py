@@ -10,6 +10,7 @@ from gpufleet.fleet import compile_data
 from gpufleet.fleet.document import Compiled
 from gpufleet.fleet.eks_rules import pinning_missing, release_of
 from gpufleet.fleet.eks_shape import eks_shape, interfaces
+from gpufleet.partition.shares import RESOURCES
 
 NODES = {"min": 0, "max": 2}
 BLOCK = {"id": "cr-0123456789abcdef0", "zone": "us-east-1a", "until": "2026-12-20T11:30:00Z"}
@@ -192,6 +193,11 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
         "autoscaler-first-type-larger",
         "put g6.xlarge first",
     ),
+    "claims in a group that may be empty": (
+        {"gpu": "L4", "provisioner": "clusterAutoscaler", "sharing": {"dra": {}}},
+        "dra-scale-from-zero",
+        "of an empty group on AWS Cluster Autoscaler knows no devices",
+    ),
     "a block that ends before it begins": (
         {
             "instanceTypes": ["p5.48xlarge"],
@@ -253,6 +259,13 @@ def test_warnings_say_what_will_go_wrong() -> None:
     assert "image-without-efa" in [f.code for f in without.findings]
     kept = compiled({"gpu": "L4", "provisioner": "karpenter", "nodes": {"min": 1, "max": 2}})
     assert "karpenter-keeps-no-minimum" in [f.code for f in kept.findings]
+    scaled = {"gpu": "L4", "provisioner": "clusterAutoscaler"}
+    turns = {**scaled, "sharing": {"timeSlicing": {"replicas": 4}}}
+    (waits,) = [f for f in compiled(turns).findings if f.code == "autoscaler-does-not-wait"]
+    assert "advertise nvidia.com/gpu.shared and no nvidia.com/gpu" in waits.message
+    named = {**scaled, "sharing": {"timeSlicing": {"replicas": 4, "rename": False}}}
+    for whole in (scaled, named):
+        assert "autoscaler-does-not-wait" not in [f.code for f in compiled(whole).findings]
 
 
 def test_autoscalers_that_a_platform_cannot_use_are_refused() -> None:
@@ -291,7 +304,7 @@ def test_a_default_pool_of_every_type_is_valid_or_refused_for_a_true_reason(row:
     result = compiled({"instanceTypes": [row.name]})
     gpu = load().gpu(row.accelerator.gpu)
     refused = {f.code for f in result.findings if f.severity.value == "error"}
-    if gpu.vendor != "nvidia":
+    if gpu.vendor not in {"nvidia", "aws"}:
         assert "accelerator-not-yet-supported" in refused
         assert gpu.name in "\n".join(map(str, result.findings))
         return
@@ -307,12 +320,16 @@ def test_a_default_pool_of_every_type_is_valid_or_refused_for_a_true_reason(row:
     machine = pool.machines[0]
     assert pool.gpus_per_node == row.accelerator.count
     assert sum(pool.advertised.values()) == row.accelerator.count
+    assert set(pool.advertised) == {RESOURCES[gpu.vendor]}
     assert machine.memory_bytes == row.memory_bytes
     made = interfaces(machine)
     efa = [one for one in made if one.kind == "efa-only"]
     assert len(efa) == (row.efa_interfaces or 0)
     assert len({one.card for one in efa}) == len(efa)  # one per card
-    assert max((one.card for one in made), default=0) < max(row.network_cards or 1, 1)
+    assert max((one.card for one in made), default=0) < max(
+        row.network_cards or row.efa_interfaces or 1, 1
+    )
     assert next(one for one in made if (one.card, one.device) == (0, 0)).kind == "interface"
-    expected = "AL2023_ARM_64_NVIDIA" if row.architecture == "arm64" else "AL2023_x86_64_NVIDIA"
+    maker = {"nvidia": "NVIDIA", "aws": "NEURON"}[gpu.vendor]
+    expected = f"AL2023_{'ARM_64' if row.architecture == 'arm64' else 'x86_64'}_{maker}"
     assert eks_shape(pool).ami_type == expected

@@ -64,8 +64,15 @@ def test_labels_are_those_of_the_node_group() -> None:
     labels = node_group_labels(pool)
     assert template(TAGS["slices"], "label") == labels
     assert labels["example.com/tier"] == "shared"
-    assert labels["k8s.amazonaws.com/accelerator"] == "nvidia-tesla-a100"
-    assert set(pool.labels) < set(labels)
+    assert labels == pool.labels
+
+
+def test_only_nodes_with_whole_gpus_are_waited_for() -> None:
+    accelerator = "k8s.amazonaws.com/accelerator"
+    labels = template(TAGS["training"], "label")
+    assert labels == node_group_labels(eks().pool("training"))
+    assert labels[accelerator] == "nvidia-h100-80gb"
+    assert accelerator not in template(TAGS["slices"], "label")
 
 
 def test_pools_nobody_scales_or_karpenter_does_have_none() -> None:

@@ -1,19 +1,25 @@
 """What an autoscaler believes of a node that does not exist is what the node will advertise.
 
-Each program's own model is restated here from its documentation, independently of what is rendered:
-it takes GPUs from EC2, and our artefact changes that.
+Each program's own model is restated here from its source and documentation, independently of what
+is rendered: it takes GPUs from EC2, and our artefact changes that. Cluster Autoscaler:
+`cloudprovider/aws/aws_manager.go`, `buildNodeFromTemplate`: vCPUs, memory and GPUs of the type,
+then each resources tag in their place.
 """
 
 from typing import Any
 
 import pytest
 
+from gpufleet.findings import Severity
+from gpufleet.fleet import compile_data
 from gpufleet.fleet.eks_shape import eks_shape
 from gpufleet.fleet.model import Pool
 from gpufleet.render.autoscaler_tags import autoscaler_tags
+from gpufleet.render.cluster_autoscaler_values import cluster_autoscaler_values
 from gpufleet.render.karpenter_node_class import node_class
 from gpufleet.render.karpenter_node_pool import limits, node_pool
 from gpufleet.render.karpenter_overlay import node_overlay
+from gpufleet.spec.addons import ClusterAutoscaler
 from tests.unit.render.fleets import one
 
 RESOURCE_TAG = "k8s.io/cluster-autoscaler/node-template/resources/"
@@ -102,6 +108,67 @@ def test_cluster_autoscaler_believes_what_will_be(variant: str) -> None:
 def test_karpenter_believes_what_will_be(variant: str) -> None:
     pool = one(**VARIANTS[variant], provisioner="karpenter")
     assert karpenter(pool) == advertised(pool)
+
+
+ACCELERATOR = "k8s.io/cluster-autoscaler/node-template/label/k8s.amazonaws.com/accelerator"
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_cluster_autoscaler_waits_for_what_nodes_will_advertise_and_for_nothing_else(
+    variant: str,
+) -> None:
+    # gpu_processor.go: a node with the label is unready until it has nvidia.com/gpu above 0.
+    pool = one(**VARIANTS[variant], provisioner="clusterAutoscaler")
+    tags = autoscaler_tags(pool) or {}
+    assert (ACCELERATOR in tags) is (advertised(pool).get(GPU, 0) > 0)
+
+
+def claims(provisioner: str, least: int) -> list[str]:
+    """Codes of the errors in a pool whose GPUs are claimed."""
+    result = compile_data(
+        {
+            "catalogue": "2026.11",
+            "platform": "eks",
+            "cluster": {"name": "ml", "region": "us-east-1"},
+            "pools": [
+                {
+                    "name": "claimed",
+                    "gpu": "L4",
+                    "nodes": {"min": least, "max": 2},
+                    "sharing": {"dra": {}},
+                    "provisioner": provisioner,
+                }
+            ],
+        }
+    )
+    return [f.code for f in result.findings if f.severity is Severity.ERROR]
+
+
+def test_claims_are_refused_where_an_autoscaler_does_not_know_the_devices() -> None:
+    # Karpenter ignores pods with claims, at any size. Of an empty group on AWS Cluster Autoscaler
+    # has no ResourceSlices; of one with a node it copies that node's.
+    assert claims("karpenter", 0) == ["dra-with-karpenter"]
+    assert claims("karpenter", 1) == ["dra-with-karpenter"]
+    assert claims("clusterAutoscaler", 0) == ["dra-scale-from-zero"]
+    assert claims("clusterAutoscaler", 1) == []
+    assert claims("managed", 0) == []
+
+
+def test_a_node_with_claims_is_no_gpu_node_to_cluster_autoscaler() -> None:
+    pool = one(
+        gpu="L4",
+        nodes={"min": 1, "max": 2},
+        sharing={"dra": {}},
+        provisioner="clusterAutoscaler",
+    )
+    assert cluster_autoscaler(pool) == advertised(pool) == {}
+    tags = autoscaler_tags(pool) or {}
+    assert tags[f"{RESOURCE_TAG}{GPU}"] == "0"  # pods that ask for one would never run there
+    assert ACCELERATOR not in tags  # with it the node would be unready for ever
+    values = cluster_autoscaler_values(
+        ClusterAutoscaler(), [pool], "ml", "us-east-1", "1.35", provisioning_requests=False
+    )
+    assert values["extraArgs"]["enable-dynamic-resource-allocation"] is True
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

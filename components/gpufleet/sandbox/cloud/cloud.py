@@ -28,6 +28,8 @@ class Made:
     id: str
     outputs: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Computed properties; inputs need not be repeated."""
+    seen: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Inputs that the cloud holds otherwise than they were given, because they were not sent."""
 
 
 class Kind(ABC):
@@ -73,6 +75,10 @@ class Cloud(ABC):
     def configured(self, settings: Mapping[str, Any]) -> None:
         """Take the provider's settings. Raises CloudError when one that is needed is missing."""
         self.settings = dict(settings)
+
+    def identified(self, token: str, identifier: str) -> str:
+        """The id under which a resource is kept; imports may write it in another form."""
+        return identifier
 
     def filled(self, token: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Inputs with what the provider's settings imply."""

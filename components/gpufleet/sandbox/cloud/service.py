@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, NoReturn
 
 import grpc
@@ -142,7 +143,8 @@ class Provider(provider_pb2_grpc.ResourceProviderServicer):
             _refusals(context),
             self._disturbed("read", request.type, request.name, request.id),
         ):
-            stored = self.cloud.folder.find(request.type, request.id)
+            identifier = self.cloud.identified(request.type, request.id)
+            stored = self.cloud.folder.find(request.type, identifier)
         if stored is None:
             return provider_pb2.ReadResponse()  # gone: the engine drops it from the state
         return provider_pb2.ReadResponse(
@@ -161,6 +163,9 @@ class Provider(provider_pb2_grpc.ResourceProviderServicer):
                 before = self.cloud.folder.find(token, request.id)
                 if before is None:
                     raise CloudError(f"{token} {request.id} does not exist")
+                # A provider sends what differs from the engine's memory, not from the cloud.
+                remembered = self._plain(token, from_struct(request.old_inputs))
+                before = replace(before, inputs=remembered or before.inputs)
                 made = self.cloud.kind(resource).update(before, self._plain(token, inputs))
                 stored = self._keep(resource, name, inputs, made)
         if rule is not None:
@@ -224,8 +229,8 @@ class Provider(provider_pb2_grpc.ResourceProviderServicer):
         self, resource: ResourceType, name: str, inputs: Mapping[str, Any], made: Made
     ) -> Stored:
         given = {key: value for key, value in inputs.items() if key != DEFAULTED}
-        outputs = _outputs(resource, {**made.outputs, **given})
-        stored = Stored(resource.token, made.id, name, dict(inputs), outputs)
+        outputs = _outputs(resource, {**made.outputs, **given, **made.seen})
+        stored = Stored(resource.token, made.id, name, {**inputs, **made.seen}, outputs)
         self.cloud.folder.save(stored)
         return stored
 

@@ -91,7 +91,9 @@ class NodeGroupKind(AwsPlainKind):
             parameters = request("eks", "UpdateNodegroupConfig", {**named, **changed})
             admit_node_group(parameters, None, "0.0")
             self.call("eks", "UpdateNodegroupConfig", inputs, parameters)
-        return Made(before.id, {**computed_of(before), **self.tags_of(inputs)})
+        sent = "scalingConfig" in changed
+        seen = {} if sent else {"scalingConfig": before.outputs["scalingConfig"]}
+        return Made(before.id, {**computed_of(before), **self.tags_of(inputs)}, seen)
 
     def delete(self, before: Stored) -> None:
         cluster, _, name = before.id.partition(":")

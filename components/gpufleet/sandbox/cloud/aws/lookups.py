@@ -86,9 +86,35 @@ def _cluster(cloud: "AwsCloud", arguments: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _node_groups(cloud: "AwsCloud", arguments: Mapping[str, Any]) -> dict[str, Any]:
+    region, name = str(arguments.get("region") or cloud.region), arguments["clusterName"]
+    found = cloud.account.call("eks", "ListNodegroups", region, {"clusterName": name})
+    return {"id": name, "clusterName": name, "names": found["nodegroups"], "region": region}
+
+
+def _node_group(cloud: "AwsCloud", arguments: Mapping[str, Any]) -> dict[str, Any]:
+    region = str(arguments.get("region") or cloud.region)
+    named = {"clusterName": arguments["clusterName"], "nodegroupName": arguments["nodeGroupName"]}
+    one = cloud.account.call("eks", "DescribeNodegroup", region, named)["nodegroup"]
+    return {
+        "id": f"{one['clusterName']}:{one['nodegroupName']}",
+        "arn": one["nodegroupArn"],
+        "clusterName": one["clusterName"],
+        "nodeGroupName": one["nodegroupName"],
+        "nodeRoleArn": one["nodeRole"],
+        "region": region,
+        "scalingConfigs": [one["scalingConfig"]],
+        "status": one["status"],
+        "subnetIds": one["subnets"],
+        "tags": one.get("tags") or {},
+    }
+
+
 _LOOKUPS: Mapping[str, Callable[["AwsCloud", Mapping[str, Any]], dict[str, Any]]] = {
     "aws:ec2/getSubnet:getSubnet": _subnet,
     "aws:eks/getCluster:getCluster": _cluster,
+    "aws:eks/getNodeGroup:getNodeGroup": _node_group,
+    "aws:eks/getNodeGroups:getNodeGroups": _node_groups,
     "aws:index/getCallerIdentity:getCallerIdentity": _identity,
     "aws:index/getPartition:getPartition": _partition,
     "aws:index/getRegion:getRegion": _region,
