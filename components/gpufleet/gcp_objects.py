@@ -9,6 +9,7 @@ from pulumi_gcp import _utilities as gcp_sdk
 from gpufleet.cloud_object import CloudObject
 
 NODE_POOL = "gcp:container/nodePool:NodePool"
+RESOURCE_POLICY = "gcp:compute/resourcePolicy:ResourcePolicy"
 
 
 class GcpObject(CloudObject):

@@ -10,6 +10,7 @@ from kubernetes import client, config
 
 from gpufleet.sandbox.cloud.clouds import Clouds
 from gpufleet.sandbox.cloud.scenario import Rule
+from gpufleet.sandbox.cloud.store import Stored
 from gpufleet.sandbox.engine import EngineError
 from gpufleet.sandbox.sandbox import Sandbox
 from tests.engine.sandbox_stack import Stack, stack_files
@@ -105,6 +106,71 @@ def test_an_update_that_fails_half_way_is_finished_by_the_next(
     project.run("preview", "--expect-no-changes")
 
 
+OLD = "projects/stand-in/locations/us-central1/clusters/ml/nodePools/by-hand"
+
+
+def made_by_hand(clouds: Clouds) -> Stored:
+    """A node pool that no program knows, with settings of its own."""
+    inputs: dict[str, Any] = {
+        "cluster": "ml",
+        "location": "us-central1",
+        "project": "stand-in",
+        "name": "by-hand",
+        "initialNodeCount": 2,
+        "maxPodsPerNode": 64,
+        "autoscaling": {"minNodeCount": 0, "maxNodeCount": 2},
+        "management": {"autoRepair": False, "autoUpgrade": False},
+        "nodeDrainConfigs": [{"respectPdbDuringNodePoolDeletion": True}],
+        "nodeConfig": {
+            "machineType": "g2-standard-8",
+            "diskSizeGb": 77,
+            "labels": {"old": "label"},
+            "tags": ["old-tag"],
+            "spot": True,
+            "bootDisk": {"diskType": "pd-ssd"},
+            "guestAccelerators": [{"type": "nvidia-l4", "count": 1}],
+        },
+    }
+    old = Stored(NODE_POOL, OLD, "old", inputs, {**inputs, "instanceGroupUrls": []})
+    clouds.gcp.folder.save(old)
+    return old
+
+
+def test_an_existing_node_pool_is_adopted_and_then_managed(
+    deploy: Callable[..., Any], clouds: Clouds
+) -> None:
+    old = made_by_hand(clouds)
+    pool = {
+        "instance_types": ["g2-standard-4"],
+        "nodes": {"min": 1, "max": 5},
+        "sharing": {"time_slicing": {"replicas": 4}},
+        "import_id": "stand-in/us-central1/ml/by-hand",
+    }
+    managed = {**pool, "gke": {"imported": "manage"}}
+    with pytest.raises(EngineError, match="inputs to import do not match the existing resource"):
+        deploy(chat=managed).run("up")
+    project = deploy(chat=pool)
+    project.run("up")
+    assert clouds.one(NODE_POOL) == old
+    project.run("preview", "--expect-no-changes")
+    deploy(chat=managed).run("up")
+    project.run("preview", "--expect-no-changes")
+    found = clouds.one(NODE_POOL)
+    assert found.id == OLD
+    assert found.outputs["autoscaling"]["totalMaxNodeCount"] == 5
+    assert found.outputs["management"] == {"autoRepair": True, "autoUpgrade": True}
+    nodes = found.outputs["nodeConfig"]
+    assert nodes["labels"] == {"gpufleet.dev/pool": "chat"}
+    assert nodes["tags"] == ["gpu-nodes"]
+    # What only a new node pool could change is as it was, whatever the declaration says.
+    kept = ("machineType", "diskSizeGb", "spot", "bootDisk", "guestAccelerators")
+    assert {key: nodes[key] for key in kept} == {key: old.inputs["nodeConfig"][key] for key in kept}
+    assert found.outputs["maxPodsPerNode"] == 64
+    deploy(chat={**managed, "nodes": {"min": 0, "max": 7}}).run("up")
+    assert clouds.one(NODE_POOL).outputs["autoscaling"]["totalMaxNodeCount"] == 7
+    assert {call.operation for call in clouds.calls()} == {"read", "update"}
+
+
 CLUSTER = """
 import os
 from pathlib import Path
@@ -133,7 +199,7 @@ def test_the_stack_gke_prod_beside_the_stack_of_its_cluster(
     fleet.save()
     project = fleet.project
     project.run("up")
-    objects = client.CustomObjectsApi(api)
+    objects: Any = client.CustomObjectsApi(api)
     made = objects.get_cluster_custom_object("cloud.google.com", "v1", "computeclasses", "chat")
     assert made["spec"]["priorities"] == [
         {"nodepools": ["ml-prod-chat-on-demand"]},
@@ -147,7 +213,7 @@ def test_the_stack_gke_prod_beside_the_stack_of_its_cluster(
         "vpcSubnet": "gpu-4-sub",
         "deviceMode": "NetDevice",
     }
-    quota = client.CoreV1Api(api).read_namespaced_resource_quota(
+    quota: Any = client.CoreV1Api(api).read_namespaced_resource_quota(
         "gpu-operator-quota", "gpu-operator"
     )
     assert quota.spec.hard == {"pods": "100"}

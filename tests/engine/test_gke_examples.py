@@ -4,7 +4,7 @@ from collections.abc import Callable
 from importlib.resources import files
 from typing import Any
 
-import pytest
+from kubernetes import client
 
 from gpufleet.sandbox.cloud.clouds import Clouds
 from tests.engine.sandbox_stack import ROOT
@@ -14,6 +14,7 @@ NODE_POOL = "gcp:container/nodePool:NodePool"
 TIME_SHARING = ROOT / "examples" / "gke-time-sharing"
 MIG_NOTEBOOKS = ROOT / "examples" / "gke-mig-notebooks"
 QUEUED_TRAINING = ROOT / "examples" / "gke-queued-training"
+SETTINGS = {"project": "lab", "charts": CHARTS}
 
 
 def program(example: Any) -> dict[str, str]:
@@ -36,19 +37,42 @@ def test_time_sharing(cloud_project: Callable[..., Any], clouds: Clouds) -> None
     project.run("destroy")
 
 
-@pytest.mark.parametrize(
-    ("example", "made"),
-    [
-        (MIG_NOTEBOOKS, "kubernetes:core/v1:ResourceQuota"),
-        (QUEUED_TRAINING, "kubernetes:kueue.x-k8s.io/v1beta2:ProvisioningRequestConfig"),
-    ],
-    ids=["mig-notebooks", "queued-training"],
-)
-def test_the_others_plan_what_they_say(
-    cloud_cluster_project: Callable[..., Any], example: Any, made: str
+def test_notebooks_on_slices_that_the_operator_cuts(
+    cloud_cluster_project: Callable[..., Any], clouds: Clouds, core: Any
 ) -> None:
-    project = cloud_cluster_project(program(example), name=example.name)
-    planned = project.run("preview", config={"project": "lab", "charts": CHARTS})
-    types = [urn.split("::")[-2].split("$")[-1] for _, urn in planned.steps]
-    assert NODE_POOL in types
-    assert made in types, sorted(set(types))
+    project = cloud_cluster_project(program(MIG_NOTEBOOKS), name=MIG_NOTEBOOKS.name)
+    project.run("up", config=SETTINGS)
+    nodes = clouds.one(NODE_POOL).outputs["nodeConfig"]
+    (gpu,) = nodes["guestAccelerators"]
+    assert gpu["gpuDriverInstallationConfig"] == {"gpuDriverVersion": "INSTALLATION_DISABLED"}
+    assert "gpuPartitionSize" not in gpu
+    assert nodes["labels"]["gke-no-default-nvidia-gpu-device-plugin"] == "true"
+    quota = core.read_namespaced_resource_quota("gpu-operator-quota", "gpu-operator")
+    assert quota.spec.hard == {"pods": "100"}
+    assert project.engine.outputs(project.stack)["advertised"] == {
+        "notebooks": {"nvidia.com/mig-1g.10gb": 3, "nvidia.com/mig-3g.40gb": 1}
+    }
+    layouts = [
+        one.data
+        for one in core.list_namespaced_config_map("gpu-operator").items
+        if "mig" in one.metadata.name
+    ]
+    assert any("3g.40gb" in text for data in layouts for text in (data or {}).values())
+
+
+def test_training_that_waits_in_a_queue(
+    cloud_cluster_project: Callable[..., Any], clouds: Clouds, cluster: Any
+) -> None:
+    project = cloud_cluster_project(program(QUEUED_TRAINING), name=QUEUED_TRAINING.name)
+    project.run("up", config=SETTINGS)
+    pool = clouds.one(NODE_POOL).outputs
+    assert pool["queuedProvisioning"] == {"enabled": True}
+    assert pool["nodeConfig"]["maxRunDuration"] == "172800s"
+    objects: Any = client.CustomObjectsApi(cluster)
+    (request,) = objects.list_cluster_custom_object(
+        "kueue.x-k8s.io", "v1beta2", "provisioningrequestconfigs"
+    )["items"]
+    assert request["spec"]["provisioningClassName"] == "queued-provisioning.gke.io"
+    assert request["spec"]["managedResources"] == ["nvidia.com/gpu"]
+    queues = objects.list_cluster_custom_object("kueue.x-k8s.io", "v1beta2", "clusterqueues")
+    assert {one["metadata"]["name"] for one in queues["items"]} == {"product", "research"}

@@ -69,6 +69,10 @@ class GkeOptionsArgs(TypedDict):
     """Pods of each node, 8 to 256. Default: the cluster's. Changing it makes a new node pool."""
     tpu_topology: NotRequired[str]
     """TPU pools: chips of the slice, `2x4` or `4x4x4`. Default: the one host's."""
+    imported: NotRequired[str]
+    """One of `adopt`, `manage`. With `importId`: `adopt` (default) takes the node pool over and
+    changes nothing; `manage`, in a later update, makes limits, labels, taints, resource labels,
+    repair and upgrade settings the pool's. Everything else stays as it was made in both."""
     node_pool: NotRequired[dict[str, Any]]
     """Raw arguments of the node pool, as `gcp:container/nodePool` spells them, merged last. Lists
     are replaced."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from gpufleet.catalogue.model import InstanceType
 from gpufleet.findings import Finding, error, warning
-from gpufleet.fleet.gke_shape import GkeShape, bundled_ssds, raw_ssds
+from gpufleet.fleet.gke_shape import GkeShape, boot_disks, bundled_ssds, raw_ssds
 from gpufleet.fleet.model import Pool
 from gpufleet.fleet.tpu import is_tpu
 from gpufleet.spec.fleet_spec import FleetSpec
@@ -58,17 +58,15 @@ def _disks(pool: Pool, shape: GkeShape, row: InstanceType) -> Iterable[Finding]:
             if series in FREE_SSD_FAMILIES
             else "remove localSsdUse",
         )
-    only = "hyperdisk-balanced"
-    if shape.disk_type != only and (
-        row.family in ("a4", "a4x", "g4") or row.name.startswith("a3-ultragpu")
-    ):
+    taken = boot_disks(row)
+    if taken and shape.disk_type not in taken:
         yield error(
             "gke-disk-type",
             f"{pool.path}.gke.diskType",
-            f"{row.name} boots from {only} alone, and {shape.disk_type} is declared",
+            f"{row.name} boots from {', '.join(taken)} alone, and {shape.disk_type} is declared",
             "leave diskType out",
             found=shape.disk_type,
-            limit=only,
+            allowed=list(taken),
         )
     if pool.spec.disk.size_gib < _MIN_DISK_WITH_IMAGES and shape.local_ssds == 0:
         yield warning(

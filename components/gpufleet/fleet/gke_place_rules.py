@@ -85,6 +85,15 @@ def _zones(pool: Pool, shape: GkeShape, spec: FleetSpec) -> Iterable[Finding]:
                 f"write {region}-a" if region else "write us-central1-a",
                 found=zone,
             )
+    reserved = {rung.zone for rung in shape.rungs if rung.zone is not None}
+    if shape.options.limits == "perZone" and not shape.zones and not reserved:
+        yield error(
+            "gke-limits-of-unknown-zones",
+            f"{pool.path}.zones",
+            "`nodes` holds for each zone, and no zone is named: how many nodes the pool may have, "
+            "and what it may cost, is not known",
+            f"write zones: [{region}-a, ...], or `limits: total`",
+        )
     if shape.one_zone is not None and len(shape.zones) > 1:
         yield error(
             "gke-one-zone",
@@ -93,7 +102,6 @@ def _zones(pool: Pool, shape: GkeShape, spec: FleetSpec) -> Iterable[Finding]:
             f"write zones: [{shape.zones[0]}]",
             found=list(shape.zones),
         )
-    reserved = {rung.zone for rung in shape.rungs if rung.zone is not None}
     if shape.one_zone is not None and not shape.zones and not reserved:
         yield error(
             "gke-zone-missing",

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable
 
 from gpufleet.findings import Finding, error, warning
+from gpufleet.fleet.gke_names import imported_place
 from gpufleet.fleet.gke_shape import GkeShape, upgrade_strategy
 from gpufleet.fleet.model import Pool
 from gpufleet.spec.gke import UpgradeStrategy
@@ -19,7 +20,8 @@ _RESERVATION = re.compile(
 
 
 def judge_purchase(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
-    """Reservations, repair and upgrades of what is bought, several ways of buying."""
+    """Reservations, repair and upgrades of what is bought, several ways of buying, imports."""
+    yield from _import(pool, shape)
     yield from _reservations(pool)
     yield from _operations(pool, shape)
     yield from _ladder(pool, shape)
@@ -60,6 +62,25 @@ def _reservations(pool: Pool) -> Iterable[Finding]:
                 "remove it, or name the reservation under `reserved`",
                 found=modes,
             )
+
+
+def _import(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
+    identifier = pool.spec.import_id
+    if identifier is not None and imported_place(identifier) is None:
+        yield error(
+            "gke-import-id",
+            f"{pool.path}.importId",
+            f"{identifier!r} is no id of a node pool",
+            "write project/location/cluster/node-pool",
+            found=identifier,
+        )
+    if identifier is None and shape.options.imported == "manage":
+        yield error(
+            "gke-managed-without-import",
+            f"{pool.path}.gke.imported",
+            "`manage` is about a node pool that is taken over, and no `importId` names one",
+            "remove it, or write importId: project/location/cluster/node-pool",
+        )
 
 
 def _operations(pool: Pool, shape: GkeShape) -> Iterable[Finding]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from gpufleet.contract.dra import GKE_ROOT, OPERATOR_ROOT, driver_root
 from gpufleet.contract.gke_sharing import served_by_gke
 from gpufleet.findings import Finding, error, info
+from gpufleet.fleet.gke_names import node_pool_name
 from gpufleet.fleet.gke_node_rules import judge_node
 from gpufleet.fleet.gke_place_rules import judge_place
 from gpufleet.fleet.gke_purchase_rules import judge_purchase
@@ -27,7 +28,7 @@ def judge_gke(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
     """Everything of this kind about the pools that gpufleet makes."""
     if spec.platform is not Platform.GKE:
         return []
-    findings: list[Finding] = [*_operated(pools)]
+    findings: list[Finding] = [*_operated(pools), *_names(spec, pools)]
     for pool in pools:
         row = pool.machines[0].instance
         if pool.ownership is Ownership.EXISTING or row is None:
@@ -72,6 +73,26 @@ def _operated(pools: Sequence[Pool]) -> Iterable[Finding]:
             "nvidia-driver-installer/cos/daemonset-preloaded.yaml",
             pools=[pool.name for pool in named],
         )
+
+
+def _names(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
+    """Node pools of one cluster cannot share a name; a way of buying is part of it."""
+    prefix = spec.name_prefix or spec.cluster.name
+    owners: dict[str, Pool] = {}
+    for pool in pools:
+        if pool.ownership is Ownership.EXISTING or pool.machines[0].instance is None:
+            continue
+        for rung in gke_shape(pool).rungs:
+            name = node_pool_name(pool, rung, prefix)
+            other = owners.setdefault(name, pool)
+            if other is not pool:
+                yield error(
+                    "gke-node-pool-name-twice",
+                    f"{pool.path}.name",
+                    f"a node pool of {pool.name} would be called {name}, as one of {other.name}",
+                    "call one of the two something else",
+                    found=name,
+                )
 
 
 def _raw(pool: Pool, shape: GkeShape) -> Iterable[Finding]:

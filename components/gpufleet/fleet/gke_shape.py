@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from gpufleet.catalogue.model import InstanceType
 from gpufleet.contract.gke_sharing import served_by_gke
 from gpufleet.fleet.model import GIB, Pool
+from gpufleet.fleet.tpu import tpu_slice
 from gpufleet.spec.base import Platform
 from gpufleet.spec.capacity import Capacity, minutes
 from gpufleet.spec.gke import GkeOptions, LocalSsdUse, UpgradeStrategy
@@ -28,9 +29,24 @@ EXTRA_NETWORKS = {"GPUDirect-TCPX": (4, "NetDevice"), "GPUDirect-TCPXO": (8, "Ne
 RDMA_NETWORKS = {"a4x": 4}
 """RDMA interfaces by family; every other family with RDMA has 8 (the same sources)."""
 
-ONLY_HYPERDISK = frozenset({"a4", "a4x", "g4"})
-"""Families whose boot disk is hyperdisk-balanced (cluster-toolkit `examples/gke-a4`, `gke-a4x`;
-Google Compute Engine machine families, read 2026-11-21)."""
+HYPERDISK = "hyperdisk-balanced"
+BOOT_DISKS = {
+    "a2": ("pd-balanced", "pd-ssd", "pd-standard"),
+    "a3": ("pd-ssd", "pd-balanced", HYPERDISK),
+    "a3-ultragpu": (HYPERDISK,),
+    "a4": (HYPERDISK,),
+    "a4x": (HYPERDISK,),
+    "ct3": ("pd-balanced", "pd-ssd", "pd-standard"),
+    "ct3p": ("pd-balanced", "pd-ssd", "pd-standard"),
+    "ct5lp": ("pd-balanced", "pd-ssd"),
+    "ct5p": ("pd-balanced", "pd-ssd"),
+    "ct6e": (HYPERDISK,),
+    "g4": (HYPERDISK,),
+    "tpu7x": (HYPERDISK,),
+}
+"""Family, or series where one differs -> types of boot disk it takes, our default first (GKE's
+autoscaler, machine families; cluster-toolkit `examples/gke-a4`, `gke-a4x`; Google Compute Engine
+machine families, all read 2026-11-21)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +122,10 @@ def gke_shape(pool: Pool) -> GkeShape:
         machine_type=host_machine(pool) or row.name,
         rungs=rungs,
         zones=tuple(dict.fromkeys(pool.spec.zones)),
-        one_zone=_one_zone(options, rungs, with_fabric=with_fabric),
+        one_zone=_one_zone(pool, options, rungs),
         operator=operator,
         image_type="COS_CONTAINERD" if cos else "UBUNTU_CONTAINERD",
-        disk_type=options.disk_type or _disk_type(row),
+        disk_type=options.disk_type or (boot_disks(row) or ("pd-balanced",))[0],
         local_ssds=bundled_ssds(row) if options.local_ssds is None else options.local_ssds,
         networks=networks(row) if with_fabric and not automatic else (),
         automatic_networks=automatic,
@@ -127,6 +143,12 @@ def host_machine(pool: Pool) -> str | None:
 def bundled_ssds(row: InstanceType) -> int:
     """Local SSDs a machine type brings; 0 where none, or where the catalogue knows none."""
     return (row.local_nvme_bytes or 0) // LOCAL_SSD_BYTES
+
+
+def boot_disks(row: InstanceType) -> tuple[str, ...]:
+    """Types of boot disk a machine takes; empty where that was not sourced."""
+    series = "-".join(row.name.split("-")[:2])
+    return BOOT_DISKS.get(series) or BOOT_DISKS.get(row.family, ())
 
 
 def networks(row: InstanceType) -> tuple[Network, ...]:
@@ -192,15 +214,12 @@ def _rung(name: str, entry: Capacity, options: GkeOptions) -> Rung:
     )
 
 
-def _one_zone(options: GkeOptions, rungs: tuple[Rung, ...], *, with_fabric: bool) -> str | None:
+def _one_zone(pool: Pool, options: GkeOptions, rungs: tuple[Rung, ...]) -> str | None:
     if options.compact_placement:
         return "compact placement is in one zone"
+    slice_ = tpu_slice(pool)
+    if slice_ is not None and slice_.hosts > 1:
+        return "the hosts of a slice are in one zone"
     if any(rung.reservation_type == "SPECIFIC_RESERVATION" for rung in rungs):
         return "a reservation is in one zone"
-    return "GPUDirect traffic does not leave its zone" if with_fabric else None
-
-
-def _disk_type(row: InstanceType) -> str:
-    if row.family in ONLY_HYPERDISK or row.name.startswith("a3-ultragpu"):
-        return "hyperdisk-balanced"
-    return "pd-ssd" if row.family == "a3" else "pd-balanced"
+    return "GPUDirect traffic does not leave its zone" if pool.fabric.value != "none" else None

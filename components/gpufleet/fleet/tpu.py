@@ -1,9 +1,12 @@
 """TPU slices on GKE: topology, hosts, and how nodes and pods name them.
 
-Names: AI-Hypercomputer/xpk v1.13. Hosts of a slice and their topologies: GKE documentation, plan
-TPUs on GKE (read 2026-11-21).
+Labels: AI-Hypercomputer/xpk v1.13 and GKE's own autoscaler (Go module k8s.io/gke-autoscaling,
+pkg/cloudprovider/gke/machinetypes), which also has the topologies of one host. Topologies of
+several hosts: GKE documentation, plan TPUs on GKE; workload policies: the same, TPU7x (all read
+2026-11-21).
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
 
@@ -13,13 +16,40 @@ from gpufleet.fleet.model import Pool
 ACCELERATOR_LABEL = "cloud.google.com/gke-tpu-accelerator"
 TOPOLOGY_LABEL = "cloud.google.com/gke-tpu-topology"
 
-_LABELS = {
-    "ct5lp": ("tpu-v5-lite-podslice", 2),
-    "ct5p": ("tpu-v5p-slice", 3),
-    "ct6e": ("tpu-v6e-slice", 2),
-    "tpu7x": ("tpu7x", 3),
+
+@dataclass(frozen=True, slots=True)
+class _Family:
+    """What the slices of a machine family are."""
+
+    accelerator: str
+    """Value of the accelerator label."""
+    planes: tuple[str, ...] = ()
+    """Topologies of several hosts, where they are a plane."""
+    most_chips: int = 0
+    """Chips of the largest slice, where slices are cuboids."""
+    one_host: bool = True
+    """Whether a slice may be one host."""
+    workload_policy: bool = False
+    """Several hosts are placed by a workload policy, not by the node pool's own topology."""
+
+    @property
+    def dimensions(self) -> int:
+        return 2 if self.planes or not self.most_chips else 3
+
+
+_PLANES = ("2x4", "4x4", "4x8", "8x8", "8x16", "16x16")
+_FAMILIES = {
+    "ct3": _Family("tpu-v3-device"),
+    "ct3p": _Family(
+        "tpu-v3-slice",
+        planes=("4x4", "4x8", "8x8", "8x16", "16x16", "16x32", "32x32"),
+        one_host=False,
+    ),
+    "ct5lp": _Family("tpu-v5-lite-podslice", planes=_PLANES),
+    "ct5p": _Family("tpu-v5p-slice", most_chips=16 * 16 * 24),
+    "ct6e": _Family("tpu-v6e-slice", planes=_PLANES),
+    "tpu7x": _Family("tpu7x", most_chips=16 * 16 * 36, workload_policy=True),
 }
-"""Machine family -> value of the accelerator label, dimensions of its topologies."""
 
 _ONE_HOST = {
     (2, 1): "1x1",
@@ -33,6 +63,9 @@ _ONE_HOST = {
 _CHIPS_OF_MANY = 4
 """Chips of a host that can be one of several in a slice."""
 
+_SMALL_CUBOID = 64
+"""Chips up to which the sides of a cuboid are 2 or 4; above it they are multiples of 4."""
+
 
 @dataclass(frozen=True, slots=True)
 class TpuSlice:
@@ -44,6 +77,8 @@ class TpuSlice:
     """`4x4`."""
     hosts: int
     """Nodes of the slice; 1: every node is a slice of its own."""
+    workload_policy: bool = False
+    """Whether a workload policy has to exist that places the hosts."""
 
     @property
     def labels(self) -> dict[str, str]:
@@ -60,76 +95,114 @@ def tpu_slice(pool: Pool) -> TpuSlice | None:
     """The slice of a TPU pool; None for GPUs, for machines without a sourced label, and for a
     topology that no slice of the machine has."""
     row = pool.machines[0].instance
-    known = _LABELS.get(row.family) if row is not None and is_tpu(pool) else None
-    if known is None:
+    family = _FAMILIES.get(row.family) if row is not None and is_tpu(pool) else None
+    if family is None:
         return None
-    label, dimensions = known
     chips = pool.gpus_per_node
-    one = _ONE_HOST.get((dimensions, chips))
+    one = _ONE_HOST.get((family.dimensions, chips)) if family.one_host else None
     options = pool.spec.gke
     asked = options.tpu_topology if options is not None else None
     if asked is None or asked == one:
-        return None if one is None else TpuSlice(label, one, 1)
-    sides = [int(side) for side in asked.split("x")]
-    fits = len(sides) == dimensions and prod(sides) % chips == 0 and prod(sides) > chips
-    if not fits or chips != _CHIPS_OF_MANY:
+        return None if one is None else TpuSlice(family.accelerator, one, 1)
+    if chips != _CHIPS_OF_MANY or not _of_many(asked, family):
         return None
-    return TpuSlice(label, asked, prod(sides) // chips)
+    hosts = prod(_sides(asked)) // chips
+    return TpuSlice(family.accelerator, asked, hosts, family.workload_policy)
+
+
+def _sides(topology: str) -> list[int]:
+    return [int(side) for side in topology.split("x")]
+
+
+def _of_many(topology: str, family: _Family) -> bool:
+    """Whether a slice of several hosts can have this topology."""
+    if family.dimensions == 2:
+        return topology in family.planes
+    sides = _sides(topology)
+    if len(sides) != family.dimensions or sides != sorted(sides):
+        return False
+    if prod(sides) <= _SMALL_CUBOID:
+        return all(side in (2, 4) for side in sides)
+    return prod(sides) <= family.most_chips and all(side % 4 == 0 for side in sides)
 
 
 def judge_tpu(pool: Pool) -> list[Finding]:
     """What is wrong with a TPU pool."""
+    return list(_judge(pool)) if is_tpu(pool) else []
+
+
+def _judge(pool: Pool) -> Iterable[Finding]:
     row = pool.machines[0].instance
-    if row is None or not is_tpu(pool):
-        return []
-    findings: list[Finding] = []
-    if pool.spec.gke is not None and pool.spec.gke.driver == "gpuOperator":
-        findings.append(
-            error(
-                "tpu-with-gpu-operator",
-                f"{pool.path}.gke.driver",
-                f"the GPU Operator knows NVIDIA GPUs, and {row.name} carries {pool.gpu.name}",
-                "remove driver: GKE brings driver and device plugin of TPUs",
-            )
+    assert row is not None
+    options = pool.spec.gke
+    if options is not None and options.driver == "gpuOperator":
+        yield error(
+            "tpu-with-gpu-operator",
+            f"{pool.path}.gke.driver",
+            f"the GPU Operator knows NVIDIA GPUs, and {row.name} carries {pool.gpu.name}",
+            "remove driver: GKE brings driver and device plugin of TPUs",
         )
-    if row.family not in _LABELS:
-        findings.append(
-            error(
-                "tpu-machine-unknown",
-                f"{pool.path}.instanceTypes",
-                f"how GKE labels nodes of {row.name} was not sourced, so no pod could choose them",
-                f"choose one of {', '.join(sorted(_LABELS))}",
-                found=row.name,
-            )
+    if options is not None and options.driver_version != "default":
+        yield error(
+            "tpu-with-driver-version",
+            f"{pool.path}.gke.driverVersion",
+            f"it is the version of NVIDIA's driver, and {row.name} carries {pool.gpu.name}",
+            "remove driverVersion: GKE brings what TPUs need",
         )
-        return findings
+    family = _FAMILIES.get(row.family)
+    if family is None:
+        yield error(
+            "tpu-machine-unknown",
+            f"{pool.path}.instanceTypes",
+            f"how GKE labels nodes of {row.name} was not sourced, so no pod could choose them",
+            f"choose one of {', '.join(sorted(_FAMILIES))}",
+            found=row.name,
+        )
+        return
     found = tpu_slice(pool)
     if found is None:
-        asked = pool.spec.gke.tpu_topology if pool.spec.gke is not None else None
-        dimensions = _LABELS[row.family][1]
-        shape = "x".join(["2", "4"] if dimensions == 2 else ["2", "2", "4"])
-        findings.append(
-            error(
-                "tpu-topology",
-                f"{pool.path}.gke.tpuTopology",
-                f"{asked} is no slice of {row.name}: it has {dimensions} sides, a multiple of "
-                f"{pool.gpus_per_node} chips, and more than one host only with hosts of 4 chips",
-                f"write {shape}, or leave tpuTopology out for one host",
-                found=asked,
-            )
-        )
+        yield _topology(pool, family)
     elif found.hosts > 1 and (
         pool.nodes.maximum != found.hosts or pool.nodes.minimum not in (0, found.hosts)
     ):
-        findings.append(
-            error(
-                "tpu-slice-size",
-                f"{pool.path}.nodes",
-                f"a slice {found.topology} is {found.hosts} hosts that come and go together, and "
-                f"{pool.nodes.minimum} to {pool.nodes.maximum} nodes are declared",
-                f"write nodes: {{min: 0, max: {found.hosts}}}, and a pool for each slice",
-                found=[pool.nodes.minimum, pool.nodes.maximum],
-                limit=found.hosts,
-            )
+        yield error(
+            "tpu-slice-size",
+            f"{pool.path}.nodes",
+            f"a slice {found.topology} is {found.hosts} hosts that come and go together, and "
+            f"{pool.nodes.minimum} to {pool.nodes.maximum} nodes are declared",
+            f"write nodes: {{min: 0, max: {found.hosts}}}, and a pool for each slice",
+            found=[pool.nodes.minimum, pool.nodes.maximum],
+            limit=found.hosts,
         )
-    return findings
+
+
+def _topology(pool: Pool, family: _Family) -> Finding:
+    asked = pool.spec.gke.tpu_topology if pool.spec.gke is not None else None
+    name, chips = pool.machines[0].name, pool.gpus_per_node
+    place = f"{pool.path}.gke.tpuTopology"
+    many = "2x2x2, 2x2x4, 2x4x4, 4x4x4, above them multiples of 4 in ascending order"
+    many = ", ".join(family.planes) if family.dimensions == 2 else many
+    one = _ONE_HOST.get((family.dimensions, chips)) if family.one_host else None
+    if asked is None:
+        return error(
+            "tpu-topology-missing",
+            place,
+            f"{name} is only sold as slices of several hosts, and no topology is declared",
+            f"write one of {many}",
+        )
+    several = many if chips == _CHIPS_OF_MANY and (family.planes or family.most_chips) else None
+    known = "; ".join(
+        text
+        for text in (
+            None if one is None else f"one host is {one}",
+            None if several is None else f"several hosts are {several}",
+        )
+        if text is not None
+    )
+    return error(
+        "tpu-topology",
+        place,
+        f"{asked} is no slice of {name}: {known}",
+        "write one of those" if several else "leave tpuTopology out",
+        found=asked,
+    )

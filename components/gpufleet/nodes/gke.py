@@ -9,17 +9,15 @@ from gpufleet.arguments import GpuPoolArgs
 from gpufleet.findings import has_errors
 from gpufleet.fleet import Pool
 from gpufleet.fleet.gke_shape import Rung, gke_shape
-from gpufleet.gcp_objects import NODE_POOL, GcpObject
+from gpufleet.gcp_objects import NODE_POOL, RESOURCE_POLICY, GcpObject
 from gpufleet.gke_connection import DEFAULT_PREFIX, GkeNetworkArgs, compiled_pool
 from gpufleet.inputs import declared, refuse
 from gpufleet.manifest_object import ManifestObject
 from gpufleet.nodes.configurations import checked_labels
 from gpufleet.render.gke_compute_class import compute_class
+from gpufleet.render.gke_import import judge_import, kept_as_made
 from gpufleet.render.gke_networks import judge_networks
-from gpufleet.render.gke_node_pool import SIZES_IGNORED, node_pools
-
-IDENTITY = ("cluster", "location", "name", "project")
-"""Arguments that say which node pool is meant."""
+from gpufleet.render.gke_node_pool import SIZES_IGNORED, node_pools, workload_policies
 
 
 class GkeGpuNodePoolArgs(TypedDict):
@@ -65,7 +63,8 @@ class GkeGpuNodePool(pulumi.ComponentResource):
     GKE buys the nodes of one node pool in one way. A pool with one way of buying is one node pool;
     a pool with several is a node pool for each, under a ComputeClass that tries them in order.
     Sizes are set once and then left to GKE's own autoscaler. A node pool with `importId` is taken
-    over as it is.
+    over as it is, and with `gke: {imported: manage}` its limits, labels, taints, repair and upgrade
+    settings follow the declaration from then on.
     """
 
     node_pool_names: pulumi.Output[list[str]]
@@ -103,14 +102,25 @@ class GkeGpuNodePool(pulumi.ComponentResource):
         pool = compiled or compiled_pool(component, given)
         shape = gke_shape(pool)
         findings = judge_networks(shape.networks, given.get("gpuNetworks", {}))
+        location = given.get("location", given["region"])
+        place = {"cluster": given["clusterName"], "location": location}
+        findings += judge_import(pool, {**place, "project": given.get("project")})
         if has_errors(findings):
             refuse(component, findings)
         prefix = given.get("namePrefix", DEFAULT_PREFIX)
         arguments = node_pools(pool, prefix, given.get("tags", {}))
         super().__init__("gpufleet:index:GkeGpuNodePool", name, {}, opts)
         self._spec: GpuPoolArgs = args["pool"]
+        policies = workload_policies(pool, prefix, given["region"])
         made = [
-            self._node_pool(component, name, rung, arguments[rung.name], pool, given)
+            self._node_pool(
+                component,
+                name,
+                rung,
+                {**arguments[rung.name], **self._placement(name, rung, policies, given)},
+                pool,
+                given,
+            )
             for rung in shape.rungs
         ]
         self.node_pools = tuple(made)
@@ -170,9 +180,8 @@ class GkeGpuNodePool(pulumi.ComponentResource):
         imported = pool.spec.import_id
         ignored: list[str] = list(SIZES_IGNORED)
         if imported is not None:
-            # Taken over as it is: an import that would change something is refused by the engine.
-            wired["name"] = imported.rsplit("/", 1)[-1]
-            ignored = [key for key in wired if key not in IDENTITY] + ["nodeCount"]
+            # An import that would change something is refused by the engine.
+            ignored = kept_as_made(pool, config)
         return GcpObject(
             NODE_POOL,
             f"{name}-{rung.name or 'pool'}",
@@ -180,6 +189,26 @@ class GkeGpuNodePool(pulumi.ComponentResource):
             pulumi.ResourceOptions(parent=self, ignore_changes=ignored, import_=imported),
             outputs=("name", "instanceGroupUrls"),
         )
+
+    def _placement(
+        self,
+        name: str,
+        rung: Rung,
+        policies: Mapping[str, Mapping[str, Any]],
+        given: Mapping[str, Any],
+    ) -> dict[str, Any]:
+        """The policy that places a slice's hosts, where the node pool itself cannot say how."""
+        if rung.name not in policies:
+            return {}
+        project = {"project": given["project"]} if "project" in given else {}
+        policy = GcpObject(
+            RESOURCE_POLICY,
+            f"{name}-{rung.name or 'pool'}-placement",
+            {**policies[rung.name], **project},
+            pulumi.ResourceOptions(parent=self),
+            outputs=("name",),
+        )
+        return {"placementPolicy": {"type": "COMPACT", "policyName": policy.output("name")}}
 
     def _compute_class(self, name: str, pool: Pool, prefix: str, made: list[GcpObject]) -> None:
         manifest = compute_class(pool, prefix)

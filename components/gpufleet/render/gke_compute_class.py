@@ -7,9 +7,9 @@ gets some (GKE documentation, about custom compute classes: `priorities`, `activ
 
 from typing import Any
 
+from gpufleet.fleet.gke_names import node_pool_name
 from gpufleet.fleet.gke_shape import gke_shape
 from gpufleet.fleet.model import Pool
-from gpufleet.render.gke_node_pool import node_pool_name
 from gpufleet.spec.base import Platform
 from gpufleet.spec.pool import Intent
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpufleet.fleet.chart_values import merged
+from gpufleet.fleet.gke_names import node_pool_name
 from gpufleet.fleet.gke_shape import (
     RESERVATION_KEY,
     GkeShape,
@@ -34,9 +35,6 @@ _STRATEGIES = {
     UpgradeStrategy.BLUE_GREEN: "BLUE_GREEN",
     UpgradeStrategy.SHORT_LIVED: "SHORT_LIVED",
 }
-LONGEST_NAME = 40
-"""Longest name of a node pool (GKE API, NodePool)."""
-
 SIZES_IGNORED = ("initialNodeCount", "nodeCount")
 """Sizes are set once and then belong to the autoscaler."""
 
@@ -53,15 +51,21 @@ def node_pools(pool: Pool, prefix: str, labels: Mapping[str, str]) -> dict[str, 
     return {rung.name: _node_pool(pool, shape, rung, prefix, labels) for rung in shape.rungs}
 
 
-def node_pool_name(pool: Pool, rung: Rung, prefix: str) -> str:
-    """Name of a rung's node pool, at most 40 characters: prefix, pool and rung.
-
-    A prefix that does not fit is cut; the pool's own name always stays whole.
-    """
-    name = "-".join(part for part in (pool.name, rung.name) if part)
-    room = LONGEST_NAME - len(name) - 1
-    head = re.sub(r"[^a-z0-9-]", "-", prefix.lower())[: max(room, 0)].strip("-")
-    return f"{head}-{name}" if head else name[:LONGEST_NAME].rstrip("-")
+def workload_policies(pool: Pool, prefix: str, region: str) -> dict[str, dict[str, Any]]:
+    """Suffix of each rung -> arguments of the workload policy that places its hosts; empty where
+    the node pool itself says how (`gcp:compute/resourcePolicy`)."""
+    slice_ = tpu_slice(pool)
+    if slice_ is None or not slice_.workload_policy or pool.spec.import_id is not None:
+        return {}
+    throughput = {"type": "HIGH_THROUGHPUT", "acceleratorTopology": slice_.topology}
+    return {
+        rung.name: {
+            "name": node_pool_name(pool, rung, prefix),
+            "region": region,
+            "workloadPolicy": throughput,
+        }
+        for rung in gke_shape(pool).rungs
+    }
 
 
 def _node_pool(
@@ -85,7 +89,9 @@ def _node_pool(
     if rung.queued:
         arguments["queuedProvisioning"] = {"enabled": True}
     slice_ = tpu_slice(pool)
-    if slice_ is not None and slice_.hosts > 1:
+    if slice_ is not None and slice_.workload_policy:
+        arguments["placementPolicy"] = {"type": "COMPACT", "policyName": arguments["name"]}
+    elif slice_ is not None and slice_.hosts > 1:
         arguments["placementPolicy"] = {"type": "COMPACT", "tpuTopology": slice_.topology}
     elif options.compact_placement:
         arguments["placementPolicy"] = {"type": "COMPACT"}
@@ -96,11 +102,11 @@ def _per_zone_start(pool: Pool, shape: GkeShape) -> int:
     """Nodes per zone at the start: the minimum where it is of one zone, else the autoscaler adds
     them, in the zones that have GPUs."""
     one = shape.one_zone is not None or len(shape.zones) == 1 or shape.options.limits == "perZone"
-    return pool.nodes.minimum if one else 0
+    return pool.spec.nodes.min if one else 0
 
 
 def _autoscaling(pool: Pool, shape: GkeShape) -> dict[str, Any]:
-    low, high = pool.nodes.minimum, pool.nodes.maximum
+    low, high = pool.spec.nodes.min, pool.spec.nodes.max
     policy = shape.options.location_policy.upper()
     if shape.options.limits == "perZone":
         return {"minNodeCount": low, "maxNodeCount": high, "locationPolicy": policy}

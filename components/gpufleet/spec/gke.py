@@ -101,6 +101,10 @@ class GkeOptions(SpecModel):
         None
     )
     """TPU pools: chips of the slice, `2x4` or `4x4x4`. Default: the one host's."""
+    imported: Literal["adopt", "manage"] = "adopt"
+    """With `importId`: `adopt` (default) takes the node pool over and changes nothing; `manage`, in
+    a later update, makes limits, labels, taints, resource labels, repair and upgrade settings the
+    pool's. Everything else stays as it was made in both."""
     node_pool: Raw = Field(default_factory=dict[str, Any])
     """Raw arguments of the node pool, as `gcp:container/nodePool` spells them, merged last. Lists
     are replaced."""

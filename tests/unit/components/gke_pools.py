@@ -27,6 +27,7 @@ POOLS: dict[str, dict[str, Any]] = {
         "gpus_per_node": 2,
         "instance_types": ["n1-standard-16"],
         "nodes": NODES,
+        "zones": ["us-central1-b", "us-central1-c"],
         "gke": {"local_ssds": 1, "local_ssd_use": "raw", "limits": "perZone"},
     },
     "eighth": {"instance_types": ["g4-standard-6"], "nodes": NODES},
@@ -73,6 +74,20 @@ POOLS: dict[str, dict[str, Any]] = {
         "nodes": NODES,
         "image": "ubuntu-gke",
         "gke": {"driver": "gpuOperator", "auto_upgrade": False},
+    },
+    "slice": {
+        "instance_types": ["ct5lp-hightpu-4t"],
+        "nodes": {"min": 0, "max": 4},
+        **ZONE,
+        "capacity": [{"flex_start": {}}],
+        "gke": {"tpu_topology": "4x4"},
+    },
+    "ironwood": {
+        "instance_types": ["tpu7x-standard-4t"],
+        "nodes": {"min": 0, "max": 16},
+        **ZONE,
+        "capacity": [{"spot": {}}],
+        "gke": {"tpu_topology": "4x4x4"},
     },
     "ladder": {
         "instance_types": ["a3-highgpu-8g"],

@@ -4,16 +4,20 @@ import pytest
 
 from gpufleet import GkeGpuNodePool
 from gpufleet.inputs import InvalidArgumentsError
+from gpufleet.render.gke_import import MANAGED, MANAGED_OF_NODES
 from gpufleet.sandbox.cloud.checking import problems
 from gpufleet.sandbox.cloud.cloud import sdk
 from gpufleet.sandbox.cloud.clouds import Clouds
 from gpufleet.sandbox.cloud.enumerations import enumeration_problems
 from gpufleet.sandbox.cloud.gcp.admission import admit_node_pool
 from gpufleet.sandbox.cloud.gcp.message import node_pool_message
+from gpufleet.sandbox.cloud.replacement import replaces
+from gpufleet.sandbox.cloud.shapes import Record
 from tests.unit.components.gke_pools import POOLS, arguments
 from tests.unit.components.snapshots import assert_snapshot, whole
 
 NODE_POOL = "gcp:container/nodePool:NodePool"
+POLICY = "gcp:compute/resourcePolicy:ResourcePolicy"
 CLASS = "kubernetes:cloud.google.com/v1:ComputeClass"
 
 
@@ -191,6 +195,29 @@ def test_several_ways_of_buying_are_node_pools_under_one_class(run: Any) -> None
     assert set(compute_class.depends_on) == set(pools)
 
 
+def test_hosts_of_ironwood_wait_for_their_workload_policy(run: Any) -> None:
+    recording = made(run, "ironwood")
+    policy = recording.one(POLICY)
+    assert policy.inputs["workloadPolicy"] == {
+        "type": "HIGH_THROUGHPUT",
+        "acceleratorTopology": "4x4x4",
+    }
+    assert (policy.inputs["region"], policy.inputs["project"]) == ("us-central1", "stand-in")
+    assert problems(sdk("gcp").resource(POLICY).record, whole(policy.inputs)) == []
+    assert whole(recording.one(NODE_POOL).inputs)["placementPolicy"] == {
+        "type": "COMPACT",
+        "policyName": "ml-ironwood",
+    }
+    assert made(run, "ironwood", IMPORTED).all(POLICY) == []
+
+
+def test_a_slice_is_placed_as_one(run: Any) -> None:
+    pool = one(run, "slice")
+    assert pool["placementPolicy"] == {"type": "COMPACT", "tpuTopology": "4x4"}
+    assert pool["management"]["autoRepair"] is False
+    assert pool["nodeLocations"] == ["us-central1-a"]
+
+
 def test_networks_that_are_missing_are_named(run: Any) -> None:
     text = refused(run, "tcpx", gpu_networks={"vpc1": {"network": "a", "subnetwork": "b"}})
     assert "vpc2, vpc3, vpc4 are missing" in text
@@ -206,9 +233,50 @@ def test_raw_arguments_are_merged_last(run: Any) -> None:
     )
 
 
-def test_an_imported_pool_keeps_its_name(run: Any) -> None:
-    identifier = "stand-in/us-central1/ml/old-pool"
-    assert one(run, "on-demand", {"import_id": identifier})["name"] == "old-pool"
+IMPORTED = {"import_id": "stand-in/us-central1/ml/old-pool"}
+
+
+def test_an_adopted_pool_keeps_its_name_and_everything_else(run: Any) -> None:
+    adopted = made(run, "on-demand", IMPORTED).one(NODE_POOL)
+    assert adopted.inputs["name"] == "old-pool"
+    known = set(sdk("gcp").resource(NODE_POOL).record.properties)
+    assert set(adopted.ignored) == known
+
+
+def test_a_managed_import_takes_over_what_makes_no_other_machines(run: Any) -> None:
+    managed = made(run, "on-demand", {**IMPORTED, "gke": {"imported": "manage"}}).one(NODE_POOL)
+    record = sdk("gcp").resource(NODE_POOL).record
+    of_nodes = record.properties["nodeConfig"].shape
+    assert isinstance(of_nodes, Record)
+    kept = set(managed.ignored)
+    assert set(record.properties) - kept == {*MANAGED, "nodeConfig"}
+    nodes = {f"nodeConfig.{name}" for name in of_nodes.properties}
+    assert nodes - kept == {f"nodeConfig.{name}" for name in MANAGED_OF_NODES}
+    assert kept <= nodes | set(record.properties)
+    assert not any(replaces(NODE_POOL, name) for name in MANAGED)
+    assert not any(replaces(NODE_POOL, f"nodeConfig.{name}") for name in MANAGED_OF_NODES)
+
+
+def test_labels_that_the_fleet_has_none_of_stay(run: Any) -> None:
+    managed = {**IMPORTED, "gke": {"imported": "manage"}}
+    silent = made(run, "on-demand", managed, tags={}, network_tags=[]).one(NODE_POOL)
+    kept = set(silent.ignored)
+    assert {"nodeConfig.resourceLabels", "nodeConfig.tags"} <= kept
+    assert "nodeConfig.labels" not in kept
+
+
+@pytest.mark.parametrize(
+    ("identifier", "said"),
+    [
+        ("stand-in/us-central1/other/old-pool", "of the cluster other, and the fleet's is ml"),
+        ("stand-in/us-east1/ml/old-pool", "in us-east1, and the cluster is in us-central1"),
+        ("elsewhere/us-central1/ml/old-pool", "of the project elsewhere, and the fleet's is"),
+    ],
+)
+def test_a_pool_of_another_cluster_is_not_taken_over(run: Any, identifier: str, said: str) -> None:
+    text = refused(run, "on-demand", {"import_id": identifier})
+    assert "gke-import-of-other-cluster: pools[0].importId" in text
+    assert said in text
 
 
 def test_long_names_keep_the_pools_own_part(run: Any) -> None:

@@ -99,7 +99,7 @@ def test_a_new_pool_is_announced_with_the_setting(
         {"gke": {"diskType": "pd-ssd"}},
         {"gke": {"upgrade": {"strategy": "blueGreen"}}},
         {"gke": {"autoUpgrade": False}},
-        {"gke": {"locationPolicy": "balanced", "limits": "perZone"}},
+        {"gke": {"locationPolicy": "balanced"}},
     ],
 )
 def test_what_changes_in_place_is_no_new_pool(new: dict[str, Any]) -> None:

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from gpufleet.fleet import compile_data
+from gpufleet.fleet import compile_data, tpu
 from gpufleet.fleet.tpu import tpu_slice
-from gpufleet.render.gke_node_pool import node_pools
+from gpufleet.render.gke_node_pool import node_pools, workload_policies
 from gpufleet.render.pod_request import pod_spec
 from gpufleet.sandbox.cloud.gcp.admission import admit_node_pool
 from gpufleet.sandbox.cloud.gcp.message import node_pool_message
@@ -21,6 +21,7 @@ def compiled(machine: str, topology: str | None = None, **pool: Any) -> Any:
             "cluster": {"name": "ml", "region": "us-central1"},
             "pools": [
                 {"name": "tpu", "instanceTypes": [machine], "nodes": {"min": 0, "max": 4}}
+                | {"zones": ["us-central1-a"]}
                 | gke
                 | pool
             ],
@@ -36,6 +37,10 @@ def compiled(machine: str, topology: str | None = None, **pool: Any) -> Any:
         ("ct5lp-hightpu-4t", "4x4", "tpu-v5-lite-podslice", "4x4", 4),
         ("ct6e-standard-4t", "2x2", "tpu-v6e-slice", "2x2", 1),
         ("ct5p-hightpu-4t", "2x2x4", "tpu-v5p-slice", "2x2x4", 4),
+        ("ct3-hightpu-4t", None, "tpu-v3-device", "2x2", 1),
+        ("ct3p-hightpu-4t", "4x4", "tpu-v3-slice", "4x4", 4),
+        ("tpu7x-standard-1t", None, "tpu7x", "1x1x1", 1),
+        ("tpu7x-standard-4t", None, "tpu7x", "2x2x1", 1),
     ],
 )
 def test_a_slice_has_its_hosts_and_names(
@@ -105,7 +110,43 @@ def test_a_pod_asks_for_chips_and_selects_the_slice() -> None:
             "tpu-with-gpu-operator",
             "pools[0].gke.driver",
         ),
-        ("ct3-hightpu-4t", None, {}, "tpu-machine-unknown", "pools[0].instanceTypes"),
+        ("ct3p-hightpu-4t", None, {}, "tpu-topology-missing", "pools[0].gke.tpuTopology"),
+        ("ct3-hightpu-4t", "4x4", {}, "tpu-topology", "pools[0].gke.tpuTopology"),
+        ("ct5lp-hightpu-4t", "1x8", {}, "tpu-topology", "pools[0].gke.tpuTopology"),
+        ("ct6e-standard-4t", "2x6", {}, "tpu-topology", "pools[0].gke.tpuTopology"),
+        ("ct5p-hightpu-4t", "4x2x2", {}, "tpu-topology", "pools[0].gke.tpuTopology"),
+        ("ct5p-hightpu-4t", "2x4x16", {}, "tpu-topology", "pools[0].gke.tpuTopology"),
+        ("ct5p-hightpu-4t", "16x16x28", {}, "tpu-topology", "pools[0].gke.tpuTopology"),
+        ("ct6e-standard-1t", "0x0", {}, "tpu-topology", "pools[0].gke.tpuTopology"),
+        ("ct5lp-hightpu-4t", "4x4", {"zones": []}, "gke-zone-missing", "pools[0].zones"),
+        (
+            "ct5lp-hightpu-4t",
+            "4x4",
+            {"zones": ["us-central1-a", "us-central1-b"]},
+            "gke-one-zone",
+            "pools[0].zones",
+        ),
+        (
+            "ct3-hightpu-4t",
+            None,
+            {"capacity": [{"flexStart": {}}]},
+            "capacity-not-sold",
+            "pools[0].capacity[0].flexStart",
+        ),
+        (
+            "ct6e-standard-4t",
+            None,
+            {"gke": {"diskType": "pd-ssd"}},
+            "gke-disk-type",
+            "pools[0].gke.diskType",
+        ),
+        (
+            "ct6e-standard-4t",
+            None,
+            {"gke": {"driverVersion": "latest"}},
+            "tpu-with-driver-version",
+            "pools[0].gke.driverVersion",
+        ),
     ],
 )
 def test_a_wrong_tpu_pool_is_refused(
@@ -122,3 +163,58 @@ def test_a_whole_slice_is_made_at_once() -> None:
     (arguments,) = node_pools(pool, "ml", {}).values()
     assert arguments["initialNodeCount"] == 4
     assert arguments["autoscaling"]["totalMaxNodeCount"] == 4
+
+
+def test_what_a_topology_may_be_is_said() -> None:
+    (plane,) = compiled("ct5lp-hightpu-4t", "3x3").findings
+    assert plane.message == (
+        "3x3 is no slice of ct5lp-hightpu-4t: one host is 2x2; several hosts are 2x4, 4x4, 4x8, "
+        "8x8, 8x16, 16x16"
+    )
+    (eight,) = compiled("ct5lp-hightpu-8t", "4x4").findings
+    assert eight.message == "4x4 is no slice of ct5lp-hightpu-8t: one host is 2x4"
+    assert eight.fix == "leave tpuTopology out"
+
+
+def test_a_machine_whose_labels_nobody_sourced_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(tpu._FAMILIES, "ct6e")  # pyright: ignore[reportPrivateUsage]
+    (finding,) = compiled("ct6e-standard-4t").findings
+    assert (finding.code, finding.path) == ("tpu-machine-unknown", "pools[0].instanceTypes")
+
+
+@pytest.mark.parametrize(
+    ("machine", "sold"),
+    [
+        ("ct3-hightpu-4t", {"onDemand", "spot", "reserved"}),
+        ("ct5lp-hightpu-4t", {"onDemand", "spot", "reserved", "flexStart", "queued"}),
+        ("ct5p-hightpu-4t", {"onDemand", "spot", "reserved", "flexStart", "queued"}),
+        ("ct6e-standard-8t", {"onDemand", "spot", "reserved", "flexStart", "queued"}),
+        ("tpu7x-standard-4t", {"onDemand", "spot", "reserved", "flexStart", "queued"}),
+    ],
+)
+def test_every_way_of_buying_makes_a_node_pool_that_gke_takes(machine: str, sold: set[str]) -> None:
+    reserved = {"id": "tpus", "zone": "us-central1-a"}
+    for way in ("onDemand", "spot", "reserved", "flexStart", "queued"):
+        result = compiled(machine, capacity=[{way: reserved if way == "reserved" else {}}])
+        if way not in sold:
+            assert [one.code for one in result.findings] == ["capacity-not-sold"], way
+            continue
+        assert result.deployable, (way, result.findings)
+        (arguments,) = node_pools(result.fleet.pools[0], "ml", {}).values()
+        admit_node_pool(node_pool_message(arguments))
+
+
+def test_hosts_of_ironwood_are_placed_by_a_workload_policy() -> None:
+    nodes = {"min": 0, "max": 16}
+    (pool,) = compiled("tpu7x-standard-4t", "4x4x4", nodes=nodes).fleet.pools
+    (arguments,) = node_pools(pool, "ml", {}).values()
+    assert arguments["placementPolicy"] == {"type": "COMPACT", "policyName": "ml-tpu"}
+    assert workload_policies(pool, "ml", "us-central1") == {
+        "": {
+            "name": "ml-tpu",
+            "region": "us-central1",
+            "workloadPolicy": {"type": "HIGH_THROUGHPUT", "acceleratorTopology": "4x4x4"},
+        }
+    }
+    (one_host,) = compiled("tpu7x-standard-4t").fleet.pools
+    assert workload_policies(one_host, "ml", "us-central1") == {}

@@ -125,7 +125,7 @@ REPLACING: Mapping[str, Sequence[str]] = {
         "networkConfig.podRange",
         "networkConfig.subnetwork",
     ),
-    "gcp:compute/resourcePolicy:ResourcePolicy": ("name", "project", "region"),
+    "gcp:compute/resourcePolicy:ResourcePolicy": ("name", "project", "region", "workloadPolicy"),
 }
 """Type -> paths of inputs whose change makes a new resource."""
 

@@ -180,3 +180,12 @@ def test_values_the_provider_checks_are_named(gcp: Caller) -> None:
         "nodeConfig.guestAccelerators[0].gpuDriverInstallationConfig.gpuDriverVersion: must be one"
     )
     assert text.endswith("and is 'SPECIFIC'")
+
+
+def test_a_pool_is_found_by_every_form_of_its_id(gcp: Caller) -> None:
+    identifier, _, _ = gcp.create(NODE_POOL, pool())
+    for form in (identifier, "stand-in/us-central1/ml/pool", "us-central1/ml/pool"):
+        found, properties = gcp.read(NODE_POOL, form)
+        assert (found, properties["name"]) == (identifier, "pool")
+    for other in ("elsewhere/us-central1/ml/pool", "ml/pool", "pool"):
+        assert gcp.read(NODE_POOL, other) == ("", {})

@@ -10,6 +10,8 @@ from gpufleet.sandbox.cloud.sdk import ResourceType
 from gpufleet.sandbox.cloud.store import CloudFolder, Stored
 
 _NODE_POOL = "gcp:container/nodePool:NodePool"
+_SHORT_IDS = (3, 4)
+"""Parts of the shorter forms of a node pool's id."""
 _ENUMERATIONS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     _NODE_POOL: {
         "autoscaling.locationPolicy": ("BALANCED", "ANY"),
@@ -63,6 +65,16 @@ class GcpCloud(Cloud):
         if resource.token == _NODE_POOL:
             return NodePoolKind(self, resource)
         return GcpPlainKind(self, resource)
+
+    def identified(self, token: str, identifier: str) -> str:
+        """Node pools may be imported as `project/location/cluster/pool`, or without the project
+        (pulumi-gcp 10.2.0, `gcp:container/nodePool:NodePool`, Import)."""
+        parts = identifier.split("/")
+        if token != _NODE_POOL or len(parts) not in _SHORT_IDS:
+            return identifier
+        project = self.settings["project"] if len(parts) < max(_SHORT_IDS) else parts.pop(0)
+        location, cluster, name = parts
+        return f"projects/{project}/locations/{location}/clusters/{cluster}/nodePools/{name}"
 
     def values_allowed(self, token: str) -> Mapping[str, tuple[str, ...]]:
         """Enumerations of the provider."""
