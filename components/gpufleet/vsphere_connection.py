@@ -9,13 +9,36 @@ class VsphereJoinArgs(TypedDict):
     """How machines join their cluster, where gpufleet writes the first-boot data."""
 
     method: str
-    """`kubeadm`, `rke2` or `k3s`: what the template was built for."""
+    """`kubeadm`, `rke2`, `k3s`, or `openshift` for Red Hat CoreOS: what the template was built
+    for."""
     endpoint: pulumi.Input[str]
-    """kubeadm `host:6443`; RKE2 `https://host:9345`; k3s `https://host:6443`."""
-    token: pulumi.Input[str]
-    """Secret. Use one that expires: it can be read in vCenter until the machine's first boot."""
+    """kubeadm `host:6443`; RKE2 `https://host:9345`; k3s `https://host:6443`; OpenShift
+    `https://api-int.<cluster>:22623/config/<machine config pool>`."""
+    token: NotRequired[pulumi.Input[str]]
+    """Secret; needed but on OpenShift. Use one that expires: it can be read in vCenter until the
+    machine's first boot."""
     ca_cert_hashes: NotRequired[list[pulumi.Input[str]]]
     """kubeadm: `sha256:…` of the cluster's authority; needed there."""
+    ca_certificate: NotRequired[pulumi.Input[str]]
+    """OpenShift: PEM certificate of the machine config server's authority; needed there."""
+
+
+class VsphereKubernetesArgs(TypedDict):
+    """The cluster that the machines are nodes of, where gpufleet may ask it."""
+
+    kubeconfig: str
+    """Path of a kubeconfig on the machine that runs Pulumi, `~` allowed. Its content never reaches
+    the state. Its user reads, patches and deletes nodes, lists pods and creates evictions."""
+    context: NotRequired[str]
+    """Context to use. Default: the file's current one."""
+    ready_seconds: NotRequired[int]
+    """Longest a new machine may take to be a Ready node, 1 to 86400. Default 900."""
+    drain_seconds: NotRequired[int]
+    """Longest a node may take to be emptied before its machine is removed or restarted, 1 to 86400.
+    Default 900."""
+    when_not_drained: NotRequired[str]
+    """`refuse` (default): the machine stays and the update fails. `remove`: it goes with its
+    pods."""
 
 
 class VsphereConnectionArgs(TypedDict):
@@ -48,6 +71,14 @@ class VsphereConnectionArgs(TypedDict):
     """First-boot data of every machine, as it is. This or `join`; with neither, the template must
     know how to join."""
     user_data_format: NotRequired[str]
-    """`cloudInit` (default) or `ignition`."""
+    """`cloudInit` (default), or `ignition` for Red Hat CoreOS, Fedora CoreOS and Flatcar; also of
+    what `join` writes."""
     join: NotRequired[VsphereJoinArgs]
     """Let gpufleet write the first-boot data."""
+    kubernetes: NotRequired[VsphereKubernetesArgs]
+    """With it a new machine counts once its node is Ready, its secret first-boot data is then taken
+    out of vCenter, and a node is drained before its machine is removed or restarted. Default: the
+    cluster is not asked."""
+    preflight: NotRequired[str]
+    """`preview` (default): where credentials are there, a preview asks vCenter whether new machines
+    can be made. `create`: nothing is asked before."""

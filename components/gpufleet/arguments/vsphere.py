@@ -6,6 +6,18 @@ Generated from the models by tests/unit/components/write_arguments.py: edit thos
 from typing import NotRequired, TypedDict
 
 
+class VsphereMachineArgs(TypedDict):
+    """One machine that is named instead of counted."""
+
+    name: str
+    """Last part of its name, in place of a number: `rack2`. It is its identity: another name is
+    another machine."""
+    hosts: NotRequired[list[str]]
+    """Hosts that may be used. Default: the pool's."""
+    pci_addresses: NotRequired[list[str]]
+    """With `attachment: passthrough`, its devices, where they differ from the pool's."""
+
+
 class VsphereOptionsArgs(TypedDict):
     """What only vSphere needs to know."""
 
@@ -20,7 +32,8 @@ class VsphereOptionsArgs(TypedDict):
     """Hosts of the cluster that may be used, by name. Default: all."""
     pci_addresses: NotRequired[list[str]]
     """With `attachment: passthrough`, the devices of each machine, at the same addresses on every
-    host; as many as `gpusPerNode`. Not allowed otherwise."""
+    host; as many as `gpusPerNode`. Where hosts differ, `machines` has them one by one. Not
+    allowed otherwise."""
     device_ids: NotRequired[list[str]]
     """With `attachment: dynamicDirectPath`, PCI device ids that will do. Default: the catalogue's
     for the pool's GPU."""
@@ -33,8 +46,25 @@ class VsphereOptionsArgs(TypedDict):
     """One of `refuse`, `restart`, `replace`. What to do about a change that needs the machine
     powered off. Default refuse."""
     rollout_width: NotRequired[int]
-    """Machines that are made or changed at the same time, 1 to 64. Default 4, as many as the
+    """Machines that are changed or replaced at the same time, 1 to 64. Default 4, as many as the
     engine runs at once."""
+    creation_width: NotRequired[int]
+    """Machines that are made, or removed, at the same time when the pool grows or shrinks, 1 to
+    64. Default 16; vCenter queues what its hosts cannot clone at once."""
+    exclude: NotRequired[list[int]]
+    """Numbers that no machine has. To remove machine 1 of 3: `nodes` 2 and `exclude: [1]`; 0 and
+    2 stay as they are. Default: none."""
+    machines: NotRequired[list[VsphereMachineArgs]]
+    """The machines by name, as many as `nodes.min`, in place of numbers. Default: numbers."""
+    max_per_host: NotRequired[int]
+    """Anti-affinity: most machines of the pool on one host, 1 to 64. Judged when a machine is
+    made. Default: no limit."""
+    vm_group: NotRequired[str]
+    """DRS group of virtual machines that each machine is put into; it must exist. Hosts follow
+    the cluster's mandatory rules for that group. Default: none."""
+    wait_for: NotRequired[str]
+    """One of `powerOn`, `tools`, `address`, `joined`. How far a new machine must come before it
+    counts. Default powerOn."""
     attachment: NotRequired[str]
     """One of `passthrough`, `dynamicDirectPath`, `vgpu`. How the GPU gets into the machine.
     Default dynamicDirectPath."""

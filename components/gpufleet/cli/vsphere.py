@@ -1,6 +1,10 @@
-"""`gpufleet vsphere`: what a vCenter offers, and which pools fit now."""
+"""`gpufleet vsphere`: what a vCenter offers, which pools fit, and which machines are orphans."""
 
+import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import click
@@ -11,27 +15,44 @@ from gpufleet.cli.source import compile_source
 
 @click.group("vsphere")
 def command() -> None:
-    """Ask a vCenter, read-only: hosts, GPUs, vGPU profiles, free slots.
+    """Ask a vCenter, read-only: hosts, GPUs, vGPU profiles, free slots, orphans.
 
     The user name and password come from VSPHERE_USER and VSPHERE_PASSWORD.
     """
 
 
+def _where(command: Any) -> Any:
+    """Options that say which vCenter is asked, and how."""
+    for option in reversed(
+        (
+            click.option("--server", required=True, help="Host name or address of the vCenter."),
+            click.option("--port", type=click.IntRange(1, 65_535), default=443, show_default=True),
+            click.option("--datacenter", required=True, help="Datacenter, by name or path."),
+            click.option("--ca-cert-file", metavar="FILE", help="Authority, PEM."),
+            click.option("--thumbprint-sha256", metavar="AB:CD:…", help="Fingerprint to have."),
+            click.option("--insecure", is_flag=True, help="Accept any certificate."),
+            click.option("--plain-http", is_flag=True, help="Without TLS: a local simulator."),
+        )
+    ):
+        command = option(command)
+    return command
+
+
 @command.command("inventory")
 @click.argument("source", metavar="[SPEC]", required=False)
-@click.option("--server", required=True, help="Host name or address of the vCenter.")
-@click.option("--port", type=click.IntRange(1, 65_535), default=443, show_default=True)
-@click.option("--datacenter", required=True, help="Datacenter, by name or inventory path.")
+@_where
 @click.option("--cluster", required=True, help="Cluster, or standalone host.")
-@click.option("--ca-cert-file", metavar="FILE", help="Authority of the certificate, PEM.")
-@click.option("--thumbprint-sha256", metavar="AB:CD:…", help="Fingerprint it must have.")
-@click.option("--insecure", is_flag=True, help="Accept any certificate.")
-@click.option("--plain-http", is_flag=True, help="Without TLS: a simulator on this machine.")
+@click.option(
+    "--name-prefix", help="First part of the machines' names. Default: as `GpuFleet` names them."
+)
 @format_option
-def inventory(source: str | None, output_format: str, **asked: Any) -> None:
+def inventory(
+    source: str | None, cluster: str, name_prefix: str | None, output_format: str, **asked: Any
+) -> None:
     """Print hosts, GPUs and profiles of a cluster, and which pools of SPEC fit now.
 
-    Each pool is judged alone, beside what already runs. SPEC is a FleetSpec, or `-`.
+    Each pool is judged alone, beside what already runs; machines of its own that are there count as
+    fitting. SPEC is a FleetSpec, or `-`.
 
     \b
         gpufleet vsphere inventory fleet.yaml --server vc.example.com --datacenter DC1 --cluster gpu
@@ -40,13 +61,19 @@ def inventory(source: str | None, output_format: str, **asked: Any) -> None:
     when SPEC cannot be read or vCenter cannot be asked.
     """
     pools: tuple[Any, ...] = ()
+    prefix = name_prefix or "gpu"
     if source is not None:
         compiled = compile_source(source, None)
         if compiled.fleet is None or not compiled.deployable:
             print_findings(compiled.findings)
             sys.exit(1)
         pools = compiled.fleet.pools
-    found = _asked(pools, asked)
+        spec = compiled.fleet.spec
+        prefix = name_prefix or spec.name_prefix or spec.cluster.name
+    with _library():
+        from gpufleet.nodes.vsphere.ask_inventory import ask_inventory
+
+        found = ask_inventory(_endpoint(asked), asked["datacenter"], cluster, pools, prefix)
     if output_format == "json":
         print_json(found)
     else:
@@ -54,15 +81,85 @@ def inventory(source: str | None, output_format: str, **asked: Any) -> None:
     sys.exit(1 if any(row["fit"] < row["wanted"] for row in found["pools"]) else 0)
 
 
-def _asked(pools: tuple[Any, ...], asked: dict[str, Any]) -> dict[str, Any]:
+@command.command("orphans")
+@click.argument("states", metavar="STATE...", nargs=-1)
+@_where
+@click.option(
+    "--stack",
+    "stacks",
+    multiple=True,
+    metavar="ORG/PROJECT/STACK",
+    help="A stack that is known to declare nothing more: one that was destroyed.",
+)
+@format_option
+def orphans(
+    states: tuple[str, ...], stacks: tuple[str, ...], output_format: str, **asked: Any
+) -> None:
+    """Print machines that carry gpufleet's marks and that no STATE declares.
+
+    STATE is what `pulumi stack export` writes, or `-`. Of stacks that are neither given nor named
+    nothing can be said: their machines are listed as such. Nothing is changed; removing a machine
+    is yours.
+
+    \b
+        pulumi stack export | gpufleet vsphere orphans - --server vc.example.com --datacenter DC1
+
+    JSON: {"machines": [...]}. Exits 1 when there are orphans or copies, 2 when a STATE cannot be
+    read or vCenter cannot be asked.
+    """
+    with _library():
+        from gpufleet.nodes.vsphere.ask_orphans import ask_orphans
+        from gpufleet.nodes.vsphere.orphan_report import Standing, declared_by
+
+        try:
+            declared = declared_by([_state(name) for name in states], stacks)
+        except ValueError as problem:
+            raise UnreadableInputError(f"{', '.join(states)}: {problem}") from None
+        found = ask_orphans(_endpoint(asked), asked["datacenter"], declared)
+    wrong = [row for row in found if row["standing"] in (Standing.ORPHAN, Standing.COPY)]
+    if output_format == "json":
+        print_json({"machines": found})
+    else:
+        for row in found:
+            if row["standing"] != Standing.DECLARED:
+                power = "on" if row["poweredOn"] else "off"
+                click.echo(
+                    f"{row['standing']}: {row['path']} ({row['moRef']}, instance uuid "
+                    f"{row['instanceUuid']}, powered {power}) of {row['owner']}"
+                )
+        click.echo(f"{len(found)} machines with gpufleet's marks, {len(wrong)} of them orphans")
+    sys.exit(1 if wrong else 0)
+
+
+def _state(name: str) -> Any:
     try:
-        from gpufleet.nodes.vsphere.ask_inventory import ask_inventory
+        text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
+        state = json.loads(text)
+    except (OSError, ValueError) as problem:
+        raise UnreadableInputError(f"{name}: {problem}") from None
+    if not isinstance(state, dict):
+        raise UnreadableInputError(f"{name}: it is no exported state")
+    return state
+
+
+@contextmanager
+def _library() -> Iterator[None]:
+    """What lacks or fails on the way to vCenter, as an error of the command."""
+    try:
         from gpufleet.nodes.vsphere.errors import VsphereError
+        from gpufleet.nodes.vsphere.session import Session  # noqa: F401
     except ModuleNotFoundError as problem:
         raise UnreadableInputError(
             f"{problem.name} is not installed: pip install 'pulumi-gpufleet[vsphere]'"
         ) from None
-    endpoint = {
+    try:
+        yield
+    except VsphereError as problem:
+        raise UnreadableInputError(str(problem)) from None
+
+
+def _endpoint(asked: dict[str, Any]) -> dict[str, Any]:
+    return {
         "server": asked["server"],
         "port": asked["port"],
         "insecure": asked["insecure"],
@@ -70,10 +167,6 @@ def _asked(pools: tuple[Any, ...], asked: dict[str, Any]) -> dict[str, Any]:
         "caCertFile": asked["ca_cert_file"],
         "thumbprintSha256": asked["thumbprint_sha256"],
     }
-    try:
-        return ask_inventory(endpoint, asked["datacenter"], asked["cluster"], pools)
-    except VsphereError as problem:
-        raise UnreadableInputError(str(problem)) from None
 
 
 def _print(found: dict[str, Any]) -> None:
@@ -93,6 +186,9 @@ def _print(found: dict[str, Any]) -> None:
             click.echo(f"  profile {profile}: {free} more fit")
     for row in found["pools"]:
         bound = " at most, by what the hosts say" if row["upperBound"] else ""
-        click.echo(f"pool {row['pool']}: {row['fit']} of {row['wanted']} machines fit{bound}")
+        click.echo(
+            f"pool {row['pool']}: {row['fit']} of {row['wanted']} machines fit{bound}, "
+            f"{row['running']} of them are there"
+        )
         if row["refusal"]:
             click.echo(f"      because {row['refusal']}")

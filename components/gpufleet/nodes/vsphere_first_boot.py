@@ -1,77 +1,133 @@
 """First-boot data of a machine: given as it is, or written so that it joins its cluster."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pulumi
 
 from gpufleet.findings import Finding, error
 from gpufleet.fleet import Pool
-from gpufleet.render.node_join import Join, JoinMethod, join_user_data
-from gpufleet.render.vsphere_node import node_labels
+from gpufleet.render.node_join import Join, JoinMethod, join_ignition, join_user_data
+from gpufleet.render.vsphere_node import PoolMachine, node_labels
+
+CLOUD_INIT, IGNITION = "cloudInit", "ignition"
+"""Formats of first-boot data."""
 
 
-def judge_first_boot(connection: Mapping[str, Any]) -> list[Finding]:
+def judge_first_boot(connection: Mapping[str, Any], pool: Pool) -> list[Finding]:
     """What is wrong with `join` and `userData` of a connection, before anything is made."""
-    join, user_data = connection.get("join"), connection.get("userData")
-    found: list[Finding] = []
+    return list(_judge(connection, pool))
+
+
+def _judge(connection: Mapping[str, Any], pool: Pool) -> Iterator[Finding]:
+    chosen = connection.get("userDataFormat", CLOUD_INIT)
+    if chosen not in (CLOUD_INIT, IGNITION):
+        yield error(
+            "vsphere-user-data-format-unknown",
+            "connection.userDataFormat",
+            f"{chosen!r} is none of {CLOUD_INIT}, {IGNITION}",
+            f"write {IGNITION} for Red Hat CoreOS, Fedora CoreOS and Flatcar",
+            found=chosen,
+        )
+    join = connection.get("join")
     if join is None:
-        return found
-    if user_data is not None:
-        found.append(
-            error(
-                "vsphere-join-and-user-data",
-                "connection.join",
-                "join writes the first-boot data, and userData is that data",
-                "give one of them",
-            )
+        return
+    if connection.get("userData") is not None:
+        yield error(
+            "vsphere-join-and-user-data",
+            "connection.join",
+            "join writes the first-boot data, and userData is that data",
+            "give one of them",
         )
     methods = [method.value for method in JoinMethod]
     if join["method"] not in methods:
-        found.append(
-            error(
-                "vsphere-join-method-unknown",
-                "connection.join.method",
-                f"{join['method']!r} is none of {', '.join(methods)}",
-                "write one of them, or give userData",
-            )
+        yield error(
+            "vsphere-join-method-unknown",
+            "connection.join.method",
+            f"{join['method']!r} is none of {', '.join(methods)}",
+            "write one of them, or give userData",
         )
-    if join["method"] == JoinMethod.KUBEADM.value and not join.get("caCertHashes"):
-        found.append(
-            error(
-                "vsphere-join-without-authority",
-                "connection.join.caCertHashes",
-                "kubeadm needs the hash of the cluster's authority: without it a node cannot "
-                "tell its cluster from another",
-                "give `sha256:` and 64 hexadecimal digits, as `kubeadm token create "
-                "--print-join-command` shows them",
-            )
+        return
+    method = JoinMethod(join["method"])
+    if method is JoinMethod.KUBEADM and not join.get("caCertHashes"):
+        yield error(
+            "vsphere-join-without-authority",
+            "connection.join.caCertHashes",
+            "kubeadm needs the hash of the cluster's authority: without it a node cannot "
+            "tell its cluster from another",
+            "give `sha256:` and 64 hexadecimal digits, as `kubeadm token create "
+            "--print-join-command` shows them",
         )
-    return found
+    if method is JoinMethod.OPENSHIFT:
+        yield from _openshift(join, chosen, pool)
+    elif join.get("token") is None:
+        yield error(
+            "vsphere-join-without-token",
+            "connection.join.token",
+            f"{method.value} lets nobody in without a token",
+            "give one that expires, as a secret",
+        )
 
 
-def first_boot(pool: Pool, connection: Mapping[str, Any], node_name: str) -> dict[str, Any]:
+def _openshift(join: Mapping[str, Any], chosen: str, pool: Pool) -> Iterator[Finding]:
+    if chosen != IGNITION:
+        yield error(
+            "vsphere-join-needs-ignition",
+            "connection.userDataFormat",
+            f"Red Hat CoreOS reads Ignition, and the format is {chosen}",
+            f"write {IGNITION}",
+            found=chosen,
+        )
+    if join.get("caCertificate") is None:
+        yield error(
+            "vsphere-join-without-authority",
+            "connection.join.caCertificate",
+            "OpenShift needs the certificate of its machine config server's authority: without it "
+            "a node cannot tell its cluster from another",
+            "give the PEM text of the ConfigMap root-ca in kube-system",
+        )
+    if pool.taints:
+        yield error(
+            "vsphere-join-openshift-taints",
+            f"{pool.path}.taints",
+            f"first-boot data cannot taint a node of OpenShift, and the pool has "
+            f"{', '.join(taint.key for taint in pool.taints)}",
+            "write `gpuTaint: false`, and registerWithTaints in a KubeletConfig of the machine "
+            "config pool that the endpoint names",
+        )
+
+
+def first_boot(pool: Pool, connection: Mapping[str, Any], machine: PoolMachine) -> dict[str, Any]:
     """Inputs of one machine's first boot; none where the template knows how to join.
 
     Args:
         pool: The pool, whose labels and taints the node registers with.
         connection: A connection that `judge_first_boot` has nothing against.
-        node_name: Name of the Kubernetes node.
+        machine: The machine: its node has its name.
     """
     join, user_data = connection.get("join"), connection.get("userData")
+    chosen = connection.get("userDataFormat", CLOUD_INIT)
     if user_data is not None:
-        chosen = connection.get("userDataFormat", "cloudInit")
         return {"userData": user_data, "userDataFormat": chosen}
     if join is None:
         return {}
 
     def text(known: dict[str, Any]) -> str:
         way = Join(
-            JoinMethod(join["method"]), known["endpoint"], known["token"], tuple(known["hashes"])
+            JoinMethod(join["method"]),
+            known["endpoint"],
+            known["token"],
+            tuple(known["hashes"]),
+            known["authority"],
         )
-        return join_user_data(way, node_labels(pool), pool.taints, node_name)
+        written = join_ignition if chosen == IGNITION else join_user_data
+        return written(way, node_labels(pool, machine.position), pool.taints, machine.name)
 
     made = pulumi.Output.all(
-        endpoint=join["endpoint"], token=join["token"], hashes=join.get("caCertHashes", [])
+        endpoint=join["endpoint"],
+        token=join.get("token", ""),
+        hashes=join.get("caCertHashes", []),
+        authority=join.get("caCertificate"),
     ).apply(text)
-    return {"userData": pulumi.Output.secret(made)}
+    other = {} if chosen == CLOUD_INIT else {"userDataFormat": chosen}
+    return {"userData": pulumi.Output.secret(made), **other}

@@ -4,16 +4,23 @@ from collections.abc import Mapping
 from typing import Any, NotRequired, TypedDict, cast
 
 import pulumi
+from pydantic import ValidationError
 
 from gpufleet.arguments import GpuPoolArgs
-from gpufleet.findings import error
+from gpufleet.findings import Finding, error
 from gpufleet.fleet import Pool, compile_data
+from gpufleet.fleet.change_waves import nodes_before
 from gpufleet.inputs import declared, refuse
+from gpufleet.nodes.vsphere.batch_node import VsphereGpuNodeBatch
 from gpufleet.nodes.vsphere.node import VsphereGpuNode
+from gpufleet.nodes.vsphere.settings import ClusterAccess
 from gpufleet.nodes.vsphere_first_boot import first_boot, judge_first_boot
-from gpufleet.render.vsphere_node import machine_inputs, machine_names
-from gpufleet.spec.vsphere import VsphereOptions
+from gpufleet.render.vsphere_node import PoolMachine, machine_inputs, own_inputs, pool_machines
+from gpufleet.spec.vsphere import VsphereOptions, VsphereWaitFor
 from gpufleet.vsphere_connection import VsphereConnectionArgs
+
+PREFLIGHT = ("preview", "create")
+"""When vCenter is asked whether new machines can be made. The first is the default."""
 
 _ENDPOINT = (
     "server",
@@ -43,11 +50,13 @@ class VsphereGpuNodeGroupArgs(TypedDict):
 
 
 class VsphereGpuNodeGroup(pulumi.ComponentResource):
-    """GPU machines on vCenter: `nodes.min` of them, named `<prefix>-<pool>-<ordinal>`.
+    """GPU machines on vCenter: `nodes.min` of them, named `<prefix>-<pool>-<number>`.
 
-    Fewer nodes remove the highest ordinals, and no machine is renumbered. Machines form lanes, as
-    many as `vsphere.rolloutWidth`: each waits for the one before it in its lane, so that no more
-    are made or replaced at once, and one that fails stops its own lane only.
+    Fewer nodes remove the highest numbers, `vsphere.exclude` any, and no machine is renumbered; or
+    `vsphere.machines` names them one by one. New machines are made `vsphere.creationWidth` at a
+    time. For changes they form lanes, as many as `vsphere.rolloutWidth`: each waits for the one
+    before it in its lane, so that no more are changed or replaced at once, and one that fails stops
+    its own lane only.
     """
 
     node_names: pulumi.Output[list[str]]
@@ -81,34 +90,45 @@ class VsphereGpuNodeGroup(pulumi.ComponentResource):
         given = declared(component, VsphereGpuNodeGroupArgs, cast("Mapping[str, Any]", args))
         pool = compiled or _compile(component, given)
         connection: dict[str, Any] = given["connection"]
-        names = _names(component, given.get("namePrefix", "gpu"), pool)
-        if wrong := judge_first_boot(connection):
+        machines = _machines(component, given.get("namePrefix", "gpu"), pool)
+        options = pool.spec.vsphere or VsphereOptions(cpus=1, memory_gib=4, template="none")
+        if wrong := [*judge_first_boot(connection, pool), *_judge(connection, options)]:
             refuse(component, wrong)
-        inputs = machine_inputs(pool)
         super().__init__("gpufleet:index:VsphereGpuNodeGroup", name, {}, opts)
         self._spec: GpuPoolArgs = args["pool"]
-        options = pool.spec.vsphere or VsphereOptions(cpus=1, memory_gib=4, template="none")
+        group = _group(name)
+        common = {
+            **machine_inputs(pool),
+            "endpoint": {k: connection[k] for k in _ENDPOINT if k in connection},
+            "place": _place(connection, options),
+            **({"kubernetes": connection["kubernetes"]} if "kubernetes" in connection else {}),
+        }
+        own = [_own(pool, connection, group, common, machine) for machine in machines]
+        batch = VsphereGpuNodeBatch(
+            f"{name}-batch",
+            group,
+            common,
+            own,
+            options.creation_width,
+            connection.get("preflight", PREFLIGHT[0]),
+            pulumi.ResourceOptions(parent=self),
+        )
         made: list[VsphereGpuNode] = []
-        for ordinal, node_name in enumerate(names):
-            lane = ordinal - options.rollout_width
+        for machine, inputs in zip(machines, own, strict=True):
+            lane = machine.position - options.rollout_width
+            waits = {lane} if lane >= 0 else set[int]()
+            waits |= set(nodes_before(pool, machine.position))
             made.append(
                 VsphereGpuNode(
-                    f"{name}-{ordinal}",
-                    {
-                        **inputs,
-                        "owner": _owner(name, ordinal),
-                        "name": node_name,
-                        "endpoint": {k: connection[k] for k in _ENDPOINT if k in connection},
-                        "place": _place(connection, options),
-                        **first_boot(pool, connection, node_name),
-                    },
+                    f"{name}-{machine.key}",
+                    {**common, **inputs},
                     pulumi.ResourceOptions(
-                        parent=self, depends_on=[] if lane < 0 else [made[lane]]
+                        parent=self, depends_on=[batch, *(made[i] for i in sorted(waits))]
                     ),
                 )
             )
         self.nodes = tuple(made)
-        self.node_names = pulumi.Output.from_input(list(names))
+        self.node_names = pulumi.Output.from_input([machine.name for machine in machines])
         self.provider_ids = pulumi.Output.all(*(node.provider_id for node in made))
         self.instance_uuids = pulumi.Output.all(*(node.instance_uuid for node in made))
         self.register_outputs(
@@ -140,18 +160,70 @@ def _compile(component: str, given: Mapping[str, Any]) -> Pool:
     return result.fleet.pools[0]
 
 
-def _names(component: str, prefix: str, pool: Pool) -> tuple[str, ...]:
+def _machines(component: str, prefix: str, pool: Pool) -> tuple[PoolMachine, ...]:
     try:
-        return machine_names(prefix, pool)
+        return pool_machines(prefix, pool)
     except ValueError as problem:
         refuse(component, [error("vsphere-name-too-long", "namePrefix", str(problem))])
 
 
-def _owner(name: str, ordinal: int) -> str:
-    """Identity of a machine. The names of the project are its own: another stack with the same
+def _judge(connection: Mapping[str, Any], options: VsphereOptions) -> list[Finding]:
+    """What of the connection cannot work, before anything is made."""
+    found: list[Finding] = []
+    chosen = connection.get("preflight", PREFLIGHT[0])
+    if chosen not in PREFLIGHT:
+        found.append(
+            error(
+                "vsphere-preflight-unknown",
+                "connection.preflight",
+                f"{chosen!r} is none of {', '.join(PREFLIGHT)}",
+                "write one of them",
+            )
+        )
+    if options.wait_for is VsphereWaitFor.JOINED and connection.get("join") is None:
+        found.append(
+            error(
+                "vsphere-joined-without-join",
+                "pool.vsphere.waitFor",
+                "only first-boot data that gpufleet writes says when it has joined",
+                "give connection.join, or wait for tools or address",
+            )
+        )
+    try:
+        ClusterAccess.model_validate(connection.get("kubernetes") or {"kubeconfig": "none"})
+    except ValidationError as invalid:
+        found += [
+            error(
+                "vsphere-kubernetes-invalid",
+                ".".join(("connection.kubernetes", *(str(part) for part in row["loc"]))),
+                row["msg"].removeprefix("Value error, "),
+            )
+            for row in invalid.errors(include_input=False, include_url=False)
+        ]
+    return found
+
+
+def _group(name: str) -> str:
+    """Identity of the group. The names of the project are its own: another stack with the same
     names on the same vCenter would be this one."""
-    project = f"{pulumi.get_organization()}/{pulumi.get_project()}/{pulumi.get_stack()}"
-    return f"{project}/{name}/{ordinal}"
+    return f"{pulumi.get_organization()}/{pulumi.get_project()}/{pulumi.get_stack()}/{name}"
+
+
+def _own(
+    pool: Pool,
+    connection: Mapping[str, Any],
+    group: str,
+    common: Mapping[str, Any],
+    machine: PoolMachine,
+) -> dict[str, Any]:
+    """Inputs of one machine that the others of the group do not share."""
+    hosts = {"place": {**common["place"], "hosts": list(machine.hosts)}} if machine.hosts else {}
+    return {
+        **own_inputs(machine, pool),
+        **hosts,
+        "owner": f"{group}/{machine.key}",
+        **first_boot(pool, connection, machine),
+    }
 
 
 def _place(connection: Mapping[str, Any], options: VsphereOptions) -> dict[str, Any]:

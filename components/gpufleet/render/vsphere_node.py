@@ -4,10 +4,13 @@ What only another resource knows (the vCenter, where in its inventory, how to jo
 component.
 """
 
+import itertools
+from dataclasses import dataclass
 from typing import Any
 
+from gpufleet.fleet.change_waves import labels_of
 from gpufleet.fleet.model import Pool
-from gpufleet.spec.vsphere import Attachment, VsphereOptions
+from gpufleet.spec.vsphere import Attachment, VsphereOptions, VsphereWaitFor
 
 MODE_LABEL = "gpufleet.dev/gpu-attachment"
 """How a node got its GPU: `passthrough`, `dynamicDirectPath` or `vgpu`. Drivers differ: a guest
@@ -17,21 +20,56 @@ MAX_NAME = 63
 """Longest name: of the machine, the guest's host name and the Kubernetes node."""
 
 
-def machine_names(prefix: str, pool: Pool) -> tuple[str, ...]:
-    """`<prefix>-<pool>-<ordinal>`, an ordinal for each of `nodes.min` machines. Fewer machines
-    later remove the highest ordinals; no machine is ever renumbered.
+@dataclass(frozen=True, slots=True)
+class PoolMachine:
+    """One machine that a pool declares."""
+
+    key: str
+    """Its identity in the pool: its number, or the name it was given."""
+    name: str
+    """Of the machine, the guest's host name and the Kubernetes node."""
+    position: int
+    """Place in the order of changes, from 0."""
+    hosts: tuple[str, ...] = ()
+    """Hosts that may be used, where the pool's do not hold."""
+    pci_addresses: tuple[str, ...] = ()
+    """Its devices, where the pool's do not hold."""
+
+
+def pool_machines(prefix: str, pool: Pool) -> tuple[PoolMachine, ...]:
+    """`nodes.min` machines, `<prefix>-<pool>-<key>`: the named ones, else the first numbers that
+    are not excluded. No machine is ever renumbered: fewer remove the highest, and `exclude` any.
 
     Raises:
         ValueError: the longest name is too long; the text says by how much.
     """
-    names = tuple(f"{prefix}-{pool.name}-{ordinal}" for ordinal in range(pool.nodes.minimum))
-    longest = max(names, key=len, default="")
+    options = pool.spec.vsphere
+    stem = f"{prefix}-{pool.name}"
+    if options is not None and options.machines:
+        found = tuple(
+            PoolMachine(
+                item.name,
+                f"{stem}-{item.name}",
+                position,
+                item.hosts,
+                tuple(address.lower() for address in item.pci_addresses),
+            )
+            for position, item in enumerate(options.machines)
+        )
+    else:
+        without = frozenset(() if options is None else options.exclude)
+        numbers = (number for number in itertools.count() if number not in without)
+        found = tuple(
+            PoolMachine(str(number), f"{stem}-{number}", position)
+            for position, number in enumerate(itertools.islice(numbers, pool.nodes.minimum))
+        )
+    longest = max((machine.name for machine in found), key=len, default="")
     if len(longest) > MAX_NAME:
         raise ValueError(
             f"{longest!r} has {len(longest)} characters, and a machine's name at most {MAX_NAME}: "
             f"shorten namePrefix or the pool's name by {len(longest) - MAX_NAME}"
         )
-    return names
+    return found
 
 
 def machine_inputs(pool: Pool) -> dict[str, Any]:
@@ -53,6 +91,22 @@ def machine_inputs(pool: Pool) -> dict[str, Any]:
     }
     if options.mmio_gib is not None:
         inputs["mmioGib"] = options.mmio_gib
+    if options.max_per_host is not None:
+        inputs["maxPerHost"] = options.max_per_host
+    if options.vm_group is not None:
+        inputs["vmGroup"] = options.vm_group
+    if options.wait_for is not VsphereWaitFor.POWER_ON:
+        inputs["waitFor"] = options.wait_for.value
+    return inputs
+
+
+def own_inputs(machine: PoolMachine, pool: Pool) -> dict[str, Any]:
+    """What only this machine of the pool is."""
+    inputs: dict[str, Any] = {"name": machine.name}
+    options = pool.spec.vsphere
+    if options is not None and options.attachment is Attachment.PASSTHROUGH:
+        addresses = machine.pci_addresses or tuple(a.lower() for a in options.pci_addresses)
+        inputs["gpu"] = {"mode": "fixed", "pciAddresses": list(addresses)}
     return inputs
 
 
@@ -74,9 +128,11 @@ def gpu_attachment(pool: Pool, options: VsphereOptions) -> dict[str, Any]:
     return attachment
 
 
-def node_labels(pool: Pool) -> dict[str, str]:
-    """Labels the node registers with."""
-    labels = dict(pool.labels)
+def node_labels(pool: Pool, position: int) -> dict[str, str]:
+    """Labels the machine at a position registers with: while the pool's sharing changes, those of
+    the new sharing from its wave on. Another label is another machine, so a change in waves
+    replaces the machines of each."""
+    labels = dict(labels_of(pool, position))
     if pool.spec.vsphere is not None:
         labels[MODE_LABEL] = pool.spec.vsphere.attachment.value
     return dict(sorted(labels.items()))

@@ -38,6 +38,39 @@ class Attachment(StrEnum):
     """A vGPU profile, named in `sharing.vgpu`."""
 
 
+class VsphereWaitFor(StrEnum):
+    """How far a new machine must come before it counts as made."""
+
+    POWER_ON = "powerOn"
+    """It runs; the default."""
+    TOOLS = "tools"
+    """Its VMware tools run."""
+    ADDRESS = "address"
+    """Its guest reports an address that others can reach."""
+    JOINED = "joined"
+    """The join script that gpufleet writes has said that it is done; then the first-boot data is
+    taken out of vCenter."""
+
+
+class VsphereMachine(SpecModel):
+    """One machine that is named instead of counted."""
+
+    name: Annotated[
+        str,
+        StringConstraints(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", min_length=1, max_length=40),
+    ]
+    """Last part of its name, in place of a number: `rack2`. It is its identity: another name is
+    another machine."""
+    hosts: Annotated[tuple[str, ...], Field(max_length=1000)] = ()
+    """Hosts that may be used. Default: the pool's."""
+    pci_addresses: Annotated[tuple[PciAddress, ...], Field(max_length=16)] = ()
+    """With `attachment: passthrough`, its devices, where they differ from the pool's."""
+
+
+Ordinal = Annotated[int, Field(ge=0, le=99_999)]
+"""Number of a machine in its pool."""
+
+
 class VsphereOptions(SpecModel):
     """What only vSphere needs to know."""
 
@@ -51,7 +84,8 @@ class VsphereOptions(SpecModel):
     """Hosts of the cluster that may be used, by name. Default: all."""
     pci_addresses: Annotated[tuple[PciAddress, ...], Field(max_length=16)] = ()
     """With `attachment: passthrough`, the devices of each machine, at the same addresses on every
-    host; as many as `gpusPerNode`. Not allowed otherwise."""
+    host; as many as `gpusPerNode`. Where hosts differ, `machines` has them one by one. Not allowed
+    otherwise."""
     device_ids: Annotated[tuple[PciDeviceId, ...], Field(max_length=8)] = ()
     """With `attachment: dynamicDirectPath`, PCI device ids that will do. Default: the catalogue's
     for the pool's GPU."""
@@ -63,8 +97,24 @@ class VsphereOptions(SpecModel):
     update_policy: VsphereUpdatePolicy = VsphereUpdatePolicy.REFUSE
     """What to do about a change that needs the machine powered off. Default refuse."""
     rollout_width: int = Field(default=4, ge=1, le=64)
-    """Machines that are made or changed at the same time, 1 to 64. Default 4, as many as the engine
-    runs at once."""
+    """Machines that are changed or replaced at the same time, 1 to 64. Default 4, as many as the
+    engine runs at once."""
+    creation_width: int = Field(default=16, ge=1, le=64)
+    """Machines that are made, or removed, at the same time when the pool grows or shrinks, 1 to 64.
+    Default 16; vCenter queues what its hosts cannot clone at once."""
+    exclude: Annotated[tuple[Ordinal, ...], Field(max_length=1000)] = ()
+    """Numbers that no machine has. To remove machine 1 of 3: `nodes` 2 and `exclude: [1]`; 0 and 2
+    stay as they are. Default: none."""
+    machines: Annotated[tuple[VsphereMachine, ...], Field(max_length=1000)] = ()
+    """The machines by name, as many as `nodes.min`, in place of numbers. Default: numbers."""
+    max_per_host: int | None = Field(default=None, ge=1, le=64)
+    """Anti-affinity: most machines of the pool on one host, 1 to 64. Judged when a machine is
+    made. Default: no limit."""
+    vm_group: str | None = Field(default=None, min_length=1, max_length=80)
+    """DRS group of virtual machines that each machine is put into; it must exist. Hosts follow the
+    cluster's mandatory rules for that group. Default: none."""
+    wait_for: VsphereWaitFor = VsphereWaitFor.POWER_ON
+    """How far a new machine must come before it counts. Default powerOn."""
     attachment: Attachment = Attachment.DYNAMIC_DIRECT_PATH
     """How the GPU gets into the machine. Default dynamicDirectPath."""
     datastore: str | None = None

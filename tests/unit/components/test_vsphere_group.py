@@ -68,7 +68,78 @@ def test_a_machine_for_each_node_with_a_stable_name(run: Any) -> None:
 def test_lanes_as_wide_as_the_rollout(run: Any) -> None:
     narrow = {"vsphere": {"cpus": 8, "memory_gib": 64, "template": "t", "rollout_width": 2}}
     made = nodes(run, arguments(narrow))
-    assert [item.depends_on for item in made] == [[], [], ["pool-0"]]
+    assert [sorted(item.depends_on) for item in made] == [
+        ["pool-batch"],
+        ["pool-batch"],
+        ["pool-0", "pool-batch"],
+    ]
+
+
+def test_a_machine_from_the_middle_goes_and_none_is_renumbered(run: Any) -> None:
+    shape = {"cpus": 8, "memory_gib": 64, "template": "t"}
+    fewer = {"nodes": {"min": 2, "max": 2}, "vsphere": {**shape, "exclude": [1]}}
+    assert owners(nodes(run, arguments(fewer))) == ["0", "2"]
+    as_many = {"vsphere": {**shape, "exclude": [1]}}
+    made = nodes(run, arguments(as_many))
+    assert owners(made) == ["0", "2", "3"]
+    assert [item.name for item in made] == ["pool-0", "pool-2", "pool-3"]
+
+
+def test_machines_by_name_each_with_its_own_host_and_device(run: Any) -> None:
+    named = [
+        {"name": "a", "hosts": ["esx1"], "pci_addresses": ["0000:3B:00.0"]},
+        {"name": "b", "hosts": ["esx2"], "pci_addresses": ["0000:5e:00.0"]},
+    ]
+    shape = {"cpus": 8, "memory_gib": 64, "template": "t", "attachment": "passthrough"}
+    pool = {"nodes": {"min": 2, "max": 2}, "vsphere": {**shape, "machines": named}}
+    made = nodes(run, arguments(pool))
+    assert owners(made) == ["a", "b"]
+    assert [item.inputs["name"] for item in made] == ["gpu-train-a", "gpu-train-b"]
+    assert [item.inputs["place"]["hosts"] for item in made] == [["esx1"], ["esx2"]]
+    assert [item.inputs["gpu"]["pciAddresses"] for item in made] == [
+        ["0000:3b:00.0"],
+        ["0000:5e:00.0"],
+    ]
+
+
+def owners(made: list[Any]) -> list[str]:
+    return [item.inputs["owner"].rsplit("/", 1)[1] for item in made]
+
+
+def test_the_batch_has_every_machine_and_no_secret_in_plain(run: Any) -> None:
+    join = {"method": "rke2", "endpoint": "https://10.0.0.10:9345", "token": TOKEN}
+    recording = run(lambda: VsphereGpuNodeGroup("pool", arguments(join=join)))
+    (batch,) = [item for item in recording.resources if item.type.endswith("VsphereGpuNodeBatch")]
+    made = [item for item in recording.resources if item.type.endswith("VsphereGpuNode")]
+    for own, resource in zip(batch.inputs["nodes"], made, strict=True):
+        both = {**batch.inputs["common"], **own}
+        assert {key: both[key] for key in resource.inputs if key in both} == {
+            key: value for key, value in resource.inputs.items() if key in both
+        }
+        assert own["generation"] == resource.inputs["generation"]
+        assert own["userData"]["4dabf18193072939515e22adb298388d"], "marked as a secret"
+    assert TOKEN not in str(
+        [{k: v for k, v in node.items() if k != "userData"} for node in batch.inputs["nodes"]]
+    )
+
+
+def test_labels_change_wave_by_wave(run: Any) -> None:
+    def layout(name: str) -> dict[str, Any]:
+        return {"mig": {"layouts": [{"devices": {name: 7 if name.startswith("1g") else 2}}]}}
+
+    join = {"method": "rke2", "endpoint": "https://10.0.0.10:9345", "token": TOKEN}
+
+    def generations(**change: Any) -> list[str]:
+        made = nodes(run, arguments({"sharing": layout("3g.40gb"), **change}, join=join))
+        return [item.inputs["generation"] for item in made]
+
+    old = nodes(run, arguments({"sharing": layout("1g.10gb")}, join=join))
+    before = [item.inputs["generation"] for item in old]
+    previous = {"previous": layout("1g.10gb"), "width": 1}
+    assert generations(change={**previous, "waves": 0}) == before
+    first = generations(change={**previous, "waves": 1})
+    assert [new == was for new, was in zip(first, before, strict=True)] == [False, True, True]
+    assert generations(change={**previous, "waves": 3}) == generations()
 
 
 def test_one_generation_for_the_same_machine_and_another_for_another_template(run: Any) -> None:
@@ -107,12 +178,27 @@ def test_the_first_boot_data_is_a_secret(run: Any) -> None:
             {"join": {"method": "kubeadm", "endpoint": "h:6443", "token": TOKEN}},
             "kubeadm needs the hash of the cluster's authority",
         ),
+        ({"preflight": "never"}, "'never' is none of preview, create"),
+        (
+            {"kubernetes": {"kubeconfig": "apiVersion: v1\nkind: Config\n"}},
+            "kubeconfig is the path of a file, and this is the content of one",
+        ),
+        (
+            {"kubernetes": {"kubeconfig": "~/.kube/config", "when_not_drained": "hope"}},
+            "Input should be 'refuse' or 'remove'",
+        ),
     ],
 )
 def test_what_is_refused(run: Any, connection: dict[str, Any], expected: str) -> None:
     text = refused(run, arguments(**connection))
     assert expected in text
     assert TOKEN not in text
+
+
+def test_waiting_for_a_join_that_nobody_announces_is_refused(run: Any) -> None:
+    waits = {"vsphere": {"cpus": 8, "memory_gib": 64, "template": "t", "wait_for": "joined"}}
+    text = refused(run, arguments(waits))
+    assert "only first-boot data that gpufleet writes says when it has joined" in text
 
 
 def test_a_name_that_is_too_long_is_refused(run: Any) -> None:

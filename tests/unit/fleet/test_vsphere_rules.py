@@ -6,6 +6,7 @@ from gpufleet.findings import Finding
 from gpufleet.fleet import compile_data
 
 MACHINE = {"cpus": 16, "memoryGib": 128, "template": "ubuntu-gpu"}
+NAMED = {**MACHINE, "machines": [{"name": "a"}, {"name": "b"}]}
 FIXED = {**MACHINE, "attachment": "passthrough", "pciAddresses": ["0000:3b:00.0"]}
 VGPU = {**MACHINE, "attachment": "vgpu"}
 PROFILE = {"vgpu": {"profile": "grid_a100d-10c", "licenseSecret": "licence"}}

@@ -19,7 +19,11 @@ from gpufleet.nodes.vsphere.settings import Endpoint
 
 
 def ask_inventory(
-    endpoint: Mapping[str, Any], datacenter: str, cluster: str, pools: Iterable[Pool]
+    endpoint: Mapping[str, Any],
+    datacenter: str,
+    cluster: str,
+    pools: Iterable[Pool],
+    name_prefix: str = "gpu",
 ) -> dict[str, Any]:
     """Hosts of the cluster and which pools fit now; only reads.
 
@@ -28,22 +32,35 @@ def ask_inventory(
         datacenter: Name or inventory path.
         cluster: Name or inventory path of a cluster or standalone host.
         pools: Pools to judge, each alone.
+        name_prefix: First part of the names of their machines, by which those that exist are known.
 
     Raises:
         VsphereError: the vCenter cannot be asked, or a name is not found.
     """
-    try:
-        where = Endpoint.model_validate({k: v for k, v in endpoint.items() if v is not None})
-    except ValidationError as invalid:
-        wrong = "; ".join(
-            f"{'.'.join(map(str, row['loc'])) or 'endpoint'}: {row['msg']}"
-            for row in invalid.errors(include_input=False, include_url=False)
-        )
-        raise VsphereError(Code.FAULT, f"the vCenter cannot be addressed: {wrong}") from None
+    where = addressed(endpoint)
     known = credentials(where.credentials_key, lambda _: None)
     with in_words(f"reading {cluster}"):
         session = session_for(where, known)
         root = session.content.rootFolder
         center = by_name(session, root, vim.Datacenter, datacenter, "datacenter")
         compute = by_name(session, center, vim.ComputeResource, cluster, "cluster")
-        return report(read_inventory(session, center, compute), pools, per_gpu)
+        return report(read_inventory(session, center, compute), pools, per_gpu, name_prefix)
+
+
+def addressed(endpoint: Mapping[str, Any]) -> Endpoint:
+    """The vCenter that these fields name.
+
+    Args:
+        endpoint: Fields of `Endpoint`, camelCase; None stands for absent.
+
+    Raises:
+        VsphereError: a field cannot be; the text names each.
+    """
+    try:
+        return Endpoint.model_validate({k: v for k, v in endpoint.items() if v is not None})
+    except ValidationError as invalid:
+        wrong = "; ".join(
+            f"{'.'.join(map(str, row['loc'])) or 'endpoint'}: {row['msg']}"
+            for row in invalid.errors(include_input=False, include_url=False)
+        )
+        raise VsphereError(Code.FAULT, f"the vCenter cannot be addressed: {wrong}") from None

@@ -5,6 +5,7 @@ from typing import Any
 
 from pyVmomi import vim, vmodl
 
+from gpufleet.nodes.vsphere.cluster_node import node_of
 from gpufleet.nodes.vsphere.errors import Code, OutcomeUnknownError, VsphereError
 from gpufleet.nodes.vsphere.faults import translated
 from gpufleet.nodes.vsphere.identity import Identity
@@ -31,6 +32,8 @@ def converge(
 ) -> Observed:
     """Reconfigure what differs. Returns the machine as it is afterwards.
 
+    A machine that must be off for it, and may, is drained first and powered off.
+
     Raises:
         VsphereError: a difference cannot be mended, or needs the machine off and the update
             policy does not allow that.
@@ -50,6 +53,10 @@ def converge(
                     "drain the node and set updatePolicy to restart, or to replace for a new "
                     "machine",
                 )
+            if live.power == "poweredOn":
+                with node_of(settings, live.bios_uuid) as node:
+                    if node is not None:
+                        node.empty(live.instance_uuid)
             live = power_off(session, settings, live)
             continue
         lacking.spec.changeVersion = live.change_version or None

@@ -29,6 +29,10 @@ class Code(StrEnum):
     TIMEOUT = "vsphere-timeout"
     NEEDS_POWER_OFF = "vsphere-needs-power-off"
     UNSUPPORTED = "vsphere-unsupported"
+    DRS_GROUP = "vsphere-drs-group"
+    KUBERNETES = "vsphere-kubernetes"
+    """The cluster that the machine is a node of cannot be asked."""
+    DRAIN = "vsphere-drain"
     FAULT = "vsphere-fault"
     """A fault this table has no row for: its name stands in the text."""
 

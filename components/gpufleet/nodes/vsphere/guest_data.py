@@ -20,6 +20,10 @@ USER_DATA_KEYS = (
 """Keys that may hold secrets: emptied once the node is ready, and never compared."""
 
 
+JOINED_KEY = "guestinfo.gpufleet.join"
+"""Key that the join script sets to `done` as its last step."""
+
+
 def packed(text: str) -> str:
     """The text as a guestinfo value. The same text always gives the same value."""
     return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()

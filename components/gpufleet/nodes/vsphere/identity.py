@@ -18,6 +18,10 @@ GENERATION = "gpufleet.generation"
 SCHEMA = "gpufleet.schema"
 SCHEMA_VERSION = "1"
 
+PENDING = "gpufleet.pending"
+"""Mark of a machine that a batch made and whose own resource has not taken over yet: the batch may
+remove it, and nobody else's."""
+
 
 @dataclass(frozen=True, slots=True)
 class Identity:
@@ -29,6 +33,8 @@ class Identity:
     """`organisation/project/stack/group/ordinal`."""
     generation: str
     """Short digest of what can only change by replacing the machine."""
+    pending: bool = False
+    """Whether it is made by a batch, for its resource to take over. Default false."""
 
     @property
     def instance_uuid(self) -> str:
@@ -38,11 +44,16 @@ class Identity:
     @property
     def marks(self) -> dict[str, str]:
         """Keys of the machine's extra configuration. Not under `guestinfo.`: guests write there."""
-        return {OWNER: self.owner, GENERATION: self.generation, SCHEMA: SCHEMA_VERSION}
+        marks = {OWNER: self.owner, GENERATION: self.generation, SCHEMA: SCHEMA_VERSION}
+        return {**marks, PENDING: "true"} if self.pending else marks
 
     def owns(self, extra_config: Mapping[str, str]) -> bool:
         """Whether a machine with this extra configuration is the one declared here."""
-        return all(extra_config.get(key) == value for key, value in self.marks.items())
+        return (
+            extra_config.get(OWNER) == self.owner
+            and extra_config.get(GENERATION) == self.generation
+            and extra_config.get(SCHEMA) == SCHEMA_VERSION
+        )
 
 
 def generation_of(parts: Mapping[str, object]) -> str:

@@ -1,7 +1,7 @@
 """What a vCenter offers: hosts, their GPUs, and what machines already hold. Plain data."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 
@@ -53,6 +53,16 @@ class Holding:
     """Dynamic devices of a machine that is off: it will want them back."""
     profiles: tuple[str, ...]
     """A name for each vGPU."""
+    reserved_mib: int = 0
+    """Memory of the host that it reserves."""
+    instance_uuid: str = ""
+    owner: str = ""
+    """Whose it is, by its mark; empty: not gpufleet's."""
+
+    @property
+    def group(self) -> str:
+        """Owner of the group it belongs to; empty: not gpufleet's."""
+        return self.owner.rpartition("/")[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +94,16 @@ class Inventory:
     """The hosts of one cluster."""
 
     hosts: tuple[Host, ...]
+
+    def without(self, owners: frozenset[str]) -> "Inventory":
+        """The same once the machines of these owners are gone."""
+        hosts: list[Host] = []
+        for host in self.hosts:
+            gone = [holding for holding in host.holdings if holding.owner in owners]
+            stays = tuple(holding for holding in host.holdings if holding not in gone)
+            freed = sum(holding.reserved_mib for holding in gone)
+            hosts.append(replace(host, holdings=stays, reserved_mib=host.reserved_mib - freed))
+        return Inventory(tuple(hosts))
 
     def by_name(self) -> Mapping[str, Host]:
         """Host by name."""

@@ -1,6 +1,6 @@
 """What a cluster offers and which pools fit now, as rows for people and programs."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gpufleet.fleet import Pool
@@ -12,7 +12,7 @@ from gpufleet.nodes.vsphere.settings import (
     GpuAttachment,
     SharedProfile,
 )
-from gpufleet.render.vsphere_node import gpu_attachment
+from gpufleet.render.vsphere_node import gpu_attachment, own_inputs, pool_machines
 
 
 def host_row(host: Host, per_gpu: PerGpu) -> dict[str, Any]:
@@ -54,8 +54,10 @@ def _free(host: Host, profile: str, per_gpu: PerGpu) -> int:
     return slots.free if slots.certain else 0
 
 
-def pool_row(pool: Pool, inventory: Inventory, per_gpu: PerGpu) -> dict[str, Any]:
-    """How many of a pool's machines find a place now, beside what already runs.
+def pool_row(pool: Pool, inventory: Inventory, per_gpu: PerGpu, name_prefix: str) -> dict[str, Any]:
+    """How many of a pool's machines are there or find a place now, beside what already runs.
+
+    A machine that carries our marks and the name of one of the pool's is the pool's.
 
     Raises:
         ValueError: the pool is not one of vSphere's.
@@ -63,21 +65,52 @@ def pool_row(pool: Pool, inventory: Inventory, per_gpu: PerGpu) -> dict[str, Any
     options = pool.spec.vsphere
     if options is None:
         raise ValueError(f"pool {pool.name} has no vsphere section")
-    wish = Wish(
-        _attachment(gpu_attachment(pool, options)),
-        options.memory_gib * 1024,
-        pool.nodes.minimum,
-        options.hosts,
-    )
-    placement = place(inventory, wish, per_gpu)
+    machines = pool_machines(name_prefix, pool)
+    running = {
+        held.name: host.name for host in inventory.hosts for held in host.holdings if held.owner
+    }
+    there = {item.name: running[item.name] for item in machines if item.name in running}
+    kinds: dict[tuple[GpuAttachment, tuple[str, ...]], int] = {}
+    for item in machines:
+        if item.name not in there:
+            gpu = own_inputs(item, pool).get("gpu") or gpu_attachment(pool, options)
+            kind = (_attachment(gpu), item.hosts or options.hosts)
+            kinds[kind] = kinds.get(kind, 0) + 1
+    placements = [
+        place(
+            inventory,
+            Wish(
+                gpu,
+                options.memory_gib * 1024,
+                count,
+                hosts,
+                at_most_per_host=options.max_per_host,
+                group=_group_of(inventory, there),
+            ),
+            per_gpu,
+        )
+        for (gpu, hosts), count in kinds.items()
+    ]
     return {
         "pool": pool.name,
-        "wanted": placement.wanted,
-        "fit": len(placement.hosts),
-        "hosts": list(placement.hosts),
-        "refusal": "" if placement.complete else placement.refusal(),
-        "upperBound": any(not slots.certain for slots in placement.slots),
+        "wanted": len(machines),
+        "running": len(there),
+        "fit": len(there) + sum(len(placement.hosts) for placement in placements),
+        "hosts": [*there.values(), *(host for p in placements for host in p.hosts)],
+        "refusal": "; ".join(p.refusal() for p in placements if not p.complete),
+        "upperBound": any(not slots.certain for p in placements for slots in p.slots),
     }
+
+
+def _group_of(inventory: Inventory, there: Mapping[str, str]) -> str:
+    """Owner of the group that the pool's machines are in; empty before there is one."""
+    groups = {
+        held.group
+        for host in inventory.hosts
+        for held in host.holdings
+        if held.owner and held.name in there
+    }
+    return min(groups, default="")
 
 
 def _attachment(given: dict[str, Any]) -> GpuAttachment:
@@ -89,11 +122,15 @@ def _attachment(given: dict[str, Any]) -> GpuAttachment:
     return kinds[given["mode"]].model_validate(given)
 
 
-def report(inventory: Inventory, pools: Iterable[Pool], per_gpu: PerGpu) -> dict[str, Any]:
+def report(
+    inventory: Inventory, pools: Iterable[Pool], per_gpu: PerGpu, name_prefix: str
+) -> dict[str, Any]:
     """`{"hosts": [...], "pools": [...]}`. Each pool is judged alone: two may want the same GPU."""
     return {
         "hosts": [host_row(host, per_gpu) for host in inventory.hosts],
         "pools": [
-            pool_row(pool, inventory, per_gpu) for pool in pools if pool.spec.vsphere is not None
+            pool_row(pool, inventory, per_gpu, name_prefix)
+            for pool in pools
+            if pool.spec.vsphere is not None
         ],
     }

@@ -35,6 +35,12 @@ def find_place(session: Session, place: Place) -> FoundPlace:
         VsphereError: a name matches nothing (the text has near names) or more than one object
             (the text has them all).
     """
+    if place not in session.places:
+        session.places[place] = _looked_up(session, place)
+    return session.places[place]
+
+
+def _looked_up(session: Session, place: Place) -> FoundPlace:
     root = session.content.rootFolder
     datacenter = by_name(session, root, vim.Datacenter, place.datacenter, "datacenter")
     compute = by_name(session, datacenter, vim.ComputeResource, place.cluster, "cluster")

@@ -59,7 +59,7 @@ class VsphereGpuNode(Resource, module="gpufleet", name="VsphereGpuNode"):
         user_data = given.get("userData")
         if user_data is not None:
             given["userData"] = pulumi.Output.secret(user_data)
-        given["generation"] = _generation(given)
+        given["generation"] = generation(given)
         options = pulumi.ResourceOptions.merge(
             opts, pulumi.ResourceOptions(delete_before_replace=True)
         )
@@ -94,8 +94,12 @@ class VsphereGpuNode(Resource, module="gpufleet", name="VsphereGpuNode"):
         return cast("pulumi.Output[str]", pulumi.get(self, name))
 
 
-def _generation(given: Mapping[str, Any]) -> Any:
-    """Digest of everything whose change means another machine; not secret itself."""
+def generation(given: Mapping[str, Any]) -> Any:
+    """Digest of everything whose change means another machine; not secret itself.
+
+    Args:
+        given: Inputs of the machine, without the digest.
+    """
     ignored = bool(given.get("ignoreUserDataChanges", False))
     user_data = "" if ignored else given.get("userData") or ""
 

@@ -4,6 +4,7 @@ All machines of one call are alike, so what a host can take is a number, and fil
 is exact: no order of machines fits more.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from gpufleet.nodes.vsphere.inventory import (
@@ -36,7 +37,12 @@ class Wish:
     datastore: str | None = None
     """Id of a datastore the host must mount; None: any."""
     at_most_per_host: int | None = None
-    """Anti-affinity: machines of this kind on one host. None: no limit."""
+    """Anti-affinity: machines of `group` on one host, those that are there included. None: no
+    limit."""
+    group: str = ""
+    """Owner of the group the machines belong to."""
+    may_run_on: Callable[[str], bool] = lambda _: True
+    """Whether the rules of the machines' DRS group leave a host, by name. Default: all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +81,8 @@ def slots_of(host: Host, wish: Wish, per_gpu: PerGpu) -> Slots:
         lacking.append("not among the allowed hosts")
     if host.name in wish.denied:
         lacking.append("denied")
+    if not wish.may_run_on(host.name):
+        lacking.append("mandatory rules of the DRS group keep the machine away")
     if wish.datastore is not None and wish.datastore not in host.datastores:
         lacking.append("does not mount the datastore")
     by_memory = host.free_memory_mib // wish.memory_mib
@@ -90,10 +98,13 @@ def slots_of(host: Host, wish: Wish, per_gpu: PerGpu) -> Slots:
     else:
         by_gpu, limits, certain = profile_slots(host, wish.gpu.profile, wish.gpu.count, per_gpu)
     lacking += limits
-    free = 0 if lacking else min(by_memory, by_gpu)
-    if free and wish.at_most_per_host is not None:
-        free = min(free, wish.at_most_per_host)
-    return Slots(host.name, free, tuple(lacking), certain)
+    free = min(by_memory, by_gpu)
+    if wish.at_most_per_host is not None:
+        there = sum(bool(wish.group) and held.group == wish.group for held in host.holdings)
+        free = min(free, wish.at_most_per_host - there)
+        if there >= wish.at_most_per_host:
+            lacking.append(f"has {there} machines of the group, the most per host")
+    return Slots(host.name, 0 if lacking else free, tuple(lacking), certain)
 
 
 def place(inventory: Inventory, wish: Wish, per_gpu: PerGpu) -> Placement:

@@ -5,12 +5,13 @@ from typing import Any
 
 from pyVmomi import vim
 
+from gpufleet.nodes.vsphere.drs import DrsGroup
 from gpufleet.nodes.vsphere.errors import Code, VsphereError
 from gpufleet.nodes.vsphere.inventory import Inventory, PerGpu
 from gpufleet.nodes.vsphere.lookup import FoundPlace
 from gpufleet.nodes.vsphere.observed import Observed, observe
 from gpufleet.nodes.vsphere.placement import Placement, Wish, place
-from gpufleet.nodes.vsphere.reading import children, one
+from gpufleet.nodes.vsphere.reading import one
 from gpufleet.nodes.vsphere.session import Session
 from gpufleet.nodes.vsphere.settings import (
     DynamicPassthrough,
@@ -84,11 +85,12 @@ def check_template(settings: NodeSettings, template: Observed) -> None:
 
 def check_name(session: Session, found: FoundPlace, settings: NodeSettings, ours: str) -> None:
     """Refuse a name that another machine of the folder has."""
-    for machine, entry in children(session, found.folder, vim.VirtualMachine, ("name", "parent")):
-        if entry.get("name") == settings.name and entry.get("parent") == found.folder:
-            live = observe(session, machine)
-            if live is not None and live.instance_uuid != ours:
-                raise name_taken(settings, live)
+    index = session.content.searchIndex
+    machine = session.call(lambda: index.FindChild(found.folder, settings.name))
+    if isinstance(machine, vim.VirtualMachine):
+        live = observe(session, machine)
+        if live is not None and live.instance_uuid != ours:
+            raise name_taken(settings, live)
 
 
 def name_taken(settings: NodeSettings, live: Observed) -> VsphereError:
@@ -102,14 +104,17 @@ def name_taken(settings: NodeSettings, live: Observed) -> VsphereError:
     )
 
 
-def check_datastore(settings: NodeSettings, disk_bytes: int, store: DatastoreRoom) -> None:
+def check_datastore(
+    settings: NodeSettings, disk_bytes: int, store: DatastoreRoom, count: int = 1
+) -> None:
     """Refuse a datastore without room. All memory is reserved, so no swap file is counted."""
-    needed = int(disk_bytes * RESERVE)
+    needed = int(disk_bytes * RESERVE) * count
+    who = settings.name if count == 1 else f"{count} machines like {settings.name}"
     if store.free_bytes < needed:
         raise VsphereError(
             Code.DATASTORE_FULL,
-            f"datastore {store.name} has {store.free_bytes >> 30} GiB free, and {settings.name} "
-            f"needs {-(-needed >> 30)} GiB",
+            f"datastore {store.name} has {store.free_bytes >> 30} GiB free, and {who} "
+            f"{'needs' if count == 1 else 'need'} {-(-needed >> 30)} GiB",
             "free space, or name another datastore",
         )
 
@@ -120,8 +125,10 @@ def datastore_room(session: Session, store: Any) -> DatastoreRoom:
     return DatastoreRoom(str(found.get("name", "")), int(found.get("summary.freeSpace") or 0))
 
 
-def wish_for(settings: NodeSettings, datastore: str | None, count: int = 1) -> Wish:
-    """What one machine asks of a host."""
+def wish_for(
+    settings: NodeSettings, datastore: str | None, group: DrsGroup | None = None, count: int = 1
+) -> Wish:
+    """What machines of this kind ask of a host."""
     return Wish(
         settings.gpu,
         settings.memory_mib,
@@ -129,18 +136,26 @@ def wish_for(settings: NodeSettings, datastore: str | None, count: int = 1) -> W
         settings.place.hosts,
         settings.place.deny_hosts,
         datastore,
+        settings.max_per_host,
+        settings.group,
+        (lambda _: True) if group is None else group.allows,
     )
 
 
 def choose_hosts(
-    inventory: Inventory, settings: NodeSettings, datastore: str | None, per_gpu: PerGpu
+    inventory: Inventory,
+    settings: NodeSettings,
+    datastore: str | None,
+    per_gpu: PerGpu,
+    group: DrsGroup | None = None,
+    count: int = 1,
 ) -> Placement:
-    """Where one machine can go.
+    """Where machines of this kind can go, one if nothing else is said.
 
     Raises:
-        VsphereError: nowhere; the text says what each host lacks.
+        VsphereError: not all find a place; the text says what each host lacks.
     """
-    placement = place(inventory, wish_for(settings, datastore), per_gpu)
+    placement = place(inventory, wish_for(settings, datastore, group, count), per_gpu)
     if placement.complete:
         return placement
     gpu = settings.gpu
@@ -153,9 +168,15 @@ def choose_hosts(
         code = Code.GPU_PROFILE
     raise VsphereError(
         code,
-        f"no host can take {settings.name}: {placement.refusal()}",
+        f"{_subject(settings, count)}: {placement.refusal()}",
         "free GPUs or memory, add a host, or see `gpufleet vsphere inventory`",
     )
+
+
+def _subject(settings: NodeSettings, count: int) -> str:
+    if count == 1:
+        return f"no host can take {settings.name}"
+    return f"the hosts cannot take {count} machines like {settings.name}"
 
 
 def _dotted(version: tuple[int, ...]) -> str:

@@ -4,7 +4,7 @@ The class stands in an importable module and has no attributes, so that the stat
 only, never code and never credentials; it is the same text in every run.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from pulumi.dynamic import (
@@ -19,29 +19,31 @@ from pulumi.dynamic import (
 )
 from pyVmomi import vim
 
-from gpufleet.nodes.vsphere.changes import UNKNOWN, Kind, changes, refusals, replaces
+from gpufleet.nodes.vsphere.changes import Change, Kind, changes, refusals, replaces
 from gpufleet.nodes.vsphere.converge import converge
-from gpufleet.nodes.vsphere.create import await_ready, create
-from gpufleet.nodes.vsphere.credentials import credentials
+from gpufleet.nodes.vsphere.create import create
+from gpufleet.nodes.vsphere.drs import put_in, take_out
 from gpufleet.nodes.vsphere.errors import Code, VsphereError
 from gpufleet.nodes.vsphere.faults import in_words
 from gpufleet.nodes.vsphere.identity import Identity
-from gpufleet.nodes.vsphere.lookup import by_name, find_place
+from gpufleet.nodes.vsphere.lookup import FoundPlace, by_name, find_place
 from gpufleet.nodes.vsphere.observed import Observed
+from gpufleet.nodes.vsphere.opened import (
+    StackSettings,
+    declared,
+    has_unknown,
+    logged_in,
+    read_settings,
+)
 from gpufleet.nodes.vsphere.outputs import inputs_kept, outputs
 from gpufleet.nodes.vsphere.owned import find_owned
 from gpufleet.nodes.vsphere.per_gpu import per_gpu
 from gpufleet.nodes.vsphere.power import power_on
 from gpufleet.nodes.vsphere.reading import one
+from gpufleet.nodes.vsphere.ready import await_ready
 from gpufleet.nodes.vsphere.remove import remove
-from gpufleet.nodes.vsphere.session import Session, session_for
+from gpufleet.nodes.vsphere.session import Session
 from gpufleet.nodes.vsphere.settings import NodeSettings, normalised, problems
-
-
-class _Settings:
-    """The stack's settings, as the engine hands them to this process."""
-
-    read: Callable[[str], Any] | None = None
 
 
 class VsphereGpuNodeProvider(ResourceProvider):
@@ -51,14 +53,14 @@ class VsphereGpuNodeProvider(ResourceProvider):
 
     def configure(self, req: ConfigureRequest) -> None:
         """Keep the way to the stack's settings; nothing is read yet."""
-        _Settings.read = req.config.get
+        StackSettings.read = req.config.get
 
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
         """Judge the inputs without a network: shape, limits, and changes that would fail later."""
         given = normalised(news)
-        if _has_unknown(given):
+        if has_unknown(given):
             return CheckResult(news, [])
-        failures = [CheckFailure(path, reason) for path, reason in problems(_declared(given))]
+        failures = [CheckFailure(path, reason) for path, reason in problems(declared(given))]
         if not failures and _olds:
             old, new = inputs_kept(normalised(_olds)), inputs_kept(given)
             failures = [CheckFailure(path, reason) for path, reason in refusals(old, new)]
@@ -119,6 +121,7 @@ class VsphereGpuNodeProvider(ResourceProvider):
                 )
             if any(change.kind is not Kind.SETTING for change in found):
                 live = converge(session, settings, identity, place, live, first_boot=False)
+                _regroup(session, settings, place, live, found)
                 live = await_ready(session, settings, power_on(session, settings, place, live))
             host = _host_name(session, live)
         adopted = bool(normalised(_olds).get("adopted", False))
@@ -128,39 +131,30 @@ class VsphereGpuNodeProvider(ResourceProvider):
         """Remove the machine. One that is gone already is fine."""
         settings, session, identity = _opened(normalised(_props))
         with in_words(f"removing {settings.name}"):
-            remove(session, settings, identity)
-
-
-_OUTPUT_ONLY = frozenset(
-    (
-        *("drifted", "userDataSha256", "instanceUuid", "biosUuid", "moRef", "host", "powerState"),
-        *("hardwareVersion", "firmware", "macAddresses", "ipAddress", "gpuDevices", "nodeName"),
-        *("providerId", "adopted", "warnings", "__provider"),
-    )
-)
-
-
-def _declared(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """The inputs among inputs or outputs."""
-    return {key: value for key, value in properties.items() if key not in _OUTPUT_ONLY}
+            remove(session, settings, identity, str(_props.get("biosUuid") or ""))
 
 
 def _opened(given: Mapping[str, Any]) -> tuple[NodeSettings, Session, Identity]:
-    declared = _declared(given)
-    wrong = problems(declared)
-    if wrong:
-        listed = "; ".join(f"{path}: {reason}" for path, reason in wrong)
-        raise VsphereError(Code.FAULT, f"the inputs are not usable: {listed}")
-    settings = NodeSettings.model_validate(declared)
-    known = credentials(settings.endpoint.credentials_key, _setting)
-    with in_words(f"logging in to {settings.endpoint.server}"):
-        session = session_for(settings.endpoint, known)
+    settings = read_settings(given)
+    session = logged_in(settings.endpoint)
     return settings, session, Identity(session.server_id, settings.owner, settings.generation)
 
 
-def _setting(name: str) -> str | None:
-    value = None if _Settings.read is None else _Settings.read(name)
-    return None if value is None else str(value)
+def _regroup(
+    session: Session,
+    settings: NodeSettings,
+    place: FoundPlace,
+    live: Observed,
+    found: tuple[Change, ...],
+) -> None:
+    """Follow a change of the DRS group."""
+    for change in found:
+        if change.path == "vmGroup":
+            seconds = settings.timeouts.reconfigure
+            if change.old:
+                take_out(session, place, str(change.old), live.reference, seconds)
+            if settings.vm_group is not None:
+                put_in(session, place, settings.vm_group, live.reference, seconds)
 
 
 def _host_name(session: Session, live: Observed) -> str:
@@ -168,11 +162,3 @@ def _host_name(session: Session, live: Observed) -> str:
         return ""
     found = one(session, live.host, vim.HostSystem, ("name",))
     return "" if found is None else str(found["name"])
-
-
-def _has_unknown(value: Any) -> bool:
-    if isinstance(value, Mapping):
-        return any(_has_unknown(item) for item in value.values())
-    if isinstance(value, list):
-        return any(_has_unknown(item) for item in value)
-    return value == UNKNOWN

@@ -5,6 +5,7 @@ from typing import Any
 
 from pyVmomi import vim
 
+from gpufleet.nodes.vsphere.identity import OWNER
 from gpufleet.nodes.vsphere.inventory import (
     Holding,
     Host,
@@ -33,12 +34,13 @@ _MACHINE_PATHS = (
     "name",
     "runtime.host",
     "runtime.powerState",
+    "config.instanceUuid",
     "config.template",
     "config.hardware.memoryMB",
     "config.memoryReservationLockedToMax",
     "config.memoryAllocation.reservation",
 )
-_DEVICES = ("config.hardware.device",)
+_DEVICES = ("config.hardware.device", "config.extraConfig")
 
 
 def read_inventory(session: Session, datacenter: Any, compute: Any) -> Inventory:
@@ -105,7 +107,16 @@ def _holding(machine: Any, found: Any, powered_on: bool) -> Holding | None:
         assigned,
         len(dynamic) - len(assigned),
         _what(devices, "vgpu"),
+        _reservation(found) if powered_on else 0,
+        str(found.get("config.instanceUuid") or "").lower(),
+        _owner(found),
     )
+
+
+def _owner(found: Any) -> str:
+    """Whose the machine is, by its mark."""
+    marks = (entry for entry in found.get("config.extraConfig") or () if entry.key == OWNER)
+    return next((str(entry.value) for entry in marks), "")
 
 
 def _what(devices: list[GpuDevice], mode: str) -> tuple[str, ...]:

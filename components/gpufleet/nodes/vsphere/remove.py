@@ -1,7 +1,8 @@
-"""Removing a machine: idempotent, and never a stranger's."""
+"""Removing a machine and its node: idempotent, and never a stranger's."""
 
 from pyVmomi import vim, vmodl
 
+from gpufleet.nodes.vsphere.cluster_node import node_of
 from gpufleet.nodes.vsphere.errors import Code, OutcomeUnknownError, VsphereError
 from gpufleet.nodes.vsphere.faults import translated
 from gpufleet.nodes.vsphere.identity import Identity
@@ -9,6 +10,7 @@ from gpufleet.nodes.vsphere.lookup import by_name
 from gpufleet.nodes.vsphere.observed import Observed, observe
 from gpufleet.nodes.vsphere.owned import find_owned
 from gpufleet.nodes.vsphere.power import power_off
+from gpufleet.nodes.vsphere.reservations import release
 from gpufleet.nodes.vsphere.session import Session
 from gpufleet.nodes.vsphere.settings import NodeSettings
 from gpufleet.nodes.vsphere.tasks import TaskTimeoutError, run, timed_out
@@ -16,11 +18,20 @@ from gpufleet.nodes.vsphere.tasks import TaskTimeoutError, run, timed_out
 _ATTEMPTS = 3
 
 
-def remove(session: Session, settings: NodeSettings, identity: Identity) -> bool:
-    """Remove the machine. Returns whether there was one.
+def remove(
+    session: Session, settings: NodeSettings, identity: Identity, bios_uuid: str = ""
+) -> bool:
+    """Drain the node, remove the machine, forget the node. Returns whether there was a machine.
+
+    Args:
+        session: Login.
+        settings: What was declared.
+        identity: Whose machine it is.
+        bios_uuid: Of the machine as it was last seen, for the node of one that is gone already.
 
     Raises:
-        VsphereError: a machine with the uuid belongs to somebody else, or vCenter refuses.
+        VsphereError: a machine with the uuid belongs to somebody else, the node cannot be emptied,
+            or vCenter refuses.
     """
     datacenter = by_name(
         session,
@@ -30,10 +41,15 @@ def remove(session: Session, settings: NodeSettings, identity: Identity) -> bool
         "datacenter",
     )
     live = find_owned(session, datacenter, identity)
-    if live is None:
-        return False
-    destroy(session, settings, live)
-    return True
+    with node_of(settings, bios_uuid if live is None else live.bios_uuid) as node:
+        if live is not None:
+            if node is not None and live.power == "poweredOn":
+                node.empty(identity.instance_uuid)
+            destroy(session, settings, live)
+        if node is not None:
+            node.forget()
+    release(session.server_id, identity.instance_uuid)
+    return live is not None
 
 
 def destroy(session: Session, settings: NodeSettings, live: Observed) -> None:

@@ -53,6 +53,10 @@ class Session:
         self._known = known
         self._renewing = threading.Lock()
         self._logins = 0
+        self.places: dict[Any, Any] = {}
+        """Objects that names led to: they are looked up once."""
+        self.checked: set[Any] = set()
+        """What was found to be allowed: it is asked once."""
         self.service = self._connect()
         self.content: Any = self._retried(self.service.RetrieveContent)
 

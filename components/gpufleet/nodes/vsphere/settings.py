@@ -9,6 +9,7 @@ from pydantic import Field, StringConstraints, ValidationError, model_validator
 from gpufleet.nodes.vsphere.guest_data import GUEST_DATA_LIMIT, packed
 from gpufleet.spec.base import SpecModel
 from gpufleet.spec.vsphere import VsphereUpdatePolicy as UpdatePolicy
+from gpufleet.spec.vsphere import VsphereWaitFor
 
 OWNED_PREFIXES = ("guestinfo.", "pcipassthru.", "gpufleet.")
 """Extra configuration the provider writes itself, compared in lower case."""
@@ -83,6 +84,32 @@ class Timeouts(SpecModel):
     """Default 300."""
     destroy: int = Field(default=600, ge=1, le=86_400)
     """Default 600."""
+
+
+class ClusterAccess(SpecModel):
+    """The Kubernetes cluster that the machine is a node of, and how patiently it is asked."""
+
+    kubeconfig: str = Field(min_length=1, max_length=4096)
+    """Path of a kubeconfig on the machine that runs Pulumi, `~` allowed. Its content never reaches
+    the state."""
+    context: str | None = Field(default=None, min_length=1, max_length=253)
+    """Context to use. Default: the file's current one."""
+    ready_seconds: int = Field(default=900, ge=1, le=86_400)
+    """Longest a new machine may take to be a Ready node. Default 900."""
+    drain_seconds: int = Field(default=900, ge=1, le=86_400)
+    """Longest a node may take to be emptied before its machine is removed. Default 900."""
+    when_not_drained: Literal["refuse", "remove"] = "refuse"
+    """What becomes of a machine whose node was not empty in time: it stays and the update fails, or
+    it is removed with its pods. Default refuse."""
+
+    @model_validator(mode="after")
+    def _is_a_path(self) -> Self:
+        if "\n" in self.kubeconfig or "apiVersion" in self.kubeconfig:
+            raise ValueError(
+                "kubeconfig is the path of a file, and this is the content of one, which would be "
+                "kept in the state: write it to a file"
+            )
+        return self
 
 
 class Endpoint(SpecModel):
@@ -167,14 +194,26 @@ class NodeSettings(SpecModel):
     user_data_format: Literal["cloudInit", "ignition"] = "cloudInit"
     extra_config: dict[str, str] = Field(default_factory=dict[str, str])
     """Further keys of the machine's configuration. Default: none."""
-    wait_for: Literal["powerOn", "tools", "address"] = "powerOn"
+    wait_for: VsphereWaitFor = VsphereWaitFor.POWER_ON
     """How far a new machine must come before it counts. Default powerOn."""
+    kubernetes: ClusterAccess | None = None
+    """The cluster: a new machine counts once its node is Ready, and a node is drained before its
+    machine goes. Default: the cluster is not asked."""
+    max_per_host: int | None = Field(default=None, ge=1, le=64)
+    """Anti-affinity: most machines of the group on one host, 1 to 64. Default: no limit."""
+    vm_group: str | None = Field(default=None, min_length=1, max_length=80)
+    """DRS group of virtual machines the machine is put into; it must exist. Default: none."""
     update_policy: UpdatePolicy = UpdatePolicy.REFUSE
     ignore_user_data_changes: bool = False
     on_create_failure: Literal["delete", "keep"] = "delete"
     """What becomes of a machine whose making failed. Default delete: the stack forgets it."""
     delete_policy: DeletePolicy = DeletePolicy.TRY_SOFT
     timeouts: Timeouts = Field(default_factory=Timeouts)
+
+    @property
+    def group(self) -> str:
+        """Owner of the whole group: the owner without its last part."""
+        return self.owner.rpartition("/")[0]
 
     @model_validator(mode="after")
     def _keys_are_free(self) -> Self:

@@ -6,7 +6,7 @@ from typing import Any
 from pyVmomi import vim
 
 from gpufleet.nodes.vsphere.guest_data import guest_keys
-from gpufleet.nodes.vsphere.identity import Identity
+from gpufleet.nodes.vsphere.identity import PENDING, Identity
 from gpufleet.nodes.vsphere.lookup import FoundPlace
 from gpufleet.nodes.vsphere.mmio import mmio_gib
 from gpufleet.nodes.vsphere.observed import GpuDevice, Observed
@@ -131,6 +131,8 @@ def difference(
                 settings.user_data_format,
             )
         )
+    if live.extra_config.get(PENDING) and not identity.pending:
+        keys[PENDING] = ""  # its resource takes over
     stale = {key: value for key, value in keys.items() if live.extra_config.get(key) != value}
     if stale:
         spec.extraConfig, changed = _options(stale), True

@@ -1,0 +1,145 @@
+"""Machines with our marks that no state declares: plain data, no vCenter and no engine."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+_NODE = ":VsphereGpuNode"
+_BATCH = ":VsphereGpuNodeBatch"
+
+
+class Standing(StrEnum):
+    """What a marked machine is to the states that were given."""
+
+    DECLARED = "declared"
+    """A resource has it."""
+    PENDING = "pending"
+    """An update was cut off while it was made, and the state knows: the next `pulumi up` goes on
+    with it, and `pulumi destroy` removes what a batch made."""
+    ORPHAN = "orphan"
+    """Its stack is known here, and declares it no more."""
+    COPY = "copy"
+    """It carries the marks of a machine and another uuid: somebody copied or restored it."""
+    ELSEWHERE = "elsewhere"
+    """It belongs to a stack whose state was not given: nothing can be said of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedMachine:
+    """A machine of vCenter that carries our marks."""
+
+    name: str
+    path: str
+    """Inventory path of its folder and name."""
+    moref: str
+    instance_uuid: str
+    owner: str
+    expected_uuid: str
+    """The uuid that its marks lead to."""
+    powered_on: bool
+    pending: bool
+    """A batch made it, and no resource has taken over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What states say of machines."""
+
+    stacks: frozenset[str]
+    """`organisation/project/stack` of each state."""
+    owners: frozenset[tuple[str, str]]
+    """Owner and generation of each machine that a resource has."""
+    pending: frozenset[tuple[str, str]]
+    """The same for operations that were cut off."""
+    groups: frozenset[str]
+    """Groups that a batch makes machines for: what it made and no resource took over is its own."""
+
+
+def declared_by(states: Iterable[Mapping[str, Any]], stacks: Iterable[str] = ()) -> Declared:
+    """What exported states (`pulumi stack export`) declare.
+
+    Args:
+        states: The documents.
+        stacks: Stacks that are known to declare nothing more, as `organisation/project/stack`.
+
+    Raises:
+        ValueError: a document is no exported state.
+    """
+    known: set[str] = set(stacks)
+    owners: set[tuple[str, str]] = set()
+    pending: set[tuple[str, str]] = set()
+    groups: set[str] = set()
+    for state in states:
+        deployment: Mapping[str, Any] | None = state.get("deployment")
+        if deployment is None:
+            raise ValueError("it has no `deployment`: give the output of `pulumi stack export`")
+        operations = [
+            item.get("resource") or {} for item in deployment.get("pending_operations") or []
+        ]
+        for resource in deployment.get("resources") or []:
+            owners |= _machines(resource)
+            groups |= _groups(resource)
+        for resource in operations:
+            pending |= _machines(resource)
+            groups |= _groups(resource)
+    known |= {_stack(owner) for owner, _ in owners | pending} | {_stack(name) for name in groups}
+    return Declared(frozenset(known), frozenset(owners), frozenset(pending), frozenset(groups))
+
+
+def _machines(resource: Mapping[str, Any]) -> set[tuple[str, str]]:
+    """Owner and generation of the machine that a resource is."""
+    if not str(resource.get("type", "")).endswith(_NODE):
+        return set()
+    return {
+        (str(values["owner"]), str(values.get("generation", "")))
+        for values in (resource.get("outputs") or {}, resource.get("inputs") or {})
+        if isinstance(values.get("owner"), str)
+    }
+
+
+def _groups(resource: Mapping[str, Any]) -> set[str]:
+    """Group of the machines that a batch makes. Its list of machines is secret in a state."""
+    if not str(resource.get("type", "")).endswith(_BATCH):
+        return set()
+    group = (resource.get("inputs") or {}).get("group")
+    return {group} if isinstance(group, str) else set()
+
+
+def _stack(owner: str) -> str:
+    return "/".join(owner.split("/")[:3])
+
+
+def standing(machine: MarkedMachine, generation: str, declared: Declared) -> Standing:
+    """What the machine is to the states.
+
+    Args:
+        machine: The machine.
+        generation: Its mark of that name.
+        declared: What the states say.
+    """
+    if machine.instance_uuid != machine.expected_uuid:
+        return Standing.COPY
+    if (machine.owner, generation) in declared.owners:
+        return Standing.DECLARED
+    of_batch = machine.pending and machine.owner.rpartition("/")[0] in declared.groups
+    if (machine.owner, generation) in declared.pending or of_batch:
+        return Standing.PENDING
+    if _stack(machine.owner) in declared.stacks:
+        return Standing.ORPHAN
+    return Standing.ELSEWHERE
+
+
+def row(machine: MarkedMachine, found: Standing) -> dict[str, Any]:
+    """One machine for people and programs."""
+    return {
+        "standing": found.value,
+        "name": machine.name,
+        "path": machine.path,
+        "moRef": machine.moref,
+        "instanceUuid": machine.instance_uuid,
+        "owner": machine.owner,
+        "stack": _stack(machine.owner),
+        "poweredOn": machine.powered_on,
+        "pending": machine.pending,
+    }

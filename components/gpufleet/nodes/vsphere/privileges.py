@@ -1,0 +1,84 @@
+"""What vCenter must allow this user, asked before anything is made."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from pyVmomi import vim
+
+from gpufleet.nodes.vsphere.errors import Code, VsphereError
+from gpufleet.nodes.vsphere.lookup import FoundPlace, inventory_path
+from gpufleet.nodes.vsphere.observed import Observed
+from gpufleet.nodes.vsphere.session import Session
+
+ON_FOLDER = (
+    "VirtualMachine.Inventory.CreateFromExisting",
+    "VirtualMachine.Inventory.Delete",
+    "VirtualMachine.Config.AddRemoveDevice",
+    "VirtualMachine.Config.AdvancedConfig",
+    "VirtualMachine.Config.CPUCount",
+    "VirtualMachine.Config.DiskExtend",
+    "VirtualMachine.Config.EditDevice",
+    "VirtualMachine.Config.Memory",
+    "VirtualMachine.Config.Resource",
+    "VirtualMachine.Config.Settings",
+    "VirtualMachine.Interact.PowerOff",
+    "VirtualMachine.Interact.PowerOn",
+)
+"""On the machine's folder: it has them from there."""
+ON_POOL = ("Resource.AssignVMToPool",)
+ON_DATASTORE = ("Datastore.AllocateSpace",)
+ON_NETWORK = ("Network.Assign",)
+ON_TEMPLATE = ("VirtualMachine.Provisioning.DeployTemplate",)
+ON_SOURCE_MACHINE = ("VirtualMachine.Provisioning.Clone",)
+"""The template, where it is a machine that is switched off."""
+
+
+def check_privileges(session: Session, found: FoundPlace, template: Observed, store: Any) -> None:
+    """Refuse when a privilege is missing. All of them at once, each with its object.
+
+    Asked once for a place and a login: rights seldom change in the middle of a run.
+
+    Raises:
+        VsphereError: privileges are missing.
+    """
+    asked: list[tuple[Any, Sequence[str]]] = [
+        (found.folder, ON_FOLDER),
+        (found.pool, ON_POOL),
+        (found.template, ON_TEMPLATE if template.is_template else ON_SOURCE_MACHINE),
+    ]
+    asked += [(store, ON_DATASTORE)] if store is not None else []
+    asked += [(found.network, ON_NETWORK)] if found.network is not None else []
+    known = ("privileges", *(str(item._moId) for item, _ in asked))
+    if known in session.checked:
+        return
+    granted = _granted(session, [item for item, _ in asked], {p for _, ps in asked for p in ps})
+    lacking: list[str] = []
+    for item, privileges in asked:
+        missing = [name for name in privileges if (str(item._moId), name) not in granted]
+        if missing:
+            lacking.append(f"{', '.join(missing)} on {inventory_path(session, item)}")
+    if lacking:
+        raise VsphereError(
+            Code.PERMISSION,
+            f"the user lacks {'; '.join(lacking)}",
+            "grant them to the user in a role on these objects, with propagation",
+        )
+    session.checked.add(known)
+
+
+def _granted(session: Session, items: list[Any], privileges: set[str]) -> set[tuple[str, str]]:
+    """Object and privilege, for what the user has."""
+    manager = session.content.authorizationManager
+
+    def ask() -> Any:
+        current = session.content.sessionManager.currentSession
+        if current is None:
+            raise vim.fault.NotAuthenticated  # how a lost session shows here
+        return manager.HasPrivilegeOnEntities(items, current.key, sorted(privileges))
+
+    return {
+        (str(entity.entity._moId), row.privId)
+        for entity in session.call(ask)
+        for row in entity.privAvailability
+        if row.isGranted
+    }
