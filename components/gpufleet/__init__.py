@@ -21,17 +21,20 @@ if TYPE_CHECKING:
     from gpufleet.addons.nim_operator import NimOperator
     from gpufleet.addons.nim_service import NimService
     from gpufleet.addons.node_monitoring_agent import NodeMonitoringAgent
+    from gpufleet.addons.olm_operator import OlmOperator
     from gpufleet.addons.prometheus_adapter import PrometheusAdapter
     from gpufleet.arguments import AddonsArgs, ChartsArgs, GpuPoolArgs
     from gpufleet.autoscaling.cluster_autoscaler import ClusterAutoscaler
     from gpufleet.autoscaling.horizontal_pod_autoscaler import GpuHorizontalPodAutoscaler
     from gpufleet.autoscaling.karpenter import Karpenter
     from gpufleet.autoscaling.karpenter_node_pool import KarpenterGpuNodePool
+    from gpufleet.autoscaling.openshift_cluster_autoscaler import OpenShiftClusterAutoscaler
     from gpufleet.autoscaling.scaled_object import GpuScaledObject
     from gpufleet.gpu_fleet import GpuFleet
     from gpufleet.monitoring.gpu_monitoring import GpuMonitoring
     from gpufleet.nodes.eks import EksGpuNodeGroup
     from gpufleet.nodes.gke import GkeGpuNodePool
+    from gpufleet.nodes.openshift import OpenShiftGpuMachineSet
     from gpufleet.nodes.simulated import SimulatedGpuNodePool
     from gpufleet.nodes.vsphere_group import VsphereGpuNodeGroup
     from gpufleet.queueing.kueue_queues import KueueQueues
@@ -61,6 +64,9 @@ __all__ = [
     "NimOperator",
     "NimService",
     "NodeMonitoringAgent",
+    "OlmOperator",
+    "OpenShiftClusterAutoscaler",
+    "OpenShiftGpuMachineSet",
     "PrometheusAdapter",
     "SimulatedGpuNodePool",
     "VsphereGpuNodeGroup",
@@ -92,6 +98,9 @@ _HOMES = {
     "NimService": "gpufleet.addons.nim_service",
     "PrometheusAdapter": "gpufleet.addons.prometheus_adapter",
     "NodeMonitoringAgent": "gpufleet.addons.node_monitoring_agent",
+    "OlmOperator": "gpufleet.addons.olm_operator",
+    "OpenShiftClusterAutoscaler": "gpufleet.autoscaling.openshift_cluster_autoscaler",
+    "OpenShiftGpuMachineSet": "gpufleet.nodes.openshift",
     "SimulatedGpuNodePool": "gpufleet.nodes.simulated",
     "VsphereGpuNodeGroup": "gpufleet.nodes.vsphere_group",
 }

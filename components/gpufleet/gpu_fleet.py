@@ -22,6 +22,7 @@ from gpufleet.fleet.model import Money
 from gpufleet.gke_connection import GkeNetworkArgs
 from gpufleet.inputs import declared, refuse, whole_numbers
 from gpufleet.monitoring.gpu_monitoring import GpuMonitoring, GpuMonitoringArgs
+from gpufleet.openshift_connection import OpenShiftConnectionArgs
 from gpufleet.platforms import FleetPlatform, platform_of
 from gpufleet.queueing.kueue_queues import KueueQueues, KueueQueuesArgs
 from gpufleet.render.kueue_rules import judge_queues
@@ -68,6 +69,8 @@ class GpuFleetConnectionArgs(TypedDict):
     vsphere: NotRequired[VsphereConnectionArgs]
     """vSphere: the vCenter, the place in its inventory, and the way into the cluster; needed
     there."""
+    openshift: NotRequired[OpenShiftConnectionArgs]
+    """OpenShift: the cluster's place on its vCenter; needed there."""
 
 
 class GpuFleetArgs(TypedDict):
@@ -261,8 +264,6 @@ def _deployable(
         refuse(component, ordered(findings))
     findings += judge_queues(fleet)
     platform = platform_of(fleet)
-    if isinstance(platform, Finding):
-        refuse(component, ordered([*findings, platform]))
     findings += platform.judge_platform(fleet, connection)
     if has_errors(findings):
         refuse(component, ordered(findings))

@@ -18,9 +18,10 @@ MODULES = {
     Platform.EKS: "gpufleet.eks_fleet",
     Platform.GKE: "gpufleet.gke_fleet",
     Platform.VSPHERE: "gpufleet.vsphere_fleet",
+    Platform.OPENSHIFT: "gpufleet.openshift_fleet",
 }
 """The module of each platform, a `FleetPlatform`, imported when a fleet is for it: a program pays
-only for the provider SDKs it uses. Fleets for others compile, render and are judged."""
+only for the provider SDKs it uses."""
 
 
 class FleetPlatform(Protocol):
@@ -48,20 +49,9 @@ class FleetPlatform(Protocol):
         ...
 
 
-def platform_of(fleet: Fleet) -> FleetPlatform | Finding:
-    """The module of the fleet's platform, or why there is none."""
-    found = fleet.spec.platform
-    if found in MODULES:
-        return cast("FleetPlatform", import_module(MODULES[found]))
-    return error(
-        "platform-not-yet-supported",
-        "platform",
-        f"this version makes nodes on {', '.join(MODULES)} only, and the fleet is for "
-        f"{found.value}",
-        "until then `gpufleet compile`, `explain` and the policies judge such a fleet",
-        found=found.value,
-        allowed=[platform.value for platform in MODULES],
-    )
+def platform_of(fleet: Fleet) -> FleetPlatform:
+    """The module of the fleet's platform."""
+    return cast("FleetPlatform", import_module(MODULES[fleet.spec.platform]))
 
 
 def no_parts(

@@ -1,5 +1,7 @@
 """The namespaces of operators: made by one stack only."""
 
+from collections.abc import Mapping
+
 import pulumi
 
 from gpufleet.core_objects import Namespace
@@ -11,7 +13,11 @@ OWNER = "gpufleet.dev/owner"
 
 
 def operator_namespace(
-    component: pulumi.ComponentResource, owner: str, name: str, called: str
+    component: pulumi.ComponentResource,
+    owner: str,
+    name: str,
+    called: str,
+    labels: Mapping[str, str] | None = None,
 ) -> Namespace:
     """A namespace that admits privileged pods and belongs to one component of one stack.
 
@@ -25,10 +31,15 @@ def operator_namespace(
         owner: Name of the component that owns it.
         name: Name of the resource.
         called: Name of the namespace.
+        labels: More labels. Default: none.
     """
     maker = f"{pulumi.get_project()}/{pulumi.get_stack()}/{owner}"
     return Namespace(
         name,
-        metadata={"name": called, "labels": PRIVILEGED, "annotations": {OWNER: maker}},
+        metadata={
+            "name": called,
+            "labels": {**PRIVILEGED, **(labels or {})},
+            "annotations": {OWNER: maker},
+        },
         opts=pulumi.ResourceOptions(parent=component),
     )

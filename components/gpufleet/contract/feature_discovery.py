@@ -24,8 +24,10 @@ class DiscoveryOwner(StrEnum):
 
     GPU_OPERATOR = "gpuOperator"
     NETWORK_OPERATOR = "networkOperator"
+    OWN_OPERATOR = "ownOperator"
+    """Red Hat's operator for it, on OpenShift: neither of NVIDIA's bundles has it there."""
     SOMEBODY_ELSE = "somebodyElse"
-    """The cluster has it: OpenShift's own operator, or one that the declaration says is there."""
+    """The cluster has it: the declaration says so."""
 
 
 def decide_discovery(
@@ -41,6 +43,10 @@ def decide_discovery(
         if isinstance(written, bool)
         else "addons.gpuOperator.nodeFeatureDiscovery.enabled"
     )
+    if platform is Platform.OPENSHIFT and ours is not False:
+        return DiscoveryOwner.OWN_OPERATOR, ()
+    if platform is Platform.OPENSHIFT:
+        return DiscoveryOwner.SOMEBODY_ELSE, _somebody_else(addons, path)
     theirs = raw(addons.network_operator.values, "nfd.enabled") if network_operator else False
     if network_operator and ours is not True:
         if theirs is False and ours is None:
@@ -66,8 +72,6 @@ def decide_discovery(
                 facts=facts,
             ),
         )
-    if ours is None and platform is Platform.OPENSHIFT:
-        return DiscoveryOwner.SOMEBODY_ELSE, ()
     if ours is False:
         return DiscoveryOwner.SOMEBODY_ELSE, _somebody_else(addons, path)
     return DiscoveryOwner.GPU_OPERATOR, ()

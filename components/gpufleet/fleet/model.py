@@ -9,6 +9,7 @@ from gpufleet.catalogue.model import MICRO_USD, Gpu, InstanceType, NodeImage
 from gpufleet.contract.owners import Owners
 from gpufleet.contract.tolerations import Toleration
 from gpufleet.findings import Finding, has_errors
+from gpufleet.fleet.lifecycle import Subscribed
 from gpufleet.partition import Partition
 from gpufleet.spec.base import Ownership, Platform
 from gpufleet.spec.capacity import Capacity
@@ -244,6 +245,12 @@ class AddonPlan:
     network_operator: NetworkPlan
     device_plugin: DevicePluginPlan
     neuron: NeuronPlan
+    subscriptions: tuple[Subscribed, ...] = ()
+    """On OpenShift, operators that Lifecycle Manager installs instead of charts, in order."""
+
+    def subscription(self, name: str) -> Subscribed | None:
+        """The subscription of that name; None where Lifecycle Manager installs no such operator."""
+        return next((one for one in self.subscriptions if one.name == name), None)
 
 
 @dataclass(frozen=True, slots=True)

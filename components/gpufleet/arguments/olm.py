@@ -1,0 +1,54 @@
+"""Inputs of components that restate `gpufleet.spec.olm`.
+
+Generated from the models by tests/unit/components/write_arguments.py: edit those.
+"""
+
+from typing import NotRequired, TypedDict
+
+
+class OperatorPackageArgs(TypedDict):
+    """Which version of one operator."""
+
+    channel: NotRequired[str]
+    """Channel of updates. Default: that of the pinned version, `v26.7`; `stable` for Node Feature
+    Discovery, whose version is the cluster's."""
+    starting_csv: NotRequired[str]
+    """ClusterServiceVersion to begin with. Default: of the pinned version; for Node Feature
+    Discovery the channel's newest."""
+
+
+class NodeFeatureDiscoveryPackageArgs(TypedDict):
+    """Node Feature Discovery, by Red Hat."""
+
+    channel: NotRequired[str]
+    """Channel of updates. Default: that of the pinned version, `v26.7`; `stable` for Node Feature
+    Discovery, whose version is the cluster's."""
+    starting_csv: NotRequired[str]
+    """ClusterServiceVersion to begin with. Default: of the pinned version; for Node Feature
+    Discovery the channel's newest."""
+    image: NotRequired[str]
+    """Image of what it runs, which the NodeFeatureDiscovery object must name since OpenShift
+    4.12. Default: Red Hat's, of the release that has the cluster's Kubernetes version."""
+
+
+class LifecycleManagerArgs(TypedDict):
+    """Operators on OpenShift. Their settings are those of `gpuOperator` and `networkOperator`."""
+
+    approval: NotRequired[str]
+    """One of `automatic`, `manual`. Who lets new versions in. Default automatic."""
+    catalog_namespace: NotRequired[str]
+    """Namespace of the catalogues. Default `openshift-marketplace`."""
+    certified_catalog: NotRequired[str]
+    """CatalogSource with NVIDIA's operators; a mirrored one at a site without Internet access.
+    Default `certified-operators`."""
+    redhat_catalog: NotRequired[str]
+    """CatalogSource with Red Hat's. Default `redhat-operators`."""
+    wait_minutes: NotRequired[int]
+    """How long an update waits until an operator is installed and its kinds exist, 0 to 240
+    minutes; 0 does not wait: only where they are installed already. Default 30."""
+    gpu_operator: NotRequired[OperatorPackageArgs]
+    """Default: the version of `addons.gpuOperator`."""
+    network_operator: NotRequired[OperatorPackageArgs]
+    """Default: the version of `addons.networkOperator`."""
+    node_feature_discovery: NotRequired[NodeFeatureDiscoveryPackageArgs]
+    """Default: channel `stable`."""

@@ -1,0 +1,125 @@
+"""The ClusterPolicy where no chart makes one: values of the GPU Operator's chart, as its object.
+
+Operator Lifecycle Manager installs the operator and none of its settings: the chart's template,
+which turns values into the ClusterPolicy, is restated here. Images are those the operator's bundle
+names, unless the declaration names one. Sources: NVIDIA/gpu-operator v26.7.0
+`deployments/gpu-operator/templates/clusterpolicy.yaml`, its definition and the example in
+`bundle/manifests/gpu-operator-certified.clusterserviceversion.yaml`, read 2026-11-22.
+"""
+
+import copy
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+from gpufleet.contract.tolerations import GPU_TOLERATION
+from gpufleet.fleet.chart_values import Values, leaves, merged
+
+API_VERSION = "nvidia.com/v1"
+NAME = "cluster-policy"
+"""Called as the chart calls it; the operator reads whichever there is, and one only."""
+
+SECTIONS = (
+    "cdi",
+    "ccManager",
+    "daemonsets",
+    "dcgm",
+    "dcgmExporter",
+    "devicePlugin",
+    "driver",
+    "gdrcopy",
+    "gds",
+    "gfd",
+    "hostPaths",
+    "mig",
+    "migManager",
+    "nodeStatusExporter",
+    "psa",
+    "sandboxDevicePlugin",
+    "sandboxWorkloads",
+    "toolkit",
+    "validator",
+    "vfioManager",
+    "vgpuDeviceManager",
+    "vgpuManager",
+)
+"""Sections of the values that are sections of the object."""
+
+CHART_ONLY = ("nfd", "node-feature-discovery")
+"""Sections that gpufleet itself writes for the chart and the object has no place for: Node Feature
+Discovery is an operator of its own on OpenShift."""
+
+_DRIVER_IMAGE = {"repository": "nvcr.io/nvidia", "image": "driver"}
+_VGPU_MANAGER_IMAGE = {"image": "vgpu-manager"}
+"""What completes an image of which a part is declared: the operator takes all three parts from the
+object, or its bundle's image."""
+
+_OPENSHIFT: Values = {
+    "operator": {
+        "defaultRuntime": "crio",
+        # The driver is built in the Driver Toolkit image of the release: needs no entitlement.
+        "use_ocp_driver_toolkit": True,
+    },
+    "daemonsets": {"updateStrategy": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "1"}},
+    "nodeStatusExporter": {"enabled": True},
+}
+
+
+def cluster_policy(values: Mapping[str, Any]) -> Values:
+    """The object, from final values of the chart (typed settings and raw values merged)."""
+    spec: Values = copy.deepcopy(_OPENSHIFT)
+    for section in SECTIONS:
+        found = values.get(section)
+        if isinstance(found, Mapping):
+            written = _section(section, cast("Mapping[str, Any]", found))
+            below = cast("Mapping[str, Any]", spec.get(section, {}))
+            spec[section] = merged(below, written)
+    operator = values.get("operator")
+    if isinstance(operator, Mapping):
+        kept = cast("Mapping[str, Any]", operator)
+        spec["operator"] = merged(
+            spec["operator"], {key: kept[key] for key in ("runtimeClass", "metrics") if key in kept}
+        )
+    spec["daemonsets"].setdefault("tolerations", [GPU_TOLERATION.as_dict()])
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "ClusterPolicy",
+        "metadata": {"name": NAME, "labels": {"app.kubernetes.io/managed-by": "gpufleet"}},
+        "spec": {key: spec[key] for key in sorted(spec)},
+    }
+
+
+def without_a_place(raw: Mapping[str, Any]) -> Iterator[str]:
+    """Keys of raw values that mean something to the chart and nothing to a ClusterPolicy."""
+    for key, _ in leaves(raw):
+        first, *rest = key.split(".")
+        if first == "operator" and rest and rest[0] in ("runtimeClass", "metrics"):
+            continue
+        if first not in SECTIONS or (len(rest) == 2 and rest[0] == "config" and rest[1] == "data"):
+            yield key
+
+
+def _section(name: str, values: Mapping[str, Any]) -> Values:
+    written = {key: value for key, value in values.items() if value not in ("", {}, [], None)}
+    if name == "driver":
+        return _driver(written)
+    if name == "vgpuManager" and ("repository" in written or "version" in written):
+        return {**_VGPU_MANAGER_IMAGE, **written}
+    if name in ("devicePlugin", "migManager", "dcgmExporter", "vgpuDeviceManager"):
+        config = cast("Mapping[str, Any]", written.get("config") or {})
+        kept = {key: value for key, value in config.items() if key not in ("create", "data")}
+        written = {**written, "config": kept} if kept else written
+    return written
+
+
+def _driver(values: Mapping[str, Any]) -> Values:
+    written = {key: value for key, value in values.items() if key != "nvidiaDriverCRD"}
+    crd = cast("Mapping[str, Any]", values.get("nvidiaDriverCRD") or {})
+    if "enabled" in crd:
+        written["useNvidiaDriverCRD"] = crd["enabled"]
+    upgrade = cast("Mapping[str, Any]", values.get("upgradePolicy") or {})
+    if upgrade:
+        renamed = {"gpuPodDeletion": "podDeletion"}
+        written["upgradePolicy"] = {renamed.get(key, key): v for key, v in upgrade.items()}
+    if any(part in written for part in ("repository", "image", "version")):
+        written = {**_DRIVER_IMAGE, **written}
+    return written
