@@ -1,12 +1,12 @@
 """The stack sandbox-dev as tests use it: a copy that may be edited, and what its nodes offer."""
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import yaml
 from kubernetes import client
+
+from tests.engine.waiting import until
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = "sandbox-notebooks-0"
@@ -64,17 +64,10 @@ def gpus(core: client.CoreV1Api, node: str) -> dict[str, str]:
     return {k: v for k, v in allocatable.items() if k.startswith("nvidia.com/") and v != "0"}
 
 
-def eventually(holds: Callable[[], bool], what: Callable[[], object], seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end, f"after {seconds} s: {what()}"
-        time.sleep(0.05)
-
-
 def nodes_advertise(core: client.CoreV1Api) -> None:
     """Wait until every node offers what it should, and check that there is no other."""
     for node, resources in ADVERTISED.items():
-        eventually(
+        until(
             lambda node=node, resources=resources: gpus(core, node) == resources,
             lambda node=node: (node, gpus(core, node)),
         )

@@ -11,6 +11,7 @@ from kubernetes import client
 
 from gpufleet.sandbox.engine_result import EngineError, Result
 from tests.engine.conftest import Project
+from tests.engine.waiting import until
 
 pytestmark = [pytest.mark.sandbox]
 
@@ -57,16 +58,6 @@ def fleet(pools: list[dict[str, Any]], **sections: Any) -> dict[str, str]:
         "addons": sections,
     }
     return {"__main__.py": PROGRAM.format(component="GpuFleet", args={"spec": spec})}
-
-
-def until(found: Callable[[], Any], what: str, seconds: float = 60.0) -> Any:
-    """The first true answer, or a failure."""
-    deadline = time.monotonic() + seconds
-    while not (answer := found()):
-        if time.monotonic() > deadline:
-            pytest.fail(f"not within {seconds} s: {what}")
-        time.sleep(0.2)
-    return answer
 
 
 class Background:

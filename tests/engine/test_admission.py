@@ -1,7 +1,6 @@
 """Generated admission policies on the real API server: they type-check, refuse and let pass."""
 
 import json
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from tests.engine.admission_cases import COMPLIANT, OFFENDING
 from tests.engine.admission_kinds import CLUSTER_SCOPED, CRDS, plural_of
 from tests.engine.admission_objects import WITH_PODS, container, node_pool, pod_spec
 from tests.engine.conftest import Project
+from tests.engine.waiting import until
 
 pytestmark = pytest.mark.sandbox
 
@@ -105,18 +105,11 @@ def installed(
         answer = server.request("POST", path, json.dumps(document).encode())
         assert answer.status == 201, f"{document['metadata']['name']}: {message(answer)}"
         ours.append(f"{path}/{document['metadata']['name']}")
-    _wait_until(lambda: create(server, node_pool(limits={}), namespace).status == 422)
-    _wait_until(lambda: create(server, IDLE, namespace).status == 422)
+    until(lambda: create(server, node_pool(limits={}), namespace).status == 422)
+    until(lambda: create(server, IDLE, namespace).status == 422)
     yield made
     for path in reversed(ours):
         server.request("DELETE", path)
-
-
-def _wait_until(true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
-    while not true():
-        assert time.monotonic() < deadline, "the policies never came into force"
-        time.sleep(0.2)
 
 
 PROGRAM = """
@@ -165,7 +158,7 @@ def test_the_type_checker_of_the_api_server_has_nothing_to_say(
         found = server.get(f"{ADMISSION}/{KINDS['ValidatingAdmissionPolicy']}")["items"]
         return [item for item in found if item["metadata"]["name"] in names]
 
-    _wait_until(lambda: all("observedGeneration" in i.get("status", {}) for i in ours()))
+    until(lambda: all("observedGeneration" in i.get("status", {}) for i in ours()))
     warnings = {
         item["metadata"]["name"]: item["status"]["typeChecking"]
         for item in ours()

@@ -19,6 +19,7 @@ from gpufleet.sandbox import Sandbox, SandboxError, ports, processes
 from gpufleet.sandbox.api_server import ApiServer
 from gpufleet.sandbox.certificates import Certificates
 from gpufleet.sandbox.state import State
+from tests.engine.waiting import until
 
 pytestmark = pytest.mark.sandbox
 
@@ -74,13 +75,6 @@ def apply(sandbox: Sandbox, path: str, manifest: str, name: str) -> None:
     server(sandbox).apply(f"{path}/{name}", manifest.replace("NAME", name).encode())
 
 
-def wait_for(look: Any, seconds: float = 30.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not look():
-        assert time.monotonic() < deadline, "it never came true"
-        time.sleep(0.05)
-
-
 def pod(sandbox: Sandbox, name: str) -> Any:
     return next((p for p in sandbox.status().pods if p.name.startswith(name)), None)
 
@@ -130,7 +124,7 @@ def test_a_server_alone_serves_them_too(tmp_path: Path) -> None:
 
 def test_a_node_advertises_and_the_scheduler_places_what_fits(running: Sandbox) -> None:
     apply(running, "/api/v1/nodes", NODE, "gpu-node")
-    wait_for(lambda: any(n.ready for n in running.status().nodes))
+    until(lambda: any(n.ready for n in running.status().nodes))
     capacity = {"nvidia.com/gpu": "1", "cpu": "8", "memory": "32Gi", "pods": "20"}
     patch = json.dumps({"status": {"capacity": capacity, "allocatable": capacity}}).encode()
     answer = server(running).request(
@@ -138,9 +132,9 @@ def test_a_node_advertises_and_the_scheduler_places_what_fits(running: Sandbox) 
     )
     assert answer.status == 200
     apply(running, "/api/v1/namespaces/default/pods", POD, "first")
-    wait_for(lambda: pod(running, "first").phase == "Running")
+    until(lambda: pod(running, "first").phase == "Running")
     apply(running, "/api/v1/namespaces/default/pods", POD, "second")
-    wait_for(lambda: pod(running, "second").reason is not None)
+    until(lambda: pod(running, "second").reason is not None)
     status = running.status()
     assert status.running
     assert status.nodes[0].advertised == {"nvidia.com/gpu": "1"}
@@ -150,18 +144,18 @@ def test_a_node_advertises_and_the_scheduler_places_what_fits(running: Sandbox) 
 
 def test_a_deleted_pod_makes_room_and_a_job_completes(running: Sandbox) -> None:
     server(running).request("DELETE", "/api/v1/namespaces/default/pods/first")
-    wait_for(lambda: pod(running, "first") is None)
-    wait_for(lambda: pod(running, "second").node == "gpu-node")
+    until(lambda: pod(running, "first") is None)
+    until(lambda: pod(running, "second").node == "gpu-node")
     apply(running, "/apis/batch/v1/namespaces/default/jobs", JOB, "train")
     path = "/apis/batch/v1/namespaces/default/jobs/train"
-    wait_for(lambda: server(running).get(path)["status"].get("succeeded") == 1)
+    until(lambda: server(running).get(path)["status"].get("succeeded") == 1)
 
 
 @pytest.mark.parametrize("name", ["etcd", "kube-apiserver", *CONTROL_PLANE])
 def test_a_killed_part_is_repaired_alone(running: Sandbox, name: str) -> None:
     before = pids(running)
     running.kill(name)
-    wait_for(lambda: not running.status().running)
+    until(lambda: not running.status().running)
     running.up(CONTROL_PLANE)
     after = pids(running)
     changed = {part for part in before if before[part] != after[part]}
@@ -176,7 +170,7 @@ def test_nodes_obey_a_restarted_kwok_at_once(running: Sandbox) -> None:
     running.up(CONTROL_PLANE)
     apply(running, "/apis/batch/v1/namespaces/default/jobs", JOB, "after-kwok")
     path = "/apis/batch/v1/namespaces/default/jobs/after-kwok"
-    wait_for(lambda: server(running).get(path)["status"].get("succeeded") == 1, 20)
+    until(lambda: server(running).get(path)["status"].get("succeeded") == 1)
 
 
 def test_a_hanging_part_is_started_again(running: Sandbox) -> None:
@@ -210,7 +204,7 @@ def test_a_start_that_is_killed_is_picked_up(running: Sandbox) -> None:
     running.down()
     code = f"from gpufleet.sandbox import Sandbox; Sandbox({str(running.layout.root)!r}).up()"
     with subprocess.Popen([sys.executable, "-c", code]) as starting:
-        wait_for(lambda: processes.find(running.layout.root, {}))
+        until(lambda: processes.find(running.layout.root, {}))
         starting.kill()
     running.up(CONTROL_PLANE)
     assert running.status().running
@@ -220,7 +214,7 @@ def test_an_interrupted_start_leaves_no_process(running: Sandbox) -> None:
     running.down()
     code = f"from gpufleet.sandbox import Sandbox; Sandbox({str(running.layout.root)!r}).up()"
     with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL) as starting:
-        wait_for(lambda: "etcd" in processes.find(running.layout.root, {}).values())
+        until(lambda: "etcd" in processes.find(running.layout.root, {}).values())
         starting.send_signal(signal.SIGINT)
         assert starting.wait(30) != 0
     assert processes.find(running.layout.root, {}) == {}

@@ -5,7 +5,6 @@ classes and templates that were rendered.
 """
 
 import json
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -19,6 +18,7 @@ from gpufleet.sandbox.engine_result import EngineError
 from gpufleet.sandbox.sandbox import Sandbox
 from gpufleet.spec.sharing import Sharing
 from tests.engine.conftest import Project
+from tests.engine.waiting import until
 
 pytestmark = [pytest.mark.sandbox]
 
@@ -32,16 +32,6 @@ from gpufleet.addons.dra_driver import DraDriver
 
 DraDriver("dra", {args!r})
 """
-
-
-def until(found: Callable[[], Any], what: str, seconds: float = 45.0) -> Any:
-    """The first true answer, or a failure."""
-    deadline = time.monotonic() + seconds
-    while not (answer := found()):
-        if time.monotonic() > deadline:
-            pytest.fail(f"not within {seconds} s: {what}")
-        time.sleep(0.1)
-    return answer
 
 
 class Cluster:

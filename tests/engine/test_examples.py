@@ -10,7 +10,8 @@ from kubernetes import client
 
 from gpufleet.sandbox.engine import Engine
 from gpufleet.sandbox.sandbox import Sandbox
-from tests.engine.sandbox_stack import ROOT, Stack, eventually, gpus, nodes_advertise
+from tests.engine.sandbox_stack import ROOT, Stack, gpus, nodes_advertise
+from tests.engine.waiting import until
 
 EXAMPLES = ROOT / "examples"
 
@@ -41,7 +42,7 @@ def example(sandbox: Sandbox, tmp_path: Path) -> Iterator[Callable[[str], Engine
 def test_the_smallest_fleet(example: Callable[[str], Engine], core: client.CoreV1Api) -> None:
     engine = example("python-minimal")
     for node in ("minimal-chat-0", "minimal-chat-1"):
-        eventually(
+        until(
             lambda node=node: gpus(core, node) == {"nvidia.com/gpu.shared": "4"},
             lambda node=node: gpus(core, node),
         )
@@ -76,12 +77,12 @@ def test_the_workloads_land_where_they_should(
             and found.get("training") == {"sandbox-training-0": 1}
         )
 
-    eventually(as_they_should, landed)
+    until(as_they_should, landed)
 
     # A job cannot be changed, only made again; the old one has to be gone by then.
     program = engine.cwd / "workloads.py"
     program.write_text(program.read_text().replace('"train.py"]', '"train.py", "--resume"]'))
     engine.up("example")
-    eventually(as_they_should, landed)
+    until(as_they_should, landed)
     (pod,) = core.list_namespaced_pod("workloads", label_selector="app=training").items
     assert pod.spec.containers[0].command[-1] == "--resume"

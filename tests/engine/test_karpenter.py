@@ -7,7 +7,7 @@ would publish on each new node is published by the test, from the compiled pool.
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from gpufleet.render.karpenter_overlay import node_overlay
 from gpufleet.render.pod_request import pod_spec
 from gpufleet.sandbox.sandbox import Sandbox
 from tests.engine.karpenter_controller import karpenter, with_kwok_class
+from tests.engine.waiting import until
 
 pytestmark = [pytest.mark.sandbox]
 
@@ -71,16 +72,6 @@ def fleet() -> Fleet:
 
 
 FLEET = fleet()
-
-
-def until(found: Callable[[], Any], what: Callable[[], str], seconds: float = 30.0) -> Any:
-    """The first true answer, or a failure that says what is there instead."""
-    deadline = time.monotonic() + seconds
-    while not (answer := found()):
-        if time.monotonic() > deadline:
-            pytest.fail(f"not within {seconds} s: {what()}")
-        time.sleep(0.1)
-    return answer
 
 
 class Cluster:

@@ -10,7 +10,7 @@ import ssl
 import textwrap
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -26,6 +26,7 @@ from gpufleet.sandbox.certificates import Certificates
 from gpufleet.sandbox.engine import Engine
 from gpufleet.sandbox.sandbox import Sandbox
 from tests.engine.kueue_controller import kueue
+from tests.engine.waiting import until
 
 pytestmark = [pytest.mark.sandbox]
 
@@ -88,14 +89,6 @@ cluster = kubernetes.Provider("cluster", kubeconfig=os.environ["KUBECONFIG"])
 options = pulumi.ResourceOptions(providers=[cluster])
 GpuFleet("fleet", {{"spec": json.loads({json.dumps(SPEC)!r})}}, options)
 """
-
-
-def until(found: Callable[[], Any], what: Callable[[], object], seconds: float = 30.0) -> Any:
-    deadline = time.monotonic() + seconds
-    while not (answer := found()):
-        assert time.monotonic() < deadline, f"not within {seconds} s: {what()}"
-        time.sleep(0.1)
-    return answer
 
 
 class Queued:

@@ -3,13 +3,13 @@
 import signal
 import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gpufleet.sandbox.engine import EngineError
+from tests.engine.waiting import until
 
 COMPONENTS = """
     import pulumi
@@ -97,13 +97,6 @@ WAITING = """
     print("program waits", flush=True)
     time.sleep(300)
 """
-
-
-def wait_until(done: Callable[[], Any], seconds: float, what: str) -> None:
-    deadline = time.monotonic() + seconds
-    while not done():
-        assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
-        time.sleep(0.02)
 
 
 def test_a_program_is_deployed_found_unchanged_and_destroyed(project: Any) -> None:
@@ -217,14 +210,14 @@ def test_a_signal_to_the_engine_leaves_no_process(
             stderr=file,
             process_group=0,
         )
-    wait_until(lambda: "program waits" in output.read_text(), 30, "the program runs")
+    until(lambda: "program waits" in output.read_text(), "the program runs")
     assert len(processes_of_host()) == 2
     begun = time.monotonic()
     engine.send_signal(number)
     status = engine.wait(timeout=30)
     assert time.monotonic() - begun < 3
     assert status != 0
-    wait_until(lambda: not processes_of_host(), 2, "host and program have left")
+    until(lambda: not processes_of_host(), "host and program have left")
     assert "Traceback" not in output.read_text()
 
 
@@ -244,11 +237,11 @@ def test_killing_the_host_alone_ends_the_program(
             stderr=file,
             process_group=0,
         )
-    wait_until(lambda: "program waits" in output.read_text(), 30, "the program runs")
+    until(lambda: "program waits" in output.read_text(), "the program runs")
     (host,) = (p for p in psutil.Process(engine.pid).children() if "serve" in p.cmdline())
     host.kill()
     assert engine.wait(timeout=30) != 0
-    wait_until(lambda: not processes_of_host(), 2, "the program has left")
+    until(lambda: not processes_of_host(), "the program has left")
 
 
 def test_a_python_policy_pack_blocks(project: Any, tmp_path: Path, processes_of_host: Any) -> None:
@@ -260,7 +253,7 @@ def test_a_python_policy_pack_blocks(project: Any, tmp_path: Path, processes_of_
     assert result.violations == (
         "[mandatory] racks/one-rack: One rack is enough\na second rack is one too many",
     )
-    wait_until(lambda: not processes_of_host(), 2, "host and plugins have left")
+    until(lambda: not processes_of_host(), "host and plugins have left")
     demo.write({"__main__.py": "import pulumi\n"})
     assert demo.run("up", policies=[pack]).violations == ()
 
@@ -275,7 +268,7 @@ def test_a_dynamic_resource_lives_through_create_update_and_delete(
     assert demo.run("up", config={"size": "two"}).changes == {"update": 1, "same": 1}
     demo.run("destroy")
     assert log.read_text().splitlines() == ["create one", "update two", "delete two"]
-    wait_until(lambda: not processes_of_host(), 2, "host and plugins have left")
+    until(lambda: not processes_of_host(), "host and plugins have left")
 
 
 def test_the_schema_of_a_component_package(project: Any, processes_of_host: Any) -> None:
@@ -290,7 +283,7 @@ def test_the_schema_of_a_component_package(project: Any, processes_of_host: Any)
     assert pool["isComponent"] is True
     assert set(pool["inputProperties"]) == {"size"}
     assert set(pool["properties"]) == {"label"}
-    wait_until(lambda: not processes_of_host(), 2, "host and plugins have left")
+    until(lambda: not processes_of_host(), "host and plugins have left")
 
 
 def test_a_yaml_program_uses_a_python_component(
@@ -319,4 +312,4 @@ def test_a_yaml_program_uses_a_python_component(
     assert demo.run("up").changes == {"create": 2}
     assert demo.engine.outputs(demo.stack) == {"label": "size-big"}
     assert demo.run("up", "--expect-no-changes").changed == 0
-    wait_until(lambda: not processes_of_host(), 2, "host and plugins have left")
+    until(lambda: not processes_of_host(), "host and plugins have left")

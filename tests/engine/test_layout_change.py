@@ -18,6 +18,7 @@ from kubernetes import client
 from gpufleet.fleet import Fleet, compile_data
 from gpufleet.fleet.change import change_plan
 from gpufleet.fleet.change_nodes import Stage, explain_nodes, read_nodes
+from tests.engine.waiting import until
 
 pytestmark = [pytest.mark.sandbox]
 
@@ -138,13 +139,6 @@ def deploy(cluster_project: Callable[..., Any]) -> Callable[..., Any]:
         return project.run("up", **settings)
 
     return up
-
-
-def until(holds: Callable[[], bool], what: Callable[[], object], seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end, f"after {seconds} s: {what()}"
-        time.sleep(0.05)
 
 
 def everywhere(watch: Watch, resources: Mapping[str, int]) -> bool:

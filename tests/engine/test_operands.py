@@ -2,13 +2,14 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from kubernetes import client
 
 from gpufleet.sandbox.sandbox import Sandbox
+from tests.engine.waiting import until
 
 pytestmark = [pytest.mark.sandbox]
 
@@ -41,16 +42,6 @@ SPEC: dict[str, Any] = {
     "migManager": {"config": {"name": "layouts"}},
     "mig": {"strategy": "mixed"},
 }
-
-
-def until(found: Callable[[], Any], what: str, seconds: float = 30.0) -> Any:
-    """The first true answer, or a failure."""
-    deadline = time.monotonic() + seconds
-    while not (answer := found()):
-        if time.monotonic() > deadline:
-            pytest.fail(f"not within {seconds} s: {what}")
-        time.sleep(0.1)
-    return answer
 
 
 class Cluster:

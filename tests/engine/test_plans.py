@@ -12,7 +12,8 @@ from kubernetes import client, utils
 
 from gpufleet.cli.plan import command
 from gpufleet.sandbox.operands.hardware import HARDWARE_ANNOTATION
-from tests.engine.sandbox_stack import ROOT, Stack, eventually, gpus
+from tests.engine.sandbox_stack import ROOT, Stack, gpus
+from tests.engine.waiting import until
 
 EXAMPLES = ROOT / "examples" / "plan"
 POOL = "gpufleet.dev/pool"
@@ -77,7 +78,7 @@ def test_a_plan_runs_and_has_no_gpu_to_spare(planned: Planned, core: client.Core
         apps = [p.metadata.labels["app"] for p in pods(core, planned, "Running")]
         return {app: apps.count(app) for app in set(apps)}
 
-    eventually(lambda: running() == planned.wanted(), lambda: (planned.wanted(), running()))
+    until(lambda: running() == planned.wanted(), lambda: (planned.wanted(), running()))
     found = pods(core, planned, "Running")
     nodes = {node.metadata.name: node for node in core.list_node().items}
     for pod in found:
@@ -110,7 +111,7 @@ def test_a_plan_runs_and_has_no_gpu_to_spare(planned: Planned, core: client.Core
             if not p.spec.node_name
         }
 
-    eventually(lambda: waiting() == set(names), lambda: (names, waiting()))
+    until(lambda: waiting() == set(names), lambda: (names, waiting()))
 
 
 def _lose_a_gpu(core: client.CoreV1Api, plan: Planned, pool: str) -> None:
@@ -122,9 +123,7 @@ def _lose_a_gpu(core: client.CoreV1Api, plan: Planned, pool: str) -> None:
     hardware["gpus"] = [{**group, "count": group["count"] - 1}] if group["count"] > 1 else []
     patch = {"metadata": {"annotations": {HARDWARE_ANNOTATION: json.dumps(hardware)}}}
     core.patch_node(node.metadata.name, patch)
-    eventually(
-        lambda: gpus(core, node.metadata.name) != before, lambda: gpus(core, node.metadata.name)
-    )
+    until(lambda: gpus(core, node.metadata.name) != before, lambda: gpus(core, node.metadata.name))
     for pod in core.list_namespaced_pod(plan.namespace).items:
         if plan.pool_of(pod.metadata.labels["app"]) == pool:
             core.delete_namespaced_pod(pod.metadata.name, plan.namespace, grace_period_seconds=0)

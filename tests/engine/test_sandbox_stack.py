@@ -10,10 +10,10 @@ from tests.engine.sandbox_stack import (
     ADVERTISED,
     NOTEBOOKS,
     Stack,
-    eventually,
     gpus,
     nodes_advertise,
 )
+from tests.engine.waiting import until
 
 MIG_CONFIG = "nvidia.com/mig.config"
 MIG_STATE = "nvidia.com/mig.config.state"
@@ -89,7 +89,7 @@ def test_a_layout_change_passes_through_the_live_node(
     observed: list[tuple[str | None, str | None]],
 ) -> None:
     stack.up()
-    eventually(lambda: "nvidia.com/mig-3g.40gb" in gpus(core, NOTEBOOKS), lambda: observed)
+    until(lambda: "nvidia.com/mig-3g.40gb" in gpus(core, NOTEBOOKS), lambda: observed)
     before = core.read_node(NOTEBOOKS).metadata.labels[MIG_CONFIG]
     waiting = "nvidia.com/mig-7g.80gb"
     notebook(core, namespace, waiting, "large")
@@ -102,12 +102,12 @@ def test_a_layout_change_passes_through_the_live_node(
     result = stack.up()
     assert result.changes.get("replace", 0) <= 1, "only the ConfigMap of layouts is replaced"
     wanted = {"nvidia.com/mig-1g.10gb": "42", waiting: "2"}
-    eventually(lambda: gpus(core, NOTEBOOKS) == wanted, lambda: gpus(core, NOTEBOOKS))
-    eventually(lambda: placed(core, namespace, "large") == NOTEBOOKS, lambda: "not placed")
+    until(lambda: gpus(core, NOTEBOOKS) == wanted, lambda: gpus(core, NOTEBOOKS))
+    until(lambda: placed(core, namespace, "large") == NOTEBOOKS, lambda: "not placed")
 
     after = core.read_node(NOTEBOOKS).metadata.labels[MIG_CONFIG]
     assert after != before
-    eventually(lambda: observed[-1] == (after, "success"), lambda: observed)
+    until(lambda: observed[-1] == (after, "success"), lambda: observed)
     states = [state for config, state in observed if config == after]
     assert "pending" in states
     assert states.index("pending") < len(states) - 1 - states[::-1].index("success")

@@ -5,9 +5,8 @@ pods are those a user is told to paste; the scheduler is the judge.
 """
 
 import json
-import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +21,7 @@ from gpufleet.render.pod_request import claiming_pod_spec, pod_spec
 from gpufleet.sandbox.engine import Engine
 from gpufleet.sandbox.sandbox import Sandbox
 from tests.engine.conftest import Project
+from tests.engine.waiting import until
 
 pytestmark = [pytest.mark.sandbox]
 
@@ -220,16 +220,6 @@ class Cluster:
         for pod in self.pods():
             self.core.delete_namespaced_pod(pod.metadata.name, NAMESPACE, grace_period_seconds=0)
         until(lambda: not self.pods(), "pods to go")
-
-
-def until(found: Callable[[], Any], what: object, seconds: float = 45.0) -> Any:
-    """The first true answer, or a failure."""
-    deadline = time.monotonic() + seconds
-    while not (answer := found()):
-        if time.monotonic() > deadline:
-            pytest.fail(f"not within {seconds} s: {what() if callable(what) else what}")
-        time.sleep(0.1)
-    return answer
 
 
 @pytest.fixture(scope="module")

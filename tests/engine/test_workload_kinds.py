@@ -12,7 +12,8 @@ from gpufleet.render.scaled_object import scaled_object
 from gpufleet.sandbox.engine import Engine
 from gpufleet.sandbox.sandbox import Sandbox
 from gpufleet.spec.scaling import KedaScaling, Scaling
-from tests.engine.sandbox_stack import ROOT, eventually
+from tests.engine.sandbox_stack import ROOT
+from tests.engine.waiting import until
 
 pytestmark = [pytest.mark.sandbox]
 
@@ -58,7 +59,7 @@ def landed(api: client.ApiClient, namespace: str, app: str) -> Counter[str]:
 def test_services_land_on_their_pool(
     api: client.ApiClient, namespace: str, app: str, nodes: dict[str, int]
 ) -> None:
-    eventually(
+    until(
         lambda: landed(api, namespace, app) == nodes,
         lambda: landed(api, namespace, app),
     )
