@@ -12,6 +12,8 @@ from gpufleet.addons.gpu_operator import GpuOperator, GpuOperatorArgs
 from gpufleet.addons.keda import Keda, KedaArgs
 from gpufleet.addons.namespaces import operator_namespace
 from gpufleet.addons.network_operator import NetworkOperator, NetworkOperatorArgs
+from gpufleet.addons.neuron_device_plugin import NeuronDevicePlugin, NeuronDevicePluginArgs
+from gpufleet.addons.openshift_operators import OpenShiftOperators
 from gpufleet.arguments import AddonsArgs, GpuPoolArgs
 from gpufleet.core_objects import ConfigMap, Namespace
 from gpufleet.fleet import Fleet
@@ -30,7 +32,8 @@ from gpufleet.render.gpu_operator_values import (
 )
 from gpufleet.render.keda_values import installs_keda, keda_is_watched
 from gpufleet.render.manifests import critical_pods_quota
-from gpufleet.spec.base import Ownership
+from gpufleet.render.neuron_values import installs_neuron, neuron_arguments
+from gpufleet.spec.base import Ownership, Platform
 from gpufleet.spec.network_operator import NetworkOperatorSettings
 
 Outputs = dict[str, Any]
@@ -57,7 +60,9 @@ class GpuAddonsArgs(TypedDict):
 class GpuAddons(pulumi.ComponentResource):
     """What exists once per cluster, in the order in which the parts need each other: the Network
     Operator where RDMA is used; MIG layouts and sharing configurations as ConfigMaps, and the GPU
-    Operator that reads them, or the device plugin's own chart; the DRA driver.
+    Operator that reads them, or the device plugin's own chart; the DRA driver; AWS Neuron's chart
+    for Trainium and Inferentia. On OpenShift the operators come by Operator Lifecycle Manager, with
+    their ClusterPolicy and NicClusterPolicy.
 
     Nodes must depend on it: their labels name configurations that have to exist before. An add-on
     with `ownership: existing` or `gitops` is not created.
@@ -70,7 +75,7 @@ class GpuAddons(pulumi.ComponentResource):
     device_plugin_config: pulumi.Output[str | None]
     """Name of the ConfigMap with device-plugin configurations. Absent when nothing was created."""
     chart_version: pulumi.Output[str | None]
-    """Version of the GPU Operator chart. Absent when nothing was created."""
+    """Version of the GPU Operator chart. Absent when nothing was created, and on OpenShift."""
     configurations: pulumi.Output[list[str]]
     """Every MIG layout and sharing configuration that nodes may choose by their labels, by name:
     pools of other stacks may use these only."""
@@ -106,11 +111,16 @@ class GpuAddons(pulumi.ComponentResource):
         outputs["networks"] = []
         made: list[pulumi.Resource] = []
         plan = fleet.addons
-        if _ours(plan.network_operator):
+        by_charts = fleet.spec.platform is not Platform.OPENSHIFT
+        if not by_charts:
+            operators = OpenShiftOperators(self, name, fleet)
+            outputs |= operators.outputs
+            made += operators.made
+        if by_charts and _ours(plan.network_operator):
             network = self._network_operator(name, fleet)
             outputs["networks"] = network.networks
             made.append(network)
-        if _ours(plan.gpu_operator):
+        if by_charts and _ours(plan.gpu_operator):
             operator, found = self._gpu_operator(name, fleet, list(made))
             outputs |= found
             made.append(operator)
@@ -122,6 +132,8 @@ class GpuAddons(pulumi.ComponentResource):
             self._dra_driver(name, args, fleet, list(made))
         if installs_keda(fleet):
             self._keda(name, fleet)
+        if installs_neuron(fleet):
+            self._neuron(name, fleet)
         self.namespace = _known(outputs["namespace"])
         self.mig_config = _known(outputs["mig_config"])
         self.device_plugin_config = _known(outputs["device_plugin_config"])
@@ -259,6 +271,23 @@ class GpuAddons(pulumi.ComponentResource):
                     "charts": charts_of(fleet),
                     "values": addon.values,
                     **({} if addon.version is None else {"version": addon.version}),
+                },
+            ),
+            pulumi.ResourceOptions(parent=self),
+        )
+
+    def _neuron(self, name: str, fleet: Fleet) -> None:
+        addon = fleet.spec.addons.neuron_device_plugin
+        NeuronDevicePlugin(
+            f"{name}-neuron",
+            cast(
+                "NeuronDevicePluginArgs",
+                {
+                    **neuron_arguments(fleet),
+                    "catalogue": fleet.spec.catalogue,
+                    "version": fleet.addons.neuron.version,
+                    "charts": charts_of(fleet),
+                    "values": addon.values,
                 },
             ),
             pulumi.ResourceOptions(parent=self),

@@ -8,12 +8,10 @@ from gpufleet.addons.charts import ChartChoice, chosen_chart
 from gpufleet.addons.gpu_operator import OperandTolerationArgs
 from gpufleet.addons.release import chart_release
 from gpufleet.arguments import ChartsArgs
-from gpufleet.findings import error
 from gpufleet.fleet.chart_values import merged
+from gpufleet.fleet.neuron import recovery_without_detector
 from gpufleet.inputs import checked, refuse
-from gpufleet.render.neuron_values import SCHEDULER_NAME, neuron_values
-
-CHART = "neuron-helm-chart"
+from gpufleet.render.neuron_values import CHART, SCHEDULER_NAME, neuron_values
 
 
 class NeuronDevicePluginArgs(TypedDict):
@@ -30,6 +28,9 @@ class NeuronDevicePluginArgs(TypedDict):
     """Replace nodes whose devices fail; needs the detector and rights in EC2. Default false."""
     tolerations: NotRequired[list[OperandTolerationArgs]]
     """Taints tolerated with any value, beside `aws.amazon.com/neuron`. Default: none."""
+    instance_types: NotRequired[list[str]]
+    """Instance types of the nodes it runs on. Default: the chart's own list, which ends before
+    newer ones."""
     version: NotRequired[str]
     """Chart version. Default: the catalogue's pin."""
     charts: NotRequired[ChartsArgs]
@@ -45,6 +46,7 @@ class _Declared(ChartChoice):
     node_problem_detector: bool = True
     node_recovery: bool = False
     tolerations: tuple[dict[str, str], ...] = ()
+    instance_types: tuple[str, ...] = ()
 
 
 class NeuronDevicePlugin(pulumi.ComponentResource):
@@ -77,17 +79,7 @@ class NeuronDevicePlugin(pulumi.ComponentResource):
         given = checked(component, NeuronDevicePluginArgs, cast("dict[str, Any]", args), _Declared)
         chart = chosen_chart(component, given, CHART)
         if given.node_recovery and not given.node_problem_detector:
-            refuse(
-                component,
-                [
-                    error(
-                        "neuron-recovery-without-detector",
-                        "nodeRecovery",
-                        "nobody would tell it of a failed device: nodeProblemDetector is false",
-                        "write `node_problem_detector: true`, or remove nodeRecovery",
-                    )
-                ],
-            )
+            refuse(component, [recovery_without_detector("nodeRecovery")])
         values = neuron_values(
             scheduler=given.scheduler,
             node_problem_detector=given.node_problem_detector,
@@ -96,6 +88,7 @@ class NeuronDevicePlugin(pulumi.ComponentResource):
                 {"key": t["key"], "operator": "Exists", "effect": t["effect"]}
                 for t in given.tolerations
             ],
+            instance_types=given.instance_types,
         )
         super().__init__("gpufleet:index:NeuronDevicePlugin", name, {}, opts)
         chart_release(

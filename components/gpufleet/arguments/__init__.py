@@ -11,6 +11,7 @@ from gpufleet.arguments.images import ImagesArgs
 from gpufleet.arguments.monitoring import MonitoringArgs
 from gpufleet.arguments.network_operator import NetworkOperatorSettingsArgs
 from gpufleet.arguments.nim import NimArgs
+from gpufleet.arguments.olm import LifecycleManagerArgs
 from gpufleet.arguments.pool import GpuPoolArgs
 from gpufleet.arguments.queues import QueuesArgs
 from gpufleet.arguments.scaling import KedaScalingArgs, ScalingArgs
@@ -23,6 +24,7 @@ __all__ = [
     "GpuPoolArgs",
     "ImagesArgs",
     "KedaScalingArgs",
+    "LifecycleManagerArgs",
     "MonitoringArgs",
     "NetworkOperatorSettingsArgs",
     "NimArgs",

@@ -23,6 +23,7 @@ from gpufleet.arguments.network_operator import (
     RdmaResourceArgs,
     SriovResourceArgs,
 )
+from gpufleet.arguments.olm import LifecycleManagerArgs
 
 
 class GpuOperatorOptionsArgs(TypedDict):
@@ -169,6 +170,26 @@ class ClusterAutoscalerOptionsArgs(TypedDict):
     Default 0.5. CPU and memory do not count on GPU nodes."""
 
 
+class NeuronDevicePluginOptionsArgs(TypedDict):
+    """AWS Neuron's device plugin, its scheduler extension and its watch on device errors."""
+
+    enabled: NotRequired[bool]
+    """Default: what the pools imply."""
+    ownership: NotRequired[str]
+    """One of `managed`, `existing`, `gitops`. Default managed."""
+    version: NotRequired[str]
+    """Chart version. Default: the catalogue's pin."""
+    values: NotRequired[dict[str, Any]]
+    """Raw Helm values, merged last; secrets do not belong here."""
+    scheduler: NotRequired[bool]
+    """Run the scheduler extension: pods that take several devices or cores of a node name its
+    scheduler, and get neighbouring ones. Default true."""
+    node_problem_detector: NotRequired[bool]
+    """Watch the devices' errors. Default true, as the chart has it."""
+    node_recovery: NotRequired[bool]
+    """Replace nodes whose devices fail; needs the detector and rights in EC2. Default false."""
+
+
 class ChartSourceArgs(TypedDict):
     """Where charts come from: exactly one. Default: each vendor's own repository."""
 
@@ -207,10 +228,15 @@ class AddonsArgs(TypedDict):
     node_monitoring_agent: NotRequired[AddonArgs]
     """EKS node monitoring agent, which tells node repair of broken GPUs; `version` is that of the
     EKS add-on. Default: with pools whose nodes are repaired."""
+    neuron_device_plugin: NotRequired[NeuronDevicePluginOptionsArgs]
+    """AWS Neuron's device plugin. Default: with pools of Trainium or Inferentia."""
     kueue: NotRequired[AddonArgs]
     """Kueue. Default: with `queues`."""
     keda: NotRequired[AddonArgs]
     """KEDA. Default: off."""
+    olm: NotRequired[LifecycleManagerArgs]
+    """Only on OpenShift: how operators get into the cluster. Default: pinned versions from the
+    catalogues that every cluster has."""
     charts: NotRequired[ChartsArgs]
     """Where charts come from. Default: each vendor's repository."""
     images: NotRequired[ImagesArgs]

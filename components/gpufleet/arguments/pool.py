@@ -9,6 +9,8 @@ from gpufleet.arguments.capacity import CapacityArgs
 from gpufleet.arguments.eks import EksOptionsArgs
 from gpufleet.arguments.gke import GkeOptionsArgs
 from gpufleet.arguments.karpenter import KarpenterPoolOptionsArgs
+from gpufleet.arguments.neuron import NeuronOptionsArgs
+from gpufleet.arguments.openshift import OpenShiftOptionsArgs
 from gpufleet.arguments.sharing import SharingArgs
 from gpufleet.arguments.vsphere import VsphereOptionsArgs
 
@@ -109,6 +111,8 @@ class GpuPoolArgs(TypedDict):
     """Taints beside `nvidia.com/gpu=present:NoSchedule`, which every GPU pool carries."""
     team: NotRequired[str]
     """Team the pool's cost is booked on. Default: shared by all."""
+    neuron: NotRequired[NeuronOptionsArgs]
+    """Only with Trainium or Inferentia. Default: whole devices."""
     eks: NotRequired[EksOptionsArgs]
     """Only on EKS. Default: none."""
     karpenter: NotRequired[KarpenterPoolOptionsArgs]
@@ -117,3 +121,5 @@ class GpuPoolArgs(TypedDict):
     """Only on GKE. Default: none."""
     vsphere: NotRequired[VsphereOptionsArgs]
     """Only on vSphere, and needed there."""
+    openshift: NotRequired[OpenShiftOptionsArgs]
+    """Only on OpenShift, and needed there for machines that gpufleet makes."""

@@ -185,6 +185,8 @@ class Gpu:
     """PCI device id -> the board that has it."""
     vgpu: VgpuBoard | None = None
     """vGPU types of the GPU; None where none were sourced."""
+    cores: int | None = None
+    """Neuron: cores of one device, which pods may ask for one by one. None for other makers."""
     aliases: tuple[str, ...] = ()
     """Other names `Catalogue.find_gpu` understands: clouds' accelerator types, short forms."""
     notes: str = ""

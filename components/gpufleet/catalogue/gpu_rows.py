@@ -128,6 +128,7 @@ def _gpu(raw: RawRow, mig: MigGeometry | None, vgpu: VgpuBoard | None, sources: 
         mig_published=frozen(raw.get("mig_published", {})),
         pci_boards=frozen(boards),
         vgpu=vgpu,
+        cores=raw.get("cores"),
         aliases=tuple(raw.get("aliases", ())),
         notes=raw.get("notes", ""),
     )

@@ -27,10 +27,13 @@ class Advertiser(StrEnum):
     OPERATOR = "the GPU Operator's device plugin"
     PLUGIN_CHART = "the device plugin of its own chart"
     DRA = "the DRA driver"
+    NEURON = "AWS Neuron's device plugin"
 
 
 def intended(pool: PoolFacts) -> Advertiser:
     """Who is to advertise the pool's GPUs, from its declaration alone."""
+    if pool.gpu.vendor == "aws":
+        return Advertiser.NEURON
     if pool.partition.mode == "dra":
         return Advertiser.DRA
     if pool.served_by_gke:
@@ -51,8 +54,9 @@ def judge_advertisers(cluster: ClusterFacts) -> list[Finding]:
 def _dra_beside_plugins(cluster: ClusterFacts) -> Iterable[Finding]:
     """A DRA driver that is there for compute domains serves GPUs too, unless told otherwise."""
     addon = cluster.spec.addons.dra_driver
-    served = [p for p in cluster.pools if intended(p) is not Advertiser.DRA]
-    if addon.enabled is not True or len(served) < len(cluster.pools) or not served:
+    pools = [p for p in cluster.pools if intended(p) is not Advertiser.NEURON]
+    served = [p for p in pools if intended(p) is not Advertiser.DRA]
+    if addon.enabled is not True or len(served) < len(pools) or not served:
         return
     key = "resources.gpus.enabled"
     if raw(addon.values, key) is False:

@@ -30,7 +30,7 @@ def contract_of(pool: PoolFacts, cluster: ClusterFacts) -> tuple[Term, ...]:
 
 
 def _terms(pool: PoolFacts, cluster: ClusterFacts) -> Iterator[Term]:
-    if not pool.served_by_gke:
+    if pool.operated:
         yield _found_by(cluster)
         yield _tolerated(pool)
     yield _advertised(pool)
@@ -72,6 +72,7 @@ def _advertised(pool: PoolFacts) -> Term:
         Advertiser.GKE: Fact("gke.driver is gke", f"{pool.path}.gke"),
         Advertiser.IMAGE: pool.image_fact,
         Advertiser.OPERATOR: pool.image_fact,
+        Advertiser.NEURON: Fact(f"the pool has {pool.gpu.name}", pool.path),
         Advertiser.PLUGIN_CHART: Fact("its chart is on", "addons.devicePlugin.enabled"),
     }[who]
     return Term("advertised", f"by {who.value}", (reason,))
@@ -92,7 +93,10 @@ def _reached(pool: PoolFacts, cluster: ClusterFacts) -> Term:
 
 def _believed(pool: PoolFacts) -> Term:
     believed = modelled(pool)
-    right = dict(pool.advertised) == {RESOURCES[pool.gpu.vendor]: believed}
-    who = f"{believed} GPUs a node" + ("" if right else ", corrected by a NodeOverlay")
+    neuron = pool.gpu.vendor == "aws"
+    right = neuron or dict(pool.advertised) == {RESOURCES[pool.gpu.vendor]: believed}
+    who = f"{believed} {'Neuron devices' if neuron else 'GPUs'} a node" + (
+        "" if right else ", corrected by a NodeOverlay"
+    )
     fact = Fact("Karpenter takes GPU counts from the cloud's API", "karpenter-provider-aws v1.14.1")
     return Term("Karpenter", who, (fact,))

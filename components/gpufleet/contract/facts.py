@@ -48,6 +48,11 @@ class PoolFacts:
     """Whether the device plugin's own chart serves it, instead of the GPU Operator."""
 
     @property
+    def operated(self) -> bool:
+        """Whether the GPU Operator's operands, or the plugin's own chart, serve its nodes."""
+        return self.gpu.vendor == "nvidia" and not self.served_by_gke
+
+    @property
     def fabric(self) -> Fabric:
         """Network between its nodes."""
         return self.spec.fabric
@@ -91,4 +96,4 @@ class ClusterFacts:
     @property
     def operated(self) -> tuple[PoolFacts, ...]:
         """Pools on whose nodes the GPU Operator's operands run."""
-        return tuple(pool for pool in self.pools if not pool.served_by_gke)
+        return tuple(pool for pool in self.pools if pool.operated)

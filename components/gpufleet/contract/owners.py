@@ -23,6 +23,8 @@ class Owner(StrEnum):
     GPU_OPERATOR = "gpuOperator"
     PLUGIN_CHART = "devicePlugin"
     """The device plugin's own chart."""
+    NEURON_CHART = "neuronDevicePlugin"
+    """AWS Neuron's chart."""
     NOBODY = "nobody"
 
 
@@ -33,6 +35,10 @@ class Owners:
     driver: Owner
     toolkit: Owner
     device_plugin: Owner
+
+
+NEURON_OWNERS = Owners(Owner.IMAGE, Owner.NOBODY, Owner.NEURON_CHART)
+"""Of Trainium and Inferentia pools: no toolkit is needed, devices are files of the kernel's."""
 
 
 @dataclass(frozen=True, slots=True)

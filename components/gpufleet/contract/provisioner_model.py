@@ -33,6 +33,8 @@ def judge_provisioner(cluster: ClusterFacts) -> list[Finding]:
 
 
 def _judge(pool: PoolFacts, cluster: ClusterFacts) -> Iterable[Finding]:
+    if pool.gpu.vendor == "aws":
+        return  # it counts Neuron devices and their cores by itself, and takes no overlay for them
     karpenter = cluster.spec.addons.karpenter
     believed = modelled(pool)
     if dict(pool.advertised) == {RESOURCES[pool.gpu.vendor]: believed}:

@@ -1,6 +1,6 @@
 """What exists once per cluster, decided from the pools and the overrides of the declaration."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from gpufleet.catalogue import Catalogue
@@ -10,15 +10,25 @@ from gpufleet.contract.gke_sharing import served_by_gke
 from gpufleet.contract.owners import OwnedParts, Owner
 from gpufleet.contract.rdma import BY_NETWORK_OPERATOR, network_operator_present
 from gpufleet.contract.tolerations import Toleration, needed
+from gpufleet.fleet.lifecycle import (
+    GPU_OPERATOR,
+    NETWORK_OPERATOR,
+    Subscribed,
+    discovery_subscription,
+    operator_subscription,
+)
 from gpufleet.fleet.model import (
     GPU_TAINT,
+    NEURON_TAINT,
     TPU_TAINT,
     AddonPlan,
     DevicePluginPlan,
     NetworkPlan,
+    NeuronPlan,
     OperatorPlan,
     Pool,
 )
+from gpufleet.fleet.neuron import is_neuron
 from gpufleet.spec.base import Ownership, Platform
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.network_operator import RdmaResource
@@ -39,7 +49,11 @@ def plan_addons(
     catalogue: Catalogue,
 ) -> AddonPlan:
     """The plan of a fleet, given who installs what and the cluster's MIG strategy."""
-    operated = [pool for pool in pools if not served_by_gke(pool.spec, spec.platform)]
+    operated = [
+        pool
+        for pool in pools
+        if not served_by_gke(pool.spec, spec.platform) and not is_neuron(pool.gpu)
+    ]
     tolerations = needed(
         (taint.key, taint.value, taint.effect)
         for pool in operated
@@ -51,7 +65,58 @@ def plan_addons(
     plugin = _device_plugin(
         spec, operated, strategy, discovery, operator, network, tolerations, catalogue
     )
-    return AddonPlan(operator, network, plugin)
+    return AddonPlan(
+        operator,
+        network,
+        plugin,
+        _neuron(spec, pools, catalogue),
+        tuple(_subscriptions(spec, operator, network, discovery, catalogue)),
+    )
+
+
+def _subscriptions(
+    spec: FleetSpec,
+    operator: OperatorPlan,
+    network: NetworkPlan,
+    discovery: DiscoveryOwner,
+    catalogue: Catalogue,
+) -> Iterator[Subscribed]:
+    """What Lifecycle Manager installs on OpenShift. Node Feature Discovery first: the others do
+    nothing before nodes are labelled."""
+    if spec.platform is not Platform.OPENSHIFT:
+        return
+    ours = [
+        (name, plan.ownership)
+        for name, plan in ((NETWORK_OPERATOR, network), (GPU_OPERATOR, operator))
+        if plan.enabled and plan.ownership is not Ownership.EXISTING
+    ]
+    if ours and discovery is DiscoveryOwner.OWN_OPERATOR:
+        made = any(ownership is Ownership.MANAGED for _, ownership in ours)
+        ownership = Ownership.MANAGED if made else Ownership.GITOPS
+        yield discovery_subscription(spec.addons, catalogue, ownership)
+    for name, _ in ours:
+        yield operator_subscription(name, spec.addons, catalogue)
+
+
+def _neuron(spec: FleetSpec, pools: Sequence[Pool], catalogue: Catalogue) -> NeuronPlan:
+    declared = spec.addons.neuron_device_plugin
+    chart = catalogue.chart("neuron-helm-chart")
+    served = [pool for pool in pools if is_neuron(pool.gpu)]
+    return NeuronPlan(
+        enabled=bool(served) if declared.enabled is None else declared.enabled,
+        ownership=declared.ownership,
+        version=declared.version or chart.version,
+        namespace=chart.namespace,
+        scheduler=declared.scheduler,
+        node_problem_detector=declared.node_problem_detector,
+        node_recovery=declared.node_recovery,
+        tolerations=needed(
+            (taint.key, taint.value, taint.effect)
+            for pool in served
+            for taint in pool.taints
+            if taint != NEURON_TAINT
+        ),
+    )
 
 
 def rdma_pools(pools: Sequence[Pool]) -> list[Pool]:
@@ -99,7 +164,7 @@ def _operator(
         else declared.enabled,
         ownership=declared.ownership,
         version=declared.version or chart.version,
-        namespace=chart.namespace,
+        namespace=_namespace(spec, GPU_OPERATOR, chart.namespace, catalogue),
         driver=parts.driver,
         toolkit=parts.toolkit,
         device_plugin=parts.device_plugin,
@@ -111,6 +176,11 @@ def _operator(
         license_secret=min(licences, key=str, default=None),
         **_on_gke(spec, operated),
     )
+
+
+def _namespace(spec: FleetSpec, name: str, charts: str, catalogue: Catalogue) -> str:
+    """Where an operator runs: on OpenShift where its vendor puts it, as monitoring expects."""
+    return catalogue.package(name).namespace if spec.platform is Platform.OPENSHIFT else charts
 
 
 def _on_gke(spec: FleetSpec, operated: Sequence[Pool]) -> dict[str, Any]:
@@ -146,7 +216,7 @@ def _network(
         enabled=network_operator_present(spec),
         ownership=declared.ownership,
         version=declared.version or chart.version,
-        namespace=chart.namespace,
+        namespace=_namespace(spec, NETWORK_OPERATOR, chart.namespace, catalogue),
         node_feature_discovery=discovery is DiscoveryOwner.NETWORK_OPERATOR,
         rdma=rdma,
         wait=there_already if declared.wait is None else declared.wait,

@@ -9,6 +9,7 @@ from gpufleet.fleet.gpu_operator_rules import judge_gpu_operator
 from gpufleet.fleet.licence_rules import judge_licence
 from gpufleet.fleet.model import AddonPlan, Pool
 from gpufleet.fleet.network_rules import judge_network_operator
+from gpufleet.fleet.neuron import judge_neuron_addon
 from gpufleet.spec.fleet_spec import FleetSpec
 
 
@@ -21,4 +22,5 @@ def judge_addons(
         *judge_licence(spec, pools, plan.gpu_operator),
         *judge_network_operator(spec, pools, plan.network_operator),
         *judge_device_plugin(spec, pools, plan),
+        *judge_neuron_addon(spec, pools),
     ]

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gpufleet.catalogue import Catalogue, UnknownKeyError
+from gpufleet.catalogue import Catalogue
 from gpufleet.catalogue.model import Gpu, NodeImage
 from gpufleet.catalogue.regions import check_region
 from gpufleet.contract import owners as contract_owners
@@ -32,15 +32,17 @@ from gpufleet.fleet.gke_rules import judge_gke
 from gpufleet.fleet.gke_shape import COMPUTE_CLASS
 from gpufleet.fleet.karpenter_rules import judge_karpenter
 from gpufleet.fleet.model import (
-    GPU_TAINT,
-    TPU_TAINT,
     Fleet,
     Machine,
-    NodeRange,
     NodeTaint,
     Pool,
     Previous,
+    accelerator_taint,
 )
+from gpufleet.fleet.neuron import NEURON, hand_out, is_neuron
+from gpufleet.fleet.node_images import choose_image
+from gpufleet.fleet.node_range import node_range
+from gpufleet.fleet.openshift_rules import judge_openshift
 from gpufleet.fleet.queue_rules import judge_queue_declaration
 from gpufleet.fleet.vsphere_rules import judge_vsphere
 from gpufleet.partition import Partition, cut
@@ -49,17 +51,11 @@ from gpufleet.spec.capacity import Capacity
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import GpuPool, Provisioner
 
-DEFAULT_IMAGES = {
-    Platform.EKS: "al2023-nvidia",
-    Platform.GKE: "cos",
-    Platform.VSPHERE: "ubuntu-vsphere",
-    Platform.OPENSHIFT: "rhcos",
-    Platform.SANDBOX: "sandbox",
+_VENDORS = {
+    Platform.GKE: ("nvidia", "google"),
+    Platform.EKS: ("nvidia", NEURON),
+    Platform.SANDBOX: ("nvidia", NEURON),
 }
-"""Node image of a pool that names none (`catalogue/data/<edition>/images`)."""
-
-
-_VENDORS = {Platform.GKE: ("nvidia", "google")}
 """Makers of accelerators that pools of a platform may have, where it is not NVIDIA alone."""
 
 
@@ -79,6 +75,11 @@ class _Draft:
     """GKE's own plugin cuts and advertises: nothing of it concerns the GPU Operator."""
     previous: Partition | None
     """With a layout change under way: what nodes are until their wave comes."""
+
+    @property
+    def operated(self) -> bool:
+        """Whether the GPU Operator's operands, or the plugin's own chart, serve the nodes."""
+        return not self.served_by_gke and not is_neuron(self.gpu)
 
     @property
     def partitions(self) -> tuple[Partition, ...]:
@@ -107,7 +108,7 @@ def compile_fleet(
         if draft is not None:
             drafts.append(draft)
     parts, found = contract_owners.decide(
-        [(d.spec.name, d.path, d.image) for d in drafts],
+        [(d.spec.name, d.path, d.image) for d in drafts if not is_neuron(d.gpu)],
         spec.addons.gpu_operator,
         plugin_chart=spec.addons.device_plugin.enabled is True,
     )
@@ -126,6 +127,7 @@ def compile_fleet(
     findings += spend.judge_budget(spec, pools, total)
     addons = plan_addons(spec, pools, parts, strategy, discovery, catalogue)
     findings += judge_addons(spec, pools, addons, catalogue)
+    findings += judge_openshift(spec, pools, addons)
     findings += judge_queue_declaration(spec, pools)
     return Fleet(spec, pools, addons, ordered(findings), total)
 
@@ -148,14 +150,16 @@ def _draft(
             error(
                 "accelerator-not-yet-supported",
                 path,
-                f"{chosen[0].name} carries {gpu.name}; this version compiles NVIDIA pools, and TPU "
-                "pools on GKE",
+                f"{chosen[0].name} carries {gpu.name}; this version compiles NVIDIA pools, TPU "
+                "pools on GKE, and Trainium and Inferentia pools on EKS"
+                if chosen[0].instance is not None
+                else f"{platform.value} compiles NVIDIA pools only, and the pool names {gpu.name}",
                 "keep such pools outside the spec until they are supported",
                 found=gpu.key,
             )
         )
         return None, findings
-    image, found = _image(pool, path, platform, chosen[0], catalogue)
+    image, found = choose_image(pool, path, platform, chosen[0], gpu, catalogue)
     findings += found
     instance = chosen[0].instance
     served_by_gke_plugin = served_by_gke(pool, platform)
@@ -177,6 +181,8 @@ def _draft(
     if partition is None:
         return None, findings
     findings += not_for_gke
+    partition, found = hand_out(pool, path, gpu, partition)
+    findings += found
     previous, found = cut_previous(
         pool,
         path,
@@ -205,46 +211,12 @@ def _draft(
     )
 
 
-def _image(
-    pool: GpuPool, path: str, platform: Platform, machine: Machine, catalogue: Catalogue
-) -> tuple[NodeImage | None, list[Finding]]:
-    key = pool.image or DEFAULT_IMAGES[platform]
-    on_platform = [i.key for i in catalogue.images.values() if i.platform == platform.value]
-    try:
-        image = catalogue.image(key)
-    except UnknownKeyError:
-        image = None
-    if image is None or image.platform != platform.value:
-        return None, [
-            error(
-                "image-not-on-platform",
-                f"{path}.image",
-                f"{key!r} is no node image of {platform.value}",
-                f"one of {', '.join(on_platform)}",
-                found=key,
-                allowed=on_platform,
-            )
-        ]
-    if machine.architecture not in image.architectures:
-        return None, [
-            error(
-                "image-architecture",
-                f"{path}.image",
-                f"{key} exists for {', '.join(image.architectures)}, and {machine.name} is "
-                f"{machine.architecture}",
-                found=machine.architecture,
-                allowed=list(image.architectures),
-            )
-        ]
-    return image, []
-
-
 def _mig_strategy(drafts: Sequence[_Draft]) -> tuple[str, list[Finding]]:
     """One strategy for the cluster: the operator's setting overrides any per-node one."""
     by_strategy: dict[str, list[str]] = {}
     for draft in drafts:
         for strategy in dict.fromkeys(partition.strategy for partition in draft.partitions):
-            if strategy != "none" and not draft.served_by_gke:
+            if strategy != "none" and draft.operated:
                 by_strategy.setdefault(strategy, []).append(draft.spec.name)
     if len(by_strategy) > 1:
         single, mixed = by_strategy["single"], by_strategy["mixed"]
@@ -278,21 +250,14 @@ def _mps_beside_mixed(drafts: Sequence[_Draft], mixed: Sequence[str]) -> list[Fi
             mixed=list(mixed),
         )
         for draft in drafts
-        if any(p.mode == "mps" for p in draft.partitions) and not draft.served_by_gke
+        if any(p.mode == "mps" for p in draft.partitions) and draft.operated
     ]
 
 
 def _pool(draft: _Draft, spec: FleetSpec, parts: contract_owners.OwnedParts) -> Pool:
     pool = draft.spec
-    nodes = NodeRange(
-        pool.nodes.min,
-        pool.nodes.expected
-        if pool.nodes.expected is not None
-        else (pool.nodes.min + pool.nodes.max + 1) // 2,
-        pool.nodes.max,
-    )
-    gpu_taint = (TPU_TAINT if draft.gpu.vendor == "google" else GPU_TAINT,)
-    gpu_taint = gpu_taint if pool.gpu_taint else ()
+    nodes = node_range(pool)
+    gpu_taint = (accelerator_taint(draft.gpu),) if pool.gpu_taint else ()
     taints = (*gpu_taint, *(NodeTaint(t.key, t.value, t.effect) for t in pool.taints))
     if _in_class(draft, spec):
         taints = (*taints, NodeTaint(COMPUTE_CLASS, pool.name, "NoSchedule"))
@@ -312,7 +277,9 @@ def _pool(draft: _Draft, spec: FleetSpec, parts: contract_owners.OwnedParts) -> 
         capacity=draft.capacity,
         partition=draft.partition,
         image=draft.image,
-        owners=contract_owners.owners(draft.image, parts),
+        owners=contract_owners.NEURON_OWNERS
+        if is_neuron(draft.gpu)
+        else contract_owners.owners(draft.image, parts),
         labels=_labels(draft, draft.partition, spec),
         taints=taints,
         hourly_micro_usd=spend.first_choice(draft.machines, draft.capacity),
@@ -332,12 +299,12 @@ def _labels(draft: _Draft, partition: Partition, spec: FleetSpec) -> dict[str, s
     labels = {
         **pool.labels,
         **(
-            {POOL_LABEL: pool.name}
-            if draft.served_by_gke
-            else birth_labels(pool.name, draft.gpu, partition)
+            birth_labels(pool.name, draft.gpu, partition)
+            if draft.operated
+            else {POOL_LABEL: pool.name}
         ),
         **(GKE_PLUGIN_OFF if spec.platform is Platform.GKE and not draft.served_by_gke else {}),
-        **({} if draft.served_by_gke else contract_owners.deploy_labels(draft.image)),
+        **(contract_owners.deploy_labels(draft.image) if draft.operated else {}),
     }
     if pool.team is not None:
         labels["gpufleet.dev/team"] = pool.team

@@ -6,7 +6,7 @@ from gpufleet.catalogue import Catalogue, UnknownKeyError
 from gpufleet.catalogue.model import Cloud, Gpu, InstanceType
 from gpufleet.findings import Finding, error
 from gpufleet.fleet.model import GIB, Machine
-from gpufleet.spec.base import Platform
+from gpufleet.spec.base import Ownership, Platform
 from gpufleet.spec.pool import GpuPool
 
 CLOUDS = {
@@ -17,6 +17,9 @@ CLOUDS = {
     Platform.OPENSHIFT: (),
 }
 """Clouds whose instance types a platform runs on; the sandbox simulates those of any cloud."""
+
+_COUNTED = ("nvidia", "aws")
+"""Makers whose machines must say how many devices they have: pools of theirs are compiled."""
 
 MAX_INSTANCE_TYPES = 20
 """Most instance types of one node group (EKS CreateNodegroup `instanceTypes`)."""
@@ -158,7 +161,7 @@ def _of_one_type(rows: list[InstanceType], pool: GpuPool) -> InstanceType:
 
 
 def _devices(row: InstanceType) -> int:
-    """Devices a node of this type has; 0 where the count was not sourced (no NVIDIA type)."""
+    """Devices a node of this type has; 0 where the count was not sourced (`_COUNTED`: never)."""
     return row.accelerator.count or 0
 
 
@@ -200,7 +203,7 @@ def _from_instance_types(
         if row.cloud not in CLOUDS[platform]:
             findings.append(_elsewhere(row, place, platform, catalogue))
         elif (
-            row.accelerator.count is None and catalogue.gpu(row.accelerator.gpu).vendor == "nvidia"
+            row.accelerator.count is None and catalogue.gpu(row.accelerator.gpu).vendor in _COUNTED
         ):
             findings.append(
                 error(
@@ -320,7 +323,7 @@ def _own_machine(
                 "instance-types-on-premises",
                 f"{path}.instanceTypes",
                 f"{platform.value} has no instance types",
-                "write `gpu` and `gpusPerNode`, and the machine's shape under `vsphere`",
+                f"write `gpu` and `gpusPerNode`, and the machine's shape under `{platform.value}`",
                 found=list(pool.instance_types),
             )
         )
@@ -333,9 +336,20 @@ def _own_machine(
                 "add `vsphere: {cpus: 16, memoryGib: 128, template: ...}`",
             )
         )
+    made_by_us = pool.ownership is not Ownership.EXISTING
+    if platform is Platform.OPENSHIFT and pool.openshift is None and made_by_us:
+        findings.append(
+            error(
+                "openshift-options-missing",
+                f"{path}.openshift",
+                "machines of OpenShift need a shape, and a template that brings the GPU",
+                "add `openshift: {cpus: 16, memoryGib: 128, template: ...}`, or "
+                "`ownership: existing` for nodes that are there",
+            )
+        )
     if findings or gpu is None:
         return (), None, tuple(findings)
-    shape = pool.vsphere
+    shape = pool.vsphere or pool.openshift
     return (
         (
             Machine(

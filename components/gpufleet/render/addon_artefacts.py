@@ -13,6 +13,7 @@ from gpufleet.render.network_operator import (
     nic_cluster_policy,
     secondary_networks,
 )
+from gpufleet.render.neuron_values import CHART, neuron_release_values
 from gpufleet.render.yaml_text import yaml_stream, yaml_text
 from gpufleet.spec.base import Ownership
 
@@ -53,6 +54,19 @@ def network_operator_files(fleet: Fleet) -> Iterator[Artefact]:
             f"Chart network-operator {plan.version}, namespace {plan.namespace}.\n"
             "Install it before the GPU Operator.",
         ),
+    )
+
+
+def neuron_files(fleet: Fleet) -> Iterator[Artefact]:
+    """Values of Neuron's chart."""
+    plan = fleet.addons.neuron
+    if not plan.enabled or plan.ownership is Ownership.EXISTING:
+        return
+    yield Artefact(
+        "values/neuron.yaml",
+        Kind.VALUES,
+        f"values of the chart {CHART} {plan.version}, namespace {plan.namespace}",
+        yaml_text(neuron_release_values(fleet)),
     )
 
 

@@ -7,7 +7,7 @@ from gpufleet.fleet.addon_plan import rdma_resources
 from gpufleet.fleet.config_names import DEVICE_PLUGIN_CONFIG_LABEL, MIG_CONFIG_LABEL
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.partition.shares import gib
-from gpufleet.render.addon_artefacts import network_operator_files, plugin_chart_files
+from gpufleet.render.addon_artefacts import network_operator_files, neuron_files, plugin_chart_files
 from gpufleet.render.alerts import judge_alerts
 from gpufleet.render.artefact import Artefact, Kind
 from gpufleet.render.autoscaler_tags import judge_autoscaler_tags
@@ -53,6 +53,7 @@ def artefacts(fleet: Fleet) -> tuple[Artefact, ...]:
         *network_operator_files(fleet),
         *_gpu_operator(fleet),
         *plugin_chart_files(fleet),
+        *neuron_files(fleet),
         *_dra(fleet),
         *_vgpu(fleet),
         *kueue_files(fleet),

@@ -93,7 +93,7 @@ def hardware_alerts(fleet: Fleet) -> list[Alert]:
         Alert(
             "GpuExporterMissing",
             # Per node: a fleet may be scaled to zero, and then there is nothing to export.
-            "sum by (node) (gpu:allocatable:count) > 0 "
+            'sum by (node) (gpu:allocatable:count{resource=~"nvidia_com_.*"}) > 0 '
             "unless on (node) count by (node) (gpu:temperature:celsius)",
             10,
             "critical",

@@ -9,6 +9,7 @@ from typing import Any
 
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Pool
+from gpufleet.fleet.neuron import is_neuron
 from gpufleet.partition.shares import RESOURCES
 from gpufleet.render.node_template import modelled_gpus, template_resources
 from gpufleet.spec.pool import Provisioner
@@ -40,9 +41,10 @@ def node_overlay(pool: Pool) -> dict[str, Any] | None:
 
     It holds for the pool's label and its very instance types: the two A100 sizes share a GPU name,
     an instance type does not. Pools on one instance type, cut differently, are told apart by the
-    label, which the pool's NodePool must put into its template.
+    label, which the pool's NodePool must put into its template. Neuron devices and their cores
+    Karpenter counts by itself (`REFUSED_ON_AWS`).
     """
-    if pool.provisioner is not Provisioner.KARPENTER:
+    if pool.provisioner is not Provisioner.KARPENTER or is_neuron(pool.gpu):
         return None
     capacity = template_resources(pool)
     if capacity == {RESOURCES[pool.gpu.vendor]: modelled_gpus(pool)}:

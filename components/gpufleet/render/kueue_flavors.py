@@ -7,9 +7,8 @@ from typing import Any
 
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.gke_shape import COMPUTE_CLASS
-from gpufleet.fleet.model import GPU_TAINT, TPU_TAINT, Fleet, Pool
+from gpufleet.fleet.model import Fleet, Pool, accelerator_taint
 from gpufleet.fleet.queue_topologies import topology_levels
-from gpufleet.fleet.tpu import is_tpu
 
 API_VERSION = "kueue.x-k8s.io/v1beta2"
 LABELS = {"app.kubernetes.io/managed-by": "gpufleet"}
@@ -26,7 +25,7 @@ def resource_flavor(pool: Pool, fleet: Fleet) -> dict[str, Any]:
     labels = {POOL_LABEL: pool.name}
     if COMPUTE_CLASS in pool.labels:
         labels[COMPUTE_CLASS] = pool.labels[COMPUTE_CLASS]
-    accelerator = TPU_TAINT if is_tpu(pool) else GPU_TAINT
+    accelerator = accelerator_taint(pool.gpu)
     keys = [accelerator.key, *(key for key in labels if key != POOL_LABEL)]
     spec: dict[str, Any] = {
         "nodeLabels": labels,

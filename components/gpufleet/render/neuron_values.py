@@ -1,14 +1,31 @@
 """Values of AWS' chart neuron-helm-chart: device plugin, scheduler extension, health.
 
-Source: aws-neuron/neuron-helm-charts `charts/neuron-helm-chart/values.yaml` (read 2026-11-21). The
-scheduler extension places pods on neighbouring devices, which ring collectives need; it is a second
-scheduler, and pods that want it name it.
+Source: aws-neuron/neuron-helm-charts 1a1d41e `charts/neuron-helm-chart/values.yaml`, chart 1.1.2
+(read 2026-11-22). The scheduler extension places pods on neighbouring devices, which ring
+collectives need; it is a second scheduler, and pods that want it name it. The chart's device plugin
+runs on a list of instance types that ends where its authors stopped.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-NEURON_TAINT = {"key": "aws.amazon.com/neuron", "operator": "Exists", "effect": "NoSchedule"}
+from gpufleet.fleet.chart_values import merged
+from gpufleet.fleet.model import NEURON_TAINT, Fleet
+from gpufleet.fleet.neuron import is_neuron
+from gpufleet.spec.base import Ownership
+
+CHART = "neuron-helm-chart"
+TOLERATIONS: tuple[Mapping[str, str], ...] = (
+    {"key": "CriticalAddonsOnly", "operator": "Exists"},
+    {"key": NEURON_TAINT.key, "operator": "Exists", "effect": NEURON_TAINT.effect},
+    {
+        "key": "sagemaker.amazonaws.com/node-health-status",
+        "operator": "Equal",
+        "value": "Unschedulable",
+        "effect": "NoSchedule",
+    },
+)
+"""The chart's own, which a list in the values replaces."""
 SCHEDULER_NAME = "my-scheduler"
 """What the chart calls its scheduler, and pods write as `schedulerName`."""
 
@@ -19,6 +36,7 @@ def neuron_values(
     node_problem_detector: bool,
     node_recovery: bool,
     tolerations: Sequence[dict[str, str]] = (),
+    instance_types: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The values.
 
@@ -27,18 +45,41 @@ def neuron_values(
         node_problem_detector: Watch the devices' errors.
         node_recovery: Replace nodes whose devices fail; needs the detector, and rights in EC2.
         tolerations: Taints that the device plugin tolerates beside the chart's own.
+        instance_types: Types of the nodes it runs on; none: the chart's own list.
     """
+    listed = {"neuronInstances": sorted(set(instance_types))} if instance_types else {}
     return {
-        "devicePlugin": {
-            "tolerations": [
-                {"key": "CriticalAddonsOnly", "operator": "Exists"},
-                dict(NEURON_TAINT),
-                *tolerations,
-            ]
-        },
+        **listed,
+        "devicePlugin": {"tolerations": [*map(dict, TOLERATIONS), *tolerations]},
         "scheduler": {"enabled": scheduler},
         "npd": {
             "enabled": node_problem_detector,
             "nodeRecovery": {"enabled": node_recovery},
         },
     }
+
+
+def neuron_arguments(fleet: Fleet) -> dict[str, Any]:
+    """What a fleet's declaration and its pools decide about the chart."""
+    plan = fleet.addons.neuron
+    pools = [pool for pool in fleet.pools if is_neuron(pool.gpu)]
+    return {
+        "scheduler": plan.scheduler,
+        "node_problem_detector": plan.node_problem_detector,
+        "node_recovery": plan.node_recovery,
+        "tolerations": [{"key": t.key, "effect": t.effect} for t in plan.tolerations],
+        "instance_types": sorted({machine.name for pool in pools for machine in pool.machines}),
+    }
+
+
+def installs_neuron(fleet: Fleet) -> bool:
+    """Whether gpufleet installs the chart."""
+    plan = fleet.addons.neuron
+    return plan.enabled and plan.ownership is Ownership.MANAGED
+
+
+def neuron_release_values(fleet: Fleet) -> dict[str, Any]:
+    """The values of a fleet's release, raw ones last."""
+    arguments = neuron_arguments(fleet)
+    arguments["tolerations"] = [one.as_dict() for one in fleet.addons.neuron.tolerations]
+    return merged(neuron_values(**arguments), fleet.spec.addons.neuron_device_plugin.values)

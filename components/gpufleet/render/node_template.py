@@ -6,6 +6,7 @@ never run there.
 """
 
 from gpufleet.fleet.model import Pool
+from gpufleet.fleet.neuron import is_neuron
 from gpufleet.partition.shares import RESOURCES
 
 
@@ -14,6 +15,9 @@ def template_resources(pool: Pool) -> dict[str, int]:
 
     In order of name. The amounts are those of the partition; a zero adds nothing to their sum.
     """
+    if is_neuron(pool.gpu):
+        # No autoscaler takes them for granted, and nodes have whole devices beside single cores.
+        return dict(pool.advertised)
     whole = RESOURCES[pool.gpu.vendor]
     return dict(sorted({whole: 0, **pool.advertised}.items()))
 

@@ -9,7 +9,7 @@ from typing import Any
 from gpufleet.contract.gke_sharing import served_by_gke
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.gke_shape import COMPUTE_CLASS, gke_shape
-from gpufleet.fleet.model import GPU_TAINT, TPU_TAINT, NodeTaint, Pool
+from gpufleet.fleet.model import NodeTaint, Pool, accelerator_taint
 from gpufleet.fleet.queue_topologies import HOSTNAME, topology_levels
 from gpufleet.fleet.tpu import tpu_slice
 from gpufleet.partition import Share
@@ -99,7 +99,8 @@ def _selector(pool: Pool) -> dict[str, str]:
 
 
 def _tolerations(pool: Pool) -> list[dict[str, str]]:
-    return [_toleration(taint) for taint in pool.taints]
+    own = accelerator_taint(pool.gpu)
+    return [_toleration(taint, any_value=taint == own) for taint in pool.taints]
 
 
 def _in_class(pool: Pool) -> bool:
@@ -126,8 +127,8 @@ def _amount(pool: Pool, share: Share) -> int:
     return share.per_node if whole_nodes else share.quantity
 
 
-def _toleration(taint: NodeTaint) -> dict[str, str]:
-    if taint in (GPU_TAINT, TPU_TAINT):
+def _toleration(taint: NodeTaint, *, any_value: bool) -> dict[str, str]:
+    if any_value:
         return {"key": taint.key, "operator": "Exists", "effect": taint.effect}
     return {
         "key": taint.key,

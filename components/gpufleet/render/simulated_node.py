@@ -11,6 +11,7 @@ from typing import Any
 from gpufleet.catalogue import Catalogue
 from gpufleet.fleet.change_waves import labels_of, partition_of
 from gpufleet.fleet.model import Machine, Pool
+from gpufleet.fleet.neuron import is_neuron
 from gpufleet.spec.pool import Fabric
 
 SIMULATED_LABEL = "gpufleet.dev/simulated"
@@ -59,6 +60,8 @@ def node_name(prefix: str, pool: str, ordinal: int) -> str:
 
 def hardware(pool: Pool, machine: Machine, catalogue: Catalogue) -> dict[str, Any]:
     """What is bolted into the machine, or given to a guest. Raises HardwareUnknownError."""
+    if is_neuron(pool.gpu):
+        return _with_neuron(pool, machine)
     memory = (
         pool.gpu.memory_bytes
         if machine.instance is None
@@ -96,6 +99,16 @@ def hardware(pool: Pool, machine: Machine, catalogue: Catalogue) -> dict[str, An
         described["driver"] = catalogue.chart("gpu-operator").components["driver"]
         described["toolkit"] = pool.image.toolkit
     return described
+
+
+def _with_neuron(pool: Pool, machine: Machine) -> dict[str, Any]:
+    if machine.memory_bytes is None or machine.vcpu is None:
+        raise HardwareUnknownError(f"the catalogue has no memory or vCPU of {machine.name}")
+    return {
+        "neuron": {"chip": pool.gpu.key, "count": machine.gpus},
+        "cpu": str(machine.vcpu),
+        "memory": f"{machine.memory_bytes // _MIB}Mi",
+    }
 
 
 def simulated_nodes(

@@ -10,6 +10,7 @@ from gpufleet.spec.device_plugin import DevicePluginSettings
 from gpufleet.spec.gpu_operator import GpuOperatorSettings
 from gpufleet.spec.images import Images
 from gpufleet.spec.network_operator import NetworkOperatorSettings, Ofed
+from gpufleet.spec.olm import LifecycleManager
 
 __all__ = [
     "Addon",
@@ -22,6 +23,7 @@ __all__ = [
     "GpuOperator",
     "Karpenter",
     "NetworkOperator",
+    "NeuronDevicePlugin",
     "Ofed",
     "Values",
 ]
@@ -87,6 +89,18 @@ class ClusterAutoscaler(Addon):
     0.5. CPU and memory do not count on GPU nodes."""
 
 
+class NeuronDevicePlugin(Addon):
+    """AWS Neuron's device plugin, its scheduler extension and its watch on device errors."""
+
+    scheduler: bool = True
+    """Run the scheduler extension: pods that take several devices or cores of a node name its
+    scheduler, and get neighbouring ones. Default true."""
+    node_problem_detector: bool = True
+    """Watch the devices' errors. Default true, as the chart has it."""
+    node_recovery: bool = False
+    """Replace nodes whose devices fail; needs the detector and rights in EC2. Default false."""
+
+
 class ChartSource(SpecModel):
     """Where charts come from: exactly one. Default: each vendor's own repository."""
 
@@ -133,10 +147,15 @@ class Addons(SpecModel):
     node_monitoring_agent: Addon = Field(default_factory=Addon)
     """EKS node monitoring agent, which tells node repair of broken GPUs; `version` is that of the
     EKS add-on. Default: with pools whose nodes are repaired."""
+    neuron_device_plugin: NeuronDevicePlugin = Field(default_factory=NeuronDevicePlugin)
+    """AWS Neuron's device plugin. Default: with pools of Trainium or Inferentia."""
     kueue: Addon = Field(default_factory=Addon)
     """Kueue. Default: with `queues`."""
     keda: Addon = Field(default_factory=Addon)
     """KEDA. Default: off."""
+    olm: LifecycleManager = Field(default_factory=LifecycleManager)
+    """Only on OpenShift: how operators get into the cluster. Default: pinned versions from the
+    catalogues that every cluster has."""
     charts: Charts = Field(default_factory=Charts)
     """Where charts come from. Default: each vendor's repository."""
     images: Images = Field(default_factory=Images)

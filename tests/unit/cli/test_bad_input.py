@@ -181,8 +181,8 @@ CASES: list[tuple[str, dict[str, object], str, str]] = [
         "pools[0].gpusPerNode",
     ),
     (
-        "Trainium",
-        {"pools[0].gpu": REMOVE, "pools[0].instanceTypes": ["trn1.32xlarge"]},
+        "Gaudi",
+        {"pools[0].gpu": REMOVE, "pools[0].instanceTypes": ["dl1.24xlarge"]},
         "accelerator-not-yet-supported",
         "pools[0]",
     ),

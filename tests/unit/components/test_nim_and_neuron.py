@@ -94,7 +94,13 @@ def test_neurons_plugin_and_scheduler(run: Any) -> None:
     assert values["scheduler"] == {"enabled": True}
     assert values["npd"] == {"enabled": True, "nodeRecovery": {"enabled": False}}
     keys = [t["key"] for t in values["devicePlugin"]["tolerations"]]
-    assert keys == ["CriticalAddonsOnly", "aws.amazon.com/neuron", "team"]
+    assert keys == [
+        "CriticalAddonsOnly",
+        "aws.amazon.com/neuron",
+        "sagemaker.amazonaws.com/node-health-status",
+        "team",
+    ]
+    assert "neuronInstances" not in values  # the chart's own list
 
 
 def test_recovery_needs_somebody_who_tells(run: Any) -> None:

@@ -26,6 +26,7 @@ from gpufleet.spec.addons import (
     GpuOperator,
     Karpenter,
     NetworkOperator,
+    NeuronDevicePlugin,
 )
 from gpufleet.spec.descriptions import descriptions
 from gpufleet.spec.gpu_operator import GpuOperatorSettings
@@ -54,6 +55,7 @@ RENAMED = {
     DevicePlugin: "DevicePluginOptionsArgs",
     Karpenter: "KarpenterOptionsArgs",
     ClusterAutoscaler: "ClusterAutoscalerOptionsArgs",
+    NeuronDevicePlugin: "NeuronDevicePluginOptionsArgs",
 }
 """These components have arguments of their own, and all types of a package share one namespace."""
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from gpufleet.sandbox.operands.cluster_policy import ClusterPolicy
 from gpufleet.sandbox.operands.dra_driver import DraDriver
+from gpufleet.sandbox.operands.neuron import NeuronPlugin
 from gpufleet.sandbox.operands.plugin_chart import PluginChart
 from gpufleet.sandbox.operands.rdma_plugin import RdmaPlugin
 
@@ -39,6 +40,8 @@ class ClusterView:
     """The device plugin's own chart, where it is installed."""
     rdma: RdmaPlugin | None = None
     """The RDMA shared device plugin, where the Network Operator deploys it."""
+    neuron: NeuronPlugin | None = None
+    """Neuron's device plugin, where its chart is installed."""
 
 
 @dataclass(frozen=True, slots=True)

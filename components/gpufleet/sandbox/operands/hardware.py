@@ -6,19 +6,31 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpufleet.sandbox.operands.boards import BOARDS, Board, board_named
+from gpufleet.sandbox.operands.neuron import CORES, NeuronDevices
 from gpufleet.sandbox.operands.quantities import quantity
 from gpufleet.sandbox.operands.virtual_boards import virtual_board
 
 HARDWARE_ANNOTATION = "sandbox.gpufleet.dev/hardware"
 """JSON on the Node: `gpus` (list of product, memoryMiB, count), `cpu`, `memory`, and optionally
 `nics` (how many), `driver` (version the image brings), `toolkit`, `gpuReset`, `pods`,
-`ephemeralStorage`."""
+`ephemeralStorage`, `neuron` (chip and count)."""
 
 SIMULATED_LABEL = "gpufleet.dev/simulated"
 """Nodes without this label (value `true`) are never touched."""
 
 _KEYS = frozenset(
-    {"gpus", "nics", "cpu", "memory", "driver", "toolkit", "gpuReset", "pods", "ephemeralStorage"}
+    {
+        "gpus",
+        "neuron",
+        "nics",
+        "cpu",
+        "memory",
+        "driver",
+        "toolkit",
+        "gpuReset",
+        "pods",
+        "ephemeralStorage",
+    }
 )
 
 
@@ -52,6 +64,8 @@ class Hardware:
     ephemeral_storage: str | None
     nics: int = 0
     """NVIDIA network cards: ConnectX-7 with InfiniBand ports, `ib0` and so on."""
+    neuron: NeuronDevices | None = None
+    """AWS accelerators."""
 
     @property
     def mig_capable(self) -> bool:
@@ -98,7 +112,20 @@ def read_hardware(annotations: Mapping[str, str]) -> Hardware:
         pods=data.get("pods", "110"),
         ephemeral_storage=data.get("ephemeralStorage"),
         nics=nics,
+        neuron=_neuron(data.get("neuron")),
     )
+
+
+def _neuron(found: Any) -> NeuronDevices | None:
+    if found is None:
+        return None
+    if not isinstance(found, dict) or set(found) != {"chip", "count"}:
+        raise HardwareError("neuron must have chip and count only")
+    if found["chip"] not in CORES:
+        raise HardwareError(f"neuron.chip must be one of {', '.join(CORES)}")
+    if type(found["count"]) is not int or found["count"] < 1:
+        raise HardwareError("neuron.count must be a whole number above 0")
+    return NeuronDevices(found["chip"], found["count"])
 
 
 def _gpus(groups: Any) -> tuple[Gpu, ...]:

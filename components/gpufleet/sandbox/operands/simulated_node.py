@@ -14,6 +14,7 @@ from gpufleet.sandbox.operands.gpu_operator import (
 from gpufleet.sandbox.operands.hardware import Hardware, HardwareError, read_hardware
 from gpufleet.sandbox.operands.mig_manager import States
 from gpufleet.sandbox.operands.mig_operand import MigOperand, read_record
+from gpufleet.sandbox.operands.neuron import PREFIX
 from gpufleet.sandbox.operands.plugin_operand import PLUGIN_ANNOTATION, PluginOperand, Published
 from gpufleet.sandbox.operands.quantities import quantity
 from gpufleet.sandbox.operands.rdma_plugin import RDMA_ANNOTATION
@@ -54,6 +55,7 @@ class SimulatedNode:
         decision.labels |= published.labels
         decision.resources = _resources(node, hardware, published)
         self._network(node, hardware, cluster, decision)
+        _neuron(node, hardware, cluster, decision)
         _only_changes(node, decision)
         return decision
 
@@ -122,6 +124,16 @@ class SimulatedNode:
         return self.plugin.step(
             node, hardware, chart.settings, theirs, states, {**labels, **switches}, decision
         )
+
+
+def _neuron(node: NodeView, hardware: Hardware, cluster: ClusterView, decision: Decision) -> None:
+    """Devices and cores of Trainium and Inferentia."""
+    found: dict[str, int] = {}
+    if cluster.neuron is not None:
+        found = cluster.neuron.advertises(hardware.neuron, node.labels, node.taints)
+    gone = {name for name in {**node.capacity, **node.allocatable} if name.startswith(PREFIX)}
+    decision.resources |= dict.fromkeys(gone - set(found))
+    decision.resources |= {name: str(count) for name, count in found.items()}
 
 
 def _merged(node: NodeView, decision: Decision) -> dict[str, str]:

@@ -7,6 +7,7 @@ from gpufleet.sandbox.operands.cluster import ClusterView, NodeView
 from gpufleet.sandbox.operands.cluster_policy import CLUSTER_POLICY_NAME, read_cluster_policy
 from gpufleet.sandbox.operands.dra_driver import read_dra_driver
 from gpufleet.sandbox.operands.informer import Key
+from gpufleet.sandbox.operands.neuron import read_neuron_plugin
 from gpufleet.sandbox.operands.plugin_chart import read_plugin_chart
 from gpufleet.sandbox.operands.rdma_plugin import RdmaPlugin
 
@@ -60,6 +61,7 @@ def cluster_view(
         plugin_chart=read_plugin_chart(config_maps),
         dra=read_dra_driver(config_maps.values()),
         rdma=rdma,
+        neuron=read_neuron_plugin(config_maps),
     )
 
 

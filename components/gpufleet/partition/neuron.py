@@ -1,0 +1,21 @@
+"""Neuron devices handed out core by core."""
+
+from dataclasses import replace
+
+from gpufleet.catalogue.frozen import frozen
+from gpufleet.partition.model import Partition
+
+CORE = "aws.amazon.com/neuroncore"
+"""Extended resource of single cores; Neuron's device plugin publishes it beside whole devices."""
+
+
+def in_cores(partition: Partition, cores: int) -> Partition:
+    """The same devices, asked for by the core. `cores`: of one device."""
+    (whole,) = partition.shares
+    share = replace(
+        whole,
+        resource=CORE,
+        per_node=whole.per_node * cores,
+        memory_bytes=None if whole.memory_bytes is None else whole.memory_bytes // cores,
+    )
+    return replace(partition, shares=(share,), advertised=frozen({CORE: share.per_node}))
