@@ -15,6 +15,7 @@ from gpufleet.sandbox.operands.dra_operand import DraOperand
 from gpufleet.sandbox.operands.hardware import SIMULATED_LABEL
 from gpufleet.sandbox.operands.informer import Informer, Key
 from gpufleet.sandbox.operands.journal import log
+from gpufleet.sandbox.operands.lifecycle_manager import LifecycleOperand
 from gpufleet.sandbox.operands.network_operator import NetworkOperand
 from gpufleet.sandbox.operands.policy_status import policy_status
 from gpufleet.sandbox.operands.simulated_node import SimulatedNode
@@ -49,6 +50,7 @@ class Reconciler:
         self._deployments = Informer(api, DEPLOYMENTS, self._cluster_changed)
         self._dra = DraOperand(api, lambda name: self._schedule(name, time.monotonic()))
         self._network = NetworkOperand(api, self._all_due)
+        self._lifecycle = LifecycleOperand(api)
         self._informers = (
             self._nodes,
             self._policies,
@@ -56,6 +58,7 @@ class Reconciler:
             self._deployments,
             *self._dra.informers,
             *self._network.informers,
+            *self._lifecycle.informers,
         )
 
     def run(self) -> None:
@@ -85,6 +88,7 @@ class Reconciler:
             self._reconcile(names)
             self._refresh()
         self._network.settle()
+        self._lifecycle.settle()
 
     def stop(self) -> None:
         """End `run` after the node in hand."""
