@@ -20,6 +20,7 @@ from gpufleet.contract.explained import Term, contract_of
 from gpufleet.fleet import Fleet, Pool
 from gpufleet.fleet.as_dict import pool_as_dict
 from gpufleet.fleet.contract_facts import cluster_facts
+from gpufleet.fleet.neuron import is_neuron
 from gpufleet.render.slots import draw_partition
 from gpufleet.render.slots_svg import draw_partition_svg
 
@@ -103,7 +104,7 @@ def explain_pool(pool: Pool, terms: Sequence[Term] = ()) -> str:
         f"    {taint.key}{f'={taint.value}' if taint.value else ''}:{taint.effect}"
         for taint in pool.taints
     ]
-    lines.append("  GPUs of one node")
+    lines.append("  Devices of one node" if is_neuron(pool.gpu) else "  GPUs of one node")
     drawing = draw_partition(pool.gpu, partition)
     lines += [f"    {line}" if line else "" for line in drawing.splitlines()]
     if partition.mode == "mig":
@@ -131,6 +132,8 @@ def _brought_by(pool: Pool) -> str:
         "container toolkit": pool.owners.toolkit,
         "device plugin": pool.owners.device_plugin,
     }
+    if is_neuron(pool.gpu):
+        del parts["container toolkit"]  # none is needed
     said = ", ".join(f"{part}: {owner.value}" for part, owner in parts.items())
     return f"{said} (image {pool.image.key})" if pool.image else said
 

@@ -32,6 +32,10 @@ ON_DEMAND_G = Bucket("L-DB2E81BA", "G and VT", "On-Demand")
 SPOT_P = Bucket("L-7212CCBC", "P4", "Spot")
 SPOT_P5 = Bucket("L-C4BD4855", "P5", "Spot")
 SPOT_G = Bucket("L-3819A6DF", "G and VT", "Spot")
+ON_DEMAND_INF = Bucket("L-1945791B", "Inf", "On-Demand")
+ON_DEMAND_TRN = Bucket("L-2C3B7624", "Trn", "On-Demand")
+SPOT_INF = Bucket("L-B5D1601B", "Inf", "Spot")
+SPOT_TRN = Bucket("L-6B0D517C", "Trn", "Spot")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,10 @@ def bucket_of(family: str, mode: str) -> Bucket | None:
         if not spot:
             return ON_DEMAND_P
         return SPOT_P5 if family.startswith("p5") else SPOT_P
+    if family.startswith("inf"):
+        return SPOT_INF if spot else ON_DEMAND_INF
+    if family.startswith("trn"):
+        return SPOT_TRN if spot else ON_DEMAND_TRN
     if family.startswith(("g", "vt")):
         return SPOT_G if spot else ON_DEMAND_G
     return None

@@ -9,15 +9,18 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpufleet.fleet.kube_state_names import label_name
+from gpufleet.fleet.kube_state_names import label_name, sanitised
 from gpufleet.fleet.model import Fleet
+from gpufleet.fleet.neuron import is_neuron
+from gpufleet.partition.neuron import CORE
+from gpufleet.partition.shares import RESOURCES
 from gpufleet.render.kueue_queues import team_namespaces
 from gpufleet.render.unit_prices import unit_prices
 from gpufleet.spec.monitoring import Monitoring
 
 DEVICE = "node, gpu, UUID, GPU_I_ID, GPU_I_PROFILE, modelName, workload_namespace, workload_pod"
 """Labels of every recorded measure of a GPU or slice."""
-GPU_RESOURCES = "nvidia_com_.*|aws_amazon_com_neuron.*"
+GPU_RESOURCES = "nvidia_com_.*|aws_amazon_com_neuron.*|google_com_tpu"
 """Accelerators as kube-state-metrics spells their resources."""
 
 
@@ -42,7 +45,7 @@ def recording_rules(fleet: Fleet, monitoring: Monitoring) -> list[Rule]:
     """Every recorded series of a fleet, in an order in which each finds those it needs."""
     return [
         *_devices(monitoring),
-        *_allocation(),
+        *_allocation(fleet),
         *_teams(fleet),
         *_money(fleet),
     ]
@@ -97,13 +100,20 @@ def _devices(monitoring: Monitoring) -> list[Rule]:
     ]
 
 
-def _allocation() -> list[Rule]:
+def _allocation(fleet: Fleet) -> list[Rule]:
+    pool_label = label_name("gpufleet.dev/pool")
     kinds = f'resource=~"{GPU_RESOURCES}"'
     holding = 'max by (namespace, pod) (kube_pod_status_phase{phase=~"Pending|Running"} == 1)'
     return [
         Rule(
+            "gpu:node:pool",
+            f'label_replace(max by (node, {pool_label}) (kube_node_labels{{{pool_label}!=""}}), '
+            f'"pool", "$1", "{pool_label}", "(.+)")',
+        ),
+        Rule(
             "gpu:allocatable:count",
-            f"sum by (node, resource) (kube_node_status_allocatable{{{kinds}}}) > 0",
+            f"sum by (node, resource) (kube_node_status_allocatable{{{kinds}}}) > 0"
+            + _counted_otherwise(fleet),
         ),
         Rule(
             "gpu:requested:count",
@@ -121,6 +131,24 @@ def _allocation() -> list[Rule]:
     ]
 
 
+def _counted_otherwise(fleet: Fleet) -> str:
+    """Takes out what Neuron nodes publish beside their pool's unit: it is the same hardware."""
+    text = ""
+    for resource in (RESOURCES["aws"], CORE):
+        pools = [
+            pool.name
+            for pool in fleet.pools
+            if is_neuron(pool.gpu) and resource not in pool.advertised
+        ]
+        if pools:
+            text += (
+                " unless on (node, resource) label_replace("
+                f'gpu:node:pool{{pool=~"{"|".join(pools)}"}}, '
+                f'"resource", "{sanitised(resource)}", "", "")'
+            )
+    return text
+
+
 def _teams(fleet: Fleet) -> list[Rule]:
     """Which team a namespace is of: what a dashboard of a team needs."""
     queues = fleet.spec.queues
@@ -133,14 +161,7 @@ def _teams(fleet: Fleet) -> list[Rule]:
 
 def _money(fleet: Fleet) -> list[Rule]:
     """What nodes and pods cost an hour, from the prices the fleet was compiled with."""
-    pool_label = label_name("gpufleet.dev/pool")
-    rules = [
-        Rule(
-            "gpu:node:pool",
-            f'label_replace(max by (node, {pool_label}) (kube_node_labels{{{pool_label}!=""}}), '
-            f'"pool", "$1", "{pool_label}", "(.+)")',
-        )
-    ]
+    rules: list[Rule] = []
     priced = [pool for pool in fleet.pools if pool.hourly_micro_usd is not None]
     for pool in priced:
         rules.append(

@@ -8,6 +8,7 @@ from gpufleet.contract.owners import Owner
 from gpufleet.fleet import Compiled, Fleet, compile_data
 from gpufleet.fleet.eks_shape import eks_shape
 from gpufleet.fleet.unit_weights import unit_capacity, unit_weights
+from gpufleet.preflight.vcpu_quotas import bucket_of
 from gpufleet.render.autoscaler_tags import ACCELERATOR_LABEL, autoscaler_tags, node_group_labels
 from gpufleet.render.karpenter_node_pool import limits
 from gpufleet.render.karpenter_overlay import node_overlay
@@ -15,6 +16,7 @@ from gpufleet.render.kueue_flavors import resource_flavor
 from gpufleet.render.kueue_queues import team_quota
 from gpufleet.render.neuron_values import neuron_release_values
 from gpufleet.render.pod_request import pod_spec
+from gpufleet.render.recording_rules import recording_rules
 from gpufleet.render.rule_groups import rule_groups
 
 DEVICE, CORE = "aws.amazon.com/neuron", "aws.amazon.com/neuroncore"
@@ -158,6 +160,42 @@ def test_nobody_waits_for_a_dcgm_exporter_there() -> None:
     rules = [r for g in rule_groups(made, made.spec.monitoring) for r in g["rules"]]
     missing = next(r["expr"] for r in rules if r.get("alert") == "GpuExporterMissing")
     assert 'gpu:allocatable:count{resource=~"nvidia_com_.*"}' in missing
+
+
+def test_a_nodes_hardware_is_counted_once() -> None:
+    """The plugin publishes devices and cores; what a pool does not hand out is left out."""
+    serve, train, chat = {**SERVE, "name": "serve-2"}, TRAIN, CHAT
+    made = fleet(SERVE, serve, train, chat, monitoring={})
+    assert made.spec.monitoring is not None
+    rules = {rule.record: rule.expression for rule in recording_rules(made, made.spec.monitoring)}
+    counted = rules["gpu:allocatable:count"]
+    assert (
+        'label_replace(gpu:node:pool{pool=~"serve|serve-2"}, "resource", "aws_amazon_com_neuron",'
+        in counted
+    )
+    assert (
+        'label_replace(gpu:node:pool{pool=~"train"}, "resource", "aws_amazon_com_neuroncore",'
+        in counted
+    )
+    assert list(rules).index("gpu:node:pool") < list(rules).index("gpu:allocatable:count")
+
+
+@pytest.mark.parametrize(
+    ("name", "mode", "code"),
+    [
+        ("inf2.xlarge", "onDemand", "L-1945791B"),
+        ("inf1.xlarge", "spot", "L-B5D1601B"),
+        ("trn1.32xlarge", "reserved", "L-2C3B7624"),
+        ("trn1n.32xlarge", "spot", "L-6B0D517C"),
+        ("g6.xlarge", "spot", "L-3819A6DF"),
+        ("p5.48xlarge", "spot", "L-C4BD4855"),
+    ],
+)
+def test_each_family_draws_on_its_own_quota(name: str, mode: str, code: str) -> None:
+    bucket = bucket_of(name, mode)
+    assert bucket is not None
+    assert bucket.code == code
+    assert bucket_of(name, "capacityBlock") is None
 
 
 @pytest.mark.parametrize(
