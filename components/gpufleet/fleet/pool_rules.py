@@ -56,7 +56,7 @@ def judge(
         *_platform(pool, path, platform, provisioner),
         *_fabric(pool, path, platform, machines),
         *_labels_and_taints(pool, path),
-        *_ownership(pool, path),
+        *_ownership(pool, path, platform),
     ]
 
 
@@ -73,7 +73,12 @@ def _platform(
             found=provisioner.value,
             allowed=allowed,
         )
-    options = {"eks": pool.eks, "gke": pool.gke, "vsphere": pool.vsphere}
+    options = {
+        "eks": pool.eks,
+        "gke": pool.gke,
+        "vsphere": pool.vsphere,
+        "openshift": pool.openshift,
+    }
     for name, value in options.items():
         if value is not None and name != platform.value:
             yield error(
@@ -158,7 +163,23 @@ def _labels_and_taints(pool: GpuPool, path: str) -> Iterable[Finding]:
         seen.add((taint.key, taint.effect))
 
 
-def _ownership(pool: GpuPool, path: str) -> Iterable[Finding]:
+def _ownership(pool: GpuPool, path: str, platform: Platform) -> Iterable[Finding]:
+    if pool.import_id is not None and platform in (Platform.VSPHERE, Platform.SANDBOX):
+        yield error(
+            "import-not-on-platform",
+            f"{path}.importId",
+            f"node groups are taken over on EKS and GKE, and {platform.value} has none",
+            "remove importId; `ownership: existing` counts nodes that somebody else makes",
+            found=pool.import_id,
+        )
+    if pool.zones and platform is Platform.VSPHERE:
+        yield error(
+            "zones-not-on-platform",
+            f"{path}.zones",
+            "vSphere has no zones",
+            "name the hosts under `vsphere: {hosts: [...]}`",
+            found=list(pool.zones),
+        )
     if pool.import_id is not None and pool.ownership is not Ownership.MANAGED:
         yield error(
             "import-of-unmanaged-pool",

@@ -15,7 +15,11 @@ def assert_accepted(definition: str, document: dict[str, Any]) -> None:
     path = FOLDER / definition
     if not path.exists():
         pytest.skip(f"no copy of {definition} beside the repository (shared/reference/crds)")
-    crd = yaml.safe_load(path.read_text(encoding="utf-8"))
+    assert_fits(yaml.safe_load(path.read_text(encoding="utf-8")), document)
+
+
+def assert_fits(crd: dict[str, Any], document: dict[str, Any]) -> None:
+    """The object fits a definition, and has no field that the definition does not name."""
     served = {version["name"]: version for version in crd["spec"]["versions"]}
     group, _, version = document["apiVersion"].partition("/")
     assert (group, document["kind"]) == (crd["spec"]["group"], crd["spec"]["names"]["kind"])
