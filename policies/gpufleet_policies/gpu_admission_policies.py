@@ -1,5 +1,6 @@
 """GpuAdmissionPolicies: the admission policies of the rules, installed by Pulumi."""
 
+from pathlib import Path
 from typing import Any, NotRequired, TypedDict, cast
 
 import pulumi
@@ -12,6 +13,7 @@ from gpufleet_policies.fronts.admission.policies import (
     Enforcement,
     policies,
 )
+from gpufleet_policies.fronts.told_fleet import UnreadableFleetError, told_fleet
 from gpufleet_policies.rules.settings import read_settings
 
 CLUSTER_VERSION = "1.30"
@@ -25,8 +27,9 @@ class GpuAdmissionPoliciesArgs(TypedDict):
     """One of `warn`, `deny`: what mandatory policies do. Default `warn`: the client is warned and
     the audit log says so; advisory policies never do more."""
     settings: NotRequired[dict[str, Any]]
-    """Policy settings as in gpu-policy.yaml: `profile`, `rules`, `thresholds`. Default: the levels
-    of production. Their `exceptions` do not reach the cluster, annotations on objects do."""
+    """Policy settings as in gpu-policy.yaml: `profile`, `rules`, `thresholds`, `fleet`. Default:
+    the levels of production. Their `exceptions` do not reach the cluster, annotations of objects
+    do."""
     exempt_namespaces: NotRequired[list[str]]
     """Namespaces that are not judged. Default: those of kube-system and the GPU operators."""
 
@@ -89,10 +92,14 @@ def _policies(component: str, given: dict[str, Any]) -> Any:
         )
     try:
         settings = read_settings(given.get("settings", {}), "settings")
+        fleet = told_fleet(settings.fleet, Path())
     except FleetError as problem:
         refuse(component, problem.findings)
+    except UnreadableFleetError as problem:
+        refuse(component, [error("argument-invalid", "settings.fleet", str(problem))])
     return policies(
         settings,
         enforcement=Enforcement(enforcement),
         exempt_namespaces=given.get("exemptNamespaces", EXEMPT_NAMESPACES),
+        fleet=fleet,
     )

@@ -1,11 +1,14 @@
 """What each admission policy refuses: rule -> offending objects; compliant ones stand beside."""
 
-import copy
 from typing import Any
 
 from tests.engine.admission_objects import (
+    GPU,
+    MEMORY,
     WITH_PODS,
+    Case,
     autoscaler,
+    changed,
     claim,
     claim_template,
     cluster_queue,
@@ -15,11 +18,11 @@ from tests.engine.admission_objects import (
     pod_spec,
     scaled_object,
 )
+from tests.engine.admission_size_cases import OVERSIZED, SIZED_RIGHT
 
-Case = tuple[str, dict[str, Any]]
-"""Rule and an object that breaks exactly it."""
-
-_MEMORY = {"requests": {"cpu": "4", "memory": "16Gi"}}
+SELECTED = [
+    {"cel": {"expression": "device.attributes['gpu.nvidia.com'].productName == 'NVIDIA L4'"}}
+]
 UNCHECKED = tuple(
     kind
     for kind in WITH_PODS
@@ -30,22 +33,8 @@ JOB_KINDS = ("Job", "CronJob", "PyTorchJob", "MPIJob", "RayJob")
 RAY_KINDS = ("RayCluster", "RayJob", "RayService")
 
 
-def _set(document: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
-    """A copy with a value at a dotted path; None removes it."""
-    result = copy.deepcopy(document)
-    here: Any = result
-    *steps, last = path.split("/")
-    for step in steps:
-        here = here[int(step)] if isinstance(here, list) else here.setdefault(step, {})
-    if value is None:
-        here.pop(last, None)
-    else:
-        here[last] = value
-    return result
-
-
 def _resources(kind: str, **resources: Any) -> dict[str, Any]:
-    return WITH_PODS[kind](pod_spec(container(resources={**_MEMORY, **resources})))
+    return WITH_PODS[kind](pod_spec(container(resources={**MEMORY, **resources})))
 
 
 def _of_pods() -> list[Case]:
@@ -61,7 +50,7 @@ def _of_pods() -> list[Case]:
             ("gpu-idle-command", make(pod_spec(container(command=["sleep", "infinity"], args=[])))),
             (
                 "fraction-with-whole-gpu",
-                _set(make(pod_spec()), "metadata/annotations", {"gpu-fraction": "0.5"}),
+                changed(make(pod_spec()), "metadata/annotations", {"gpu-fraction": "0.5"}),
             ),
             (
                 "dra-claim-unused",
@@ -71,21 +60,26 @@ def _of_pods() -> list[Case]:
             ),
         ]
         if kind != "DaemonSet":
-            found.append(("gpu-owner-tags-missing", _set(make(pod_spec()), "metadata/labels", {})))
+            found.append(
+                ("gpu-owner-tags-missing", changed(make(pod_spec()), "metadata/labels", {}))
+            )
             pinned = pod_spec(
-                container(resources=_MEMORY), nodeSelector={"nvidia.com/gpu.present": "true"}
+                container(resources=MEMORY), nodeSelector={"nvidia.com/gpu.present": "true"}
             )
             found.append(("non-gpu-pod-on-gpu-pool", make(pinned)))
         if kind in ("Deployment", "StatefulSet", "ReplicaSet", "DaemonSet"):
             probe = pod_spec(container(command=["nvidia-smi"], args=[]))
             found.append(("gpu-oneshot-in-deployment", make(probe)))
+        # A container uses the claim, so that only the doubling is wrong.
+        twice = container(resources={**MEMORY, "limits": {GPU: "1"}, "claims": [{"name": "g"}]})
+        entry = {"name": "g", "resourceClaimTemplateName": "whole-gpu"}
+        found.append(("gpu-requested-twice", make(pod_spec(twice, resourceClaims=[entry]))))
     for kind in UNCHECKED:
-        gpu = "nvidia.com/gpu"
-        asked = {"requests": {**_MEMORY["requests"], gpu: "1"}}
+        asked = {"requests": {**MEMORY["requests"], GPU: "1"}}
         found += [
             ("gpu-request-without-limit", _resources(kind, **asked)),
-            ("gpu-request-differs-from-limit", _resources(kind, **asked, limits={gpu: "2"})),
-            ("gpu-not-integer", _resources(kind, limits={gpu: "0.5"})),
+            ("gpu-request-differs-from-limit", _resources(kind, **asked, limits={GPU: "2"})),
+            ("gpu-not-integer", _resources(kind, limits={GPU: "0.5"})),
         ]
     return found
 
@@ -109,40 +103,44 @@ def _of_jobs() -> list[Case]:
     for kind, path in _JOB.items():
         good = WITH_PODS[kind](pod_spec())
         found += [
-            ("gpu-job-without-deadline", _set(good, f"{path}/activeDeadlineSeconds", None)),
-            ("gpu-job-unbounded-retries", _set(good, f"{path}/backoffLimit", 100)),
+            ("gpu-job-without-deadline", changed(good, f"{path}/activeDeadlineSeconds", None)),
+            ("gpu-job-unbounded-retries", changed(good, f"{path}/backoffLimit", 100)),
         ]
     for kind, path in _RAY.items():
         good = WITH_PODS[kind](pod_spec())
         workers = f"{path}/workerGroupSpecs/0"
-        same = _set(_set(good, f"{workers}/minReplicas", 2), f"{workers}/maxReplicas", 2)
+        same = changed(changed(good, f"{workers}/minReplicas", 2), f"{workers}/maxReplicas", 2)
         found += [
-            ("ray-group-maximum-unset", _set(good, f"{workers}/maxReplicas", None)),
+            ("ray-group-maximum-unset", changed(good, f"{workers}/maxReplicas", None)),
             ("autoscaler-min-equals-max", same),
             (
                 "scale-down-too-slow",
-                _set(good, f"{path}/autoscalerOptions", {"idleTimeoutSeconds": 7200}),
+                changed(good, f"{path}/autoscalerOptions", {"idleTimeoutSeconds": 7200}),
             ),
         ]
-    cron_job = _set(WITH_PODS["CronJob"](pod_spec()), "spec/concurrencyPolicy", None)
-    endless = _set(cron_job, "spec/jobTemplate/spec/activeDeadlineSeconds", None)
+    cron_job = changed(WITH_PODS["CronJob"](pod_spec()), "spec/concurrencyPolicy", None)
+    endless = changed(cron_job, "spec/jobTemplate/spec/activeDeadlineSeconds", None)
     # Without a deadline it breaks two rules: the other one is set aside.
     aside = {"gpufleet.dev/ignore-gpu-job-without-deadline": "a test; until=2999-12-31"}
-    found.append(("gpu-cronjob-overlaps", _set(endless, "metadata/annotations", aside)))
+    found.append(("gpu-cronjob-overlaps", changed(endless, "metadata/annotations", aside)))
     ray_job = WITH_PODS["RayJob"](pod_spec())
     found.append(
-        ("rayjob-cluster-outlives-job", _set(ray_job, "spec/shutdownAfterJobFinishes", None))
+        ("rayjob-cluster-outlives-job", changed(ray_job, "spec/shutdownAfterJobFinishes", None))
     )
     job = WITH_PODS["Job"](pod_spec())
-    found.append(("gpu-job-keeps-finished-pods", _set(job, "spec/ttlSecondsAfterFinished", None)))
-    eight = pod_spec(container(resources={**_MEMORY, "limits": {"nvidia.com/gpu": "8"}}))
+    found.append(
+        ("gpu-job-keeps-finished-pods", changed(job, "spec/ttlSecondsAfterFinished", None))
+    )
+    eight = pod_spec(container(resources={**MEMORY, "limits": {"nvidia.com/gpu": "8"}}))
     for kind, path in (
         ("Job", "spec/parallelism"),
         ("JobSet", "spec/replicatedJobs/0/replicas"),
         ("PyTorchJob", "spec/pytorchReplicaSpecs/Worker/replicas"),
         ("MPIJob", "spec/mpiReplicaSpecs/Worker/replicas"),
+        ("RayJob", "spec/rayClusterSpec/workerGroupSpecs/0/replicas"),
+        ("LeaderWorkerSet", "spec/replicas"),
     ):
-        found.append(("training-without-queue-or-gang", _set(WITH_PODS[kind](eight), path, 2)))
+        found.append(("training-without-queue-or-gang", changed(WITH_PODS[kind](eight), path, 2)))
     return found
 
 
@@ -168,7 +166,7 @@ def _of_pools() -> list[Case]:
         ("karpenter-never-expires", never),
         ("karpenter-static-gpu-pool", node_pool(replicas=2)),
         ("karpenter-consolidates-slowly", node_pool(disruption={"consolidateAfter": "4h"})),
-        ("gpu-scaled-on-cpu", _set(_on_cpu(), "metadata/annotations", _SERVES)),
+        ("gpu-scaled-on-cpu", changed(_on_cpu(), "metadata/annotations", _SERVES)),
         (
             "scale-down-too-slow",
             autoscaler(behavior={"scaleDown": {"stabilizationWindowSeconds": 3600}}),
@@ -179,34 +177,48 @@ def _of_pools() -> list[Case]:
         ("idle-replicas-invalid", scaled_object(idleReplicaCount=2, minReplicaCount=2)),
         ("dra-takes-all-devices", claim(allocationMode="All")),
         ("dra-takes-all-devices", claim_template(allocationMode="All")),
+        ("dra-claim-unselective", claim()),
+        ("dra-claim-unselective", claim_template()),
         ("queue-without-cap", kai_queue(quota=-1, limit=-1)),
         ("queue-without-cap", cluster_queue()),
     ]
 
 
-OFFENDING: tuple[Case, ...] = (*_of_pods(), *_of_jobs(), *_of_pools())
+OFFENDING: tuple[Case, ...] = (*_of_pods(), *_of_jobs(), *OVERSIZED, *_of_pools())
 
 COMPLIANT: tuple[dict[str, Any], ...] = (
     *(make(pod_spec()) for make in WITH_PODS.values()),
     node_pool(),
     autoscaler(),
     scaled_object(),
-    claim(),
-    claim_template(),
+    claim(selectors=SELECTED),
+    claim_template(selectors=SELECTED),
+    claim(deviceClassName="mig.nvidia.com"),
     kai_queue(),
     cluster_queue(borrowingLimit=8),
+    *SIZED_RIGHT,
+    # Claims of compute domains and network cards beside GPUs are right.
+    *(
+        WITH_PODS["Pod"](
+            pod_spec(
+                container(resources={**MEMORY, "limits": {GPU: "1"}, "claims": [{"name": "c"}]}),
+                resourceClaims=[{"name": "c", "resourceClaimTemplateName": name}],
+            )
+        )
+        for name in ("imex-channel", "gpu-rdma-nic", "compute-domain-gpu")
+    ),
     # Traps: short waits, work after a wait, a wait at no replicas, an agent on GPU nodes.
     WITH_PODS["Pod"](pod_spec(container(command=["sleep", "30"], args=[]))),
     WITH_PODS["Pod"](pod_spec(container(command=["sh", "-c", "sleep 7200; train"], args=[]))),
-    _set(
+    changed(
         WITH_PODS["Deployment"](pod_spec(container(command=["sleep", "infinity"], args=[]))),
         "spec/replicas",
         0,
     ),
     WITH_PODS["DaemonSet"](
-        pod_spec(container(resources=_MEMORY), nodeSelector={"nvidia.com/gpu.present": "true"})
+        pod_spec(container(resources=MEMORY), nodeSelector={"nvidia.com/gpu.present": "true"})
     ),
-    _set(scaled_object(), "spec/minReplicaCount", None),
+    changed(scaled_object(), "spec/minReplicaCount", None),
     # What an autoscaler without our annotation scales is not known.
     _on_cpu(),
 )

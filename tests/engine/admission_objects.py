@@ -4,7 +4,26 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
-GPUS = {"nvidia.com/gpu": "1"}
+GPU = "nvidia.com/gpu"
+GPUS = {GPU: "1"}
+MEMORY = {"requests": {"cpu": "4", "memory": "16Gi"}}
+
+Case = tuple[str, dict[str, Any]]
+"""Rule and an object that breaks exactly it."""
+
+
+def changed(document: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
+    """A copy with a value at a dotted path; None removes it."""
+    result = copy.deepcopy(document)
+    here: Any = result
+    *steps, last = path.split("/")
+    for step in steps:
+        here = here[int(step)] if isinstance(here, list) else here.setdefault(step, {})
+    if value is None:
+        here.pop(last, None)
+    else:
+        here[last] = value
+    return result
 
 
 def container(**changes: Any) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from gpufleet_policies.fronts.admission.policies import (
     manifests,
     policies,
 )
+from gpufleet_policies.fronts.told_fleet import told_fleet
 from gpufleet_policies.rules.registry import by_id
 from gpufleet_policies.rules.rule import Level
 from gpufleet_policies.rules.settings import read_settings
@@ -25,6 +26,7 @@ from tests.engine.admission_kinds import CLUSTER_SCOPED, CRDS, plural_of
 from tests.engine.admission_objects import WITH_PODS, container, node_pool, pod_spec
 from tests.engine.conftest import Project
 from tests.engine.waiting import until
+from tests.policies.objects import SPEC
 
 pytestmark = pytest.mark.sandbox
 
@@ -89,7 +91,10 @@ def installed(
 ) -> Iterator[tuple[Policy, ...]]:
     """Every policy, denying, with every rule mandatory; bound to one namespace, and taken away."""
     server = sandbox.server()
-    made = policies(read_settings(EVERY_RULE_MANDATORY), enforcement=Enforcement.DENY)
+    # A fleet with several kinds of GPUs: a claim for any of them may take the dearest.
+    fleet = told_fleet(SPEC, Path())
+    settings = read_settings(EVERY_RULE_MANDATORY)
+    made = policies(settings, enforcement=Enforcement.DENY, fleet=fleet)
     ours: list[str] = []
     for crd in CRDS:
         path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -101,6 +106,8 @@ def installed(
         if document["kind"].endswith("Binding"):
             selector = {"kubernetes.io/metadata.name": namespace}
             document["spec"]["matchResources"] = {"namespaceSelector": {"matchLabels": selector}}
+            # What only advises warns; a refusal is what the tests can see.
+            document["spec"]["validationActions"] = ["Deny"]
         path = f"{ADMISSION}/{KINDS[document['kind']]}"
         answer = server.request("POST", path, json.dumps(document).encode())
         assert answer.status == 201, f"{document['metadata']['name']}: {message(answer)}"

@@ -174,12 +174,19 @@ def admission(
     from gpufleet.cli.audit import policy_settings
     from gpufleet_policies.fronts.admission import policies as front
     from gpufleet_policies.fronts.admission.files import text_of, write_policies
+    from gpufleet_policies.fronts.told_fleet import UnreadableFleetError, told_fleet
     from gpufleet_policies.rules.registry import RULES
 
+    settings = policy_settings(config, profile)
+    try:
+        fleet = told_fleet(settings.fleet, Path(config or ".").parent)
+    except UnreadableFleetError as problem:
+        raise UnreadableInputError(str(problem)) from None
     made = front.policies(
-        policy_settings(config, profile),
+        settings,
         enforcement=front.Enforcement(enforce),
         exempt_namespaces=(*front.EXEMPT_NAMESPACES, *exempt),
+        fleet=fleet,
     )
     files: dict[str, str] = {}
     if folder is not None:

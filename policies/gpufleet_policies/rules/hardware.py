@@ -59,7 +59,7 @@ def _cheapest_of(gpu: str, catalogue: Catalogue) -> Offer | None:
     return next((o for o in cheapest_offers(catalogue, 0, None) if o.gpu == gpu), None)
 
 
-_SHARING_LABELS = (
+SHARING_LABELS = (
     "cloud.google.com/gke-gpu-sharing-strategy",
     "cloud.google.com/gke-max-shared-clients-per-gpu",
     "cloud.google.com/gke-gpu-partition-size",
@@ -71,7 +71,7 @@ _SHARING_LABELS = (
 
 def _from_labels(context: Context, group: PodGroup) -> Hardware | None:
     catalogue = context.catalogue
-    if any(label in group.node_labels for label in _SHARING_LABELS):
+    if any(label in group.node_labels for label in SHARING_LABELS):
         return None
     for key, values in group.node_labels.items():
         if key not in (PRODUCT_LABEL, *GPU_NAME_LABELS) or len(values) != 1:

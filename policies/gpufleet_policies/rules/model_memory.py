@@ -6,6 +6,7 @@ at most 8,192 tokens each, 1,024 in and 512 out on average. A figure of one's ow
 """
 
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cache
 
 from gpufleet_policies.facts import Intent, Provenance
@@ -93,6 +94,27 @@ def _estimated(parameters: int, name: str) -> tuple[int, tuple[int, int]] | None
     usual = Serving(8192, batch=8, prompt_tokens=1024, output_tokens=512, weights=found)
     need = serving_ledger(from_parameter_count(parameters), usual).planning_bytes
     return need, found.min_capability
+
+
+def largest_model(
+    memory: int, precision: str, capability: tuple[int, int] | None
+) -> Decimal | None:
+    """Most parameters, in 1e9 down to one decimal, that are estimated to fit in `memory` bytes.
+
+    None for a format nobody knows, and one that a GPU of this capability does not run.
+    """
+    oldest = _format(precision)
+    if oldest is None or capability is None or oldest > capability:
+        return None
+    fits, beyond = 0, 10_000  # in tenths of 1e9
+    while beyond - fits > 1:
+        tried = (fits + beyond) // 2
+        estimated = _estimated(tried * 10**8, precision)
+        if estimated is not None and estimated[0] <= memory:
+            fits = tried
+        else:
+            beyond = tried
+    return Decimal(fits) / 10
 
 
 def gib(amount: int) -> str:

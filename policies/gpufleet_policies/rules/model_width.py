@@ -16,11 +16,10 @@ from gpufleet_policies.rules.rule import Level, Violation, rule
 PREMIUM_NOMINAL_GB = 80
 """Nominal memory from which a card linked to others counts as premium: A100-80, H100 and up."""
 
-_GB = 10**9
-_MODEST_GB = 48
+MODEST_BYTES = 48 * 10**9
 """Largest card that still is no premium one: L40S, RTX 6000 Ada."""
 
-_ROOM = Fraction(6, 5)
+ROOM = Fraction(6, 5)
 """A model must fit with a fifth to spare."""
 
 
@@ -48,8 +47,8 @@ def premium_card(context: Context, workload: Workload) -> Iterator[Violation]:
             continue
         if request.ratio < Fraction(context.thresholds.oversized_ratio):
             continue
-        wanted, now = int(request.need.bytes * _ROOM), hardware.micro_usd_per_gpu_hour
-        if wanted > _MODEST_GB * _GB or not now:
+        wanted, now = int(request.need.bytes * ROOM), hardware.micro_usd_per_gpu_hour
+        if wanted > MODEST_BYTES or not now:
             continue
         cloud = cloud_of(hardware.pool, context.catalogue) if hardware.pool is not None else None
         offer = next(
@@ -93,7 +92,7 @@ def too_wide(context: Context, workload: Workload) -> Iterator[Violation]:
         if request.ratio < Fraction(context.thresholds.oversized_ratio):
             continue
         memory = request.hardware.memory_bytes
-        wanted = request.need.bytes * _ROOM
+        wanted = request.need.bytes * ROOM
         if wanted > Fraction(width, 2) * memory:
             continue
         enough = width

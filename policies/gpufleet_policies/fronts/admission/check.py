@@ -1,13 +1,24 @@
 """AdmissionCheck: one rule as CEL, over one kind of target."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from gpufleet_policies.fronts.admission.targets import Target
 from gpufleet_policies.rules.context import Thresholds
+from gpufleet_policies.rules.rule import Level
 
-Expression = Callable[[Target, Thresholds], str]
+
+@dataclass(frozen=True, slots=True)
+class Constants:
+    """What a cluster cannot look up: it stands in the expressions as it was when they were made."""
+
+    thresholds: Thresholds = field(default_factory=Thresholds)
+    gpus: tuple[str, ...] = ()
+    """Kinds of GPUs of the fleet the settings name; empty: they name none."""
+
+
+Expression = Callable[[Target, Constants], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +30,8 @@ class AdmissionCheck:
     advice: str
     """What to write instead, for the message."""
     container: Expression | None = None
-    """CEL over a container `c` of a pod spec: true where it breaks the rule."""
+    """CEL over a container `c` among the pod's GPU containers `cs`: true where it breaks the
+    rule."""
     offence: Expression | None = None
     """CEL over `object`: true where it breaks the rule; empty: the settings ask for nothing."""
     detail: Expression | None = None
@@ -27,13 +39,15 @@ class AdmissionCheck:
     while_stopped: bool = True
     """Whether it counts although no pod of it runs."""
     init_containers: bool = True
+    at_most: Level = Level.MANDATORY
+    """Caps the level of the rule where the expression has weaker evidence than the rule."""
 
 
 def fixed(text: str) -> Expression:
     """An expression that depends on neither target nor thresholds."""
 
-    def expression(target: Target, thresholds: Thresholds) -> str:
-        del target, thresholds
+    def expression(target: Target, constants: Constants) -> str:
+        del target, constants
         return text
 
     return expression

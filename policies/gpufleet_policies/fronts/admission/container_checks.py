@@ -1,6 +1,6 @@
 """Checks of containers and pod specs."""
 
-from gpufleet_policies.fronts.admission.check import AdmissionCheck, fixed, listed
+from gpufleet_policies.fronts.admission.check import AdmissionCheck, Constants, fixed, listed
 from gpufleet_policies.fronts.admission.patterns import at_least
 from gpufleet_policies.fronts.admission.targets import (
     DAEMON_SETS,
@@ -8,7 +8,7 @@ from gpufleet_policies.fronts.admission.targets import (
     REPLICATED,
     Target,
 )
-from gpufleet_policies.rules.context import Thresholds
+from gpufleet_policies.rules.rule import Level
 
 LIMITS = "c.?resources.?limits.orValue({})"
 REQUESTS = "c.?resources.?requests.orValue({})"
@@ -38,9 +38,9 @@ def _last_statement(pattern: str) -> str:
     return rf"(^|&&|\\|\\||[;\n&])\\s*(exec |wait )?\\s*{pattern}[;&)\\s]*$"
 
 
-def _idle(target: Target, thresholds: Thresholds) -> str:
+def _idle(target: Target, constants: Constants) -> str:
     del target
-    seconds = max(1, thresholds.idle_sleep_seconds)
+    seconds = max(1, constants.thresholds.idle_sleep_seconds)
     times = "|".join(
         f"{at_least(-(-seconds // per))}(\\\\.[0-9]+)?{unit}"
         for unit, per in (("s?", 1), ("m", 60), ("h", 3600), ("d", 86400))
@@ -99,6 +99,17 @@ _UNUSED_CLAIM = (
     " u.name == r.name)) || p.?initContainers.orValue([]).exists(c,"
     " c.?resources.?claims.orValue([]).exists(u, u.name == r.name)))))"
 )
+_GPU_CLAIM = (
+    "[r.?resourceClaimTemplateName.orValue(''), r.?resourceClaimName.orValue('')].exists(n,"
+    " n.matches('(^|[-.])(gpus?|mig|cuda)([-.0-9]|$)')"
+    " && !n.matches('imex|compute-?domain|channel|nic|rdma|roce|network'))"
+)
+"""A claim whose name says that it is of GPUs: what it asks for, an expression cannot look up."""
+_TWICE = (
+    "variables.specs.exists(p, p.?resourceClaims.orValue([]).exists(r,"
+    f" {_GPU_CLAIM}))"
+    f" && variables.containerLists.exists(cs, cs.exists(c, {HOLDS_GPU}))"
+)
 _PINNED = (
     f"variables.specs.exists(p, {listed(_GPU_NODE_LABELS)}.exists(l,"
     " l in p.?nodeSelector.orValue({})) && p.?resourceClaims.orValue([]).size() == 0)"
@@ -106,10 +117,11 @@ _PINNED = (
 )
 
 
-def _ownerless(target: Target, thresholds: Thresholds) -> str:
+def _ownerless(target: Target, constants: Constants) -> str:
     """Nothing to check where the project asks for no tags on workloads."""
     del target
-    wanted = [tag.lower().replace("-", "").replace("_", "") for tag in thresholds.owner_tags]
+    tags = constants.thresholds.owner_tags
+    wanted = [tag.lower().replace("-", "").replace("_", "") for tag in tags]
     if not wanted:
         return ""
     folded = "k.split('/')[k.split('/').size() - 1].lowerAscii().replace('-', '').replace('_', '')"
@@ -179,6 +191,13 @@ CHECKS = (
         POD_TARGETS,
         "name it in a container's resources.claims, or remove it",
         offence=fixed(_UNUSED_CLAIM),
+    ),
+    AdmissionCheck(
+        "gpu-requested-twice",
+        POD_TARGETS,
+        "remove the GPU resource from the containers, or the claim",
+        offence=fixed(_TWICE),
+        at_most=Level.ADVISORY,
     ),
     AdmissionCheck(
         "gpu-owner-tags-missing",

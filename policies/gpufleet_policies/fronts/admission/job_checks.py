@@ -1,11 +1,12 @@
 """Checks of jobs, Ray objects and training groups."""
 
-from gpufleet_policies.fronts.admission.check import AdmissionCheck, fixed
+from gpufleet_policies.fronts.admission.check import AdmissionCheck, Constants, fixed
 from gpufleet_policies.fronts.admission.container_checks import HOLDS_GPU, LIMITS
 from gpufleet_policies.fronts.admission.targets import (
     CRON_JOBS,
     JOB_SETS,
     JOBS,
+    LEADER_WORKER_SETS,
     MPI_JOBS,
     PYTORCH_JOBS,
     RAY_CLUSTERS,
@@ -13,7 +14,7 @@ from gpufleet_policies.fronts.admission.targets import (
     RAY_SERVICES,
     Target,
 )
-from gpufleet_policies.rules.context import Thresholds
+from gpufleet_policies.rules.rule import Level
 
 _USES_GPUS = f"variables.containerLists.exists(cs, cs.exists(c, {HOLDS_GPU}))"
 _JOBS = (JOBS, CRON_JOBS, PYTORCH_JOBS, MPI_JOBS, RAY_JOBS)
@@ -23,14 +24,14 @@ _GANG_GPUS = 8
 _SCHEDULERS = ("kai-scheduler", "volcano", "yunikorn", "scheduler-plugins-scheduler")
 
 
-def _without_deadline(target: Target, thresholds: Thresholds) -> str:
-    del thresholds
+def _without_deadline(target: Target, constants: Constants) -> str:
+    del constants
     kueue = "'kueue.x-k8s.io/max-exec-time-seconds' in variables.labels"
     return f"{_USES_GPUS} && !({kueue}) && !{target.job}.?activeDeadlineSeconds.hasValue()"
 
 
-def _retries(target: Target, thresholds: Thresholds) -> str:
-    del thresholds
+def _retries(target: Target, constants: Constants) -> str:
+    del constants
     found = f"{target.job}.?backoffLimit.orValue(6) > {_MOST_RETRIES}"
     if target is PYTORCH_JOBS:
         found += f" || object.spec.?elasticPolicy.?maxRestarts.orValue(0) >= {_MOST_RESTARTS}"
@@ -55,21 +56,21 @@ def _gpu_groups(target: Target) -> str:
     )
 
 
-def _no_maximum(target: Target, thresholds: Thresholds) -> str:
-    del thresholds
+def _no_maximum(target: Target, constants: Constants) -> str:
+    del constants
     return f"{_gpu_groups(target)} !w.?maxReplicas.hasValue())"
 
 
-def _same_sizes(target: Target, thresholds: Thresholds) -> str:
-    del thresholds
+def _same_sizes(target: Target, constants: Constants) -> str:
+    del constants
     return (
         f"{_gpu_groups(target)} w.?maxReplicas.orValue(0) >= 2"
         " && w.?minReplicas.orValue(0) == w.?maxReplicas.orValue(0))"
     )
 
 
-def _slow(target: Target, thresholds: Thresholds) -> str:
-    del thresholds
+def _slow(target: Target, constants: Constants) -> str:
+    del constants
     spec = _ray_spec(target)
     return (
         f"{_USES_GPUS} && ({spec}.?autoscalerOptions.?idleTimeoutSeconds.orValue(0) > 1800"
@@ -77,9 +78,9 @@ def _slow(target: Target, thresholds: Thresholds) -> str:
     )
 
 
-def _gang(target: Target, thresholds: Thresholds) -> str:
+def _gang(target: Target, constants: Constants) -> str:
     """Pods times GPUs of each role, without a queue, a gang scheduler or a gate."""
-    del thresholds
+    del constants
     gpus = (
         f"t.?spec.?containers.orValue([]).map(c, {LIMITS}.filter(k, k == 'nvidia.com/gpu')"
         f".map(k, quantity(string({LIMITS}[k])).asInteger()).sum()).sum()"
@@ -93,6 +94,23 @@ def _gang(target: Target, thresholds: Thresholds) -> str:
         each = gpus.replace("t.?spec", "j.?template.?spec.?template.?spec")
         total = f"{jobs}.map(j, {count} * {each}).sum()"
         several = f"{jobs}.map(j, {count}).sum() >= 2"
+    elif target is RAY_JOBS:
+        head = gpus.replace("t.?spec", "object.spec.?rayClusterSpec.?headGroupSpec.?template.?spec")
+        groups = "object.spec.?rayClusterSpec.?workerGroupSpecs.orValue([])"
+        count = (
+            "int(w.?replicas.orValue(w.?minReplicas.orValue(0))) * int(w.?numOfHosts.orValue(1))"
+        )
+        each = gpus.replace("t.?spec", "w.?template.?spec")
+        total = f"{groups}.map(w, {count} * {each}).sum() + {head}"
+        several = f"{groups}.map(w, {each} > 0 ? {count} : 0).sum() + ({head} > 0 ? 1 : 0) >= 2"
+    elif target is LEADER_WORKER_SETS:
+        parts = "object.spec.leaderWorkerTemplate"
+        size, replicas = f"int({parts}.?size.orValue(1))", "int(object.spec.?replicas.orValue(1))"
+        worker = gpus.replace("t.?spec", f"{parts}.?workerTemplate.?spec")
+        leader = gpus.replace("t.?spec", f"{parts}.?leaderTemplate.?spec")
+        first = f"({parts}.?leaderTemplate.hasValue() ? {leader} : {worker})"
+        total = f"{replicas} * ({first} + ({size} - 1) * {worker})"
+        several = f"{replicas} * {size} >= 2"
     else:
         field = "pytorchReplicaSpecs" if target is PYTORCH_JOBS else "mpiReplicaSpecs"
         roles = f"object.spec.?{field}.orValue({{}})"
@@ -165,10 +183,18 @@ CHECKS = (
     ),
     AdmissionCheck(
         "training-without-queue-or-gang",
-        (JOBS, JOB_SETS, PYTORCH_JOBS, MPI_JOBS),
+        (JOBS, JOB_SETS, PYTORCH_JOBS, MPI_JOBS, RAY_JOBS),
         "label it kueue.x-k8s.io/queue-name, or name a gang scheduler",
         offence=_gang,
         while_stopped=False,
+    ),
+    AdmissionCheck(
+        "training-without-queue-or-gang",
+        (LEADER_WORKER_SETS,),
+        "label it kueue.x-k8s.io/queue-name, or name a gang scheduler",
+        offence=_gang,
+        while_stopped=False,
+        at_most=Level.ADVISORY,  # it may serve
     ),
     AdmissionCheck(
         "gpu-job-keeps-finished-pods",

@@ -14,11 +14,16 @@ from enum import StrEnum
 from itertools import groupby
 from typing import Any
 
-from gpufleet_policies.fronts.admission import container_checks, job_checks, pool_checks
-from gpufleet_policies.fronts.admission.check import AdmissionCheck, listed, quoted
+from gpufleet_policies.facts import FleetFacts
+from gpufleet_policies.fronts.admission import (
+    container_checks,
+    job_checks,
+    pool_checks,
+    size_checks,
+)
+from gpufleet_policies.fronts.admission.check import AdmissionCheck, Constants, listed, quoted
 from gpufleet_policies.fronts.admission.container_checks import HOLDS_GPU
 from gpufleet_policies.fronts.admission.targets import JUDGED_OWNERS, POD_TARGETS, Target
-from gpufleet_policies.rules.context import Thresholds
 from gpufleet_policies.rules.registry import by_id
 from gpufleet_policies.rules.rule import Level, Profile, Rule
 from gpufleet_policies.rules.settings import Settings
@@ -36,7 +41,7 @@ EXEMPT_NAMESPACES = (
 """Namespaces of operators: what runs there belongs on GPU nodes."""
 
 GROUPS = {
-    "pods": container_checks.CHECKS,
+    "pods": container_checks.CHECKS + size_checks.CHECKS,
     "jobs": job_checks.CHECKS,
     "pools": pool_checks.CHECKS,
 }
@@ -77,22 +82,25 @@ def policies(
     *,
     enforcement: Enforcement = Enforcement.WARN,
     exempt_namespaces: Iterable[str] = EXEMPT_NAMESPACES,
+    fleet: FleetFacts | None = None,
 ) -> tuple[Policy, ...]:
     """Every policy that the settings ask for, in a stable order.
 
     Without a profile in the settings that of production applies: a cluster is not asked where it
-    stands. Thresholds become constants; exceptions of the settings do not reach the cluster, those
-    on objects do.
+    stands. Thresholds and the GPUs of `fleet` become constants; exceptions of the settings do not
+    reach the cluster, those on objects do.
     """
     chosen = settings or Settings()
+    gpus = () if fleet is None else tuple(sorted({pool.gpu for pool in fleet.pools}))
+    constants = Constants(chosen.thresholds, gpus)
     exempt = tuple(exempt_namespaces)
-    found = sorted(_assigned(chosen), key=lambda row: row[:3])
+    found = sorted(_assigned(chosen, constants), key=lambda row: row[:3])
     made: list[Policy] = []
     for (group, target_name, level), rows in groupby(found, key=lambda row: row[:3]):
         checks = [row[3] for row in rows]
         target = next(t for c in checks for t in c.targets if t.name == target_name)
         name = f"{PREFIX}-{group}-{target_name}-{level}"
-        policy = _policy(name, target, checks, chosen.thresholds)
+        policy = _policy(name, target, checks, constants)
         actions = ["Warn", "Audit"]
         if enforcement is Enforcement.DENY and level == Level.MANDATORY:
             actions = ["Deny", "Audit"]
@@ -114,7 +122,9 @@ def manifests(made: Iterable[Policy]) -> list[dict[str, Any]]:
     return [document for one in made for document in (one.policy, one.binding)]
 
 
-def _assigned(settings: Settings) -> Iterator[tuple[str, str, str, AdmissionCheck]]:
+def _assigned(
+    settings: Settings, constants: Constants
+) -> Iterator[tuple[str, str, str, AdmissionCheck]]:
     profile = settings.profile or Profile.PROD
     for group, check in ((group, check) for group, found in GROUPS.items() for check in found):
         rule = by_id().get(check.rule)
@@ -123,13 +133,15 @@ def _assigned(settings: Settings) -> Iterator[tuple[str, str, str, AdmissionChec
         level = settings.level(rule, profile).enforced
         if level is Level.OFF:
             continue
+        if check.at_most is Level.ADVISORY:
+            level = Level.ADVISORY
         for target in check.targets:
-            if check.offence is None or check.offence(target, settings.thresholds):
+            if check.offence is None or check.offence(target, constants):
                 yield group, target.name, level.value, check
 
 
 def _policy(
-    name: str, target: Target, checks: Sequence[AdmissionCheck], thresholds: Thresholds
+    name: str, target: Target, checks: Sequence[AdmissionCheck], constants: Constants
 ) -> dict[str, Any]:
     operations = ["CREATE", "UPDATE"] if target.on_update else ["CREATE"]
     return {
@@ -150,8 +162,8 @@ def _policy(
                 ]
             },
             "matchConditions": _conditions(target),
-            "variables": _variables(target, checks, thresholds),
-            "validations": [_validation(check, target, thresholds) for check in checks],
+            "variables": _variables(target, checks, constants),
+            "validations": [_validation(check, target, constants) for check in checks],
         },
     }
 
@@ -179,7 +191,7 @@ _UNTIL = r"\\s*;\\s*until\\s*=\\s*[0-9]{4}-[0-9]{2}-[0-9]{2}\\s*$"
 
 
 def _variables(
-    target: Target, checks: Iterable[AdmissionCheck], thresholds: Thresholds
+    target: Target, checks: Iterable[AdmissionCheck], constants: Constants
 ) -> list[dict[str, str]]:
     found = {
         "annotations": "object.metadata.?annotations.orValue({})",
@@ -209,7 +221,7 @@ def _variables(
     for check in checks:
         if check.container is not None:
             lists = "gpuLists" if check.init_containers else "gpuMainLists"
-            bad = check.container(target, thresholds)
+            bad = check.container(target, constants)
             found[_offenders(check)] = (
                 f"variables.{lists}.map(cs, cs.filter(c, {bad})"
                 ".map(c, c.?name.orValue('?')).join(', ')).filter(n, n != '')"
@@ -223,7 +235,7 @@ def _offenders(check: AdmissionCheck) -> str:
     return first + "".join(word.title() for word in rest)
 
 
-def _validation(check: AdmissionCheck, target: Target, thresholds: Thresholds) -> dict[str, str]:
+def _validation(check: AdmissionCheck, target: Target, constants: Constants) -> dict[str, str]:
     rule = by_id()[check.rule]
     guards = [f"variables.kept.exists(l, 'gpufleet.dev/ignore-{rule.id}' in l)"]
     if not check.while_stopped and target.stopped != "false":
@@ -231,7 +243,7 @@ def _validation(check: AdmissionCheck, target: Target, thresholds: Thresholds) -
     advice = _advice(rule, check)
     validation = {"reason": "Invalid", "message": f"[{rule.id}] {advice}"}
     if check.offence is not None:
-        right = f"!({check.offence(target, thresholds)})"
+        right = f"!({check.offence(target, constants)})"
     else:
         found = f"variables.{_offenders(check)}"
         right = f"{found}.size() == 0"

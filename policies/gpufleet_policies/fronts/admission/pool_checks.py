@@ -1,6 +1,6 @@
 """Checks of node pools, autoscalers, queues and claims."""
 
-from gpufleet_policies.fronts.admission.check import AdmissionCheck, fixed
+from gpufleet_policies.fronts.admission.check import AdmissionCheck, Constants, fixed
 from gpufleet_policies.fronts.admission.targets import (
     CLAIM_TEMPLATES,
     CLAIMS,
@@ -11,7 +11,6 @@ from gpufleet_policies.fronts.admission.targets import (
     SCALED_OBJECTS,
     Target,
 )
-from gpufleet_policies.rules.context import Thresholds
 
 _SLOW_SECONDS = 1800
 _FAMILIES = "^(p[2-9]|g[3-9]|gr[0-9])[a-z0-9-]*$"
@@ -49,8 +48,8 @@ _TRAINS = (
 """A pool that says it is for training: there a long wait is right."""
 
 
-def _slow_pool(target: Target, thresholds: Thresholds) -> str:
-    del target, thresholds
+def _slow_pool(target: Target, constants: Constants) -> str:
+    del target, constants
     return (
         f"{_SELECTS_GPUS} && {_CONSOLIDATE} != 'Never' && duration({_CONSOLIDATE}) > duration('1h')"
     )
@@ -77,13 +76,27 @@ _REQUESTS = {
 }
 
 
-def _all_devices(target: Target, thresholds: Thresholds) -> str:
-    del thresholds
+def _all_devices(target: Target, constants: Constants) -> str:
+    del constants
     gpu = ".?deviceClassName.orValue('').matches('(^|[.])(gpu|mig)[.]nvidia[.]com$')"
     return (
         f"{_REQUESTS[target.name]}.exists(r, (r.?exactly.?allocationMode.orValue('') == 'All'"
         f" && r.?exactly{gpu}) || r.?firstAvailable.orValue([]).exists(f,"
         f" f.?allocationMode.orValue('') == 'All' && f{gpu}))"
+    )
+
+
+def _unselective(target: Target, constants: Constants) -> str:
+    """Nothing to check where one kind of GPU is all there is, or where nobody says."""
+    if len(constants.gpus) < 2:
+        return ""
+    plain = (
+        "{0}.?deviceClassName.orValue('') == 'gpu.nvidia.com'"
+        " && {0}.?selectors.orValue([]).size() == 0"
+    )
+    return (
+        f"{_REQUESTS[target.name]}.exists(r, ({plain.format('r.?exactly')})"
+        f" || r.?firstAvailable.orValue([]).exists(f, {plain.format('f')}))"
     )
 
 
@@ -187,6 +200,13 @@ CHECKS = (
         (CLAIMS, CLAIM_TEMPLATES),
         "set allocationMode: ExactCount and count",
         offence=_all_devices,
+    ),
+    AdmissionCheck(
+        "dra-claim-unselective",
+        (CLAIMS, CLAIM_TEMPLATES),
+        "add a selector, such as cel.expression: "
+        "device.attributes['gpu.nvidia.com'].productName == '...'",
+        offence=_unselective,
     ),
     AdmissionCheck(
         "queue-without-cap",
