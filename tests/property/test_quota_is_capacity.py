@@ -1,15 +1,20 @@
 """For any legal fleet: quotas = advertised capacity = what autoscalers may make, per resource.
 
 The amounts are counted anew from each artefact: ClusterQueues, NodeOverlays, autoscaler tags,
-limits of Karpenter, the node's own advertisement.
+limits of Karpenter, the node's own advertisement. Fleets have GPUs cut and shared in every way,
+GPUs that are claimed, Trainium and Inferentia by device and by core, and TPU slices.
 """
 
+import re
 from fractions import Fraction
+from math import prod
 from typing import Any
 
-from hypothesis import assume, given
+import pytest
+from hypothesis import assume, find, given, settings
 from hypothesis import strategies as st
 
+from gpufleet.catalogue import load
 from gpufleet.fleet import Fleet, compile_data
 from gpufleet.fleet.model import Pool
 from gpufleet.fleet.unit_weights import unit_capacity, unit_weights
@@ -22,13 +27,72 @@ from gpufleet.render.node_template import modelled_gpus
 from gpufleet.spec.monitoring import Monitoring
 from tests.property.test_renders_agree import UNHURRIED, fleets
 
-GPU = "nvidia.com/gpu"
+GPU, DEVICE, CORE = "nvidia.com/gpu", "aws.amazon.com/neuron", "aws.amazon.com/neuroncore"
+CLAIMS = "gpufleet.dev/gpu-claims"
+CORES = {
+    row.name: int(found[1])
+    for row in load().instances.values()
+    if (found := re.fullmatch(r"aws\.amazon\.com/neuroncore=(\d+)", row.notes))
+}
+"""Neuron machine -> cores, as Karpenter's own table counts them."""
+TPUS = (("ct5lp-hightpu-4t", None), ("ct5lp-hightpu-4t", "4x4"), ("ct6e-standard-4t", "2x4"))
+
+
+@st.composite
+def neuron_pools(draw: st.DrawFn, name: str) -> dict[str, Any]:
+    machine = draw(st.sampled_from(sorted(CORES)))
+    by_core = not machine.startswith("trn2") and draw(st.booleans())
+    return {
+        "name": name,
+        "instanceTypes": [machine],
+        "nodes": {"min": 0, "max": draw(st.integers(1, 50))},
+        "provisioner": draw(st.sampled_from(["managed", "karpenter", "clusterAutoscaler"])),
+        **({"neuron": {"unit": "core"}} if by_core else {}),
+    }
+
+
+@st.composite
+def claimed_pools(draw: st.DrawFn, name: str) -> dict[str, Any]:
+    return {
+        "name": name,
+        "instanceTypes": [draw(st.sampled_from(["p4de.24xlarge", "p5.48xlarge", "g6.12xlarge"]))],
+        "nodes": {"min": 0, "max": draw(st.integers(1, 50))},
+        "provisioner": draw(st.sampled_from(["managed", "clusterAutoscaler"])),
+        "sharing": {"dra": {"extendedResource": True} if draw(st.booleans()) else {}},
+    }
+
+
+@st.composite
+def tpu_pools(draw: st.DrawFn, name: str) -> dict[str, Any]:
+    machine, topology = draw(st.sampled_from(TPUS))
+    chips = load().instance(machine).accelerator.count
+    assert chips is not None
+    hosts = prod(map(int, topology.split("x"))) // chips if topology else draw(st.integers(1, 9))
+    return {
+        "name": name,
+        "instanceTypes": [machine],
+        "nodes": {"min": 0, "max": hosts},
+        **({"gke": {"tpuTopology": topology}} if topology else {}),
+    }
+
+
+@st.composite
+def any_fleets(draw: st.DrawFn) -> dict[str, Any]:
+    """A fleet of GPUs, with other accelerators beside them where its platform has some."""
+    document = draw(fleets())
+    kinds = [neuron_pools, claimed_pools] if document["platform"] == "eks" else [tpu_pools]
+    count = draw(st.integers(0, 3))
+    document["pools"] += [draw(draw(st.sampled_from(kinds))(f"x{i}")) for i in range(count)]
+    if draw(st.booleans()):
+        # Nothing that gets in the way of the others: one MIG strategy, one way of counting a class.
+        document["pools"] = document["pools"][-count or 1 :]
+    return document
 
 
 @st.composite
 def shared_out(draw: st.DrawFn) -> dict[str, Any]:
     """A fleet whose teams have all of it: with limits, groups, and pools of their own."""
-    document = draw(fleets())
+    document = draw(any_fleets())
     count = draw(st.integers(1, 4))
     parts = [draw(st.integers(1, 20)) for _ in range(count)]
     names = [f"t{i}" for i in range(count)]
@@ -75,16 +139,35 @@ def told_to_autoscaler(pool: Pool) -> dict[str, int]:
         return {k: int(v) for k, v in overlay["spec"]["capacity"].items() if int(v)}
     tags = autoscaler_tags(pool)
     if tags is not None:
-        start = f"{TEMPLATE}resources/nvidia.com/"
+        start = f"{TEMPLATE}resources/"
         told = {
-            key.removeprefix(f"{TEMPLATE}resources/"): int(value)
-            for key, value in tags.items()
-            if key.startswith(start)
+            key.removeprefix(start): value for key, value in tags.items() if key.startswith(start)
         }
-        return {name: amount for name, amount in told.items() if amount}
+        beside = {"ephemeral-storage", "vpc.amazonaws.com/efa"}
+        return {
+            name: int(value) for name, value in told.items() if name not in beside and value != "0"
+        }
     if pool.provisioner.value == "karpenter":
+        if pool.gpu.vendor == "aws":
+            return {DEVICE: pool.gpus_per_node, CORE: CORES[pool.machines[0].name]}
         return {GPU: modelled_gpus(pool)}
     return dict(pool.advertised)  # the cloud's own node group learns it from the nodes
+
+
+def on_a_node(pool: Pool) -> dict[str, int]:
+    """Accelerator -> units of a node, for pools that are not cut: from machine and declaration."""
+    row = pool.machines[0].instance
+    assert row is not None
+    assert row.accelerator.count is not None
+    if pool.gpu.vendor == "aws":
+        by_core = pool.spec.neuron is not None and pool.spec.neuron.unit.value == "core"
+        return {CORE: CORES[row.name]} if by_core else {DEVICE: row.accelerator.count}
+    if pool.gpu.vendor == "google":
+        return {"google.com/tpu": row.accelerator.count}
+    if pool.partition.dra is not None:
+        name = GPU if pool.spec.sharing.dra and pool.spec.sharing.dra.extended_resource else CLAIMS
+        return {name: row.accelerator.count}
+    return {}
 
 
 @UNHURRIED
@@ -94,10 +177,13 @@ def test_quota_is_what_the_pools_may_grow_to(document: dict[str, Any]) -> None:
     stated = quotas(fleet)
     for pool in fleet.pools:
         most = pool.nodes.maximum
+        for resource, amount in on_a_node(pool).items():
+            assert sum(e["nominalQuota"] for e in stated[(pool.name, resource)]) == amount * most
         for resource, amount in pool.advertised.items():
             nominal = [entry["nominalQuota"] for entry in stated[(pool.name, resource)]]
             assert sum(nominal) == amount * most
-            assert told_to_autoscaler(pool)[resource] * most == sum(nominal)
+            if pool.partition.dra is None:
+                assert told_to_autoscaler(pool)[resource] * most == sum(nominal)
             if pool.spec.team is not None:
                 assert sorted(nominal)[-1] == amount * most
         if pool.provisioner.value == "karpenter":
@@ -107,6 +193,9 @@ def test_quota_is_what_the_pools_may_grow_to(document: dict[str, Any]) -> None:
                 # Of GPUs that take turns without a name of their own both counts are bounded.
                 both = max(amount, modelled_gpus(pool) if resource == GPU else 0)
                 assert int(bounds[resource]) == both * most
+            for resource, amount in told_to_autoscaler(pool).items():
+                if pool.gpu.vendor == "aws":
+                    assert int(bounds.get(resource, amount * most)) == amount * most
     whole: dict[str, int] = {}
     for (_, resource), entries in stated.items():
         whole[resource] = whole.get(resource, 0) + sum(e["nominalQuota"] for e in entries)
@@ -137,7 +226,7 @@ def test_limits_are_those_kueue_takes(document: dict[str, Any]) -> None:
 
 
 @UNHURRIED
-@given(fleets())
+@given(any_fleets())
 def test_units_of_a_node_are_never_more_than_the_node(document: dict[str, Any]) -> None:
     """What pods can be made to pay together is at most the price: the rest is stranded."""
     for pool in compiled(document).pools:
@@ -160,3 +249,34 @@ def test_alerts_state_the_same_capacity(document: dict[str, Any]) -> None:
             capacity[resource] = capacity.get(resource, 0) + amount * pool.nodes.maximum
     for resource, amount in capacity.items():
         assert f'{{resource="{resource}"}}) > {amount}' in found["GpuQuotaOverCapacity"]
+
+
+@pytest.mark.parametrize(
+    ("pools", "platform", "resource"),
+    [
+        (neuron_pools("x"), "eks", CORE),
+        (neuron_pools("x"), "eks", DEVICE),
+        (claimed_pools("x"), "eks", CLAIMS),
+        (claimed_pools("x"), "eks", GPU),
+        (tpu_pools("x"), "gke", "google.com/tpu"),
+    ],
+)
+def test_legal_fleets_have_every_kind(
+    pools: st.SearchStrategy[dict[str, Any]], platform: str, resource: str
+) -> None:
+    """None of them is dropped as a declaration that contradicts itself."""
+
+    def queued(pool: dict[str, Any]) -> bool:
+        result = compile_data(
+            {
+                "catalogue": "2026.11",
+                "platform": platform,
+                "cluster": {"name": "ml", "region": "us-east-1"},
+                "pools": [pool],
+                "queues": {"teams": [{"name": "t", "share": 1}]},
+            }
+        )
+        made = result.fleet
+        return result.deployable and made is not None and ("x", resource) in quotas(made)
+
+    assert find(pools, queued, settings=settings(max_examples=200, database=None))
