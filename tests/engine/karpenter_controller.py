@@ -7,7 +7,6 @@ else of a NodePool is as it was rendered.
 import copy
 import json
 import os
-import shutil
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
@@ -22,8 +21,8 @@ from gpufleet.fleet.model import Machine, Pool
 from gpufleet.sandbox import custom_resources
 from gpufleet.sandbox.ports import choose, listens
 from gpufleet.sandbox.sandbox import Sandbox
-from gpufleet.sandbox.tools_folder import tools_folder
 from tests.engine.conftest import require
+from tests.engine.go_module import module_folder
 
 MODULE = "sigs.k8s.io/karpenter"
 NODE_CLASS = {"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "kwok"}
@@ -31,23 +30,9 @@ ZONES = ("us-east-1a", "us-east-1b")
 PRICES = {"on-demand": 1.0, "spot": 0.4}
 
 
-def module_folder() -> Path:
-    """Karpenter's sources in Go's cache; skips where they are not."""
-    go = shutil.which("go")
-    if go is None:
-        pytest.skip("Go is not on PATH: Karpenter's definitions come from its module")
-    command = [go, "list", "-m", "-f", "{{.Dir}}", MODULE]
-    found = subprocess.run(
-        command, cwd=tools_folder() / "karpenter", capture_output=True, text=True, check=False
-    ).stdout.strip()
-    if not found or not Path(found, "kwok").is_dir():
-        pytest.skip("the sources of Karpenter are not in Go's module cache")
-    return Path(found)
-
-
 def definitions() -> list[Path]:
     """The core's definitions, and that of the kwok provider's node class."""
-    sources = module_folder()
+    sources = module_folder("karpenter", MODULE, "kwok")
     core = sources / "pkg/apis/crds"
     kinds = ("nodepools", "nodeclaims", "nodeoverlays")
     return [

@@ -21,8 +21,8 @@ from gpufleet.sandbox import custom_resources
 from gpufleet.sandbox.certificates import Certificates
 from gpufleet.sandbox.ports import choose, listens
 from gpufleet.sandbox.sandbox import Sandbox
-from gpufleet.sandbox.tools_folder import tools_folder
 from tests.engine.conftest import require
+from tests.engine.go_module import module_folder
 
 MODULE = "sigs.k8s.io/kueue"
 METRICS_FOLDER = b"/etc/kueue/metrics/certs"
@@ -34,27 +34,13 @@ SEEN = ("clusterqueue", "resourceflavor", "cohort", "workload", "job", "pod")
 ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 
 
-def module_folder() -> Path:
-    """Kueue's sources in Go's cache; skips where they are not."""
-    go = shutil.which("go")
-    if go is None:
-        pytest.skip("Go is not on PATH: Kueue's definitions come from its module")
-    command = [go, "list", "-m", "-f", "{{.Dir}}", MODULE]
-    found = subprocess.run(
-        command, cwd=tools_folder() / "kueue", capture_output=True, text=True, check=False
-    ).stdout.strip()
-    if not found or not Path(found, "config").is_dir():
-        pytest.skip("the sources of Kueue are not in Go's module cache")
-    return Path(found)
-
-
 @contextmanager
 def kueue(
     sandbox: Sandbox, folder: Path, configuration: dict[str, Any], namespaces: Iterable[str]
 ) -> Iterator[int]:
     """Kueue runs while the context lasts. Gives the port of its metrics."""
     program = require(("kueue",))["kueue"]
-    sources = module_folder()
+    sources = module_folder("kueue", MODULE, "config")
     server = sandbox.server()
     crds = sorted((sources / "config/components/crd/bases").glob("*.yaml"))
     custom_resources.apply(server, list(crds), time.monotonic() + 30)

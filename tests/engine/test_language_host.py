@@ -195,12 +195,8 @@ def test_the_projects_environment_runs_the_program(project: Any) -> None:
     assert outputs["path"] == [], "the host's own modules must not shadow the program's"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_a_signal_to_the_engine_leaves_no_process(
-    project: Any, tmp_path: Path, number: signal.Signals, processes_of_host: Any
-) -> None:
-    demo = project({"__main__.py": WAITING})
-    output = tmp_path / "output"
+def preview_until_the_program_waits(demo: Any, output: Path) -> "subprocess.Popen[bytes]":
+    """The engine in the middle of a preview; what it says goes to the file."""
     with output.open("wb") as file:
         engine = subprocess.Popen(
             ["pulumi", "preview", "-s", demo.stack, "--non-interactive"],
@@ -211,6 +207,16 @@ def test_a_signal_to_the_engine_leaves_no_process(
             process_group=0,
         )
     until(lambda: "program waits" in output.read_text(), "the program runs")
+    return engine
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_signal_to_the_engine_leaves_no_process(
+    project: Any, tmp_path: Path, number: signal.Signals, processes_of_host: Any
+) -> None:
+    demo = project({"__main__.py": WAITING})
+    output = tmp_path / "output"
+    engine = preview_until_the_program_waits(demo, output)
     assert len(processes_of_host()) == 2
     begun = time.monotonic()
     engine.send_signal(number)
@@ -228,16 +234,7 @@ def test_killing_the_host_alone_ends_the_program(
 
     demo = project({"__main__.py": WAITING})
     output = tmp_path / "output"
-    with output.open("wb") as file:
-        engine = subprocess.Popen(
-            ["pulumi", "preview", "-s", demo.stack, "--non-interactive"],
-            cwd=demo.folder,
-            env=demo.engine.env,
-            stdout=file,
-            stderr=file,
-            process_group=0,
-        )
-    until(lambda: "program waits" in output.read_text(), "the program runs")
+    engine = preview_until_the_program_waits(demo, output)
     (host,) = (p for p in psutil.Process(engine.pid).children() if "serve" in p.cmdline())
     host.kill()
     assert engine.wait(timeout=30) != 0

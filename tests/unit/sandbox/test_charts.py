@@ -1,51 +1,31 @@
 """The simulator chart: upstream's values, a schema that refuses others, the rules GO-1 to GO-7."""
 
-import json
-import os
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 import yaml
 
-ROOT = Path(__file__).parents[3]
-CHART = ROOT / "components/gpufleet/sandbox/charts/gpu-operator"
-UPSTREAM = ROOT.parent / "shared/reference/charts/gpu-operator-v26.7.0.values.yaml"
-HELM = os.environ.get("GPUFLEET_TEST_HELM") or shutil.which("helm")
+from tests.unit.sandbox.simulator_chart import (
+    CHARTS,
+    Values,
+    laid_over,
+    leaves,
+    load,
+    template,
+    upstream,
+    violations,
+)
 
-Values = dict[str, Any]
-
-
-def load(path: Path) -> Any:
-    return yaml.safe_load(path.read_text())
+NAME = "gpu-operator"
+CHART = CHARTS / NAME
 
 
 def problems(values: Values) -> list[str]:
     """What the schema says about values laid over the defaults, as Helm does."""
-    schema = json.loads((CHART / "values.schema.json").read_text())
-    jsonschema.Draft7Validator.check_schema(schema)
-    merged = merge(load(CHART / "values.yaml"), values)
-    return [error.message for error in jsonschema.Draft7Validator(schema).iter_errors(merged)]
-
-
-def merge(base: Values, over: Values) -> Values:
-    result = dict(base)
-    for key, value in over.items():
-        both = isinstance(value, dict) and isinstance(result.get(key), dict)
-        result[key] = merge(result[key], value) if both else value
-    return result
-
-
-def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    if isinstance(value, dict) and value:
-        for key, item in value.items():
-            yield from leaves(item, f"{path}.{key}" if path else key)
-    else:
-        yield path, value
+    return violations(NAME, laid_over(load(CHART / "values.yaml"), values))
 
 
 def test_name_and_version_are_upstreams() -> None:
@@ -96,9 +76,7 @@ def test_others_are_refused(values: Values, key: str) -> None:
 
 
 def test_values_are_upstreams() -> None:
-    if not UPSTREAM.exists():
-        pytest.skip(f"upstream's values are not beside the checkout ({UPSTREAM})")
-    ours, theirs = load(CHART / "values.yaml"), load(UPSTREAM)
+    ours, theirs = load(CHART / "values.yaml"), upstream(NAME, "v26.7.0")
     assert problems(theirs) == []
     mine, yours = dict(leaves(ours)), dict(leaves(theirs))
     # Keys upstream only documents in comments, with what leaving them out means.
@@ -129,12 +107,7 @@ def test_values_are_upstreams() -> None:
 
 
 def render(tmp_path: Path, values: Values) -> subprocess.CompletedProcess[str]:
-    if HELM is None:
-        pytest.skip("no helm on PATH (GPUFLEET_TEST_HELM names one); engine tests render too")
-    file = tmp_path / "values.yaml"
-    file.write_text(yaml.safe_dump(values))
-    command = [HELM, "template", "r", str(CHART), "-n", "gpu-operator", "-f", str(file)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return template(NAME, tmp_path, values, "-n", "gpu-operator")
 
 
 GOOD_PLUGIN = {"create": True, "name": "p", "data": {"a": "version: v1\nflags: {}\n"}}

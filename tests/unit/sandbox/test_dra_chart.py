@@ -1,50 +1,29 @@
 """The DRA driver's simulator chart: values of upstream, a schema, the rules of DRA-13."""
 
 import json
-import os
-import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import jsonschema
 import pytest
 import yaml
 
-ROOT = Path(__file__).parents[3]
-CHART = ROOT / "components/gpufleet/sandbox/charts/dra-driver-nvidia-gpu"
-UPSTREAM = ROOT.parent / "shared/reference/charts/dra-driver-nvidia-gpu-0.4.1.values.yaml"
-HELM = os.environ.get("GPUFLEET_TEST_HELM") or shutil.which("helm")
+from tests.unit.sandbox.simulator_chart import (
+    CHARTS,
+    Values,
+    laid_over,
+    leaves,
+    load,
+    template,
+    upstream,
+    violations,
+)
 
-Values = dict[str, Any]
-
-
-def load(path: Path) -> Any:
-    return yaml.safe_load(path.read_text())
-
-
-def merge(base: Values, over: Values) -> Values:
-    result = dict(base)
-    for key, value in over.items():
-        both = isinstance(value, dict) and isinstance(result.get(key), dict)
-        result[key] = merge(result[key], value) if both else value
-    return result
+NAME = "dra-driver-nvidia-gpu"
+CHART = CHARTS / NAME
 
 
 def problems(values: Values) -> list[str]:
-    schema = json.loads((CHART / "values.schema.json").read_text())
-    jsonschema.Draft7Validator.check_schema(schema)
-    merged = merge(load(CHART / "values.yaml"), values)
-    return [error.message for error in jsonschema.Draft7Validator(schema).iter_errors(merged)]
-
-
-def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    if isinstance(value, dict) and value:
-        for key, item in value.items():
-            yield from leaves(item, f"{path}.{key}" if path else key)
-    else:
-        yield path, value
+    return violations(NAME, laid_over(load(CHART / "values.yaml"), values))
 
 
 def test_name_and_version_are_the_catalogues() -> None:
@@ -55,10 +34,8 @@ def test_name_and_version_are_the_catalogues() -> None:
 
 
 def test_values_are_upstreams() -> None:
-    if not UPSTREAM.exists():
-        pytest.skip(f"upstream's values are not beside the checkout ({UPSTREAM})")
-    ours, theirs = dict(leaves(load(CHART / "values.yaml"))), dict(leaves(load(UPSTREAM)))
-    assert ours == theirs
+    ours = dict(leaves(load(CHART / "values.yaml")))
+    assert ours == dict(leaves(upstream(NAME, "0.4.1")))
 
 
 @pytest.mark.parametrize(
@@ -90,13 +67,8 @@ def test_others_are_refused(values: Values, key: str) -> None:
 
 
 def render(tmp_path: Path, values: Values, *more: str) -> subprocess.CompletedProcess[str]:
-    if HELM is None:
-        pytest.skip("no helm on PATH (GPUFLEET_TEST_HELM names one); engine tests render too")
-    file = tmp_path / "values.yaml"
-    file.write_text(yaml.safe_dump(values))
-    command = [HELM, "template", "r", str(CHART), "-f", str(file), *(more or ("-n", "dra"))]
-    served = ["--api-versions", "resource.k8s.io/v1/DeviceClass"]
-    return subprocess.run([*command, *served], capture_output=True, text=True, check=False)
+    served = ("--api-versions", "resource.k8s.io/v1/DeviceClass")
+    return template(NAME, tmp_path, values, *(more or ("-n", "dra")), *served)
 
 
 GOOD: Values = {"gpuResourcesEnabledOverride": True}

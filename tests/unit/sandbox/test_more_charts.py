@@ -1,32 +1,19 @@
 """Simulator charts of Network Operator and device plugin: upstream's values, others refused."""
 
-import json
-from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
-import yaml
 
 from gpufleet.fleet.chart_values import leaves, merged
+from tests.unit.sandbox.simulator_chart import CHARTS, load, upstream, violations
 
-ROOT = Path(__file__).parents[3]
-CHARTS = ROOT / "components/gpufleet/sandbox/charts"
-UPSTREAM = ROOT.parent / "shared/reference/charts"
 VERSIONS = {"network-operator": "26.4.1", "nvidia-device-plugin": "0.20.0"}
 SUB_CHARTS = ("sriov-network-operator.", "maintenance-operator-chart.")
 """Of upstream's Network Operator: charts that are off by default and not simulated."""
 
 
-def load(path: Path) -> Any:
-    return yaml.safe_load(path.read_text())
-
-
 def problems(chart: str, values: dict[str, Any]) -> list[str]:
-    schema = json.loads((CHARTS / chart / "values.schema.json").read_text())
-    jsonschema.Draft7Validator.check_schema(schema)
-    whole = merged(load(CHARTS / chart / "values.yaml"), values)
-    return [error.message for error in jsonschema.Draft7Validator(schema).iter_errors(whole)]
+    return violations(chart, merged(load(CHARTS / chart / "values.yaml"), values))
 
 
 @pytest.mark.parametrize("chart", VERSIONS)
@@ -38,10 +25,7 @@ def test_name_and_version_are_upstreams(chart: str) -> None:
 
 @pytest.mark.parametrize("chart", VERSIONS)
 def test_defaults_are_upstreams(chart: str) -> None:
-    path = UPSTREAM / f"{chart}-{VERSIONS[chart]}.values.yaml"
-    if not path.is_file():
-        pytest.skip(f"upstream's values are not beside the checkout ({path})")
-    theirs = load(path)
+    theirs = upstream(chart, VERSIONS[chart])
     assert problems(chart, theirs) == []
     mine, yours = dict(leaves(load(CHARTS / chart / "values.yaml"))), dict(leaves(theirs))
     simulated = {key: value for key, value in yours.items() if not key.startswith(SUB_CHARTS)}

@@ -1,10 +1,7 @@
 """Stand-in charts of Kueue and KEDA, and what the components tell the real ones."""
 
-import json
-from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 import yaml
 
@@ -13,42 +10,31 @@ from gpufleet.fleet.chart_values import leaves, merged
 from gpufleet.render.keda_values import keda_values
 from gpufleet.render.kueue_configuration import kueue_values
 from tests.unit.render.fleets import TEAMS, eks
+from tests.unit.sandbox import simulator_chart
+from tests.unit.sandbox.simulator_chart import CHARTS, load, violations
 
-ROOT = Path(__file__).parents[3]
-CHARTS = ROOT / "components/gpufleet/sandbox/charts"
-UPSTREAM = ROOT.parent / "shared/reference/charts"
 NAMES = ("kueue", "keda")
 TEXT = "managerConfig.controllerManagerConfigYaml"
 
 
-def read(path: Path) -> Any:
-    return yaml.safe_load(path.read_text())
-
-
 def problems(chart: str, values: dict[str, Any]) -> list[str]:
-    schema = json.loads((CHARTS / chart / "values.schema.json").read_text())
-    jsonschema.Draft7Validator.check_schema(schema)
-    whole = merged(read(CHARTS / chart / "values.yaml"), values)
-    return [error.message for error in jsonschema.Draft7Validator(schema).iter_errors(whole)]
+    return violations(chart, merged(load(CHARTS / chart / "values.yaml"), values))
 
 
 def upstream(chart: str) -> dict[str, Any]:
-    path = UPSTREAM / f"{chart}-{catalogue().chart(chart).version}.values.yaml"
-    if not path.is_file():
-        pytest.skip(f"upstream's values are not beside the checkout ({path})")
-    return read(path)
+    return simulator_chart.upstream(chart, catalogue().chart(chart).version)
 
 
 @pytest.mark.parametrize("chart", NAMES)
 def test_name_and_version_are_the_pins(chart: str) -> None:
-    found = read(CHARTS / chart / "Chart.yaml")
+    found = load(CHARTS / chart / "Chart.yaml")
     assert (found["name"], found["version"]) == (chart, catalogue().chart(chart).version)
     assert problems(chart, {}) == []
 
 
 @pytest.mark.parametrize("chart", NAMES)
 def test_keys_and_defaults_are_upstreams(chart: str) -> None:
-    mine, theirs = dict(leaves(read(CHARTS / chart / "values.yaml"))), dict(leaves(upstream(chart)))
+    mine, theirs = dict(leaves(load(CHARTS / chart / "values.yaml"))), dict(leaves(upstream(chart)))
     for known in (mine, theirs):
         known.pop(TEXT, None)
     assert mine == theirs

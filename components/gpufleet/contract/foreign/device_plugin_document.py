@@ -4,7 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from gpufleet.contract.foreign.device_plugin_sharing import Block, parse_block, resource_name
+from gpufleet.contract.foreign.device_plugin_sharing import (
+    Block,
+    parse_block,
+    resource_name,
+    wrong_type,
+)
 from gpufleet.contract.foreign.go_duration import is_duration
 from gpufleet.contract.foreign.go_json import fold, integer, kind_of, shown, text
 from gpufleet.contract.foreign.judgement import Report
@@ -103,7 +108,7 @@ def mapping(value: Any, path: str, report: Report) -> dict[str, Any]:
         return {}
     if isinstance(value, dict):
         return dict(cast("dict[str, Any]", value))
-    _wrong(value, path, "a mapping", report)
+    wrong_type(value, path, "a mapping", report)
     return {}
 
 
@@ -136,16 +141,6 @@ def decode(
                 value=key,
             )
     return found
-
-
-def _wrong(value: Any, path: str, wanted: str, report: Report) -> None:
-    report.add(
-        "device-plugin-wrong-type",
-        path,
-        f"{path} is {kind_of(value)} ({shown(value)}), {wanted} is needed",
-        f"write {wanted}",
-        value=shown(value),
-    )
 
 
 def _flags(value: Any, version: tuple[int, ...], report: Report) -> dict[str, Any]:
@@ -196,7 +191,7 @@ def _typed(
         if _fits(value, wanted):
             kept[name] = value
         elif wanted != "mapping":
-            _wrong(value, child(path, name), _WORDS[wanted], report)
+            wrong_type(value, child(path, name), _WORDS[wanted], report)
         else:
             mapping(value, child(path, name), report)
     return kept
@@ -234,7 +229,7 @@ def _resources(value: Any, report: Report) -> None:
         if entries is None:
             continue
         if not isinstance(entries, list):
-            _wrong(entries, place, "a list", report)
+            wrong_type(entries, place, "a list", report)
             continue
         for index, entry in enumerate(cast("list[Any]", entries)):
             used = True
@@ -250,7 +245,7 @@ def _resources(value: Any, report: Report) -> None:
 
 def _resource(entry: Any, path: str, report: Report) -> None:
     if entry is not None and not isinstance(entry, dict):
-        _wrong(entry, path, "a mapping", report)
+        wrong_type(entry, path, "a mapping", report)
         return
     fields = cast("dict[str, Any]", entry or {})
     for key in fields:
@@ -266,7 +261,7 @@ def _resource(entry: Any, path: str, report: Report) -> None:
             )
     pattern = fields.get("pattern")
     if pattern is not None and not isinstance(pattern, str):
-        _wrong(pattern, child(path, "pattern"), "text", report)
+        wrong_type(pattern, child(path, "pattern"), "text", report)
     if "name" in fields:
         resource_name(fields["name"], child(path, "name"), report)
 
@@ -275,12 +270,12 @@ def _imex(value: Any, report: Report) -> None:
     imex = decode(mapping(value, "imex", report), ("channelIDs", "required"), "imex", report)
     required = imex.get("required")
     if required is not None and not isinstance(required, bool):
-        _wrong(required, "imex.required", "true or false", report)
+        wrong_type(required, "imex.required", "true or false", report)
     channels = imex.get("channelIDs")
     if channels is None:
         return
     if not isinstance(channels, list):
-        _wrong(channels, "imex.channelIDs", "a list", report)
+        wrong_type(channels, "imex.channelIDs", "a list", report)
         return
     numbers = [0 if c is None else integer(c) for c in cast("list[Any]", channels)]
     if numbers not in ([], [0]):

@@ -45,7 +45,7 @@ def parse_block(value: Any, name: str, report: Report) -> Block | None:
     """A sharing block; None where it is refused."""
     path = child("sharing", name)
     if value is not None and not isinstance(value, dict):
-        _wrong(value, path, "a mapping", report)
+        wrong_type(value, path, "a mapping", report)
         return None
     block = cast("dict[str, Any]", value or {})
     for key in block:
@@ -54,7 +54,7 @@ def parse_block(value: Any, name: str, report: Report) -> Block | None:
     flags = {key: block.get(key) for key in _BLOCK[:2]}
     for key, flag in flags.items():
         if flag is not None and not isinstance(flag, bool):
-            _wrong(flag, child(path, key), "true or false", report)
+            wrong_type(flag, child(path, key), "true or false", report)
     rename = flags["renameByDefault"] is True
     resources = _resources(block, child(path, "resources"), rename, report)
     if not resources:
@@ -76,7 +76,7 @@ def _resources(
         )
         return ()
     if not isinstance(value, list):
-        _wrong(value, path, "a list", report)
+        wrong_type(value, path, "a list", report)
         return ()
     found: list[tuple[str, int, str]] = []
     for index, entry in enumerate(cast("list[Any]", value)):
@@ -98,7 +98,7 @@ def _resources(
 
 def _resource(entry: Any, path: str, rename: bool, report: Report) -> tuple[str, int] | None:
     if entry is not None and not isinstance(entry, dict):
-        _wrong(entry, path, "a mapping", report)
+        wrong_type(entry, path, "a mapping", report)
         return None
     fields = cast("dict[str, Any]", entry or {})
     for key in fields:
@@ -147,7 +147,7 @@ def _replicas(value: Any, path: str, report: Report) -> int | None:
 def resource_name(value: Any, path: str, report: Report) -> str | None:
     """The full resource name; None, with a finding, where the plugin refuses it."""
     if value is not None and not isinstance(value, str):
-        _wrong(value, path, "text", report)
+        wrong_type(value, path, "text", report)
         return None
     written = value or ""
     full = written if written.startswith(PREFIX) else PREFIX + written
@@ -256,7 +256,8 @@ def _rename(value: Any, name: str | None, by_default: bool, path: str, report: R
     )
 
 
-def _wrong(value: Any, path: str, wanted: str, report: Report) -> None:
+def wrong_type(value: Any, path: str, wanted: str, report: Report) -> None:
+    """Report that a value of the document is of a kind the plugin cannot read."""
     report.add(
         "device-plugin-wrong-type",
         path,
