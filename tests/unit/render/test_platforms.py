@@ -1,152 +1,135 @@
-"""One declaration, two clouds: what EKS and GKE make of each field.
+"""docs/platforms.md: what each platform makes of each field, from the compiler and renderers.
 
-`docs/platforms.md` is generated from here: every row is a field added to the same small pool, and
-beside it what changed in the arguments of the node group or node pool, in the provider's spelling.
-`UPDATE_GOLDEN=1` writes the page again.
+`UPDATE_GOLDEN=1` writes the page again. A field of the spec without a row fails.
 """
 
-import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from gpufleet.fleet import Pool, compile_data
-from gpufleet.fleet.eks_shape import eks_shape
-from gpufleet.render.autoscaler_tags import autoscaler_tags
-from gpufleet.render.eks_launch_template import launch_template
-from gpufleet.render.eks_node_group import node_group
-from gpufleet.render.gke_compute_class import compute_class
-from gpufleet.render.gke_node_pool import node_pools
+from tests.unit.render.platform_effects import MACHINES, Effect, effect, in_words
+from tests.unit.render.platform_options import EKS, GKE
+from tests.unit.render.platform_rows import OPTIONS, PARTS, ROWS, Row, fields
 
 PAGE = Path(__file__).parents[3] / "docs" / "platforms.md"
-MACHINES = {"eks": ["g6.2xlarge"], "gke": ["g2-standard-8"]}
-CLUSTERS = {
-    "eks": {"name": "ml", "region": "us-east-1"},
-    "gke": {"name": "ml", "region": "us-central1"},
+NAMES = {
+    "eks": "EKS",
+    "gke": "GKE",
+    "vsphere": "vSphere",
+    "openshift": "OpenShift",
+    "sandbox": "sandbox",
 }
+BOTH_CLOUDS = (
+    "pools.nodes.min",
+    "pools.labels",
+    "pools.taints",
+    "pools.team",
+    "pools.disk.sizeGib",
+    "pools.capacity.spot",
+    "pools.capacity.reserved",
+    "pools.sharing.timeSlicing",
+    "pools.sharing.mps",
+    "pools.sharing.mig",
+    "pools.fabric",
+    "pools.zones",
+    "pools.image",
+    "pools.importId",
+    "queues",
+    "monitoring",
+    "tags",
+)
+"""Fields that do something to the nodes or the cluster on EKS and on GKE alike."""
 
 
-FIELDS: dict[str, dict[str, Any]] = {
-    "`nodes: {min: 1, max: 5}`": {"nodes": {"min": 1, "max": 5}},
-    "`labels`": {"labels": {"example.com/tier": "web"}},
-    "`taints`": {"taints": [{"key": "example.com/team", "value": "a"}]},
-    "`team`": {"team": "product"},
-    "`disk: {sizeGib: 400}`": {"disk": {"sizeGib": 400}},
-    "`capacity: [{spot: {}}]`": {"capacity": [{"spot": {}}]},
-    "`sharing: {timeSlicing: {replicas: 4}}`": {"sharing": {"timeSlicing": {"replicas": 4}}},
-    "`sharing: {mps: {replicas: 4}}`": {"sharing": {"mps": {"replicas": 4}}},
-    "`intent: training`": {"intent": "training"},
-}
-"""Fields written the same on both clouds."""
-
-OWN: dict[str, dict[str, dict[str, Any]]] = {
-    "`zones` (one)": {
-        "eks": {"zones": ["us-east-1a"]},
-        "gke": {"zones": ["us-central1-a"]},
-    },
-    "`capacity: [{reserved: {id, zone}}]`": {
-        "eks": {"capacity": [{"reserved": {"id": "cr-0aaaaaaaaaaaaaaaa", "zone": "us-east-1a"}}]},
-        "gke": {"capacity": [{"reserved": {"id": "gpus", "zone": "us-central1-a"}}]},
-    },
-    "`image`": {"eks": {"image": "bottlerocket-nvidia"}, "gke": {"image": "ubuntu-gke"}},
-}
-"""Fields of both clouds whose values are each cloud's own names."""
+@cache
+def pair(field: str, platform: str) -> tuple[Effect, Effect]:
+    """A platform without and with a field."""
+    row = (ROWS | GKE | EKS)[field]
+    base = {**row.base, **row.base_of.get(platform, {})}
+    with_it = {**base, **row.of.get(platform, row.pool)}
+    return effect(platform, base, {}), effect(platform, with_it, row.fleet)
 
 
-def compiled(platform: str, pool: Mapping[str, Any]) -> Pool:
-    result = compile_data(
-        {
-            "catalogue": "2026.11",
-            "platform": platform,
-            "cluster": CLUSTERS[platform],
-            "pools": [
-                {
-                    "name": "chat",
-                    "instanceTypes": MACHINES[platform],
-                    "nodes": {"min": 0, "max": 3},
-                    **pool,
-                }
-            ],
-        }
-    )
-    assert result.deployable, (platform, result.findings)
-    assert result.fleet is not None
-    return result.fleet.pools[0]
+def cell(field: str, platform: str) -> str:
+    if field == "platform":
+        return "this column"
+    before, after = pair(field, platform)
+    assert not before.refused, (field, platform, before.refused)
+    return in_words(before, after)
 
 
-def arguments(platform: str, pool: Pool) -> dict[str, Any]:
-    """Everything the cloud is told about the pool."""
-    if platform == "gke":
-        made: dict[str, Any] = dict(node_pools(pool, "ml", {}))
-        return {**made, "ComputeClass": compute_class(pool, "ml") or {}}
-    shape = eks_shape(pool)
-    template = launch_template(pool, shape, "ml", {})
-    return {
-        "node group": node_group(pool, shape, "ml", {}, "1.36"),
-        "template": template,
-        "subnets": {"of zones": ", ".join(shape.zones) or "all"},
-        "scaling group tags": autoscaler_tags(pool) or {},
-    }
-
-
-def flat(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    if isinstance(value, Mapping):
-        for key, item in value.items():
-            yield from flat(item, f"{path}.{key}".strip("."))
-    elif isinstance(value, list) and any(isinstance(item, dict | list) for item in value):
-        for index, item in enumerate(value):
-            yield from flat(item, f"{path}[{index}]")
-    else:
-        yield path, json.dumps(value) if isinstance(value, bool | list) else str(value)
-
-
-def difference(platform: str, pool: Mapping[str, Any]) -> str:
-    """What the field changed, as a cell of the table."""
-    before = dict(flat(arguments(platform, compiled(platform, {}))))
-    after = dict(flat(arguments(platform, compiled(platform, pool))))
-    told = [
-        f"`{path.removeprefix('node group.')}` {value}"
-        for path, value in after.items()
-        if before.get(path) != value
-    ]
-    gone = [f"`{path.removeprefix('node group.')}` goes" for path in before if path not in after]
-    return "; ".join([*told, *gone]) or "nothing of the nodes"
+def table(heads: list[str], rows: Mapping[str, Row], platforms: list[str]) -> list[str]:
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    for field, row in rows.items():
+        cells = [cell(field, platform) for platform in platforms]
+        lines.append(f"| {' | '.join([row.shown, *cells])} |")
+    return lines
 
 
 def page() -> str:
     lines = [
-        "# One declaration, two clouds",
+        "# One declaration, five platforms",
         "",
-        "What EKS and GKE are told when a field is added to the same pool (three nodes at most,",
-        "one L4 each). Only `platform`, `cluster` and the clouds' own names differ. Generated by",
-        "`tests/unit/render/test_platforms.py`.",
+        "What changes when a field is added to the same pool (one to three nodes with an L4 each,",
+        "where a row does not say otherwise); only `platform`, `cluster` and the platforms' own",
+        "names differ. Arguments of nodes come first, then the files of `gpufleet render` that",
+        "differ; `counted` is in spend, quotas and the compiled fleet alone. Refusals are findings",
+        "of `gpufleet compile`. Generated by `tests/unit/render/test_platforms.py`.",
         "",
-        "| field | EKS: managed node group, launch template | GKE: node pool |",
-        "|---|---|---|",
-    ]
-    rows = {field: dict.fromkeys(MACHINES, pool) for field, pool in FIELDS.items()}
-    for field, pools in (rows | OWN).items():
-        cells = [difference(platform, pool) for platform, pool in pools.items()]
-        lines.append(f"| {field} | {' | '.join(cells)} |")
-    lines += [
+        *table(["field", *NAMES.values()], ROWS, list(NAMES)),
         "",
-        "Both advertise the same resources but for shared GPUs: GKE's own plugin calls every share",
-        "`nvidia.com/gpu`, the device plugin on EKS calls it `nvidia.com/gpu.shared`. See",
-        "[EKS](eks-gpu-node-group.md) and [GKE](gke-gpu-node-pool.md).",
+        "All advertise the same resources but for shared GPUs: GKE's own plugin calls every",
+        "share `nvidia.com/gpu`, the device plugin elsewhere `nvidia.com/gpu.shared` and",
+        "`nvidia.com/mig-<profile>`. See [EKS](eks-gpu-node-group.md), [GKE](gke-gpu-node-pool.md)",
+        "and [vSphere](vsphere-gpu-node-group.md).",
+        "",
+        "## Options of GKE",
+        "",
+        *table(["`gke`", "node pool"], GKE, ["gke"]),
+        "",
+        "## Options of EKS",
+        "",
+        *table(["`eks`", "node group, launch template"], EKS, ["eks"]),
         "",
     ]
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize("field", FIELDS)
+def test_every_field_of_the_spec_has_a_row() -> None:
+    assert set(ROWS) == set(fields(PARTS))
+
+
+def test_every_option_of_a_cloud_has_a_row() -> None:
+    assert {*GKE, *EKS} == set(fields(OPTIONS))
+
+
+@pytest.mark.parametrize("field", [field for field in ROWS if field != "platform"])
 @pytest.mark.parametrize("platform", MACHINES)
-def test_every_field_compiles_on_both(platform: str, field: str) -> None:
-    pool = compiled(platform, FIELDS[field])
-    assert pool.gpus_per_node == 1
-    assert pool.gpu.key == "L4"
+def test_a_row_tries_what_it_says(platform: str, field: str) -> None:
+    """Without the field every platform takes the pool; with it there is an effect, or a reason."""
+    before, after = pair(field, platform)
+    assert before.refused == ()
+    assert "unreadable" not in after.refused
+    assert after.refused or after.counted
+
+
+@pytest.mark.parametrize("field", BOTH_CLOUDS)
+def test_one_declaration_does_its_work_on_both_clouds(field: str) -> None:
+    """Only `platform`, `cluster` and the clouds' own names differ."""
+    for cloud in ("eks", "gke"):
+        before, after = pair(field, cloud)
+        assert after.refused == ()
+        assert before.files != after.files, cloud
+
+
+@pytest.mark.parametrize("field", [*GKE, *EKS])
+def test_every_option_of_a_cloud_does_something(field: str) -> None:
+    before, after = pair(field, field.split(".")[0])
+    assert (before.refused, after.refused) == ((), ())
+    assert before.files != after.files
 
 
 def test_the_page_is_what_the_renderers_say() -> None:

@@ -1,0 +1,79 @@
+"""One declaration of every option that only GKE or only EKS has."""
+
+from typing import Any
+
+from tests.unit.render.platform_rows import H100, SCALED, Row
+
+ZONE = {"zones": ["us-central1-a"]}
+A3 = {"instanceTypes": ["a3-highgpu-8g"], **SCALED, **ZONE}
+TPU = {"instanceTypes": ["ct5lp-hightpu-4t"], "nodes": {"min": 0, "max": 4}, **ZONE}
+OPERATOR = {"gke": {"driver": "gpuOperator"}, "image": "ubuntu-gke"}
+IMPORTED = {"importId": "us-central1/ml/old"}
+
+
+def option(cloud: str, name: str, value: Any, **base: Any) -> Row:
+    written = str(value).lower() if isinstance(value, bool) else value
+    if isinstance(value, dict):
+        written = "{" + ", ".join(f"{key}: {item}" for key, item in value.items()) + "}"
+    return Row(f"`{name}: {written}`", {**base, cloud: {name: value}}, base=base)
+
+
+GKE: dict[str, Row] = {
+    "gke.driver": option("gke", "driver", "gpuOperator"),
+    "gke.driverVersion": option("gke", "driverVersion", "latest"),
+    "gke.acceleratorNetworkProfile": option(
+        "gke", "acceleratorNetworkProfile", "auto", **A3, fabric="tcpx"
+    ),
+    "gke.compactPlacement": option("gke", "compactPlacement", True, **A3),
+    "gke.openReservations": option("gke", "openReservations", True),
+    "gke.limits": option("gke", "limits", "perZone", zones=["us-central1-a", "us-central1-b"]),
+    "gke.locationPolicy": option("gke", "locationPolicy", "balanced"),
+    "gke.upgrade": option("gke", "upgrade", {"strategy": "blueGreen"}),
+    "gke.autoUpgrade": option("gke", "autoUpgrade", False),
+    "gke.autoRepair": option("gke", "autoRepair", False),
+    "gke.diskType": option("gke", "diskType", "pd-ssd"),
+    "gke.localSsds": option("gke", "localSsds", 1),
+    "gke.localSsdUse": Row(
+        "`localSsdUse: raw` with `localSsds: 1`",
+        {"gke": {"localSsds": 1, "localSsdUse": "raw"}},
+        base={"gke": {"localSsds": 1}},
+    ),
+    "gke.imageCache": option("gke", "imageCache", "projects/p/global/images/i"),
+    "gke.imageStreaming": option("gke", "imageStreaming", True),
+    "gke.fastSocket": option("gke", "fastSocket", True),
+    "gke.secureBoot": option("gke", "secureBoot", False),
+    "gke.maxPods": option("gke", "maxPods", 32),
+    "gke.tpuTopology": option("gke", "tpuTopology", "4x4", **TPU),
+    "gke.imported": Row(
+        "`imported: manage` with `importId`",
+        {**IMPORTED, "gke": {"imported": "manage"}},
+        base=IMPORTED,
+    ),
+    "gke.nodePool": Row(
+        "`nodePool: {nodeConfig: {loggingVariant: MAX_THROUGHPUT}}`",
+        {"gke": {"nodePool": {"nodeConfig": {"loggingVariant": "MAX_THROUGHPUT"}}}},
+    ),
+}
+
+EKS: dict[str, Row] = {
+    "eks.releaseVersion": option("eks", "releaseVersion", "1.36.0-20261101"),
+    "eks.amiId": option("eks", "amiId", "ami-0123456789abcdef0"),
+    "eks.placementGroup": option("eks", "placementGroup", True, **H100["eks"]),
+    "eks.update": option("eks", "update", {"strategy": "surge"}),
+    "eks.nodeRepair": option("eks", "nodeRepair", False),
+    "eks.metadataHopLimit": option("eks", "metadataHopLimit", 2),
+    "eks.localStorage": option("eks", "localStorage", "none"),
+    "eks.imported": Row(
+        "`imported: manage` with `importId`",
+        {"importId": "ml:old", "eks": {"imported": "manage"}},
+        base={"importId": "ml:old"},
+    ),
+    "eks.nodeGroup": Row(
+        "`nodeGroup: {forceUpdateVersion: true}`",
+        {"eks": {"nodeGroup": {"forceUpdateVersion": True}}},
+    ),
+    "eks.launchTemplate": Row(
+        '`launchTemplate: {ebsOptimized: "true"}`',
+        {"eks": {"launchTemplate": {"ebsOptimized": "true"}}},
+    ),
+}
