@@ -20,6 +20,11 @@ def assert_accepted(definition: str, document: dict[str, Any]) -> None:
 
 def assert_fits(crd: dict[str, Any], document: dict[str, Any]) -> None:
     """The object fits a definition, and has no field that the definition does not name."""
+    assert problems_of(crd, document) == []
+
+
+def problems_of(crd: dict[str, Any], document: dict[str, Any]) -> list[str]:
+    """Where an object does not fit a definition, unknown fields included."""
     served = {version["name"]: version for version in crd["spec"]["versions"]}
     group, _, version = document["apiVersion"].partition("/")
     assert (group, document["kind"]) == (crd["spec"]["group"], crd["spec"]["names"]["kind"])
@@ -27,11 +32,10 @@ def assert_fits(crd: dict[str, Any], document: dict[str, Any]) -> None:
     schema = served[version]["schema"]["openAPIV3Schema"]
     # The name belongs to every object; a definition says no more of it than `type: object`.
     schema["properties"]["metadata"] = {"type": "object"}
-    problems = [
+    return [
         f"{'.'.join(map(str, problem.absolute_path))}: {problem.message}"
         for problem in Draft202012Validator(_closed(schema)).iter_errors(document)
     ]
-    assert problems == []
 
 
 def _closed(schema: Any) -> Any:
