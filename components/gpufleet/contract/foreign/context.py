@@ -20,6 +20,8 @@ KEYS = (
     "version",
     "env",
     "chart",
+    "environment",
+    "kubernetesVersion",
     "previous",
 )
 """Keys of the context file."""
@@ -88,6 +90,10 @@ class Context:
     env: Mapping[str, str] | None = None
     """Environment of that component. None: nothing is known about it."""
     chart: Chart | None = None
+    environment: str | None = None
+    """`prod`, `staging`, `dev`: what must be pinned there."""
+    kubernetes_version: tuple[int, ...] | None = None
+    """Minor version of the cluster, `(1, 36)`."""
     previous: Any = None
     """The object as it is now, where changes are judged."""
     select: str | None = None
@@ -145,6 +151,8 @@ def read_context(
             version=reading.version(),
             env=reading.env(),
             chart=reading.chart(),
+            environment=reading.text("environment"),
+            kubernetes_version=reading.kubernetes_version(),
             previous=raw.get("previous"),
             select=select,
         ),
@@ -240,6 +248,16 @@ class _Reading:
             self.wrong("version", "a version such as v0.15.0")
             return None
         return tuple(int(part or 0) for part in found.groups())
+
+    def kubernetes_version(self) -> tuple[int, ...] | None:
+        value = self.raw.get("kubernetesVersion")
+        if value is None:
+            return None
+        found = re.match(r"v?(\d+)\.(\d+)", str(value))
+        if found is None or isinstance(value, bool):
+            self.wrong("kubernetesVersion", 'a minor version such as "1.36"')
+            return None
+        return int(found[1]), int(found[2])
 
     def env(self) -> dict[str, str] | None:
         value = self.raw.get("env")

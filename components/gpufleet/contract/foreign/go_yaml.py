@@ -75,6 +75,29 @@ def read_yaml(text: str | bytes) -> Read:
     return Read(data, tuple(dict.fromkeys(reading.repeated)), more, text=decoded)
 
 
+def read_stream(text: str | bytes) -> tuple[Read, ...]:
+    """Read every document of a YAML text, as `kubectl` does; empty ones are left out.
+
+    Raises UnreadableTextError as `read_yaml`.
+    """
+    decoded = _decode(text)
+    found: list[Read] = []
+    reading = _Reading()
+    try:
+        _check_depth(decoded, whole=True)
+        loader: Any = _Loader(decoded)
+        try:
+            while loader.check_node():
+                data = reading.value(loader.get_node(), "")
+                if data is not None:
+                    found.append(Read(data))
+        finally:
+            loader.dispose()
+    except yaml.YAMLError as problem:
+        raise UnreadableTextError(_yaml_problem(problem)) from None
+    return tuple(found)
+
+
 def _decode(text: str | bytes) -> str:
     raw = text if isinstance(text, bytes) else text.encode("utf-8", errors="surrogateescape")
     if len(raw) > MAX_BYTES:
@@ -86,7 +109,7 @@ def _decode(text: str | bytes) -> str:
         raise UnreadableTextError(f"byte {problem.start}: this is not UTF-8 text") from None
 
 
-def _check_depth(text: str) -> None:
+def _check_depth(text: str, *, whole: bool = False) -> None:
     depth = 0
     for event in _yaml.parse(text, Loader=_Base):
         if isinstance(event, yaml.CollectionStartEvent):
@@ -96,7 +119,7 @@ def _check_depth(text: str) -> None:
                 raise UnreadableTextError(f"line {line}: nested deeper than {MAX_DEPTH} levels")
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
-        elif isinstance(event, yaml.DocumentEndEvent):
+        elif isinstance(event, yaml.DocumentEndEvent) and not whole:
             return
 
 

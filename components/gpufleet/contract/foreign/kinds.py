@@ -20,6 +20,7 @@ KINDS = {
     "network-operator-values": "network_operator_values",
     "rdma-shared-config": "rdma_shared_config",
     "sriov-config": "sriov_config",
+    "karpenter": "karpenter_objects",
 }
 """Kind -> module of this package."""
 

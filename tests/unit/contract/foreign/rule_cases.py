@@ -7,6 +7,9 @@ document in FINE. Circumstances are keyword arguments of `judge_text` for both d
 
 from typing import Any
 
+from tests.unit.contract.foreign.karpenter_cases import CASES as KARPENTER
+from tests.unit.contract.foreign.karpenter_cases import FINE_TEXT as KARPENTER_FINE
+
 Circumstances = dict[str, Any]
 CaseRow = tuple[str, str, str | None, Circumstances]
 
@@ -23,6 +26,7 @@ FINE = {
     '"selectors": {"vendors": ["15b3"]}}]}',
     "sriov-config": '{"resourceList": [{"resourceName": "hostdev", '
     '"selectors": {"vendors": ["15b3"]}}]}',
+    "karpenter": KARPENTER_FINE,
 }
 
 
@@ -505,4 +509,5 @@ CASES: dict[str, list[CaseRow]] = {
     "network-operator-values": NETWORK_OPERATOR,
     "rdma-shared-config": RDMA,
     "sriov-config": SRIOV,
+    "karpenter": KARPENTER,
 }

@@ -1,0 +1,187 @@
+"""An EC2NodeClass against the pools that name it, and a NodeOverlay."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from gpufleet.contract.foreign.context import Context
+from gpufleet.contract.foreign.go_json import as_list, as_mapping
+from gpufleet.contract.foreign.judgement import Report
+from gpufleet.contract.foreign.karpenter_keys import (
+    NODE_CLASS,
+    NODE_OVERLAY,
+    OVERLAY_KEPT,
+    OVERLAY_REFUSED,
+)
+from gpufleet.contract.foreign.karpenter_machines import demands_gpus, read_requirements, selected
+from gpufleet.contract.foreign.karpenter_requirements import judge_requirements
+from gpufleet.contract.foreign.known_keys import report_unknown
+from gpufleet.contract.foreign.paths import child
+from gpufleet.contract.foreign.quantity import quantity
+
+AL2_LAST: tuple[int, ...] = (1, 32)
+"""Last Kubernetes minor with images of Amazon Linux 2."""
+DEFAULT_KUBERNETES: tuple[int, ...] = (1, 36)
+SMALLEST_DISK = 100 << 30
+DEFAULT_DISK = 20 << 30
+"""Root disk where nothing is written."""
+_ARCHITECTURES = {"x86_64": "amd64", "amd64": "amd64", "arm64": "arm64", "aarch64": "arm64"}
+"""Word in the name of an image -> its architecture."""
+
+
+def judge_class(
+    path: str,
+    item: Mapping[str, Any],
+    pools: Sequence[Mapping[str, Any]],
+    context: Context,
+    report: Report,
+) -> None:
+    """Everything about one node class. `pools` are the NodePools of the text that name it."""
+    spec, place = as_mapping(item.get("spec")) or {}, child(path, "spec")
+    report_unknown(spec, NODE_CLASS, place, "karpenter", "the API server", report)
+    if ("role" in spec) == ("instanceProfile" in spec):
+        report.add(
+            "karpenter-class-exclusive",
+            place,
+            "exactly one of role and instanceProfile is needed, found "
+            + ("both" if "role" in spec else "neither"),
+            "write `role`, the name of the nodes' IAM role",
+        )
+    terms = [as_mapping(one) or {} for one in as_list(spec.get("amiSelectorTerms")) or []]
+    where = child(place, "amiSelectorTerms")
+    _judge_images(spec, terms, where, context, report)
+    machines = [row for pool in pools for row in _machines(pool)]
+    _judge_architecture(terms, {row.architecture for row in machines}, where, report)
+    if machines:
+        _judge_disk(spec, place, report)
+    interfaces = as_list(spec.get("networkInterfaces")) or []
+    if spec.get("associatePublicIPAddress") is True and len(interfaces) > 1:
+        report.add(
+            "karpenter-public-address-with-efa",
+            child(place, "associatePublicIPAddress"),
+            f"EC2 gives no public address to a machine with {len(interfaces)} interfaces",
+            "remove it and use private subnets",
+            found=len(interfaces),
+        )
+
+
+def _machines(pool: Mapping[str, Any]) -> Iterable[Any]:
+    here: Any = pool
+    for key in ("spec", "template", "spec"):
+        here = (as_mapping(here) or {}).get(key)
+    requirements = read_requirements((as_mapping(here) or {}).get("requirements"))
+    return selected(requirements) if demands_gpus(requirements) else ()
+
+
+def _judge_images(
+    spec: Mapping[str, Any],
+    terms: Sequence[Mapping[str, Any]],
+    where: str,
+    context: Context,
+    report: Report,
+) -> None:
+    version = context.kubernetes_version or DEFAULT_KUBERNETES
+    said = ".".join(map(str, version))
+    for index, term in enumerate(terms):
+        alias = term.get("alias")
+        if not isinstance(alias, str):
+            continue
+        place = child(child(where, index), "alias")
+        family, _, release = alias.partition("@")
+        if len(terms) > 1 or len(term) > 1:
+            report.add(
+                "karpenter-class-exclusive",
+                place,
+                "an alias stands beside other image terms, which the API server refuses",
+                "keep the alias alone",
+            )
+        if family == "al2" and version > AL2_LAST:
+            _ended(place, alias, said, report)
+        if release == "latest":
+            prod = context.environment == "prod"
+            report.add(
+                "karpenter-latest-in-prod" if prod else "karpenter-latest",
+                place,
+                f"{alias}: each release of the image replaces all nodes",
+                f"write {family}@<release>, one you tested",
+                value=alias,
+            )
+    aliased = any("alias" in term for term in terms)
+    if spec.get("amiFamily") == "AL2" and version > AL2_LAST and not aliased:
+        _ended(where, "amiFamily AL2", said, report)
+
+
+def _ended(place: str, what: str, version: str, report: Report) -> None:
+    report.add(
+        "karpenter-al2-ended",
+        place,
+        f"{what} on Kubernetes {version}: EKS publishes Amazon Linux 2 up to 1.32",
+        "write al2023@<release>",
+        found=version,
+        limit="1.32",
+    )
+
+
+def _judge_architecture(
+    terms: Sequence[Mapping[str, Any]], needed: set[str], where: str, report: Report
+) -> None:
+    """Images found by name or parameter say what they are for; those by id do not."""
+    for index, term in enumerate(terms):
+        text = f"{term.get('name', '')} {term.get('ssmParameter', '')}"
+        found = {arch for word, arch in _ARCHITECTURES.items() if word in text}
+        if needed and len(found) == 1 and not found & needed:
+            report.add(
+                "karpenter-image-architecture",
+                child(where, index),
+                f"the image is for {found.pop()}, and the pool's machines are "
+                f"{', '.join(sorted(needed))}",
+                "choose the image of their architecture, or an alias, which follows the machine",
+                needed=sorted(needed),
+            )
+
+
+def _judge_disk(spec: Mapping[str, Any], place: str, report: Report) -> None:
+    if spec.get("instanceStorePolicy") == "RAID0":
+        return
+    sizes: list[int] = []
+    for entry in as_list(spec.get("blockDeviceMappings")) or []:
+        ebs = as_mapping((as_mapping(entry) or {}).get("ebs")) or {}
+        size = quantity(str(ebs.get("volumeSize", "")))
+        if size is None:
+            return  # of a snapshot, or not to be read
+        sizes.append(int(size))
+    largest = max(sizes, default=DEFAULT_DISK)
+    if largest < SMALLEST_DISK:
+        report.add(
+            "karpenter-small-disk",
+            child(place, "blockDeviceMappings"),
+            f"the largest disk has {largest >> 30} GiB, and images with CUDA fill it",
+            "write ebs.volumeSize: 200Gi on the root device",
+            found=largest >> 30,
+            limit=SMALLEST_DISK >> 30,
+        )
+
+
+def judge_overlay(path: str, item: Mapping[str, Any], context: Context, report: Report) -> None:
+    """One NodeOverlay."""
+    spec, place = as_mapping(item.get("spec")) or {}, child(path, "spec")
+    report_unknown(spec, NODE_OVERLAY, place, "karpenter", "the API server", report)
+    judge_requirements(spec.get("requirements"), child(place, "requirements"), report)
+    for name in as_mapping(spec.get("capacity")) or {}:
+        if name in OVERLAY_REFUSED or name in OVERLAY_KEPT:
+            who = "the definition" if name in OVERLAY_REFUSED else "Karpenter's AWS provider"
+            report.add(
+                "karpenter-overlay-resource",
+                child(child(place, "capacity"), name),
+                f"{who} refuses {name} in an overlay",
+                "remove it",
+                value=name,
+            )
+    if not context.feature_gates.get("NodeOverlay", False):
+        report.add(
+            "karpenter-overlay-gate-off",
+            path,
+            "the overlay does nothing while the feature gate NodeOverlay is off, as it is by "
+            "default",
+            "set settings.featureGates.nodeOverlay: true, and say `featureGates: {NodeOverlay: "
+            "true}` in the context",
+        )

@@ -1,0 +1,122 @@
+"""What Karpenter's definitions know: keys, operators, labels a pool may select by, GPU names.
+
+Sources: karpenter-provider-aws v1.14.1 `pkg/apis/crds`, `concepts/scheduling`,
+`reference/instance-types`.
+"""
+
+from gpufleet.catalogue.gpu import Gpu
+from gpufleet.contract.foreign.known_keys import known_keys
+
+NODE_POOL = known_keys("""
+.: disruption limits* replicas template weight
+disruption: budgets consolidateAfter consolidationPolicy
+template: metadata spec
+template.metadata: annotations* labels*
+template.spec: expireAfter nodeClassRef requirements startupTaints taints terminationGracePeriod
+template.spec.nodeClassRef: group kind name
+""")
+NODE_CLASS = known_keys("""
+.: amiFamily amiSelectorTerms associatePublicIPAddress blockDeviceMappings
+ capacityReservationSelectorTerms connectionTracking context cpuOptions detailedMonitoring
+ instanceProfile instanceStorePolicy ipPrefixCount kubelet metadataOptions networkInterfaces
+ placementGroupSelector role securityGroupSelectorTerms subnetSelectorTerms tags* userData
+metadataOptions: httpEndpoint httpProtocolIPv6 httpPutResponseHopLimit httpTokens
+placementGroupSelector: id name
+""")
+NODE_OVERLAY = known_keys("""
+.: capacity* price priceAdjustment requirements weight
+""")
+
+VERSIONS = {
+    "NodePool": "karpenter.sh/v1",
+    "NodeOverlay": "karpenter.sh/v1alpha1",
+    "EC2NodeClass": "karpenter.k8s.aws/v1",
+}
+"""Kind -> the version that is served."""
+FORMER = {"Provisioner": "NodePool", "AWSNodeTemplate": "EC2NodeClass", "Machine": "NodeClaim"}
+"""Kinds before v1beta1 -> what they have become."""
+
+OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte")
+NUMERIC = ("Gt", "Lt", "Gte", "Lte")
+
+TYPE = "node.kubernetes.io/instance-type"
+ARCH = "kubernetes.io/arch"
+ZONE = "topology.kubernetes.io/zone"
+CAPACITY_TYPE = "karpenter.sh/capacity-type"
+AWS = "karpenter.k8s.aws/"
+"""Prefix of the labels of machines."""
+
+WELL_KNOWN = (
+    "capacity-reservation-id",
+    "capacity-reservation-interruptible",
+    "capacity-reservation-type",
+    "ec2nodeclass",
+    "instance-accelerator-count",
+    "instance-accelerator-manufacturer",
+    "instance-accelerator-name",
+    "instance-capability-flex",
+    "instance-category",
+    "instance-cpu",
+    "instance-cpu-manufacturer",
+    "instance-cpu-sustained-clock-speed-mhz",
+    "instance-ebs-bandwidth",
+    "instance-encryption-in-transit-supported",
+    "instance-family",
+    "instance-generation",
+    "instance-gpu-count",
+    "instance-gpu-manufacturer",
+    "instance-gpu-memory",
+    "instance-gpu-name",
+    "instance-hypervisor",
+    "instance-local-nvme",
+    "instance-memory",
+    "instance-network-bandwidth",
+    "instance-size",
+    "instance-tenancy",
+    "placement-group-id",
+    "placement-group-partition",
+)
+"""Labels under `AWS` that a requirement may name; the API server refuses others."""
+
+GPU_NAMES = (
+    "a100",
+    "a10g",
+    "b200",
+    "b300",
+    "gb200",
+    "h100",
+    "h200",
+    "k520",
+    "k80",
+    "l4",
+    "l40s",
+    "m60",
+    "rtx-pro-4500",
+    "rtx-pro-server-6000",
+    "t4",
+    "t4g",
+    "v100",
+)
+"""Values of `instance-gpu-name` of NVIDIA's GPUs."""
+
+_NAMES_OF_KEYS = {"RTX-PRO-4500": "rtx-pro-4500", "RTX-PRO-6000": "rtx-pro-server-6000"}
+
+
+def gpu_name(gpu: Gpu) -> str:
+    """`instance-gpu-name` of a GPU of the catalogue: without its memory, so both A100 are one."""
+    for beginning, name in _NAMES_OF_KEYS.items():
+        if gpu.key.startswith(beginning):
+            return name
+    return gpu.key.split("-", 1)[0].lower()
+
+
+OVERLAY_REFUSED = ("cpu", "memory", "ephemeral-storage", "pods")
+"""Resources the definition of NodeOverlay refuses."""
+OVERLAY_KEPT = (
+    "vpc.amazonaws.com/pod-eni",
+    "vpc.amazonaws.com/efa",
+    "aws.amazon.com/neuron",
+    "aws.amazon.com/neuroncore",
+    "habana.ai/gaudi",
+)
+"""Resources Karpenter's AWS provider keeps to itself (`concepts/nodeoverlays`)."""

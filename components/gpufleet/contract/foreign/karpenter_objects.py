@@ -1,0 +1,119 @@
+"""Kind `karpenter`: NodePool, EC2NodeClass and NodeOverlay, with the workloads beside them.
+
+All documents of the text count, as for `kubectl apply`.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpufleet.contract.foreign.context import Context
+from gpufleet.contract.foreign.go_json import as_list, as_mapping, shown
+from gpufleet.contract.foreign.go_yaml import Read, read_stream
+from gpufleet.contract.foreign.judgement import Judgement, Report
+from gpufleet.contract.foreign.karpenter_class import judge_class, judge_overlay
+from gpufleet.contract.foreign.karpenter_keys import FORMER, VERSIONS
+from gpufleet.contract.foreign.karpenter_pool import judge_pool
+from gpufleet.contract.foreign.karpenter_rules import RULES
+from gpufleet.contract.foreign.karpenter_workloads import judge_claims
+from gpufleet.contract.foreign.paths import child
+
+__all__ = ["RULES", "judge"]
+
+Object = tuple[str, dict[str, Any]]
+"""Where it stands (empty for the only one), and the object."""
+
+
+@dataclass(slots=True)
+class _Found:
+    pools: list[Object] = field(default_factory=list[Object])
+    classes: dict[str, Object] = field(default_factory=dict[str, Object])
+    overlays: list[Object] = field(default_factory=list[Object])
+    workloads: list[Object] = field(default_factory=list[Object])
+    former: bool = False
+
+
+def judge(read: Read, context: Context) -> Judgement:
+    """Judge every object of the text, alone and against the others."""
+    report = Report(RULES)
+    found = _sorted(list(_objects(read)), report)
+    if not (found.pools or found.classes or found.overlays or found.former):
+        report.add(
+            "karpenter-nothing-to-judge",
+            "",
+            "there is no NodePool, EC2NodeClass or NodeOverlay here",
+            "give the manifests of Karpenter's pools",
+        )
+        return report.judgement()
+    overlays = [item for _, item in found.overlays]
+    for path, item in found.pools:
+        name = _class_name(item)
+        _, its_class = found.classes.get(name, ("", None))
+        judge_pool(path, item, its_class, overlays, report)
+    for path, item in found.classes.values():
+        pools = [pool for _, pool in found.pools if _class_name(pool) == _name(item)]
+        judge_class(path, item, pools, context, report)
+    for path, item in found.overlays:
+        judge_overlay(path, item, context, report)
+    judge_claims(found.workloads, found.pools, report)
+    return report.judgement()
+
+
+def _objects(read: Read) -> Iterator[Object]:
+    """Every object of every document; the items of Lists."""
+    documents = [one.data for one in read_stream(read.text)] if read.text else [read.data]
+    for number, data in enumerate(documents):
+        document = as_mapping(data)
+        if document is None:
+            continue
+        path = child("documents", number) if len(documents) > 1 else ""
+        items = as_list(document.get("items"))
+        if items is None or not str(document.get("kind", "")).endswith("List"):
+            yield path, document
+            continue
+        for index, entry in enumerate(items):
+            item = as_mapping(entry)
+            if item is not None:
+                yield child(child(path, "items"), index), item
+
+
+def _sorted(objects: Sequence[Object], report: Report) -> _Found:
+    found = _Found()
+    for path, item in objects:
+        kind, version = str(item.get("kind")), str(item.get("apiVersion"))
+        if kind in FORMER and version.startswith(("karpenter.sh/", "karpenter.k8s.aws/")):
+            _not_served(path, kind, f"write a {FORMER[kind]}", report)
+            found.former = True
+        elif kind not in VERSIONS:
+            found.workloads.append((path, item))
+            continue
+        elif version != VERSIONS[kind]:
+            _not_served(path, f"{kind} {version}", f"write apiVersion: {VERSIONS[kind]}", report)
+        if kind == "NodePool":
+            found.pools.append((path, item))
+        elif kind == "EC2NodeClass":
+            found.classes[_name(item)] = (path, item)
+        elif kind == "NodeOverlay":
+            found.overlays.append((path, item))
+    return found
+
+
+def _not_served(path: str, what: str, fix: str, report: Report) -> None:
+    report.add(
+        "karpenter-version-not-served",
+        child(path, "apiVersion"),
+        f"{what} is not served by Karpenter 1",
+        fix,
+        value=shown(what),
+    )
+
+
+def _name(item: Mapping[str, Any]) -> str:
+    return str((as_mapping(item.get("metadata")) or {}).get("name"))
+
+
+def _class_name(pool: Mapping[str, Any]) -> str:
+    here: Any = pool
+    for key in ("spec", "template", "spec", "nodeClassRef", "name"):
+        here = (as_mapping(here) or {}).get(key)
+    return str(here)

@@ -1,0 +1,203 @@
+"""A NodePool against Karpenter's rules, its node class and the overlays beside it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gpufleet.catalogue import InstanceType, load
+from gpufleet.contract.foreign.go_json import as_mapping
+from gpufleet.contract.foreign.judgement import Report
+from gpufleet.contract.foreign.karpenter_keys import AWS, NODE_POOL, gpu_name
+from gpufleet.contract.foreign.karpenter_machines import (
+    admits,
+    demands_gpus,
+    names,
+    read_requirements,
+    selected,
+)
+from gpufleet.contract.foreign.karpenter_purchase import (
+    PoolParts,
+    judge_network,
+    judge_purchase,
+)
+from gpufleet.contract.foreign.karpenter_requirements import judge_requirements
+from gpufleet.contract.foreign.known_keys import report_unknown
+from gpufleet.contract.foreign.paths import child
+
+MIG_LABEL = "nvidia.com/mig.config"
+SHARING_LABEL = "nvidia.com/device-plugin.config"
+PLAIN = ("", "all-disabled", "default")
+"""Values of the two labels that cut and share nothing, by convention."""
+_COUNT = f"{AWS}instance-gpu-count"
+_NAME = f"{AWS}instance-gpu-name"
+
+
+def judge_pool(
+    path: str,
+    item: Mapping[str, Any],
+    its_class: Mapping[str, Any] | None,
+    overlays: Sequence[Mapping[str, Any]],
+    report: Report,
+) -> None:
+    """Everything about one NodePool. `its_class` is None where it is not in the text."""
+    spec = as_mapping(item.get("spec")) or {}
+    place = child(path, "spec")
+    _judge_keys(spec, place, report)
+    outer = as_mapping(spec.get("template")) or {}
+    template = as_mapping(outer.get("spec")) or {}
+    where = child(child(child(place, "template"), "spec"), "requirements")
+    judge_requirements(template.get("requirements"), where, report)
+    requirements = read_requirements(template.get("requirements"))
+    if not demands_gpus(requirements):
+        return
+    metadata = as_mapping(outer.get("metadata")) or {}
+    pool = PoolParts(
+        place,
+        spec,
+        template,
+        as_mapping(metadata.get("labels")) or {},
+        requirements,
+        selected(requirements),
+    )
+    _judge_limits(pool, report)
+    _judge_machines(pool, where, report)
+    _judge_overlays(pool, overlays, where, report)
+    judge_purchase(pool, its_class, where, report)
+    if its_class is not None:
+        judge_network(pool, as_mapping(its_class.get("spec")) or {}, where, report)
+
+
+def _judge_keys(spec: Mapping[str, Any], place: str, report: Report) -> None:
+    disruption = as_mapping(spec.get("disruption")) or {}
+    if "expireAfter" in disruption:
+        report.add(
+            "karpenter-expire-after-misplaced",
+            child(child(place, "disruption"), "expireAfter"),
+            f"expireAfter {disruption['expireAfter']} stands under disruption, where it is dropped "
+            "unseen: nodes live for 720h",
+            "write it as spec.template.spec.expireAfter",
+        )
+    ignored = {"disruption.expireAfter": ""}
+    report_unknown(spec, NODE_POOL, place, "karpenter", "the API server", report, ignored)
+
+
+def _judge_limits(pool: PoolParts, report: Report) -> None:
+    if pool.spec.get("limits") or "replicas" in pool.spec:
+        return
+    report.add(
+        "karpenter-no-limits",
+        child(pool.path, "limits"),
+        "the pool launches GPU machines and has no limits: nothing bounds what it buys",
+        'write `limits: {nvidia.com/gpu: "16"}`',
+    )
+
+
+def _judge_machines(pool: PoolParts, where: str, report: Report) -> None:
+    if not pool.machines:
+        lost = _lost_to_count(pool)
+        if not lost:
+            report.add(
+                "karpenter-matches-nothing",
+                where,
+                "no machine with GPUs satisfies all requirements",
+                "drop the requirement that excludes the machines you mean: "
+                + ", ".join(dict.fromkeys(one.key for one in pool.requirements)),
+            )
+    for one in pool.requirements:
+        if one.key != _COUNT:
+            continue
+        lost = [row.name for row in _lost_to_count(pool)]
+        if lost:
+            report.add(
+                "karpenter-gpu-count-drops-fractions",
+                child(where, one.index),
+                f"{one.key} {one.operator} {', '.join(one.values)} excludes {', '.join(lost)}: EC2 "
+                "counts 0 GPUs on machines with a part of one",
+                f"remove it, or select by {AWS}instance-gpu-name",
+                lost=lost,
+            )
+    asked = {v for one in pool.requirements if one.key == _NAME for v in one.values}
+    by_name: dict[str, set[str]] = {}
+    for row in pool.machines:
+        # A pool of any GPU leaves the choice to its pods.
+        if not row.fractional and (_gpu_name(row) in asked or names(row, pool.requirements)):
+            by_name.setdefault(_gpu_name(row), set()).add(row.accelerator.gpu)
+    for name, gpus in by_name.items():
+        if len(gpus) > 1:
+            types = sorted(r.name for r in pool.machines if _gpu_name(r) == name)
+            report.add(
+                "karpenter-memories-mixed",
+                where,
+                f"{' and '.join(sorted(gpus))} are both called {name}: {', '.join(types)} are all "
+                "admitted, and pods get either",
+                f"select by {AWS}instance-family, or {AWS}instance-gpu-memory (MiB of each GPU)",
+                gpus=sorted(gpus),
+            )
+
+
+def _lost_to_count(pool: PoolParts) -> list[InstanceType]:
+    """Named machines with a part of a GPU that only the count excludes."""
+    others = [one for one in pool.requirements if one.key != _COUNT]
+    counts = [one for one in pool.requirements if one.key == _COUNT]
+    return [
+        row
+        for row in selected(others)
+        if row.fractional and names(row, others) and not all(admits(row, one) for one in counts)
+    ]
+
+
+def _judge_overlays(
+    pool: PoolParts, overlays: Sequence[Mapping[str, Any]], where: str, report: Report
+) -> None:
+    offered = [
+        as_mapping(spec.get("capacity")) or {}
+        for overlay in overlays
+        for spec in [as_mapping(overlay.get("spec")) or {}]
+        if _holds_for(spec, pool)
+    ]
+    resources = {name for capacity in offered for name in capacity}
+    parts = sorted(row.name for row in pool.machines if row.fractional)
+    if parts and len(parts) == len(pool.machines) and not resources:
+        report.add(
+            "karpenter-fraction-without-overlay",
+            where,
+            f"Karpenter counts no GPU on {', '.join(parts)}, and no NodeOverlay says otherwise",
+            'add a NodeOverlay with `capacity: {nvidia.com/gpu: "1"}` for them',
+            machines=parts,
+        )
+    labels = child(child(child(pool.path, "template"), "metadata"), "labels")
+    cut = pool.labels.get(MIG_LABEL)
+    if isinstance(cut, str) and cut not in PLAIN:
+        if not resources:
+            report.add(
+                "karpenter-slices-without-overlay",
+                child(labels, MIG_LABEL),
+                f"nodes are cut as {cut}, and Karpenter knows no slices: pods that ask for them "
+                "never get a node",
+                "add a NodeOverlay with the slices of a node as its capacity, or use a managed "
+                "node group",
+                value=cut,
+            )
+    elif pool.labels.get(SHARING_LABEL, "") not in PLAIN and not resources:
+        report.add(
+            "karpenter-shares-without-overlay",
+            child(labels, SHARING_LABEL),
+            f"nodes are configured by {pool.labels[SHARING_LABEL]}; if that shares GPUs, Karpenter "
+            "still counts whole ones",
+            "add a NodeOverlay with the shares of a node as its capacity",
+        )
+
+
+def _holds_for(overlay: Mapping[str, Any], pool: PoolParts) -> bool:
+    """Whether an overlay can hold for nodes of the pool: nothing it requires contradicts them."""
+    for one in read_requirements(overlay.get("requirements")):
+        own = pool.labels.get(one.key)
+        if isinstance(own, str):
+            if one.operator == "In" and own not in one.values:
+                return False
+        elif pool.machines and not any(admits(row, one) for row in pool.machines):
+            return False
+    return True
+
+
+def _gpu_name(row: InstanceType) -> str:
+    return gpu_name(load().gpu(row.accelerator.gpu))

@@ -1,0 +1,83 @@
+"""Requirements of a NodePool or NodeOverlay, one by one."""
+
+from typing import Any
+
+from gpufleet.catalogue.lookup import nearest_names
+from gpufleet.contract.foreign.go_json import as_list, as_mapping, shown
+from gpufleet.contract.foreign.judgement import Report
+from gpufleet.contract.foreign.karpenter_keys import (
+    AWS,
+    CAPACITY_TYPE,
+    GPU_NAMES,
+    NUMERIC,
+    OPERATORS,
+    WELL_KNOWN,
+)
+from gpufleet.contract.foreign.paths import child
+
+RESTRICTED = ("kubernetes.io/hostname", "karpenter.sh/nodepool")
+
+
+def judge_requirements(value: Any, place: str, report: Report) -> None:
+    """Operators, values, labels no pool may select by, names of GPUs."""
+    for index, entry in enumerate(as_list(value) or []):
+        item, where = as_mapping(entry), child(place, index)
+        if item is None:
+            continue
+        key, operator = item.get("key"), item.get("operator")
+        values = [str(one) for one in as_list(item.get("values")) or []]
+        _judge_operator(operator, values, where, report)
+        if isinstance(key, str):
+            _judge_key(key, child(where, "key"), report)
+            if key == f"{AWS}instance-gpu-name" and operator == "In":
+                _judge_names(values, child(where, "values"), report)
+
+
+def _judge_operator(operator: Any, values: list[str], where: str, report: Report) -> None:
+    wrong: tuple[str, str] | None = None
+    if operator not in OPERATORS:
+        wrong = f"{shown(operator)} is no operator", f"one of {', '.join(OPERATORS)}"
+    elif operator in {"In", "NotIn"} and not values:
+        wrong = f"{operator} needs a value", "write `values: [...]`"
+    elif operator in {"Exists", "DoesNotExist"} and values:
+        wrong = f"{operator} takes no values", "remove them"
+    elif operator in NUMERIC and (len(values) != 1 or not values[0].isdecimal()):
+        found = ", ".join(values) or "none"
+        wrong = f"{operator} takes one whole number, found {found}", 'write `values: ["1"]`'
+    if wrong is not None:
+        report.add("karpenter-requirement-invalid", where, *wrong)
+
+
+def _judge_key(key: str, where: str, report: Report) -> None:
+    if key.startswith(AWS) and key.removeprefix(AWS) not in WELL_KNOWN:
+        near = nearest_names(key.removeprefix(AWS), WELL_KNOWN, limit=1)
+        report.add(
+            "karpenter-label-restricted",
+            where,
+            f"{key} is none of the labels a pool may select by",
+            f"write {AWS}{near[0]}" if near else f"one of {', '.join(WELL_KNOWN)}, under {AWS}",
+            value=key,
+        )
+    elif key in RESTRICTED or (key.startswith("karpenter.sh/") and key != CAPACITY_TYPE):
+        report.add(
+            "karpenter-label-restricted",
+            where,
+            f"{key} is kept for Karpenter itself",
+            "remove it",
+            value=key,
+        )
+
+
+def _judge_names(values: list[str], where: str, report: Report) -> None:
+    for index, value in enumerate(values):
+        if value in GPU_NAMES:
+            continue
+        near = nearest_names(value.lower().removeprefix("nvidia-"), GPU_NAMES, limit=1)
+        report.add(
+            "karpenter-gpu-name-unknown",
+            child(where, index),
+            f"{value} is no name Karpenter gives to a GPU of NVIDIA's",
+            f"write {near[0]}" if near else f"one of {', '.join(GPU_NAMES)}",
+            value=value,
+            allowed=list(GPU_NAMES),
+        )

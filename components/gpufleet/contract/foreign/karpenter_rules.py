@@ -1,0 +1,207 @@
+"""The rules of kind `karpenter`: what Karpenter's API or its AWS provider does with an object."""
+
+from gpufleet.contract.foreign.judgement import Rule, Verdict, rule_table
+from gpufleet.contract.foreign.unknown_keys import key_rules
+
+_CRDS = "aws/karpenter-provider-aws v1.14.1 pkg/apis/crds"
+_SCHEDULING = "aws/karpenter-provider-aws v1.14.1 concepts/scheduling"
+_CLASSES = "aws/karpenter-provider-aws v1.14.1 concepts/nodeclasses"
+_OVERLAYS = "aws/karpenter-provider-aws v1.14.1 concepts/nodeoverlays"
+_POOLS = "aws/karpenter-provider-aws v1.14.1 concepts/nodepools"
+_TYPES = "aws/karpenter-provider-aws v1.14.1 reference/instance-types"
+_EFA = "AWS EC2 user guide efa-acc-inst-types"
+
+
+def _reject(code: str, number: int, sentence: str, source: str) -> Rule:
+    return Rule(code, (f"KP-{number}",), Verdict.REJECT, sentence, source)
+
+
+def _warn(code: str, number: int, sentence: str, source: str) -> Rule:
+    return Rule(code, (f"KP-{number}",), Verdict.WARN, sentence, source)
+
+
+RULES = rule_table(
+    _reject(
+        "karpenter-nothing-to-judge",
+        1,
+        "No document is a NodePool, EC2NodeClass or NodeOverlay.",
+        _CRDS,
+    ),
+    _reject(
+        "karpenter-version-not-served",
+        1,
+        "An object is of an API version, or a kind, that Karpenter 1 no longer serves.",
+        _CRDS,
+    ),
+    _reject(
+        "karpenter-expire-after-misplaced",
+        2,
+        "expireAfter stands under spec.disruption, where v1beta1 had it: the API server drops it "
+        "unseen, and nodes live for the default of 720h.",
+        _CRDS,
+    ),
+    *key_rules("karpenter", ("KP-2",), "the API server", _CRDS),
+    _reject(
+        "karpenter-no-limits",
+        3,
+        "A dynamic pool of GPU machines has no limits: nothing bounds what it buys.",
+        _POOLS,
+    ),
+    _reject(
+        "karpenter-requirement-invalid",
+        4,
+        "A requirement has an operator that does not exist, or values that do not fit it.",
+        _CRDS,
+    ),
+    _reject(
+        "karpenter-label-restricted",
+        4,
+        "A requirement names a label that no pool may select by; the API server refuses it.",
+        _CRDS,
+    ),
+    _reject(
+        "karpenter-gpu-name-unknown",
+        5,
+        "A value of instance-gpu-name is no name Karpenter gives to a GPU: it matches nothing.",
+        _TYPES,
+    ),
+    _reject(
+        "karpenter-matches-nothing",
+        5,
+        "No machine with GPUs satisfies all requirements: the pool never launches a node.",
+        _SCHEDULING,
+    ),
+    _reject(
+        "karpenter-gpu-count-drops-fractions",
+        6,
+        "A requirement on instance-gpu-count excludes machines with a part of a GPU, which the "
+        "pool names: EC2 counts 0 GPUs on them.",
+        _OVERLAYS,
+    ),
+    _reject(
+        "karpenter-fraction-without-overlay",
+        6,
+        "A pool of machines with a part of a GPU has no NodeOverlay: Karpenter counts no GPU there "
+        "and never launches one for a pod that asks for a GPU.",
+        _OVERLAYS,
+    ),
+    _reject(
+        "karpenter-memories-mixed",
+        7,
+        "A GPU, or machines, are named whose GPUs share a name and differ in memory (A100, V100): "
+        "pods get either.",
+        _TYPES,
+    ),
+    _reject(
+        "karpenter-zones-with-efa",
+        8,
+        "The node class gives nodes EFA interfaces, and the pool may launch in several zones, "
+        "between which EFA traffic does not pass.",
+        _EFA,
+    ),
+    _reject(
+        "karpenter-too-many-efa",
+        8,
+        "The node class lists more EFA interfaces than a machine of the pool has.",
+        _EFA,
+    ),
+    _reject(
+        "karpenter-public-address-with-efa",
+        8,
+        "associatePublicIPAddress is true and several interfaces are listed: EC2 refuses it.",
+        _EFA,
+    ),
+    _reject(
+        "karpenter-reservation-not-allowed",
+        9,
+        "The node class names reservations, and the pool does not allow the capacity type "
+        "reserved: they are never used.",
+        _CLASSES,
+    ),
+    _reject(
+        "karpenter-reserved-without-reservation",
+        9,
+        "The pool allows reserved capacity only, and its node class names no reservation.",
+        _CLASSES,
+    ),
+    _reject(
+        "karpenter-block-with-other-capacity",
+        9,
+        "The pool requires the reservation type capacity-block and allows spot or on-demand too: "
+        "nodes bought so never have that label, so there is no fallback.",
+        _CLASSES,
+    ),
+    _reject(
+        "karpenter-al2-ended",
+        10,
+        "The image is Amazon Linux 2, which EKS publishes up to Kubernetes 1.32 only.",
+        _CLASSES,
+    ),
+    _reject(
+        "karpenter-image-architecture",
+        10,
+        "The image is for one architecture, and every machine of the pool has the other.",
+        _CLASSES,
+    ),
+    _reject(
+        "karpenter-latest-in-prod",
+        10,
+        "The image alias is latest and the context says prod: each release of the image replaces "
+        "all nodes.",
+        _CLASSES,
+    ),
+    _warn(
+        "karpenter-latest",
+        10,
+        "The image alias is latest: each release of the image replaces all nodes.",
+        _CLASSES,
+    ),
+    _reject(
+        "karpenter-class-exclusive",
+        11,
+        "role and instanceProfile both or neither, or an alias beside other image terms: the API "
+        "server refuses the node class.",
+        _CRDS,
+    ),
+    _warn(
+        "karpenter-small-disk",
+        11,
+        "The root disk has less than 100 GiB (20 GiB where nothing is written), and images are not "
+        "on local disks: images with CUDA fill it.",
+        _CLASSES,
+    ),
+    _reject(
+        "karpenter-slices-without-overlay",
+        12,
+        "The pool's nodes are cut by MIG and no NodeOverlay says what they offer: pods that ask "
+        "for slices never get a node.",
+        _OVERLAYS,
+    ),
+    _warn(
+        "karpenter-shares-without-overlay",
+        12,
+        "The pool's nodes choose a configuration of the device plugin and no NodeOverlay says what "
+        "they offer: Karpenter counts whole GPUs.",
+        _OVERLAYS,
+    ),
+    _warn(
+        "karpenter-overlay-gate-off",
+        12,
+        "A NodeOverlay is there, and the feature gate NodeOverlay is off by default: it does "
+        "nothing unless the context says that it is on.",
+        _OVERLAYS,
+    ),
+    _reject(
+        "karpenter-overlay-resource",
+        12,
+        "A NodeOverlay sets a resource that its definition or the AWS provider refuses.",
+        _OVERLAYS,
+    ),
+    _reject(
+        "karpenter-claims-ignored",
+        13,
+        "A workload with resource claims can only run on a pool of Karpenter's, which ignores pods "
+        "with claims (IGNORE_DRA_REQUESTS is on by default, and AWS's provider knows no devices).",
+        "kubernetes-sigs/karpenter v1.14.1 designs/dra-scheduling.md",
+    ),
+)

@@ -1,0 +1,139 @@
+"""`gpufleet check --as karpenter`: what we render passes, keys are upstream's, texts are whole."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from gpufleet.catalogue import load
+from gpufleet.contract.foreign.judgement import Verdict
+from gpufleet.contract.foreign.karpenter_keys import (
+    GPU_NAMES,
+    NODE_CLASS,
+    NODE_OVERLAY,
+    NODE_POOL,
+    gpu_name,
+)
+from gpufleet.contract.foreign.karpenter_machines import machines
+from gpufleet.contract.foreign.kinds import judge_text
+from gpufleet.fleet.eks_shape import eks_shape
+from gpufleet.render.karpenter_node_class import node_class
+from gpufleet.render.karpenter_node_pool import karpenter_name, node_pool
+from gpufleet.render.karpenter_overlay import node_overlay
+from tests.unit.contract.foreign.karpenter_cases import pool, text
+from tests.unit.render.fleets import eks, one
+
+REFERENCE = Path(__file__).parents[5] / "shared/reference/crds"
+GATE = {"featureGates": {"NodeOverlay": True}}
+
+
+def rendered(compiled: Any) -> str:
+    """The objects of a pool, wired as the component would."""
+    made = node_class(compiled, eks_shape(compiled), "ml", {}, karpenter_name(compiled))
+    made["spec"] |= {
+        "role": "nodes",
+        "subnetSelectorTerms": [{"id": "subnet-1"}],
+        "securityGroupSelectorTerms": [{"id": "sg-1"}],
+    }
+    overlay = node_overlay(compiled)
+    objects = [node_pool(compiled, eks_shape(compiled)), made, *([overlay] if overlay else [])]
+    return "\n---\n".join(json.dumps(document) for document in objects)
+
+
+OURS = {
+    **{p.name: p for p in eks().pools if p.provisioner.value == "karpenter"},
+    "efa": one(
+        instanceTypes=["p5.48xlarge"], provisioner="karpenter", fabric="efa", zones=["us-east-1a"]
+    ),
+    "reserved": one(
+        instanceTypes=["p4d.24xlarge"],
+        provisioner="karpenter",
+        capacity=[{"reserved": {"id": "cr-0123456789abcdef0", "zone": "us-east-1a"}}],
+    ),
+    "arm": one(instanceTypes=["g5g.xlarge"], provisioner="karpenter"),
+}
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_what_we_render_is_never_rejected(name: str) -> None:
+    context = {**GATE, "environment": "dev"}
+    judged = judge_text("karpenter", rendered(OURS[name]), context=context)
+    codes = {finding.code for finding in judged.findings}
+    assert judged.verdict is not Verdict.REJECT, [str(f) for f in judged.findings]
+    assert codes <= {"karpenter-latest"}  # these pools name no release
+
+
+def test_every_document_of_a_stream_and_every_item_of_a_list_is_judged() -> None:
+    unbounded = pool(limits={})
+    listed = json.dumps({"apiVersion": "v1", "kind": "List", "items": [pool(), unbounded]})
+    paths = [
+        [f.path for f in judge_text("karpenter", content).findings]
+        for content in (text(unbounded), text(pool(), unbounded), listed)
+    ]
+    assert paths == [["spec.limits"], ["documents[1].spec.limits"], ["items[1].spec.limits"]]
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[]", "1", "a: [", "spec: {}", "kind: NodePool\napiVersion: karpenter.sh/v1"]
+)
+def test_odd_texts_are_answered_and_never_accepted_in_silence(content: str) -> None:
+    if content == "a: [":
+        from gpufleet.contract.foreign.go_yaml import UnreadableTextError
+
+        with pytest.raises(UnreadableTextError):
+            judge_text("karpenter", content)
+        return
+    judged = judge_text("karpenter", content)
+    empty_pool = content.startswith("kind")
+    assert judged.verdict is (Verdict.ACCEPT if empty_pool else Verdict.REJECT)
+
+
+def test_values_of_the_wrong_type_end_in_no_exception() -> None:
+    for value in (None, 1, "text", [], {}, [None], [1], {"a": 1}):
+        for key in ("limits", "disruption", "template", "weight"):
+            judge_text("karpenter", text(pool(**{key: value})))
+        for key in ("requirements", "nodeClassRef"):
+            broken = pool()
+            broken["spec"]["template"]["spec"][key] = value
+            judge_text("karpenter", text(broken))
+
+
+def test_a_wrong_context_is_said() -> None:
+    judged = judge_text("karpenter", text(pool()), context={"kubernetesVersion": "new"})
+    assert [f.code for f in judged.findings] == ["context-value-invalid"]
+
+
+def test_every_gpu_of_the_catalogue_has_karpenters_name() -> None:
+    names = {gpu_name(load().gpu(row.accelerator.gpu)) for row in machines()}
+    assert names == set(GPU_NAMES)
+
+
+FILES = {
+    "karpenter.sh_nodepools.yaml": NODE_POOL,
+    "karpenter.k8s.aws_ec2nodeclasses.yaml": NODE_CLASS,
+    "karpenter.sh_nodeoverlays.yaml": NODE_OVERLAY,
+}
+
+
+def properties(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, set[str]]]:
+    """Dotted path -> keys, of every mapping outside of lists."""
+    below = schema.get("properties")
+    if below is None:
+        return
+    yield path, set(below)
+    for key, value in below.items():
+        yield from properties(value, f"{path}.{key}" if path else key)
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_known_keys_are_those_of_the_definition(file: str) -> None:
+    if not REFERENCE.is_dir():
+        pytest.skip("no copy of Karpenter's definitions beside the repository (shared/reference)")
+    versions = yaml.safe_load((REFERENCE / file).read_text())["spec"]["versions"]
+    (schema,) = [v["schema"]["openAPIV3Schema"] for v in versions if v["storage"]]
+    upstream = dict(properties(schema["properties"]["spec"]))
+    for path, keys in FILES[file].items():
+        assert set(keys) == upstream[path], path
