@@ -2,6 +2,7 @@
 
 import gpufleet
 from gpufleet.hosting import serve
+from gpufleet_policies.gpu_admission_policies import GpuAdmissionPolicies
 
 NAME = "gpufleet"
 VERSION = "0.1.0"
@@ -13,6 +14,7 @@ COMPONENTS = [
     for name in gpufleet.__all__
     if name not in PYTHON_ONLY and not name.endswith("Args")
 ]
+COMPONENTS.append(GpuAdmissionPolicies)  # beside the rules, which import `gpufleet`
 
 if __name__ == "__main__":
     serve(COMPONENTS, NAME, VERSION)

@@ -49,7 +49,7 @@ class GpuAdmissionPolicies(pulumi.ComponentResource):
     def __init__(
         self,
         name: str,
-        args: GpuAdmissionPoliciesArgs | None = None,
+        args: GpuAdmissionPoliciesArgs,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         """Install the policies.
@@ -63,7 +63,7 @@ class GpuAdmissionPolicies(pulumi.ComponentResource):
             InvalidArgumentsError: an argument or a setting is wrong; the text holds all problems.
         """
         component = f'GpuAdmissionPolicies "{name}"'
-        given = declared(component, GpuAdmissionPoliciesArgs, cast("dict[str, Any]", args or {}))
+        given = declared(component, GpuAdmissionPoliciesArgs, cast("dict[str, Any]", args))
         made = _policies(component, given)
         super().__init__("gpufleet:index:GpuAdmissionPolicies", name, {}, opts)
         for one in made:

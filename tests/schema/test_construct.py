@@ -201,3 +201,25 @@ def test_what_other_resources_produce_may_be_unknown(
     assert spec["subnetSelectorTerms"] == [{"id": UNKNOWN}, {"id": "subnet-0b"}]
     limits = made["kubernetes:karpenter.sh/v1:NodePool"]["spec"]["limits"]
     assert limits == {"nodes": "2", "nvidia.com/gpu": "2"}
+
+
+def test_admission_policies_from_another_language(construct: Construct, monitor: Monitor) -> None:
+    """The component lives beside the rules; numbers of settings arrive as floats."""
+    settings = {"profile": "strict", "thresholds": {"maxGpus": 8}}
+    answer = construct(
+        "gpufleet:index:GpuAdmissionPolicies",
+        {"enforcement": "deny", "settings": settings, "exemptNamespaces": ["ml"]},
+    )
+    state = json_format.MessageToDict(answer.state)
+    assert "gpu-idle-command" in state["rules"]
+    types = [request.type.rsplit(":", 1)[1] for request in monitor.registered]
+    assert types.count("ValidatingAdmissionPolicy") == len(state["policyNames"])
+    assert types.count("ValidatingAdmissionPolicyBinding") == len(state["policyNames"])
+
+
+def test_wrong_settings_of_admission_policies_cross_the_wire(construct: Construct) -> None:
+    with pytest.raises(grpc.RpcError) as caught:
+        construct("gpufleet:index:GpuAdmissionPolicies", {"settings": {"profle": "dev"}})
+    text = caught.value.details()  # type: ignore[attr-defined]
+    assert 'GpuAdmissionPolicies "made"' in text
+    assert "profle" in text

@@ -26,6 +26,9 @@ def host() -> dict[str, Any]:
 PYTHON_ONLY = {"gpufleet:index:VsphereGpuNodeGroup"}
 """The engine cannot run a Python dynamic provider inside a component host."""
 
+BESIDE_THE_RULES = {"gpufleet:index:GpuAdmissionPolicies"}
+"""Components of the package `gpufleet_policies`, which is in the same wheel."""
+
 
 @pytest.fixture(scope="module")
 def schema(host: dict[str, Any]) -> dict[str, Any]:
@@ -46,7 +49,7 @@ def test_every_component_is_hosted(schema: dict[str, Any]) -> None:
     components = {
         f"gpufleet:index:{name}" for name in gpufleet.__all__ if not name.endswith("Args")
     }
-    assert set(schema["resources"]) == components - PYTHON_ONLY
+    assert set(schema["resources"]) == (components - PYTHON_ONLY) | BESIDE_THE_RULES
 
 
 def test_every_input_and_output_is_described(schema: dict[str, Any]) -> None:
@@ -79,6 +82,7 @@ def test_few_inputs_are_required(schema: dict[str, Any]) -> None:
         ],
         "GkeGpuNodePool": ["catalogue", "clusterName", "pool", "region"],
         "GpuAddons": ["catalogue", "platform", "pools"],
+        "GpuAdmissionPolicies": [],
         "GpuFleet": ["spec"],
         "GpuHorizontalPodAutoscaler": ["scaling"],
         "GpuMonitoring": ["catalogue", "monitoring", "platform", "pools"],
