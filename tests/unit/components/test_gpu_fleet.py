@@ -189,23 +189,6 @@ def test_an_output_in_the_spec_is_one_clear_error(run: Any) -> None:
     assert run(program).resources == []
 
 
-@pytest.mark.parametrize("platform", ["openshift"])
-def test_a_platform_without_nodes_yet_is_refused_by_name(run: Any, platform: str) -> None:
-    cloud = spec(
-        platform=platform,
-        cluster={"name": "lab"},
-        pools=[{"name": "chat", "gpu": "L4", "nodes": {"min": 0, "max": 1}}],
-    )
-
-    def program() -> None:
-        with pytest.raises(InvalidArgumentsError) as caught:
-            GpuFleet("fleet", {"spec": cloud})
-        assert "platform-not-yet-supported" in str(caught.value)
-        assert f"and the fleet is for {platform}" in str(caught.value)
-
-    assert run(program).resources == []
-
-
 def test_a_misspelt_argument_is_named_with_the_nearest(run: Any) -> None:
     def program() -> None:
         arguments: Any = {"spec": spec(), "conection": {}}
