@@ -18,7 +18,7 @@ def market_of(head: PlanHead, catalogue: Catalogue) -> tuple[Market, tuple[Findi
     for index, row in enumerate(head.hardware):
         key, found = check_gpus((row.gpu,), catalogue, f"hardware[{index}].gpu")
         findings = (*findings, *found)
-        owned += [_owned(row, name, index) for name in key]
+        owned += [_owned(row, name, index, head.platform) for name in key]
     region = head.cluster.get("region")
     market = Market(
         (head.platform,),
@@ -30,8 +30,8 @@ def market_of(head: PlanHead, catalogue: Catalogue) -> tuple[Market, tuple[Findi
     return market, findings
 
 
-def _owned(row: OwnHardware, key: str, index: int) -> Hardware:
-    shape = row.vsphere or {}
+def _owned(row: OwnHardware, key: str, index: int, platform: str) -> Hardware:
+    shape = row.shape(platform) or {}
     return Hardware(
         key,
         row.gpus_per_node,

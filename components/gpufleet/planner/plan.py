@@ -176,10 +176,12 @@ def _settle(
 def _in_file(finding: Finding, selection: Selection) -> Finding:
     """A finding about the shape of own machines, with its place in the workloads file."""
     for number, pool in enumerate(selection.pools):
-        prefix, row = f"pools[{number}].vsphere", pool.key.machine.row
-        if row is not None and finding.path.startswith(prefix):
-            rest = finding.path.removeprefix(prefix)
-            return replace(finding, path=f"hardware[{row}].vsphere{rest}")
+        row = pool.key.machine.row
+        for section in ("vsphere", "openshift"):
+            prefix = f"pools[{number}].{section}"
+            if row is not None and finding.path.startswith(prefix):
+                rest = finding.path.removeprefix(prefix)
+                return replace(finding, path=f"hardware[{row}].{section}{rest}")
     return finding
 
 

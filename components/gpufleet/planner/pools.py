@@ -82,8 +82,8 @@ def _hardware(machine: Machine, head: PlanHead) -> dict[str, Any]:
     if machine.buy != "onPrem":
         return {"instanceTypes": [machine.name]}
     data: dict[str, Any] = {"gpu": machine.gpu.key, "gpusPerNode": machine.gpus}
-    shape = None if machine.row is None else head.hardware[machine.row].vsphere
-    return data if shape is None else {**data, "vsphere": dict(shape)}
+    shape = None if machine.row is None else head.hardware[machine.row].shape(head.platform)
+    return data if shape is None else {**data, head.platform: dict(shape)}
 
 
 def _buying(machine: Machine) -> dict[str, Any]:

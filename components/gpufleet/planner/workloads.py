@@ -76,7 +76,13 @@ class OwnHardware(RequestModel):
     network_gbps: Annotated[float, Field(gt=0, le=100_000)] | None = None
     rdma: bool = False
     vsphere: dict[str, Any] | None = None
-    """Shape of the virtual machines, as a pool of the FleetSpec writes it."""
+    """Shape of the virtual machines on vSphere, as a pool of the FleetSpec writes it."""
+    openshift: dict[str, Any] | None = None
+    """The same on OpenShift."""
+
+    def shape(self, platform: str) -> dict[str, Any] | None:
+        """The shape of the machines on a platform; None where none is stated."""
+        return {"vsphere": self.vsphere, "openshift": self.openshift}.get(platform)
 
 
 class PlanBudget(RequestModel):
@@ -161,18 +167,20 @@ def read_plan_file(data: Mapping[str, Any]) -> tuple[PlanFile | None, tuple[Find
 
 
 def _without_shape(head: PlanHead) -> list[Finding]:
-    """On vSphere a machine is what somebody makes of it: its shape must be said."""
-    if head.platform != "vsphere":
+    """A virtual machine is what somebody makes of it: its shape must be said."""
+    kind = {"vsphere": "vSphere", "openshift": "OpenShift"}.get(head.platform)
+    if kind is None:
         return []
     return [
         error(
             "hardware-shape-missing",
-            f"hardware[{index}].vsphere",
-            f"vSphere makes virtual machines of any shape, and that of {row.gpu} is not stated",
-            "add vsphere: {cpus: 16, memoryGib: 128, template: ...}, as a pool writes it",
+            f"hardware[{index}].{head.platform}",
+            f"{kind} makes virtual machines of any shape, and that of {row.gpu} is not stated",
+            f"add {head.platform}: {{cpus: 16, memoryGib: 128, template: ...}}, as a pool writes "
+            "it",
         )
         for index, row in enumerate(head.hardware)
-        if row.vsphere is None
+        if row.shape(head.platform) is None
     ]
 
 

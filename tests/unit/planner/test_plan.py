@@ -43,6 +43,9 @@ def test_without_one_gpu_at_least_one_pod_waits(name: str) -> None:
         assert schedule(answer.fleet, documents, lost=pool) >= 1
 
 
+RHCOS = {"cpus": 64, "memoryGib": 512, "template": "rhcos-gpu"}
+
+
 def _tight(pool: Any) -> bool:
     wanted: dict[str, int] = {}
     for _, option in pool.members:
@@ -153,7 +156,7 @@ def test_without_prices_gpu_hours_are_counted() -> None:
     head = {
         "platform": "openshift",
         "cluster": {"name": "test"},
-        "hardware": [{"gpu": "L4", "gpusPerNode": 2, "nodes": 4}],
+        "hardware": [{"gpu": "L4", "gpusPerNode": 2, "nodes": 4, "openshift": RHCOS}],
     }
     answer = plan(file(service(), **head))
     assert errors(answer) == []
