@@ -7,13 +7,23 @@ import pytest
 from gpufleet.planner.plan import plan
 from tests.unit.planner.plan_files import errors, file, service
 
+RHCOS = {"cpus": 64, "memoryGib": 512, "template": "rhcos-gpu"}
+
 
 def test_own_hardware_is_not_more_than_there_is() -> None:
     rows = [service("a", model="Llama-3.1-70B", replicas=2)]
     head = {
         "platform": "openshift",
         "cluster": {"name": "test"},
-        "hardware": [{"gpu": "H100", "gpusPerNode": 8, "nodes": 1, "usdPerGpuHour": "2.10"}],
+        "hardware": [
+            {
+                "gpu": "H100",
+                "gpusPerNode": 8,
+                "nodes": 1,
+                "usdPerGpuHour": "2.10",
+                "openshift": RHCOS,
+            }
+        ],
     }
     answer = plan(file(*rows, **head))
     assert errors(answer) == []
