@@ -3,25 +3,23 @@
 All documents of the text count, as for `kubectl apply`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from gpufleet.contract.foreign.context import Context
-from gpufleet.contract.foreign.go_json import as_list, as_mapping, shown
-from gpufleet.contract.foreign.go_yaml import Read, read_stream
+from gpufleet.contract.foreign.go_json import as_mapping, shown
+from gpufleet.contract.foreign.go_yaml import Read
 from gpufleet.contract.foreign.judgement import Judgement, Report
 from gpufleet.contract.foreign.karpenter_class import judge_class, judge_overlay
 from gpufleet.contract.foreign.karpenter_keys import FORMER, VERSIONS
 from gpufleet.contract.foreign.karpenter_pool import judge_pool
 from gpufleet.contract.foreign.karpenter_rules import RULES
 from gpufleet.contract.foreign.karpenter_workloads import judge_claims
+from gpufleet.contract.foreign.objects import Object, objects
 from gpufleet.contract.foreign.paths import child
 
 __all__ = ["RULES", "judge"]
-
-Object = tuple[str, dict[str, Any]]
-"""Where it stands (empty for the only one), and the object."""
 
 
 @dataclass(slots=True)
@@ -36,7 +34,7 @@ class _Found:
 def judge(read: Read, context: Context) -> Judgement:
     """Judge every object of the text, alone and against the others."""
     report = Report(RULES)
-    found = _sorted(list(_objects(read)), report)
+    found = _sorted(list(objects(read)), report)
     if not (found.pools or found.classes or found.overlays or found.former):
         report.add(
             "karpenter-nothing-to-judge",
@@ -57,24 +55,6 @@ def judge(read: Read, context: Context) -> Judgement:
         judge_overlay(path, item, context, report)
     judge_claims(found.workloads, found.pools, report)
     return report.judgement()
-
-
-def _objects(read: Read) -> Iterator[Object]:
-    """Every object of every document; the items of Lists."""
-    documents = [one.data for one in read_stream(read.text)] if read.text else [read.data]
-    for number, data in enumerate(documents):
-        document = as_mapping(data)
-        if document is None:
-            continue
-        path = child("documents", number) if len(documents) > 1 else ""
-        items = as_list(document.get("items"))
-        if items is None or not str(document.get("kind", "")).endswith("List"):
-            yield path, document
-            continue
-        for index, entry in enumerate(items):
-            item = as_mapping(entry)
-            if item is not None:
-                yield child(child(path, "items"), index), item
 
 
 def _sorted(objects: Sequence[Object], report: Report) -> _Found:

@@ -21,6 +21,7 @@ KINDS = {
     "rdma-shared-config": "rdma_shared_config",
     "sriov-config": "sriov_config",
     "karpenter": "karpenter_objects",
+    "autoscaler": "autoscaler_objects",
 }
 """Kind -> module of this package."""
 

@@ -7,6 +7,8 @@ document in FINE. Circumstances are keyword arguments of `judge_text` for both d
 
 from typing import Any
 
+from tests.unit.contract.foreign.autoscaler_cases import CASES as AUTOSCALER
+from tests.unit.contract.foreign.autoscaler_cases import FINE_TEXT as AUTOSCALER_FINE
 from tests.unit.contract.foreign.karpenter_cases import CASES as KARPENTER
 from tests.unit.contract.foreign.karpenter_cases import FINE_TEXT as KARPENTER_FINE
 
@@ -27,6 +29,7 @@ FINE = {
     "sriov-config": '{"resourceList": [{"resourceName": "hostdev", '
     '"selectors": {"vendors": ["15b3"]}}]}',
     "karpenter": KARPENTER_FINE,
+    "autoscaler": AUTOSCALER_FINE,
 }
 
 
@@ -510,4 +513,5 @@ CASES: dict[str, list[CaseRow]] = {
     "rdma-shared-config": RDMA,
     "sriov-config": SRIOV,
     "karpenter": KARPENTER,
+    "autoscaler": AUTOSCALER,
 }

@@ -1,0 +1,140 @@
+"""KEDA's objects: triggers, and the sizes between which they act."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from gpufleet.contract.foreign.autoscaler_signals import Target, gives_one_number, is_of_pods
+from gpufleet.contract.foreign.autoscaler_wrong_signal import HOST_SIGNALS, judge_cpu, judge_signal
+from gpufleet.contract.foreign.go_json import as_list, as_mapping, integer, kind_of, shown
+from gpufleet.contract.foreign.judgement import Report
+from gpufleet.contract.foreign.paths import child
+
+PROMETHEUS_NEEDS = ("serverAddress", "query", "threshold")
+MAX_HPA_NAME = 63
+KEDA_PREFIX = "keda-hpa-"
+
+
+def judge_keda(
+    path: str,
+    item: Mapping[str, Any],
+    spec: Mapping[str, Any],
+    target: Target | None,
+    report: Report,
+) -> None:
+    """Judge a ScaledObject or ScaledJob."""
+    place = child(path, "spec")
+    triggers = [as_mapping(one) or {} for one in as_list(spec.get("triggers")) or []]
+    texts = [_trigger(place, index, one, target, report) for index, one in enumerate(triggers)]
+    if "maxReplicaCount" not in spec:
+        report.add(
+            "autoscaler-unbounded",
+            place,
+            "without maxReplicaCount KEDA goes up to 100 replicas",
+            "write the most you would pay for",
+        )
+    if item.get("kind") == "ScaledJob":
+        return
+    _sizes(path, place, item, spec, report)
+    least = integer(spec.get("minReplicaCount", 0))
+    if least == 0 and texts and all(is_of_pods(text) for text in texts):
+        report.add(
+            "autoscaler-zero-by-pods",
+            child(place, "triggers"),
+            "every signal comes from the pods, and at 0 replicas there are none",
+            "write `minReplicaCount: 1`, or add the length of a queue or gateway in front",
+        )
+    fallback = as_mapping(spec.get("fallback"))
+    for index, one in enumerate(triggers):
+        metadata = as_mapping(one.get("metadata")) or {}
+        silent = str(metadata.get("ignoreNullValues", "true")).lower() != "false"
+        if (
+            one.get("type") == "prometheus"
+            and silent
+            and fallback is None
+            and is_of_pods(texts[index])
+        ):
+            report.add(
+                "autoscaler-silence-is-zero",
+                child(child(child(place, "triggers"), index), "metadata"),
+                "while the exporter is silent the load counts as 0",
+                'write `ignoreNullValues: "false"`, and a `fallback`',
+            )
+    kinds = {str(one.get("type")) for one in triggers}
+    if target is not None and target.accelerators and kinds and kinds <= set(HOST_SIGNALS):
+        judge_cpu(child(place, "triggers"), sorted(kinds), report)
+
+
+def _trigger(
+    place: str, index: int, trigger: Mapping[str, Any], target: Target | None, report: Report
+) -> str:
+    """Judge one trigger. Gives what it measures: its query, or its metadata as text."""
+    where = child(child(place, "triggers"), index)
+    metadata = as_mapping(trigger.get("metadata")) or {}
+    for key, value in metadata.items():
+        if not isinstance(value, str):
+            report.add(
+                "autoscaler-metadata-invalid",
+                child(child(where, "metadata"), key),
+                f"{key} is {kind_of(value)}, and metadata is text",
+                f'write "{value}" in quotes' if not isinstance(value, dict | list) else None,
+                found=shown(value),
+            )
+    kind = str(trigger.get("type"))
+    if trigger.get("metricType") == "Utilization" and kind not in HOST_SIGNALS:
+        report.add(
+            "autoscaler-metric-type",
+            child(where, "metricType"),
+            f"Utilization is of cpu and memory, and this trigger is {kind}",
+            "write AverageValue, or leave it out",
+            found="Utilization",
+        )
+    if kind != "prometheus":
+        return " ".join(str(value) for value in metadata.values())
+    missing = [key for key in PROMETHEUS_NEEDS if key not in metadata]
+    if missing:
+        report.add(
+            "autoscaler-metadata-missing",
+            child(where, "metadata"),
+            f"a Prometheus trigger needs {', '.join(missing)}",
+            f"add {missing[0]}",
+            missing=missing,
+        )
+    query = str(metadata.get("query", ""))
+    if query and not gives_one_number(query):
+        report.add(
+            "autoscaler-query-of-many",
+            child(child(where, "metadata"), "query"),
+            "KEDA takes one number, and the query gives one for each set of labels",
+            f"write sum({query})" if len(query) < 80 else "put sum( ) around it",
+        )
+    judge_signal(query, child(child(where, "metadata"), "query"), target, report)
+    return query
+
+
+def _sizes(
+    path: str, place: str, item: Mapping[str, Any], spec: Mapping[str, Any], report: Report
+) -> None:
+    idle, least = integer(spec.get("idleReplicaCount")), integer(spec.get("minReplicaCount", 0))
+    if idle is not None and least is not None and idle >= least:
+        report.add(
+            "autoscaler-idle-not-below-minimum",
+            child(place, "idleReplicaCount"),
+            f"idle {idle} is not less than minReplicaCount {least}",
+            "write 0, with a minReplicaCount of 1 or more",
+            found=idle,
+            limit=least - 1,
+        )
+    advanced = as_mapping(spec.get("advanced")) or {}
+    given = (as_mapping(advanced.get("horizontalPodAutoscalerConfig")) or {}).get("name")
+    name = str((as_mapping(item.get("metadata")) or {}).get("name", ""))
+    called = str(given) if given else f"{KEDA_PREFIX}{name}"
+    if len(called) > MAX_HPA_NAME:
+        report.add(
+            "autoscaler-name-too-long",
+            child(child(path, "metadata"), "name"),
+            f"its autoscaler would be called {called}, {len(called)} characters",
+            f"at most {MAX_HPA_NAME - len(KEDA_PREFIX)} characters, or "
+            "advanced.horizontalPodAutoscalerConfig.name",
+            found=len(called),
+            limit=MAX_HPA_NAME,
+        )

@@ -1,0 +1,141 @@
+"""Kind `autoscaler`: HorizontalPodAutoscaler, ScaledObject and ScaledJob, with their targets.
+
+All documents of the text count, as for `kubectl apply`; a target that is not among them is unknown,
+and nothing is assumed of it.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from gpufleet.contract.foreign.autoscaler_keda import judge_keda
+from gpufleet.contract.foreign.autoscaler_rules import RULES
+from gpufleet.contract.foreign.autoscaler_signals import Target, target_of
+from gpufleet.contract.foreign.autoscaler_wrong_signal import HOST_SIGNALS, judge_cpu, judge_signal
+from gpufleet.contract.foreign.context import Context
+from gpufleet.contract.foreign.go_json import as_list, as_mapping, integer, shown
+from gpufleet.contract.foreign.go_yaml import Read
+from gpufleet.contract.foreign.judgement import Judgement, Report
+from gpufleet.contract.foreign.objects import objects
+from gpufleet.contract.foreign.paths import child
+
+__all__ = ["RULES", "judge"]
+
+VERSIONS = {
+    "HorizontalPodAutoscaler": ("autoscaling/v2", "autoscaling/v1"),
+    "ScaledObject": ("keda.sh/v1alpha1",),
+    "ScaledJob": ("keda.sh/v1alpha1",),
+}
+_Key = tuple[str, str, str]
+"""Kind, namespace and name."""
+
+
+def judge(read: Read, context: Context) -> Judgement:
+    """Judge every autoscaler of the text against its target and the others."""
+    del context  # nothing of the place matters
+    report = Report(RULES)
+    found = list(objects(read))
+    scalers = [one for one in found if str(one[1].get("kind")) in VERSIONS]
+    if not scalers:
+        report.add(
+            "autoscaler-nothing-to-judge",
+            "",
+            "there is no HorizontalPodAutoscaler, ScaledObject or ScaledJob here",
+            "give the autoscalers, and their workloads beside them",
+        )
+        return report.judgement()
+    targets = {_own_key(item): target_of(item) for _, item in found}
+    taken: dict[_Key, str] = {}
+    for path, item in scalers:
+        kind, version = str(item["kind"]), str(item.get("apiVersion"))
+        if version not in VERSIONS[kind]:
+            report.add(
+                "autoscaler-version-not-served",
+                child(path, "apiVersion"),
+                f"{kind} {version} is not served",
+                f"write apiVersion: {VERSIONS[kind][0]}",
+                value=shown(version),
+            )
+        spec = as_mapping(item.get("spec")) or {}
+        place = child(path, "spec")
+        key = None if kind == "ScaledJob" else _target_key(item, spec)
+        target = targets.get(key) if key is not None else None
+        if key is not None:
+            _alone(key, place, str(item["kind"]), taken, report)
+        if kind == "HorizontalPodAutoscaler":
+            _hpa(place, spec, target, report)
+        else:
+            judge_keda(path, item, spec, target, report)
+    return report.judgement()
+
+
+def _alone(key: _Key, place: str, kind: str, taken: dict[_Key, str], report: Report) -> None:
+    if key in taken:
+        report.add(
+            "autoscaler-two-of-one-target",
+            child(place, "scaleTargetRef"),
+            f"{key[0]} {key[2]} is scaled by a {taken[key]} already",
+            "keep one of them",
+            target=key[2],
+        )
+    taken.setdefault(key, kind)
+
+
+def _hpa(place: str, spec: Mapping[str, Any], target: Target | None, report: Report) -> None:
+    if integer(spec.get("minReplicas")) == 0:
+        report.add(
+            "autoscaler-zero-without-keda",
+            child(place, "minReplicas"),
+            "Kubernetes' autoscaler keeps at least one replica",
+            "write 1, or scale by a ScaledObject of KEDA",
+            found=0,
+            limit=1,
+        )
+    metrics = as_list(spec.get("metrics")) or []
+    names: list[str] = []
+    for index, one in enumerate(metrics):
+        where = child(child(place, "metrics"), index)
+        name = _metric_name(as_mapping(one) or {}, where, report)
+        names.append(name)
+        judge_signal(name, where, target, report)
+    if target is not None and target.accelerators and set(names) <= set(HOST_SIGNALS):
+        judge_cpu(child(place, "metrics"), names, report)
+
+
+def _metric_name(metric: Mapping[str, Any], where: str, report: Report) -> str:
+    """The name of a metric, of whatever type."""
+    for kind in ("resource", "containerResource"):
+        resource = as_mapping(metric.get(kind))
+        if resource is not None:
+            name = str(resource.get("name"))
+            if name not in HOST_SIGNALS:
+                report.add(
+                    "autoscaler-resource-without-metric",
+                    child(child(where, kind), "name"),
+                    f"there is no resource metric {name}: metrics-server knows cpu and memory",
+                    "write a Pods metric that prometheus-adapter serves, such as the running "
+                    "requests of the server",
+                    found=name,
+                )
+            return name
+    for kind in ("pods", "object", "external"):
+        part = as_mapping((as_mapping(metric.get(kind)) or {}).get("metric"))
+        if part is not None:
+            return str(part.get("name"))
+    return ""
+
+
+def _own_key(item: Mapping[str, Any]) -> _Key:
+    metadata = as_mapping(item.get("metadata")) or {}
+    return str(item.get("kind")), _namespace(metadata), str(metadata.get("name"))
+
+
+def _target_key(item: Mapping[str, Any], spec: Mapping[str, Any]) -> _Key | None:
+    named = as_mapping(spec.get("scaleTargetRef"))
+    if named is None or not isinstance(named.get("name"), str):
+        return None
+    kind = str(named.get("kind") or "Deployment")
+    return kind, _namespace(as_mapping(item.get("metadata")) or {}), str(named["name"])
+
+
+def _namespace(metadata: Mapping[str, Any]) -> str:
+    return str(metadata.get("namespace") or "default")

@@ -1,0 +1,88 @@
+"""What a metric's name or a PromQL query measures, by the names of what exports it."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gpufleet.contract.foreign.go_json import as_list, as_mapping
+
+_UTILISATION = re.compile(
+    r"DCGM_FI_DEV_GPU_UTIL|DCGM_FI_PROF_GR_ENGINE_ACTIVE|gpu[:_]engine_active"
+    r"|duty_cycle|gpu_utili[sz]ation",
+    re.IGNORECASE,
+)
+_NOT_ON_MIG = re.compile(r"DCGM_FI_DEV_(GPU|MEM_COPY|ENC|DEC)_UTIL", re.IGNORECASE)
+_OF_PODS = re.compile(
+    r"DCGM_FI_|vllm[:_]|sglang[:_]|tgi_|nv_inference_|gpu[:_](engine|tensor|memory)_",
+    re.IGNORECASE,
+)
+_BATCHING = re.compile(
+    r"vllm|sglang|text-generation-inference|tritonserver|lmdeploy|ollama|/nim/", re.IGNORECASE
+)
+"""Images of servers that batch requests."""
+_AGGREGATED = re.compile(
+    r"\b(sum|avg|max|min|count|group|quantile|scalar|vector|absent|stddev|stdvar)\s*\("
+)
+_GROUPED = re.compile(r"\)\s*(by|without)\s*\([^()]*\)\s*$")
+MIG = "nvidia.com/mig-"
+_MAKERS = ("nvidia.com/", "amd.com/", "aws.amazon.com/neuron", "google.com/tpu")
+
+
+def is_utilisation(text: str) -> bool:
+    """Whether it is the time with work on a GPU."""
+    return _UTILISATION.search(text) is not None
+
+
+def is_missing_on_mig(text: str) -> bool:
+    """Whether it is 0 or missing on MIG slices."""
+    return _NOT_ON_MIG.search(text) is not None
+
+
+def is_of_pods(text: str) -> bool:
+    """Whether the pods themselves give it, so that it is gone with the last of them."""
+    return _OF_PODS.search(text) is not None
+
+
+def gives_one_number(query: str) -> bool:
+    """Whether some aggregation leaves no labels over."""
+    return _AGGREGATED.search(query) is not None and _GROUPED.search(query) is None
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A workload of the same text that an autoscaler names."""
+
+    batches: bool
+    """Whether one of its images is of a server that batches requests."""
+    accelerators: frozenset[str]
+    """Accelerators its containers ask for."""
+
+    @property
+    def sliced(self) -> bool:
+        """Whether it runs on MIG slices."""
+        return any(name.startswith(MIG) for name in self.accelerators)
+
+
+def target_of(workload: Mapping[str, Any]) -> Target:
+    """What the pods of a workload are."""
+    containers = list(_containers(workload))
+    images = " ".join(str(one.get("image", "")) for one in containers)
+    asked = frozenset(
+        str(name)
+        for one in containers
+        for part in ("limits", "requests")
+        for name in as_mapping((as_mapping(one.get("resources")) or {}).get(part)) or {}
+        if str(name).startswith(_MAKERS)
+    )
+    return Target(_BATCHING.search(images) is not None, asked)
+
+
+def _containers(workload: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    here: Any = workload
+    for key in ("spec", "template", "spec"):
+        here = (as_mapping(here) or {}).get(key)
+    for one in as_list((as_mapping(here) or {}).get("containers")) or []:
+        found = as_mapping(one)
+        if found is not None:
+            yield found

@@ -1,0 +1,29 @@
+"""The objects of a text that holds several: documents of a stream, items of Lists."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from gpufleet.contract.foreign.go_json import as_list, as_mapping
+from gpufleet.contract.foreign.go_yaml import Read, read_stream
+from gpufleet.contract.foreign.paths import child
+
+Object = tuple[str, dict[str, Any]]
+"""Where it stands (empty for the only one), and the object."""
+
+
+def objects(read: Read) -> Iterator[Object]:
+    """Every object of every document; the items of Lists."""
+    documents = [one.data for one in read_stream(read.text)] if read.text else [read.data]
+    for number, data in enumerate(documents):
+        document = as_mapping(data)
+        if document is None:
+            continue
+        path = child("documents", number) if len(documents) > 1 else ""
+        items = as_list(document.get("items"))
+        if items is None or not str(document.get("kind", "")).endswith("List"):
+            yield path, document
+            continue
+        for index, entry in enumerate(items):
+            item = as_mapping(entry)
+            if item is not None:
+                yield child(child(path, "items"), index), item

@@ -1,0 +1,182 @@
+"""Documents for the rules of kind `autoscaler`."""
+
+import json
+from typing import Any
+
+CaseRow = tuple[str, str, str | None, dict[str, Any]]
+
+
+def workload(
+    image: str = "example.com/batch:1", resource: str | None = "nvidia.com/gpu", name: str = "web"
+) -> dict[str, Any]:
+    limits = {} if resource is None else {resource: "1"}
+    container = {"name": "c", "image": image, "resources": {"limits": limits}}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "namespace": "ml"},
+        "spec": {"template": {"spec": {"containers": [container]}}},
+    }
+
+
+VLLM = workload("vllm/vllm-openai:v0.11.0")
+SLICED = workload("vllm/vllm-openai:v0.11.0", "nvidia.com/mig-1g.10gb")
+
+
+def pods(metric: str) -> dict[str, Any]:
+    target = {"type": "AverageValue", "averageValue": "10"}
+    return {"type": "Pods", "pods": {"metric": {"name": metric}, "target": target}}
+
+
+def hpa(*metrics: dict[str, Any], **spec: Any) -> dict[str, Any]:
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+    return {
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "web", "namespace": "ml"},
+        "spec": {
+            "scaleTargetRef": target,
+            "minReplicas": 1,
+            "maxReplicas": 4,
+            "metrics": list(metrics),
+            **spec,
+        },
+    }
+
+
+def trigger(query: str = 'sum(vllm:num_requests_running{namespace="ml"})', **more: Any) -> Any:
+    metadata = {
+        "serverAddress": "http://prometheus:9090",
+        "query": query,
+        "threshold": "10",
+        "ignoreNullValues": "false",
+        **more,
+    }
+    return {"type": "prometheus", "metadata": {k: v for k, v in metadata.items() if v is not None}}
+
+
+def scaled(*triggers: Any, name: str = "web", **spec: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "keda.sh/v1alpha1",
+        "kind": "ScaledObject",
+        "metadata": {"name": name, "namespace": "ml"},
+        "spec": {
+            "scaleTargetRef": {"name": "web"},
+            "minReplicaCount": 1,
+            "maxReplicaCount": 4,
+            "triggers": list(triggers or [trigger()]),
+            **spec,
+        },
+    }
+
+
+def text(*documents: dict[str, Any]) -> str:
+    return "\n---\n".join(json.dumps(document) for document in documents)
+
+
+def without(document: dict[str, Any], key: str) -> dict[str, Any]:
+    spec = {name: value for name, value in document["spec"].items() if name != key}
+    return {**document, "spec": spec}
+
+
+UTILISATION = "DCGM_FI_DEV_GPU_UTIL"
+RESOURCE = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization"}}}
+GPU_RESOURCE = {"type": "Resource", "resource": {"name": "nvidia.com/gpu", "target": {}}}
+QUEUE = trigger("sum(rabbitmq_queue_messages)")
+FINE_TEXT = text(VLLM, scaled())
+
+CASES: list[CaseRow] = [
+    ("autoscaler-nothing-to-judge", text(VLLM), None, {}),
+    (
+        "autoscaler-version-not-served",
+        text({**hpa(), "apiVersion": "autoscaling/v2beta2"}),
+        None,
+        {},
+    ),
+    (
+        "autoscaler-utilisation-on-mig",
+        text(SLICED, hpa(pods(UTILISATION))),
+        text(SLICED, hpa(pods("DCGM_FI_PROF_PIPE_TENSOR_ACTIVE"))),
+        {},
+    ),
+    (
+        "autoscaler-utilisation-on-mig",
+        text(SLICED, scaled(trigger(f"avg({UTILISATION})"))),
+        text(workload(resource="nvidia.com/mig-1g.10gb"), scaled(trigger("avg(work_left)"))),
+        {},
+    ),
+    (
+        "autoscaler-utilisation-of-server",
+        text(VLLM, hpa(pods("gpu_engine_active"))),
+        text(workload(), hpa(pods("gpu_engine_active"))),
+        {},
+    ),
+    ("autoscaler-utilisation-of-server", text(hpa(pods(UTILISATION))), None, {}),
+    ("autoscaler-utilisation-of-server", text(scaled(trigger(f"avg({UTILISATION})"))), None, {}),
+    (
+        "autoscaler-cpu-of-gpu-workload",
+        text(VLLM, hpa(RESOURCE)),
+        text(workload(resource=None), hpa(RESOURCE)),
+        {},
+    ),
+    ("autoscaler-cpu-of-gpu-workload", text(VLLM, hpa()), text(hpa()), {}),
+    (
+        "autoscaler-cpu-of-gpu-workload",
+        text(VLLM, scaled({"type": "cpu", "metadata": {"value": "60"}})),
+        None,
+        {},
+    ),
+    ("autoscaler-resource-without-metric", text(hpa(GPU_RESOURCE)), text(hpa(RESOURCE)), {}),
+    ("autoscaler-zero-without-keda", text(hpa(minReplicas=0)), text(hpa()), {}),
+    (
+        "autoscaler-zero-by-pods",
+        text(scaled(minReplicaCount=0)),
+        text(scaled(trigger(), QUEUE, minReplicaCount=0)),
+        {},
+    ),
+    ("autoscaler-zero-by-pods", text(without(scaled(), "minReplicaCount")), None, {}),
+    (
+        "autoscaler-silence-is-zero",
+        text(scaled(trigger(ignoreNullValues=None))),
+        text(
+            scaled(trigger(ignoreNullValues=None), fallback={"failureThreshold": 3, "replicas": 1})
+        ),
+        {},
+    ),
+    ("autoscaler-query-of-many", text(scaled(trigger("vllm:num_requests_running"))), None, {}),
+    (
+        "autoscaler-query-of-many",
+        text(scaled(trigger("sum(vllm:num_requests_running) by (pod)"))),
+        None,
+        {},
+    ),
+    (
+        "autoscaler-query-of-many",
+        text(scaled(trigger("sum by (pod) (vllm:num_requests_running)"))),
+        text(scaled(trigger("max(sum by (pod) (vllm:num_requests_running))"))),
+        {},
+    ),
+    ("autoscaler-metadata-invalid", text(scaled(trigger(threshold=10))), None, {}),
+    ("autoscaler-metadata-missing", text(scaled(trigger(threshold=None))), None, {}),
+    ("autoscaler-metric-type", text(scaled({**trigger(), "metricType": "Utilization"})), None, {}),
+    ("autoscaler-unbounded", text(without(scaled(), "maxReplicaCount")), None, {}),
+    (
+        "autoscaler-idle-not-below-minimum",
+        text(scaled(idleReplicaCount=1)),
+        text(scaled(idleReplicaCount=0)),
+        {},
+    ),
+    (
+        "autoscaler-name-too-long",
+        text(scaled(name="a" * 55)),
+        text(scaled(name="a" * 55, advanced={"horizontalPodAutoscalerConfig": {"name": "a"}})),
+        {},
+    ),
+    ("autoscaler-name-too-long", text(scaled(name="a" * 55)), text(scaled(name="a" * 54)), {}),
+    (
+        "autoscaler-two-of-one-target",
+        text(scaled(), hpa(pods("vllm_num_requests_running"))),
+        text(scaled(), {**hpa(), "metadata": {"name": "web", "namespace": "other"}}),
+        {},
+    ),
+]
