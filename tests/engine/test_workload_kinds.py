@@ -54,6 +54,7 @@ def landed(api: client.ApiClient, namespace: str, app: str) -> Counter[str]:
         ("product", "vllm", {"kinds-slices-0": 1}),
         ("research", "notebooks", {"kinds-slices-0": 4}),
         ("research", "simulate", {"kinds-claims-0": 1}),
+        ("product", "neuron", {"kinds-inferentia-0": 1}),
     ],
 )
 def test_services_land_on_their_pool(
@@ -75,9 +76,12 @@ def test_jobs_with_a_queue_wait_for_it(api: client.ApiClient) -> None:
     assert queue["spec"]["clusterQueue"] == "research"
 
 
-def test_a_pool_without_nodes_keeps_its_workload_waiting(api: client.ApiClient) -> None:
-    pods = client.CoreV1Api(api).list_namespaced_pod("product", label_selector="app=neuron").items
-    assert [pod.status.phase for pod in pods] == ["Pending"]
+def test_a_neuron_node_has_devices_and_cores(api: client.ApiClient) -> None:
+    """As Neuron's plugin publishes them; the pool hands out the cores."""
+    node = client.CoreV1Api(api).read_node("kinds-inferentia-0")
+    found = {k: v for k, v in node.status.allocatable.items() if k.startswith("aws.amazon.com/")}
+    assert found == {"aws.amazon.com/neuron": "1", "aws.amazon.com/neuroncore": "2"}
+    assert not [key for key in node.status.allocatable if key.startswith("nvidia.com/")]
 
 
 def test_scaling_monitoring_and_operators_objects_are_there(api: client.ApiClient) -> None:
