@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from gpufleet.fleet.lifecycle import NETWORK_OPERATOR
 from gpufleet.fleet.model import Fleet
 from gpufleet.render.artefact import Artefact, Kind
 from gpufleet.render.device_plugin_values import plugin_release_values
@@ -24,19 +25,21 @@ def network_operator_files(fleet: Fleet) -> Iterator[Artefact]:
     if not plan.enabled or plan.ownership is Ownership.EXISTING:
         return
     folder = "manifests/network-operator"
-    yield Artefact(
-        f"{folder}/namespace.yaml",
-        Kind.MANIFEST,
-        "namespace of the Network Operator, which admits privileged pods",
-        yaml_text(network_namespace(fleet)),
-    )
+    by_chart = fleet.addons.subscription(NETWORK_OPERATOR) is None
+    if by_chart:
+        yield Artefact(
+            f"{folder}/namespace.yaml",
+            Kind.MANIFEST,
+            "namespace of the Network Operator, which admits privileged pods",
+            yaml_text(network_namespace(fleet)),
+        )
     policy, networks = nic_cluster_policy(fleet), secondary_networks(fleet)
     if policy is not None:
         yield Artefact(
             f"{folder}/nic-cluster-policy.yaml",
             Kind.MANIFEST,
             "NicClusterPolicy: NIC driver, RDMA and SR-IOV resources, what networks need",
-            yaml_text(policy, "Apply after the chart, and before any network."),
+            yaml_text(policy, "Apply when the operator runs, and before any network."),
         )
     if networks:
         yield Artefact(
@@ -45,6 +48,8 @@ def network_operator_files(fleet: Fleet) -> Iterator[Artefact]:
             "secondary networks for pods; apply when the NicClusterPolicy is ready",
             yaml_stream(networks),
         )
+    if not by_chart:
+        return
     yield Artefact(
         "values/network-operator.yaml",
         Kind.VALUES,

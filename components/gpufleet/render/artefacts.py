@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from gpufleet.findings import Finding
 from gpufleet.fleet.addon_plan import rdma_resources
 from gpufleet.fleet.config_names import DEVICE_PLUGIN_CONFIG_LABEL, MIG_CONFIG_LABEL
+from gpufleet.fleet.lifecycle import GPU_OPERATOR
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.partition.shares import gib
 from gpufleet.render.addon_artefacts import network_operator_files, neuron_files, plugin_chart_files
@@ -38,6 +39,7 @@ from gpufleet.render.manifests import (
     operator_namespace,
 )
 from gpufleet.render.monitoring_artefacts import monitoring_files
+from gpufleet.render.openshift_artefacts import autoscaler_files, operator_files, pool_files
 from gpufleet.render.pod_request import claiming_pod_spec, pod_spec, topology_hint
 from gpufleet.render.vgpu import vgpu_device_file
 from gpufleet.render.yaml_text import commented, yaml_stream, yaml_text
@@ -50,6 +52,8 @@ def artefacts(fleet: Fleet) -> tuple[Artefact, ...]:
     What is `existing` is left out, except that its pools count in quotas and can be asked for.
     """
     found = [
+        *operator_files(fleet),
+        *autoscaler_files(fleet),
         *network_operator_files(fleet),
         *_gpu_operator(fleet),
         *plugin_chart_files(fleet),
@@ -79,12 +83,14 @@ def _gpu_operator(fleet: Fleet) -> Iterator[Artefact]:
     if plan.ownership is Ownership.EXISTING:
         return
     folder = "manifests/gpu-operator"
-    yield Artefact(
-        f"{folder}/namespace.yaml",
-        Kind.MANIFEST,
-        "namespace of the GPU Operator, which admits privileged pods",
-        yaml_text(operator_namespace(fleet)),
-    )
+    by_chart = fleet.addons.subscription(GPU_OPERATOR) is None
+    if by_chart:
+        yield Artefact(
+            f"{folder}/namespace.yaml",
+            Kind.MANIFEST,
+            "namespace of the GPU Operator, which admits privileged pods",
+            yaml_text(operator_namespace(fleet)),
+        )
     quota = critical_pods_quota(fleet)
     if quota is not None:
         yield Artefact(
@@ -112,6 +118,8 @@ def _gpu_operator(fleet: Fleet) -> Iterator[Artefact]:
             "ConfigMap with everything the DCGM exporter measures",
             yaml_text(config_map(fleet, exporter)),
         )
+    if not by_chart:
+        return
     yield Artefact(
         "values/gpu-operator.yaml",
         Kind.VALUES,
@@ -202,6 +210,8 @@ def _capacity(fleet: Fleet, pool: Pool) -> Iterator[Artefact]:
         yield from eks_files(fleet, pool)
     if pool.platform is Platform.GKE:
         yield from _gke(fleet, pool)
+    if pool.platform is Platform.OPENSHIFT:
+        yield from pool_files(fleet, pool)
 
 
 def _gke(fleet: Fleet, pool: Pool) -> Iterator[Artefact]:

@@ -10,6 +10,7 @@ import yaml
 
 from gpufleet.fleet import Fleet
 from gpufleet.fleet.openshift_shape import machine_set_name
+from gpufleet.render.artefacts import artefacts
 from gpufleet.render.olm import (
     namespace,
     node_feature_discovery,
@@ -326,3 +327,32 @@ def test_our_own_audit_has_nothing_against_them(tmp_path: Path) -> None:
     found = audit(find_inputs([str(tmp_path)]), read_settings({}), date(2026, 11, 22))
     assert found.unread == ()
     assert [str(one.finding) for one in found.findings] == []
+
+
+def test_files_hold_everything_and_no_chart() -> None:
+    made = {one.path: one.text for one in artefacts(fleet(CHAT, {**TRAIN, "fabric": "rdma"}))}
+    assert not [path for path in made if path.startswith("values/")]
+    for folder in ("gpu-operator", "network-operator", "node-feature-discovery"):
+        (space, group, subscribed) = yaml.safe_load_all(
+            made[f"manifests/{folder}/subscription.yaml"]
+        )
+        assert space["kind"] == "Namespace"
+        assert group["metadata"]["namespace"] == space["metadata"]["name"]
+        assert subscribed["spec"]["channel"]
+    policy = yaml.safe_load(made["manifests/gpu-operator/cluster-policy.yaml"])
+    assert policy["kind"] == "ClusterPolicy"
+    documents = list(yaml.safe_load_all(made["manifests/openshift/train.yaml"]))
+    assert [one["kind"] for one in documents] == [
+        "MachineConfigPool",
+        "MachineConfig",
+        "MachineSet",
+        "MachineHealthCheck",
+    ]
+    for document in documents:
+        assert_fits(definition(document), document)
+    assert "${INFRASTRUCTURE_NAME}" in made["manifests/openshift/train.yaml"]
+    assert "manifests/openshift/cluster-autoscaler.yaml" in made
+    elsewhere = {"clusterAutoscaler": {"ownership": "existing"}}
+    paths = {one.path for one in artefacts(fleet(CHAT, addons=elsewhere))}
+    assert "manifests/openshift/cluster-autoscaler.yaml" not in paths
+    assert "manifests/openshift/chat.yaml" in paths
