@@ -1,11 +1,16 @@
 """Workloads beside pools that are declared one by one, without a GpuFleet."""
 
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from gpufleet_policies.rules.rule import Level
 from tests.policies.cases.case import Case, Thing, manifest
+from tests.policies.cases.pools import node_group
 from tests.policies.cases.workloads import CONTAINER, JOB, LIMITS, WHOLE, deployment
 from tests.policies.objects import changed
+from tests.policies.test_fronts_agree import by_crossguard
 
 SELECTOR = "spec.template.spec.nodeSelector"
 
@@ -77,3 +82,47 @@ def test_two_of_a_time_shared_pool_are_no_two_gpus():
     two = deployment({**PIN, LIMITS: {"nvidia.com/gpu": 2}, f"{CONTAINER}.image": "acme/encoder"})
     assert "shared-gpu-request-over-one" not in rules(two, gke())
     assert rules(two, gke(TURNS))["shared-gpu-request-over-one"] is Level.MANDATORY
+
+
+OPERATOR = Thing(
+    "kubernetes:helm.sh/v3:Release",
+    {"chart": "gpu-operator", "values": {"mig": {"strategy": "none"}}},
+    "operator",
+)
+
+
+def eks(machine: str) -> Thing:
+    """A managed node group of one machine type, tainted and labelled."""
+    return node_group({"instanceTypes": [machine], "labels": {"pool": "l4"}})
+
+
+GREEDY = {
+    LIMITS: WHOLE,
+    f"{CONTAINER}.resources.requests": {"cpu": "40", "memory": "100Gi"},
+    **PIN,
+}
+SMALL = {LIMITS: WHOLE, 'metadata.annotations."gpufleet.dev/model-params-b"': "0.5", **PIN}
+TWO = {**PIN, LIMITS: {"nvidia.com/gpu": 2}, f"{CONTAINER}.image": "acme/encoder"}
+BESIDE_POOLS = {
+    "pod-strands-node-gpus": (deployment(GREEDY), (eks("g5.12xlarge"),)),
+    "gpu-oversized-for-model": (deployment(SMALL), (eks("g6e.xlarge"),)),
+    "shared-gpu-request-over-one": (deployment(TWO), (gke(TURNS),)),
+}
+
+
+@pytest.mark.parametrize("rule", BESIDE_POOLS)
+def test_the_pack_says_what_the_audit_says_beside_pools(rule: str, tmp_path: Path):
+    """No GpuFleet: what pools tell is known when the whole program was seen."""
+    thing, beside = BESIDE_POOLS[rule]
+    case = Case(rule, thing, thing, "", beside=beside, settings={"profile": "strict"})
+    expected = case.findings(thing)
+    (of_rule,) = [finding for finding in expected if finding.rule == rule]
+    assert rule not in rules(thing), "the pools must be what tells"
+    assert (of_rule.level.value, of_rule.message) in by_crossguard(case, thing, tmp_path)
+
+
+def test_pools_whose_gpus_may_be_cut_tell_nothing_of_a_whole_gpu():
+    """H100s beside no operator: another program may cut them."""
+    pool = eks("p5.48xlarge")
+    assert "gpu-oversized-for-model" not in rules(deployment(SMALL), pool)
+    assert "gpu-oversized-for-model" in rules(deployment(SMALL), pool, OPERATOR)

@@ -80,7 +80,7 @@ def across(subject: type) -> tuple[Rule, ...]:
     compares = {Needs.SURROUNDINGS, Needs.POOLS}
     if subject not in (FleetFacts, Workload):
         return judging(subject)
-    return tuple(rule for rule in judging(subject) if compares & rule.needs)
+    return tuple(rule for rule in judging(subject) if rule.sees_pools or compares & rule.needs)
 
 
 def _left(subject: type, fleet: FleetFacts | None) -> tuple[Rule, ...]:

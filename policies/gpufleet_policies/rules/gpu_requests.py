@@ -159,6 +159,7 @@ def _parts(context: Context, group: PodGroup) -> str:
     strict=Level.MANDATORY,
     formula="waste = pods x (shares - 1) x price of a share x 730 h",
     source="NVIDIA k8s-device-plugin README, `failRequestsGreaterThanOne`",
+    sees_pools=True,
 )
 def over_one_share(context: Context, workload: Workload) -> Iterator[Violation]:
     """By the `.shared` name alone, or because every pool that can run it shares the GPU."""

@@ -11,6 +11,7 @@ from gpufleet_policies.money import Kind, Money, cheapest_offers, gpu_hour, shar
 from gpufleet_policies.money.amounts import usd_hour
 from gpufleet_policies.money.prices import Offer
 from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.placed import pools_for
 from gpufleet_policies.rules.placement import (
     GPU_NAME_LABELS,
     PRODUCT_LABEL,
@@ -18,6 +19,7 @@ from gpufleet_policies.rules.placement import (
     gpu_requests,
     offering,
 )
+from gpufleet_policies.rules.published import published
 from gpufleet_policies.rules.shapes import NodeShape, shapes
 
 
@@ -50,7 +52,9 @@ def whole_gpu(context: Context, group: PodGroup) -> Hardware | None:
             return None
         price = gpu_hour(pool)
         return Hardware(pool.gpu, memory, price, priced(pool), pool)
-    return _from_labels(context, group)
+    if any(label in group.node_labels for label in SHARING_LABELS):
+        return None
+    return _from_labels(context, group) or _of_declared_pools(context, group)
 
 
 @lru_cache(maxsize=128)
@@ -71,8 +75,6 @@ SHARING_LABELS = (
 
 def _from_labels(context: Context, group: PodGroup) -> Hardware | None:
     catalogue = context.catalogue
-    if any(label in group.node_labels for label in SHARING_LABELS):
-        return None
     for key, values in group.node_labels.items():
         if key not in (PRODUCT_LABEL, *GPU_NAME_LABELS) or len(values) != 1:
             continue
@@ -96,6 +98,24 @@ def _from_labels(context: Context, group: PodGroup) -> Hardware | None:
         because = f"node label {key}; {offer.instance} at {usd_hour(price)} per GPU"
         return Hardware(gpu.key, gpu.memory_bytes, price, because, None)
     return None
+
+
+def _of_declared_pools(context: Context, group: PodGroup) -> Hardware | None:
+    """Of pools declared one by one, where each of them certainly hands out whole GPUs."""
+    pools = pools_for(context, group) if context.surroundings is not None else ()
+    offers = [published(context, pool) for pool in pools]
+    for offer in offers:
+        if offer is None or offer.replicas.get(GPU, 1) != 1 or any(offer.layouts):
+            return None
+    cheapest = _cheapest_machine(context, shapes(context, group, GPU)) if offers else None
+    if cheapest is None or cheapest.micro_usd_per_gpu_hour is None:
+        return None
+    memory = context.catalogue.gpu(cheapest.gpu).memory_bytes
+    if memory is None:
+        return None
+    price = cheapest.micro_usd_per_gpu_hour
+    because = f"{cheapest.priced}, {usd_hour(price)} per GPU"
+    return Hardware(cheapest.gpu, memory, price, because, None)
 
 
 def priced(pool: PoolFacts) -> str:

@@ -110,6 +110,7 @@ def _isolation(share: ShareFacts) -> str:
     mandatory_needs=Provenance.DECLARED,
     formula="waste = pods x (GPUs x GPU-hour - cost of the alternative) x 730 h",
     source="AWS EKS best practices, compute: other accelerated instance types",
+    sees_pools=True,
 )
 def oversized(context: Context, workload: Workload) -> Iterator[Violation]:
     """Below 35 % of the memory; stops the deployment below 15 % on declared evidence only."""

@@ -33,6 +33,7 @@ ROOM = Fraction(6, 5)
     mandatory_needs=Provenance.DECLARED,
     formula="waste = pods x (GPU-hour - GPU-hour of the cheapest card that holds it) x 730 h",
     source="AWS EKS best practices, compute: other accelerated instance types and sizes",
+    sees_pools=True,
 )
 def premium_card(context: Context, workload: Workload) -> Iterator[Violation]:
     """One GPU per copy; a fifth of the smaller card stays free; an A100-80 or above is premium.
@@ -79,6 +80,7 @@ def premium_card(context: Context, workload: Workload) -> Iterator[Violation]:
     strict=Level.ADVISORY,
     formula="waste = pods x (tp x pp - the smallest tp x pp that holds it) x GPU-hour x 730 h",
     source="planner arithmetic: a copy of the model needs its weights and cache once",
+    sees_pools=True,
 )
 def too_wide(context: Context, workload: Workload) -> Iterator[Violation]:
     """Half the GPUs would hold the model with a fifth to spare, and no latency is promised.

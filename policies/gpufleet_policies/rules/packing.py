@@ -92,6 +92,7 @@ def _on_machines(
     strict=Level.MANDATORY,
     formula="waste = ceil(pods / pods of a node) x stranded GPUs x GPU-hour x 730 h",
     source="OpenCost's idle cost: what is paid for and cannot be asked for",
+    sees_pools=True,
 )
 def strands(context: Context, workload: Workload) -> Iterator[Violation]:
     """For every machine it may land on; stops where half of a node's GPUs or more stay empty."""
@@ -248,6 +249,7 @@ def _all_groups(context: Context) -> list[tuple[Locator, int | None, set[str]]]:
     prod=Level.OFF,
     strict=Level.OFF,
     source="OpenCost's idle cost of CPU and memory",
+    sees_pools=True,
 )
 def beside_gpus(context: Context, workload: Workload) -> Iterator[Violation]:
     """Off unless switched on: below a quarter of both, on every machine it may land on."""

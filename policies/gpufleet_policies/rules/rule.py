@@ -94,6 +94,9 @@ class Rule:
     check: Check = field(repr=False)
     without_gpus: bool = False
     """Whether it has something to say about workloads that ask for no GPU."""
+    sees_pools: bool = False
+    """Whether it can say more of a workload once the pools beside it, declared one by one, are
+    known: CrossGuard then asks it again when it has seen the whole program."""
 
     @property
     def annotation(self) -> str:
@@ -119,6 +122,7 @@ def rule(
     formula: str = "",
     source: str,
     without_gpus: bool = False,
+    sees_pools: bool = False,
 ) -> Callable[[Check], Rule]:
     """Make a rule of the decorated check."""
 
@@ -135,6 +139,7 @@ def rule(
             source=source,
             check=check,
             without_gpus=without_gpus,
+            sees_pools=sees_pools,
         )
 
     return make
