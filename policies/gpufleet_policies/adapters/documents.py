@@ -14,7 +14,7 @@ from gpufleet_policies.adapters.blocks import inside
 from gpufleet_policies.adapters.fleet import fleet_from_declaration
 from gpufleet_policies.adapters.helm import chart_of_values, of_values
 from gpufleet_policies.adapters.kubernetes_objects import facts_of_object
-from gpufleet_policies.adapters.nvidia_objects import as_text, of_text
+from gpufleet_policies.adapters.nvidia_configs import as_text, of_text
 from gpufleet_policies.adapters.pulumi_state import (
     facts_of_preview,
     facts_of_state,

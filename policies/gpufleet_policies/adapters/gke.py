@@ -1,6 +1,5 @@
 """GKE as facts: node pools, clusters with inline pools, reservations."""
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -17,20 +16,16 @@ from gpufleet_policies.adapters.blocks import (
     word,
 )
 from gpufleet_policies.adapters.eks import is_committed, taints
+from gpufleet_policies.adapters.gke_sizes import size_of, zone_count, zones_of
 from gpufleet_policies.adapters.machines import accelerated, machines
 from gpufleet_policies.adapters.reading import boolean, fact, items
 from gpufleet_policies.facts.capacity import AutoscalerLimit, Reservation
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.monitoring import Monitoring
-from gpufleet_policies.facts.pool import Maker, NodePool, Shared, Size
+from gpufleet_policies.facts.pool import Maker, NodePool, Shared
 from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
 
 Load = Callable[[], Catalogue]
-
-_ZONE = re.compile(r"^[a-z]+-[a-z]+[0-9]+-[a-z]$")
-_REGION = re.compile(r"^[a-z]+-[a-z]+[0-9]+$")
-_REGION_ZONES = 3
-"""Zones a regional cluster's pools span when none are named (GKE: regional clusters)."""
 
 _SHARING = {"TIME_SHARING": "timeSlicing", "MPS": "mps"}
 _DEFAULT_MACHINE = "e2-medium"
@@ -56,7 +51,7 @@ def _pool(document: dict[str, Any], config: Any, locator: Locator, load: Load) -
     labels, resource_labels = inside(config, "labels"), inside(config, "resourceLabels")
     own, tags = known_texts(labels), known_texts(resource_labels)
     merged = {**own, **tags}
-    zones = _zones(document)
+    zones = zones_of(document)
     affinity = inside(config, "reservationAffinity")
     reserved = texts(affinity, "values")
     pool_labels = dict(own)
@@ -72,7 +67,7 @@ def _pool(document: dict[str, Any], config: Any, locator: Locator, load: Load) -
         gpu=gpu,
         gpus_per_node=count,
         is_gpu_pool=carries,
-        size=_size(document, _zone_count(document, zones)),
+        size=size_of(document, zone_count(document, zones)),
         capacity=_capacity(document, config),
         capacity_place="nodeConfig",
         reservations=reserved.value if reserved.is_known else _unnamed(affinity),
@@ -121,62 +116,6 @@ def _accelerators(
     gpu, row = accelerated(types.value[0], kind.value, amount.value, load())
     priced = types if row is None else known((row,), place=types.place)
     return gpu, amount, known(True, place=place), priced
-
-
-def _zones(document: dict[str, Any]) -> Fact[tuple[str, ...]]:
-    named = texts(document, "nodeLocations")
-    if not named.is_absent:
-        return named
-    location = word(document, "location")
-    if location.is_known and _ZONE.match(location.value):
-        return known((location.value,), place="location")
-    return absent("nodeLocations")
-
-
-def _zone_count(document: dict[str, Any], zones: Fact[tuple[str, ...]]) -> Fact[int]:
-    if zones.is_known:
-        return known(len(zones.value), place=zones.place)
-    location = word(document, "location")
-    if zones.is_absent and location.is_known and _REGION.match(location.value):
-        return known(_REGION_ZONES, place="location")
-    return unknown("nodeLocations")
-
-
-def _size(document: dict[str, Any], zones: Fact[int]) -> Size:
-    scaling = inside(document, "autoscaling")
-    if scaling is None:
-        per_zone = number(document, "nodeCount")
-        place = "nodeCount"
-        if per_zone.is_absent:
-            per_zone, place = number(document, "initialNodeCount"), "initialNodeCount"
-        fixed = _times(per_zone.or_default(1), zones)
-        return Size(fixed, fixed, fixed, place, place, fixed=True, zones=zones.found or 1)
-    if inside(scaling, "totalMaxNodeCount") is not None:
-        return Size(
-            number(scaling, "totalMinNodeCount").or_default(0),
-            number(scaling, "totalMaxNodeCount"),
-            absent("nodeCount"),
-            "autoscaling.totalMinNodeCount",
-            "autoscaling.totalMaxNodeCount",
-        )
-    return Size(
-        _times(number(scaling, "minNodeCount").or_default(0), zones),
-        _times(number(scaling, "maxNodeCount"), zones),
-        absent("nodeCount"),
-        "autoscaling.minNodeCount",
-        "autoscaling.maxNodeCount",
-        zones=zones.found or 1,
-    )
-
-
-def _times(per_zone: Fact[int], zones: Fact[int]) -> Fact[int]:
-    if per_zone.is_known and per_zone.value == 0:
-        return per_zone
-    if not per_zone.is_known:
-        return per_zone
-    if not zones.is_known:
-        return unknown(per_zone.place)
-    return known(per_zone.value * zones.value, place=per_zone.place)
 
 
 def _capacity(document: dict[str, Any], config: Any) -> Fact[frozenset[str]]:

@@ -9,7 +9,8 @@ from gpufleet.catalogue import Catalogue, load
 from gpufleet_policies.adapters.blocks import environment, inside, known_texts, word
 from gpufleet_policies.adapters.chart_workloads import NAMES as CHARTS_OF_PODS
 from gpufleet_policies.adapters.chart_workloads import workload_of_values
-from gpufleet_policies.adapters.nvidia_objects import as_text, choices, declared, parsed
+from gpufleet_policies.adapters.nvidia_configs import as_text, declared, parsed
+from gpufleet_policies.adapters.nvidia_objects import choices
 from gpufleet_policies.adapters.reading import boolean, fact, mapping, text
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.monitoring import Monitoring

@@ -9,7 +9,9 @@ from gpufleet_policies.adapters import (
     cluster_objects,
     karpenter,
     kueue,
+    nvidia_configs,
     nvidia_objects,
+    openshift,
 )
 from gpufleet_policies.facts.locator import Locator
 
@@ -18,7 +20,7 @@ Reader = Callable[[dict[str, Any], Locator, Load], Iterator[Any]]
 
 
 READERS: dict[tuple[str, str], Reader] = {
-    ("", "ConfigMap"): nvidia_objects.config_map,
+    ("", "ConfigMap"): nvidia_configs.config_map,
     ("", "Namespace"): cluster_objects.namespace,
     ("", "ResourceQuota"): cluster_objects.quota,
     ("apps", "DaemonSet"): cluster_objects.exporter,
@@ -33,8 +35,8 @@ READERS: dict[tuple[str, str], Reader] = {
     ("infrastructure.cluster.x-k8s.io", "AWSMachineTemplate"): cluster_api.aws_template,
     ("infrastructure.cluster.x-k8s.io", "AWSMachinePool"): cluster_api.aws_template,
     ("infrastructure.cluster.x-k8s.io", "VSphereMachineTemplate"): cluster_api.vsphere_template,
-    ("machine.openshift.io", "MachineSet"): cluster_api.openshift_machine_set,
-    ("autoscaling.openshift.io", "MachineAutoscaler"): cluster_api.machine_autoscaler,
+    ("machine.openshift.io", "MachineSet"): openshift.machine_set,
+    ("autoscaling.openshift.io", "MachineAutoscaler"): openshift.machine_autoscaler,
     ("kueue.x-k8s.io", "ClusterQueue"): kueue.cluster_queue,
     ("kueue.x-k8s.io", "Cohort"): kueue.cohort,
     ("kueue.x-k8s.io", "LocalQueue"): kueue.local_queue,

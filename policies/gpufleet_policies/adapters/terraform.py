@@ -104,7 +104,7 @@ def _resource(kind: str, values: Any, address: str, path: str, load: Load) -> It
 
 def _manifest(written: Any, address: str, path: str, load: Load) -> Iterator[Any]:
     if isinstance(written, str):
-        from gpufleet_policies.adapters.nvidia_objects import parsed
+        from gpufleet_policies.adapters.nvidia_configs import parsed
 
         written = plain(parsed(written))
     if isinstance(written, dict) and isinstance(written.get("kind"), str):

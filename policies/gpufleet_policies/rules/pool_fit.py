@@ -1,4 +1,4 @@
-"""Workloads and pools under them: the wrong way of buying, zone, network, or the dearest GPU."""
+"""Workloads and pools under them: the wrong way of buying, or the dearest GPU."""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -11,31 +11,12 @@ from gpufleet_policies.money.amounts import usd_hour
 from gpufleet_policies.money.pools import pool_price
 from gpufleet_policies.rules.context import Context
 from gpufleet_policies.rules.fleet_pools import spot_saving
-from gpufleet_policies.rules.placed import (
-    place_of,
-    pools_for,
-)
+from gpufleet_policies.rules.gpu_groups import gpu_groups, where
+from gpufleet_policies.rules.placed import place_of, pools_for
 from gpufleet_policies.rules.pools import same_cluster
 from gpufleet_policies.rules.published import published
 from gpufleet_policies.rules.purpose import is_training, saves_checkpoints
 from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
-
-_WHOLE_NODE = 4
-"""GPUs per node from which a training pod that takes them all spans nodes for speed."""
-
-_EFA = "vpc.amazonaws.com/efa"
-
-
-def _where(group: PodGroup) -> str:
-    return f"group {group.name} ({group.place})" if group.name else group.place
-
-
-def _gpu_groups(workload: Workload) -> Iterator[tuple[PodGroup, int, int]]:
-    """Groups that certainly have pods with whole GPUs: group, GPUs a pod, pods."""
-    for group in workload.running_groups():
-        asked = group.pod_gpus(GPU)
-        if asked.is_known and asked.value > 0 and group.pods.is_known:
-            yield group, asked.value, group.pods.value
 
 
 def _interruptible(workload: Workload) -> Provenance | None:
@@ -70,7 +51,7 @@ def interruptible(context: Context, workload: Workload) -> Iterator[Violation]:
     evidence = _interruptible(workload)
     if evidence is None:
         return
-    for group, asked, pods in _gpu_groups(workload):
+    for group, asked, pods in gpu_groups(workload):
         if group.together.is_known and group.together.value > 1 and workload.starts_together:
             continue
         pools = [pool for pool in pools_for(context, group) if pool.maker is not Maker.FLEET]
@@ -85,7 +66,7 @@ def interruptible(context: Context, workload: Workload) -> Iterator[Violation]:
         )
         gpu_hour = Fraction(listed - spot, per_node)
         yield Violation(
-            where=_where(group),
+            where=where(group),
             found=f"may be stopped, and {', '.join(pool.name for pool in pools)} buy(s) "
             f"{name} on demand only, at {usd_hour(listed)}",
             limit=f"{name} sells as spot for at most {usd_hour(spot)}",
@@ -126,7 +107,7 @@ def spot_for_training(context: Context, workload: Workload) -> Iterator[Violatio
     """All pools it may run on buy spot only. `gpufleet.dev/checkpoint-seconds` settles it."""
     if not is_training(workload) or saves_checkpoints(workload):
         return
-    for group, asked, pods in _gpu_groups(workload):
+    for group, asked, pods in gpu_groups(workload):
         if pods < 2:
             continue
         pools = pools_for(context, group)
@@ -135,7 +116,7 @@ def spot_for_training(context: Context, workload: Workload) -> Iterator[Violatio
         ):
             continue
         yield Violation(
-            where=_where(group),
+            where=where(group),
             found=f"{pods} pods of {asked} GPU(s) train together on "
             f"{', '.join(pool.name for pool in pools)}, spot only, and no checkpoint is declared",
             limit="each interruption ends all of them and loses the work since the last checkpoint",
@@ -166,111 +147,6 @@ def _gpu_hours(context: Context, pools: tuple[NodePool, ...]) -> list[Fraction]:
         if price is not None and pool.gpus_per_node.is_known and pool.gpus_per_node.value:
             found.append(Fraction(price, pool.gpus_per_node.value))
     return found
-
-
-@rule(
-    "multi-zone-training-group",
-    "Training pods that talk to each other across zones.",
-    subject=Workload,
-    dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
-    strict=Level.ADVISORY,
-    needs=[Needs.SURROUNDINGS],
-    source="Kueue documentation, topology-aware scheduling; AWS EKS best practices, networking",
-)
-def multi_zone(context: Context, workload: Workload) -> Iterator[Violation]:
-    """A pool it is pinned to spans zones and nothing keeps the pods in one.
-
-    Zone selectors, affinity on the zone, Kueue's required topology, placement policies and
-    reservations, which have one zone, all settle it.
-    """
-    if not is_training(workload):
-        return
-    for group, asked, pods in _gpu_groups(workload):
-        if pods < 2 or group.zone_bound:
-            continue
-        pools = pools_for(context, group)
-        spread = [pool for pool in pools if _spans_zones(pool)]
-        if not pools or len(spread) < len(pools):
-            continue
-        zones = spread[0].zones.value if spread[0].zones.is_known else ()
-        yield Violation(
-            where=_where(group),
-            found=f"{pods} training pods of {asked} GPU(s) on {spread[0].name}, which spans "
-            f"{len(zones) or 'all'} zones",
-            limit="ranks in different zones pay for every exchange and wait for it",
-            alternative="select one zone (topology.kubernetes.io/zone), or use Kueue's "
-            "podset-required-topology",
-        )
-
-
-def _spans_zones(pool: NodePool) -> bool:
-    """Whether its nodes certainly come up in several zones."""
-    grouped = not pool.placement_group.is_absent and pool.maker is not Maker.KARPENTER
-    if pool.reservations or grouped:
-        return False
-    return pool.zones.is_known and len(set(pool.zones.value)) > 1
-
-
-@rule(
-    "multi-node-without-fabric",
-    "Whole nodes that train together over the ordinary network.",
-    subject=Workload,
-    dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
-    strict=Level.ADVISORY,
-    needs=[Needs.SURROUNDINGS],
-    formula="waste = pods x GPUs x GPU-hour x (slow-down - 1); the slow-down is not known",
-    source="AWS EKS best practices, networking: EFA; GKE: GPUDirect",
-)
-def without_fabric(context: Context, workload: Workload) -> Iterator[Violation]:
-    """Two and more pods that take all of four or more GPUs of machines that offer EFA or GPUDirect.
-
-    Either the pods do not ask for it, or the pool does not have it.
-    """
-    if not is_training(workload):
-        return
-    for group, asked, pods in _gpu_groups(workload):
-        if pods < 2 or asked < _WHOLE_NODE:
-            continue
-        for pool in pools_for(context, group):
-            missing = _missing_fabric(context, pool, group, asked)
-            if missing is None:
-                continue
-            yield Violation(
-                where=_where(group),
-                found=f"{pods} pods take all {asked} GPUs of {pool.name}'s nodes, and {missing}",
-                limit="between nodes the ordinary network is many times slower than the GPUs",
-                alternative="ask for vpc.amazonaws.com/efa in the pods, and give the pool EFA "
-                "interfaces and a placement group"
-                if missing.endswith("EFA") or _EFA in missing
-                else "give pool and pods the GPUDirect networks",
-                evidence={"pool": pool.name},
-            )
-            break
-
-
-def _missing_fabric(context: Context, pool: NodePool, group: PodGroup, asked: int) -> str | None:
-    if not pool.gpus_per_node.is_known or pool.gpus_per_node.value != asked:
-        return None
-    if not pool.instance_types.is_known:
-        return None
-    rows = [context.catalogue.instances.get(name) for name in pool.instance_types.value]
-    if any(row is None for row in rows):
-        return None
-    if all(row is not None and (row.efa_interfaces or 0) > 0 for row in rows):
-        asks = any(_EFA in (*c.limits, *c.requests) for c in group.containers)
-        known = all(c.resources_known for c in group.containers)
-        if not asks and known:
-            return f"do not ask for {_EFA}"
-        if pool.fabric.is_absent and pool.maker in (Maker.EKS, Maker.AWS):
-            return "the pool's machines are not given EFA"
-        return None
-    if all(row is not None and row.gpudirect for row in rows):
-        if pool.fabric.is_absent and pool.maker is Maker.GKE:
-            return "the pool has no additional networks for GPUDirect"
-        return None
-    return None
 
 
 def _choices(
@@ -315,7 +191,7 @@ def unpinned(context: Context, workload: Workload) -> Iterator[Violation]:
 
     Silent with MIG or shared names, which belong to one pool, and where prices are not known.
     """
-    for group, asked, pods in _gpu_groups(workload):
+    for group, asked, pods in gpu_groups(workload):
         if group.node_labels or not group.node_labels_known:
             continue
         models, prices = _choices(context, group)
@@ -323,7 +199,7 @@ def unpinned(context: Context, workload: Workload) -> Iterator[Violation]:
             continue
         cheapest, dearest = prices[0], prices[-1]
         yield Violation(
-            where=_where(group),
+            where=where(group),
             found=f"asks for {asked} GPU(s) of any kind: {', '.join(sorted(models))} are here",
             limit=f"{dearest[1]} costs {usd_hour(dearest[0])} per GPU, {cheapest[1]} "
             f"{usd_hour(cheapest[0])}",

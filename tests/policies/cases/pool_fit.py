@@ -54,27 +54,14 @@ def training(changes: dict[str, Any] | None = None) -> Thing:
     return manifest(changed(TRAIN, changes or {}))
 
 
-def _h100(changes: dict[str, Any]) -> Thing:
+def h100(changes: dict[str, Any]) -> Thing:
+    """A node group of eight H100s, its machines in the launch template with EFA."""
     return node_group(
         {"instanceTypes": ["p5.48xlarge"], "launchTemplate": {"name": "efa"}, **changes}, "h100"
     )
 
 
-SPOT = _h100({"capacityType": "SPOT"})
-ON_DEMAND = _h100({})
-SPREAD = Thing(
-    "aws:ec2/launchTemplate:LaunchTemplate",
-    {"name": "spread", "networkInterfaces": [{"interfaceType": "efa"}]},
-    "spread",
-)
-ZONES = node_group(
-    {
-        "instanceTypes": ["p4d.24xlarge"],
-        "subnetIds": ["subnet-a", "subnet-b"],
-        "launchTemplate": {"name": "spread"},
-    },
-    "zones",
-)
+SPOT = h100({"capacityType": "SPOT"})
 DEAR = node_group({"instanceTypes": ["g6e.xlarge"], "nodeGroupName": "dear"}, "dear")
 
 CASES = (
@@ -93,22 +80,6 @@ CASES = (
         "2 pods of 8 GPU(s) train together on gpu, spot only, and no checkpoint is declared",
         Level.ADVISORY,
         beside=(*QUIET, SPOT, TEMPLATE),
-    ),
-    Case(
-        "multi-zone-training-group",
-        training({**EFA, f'{WORKER}.nodeSelector."topology.kubernetes.io/zone"': "us-east-1a"}),
-        training(EFA),
-        "2 training pods of 8 GPU(s) on gpu, which spans 2 zones",
-        Level.ADVISORY,
-        beside=(*QUIET, ZONES, SPREAD),
-    ),
-    Case(
-        "multi-node-without-fabric",
-        training(EFA),
-        training(),
-        "and do not ask for vpc.amazonaws.com/efa",
-        Level.ADVISORY,
-        beside=(*QUIET, ON_DEMAND, TEMPLATE),
     ),
     Case(
         "gpu-type-pinned-by-nothing",

@@ -1,0 +1,19 @@
+"""Groups of pods with whole GPUs, and how findings name them."""
+
+from collections.abc import Iterator
+
+from gpufleet_policies.facts import PodGroup, Workload
+from gpufleet_policies.facts.workload import GPU
+
+
+def where(group: PodGroup) -> str:
+    """A group in words, with its field path."""
+    return f"group {group.name} ({group.place})" if group.name else group.place
+
+
+def gpu_groups(workload: Workload) -> Iterator[tuple[PodGroup, int, int]]:
+    """Groups that certainly have pods with whole GPUs: group, GPUs a pod, pods."""
+    for group in workload.running_groups():
+        asked = group.pod_gpus(GPU)
+        if asked.is_known and asked.value > 0 and group.pods.is_known:
+            yield group, asked.value, group.pods.value

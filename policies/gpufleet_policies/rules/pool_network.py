@@ -1,0 +1,121 @@
+"""Training over several nodes, and what lies between them: zones and fabric."""
+
+from collections.abc import Iterator
+
+from gpufleet_policies.facts import PodGroup, Workload
+from gpufleet_policies.facts.pool import Maker, NodePool
+from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.gpu_groups import gpu_groups, where
+from gpufleet_policies.rules.placed import pools_for
+from gpufleet_policies.rules.purpose import is_training
+from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
+
+_WHOLE_NODE = 4
+"""GPUs per node from which a training pod that takes them all spans nodes for speed."""
+
+_EFA = "vpc.amazonaws.com/efa"
+
+
+@rule(
+    "multi-zone-training-group",
+    "Training pods that talk to each other across zones.",
+    subject=Workload,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.ADVISORY,
+    needs=[Needs.SURROUNDINGS],
+    source="Kueue documentation, topology-aware scheduling; AWS EKS best practices, networking",
+)
+def multi_zone(context: Context, workload: Workload) -> Iterator[Violation]:
+    """A pool it is pinned to spans zones and nothing keeps the pods in one.
+
+    Zone selectors, affinity on the zone, Kueue's required topology, placement policies and
+    reservations, which have one zone, all settle it.
+    """
+    if not is_training(workload):
+        return
+    for group, asked, pods in gpu_groups(workload):
+        if pods < 2 or group.zone_bound:
+            continue
+        pools = pools_for(context, group)
+        spread = [pool for pool in pools if _spans_zones(pool)]
+        if not pools or len(spread) < len(pools):
+            continue
+        zones = spread[0].zones.value if spread[0].zones.is_known else ()
+        yield Violation(
+            where=where(group),
+            found=f"{pods} training pods of {asked} GPU(s) on {spread[0].name}, which spans "
+            f"{len(zones) or 'all'} zones",
+            limit="ranks in different zones pay for every exchange and wait for it",
+            alternative="select one zone (topology.kubernetes.io/zone), or use Kueue's "
+            "podset-required-topology",
+        )
+
+
+def _spans_zones(pool: NodePool) -> bool:
+    """Whether its nodes certainly come up in several zones."""
+    grouped = not pool.placement_group.is_absent and pool.maker is not Maker.KARPENTER
+    if pool.reservations or grouped:
+        return False
+    return pool.zones.is_known and len(set(pool.zones.value)) > 1
+
+
+@rule(
+    "multi-node-without-fabric",
+    "Whole nodes that train together over the ordinary network.",
+    subject=Workload,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.ADVISORY,
+    needs=[Needs.SURROUNDINGS],
+    formula="waste = pods x GPUs x GPU-hour x (slow-down - 1); the slow-down is not known",
+    source="AWS EKS best practices, networking: EFA; GKE: GPUDirect",
+)
+def without_fabric(context: Context, workload: Workload) -> Iterator[Violation]:
+    """Two and more pods that take all of four or more GPUs of machines that offer EFA or GPUDirect.
+
+    Either the pods do not ask for it, or the pool does not have it.
+    """
+    if not is_training(workload):
+        return
+    for group, asked, pods in gpu_groups(workload):
+        if pods < 2 or asked < _WHOLE_NODE:
+            continue
+        for pool in pools_for(context, group):
+            missing = _missing_fabric(context, pool, group, asked)
+            if missing is None:
+                continue
+            yield Violation(
+                where=where(group),
+                found=f"{pods} pods take all {asked} GPUs of {pool.name}'s nodes, and {missing}",
+                limit="between nodes the ordinary network is many times slower than the GPUs",
+                alternative="ask for vpc.amazonaws.com/efa in the pods, and give the pool EFA "
+                "interfaces and a placement group"
+                if missing.endswith("EFA") or _EFA in missing
+                else "give pool and pods the GPUDirect networks",
+                evidence={"pool": pool.name},
+            )
+            break
+
+
+def _missing_fabric(context: Context, pool: NodePool, group: PodGroup, asked: int) -> str | None:
+    if not pool.gpus_per_node.is_known or pool.gpus_per_node.value != asked:
+        return None
+    if not pool.instance_types.is_known:
+        return None
+    rows = [context.catalogue.instances.get(name) for name in pool.instance_types.value]
+    if any(row is None for row in rows):
+        return None
+    if all(row is not None and (row.efa_interfaces or 0) > 0 for row in rows):
+        asks = any(_EFA in (*c.limits, *c.requests) for c in group.containers)
+        known = all(c.resources_known for c in group.containers)
+        if not asks and known:
+            return f"do not ask for {_EFA}"
+        if pool.fabric.is_absent and pool.maker in (Maker.EKS, Maker.AWS):
+            return "the pool's machines are not given EFA"
+        return None
+    if all(row is not None and row.gpudirect for row in rows):
+        if pool.fabric.is_absent and pool.maker is Maker.GKE:
+            return "the pool has no additional networks for GPUDirect"
+        return None
+    return None
