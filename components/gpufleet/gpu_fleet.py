@@ -1,8 +1,8 @@
 """GpuFleet: a whole FleetSpec as one component."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NotRequired, TypedDict, cast
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 
 import pulumi
 
@@ -20,14 +20,17 @@ from gpufleet.fleet import (
 )
 from gpufleet.fleet.model import Money
 from gpufleet.gke_connection import GkeNetworkArgs
-from gpufleet.inputs import declared, refuse, whole_numbers
-from gpufleet.monitoring.gpu_monitoring import GpuMonitoring, GpuMonitoringArgs
+from gpufleet.inputs import declared, refuse
+from gpufleet.known_output import known_output
 from gpufleet.openshift_connection import OpenShiftConnectionArgs
 from gpufleet.platforms import FleetPlatform, platform_of
-from gpufleet.queueing.kueue_queues import KueueQueues, KueueQueuesArgs
 from gpufleet.render.kueue_rules import judge_queues
 from gpufleet.spec.base import Ownership, SpecModel
 from gpufleet.vsphere_connection import VsphereConnectionArgs
+
+if TYPE_CHECKING:
+    from gpufleet.monitoring.gpu_monitoring import GpuMonitoringArgs
+    from gpufleet.queueing.kueue_queues import KueueQueuesArgs
 
 
 class GpuFleetConnectionArgs(TypedDict):
@@ -137,7 +140,7 @@ class GpuFleet(pulumi.ComponentResource):
         """
         component = f'GpuFleet "{name}"'
         given = declared(component, GpuFleetArgs, cast("dict[str, Any]", args))
-        compiled = compile_data(whole_numbers(given["spec"]))
+        compiled = compile_data(given["spec"])
         connection = args.get("connection", {})
         exceptions = given.get("policyExceptions")
         fleet, platform = _deployable(component, compiled, connection)
@@ -152,6 +155,7 @@ class GpuFleet(pulumi.ComponentResource):
             opts,
         )
         self._warn(compiled.findings)
+        declarations = {pool.name: _pool_args(pool) for pool in fleet.pools}
         addons = GpuAddons(
             f"{name}-addons",
             cast(
@@ -159,45 +163,45 @@ class GpuFleet(pulumi.ComponentResource):
                 {
                     "catalogue": fleet.spec.catalogue,
                     "platform": fleet.spec.platform.value,
-                    "pools": [_pool_args(pool) for pool in fleet.pools],
+                    "pools": list(declarations.values()),
                 },
             ),
             pulumi.ResourceOptions(parent=self),
             compiled=fleet,
         )
-        self._queues(name, fleet)
-        self._monitoring(name, fleet)
+        self._queues(name, fleet, declarations)
+        self._monitoring(name, fleet, declarations)
         parts = platform.platform_parts(self, name, fleet, connection)
         # Labels name configurations: the operator must have them before a node shows up.
         opts = pulumi.ResourceOptions(parent=self, depends_on=[addons, *parts])
-        self._pools = {
-            pool.name: FleetPool(
-                pool.name,
-                _pool_args(pool),
-                platform.platform_pool(f"{name}-{pool.name}", pool, fleet, connection, opts)
-                if pool.ownership is Ownership.MANAGED
-                else None,
-            )
-            for pool in fleet.pools
-        }
-        self.advertised = pulumi.Output.from_input(
-            {pool.name: dict(pool.advertised) for pool in fleet.pools}
-        )
+        self._pools: dict[str, FleetPool] = {}
+        for pool in fleet.pools:
+            nodes = None
+            if pool.ownership is Ownership.MANAGED:
+                called = f"{name}-{pool.name}"
+                nodes = platform.platform_pool(called, pool, fleet, connection, opts)
+            self._pools[pool.name] = FleetPool(pool.name, declarations[pool.name], nodes)
+        advertised = {pool.name: dict(pool.advertised) for pool in fleet.pools}
         spend = fleet.spend
-        self.minimum_usd_per_hour = _usd(spend, spend.minimum)
-        self.expected_usd_per_hour = _usd(spend, spend.expected)
-        self.maximum_usd_per_hour = _usd(spend, spend.maximum)
-        self.unbounded_spend = pulumi.Output.from_input(_unbounded(spend))
+        minimum, expected, maximum = (
+            _usd(spend, bound) for bound in (spend.minimum, spend.expected, spend.maximum)
+        )
+        unbounded = _unbounded(spend)
+        self.advertised = known_output(advertised)
+        self.minimum_usd_per_hour = known_output(minimum)
+        self.expected_usd_per_hour = known_output(expected)
+        self.maximum_usd_per_hour = known_output(maximum)
+        self.unbounded_spend = known_output(unbounded)
         self.cluster_name = pulumi.Output.from_input(
             connection.get("cluster_name", fleet.spec.cluster.name)
         )
         self.register_outputs(
             {
-                "advertised": self.advertised,
-                "minimumUsdPerHour": self.minimum_usd_per_hour,
-                "expectedUsdPerHour": self.expected_usd_per_hour,
-                "maximumUsdPerHour": self.maximum_usd_per_hour,
-                "unboundedSpend": self.unbounded_spend,
+                "advertised": advertised,
+                "minimumUsdPerHour": minimum,
+                "expectedUsdPerHour": expected,
+                "maximumUsdPerHour": maximum,
+                "unboundedSpend": unbounded,
                 "clusterName": self.cluster_name,
             }
         )
@@ -214,10 +218,13 @@ class GpuFleet(pulumi.ComponentResource):
             if finding.severity is Severity.WARNING:
                 pulumi.log.warn(str(finding).removeprefix("warning "), self)
 
-    def _monitoring(self, name: str, fleet: Fleet) -> None:
+    def _monitoring(self, name: str, fleet: Fleet, declarations: Mapping[str, GpuPoolArgs]) -> None:
         monitoring = fleet.spec.monitoring
         if monitoring is None:
             return
+        # Rules and dashboards are a tenth of what a program imports; most fleets have none.
+        from gpufleet.monitoring.gpu_monitoring import GpuMonitoring
+
         queues = fleet.spec.queues
         GpuMonitoring(
             f"{name}-monitoring",
@@ -226,7 +233,7 @@ class GpuFleet(pulumi.ComponentResource):
                 {
                     "catalogue": fleet.spec.catalogue,
                     "platform": fleet.spec.platform.value,
-                    "pools": [_pool_args(pool) for pool in fleet.pools],
+                    "pools": list(declarations.values()),
                     "monitoring": _plain(monitoring),
                     **({} if queues is None else {"queues": _plain(queues)}),
                 },
@@ -235,9 +242,11 @@ class GpuFleet(pulumi.ComponentResource):
             compiled=fleet,
         )
 
-    def _queues(self, name: str, fleet: Fleet) -> None:
+    def _queues(self, name: str, fleet: Fleet, declarations: Mapping[str, GpuPoolArgs]) -> None:
         if fleet.spec.queues is None or fleet.spec.addons.kueue.ownership is Ownership.GITOPS:
             return
+        from gpufleet.queueing.kueue_queues import KueueQueues
+
         KueueQueues(
             f"{name}-queues",
             cast(
@@ -245,7 +254,7 @@ class GpuFleet(pulumi.ComponentResource):
                 {
                     "catalogue": fleet.spec.catalogue,
                     "platform": fleet.spec.platform.value,
-                    "pools": [_pool_args(pool) for pool in fleet.pools],
+                    "pools": list(declarations.values()),
                     "queues": _plain(fleet.spec.queues),
                 },
             ),
@@ -280,9 +289,9 @@ def _plain(declaration: SpecModel) -> dict[str, Any]:
     return declaration.model_dump(mode="json", exclude_unset=True, exclude_none=True)
 
 
-def _usd(spend: SpendBounds, bound: Money) -> pulumi.Output[str | None]:
+def _usd(spend: SpendBounds, bound: Money) -> str | None:
     amount = spend.usd(bound)
-    return pulumi.Output.from_input(None if amount is None else format(amount.normalize(), "f"))
+    return None if amount is None else format(amount.normalize(), "f")
 
 
 def _unbounded(spend: SpendBounds) -> list[str]:

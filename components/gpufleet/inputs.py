@@ -8,17 +8,20 @@ host. Both are put right here, once, before anything is registered.
 import difflib
 import inspect
 import typing
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, NoReturn, TypeVar, cast
 
 import pulumi
 from pydantic import BaseModel, ValidationError
-from pydantic.alias_generators import to_camel
+from pydantic.alias_generators import to_camel as _to_camel
 
 from gpufleet.findings import Finding, FleetError, Severity, error
 
 Model = TypeVar("Model", bound=BaseModel)
+
+to_camel = cache(_to_camel)
+"""Arguments have some hundred names, and a fleet spells them once more for each of its pools."""
 
 
 class InvalidArgumentsError(pulumi.InputPropertiesError, pulumi.RunError):
@@ -44,17 +47,25 @@ def refuse(component: str, findings: Iterable[Finding]) -> NoReturn:
     raise InvalidArgumentsError(component, findings)
 
 
-def declared(component: str, args_type: type, args: Mapping[str, Any]) -> dict[str, Any]:
+def declared(
+    component: str, args_type: type, args: Mapping[str, Any], *, unread: Collection[str] = ()
+) -> dict[str, Any]:
     """The arguments in the spelling of files, camelCase, with whole numbers as integers.
 
-    Free mappings (labels, Helm values, MIG devices) keep their keys. Outputs are passed through.
+    Free mappings (labels, Helm values, MIG devices) keep their keys. Outputs are passed through,
+    and so is the value of each key in `unread`: what the caller has read already.
     Raises InvalidArgumentsError for keys that `args_type` does not have and for missing ones.
     """
     findings: list[Finding] = []
-    plain = _mapping(args_type, args, "", findings)
+    plain = _mapping(args_type, args, "", findings, unread)
     if findings:
         refuse(component, findings)
     return plain
+
+
+def compiled_already(compiled: object | None) -> Collection[str]:
+    """The keys of arguments that nobody reads when the caller has compiled the whole fleet."""
+    return () if compiled is None else ("pool", "pools")
 
 
 def checked(component: str, args_type: type, args: Mapping[str, Any], model: type[Model]) -> Model:
@@ -84,7 +95,13 @@ def _finding(detail: Any) -> Finding:
     return error("argument-invalid", path, f"{message}{shown}")
 
 
-def _mapping(args_type: type, args: object, path: str, findings: list[Finding]) -> dict[str, Any]:
+def _mapping(
+    args_type: type,
+    args: object,
+    path: str,
+    findings: list[Finding],
+    unread: Collection[str] = (),
+) -> dict[str, Any]:
     if not isinstance(args, Mapping):
         wanted = f"a mapping with the keys of {args_type.__name__}"
         findings.append(
@@ -103,7 +120,9 @@ def _mapping(args_type: type, args: object, path: str, findings: list[Finding]) 
             error("argument-missing", place, "this argument is needed and missing", f"add `{key}`")
         )
     return {
-        to_camel(key): _value(hints[key], value, _joined(path, to_camel(key)), findings)
+        to_camel(key): value
+        if key in unread
+        else _value(hints[key], value, _joined(path, to_camel(key)), findings)
         for key, value in given.items()
         if key in hints and value is not None
     }

@@ -64,7 +64,7 @@ def chart_location(pin: Chart, charts: Charts) -> dict[str, Any]:
         return {"chart": pin.repository}
     if source is None or source.repository is not None:
         address = pin.repository if source is None else source.repository
-        return {"chart": pin.name, "repository_opts": {"repo": address}}
+        return {"chart": pin.name, "repositoryOpts": {"repo": address}}
     if source.oci is not None:
         return {"chart": f"{source.oci.rstrip('/')}/{pin.name}"}
     assert source.folder is not None

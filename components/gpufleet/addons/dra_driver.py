@@ -3,14 +3,15 @@
 from typing import Any, NotRequired, TypedDict, cast
 
 import pulumi
-import pulumi_kubernetes as kubernetes
 
 from gpufleet.addons.charts import fleet_chart
 from gpufleet.addons.declarations import compiled_declarations
-from gpufleet.addons.release import custom_object, release_in_own_namespace
+from gpufleet.addons.release import release_in_own_namespace
 from gpufleet.arguments import AddonsArgs, GpuPoolArgs
 from gpufleet.fleet import Fleet
-from gpufleet.inputs import declared
+from gpufleet.helm_release import HelmRelease
+from gpufleet.inputs import compiled_already, declared
+from gpufleet.manifest_object import ManifestObject
 from gpufleet.render.dra import Manifest, claims, device_classes
 from gpufleet.render.dra_driver_values import dra_driver_values, fleet_dra_driver_settings
 from gpufleet.render.gpu_operator_values import merged
@@ -71,7 +72,12 @@ class DraDriver(pulumi.ComponentResource):
             InvalidArgumentsError: a declaration has an error; the text holds all of them.
         """
         component = f'DraDriver "{name}"'
-        given = declared(component, DraDriverArgs, cast("dict[str, Any]", args))
+        given = declared(
+            component,
+            DraDriverArgs,
+            cast("dict[str, Any]", args),
+            unread=compiled_already(compiled),
+        )
         fleet = compiled or compiled_declarations(component, given)
         super().__init__("gpufleet:index:DraDriver", name, {}, opts)
         addon = fleet.spec.addons.dra_driver
@@ -96,11 +102,11 @@ class DraDriver(pulumi.ComponentResource):
 
     def _device_class(self, name: str, manifest: Manifest) -> None:
         made = manifest["metadata"]["name"]
-        custom_object(f"{name}-{made}", manifest, pulumi.ResourceOptions(parent=self))
+        ManifestObject(f"{name}-{made}", manifest, pulumi.ResourceOptions(parent=self))
 
-    def _claim(self, name: str, manifest: Manifest, release: kubernetes.helm.v3.Release) -> None:
+    def _claim(self, name: str, manifest: Manifest, release: HelmRelease) -> None:
         metadata = manifest["metadata"]
-        custom_object(
+        ManifestObject(
             f"{name}-{metadata['namespace']}-{metadata['name']}",
             manifest,
             pulumi.ResourceOptions(

@@ -18,7 +18,7 @@ from gpufleet.arguments import AddonsArgs, GpuPoolArgs
 from gpufleet.core_objects import ConfigMap, Namespace
 from gpufleet.fleet import Fleet
 from gpufleet.fleet.model import DevicePluginPlan, NetworkPlan, OperatorPlan
-from gpufleet.inputs import declared
+from gpufleet.inputs import compiled_already, declared
 from gpufleet.manifest_object import ManifestObject
 from gpufleet.render.device_plugin_values import planned_plugin_settings
 from gpufleet.render.dra_driver_values import needs_dra_driver
@@ -102,7 +102,12 @@ class GpuAddons(pulumi.ComponentResource):
             InvalidArgumentsError: a declaration has an error; the text holds all of them.
         """
         component = f'GpuAddons "{name}"'
-        given = declared(component, GpuAddonsArgs, cast("dict[str, Any]", args))
+        given = declared(
+            component,
+            GpuAddonsArgs,
+            cast("dict[str, Any]", args),
+            unread=compiled_already(compiled),
+        )
         fleet = compiled or compiled_declarations(component, given)
         super().__init__("gpufleet:index:GpuAddons", name, {}, opts)
         outputs: Outputs = dict.fromkeys(

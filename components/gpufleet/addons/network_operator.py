@@ -9,7 +9,7 @@ from gpufleet.addons.charts import ChartChoice, chosen_chart
 from gpufleet.addons.gpu_operator import OperandTolerationArgs
 from gpufleet.addons.judged import judged
 from gpufleet.addons.namespaces import operator_namespace
-from gpufleet.addons.release import chart_release, custom_object
+from gpufleet.addons.release import chart_release
 from gpufleet.arguments import ChartsArgs, ImagesArgs, NetworkOperatorSettingsArgs
 from gpufleet.contract.tolerations import Toleration
 from gpufleet.fleet.model import NetworkPlan
@@ -17,6 +17,7 @@ from gpufleet.fleet.network_operator_chart import network_operator_values
 from gpufleet.fleet.network_rules import ADDON, judge_documents
 from gpufleet.fleet.nic_cluster_policy import networks, policy
 from gpufleet.inputs import checked
+from gpufleet.manifest_object import ManifestObject
 from gpufleet.spec.addons import Addons
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.images import Images
@@ -119,7 +120,7 @@ class NetworkOperator(pulumi.ComponentResource):
             before.append(self._policy(name, document, plan.wait, release))
         made = networks(addons.network_operator)
         for one in made:
-            custom_object(
+            ManifestObject(
                 f"{name}-{one['kind'].removesuffix('Network').lower()}-{one['metadata']['name']}",
                 one,
                 pulumi.ResourceOptions(parent=self, depends_on=before),
@@ -148,7 +149,7 @@ class NetworkOperator(pulumi.ComponentResource):
             metadata = {**document["metadata"], "annotations": {"pulumi.com/waitFor": READY}}
             document = {**document, "metadata": metadata}
         timeout = f"{POLICY_TIMEOUT_SECONDS}s"
-        return custom_object(
+        return ManifestObject(
             f"{name}-policy",
             document,
             pulumi.ResourceOptions(

@@ -1,13 +1,13 @@
-"""What every add-on is made of: the release of a pinned chart, and objects of custom kinds."""
+"""What every add-on is made of: the release of a pinned chart."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import pulumi
-import pulumi_kubernetes as kubernetes
 
 from gpufleet.addons.charts import ChosenChart, chart_location
 from gpufleet.addons.namespaces import operator_namespace
+from gpufleet.helm_release import HelmRelease
 
 TIMEOUT_SECONDS = 600
 """How long a release may take to become ready: pulling the operator's images, not a GPU driver."""
@@ -22,7 +22,7 @@ def chart_release(
     values: Mapping[str, Any],
     depends_on: Sequence[pulumi.Resource] = (),
     timeout_seconds: int = TIMEOUT_SECONDS,
-) -> kubernetes.helm.v3.Release:
+) -> HelmRelease:
     """The Helm release of an add-on, called as its chart is.
 
     Args:
@@ -34,21 +34,23 @@ def chart_release(
         depends_on: What must be there before, beside what the arguments name. Default: nothing.
         timeout_seconds: How long it may take to become ready. Default 600.
     """
-    return kubernetes.helm.v3.Release(
+    return HelmRelease(
         name,
-        name=chart.pin.name,
-        namespace=namespace,
-        version=chart.version,
-        values=values,
-        timeout=timeout_seconds,
-        **chart_location(chart.pin, chart.charts),
-        opts=pulumi.ResourceOptions(parent=component, depends_on=list(depends_on)),
+        {
+            "name": chart.pin.name,
+            "namespace": namespace,
+            "version": chart.version,
+            "values": values,
+            "timeout": timeout_seconds,
+            **chart_location(chart.pin, chart.charts),
+        },
+        pulumi.ResourceOptions(parent=component, depends_on=list(depends_on)),
     )
 
 
 def release_in_own_namespace(
     component: pulumi.ComponentResource, name: str, chart: ChosenChart, values: Mapping[str, Any]
-) -> kubernetes.helm.v3.Release:
+) -> HelmRelease:
     """The release `<name>-release` in a namespace that is made for it, `<name>-namespace`."""
     namespace = operator_namespace(component, name, f"{name}-namespace", chart.pin.namespace)
     return chart_release(
@@ -57,18 +59,4 @@ def release_in_own_namespace(
         chart,
         namespace=cast("Any", namespace.metadata)["name"],
         values=values,
-    )
-
-
-def custom_object(
-    name: str, document: Mapping[str, Any], opts: pulumi.ResourceOptions
-) -> kubernetes.apiextensions.CustomResource:
-    """An object of a kind the SDK has no class for, from its manifest."""
-    return kubernetes.apiextensions.CustomResource(
-        name,
-        api_version=document["apiVersion"],
-        kind=document["kind"],
-        metadata=document["metadata"],
-        spec=document["spec"],
-        opts=opts,
     )

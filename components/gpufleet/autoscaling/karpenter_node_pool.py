@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any, cast
 
 import pulumi
-import pulumi_kubernetes as kubernetes
 
 from gpufleet.arguments import GpuPoolArgs
 from gpufleet.eks_connection import (
@@ -22,7 +21,9 @@ from gpufleet.fleet import Pool
 from gpufleet.fleet.eks_rules import pinning_missing
 from gpufleet.fleet.eks_shape import EksShape, eks_shape
 from gpufleet.fleet.model import NodeTaint
-from gpufleet.inputs import declared, refuse
+from gpufleet.inputs import compiled_already, declared, refuse
+from gpufleet.known_output import known_output
+from gpufleet.manifest_object import ManifestObject
 from gpufleet.nodes.configurations import checked_labels
 from gpufleet.render.eks_node_group import chosen_zones
 from gpufleet.render.eks_user_data import image_family, user_data
@@ -70,7 +71,12 @@ class KarpenterGpuNodePool(pulumi.ComponentResource):
             InvalidArgumentsError: an argument cannot work; the text holds all problems.
         """
         component = f'KarpenterGpuNodePool "{name}"'
-        given = declared(component, EksPoolArgs, cast("dict[str, Any]", args))
+        given = declared(
+            component,
+            EksPoolArgs,
+            cast("dict[str, Any]", args),
+            unread=compiled_already(compiled),
+        )
         pool = compiled or compiled_pool(component, given, provisioner="karpenter")
         judge_provisioner(component, pool, (Provisioner.KARPENTER,))
         shape = eks_shape(pool)
@@ -105,9 +111,10 @@ class KarpenterGpuNodePool(pulumi.ComponentResource):
         if overlay is not None:
             before.append(self._object("overlay", overlay))
         self._object("pool", rendered, before)
-        self.node_pool_name = pulumi.Output.from_input(karpenter_name(pool))
-        self.advertised = pulumi.Output.from_input(dict(pool.advertised))
-        self.register_outputs({"nodePoolName": self.node_pool_name, "advertised": self.advertised})
+        called, advertised = karpenter_name(pool), dict(pool.advertised)
+        self.node_pool_name = known_output(called)
+        self.advertised = known_output(advertised)
+        self.register_outputs({"nodePoolName": called, "advertised": advertised})
 
     @property
     def spec(self) -> GpuPoolArgs:
@@ -150,13 +157,10 @@ class KarpenterGpuNodePool(pulumi.ComponentResource):
     def _object(
         self, suffix: str, document: Mapping[str, Any], before: list[pulumi.Resource] | None = None
     ) -> pulumi.Resource:
-        return kubernetes.apiextensions.CustomResource(
+        return ManifestObject(
             f"{self._name}-{suffix}",
-            api_version=document["apiVersion"],
-            kind=document["kind"],
-            metadata=document["metadata"],
-            spec=document["spec"],
-            opts=pulumi.ResourceOptions(parent=self, depends_on=before or []),
+            document,
+            pulumi.ResourceOptions(parent=self, depends_on=before or []),
         )
 
 

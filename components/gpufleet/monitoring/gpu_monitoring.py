@@ -11,7 +11,7 @@ from gpufleet.addons.release import chart_release
 from gpufleet.arguments import AddonsArgs, GpuPoolArgs, MonitoringArgs, QueuesArgs
 from gpufleet.findings import Severity, error
 from gpufleet.fleet import Fleet
-from gpufleet.inputs import declared, refuse
+from gpufleet.inputs import compiled_already, declared, refuse
 from gpufleet.manifest_object import ManifestObject
 from gpufleet.render.alerts import alerts, judge_alerts
 from gpufleet.render.dashboards import dashboards
@@ -80,7 +80,12 @@ class GpuMonitoring(pulumi.ComponentResource):
             InvalidArgumentsError: a declaration has an error; the text holds all of them.
         """
         component = f'GpuMonitoring "{name}"'
-        given = declared(component, GpuMonitoringArgs, cast("dict[str, Any]", args))
+        given = declared(
+            component,
+            GpuMonitoringArgs,
+            cast("dict[str, Any]", args),
+            unread=compiled_already(compiled),
+        )
         fleet = compiled or compiled_declarations(component, given)
         monitoring = fleet.spec.monitoring
         if monitoring is None:

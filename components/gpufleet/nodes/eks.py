@@ -26,7 +26,8 @@ from gpufleet.eks_network import made_efa_security_group, made_placement_group
 from gpufleet.findings import has_errors
 from gpufleet.fleet import Pool
 from gpufleet.fleet.eks_shape import EksShape, eks_shape
-from gpufleet.inputs import declared, refuse
+from gpufleet.inputs import compiled_already, declared, refuse
+from gpufleet.known_output import known_output
 from gpufleet.nodes.configurations import checked_labels
 from gpufleet.nodes.eks_sizes import imported_size, present_size
 from gpufleet.render.autoscaler_tags import autoscaler_tags
@@ -87,7 +88,12 @@ class EksGpuNodeGroup(pulumi.ComponentResource):
             InvalidArgumentsError: an argument cannot work; the text holds all problems.
         """
         component = f'EksGpuNodeGroup "{name}"'
-        given = declared(component, EksPoolArgs, cast("dict[str, Any]", args))
+        given = declared(
+            component,
+            EksPoolArgs,
+            cast("dict[str, Any]", args),
+            unread=compiled_already(compiled),
+        )
         pool = compiled or compiled_pool(component, given)
         judge_provisioner(component, pool, GROUPS)
         shape = eks_shape(pool)
@@ -123,14 +129,15 @@ class EksGpuNodeGroup(pulumi.ComponentResource):
             self._tag(scaling_group, autoscaler_tags(pool) or {})
         self.node_group_name = nodes.output("nodeGroupName")
         self.scaling_group_name = scaling_group
-        self.launch_template_id = pulumi.Output.from_input(None if made is None else made.id)
-        self.advertised = pulumi.Output.from_input(dict(pool.advertised))
+        self.launch_template_id = known_output(None) if made is None else made.id
+        advertised = dict(pool.advertised)
+        self.advertised = known_output(advertised)
         self.register_outputs(
             {
                 "nodeGroupName": self.node_group_name,
                 "scalingGroupName": self.scaling_group_name,
                 "launchTemplateId": self.launch_template_id,
-                "advertised": self.advertised,
+                "advertised": advertised,
             }
         )
 

@@ -11,7 +11,8 @@ from gpufleet.fleet import Pool
 from gpufleet.fleet.gke_shape import Rung, gke_shape
 from gpufleet.gcp_objects import NODE_POOL, RESOURCE_POLICY, GcpObject
 from gpufleet.gke_connection import DEFAULT_PREFIX, GkeNetworkArgs, compiled_pool
-from gpufleet.inputs import declared, refuse
+from gpufleet.inputs import compiled_already, declared, refuse
+from gpufleet.known_output import known_output
 from gpufleet.manifest_object import ManifestObject
 from gpufleet.nodes.configurations import checked_labels
 from gpufleet.render.gke_compute_class import compute_class
@@ -98,7 +99,12 @@ class GkeGpuNodePool(pulumi.ComponentResource):
             InvalidArgumentsError: an argument cannot work; the text holds all problems.
         """
         component = f'GkeGpuNodePool "{name}"'
-        given = declared(component, GkeGpuNodePoolArgs, cast("dict[str, Any]", args))
+        given = declared(
+            component,
+            GkeGpuNodePoolArgs,
+            cast("dict[str, Any]", args),
+            unread=compiled_already(compiled),
+        )
         pool = compiled or compiled_pool(component, given)
         shape = gke_shape(pool)
         findings = judge_networks(shape.networks, given.get("gpuNetworks", {}))
@@ -128,14 +134,15 @@ class GkeGpuNodePool(pulumi.ComponentResource):
         self.node_pool_names = pulumi.Output.all(*(one.output("name") for one in made))
         groups = pulumi.Output.all(*(one.output("instanceGroupUrls") for one in made))
         self.instance_group_urls = groups.apply(_flat)
-        self.compute_class = pulumi.Output.from_input(pool.name if shape.ladder else None)
-        self.advertised = pulumi.Output.from_input(dict(pool.advertised))
+        compute_class, advertised = pool.name if shape.ladder else None, dict(pool.advertised)
+        self.compute_class = known_output(compute_class)
+        self.advertised = known_output(advertised)
         self.register_outputs(
             {
                 "nodePoolNames": self.node_pool_names,
                 "instanceGroupUrls": self.instance_group_urls,
-                "computeClass": self.compute_class,
-                "advertised": self.advertised,
+                "computeClass": compute_class,
+                "advertised": advertised,
             }
         )
 

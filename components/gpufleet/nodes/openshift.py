@@ -9,7 +9,8 @@ from gpufleet.arguments import AddonsArgs, GpuPoolArgs
 from gpufleet.findings import has_errors
 from gpufleet.fleet import Pool, compile_data
 from gpufleet.fleet.openshift_shape import machine_set_name, openshift_shape, options_of
-from gpufleet.inputs import declared, refuse
+from gpufleet.inputs import compiled_already, declared, refuse
+from gpufleet.known_output import known_output
 from gpufleet.manifest_object import ManifestObject
 from gpufleet.nodes.configurations import checked_labels
 from gpufleet.openshift_connection import OpenShiftConnectionArgs, judge_place, machine_place
@@ -85,7 +86,12 @@ class OpenShiftGpuMachineSet(pulumi.ComponentResource):
             InvalidArgumentsError: the declaration has an error; the text holds all of them.
         """
         component = f'OpenShiftGpuMachineSet "{name}"'
-        given = declared(component, OpenShiftGpuMachineSetArgs, cast("Mapping[str, Any]", args))
+        given = declared(
+            component,
+            OpenShiftGpuMachineSetArgs,
+            cast("Mapping[str, Any]", args),
+            unread=compiled_already(compiled),
+        )
         prefix: str = given.get("namePrefix", DEFAULT_PREFIX)
         pool = compiled or _compile(component, given, prefix)
         wrong = list(judge_place(pool, given["connection"], "connection"))
@@ -111,16 +117,18 @@ class OpenShiftGpuMachineSet(pulumi.ComponentResource):
                 after = pulumi.ResourceOptions(parent=self, depends_on=[made])
                 ManifestObject(f"{name}-{suffix}", manifest, after)
         own = options_of(pool).machine_config is not None
-        self.machine_set = pulumi.Output.from_input(machine_set_name(prefix, pool))
-        self.machine_config_pool = pulumi.Output.from_input(pool.name if own else None)
-        self.accelerator = pulumi.Output.from_input(openshift_shape(pool).accelerator)
-        self.advertised = pulumi.Output.from_input(dict(pool.advertised))
+        called, config_pool = machine_set_name(prefix, pool), pool.name if own else None
+        accelerator, advertised = openshift_shape(pool).accelerator, dict(pool.advertised)
+        self.machine_set = known_output(called)
+        self.machine_config_pool = known_output(config_pool)
+        self.accelerator = known_output(accelerator)
+        self.advertised = known_output(advertised)
         self.register_outputs(
             {
-                "machineSet": self.machine_set,
-                "machineConfigPool": self.machine_config_pool,
-                "accelerator": self.accelerator,
-                "advertised": self.advertised,
+                "machineSet": called,
+                "machineConfigPool": config_pool,
+                "accelerator": accelerator,
+                "advertised": advertised,
             }
         )
 

@@ -10,7 +10,8 @@ from gpufleet.core_objects import Node
 from gpufleet.findings import error
 from gpufleet.fleet import Pool, compile_data
 from gpufleet.fleet.change_waves import nodes_before
-from gpufleet.inputs import declared, refuse
+from gpufleet.inputs import compiled_already, declared, refuse
+from gpufleet.known_output import known_output
 from gpufleet.nodes.configurations import checked_labels
 from gpufleet.render.simulated_node import HardwareUnknownError, SimulatedNode, simulated_nodes
 
@@ -73,7 +74,12 @@ class SimulatedGpuNodePool(pulumi.ComponentResource):
             InvalidArgumentsError: the declaration has an error; the text holds all of them.
         """
         component = f'SimulatedGpuNodePool "{name}"'
-        declaration = _declaration(component, args)
+        declaration = declared(
+            component,
+            SimulatedGpuNodePoolArgs,
+            cast("dict[str, Any]", args),
+            unread=compiled_already(compiled),
+        )
         pool = compiled or _compile(component, declaration)
         nodes = _nodes(component, pool, declaration)
         known = args.get("configurations")
@@ -86,19 +92,14 @@ class SimulatedGpuNodePool(pulumi.ComponentResource):
         for i, node in enumerate(nodes):
             before = [made[j] for j in nodes_before(pool, i)]
             made.append(self._node(name, i, node, labels[i], args, before))
-        self.node_names = pulumi.Output.from_input([node.name for node in nodes])
-        self.advertised = pulumi.Output.from_input(dict(pool.advertised))
-        price = pool.hourly_usd
-        self.usd_per_node_hour = pulumi.Output.from_input(
-            None if price is None else format(price.normalize(), "f")
-        )
+        names, advertised = [node.name for node in nodes], dict(pool.advertised)
+        price = None if pool.hourly_usd is None else format(pool.hourly_usd.normalize(), "f")
+        self.node_names = known_output(names)
+        self.advertised = known_output(advertised)
+        self.usd_per_node_hour = known_output(price)
         self.nodes = tuple(made)
         self.register_outputs(
-            {
-                "nodeNames": self.node_names,
-                "advertised": self.advertised,
-                "usdPerNodeHour": self.usd_per_node_hour,
-            }
+            {"nodeNames": names, "advertised": advertised, "usdPerNodeHour": price}
         )
 
     @property
@@ -129,11 +130,6 @@ class SimulatedGpuNodePool(pulumi.ComponentResource):
             spec=node.spec,
             opts=pulumi.ResourceOptions(parent=self, depends_on=before),
         )
-
-
-def _declaration(component: str, args: SimulatedGpuNodePoolArgs) -> dict[str, Any]:
-    given = cast("dict[str, Any]", args)
-    return declared(component, SimulatedGpuNodePoolArgs, given)
 
 
 def _compile(component: str, declaration: dict[str, Any]) -> Pool:

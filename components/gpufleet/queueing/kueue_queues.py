@@ -12,7 +12,7 @@ from gpufleet.core_objects import Namespace
 from gpufleet.findings import Severity, error, has_errors
 from gpufleet.fleet import Fleet
 from gpufleet.fleet.chart_values import merged
-from gpufleet.inputs import declared, refuse
+from gpufleet.inputs import compiled_already, declared, refuse
 from gpufleet.manifest_object import ManifestObject
 from gpufleet.render.kueue_artefacts import kueue_objects
 from gpufleet.render.kueue_configuration import kueue_values
@@ -80,7 +80,12 @@ class KueueQueues(pulumi.ComponentResource):
             InvalidArgumentsError: a declaration has an error; the text holds all of them.
         """
         component = f'KueueQueues "{name}"'
-        given = declared(component, KueueQueuesArgs, cast("dict[str, Any]", args))
+        given = declared(
+            component,
+            KueueQueuesArgs,
+            cast("dict[str, Any]", args),
+            unread=compiled_already(compiled),
+        )
         fleet = compiled or compiled_declarations(component, given)
         findings = judge_queues(fleet)
         if fleet.spec.queues is None:

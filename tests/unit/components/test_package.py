@@ -31,6 +31,24 @@ def test_importing_the_package_imports_no_sdk() -> None:
     assert not modules & {"pulumi", "pulumi_kubernetes", "pulumi_aws", "pulumi_gcp", "kubernetes"}
 
 
+def test_a_fleet_imports_what_it_uses_and_no_more() -> None:
+    code = "import sys; from gpufleet import GpuFleet; print(*sys.modules)"
+    answer = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    modules = set(answer.stdout.split())
+    assert {"gpufleet.gpu_fleet", "pulumi_kubernetes"} <= modules
+    assert not modules & {
+        "requests",
+        "pulumi_kubernetes.helm.v3",
+        "pulumi_kubernetes.core.v1",
+        "gpufleet.monitoring.gpu_monitoring",
+        "gpufleet.queueing.kueue_queues",
+        "pulumi_aws",
+        "pulumi_gcp",
+    }
+
+
 def test_the_hosted_version_is_that_of_the_distribution() -> None:
     distribution = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     code = f"import runpy; print(runpy.run_path({str(ROOT / 'components')!r})['VERSION'])"
