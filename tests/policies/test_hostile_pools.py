@@ -19,7 +19,7 @@ from tests.policies.cases import CASES
 from tests.policies.cases.pools import KARPENTER, NODE_GROUP
 from tests.policies.objects import STRICT, TODAY
 from tests.policies.test_hostile_input import ANYTHING, paths, with_value
-from tests.policies.test_pool_adapters import TF_GROUP, change, plan, step
+from tests.policies.test_plans_and_states import TF_GROUP, change, plan, step
 
 THINGS = [case.bad for case in CASES if not case.bad.is_manifest]
 THING_PATHS = [(thing, path) for thing in THINGS for path in paths(thing.properties) if path]

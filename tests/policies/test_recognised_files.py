@@ -1,0 +1,77 @@
+"""What a file is, told by its name or by what is in it."""
+
+from gpufleet_policies.adapters.documents import facts_of_document
+from gpufleet_policies.facts import FleetFacts
+from gpufleet_policies.facts.nvidia import MigLayouts, NvidiaConfig, OperatorChoices, SharingConfig
+from gpufleet_policies.facts.queues import ClusterQueue, KueueConfiguration
+from tests.policies.cases.pools import KARPENTER
+from tests.policies.objects import summary
+
+
+def test_values_files_are_recognised_by_name_or_by_their_keys():
+    values = {"mig": {"strategy": "mixed"}, "dcgmExporter": {"enabled": False}}
+    for document, path in (
+        (values, "charts/gpu-operator/values.yaml"),
+        ({**values, "driver": {}}, "x.yaml"),
+    ):
+        found = facts_of_document(document, path)
+        assert {type(fact).__name__ for fact in found} >= {
+            "ChartRelease",
+            "NvidiaConfig",
+            "OperatorChoices",
+        }
+        choices = next(fact for fact in found if isinstance(fact, OperatorChoices))
+        assert choices.dcgm_exporter.value is False
+    assert facts_of_document({"image": {"tag": "1"}}, "charts/web/values.yaml") == ()
+    assert facts_of_document({"driver": "postgres"}, "config.yaml") == ()
+
+
+def test_device_plugin_values_hold_configurations():
+    text = "version: v1\nsharing:\n  timeSlicing:\n    resources:\n    - {name: gpu, replicas: 4}\n"
+    found = facts_of_document(
+        {"migStrategy": "none", "config": {"map": {"shared": text}}},
+        "nvidia-device-plugin-values.yaml",
+    )
+    sharing = next(fact for fact in found if isinstance(fact, SharingConfig))
+    assert sharing.key == "shared"
+    assert sharing.resources[0].name == "nvidia.com/gpu"
+    assert any(isinstance(f, NvidiaConfig) and f.kind == "device-plugin" for f in found)
+
+
+def test_bare_configurations_are_recognised():
+    parted = {"version": "v1", "mig-configs": {"a": [{"devices": "all", "mig-enabled": False}]}}
+    found = facts_of_document(parted, "mig.yaml")
+    assert isinstance(found[0], NvidiaConfig)
+    assert isinstance(found[1], MigLayouts)
+    kueue = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "kueue-manager-config"},
+        "data": {"controller_manager_config.yaml": "waitForPodsReady:\n  enable: false\n"},
+    }
+    (found,) = facts_of_document(kueue)
+    assert isinstance(found, KueueConfiguration)
+    assert found.waits_for_ready.value is False
+
+
+def test_lists_and_dumps_are_opened():
+    dump = {"apiVersion": "v1", "kind": "List", "items": [KARPENTER, {"kind": "x"}, None]}
+    assert [type(fact).__name__ for fact in facts_of_document(dump)] == ["NodePool"]
+
+
+def test_a_declaration_is_the_fleet_it_compiles_to():
+    (found,) = facts_of_document(summary(), "compiled.json")
+    assert isinstance(found, FleetFacts)
+    assert found.locator.file == "compiled.json"
+
+
+def test_older_versions_of_kueue_are_read_too():
+    queue = {
+        "apiVersion": "kueue.x-k8s.io/v1beta1",
+        "kind": "ClusterQueue",
+        "metadata": {"name": "q"},
+        "spec": {"cohort": "all", "resourceGroups": []},
+    }
+    (found,) = facts_of_document(queue)
+    assert isinstance(found, ClusterQueue)
+    assert found.cohort.value == "all"
