@@ -58,6 +58,7 @@ class Project:
         self.reservation: dict[str, Any] | None = RESERVATION
         self.block: dict[str, Any] | None = None
         self.denied: set[str] = set()
+        self.node_pools: list[dict[str, Any]] = []
 
     def ask(self, *pools: dict[str, Any]) -> dict[str, Any]:
         """JSON of the command over a fleet of these pools."""
@@ -89,6 +90,7 @@ class Project:
             "currentMasterVersion": self.version,
             "locations": self.zones,
             "networkConfig": self.network,
+            "nodePools": self.node_pools,
         }
         everywhere = [{"metric": "GPUS_ALL_REGIONS", "limit": self.everywhere, "usage": 0}]
         self._get("clusters", re.compile(re.escape(CLUSTER) + r"(\?.*)?$"), cluster)
@@ -277,3 +279,75 @@ def test_without_credentials_nothing_can_be_asked(
     file.write_text(yaml.safe_dump(spec))
     result = CliRunner().invoke(command, [str(file)])
     assert "gcloud auth application-default login" in str(result.exception)
+
+
+OLD = {
+    "name": "by-hand",
+    "config": {
+        "machineType": "g2-standard-4",
+        "spot": True,
+        "accelerators": [
+            {
+                "acceleratorType": "nvidia-l4",
+                "acceleratorCount": "1",
+                "gpuSharingConfig": {
+                    "gpuSharingStrategy": "TIME_SHARING",
+                    "maxSharedClientsPerGpu": "4",
+                },
+            }
+        ],
+    },
+}
+TAKEN_OVER = {
+    **L4,
+    "importId": f"{PROJECT}/us-central1/ml/by-hand",
+    "capacity": [{"spot": {}}],
+    "sharing": {"timeSlicing": {"replicas": 4}},
+}
+
+
+def test_a_node_pool_that_is_taken_over_is_what_the_fleet_says(project: Project) -> None:
+    project.node_pools = [OLD]
+    assert project.ask(TAKEN_OVER)["findings"] == []
+
+
+def test_what_a_node_pool_is_and_is_not_declared_to_be(project: Project) -> None:
+    project.node_pools = [OLD]
+    declared = {**TAKEN_OVER, "capacity": [], "sharing": {"mps": {"replicas": 2}}}
+    told = [one["message"] for one in project.ask(declared)["findings"]]
+    assert told == [
+        "by-hand has clients 4 by TIME_SHARING, and the pool declares 2 by MPS: taken over, it "
+        "stays as it is",
+        "by-hand has spot true, and the pool declares false: taken over, it stays as it is",
+    ]
+
+
+def test_a_node_pool_that_is_not_there_is_not_taken_over(project: Project) -> None:
+    project.node_pools = [OLD]
+    missing = project.ask({**TAKEN_OVER, "importId": "us-central1/ml/other"})["codes"]
+    finding = missing["import-not-found"]
+    assert (finding["path"], finding["fix"]) == ("pools[0].importId", "one of by-hand")
+
+
+@pytest.mark.parametrize(
+    ("pool", "version", "floor"),
+    [
+        ({**L4, "sharing": {"timeSlicing": {"replicas": 2}}}, "1.22.9", "1.23.7-gke.1400"),
+        ({**L4, "sharing": {"mps": {"replicas": 2}}}, "1.27.6", "1.27.7-gke.1088000"),
+        (
+            {**L4, "gpu": None, "instanceTypes": ["tpu7x-standard-4t"]},
+            "1.33.9",
+            "1.34.0-gke.2201000",
+        ),
+    ],
+)
+def test_what_a_release_does_not_have_yet(
+    project: Project, pool: dict[str, Any], version: str, floor: str
+) -> None:
+    project.version = f"{version}-gke.1"
+    old = [
+        one["evidence"]["limit"]
+        for one in project.ask(pool)["findings"]
+        if one["code"] == "cluster-too-old"
+    ]
+    assert floor in old

@@ -1,0 +1,138 @@
+"""Whether a GKE cluster is there, new enough for what pools use, and has what they take over."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from gpufleet.findings import error
+from gpufleet.fleet.gke_shape import gke_shape
+from gpufleet.fleet.model import Fleet, Pool
+from gpufleet.fleet.tpu import is_tpu
+from gpufleet.preflight.answers import Answers, MissingError, NotAnsweredError
+from gpufleet.preflight.google_client import GoogleClient
+from gpufleet.preflight.google_imports import judge_imports
+
+FLOORS = {
+    "automatic": (
+        "1.34.1-gke.1829001",
+        "gke.acceleratorNetworkProfile",
+        "networks that GKE makes by itself",
+    ),
+    "ladder": ("1.30.3-gke.1451000", "capacity", "a ComputeClass over several ways of buying"),
+    "timeSlicing": ("1.23.7-gke.1400", "sharing", "time-sharing of GPUs"),
+    "mps": ("1.27.7-gke.1088000", "sharing.mps", "NVIDIA MPS"),
+    "ironwood": ("1.34.0-gke.2201000", "instanceTypes", "TPU7x"),
+    "driver": ("1.30.1-gke.1156000", "gke.driver", "GKE's own installation of the driver"),
+}
+"""What a pool uses -> the first release that has it, the field, and what it is (GKE
+documentation and provider documentation, read 2026-11-21)."""
+
+ADVANCED_DATAPATH = "ADVANCED_DATAPATH"
+_RELEASE = re.compile(r"^(\d+)\.(\d+)\.(\d+)(?:-gke\.(\d+))?")
+
+
+def ask_cluster(
+    google: GoogleClient, fleet: Fleet, pools: Sequence[Pool], answers: Answers
+) -> list[str]:
+    """Its version against the declared one and what the pools use, node pools that are to be taken
+    over; gives its zones."""
+    cluster = fleet.spec.cluster
+    name = f"projects/{google.project}/locations/{cluster.region}/clusters/{cluster.name}"
+    try:
+        found = google.ask(
+            "clusters",
+            "get_cluster",
+            "cluster.name",
+            f"cluster {cluster.name}",
+            "container.clusters.get",
+            name=name,
+        )
+    except NotAnsweredError:
+        return []
+    except MissingError:
+        answers.findings.append(
+            error(
+                "cluster-not-found",
+                "cluster.name",
+                f"there is no GKE cluster {cluster.name} in {cluster.region} of {google.project}",
+                "make it first, or correct name, region and project",
+                found=cluster.name,
+            )
+        )
+        return []
+    version = str(found.current_master_version)
+    if not version.startswith(f"{cluster.kubernetes_version}."):
+        minor = ".".join(version.split(".")[:2])
+        answers.findings.append(
+            error(
+                "cluster-version-differs",
+                "cluster.kubernetesVersion",
+                f"{cluster.name} runs {version}, and {cluster.kubernetes_version} is declared",
+                f'write kubernetesVersion: "{minor}"',
+                found=version,
+                limit=cluster.kubernetes_version,
+            )
+        )
+    for pool in pools:
+        _floors(pool, version, answers)
+        _datapath(pool, found.network_config, answers)
+    judge_imports(pools, found.node_pools, answers)
+    return sorted(found.locations)
+
+
+def _floors(pool: Pool, version: str, answers: Answers) -> None:
+    shape, row = gke_shape(pool), pool.machines[0].instance
+    mig = pool.spec.sharing.mig
+    used = {
+        "automatic": shape.automatic_networks,
+        "ladder": shape.ladder,
+        "driver": not shape.operator and not is_tpu(pool),
+        "timeSlicing": not shape.operator
+        and (pool.partition.mode == "timeSlicing" or (mig is not None and bool(mig.time_slicing))),
+        "mps": not shape.operator and pool.partition.mode == "mps",
+        "ironwood": row is not None and row.family == "tpu7x",
+    }
+    for key, (floor, field, what) in FLOORS.items():
+        if used[key] and _release(version) < _release(floor):
+            answers.findings.append(
+                error(
+                    "cluster-too-old",
+                    f"{pool.path}.{field}",
+                    f"{what} needs GKE {floor} or newer, and the cluster runs {version}",
+                    "upgrade the cluster",
+                    found=version,
+                    limit=floor,
+                )
+            )
+
+
+def _datapath(pool: Pool, network: Any, answers: Answers) -> None:
+    shape = gke_shape(pool)
+    if not shape.networks and not shape.automatic_networks:
+        return
+    provider = network.datapath_provider.name
+    if provider != ADVANCED_DATAPATH:
+        answers.findings.append(
+            error(
+                "cluster-without-dataplane-v2",
+                f"{pool.path}.fabric",
+                f"networks of GPU interfaces need Dataplane V2, and the cluster has {provider}",
+                "make a cluster with `datapathProvider: ADVANCED_DATAPATH`; it cannot be changed",
+                found=provider,
+                limit=ADVANCED_DATAPATH,
+            )
+        )
+    if shape.networks and not network.enable_multi_networking:
+        answers.findings.append(
+            error(
+                "cluster-without-multi-networking",
+                f"{pool.path}.fabric",
+                "nodes with several networks need a cluster with multi-networking",
+                "make a cluster with `enableMultiNetworking`; it cannot be changed",
+            )
+        )
+
+
+def _release(version: str) -> tuple[int, ...]:
+    found = _RELEASE.match(version)
+    return tuple(int(part or 0) for part in found.groups()) if found else ()
