@@ -16,6 +16,7 @@ BENCHMARKS = {
     "planner": "Planner",
     "import_time": "Import",
     "preview": "Preview overhead",
+    "vsphere_nodes": "Machines on vCenter",
     "policies": "Policies",
 }
 

@@ -8,8 +8,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -47,9 +48,9 @@ class Worker:
     """The provider's process."""
 
     process: "subprocess.Popen[str]"
+    said: list[str]
+    """Everything it answered."""
     pid: int | None = None
-    said: list[str] = field(default_factory=list)
-    """Everything it answered, for a search for secrets."""
 
     def run(self, operation: str, **request: Any) -> dict[str, Any]:
         assert self.process.stdin is not None
@@ -70,7 +71,7 @@ class Worker:
 
 
 @contextmanager
-def worker() -> Iterator[Worker]:
+def worker(said: list[str]) -> Iterator[Worker]:
     environment = {
         **os.environ,
         "VSPHERE_USER": USER,
@@ -86,7 +87,7 @@ def worker() -> Iterator[Worker]:
         cwd=Path(__file__).parents[2],
     )
     try:
-        yield Worker(process)
+        yield Worker(process, said)
     finally:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -101,7 +102,14 @@ class Vcenter:
 
     running: RunningVcenter
     proxy: FaultProxy
-    worker: Worker
+    stack: ExitStack
+    said: list[str] = field(default_factory=list)
+    """Everything the worker answered, for a search for secrets."""
+
+    @cached_property
+    def worker(self) -> Worker:
+        """The provider's process, started when a test first wants it."""
+        return self.stack.enter_context(worker(self.said))
 
     def node(self, ordinal: int, gpu: dict[str, Any] = DYNAMIC, **more: Any) -> dict[str, Any]:
         """Inputs of one node, reached through the proxy."""
@@ -188,9 +196,9 @@ def simulated(inventory: SimulatedVcenter) -> Iterator[Vcenter]:
     with (
         vcenter(program, inventory) as running,
         fault_proxy(running.host, running.port) as proxy,
-        worker() as process,
+        ExitStack() as stack,
     ):
-        yield Vcenter(running, proxy, process)
+        yield Vcenter(running, proxy, stack)
 
 
 def inventory(hosts: int = 3, gpus: int = 2, **more: Any) -> SimulatedVcenter:

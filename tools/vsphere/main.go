@@ -53,8 +53,9 @@ type inventory struct {
 	Password    string          `json:"password"`
 	APIVersion  string          `json:"apiVersion"`
 	Hosts       int             `json:"hosts"`
-	Machines    int             `json:"machines"`  // beside the template
-	MemoryGiB   int64           `json:"memoryGiB"` // of each host
+	Machines    int             `json:"machines"`   // beside the template
+	Population  int             `json:"population"` // further ones without files: quick to make, to be read only
+	MemoryGiB   int64           `json:"memoryGiB"`  // of each host
 	GPUHosts    map[string]host `json:"gpuHosts"`
 	Template    template        `json:"template"`
 	Delay       int             `json:"delayMs"`
@@ -110,6 +111,9 @@ func run(in io.Reader, out io.Writer) error {
 	}
 	simulator.TaskDelay.MethodDelay = asked.MethodDelay // tasks know only this global
 	if err := equip(model, asked); err != nil {
+		return err
+	}
+	if err := populate(model, asked.Population); err != nil {
 		return err
 	}
 	model.Service.Listen = &url.URL{Host: asked.Listen}
@@ -209,5 +213,36 @@ func makeTemplate(model *simulator.Model, wanted template) error {
 	machine.Config.Hardware.NumCPU = wanted.CPUs
 	machine.Summary.Config.Name = wanted.Name
 	machine.Summary.Config.Template = true
+	return nil
+}
+
+// populate adds copies of an ordinary machine. The simulator makes files for each machine it creates,
+// most of a minute for thousands; these have none, so they can be listed and read, not changed.
+func populate(model *simulator.Model, count int) error {
+	if count == 0 {
+		return nil
+	}
+	registry := model.Map()
+	machines := registry.All("VirtualMachine")
+	source := machines[len(machines)-1].(*simulator.VirtualMachine)
+	if source.Config.Template {
+		return errors.New("a population needs a machine beside the template")
+	}
+	folder, ok := registry.Get(*source.Parent).(*simulator.Folder)
+	if !ok {
+		return fmt.Errorf("the folder of %s is no folder", source.Name)
+	}
+	for number := range count {
+		copied := &simulator.VirtualMachine{VirtualMachine: source.VirtualMachine}
+		copied.Self = types.ManagedObjectReference{}
+		copied.Name = fmt.Sprintf("populace-%d", number)
+		config := *source.Config
+		config.Name = copied.Name
+		config.InstanceUuid = fmt.Sprintf("00000000-0000-4000-8000-%012d", number)
+		config.Uuid = config.InstanceUuid
+		copied.Config = &config
+		registry.PutEntity(folder, copied)
+		folder.ChildEntity = append(folder.ChildEntity, copied.Self)
+	}
 	return nil
 }

@@ -9,6 +9,14 @@ MACHINE = {"cpus": 16, "memoryGib": 128, "template": "ubuntu-gpu"}
 NAMED = {**MACHINE, "machines": [{"name": "a"}, {"name": "b"}]}
 FIXED = {**MACHINE, "attachment": "passthrough", "pciAddresses": ["0000:3b:00.0"]}
 VGPU = {**MACHINE, "attachment": "vgpu"}
+ADDRESSED = {
+    **MACHINE,
+    "machines": [
+        {"name": "a", "pciAddresses": ["0000:3b:00.0"]},
+        {"name": "b", "pciAddresses": ["0000:5e:00.0"]},
+    ],
+}
+OWN = {**ADDRESSED, "attachment": "passthrough"}
 PROFILE = {"vgpu": {"profile": "grid_a100d-10c", "licenseSecret": "licence"}}
 
 
@@ -55,6 +63,27 @@ def findings(**pool: Any) -> dict[str, Finding]:
             "vsphere-device-ids-unknown",
             {"gpu": "V100-32GB"},
             {"gpu": "V100-32GB", "vsphere": {**MACHINE, "deviceIds": ["1db5"]}},
+        ),
+        (
+            "vsphere-exclude-unused",
+            {"vsphere": {**NAMED, "exclude": [1]}},
+            {"vsphere": {**MACHINE, "exclude": [1]}},
+        ),
+        (
+            "vsphere-machines-count",
+            {"vsphere": NAMED, "nodes": {"min": 3, "max": 3}},
+            {"vsphere": NAMED},
+        ),
+        (
+            "vsphere-machines-named-twice",
+            {"vsphere": {**MACHINE, "machines": [{"name": "a"}, {"name": "a"}]}},
+            {"vsphere": NAMED},
+        ),
+        ("vsphere-pci-addresses-unused", {"vsphere": ADDRESSED}, {"vsphere": OWN}),
+        (
+            "vsphere-pci-addresses-count",
+            {"vsphere": OWN, "gpusPerNode": 2},
+            {"vsphere": OWN},
         ),
         (
             "vsphere-nodes-not-fixed",

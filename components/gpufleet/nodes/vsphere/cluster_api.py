@@ -4,13 +4,17 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
+
+import urllib3
+from urllib3.exceptions import HTTPError
+from yaml import YAMLError
 
 from gpufleet.nodes.vsphere.errors import Code, VsphereError
 from gpufleet.nodes.vsphere.settings import ClusterAccess
 
-CALL_SECONDS = (10, 30)
-"""Longest a connection, and one answer, may take."""
+CALL_TIMEOUT = urllib3.Timeout(connect=10, read=30)
+"""Seconds a connection, and one answer, may take."""
 _MERGE_PATCH = "application/merge-patch+json"
 _PAGE = 500
 
@@ -26,6 +30,7 @@ class ClusterApi:
         """
         try:
             from kubernetes import config
+            from kubernetes.client import Configuration
         except ModuleNotFoundError:
             raise VsphereError(
                 Code.KUBERNETES,
@@ -34,14 +39,24 @@ class ClusterApi:
             ) from None
         path = Path(access.kubeconfig).expanduser()
         self._path = str(path)
+        known: Any = Configuration()
         try:
-            self._client: Any = config.new_client_from_config(str(path), access.context)
-        except (config.ConfigException, OSError, ValueError) as problem:
+            config.load_kube_config(str(path), access.context, client_configuration=known)
+        except (config.ConfigException, YAMLError, OSError, ValueError) as problem:
             raise VsphereError(
                 Code.KUBERNETES,
                 f"the kubeconfig {path} cannot be used ({type(problem).__name__})",
                 "give the path of a file that this machine can read, and a context it has",
             ) from None
+        self._known = known
+        self._pool = urllib3.PoolManager(
+            retries=False,
+            timeout=CALL_TIMEOUT,
+            cert_reqs="CERT_REQUIRED" if known.verify_ssl else "CERT_NONE",
+            ca_certs=known.ssl_ca_cert,
+            cert_file=known.cert_file,
+            key_file=known.key_file,
+        )
 
     def node(self, name: str) -> Mapping[str, Any] | None:
         """The Node, or None."""
@@ -88,7 +103,7 @@ class ClusterApi:
 
     def close(self) -> None:
         """Hang up."""
-        self._client.close()
+        self._pool.clear()
 
     def _gone(self, meta: Mapping[str, Any]) -> bool:
         path = f"/api/v1/namespaces/{quote(meta['namespace'])}/pods/{quote(meta['name'])}"
@@ -106,31 +121,13 @@ class ClusterApi:
         absent: tuple[int, ...] = (),
     ) -> Any:
         """One request; None for an answer with a status of `absent`."""
-        from kubernetes.client.exceptions import ApiException
-        from urllib3.exceptions import HTTPError
-
         try:
-            return self._client.call_api(
-                path,
+            answer = self._pool.request(
                 method,
-                query_params=query or [],
-                header_params={"Accept": "application/json", "Content-Type": kind},
-                body=body,
-                auth_settings=["BearerToken"],
-                response_type="object",
-                _return_http_data_only=True,
-                _request_timeout=CALL_SECONDS,
+                f"{self._known.host}{path}" + (f"?{urlencode(query)}" if query else ""),
+                body=None if body is None else json.dumps(body).encode(),
+                headers={"Accept": "application/json", "Content-Type": kind, **self._identity()},
             )
-        except ApiException as refused:
-            if refused.status in absent:
-                return None
-            raise VsphereError(
-                Code.KUBERNETES,
-                f"the cluster of {self._path} answers {refused.status} to {method} {path}: "
-                f"{_message(refused)}",
-                "see that the kubeconfig's user may read, patch and delete nodes, list pods and "
-                "create evictions",
-            ) from None
         except (HTTPError, OSError) as problem:
             raise VsphereError(
                 Code.KUBERNETES,
@@ -138,11 +135,30 @@ class ClusterApi:
                 "see that its API server runs; where the cluster is gone for good, set "
                 "VSPHERE_SKIP_DRAIN=1 (the credentials' key is its first part)",
             ) from None
+        if answer.status in absent:
+            return None
+        if answer.status >= 300:
+            raise VsphereError(
+                Code.KUBERNETES,
+                f"the cluster of {self._path} answers {answer.status} to {method} {path}: "
+                f"{_message(answer)}",
+                "see that the kubeconfig's user may read, patch and delete nodes, list pods and "
+                "create evictions",
+            )
+        return answer.json()
+
+    def _identity(self) -> dict[str, str]:
+        """Headers that say who asks; a token that ends is renewed here."""
+        return {
+            str(entry["key"]): str(entry["value"])
+            for entry in self._known.auth_settings().values()
+            if entry.get("in") == "header" and entry.get("value")
+        }
 
 
-def _message(refused: Any) -> str:
-    """What the API server says, without headers."""
+def _message(answer: Any) -> str:
+    """What the API server says."""
     try:
-        return str(json.loads(refused.body or "{}").get("message") or refused.reason)
-    except (ValueError, AttributeError, TypeError):
-        return str(refused.reason)
+        return str(answer.json().get("message") or answer.reason)
+    except (ValueError, AttributeError):
+        return str(answer.reason)

@@ -21,7 +21,7 @@ from gpufleet.nodes.vsphere.read_inventory import read_inventory
 from gpufleet.nodes.vsphere.reading import children
 from gpufleet.nodes.vsphere.ready import await_ready
 from gpufleet.nodes.vsphere.remove import destroy
-from gpufleet.nodes.vsphere.reservations import release
+from gpufleet.nodes.vsphere.reservations import release, runs
 from gpufleet.nodes.vsphere.rooms import Rooms
 from gpufleet.nodes.vsphere.session import Session
 from gpufleet.nodes.vsphere.settings import NodeSettings
@@ -100,6 +100,7 @@ def _make(
         try:
             live = clone(session, settings, identity, found, _host(session, found, name))
             live = _run(session, settings, identity, found, live)
+            runs(session.server_id, machine)
             return await_ready(session, settings, live)
         except VsphereError as failure:
             release(session.server_id, machine)

@@ -33,7 +33,7 @@ class Rooms:
         """
         self._read, self._server, self._per_gpu = read, server, per_gpu
         self._lock = threading.Lock()
-        self._known: Inventory | None = None
+        self._known: tuple[Inventory, float] | None = None
 
     def claim(
         self,
@@ -53,7 +53,7 @@ class Rooms:
         """
         deadline = time.monotonic() + settings.timeouts.clone
         pause = _PAUSE
-        inventory, fresh = self._inventory(None)
+        (inventory, read_at), fresh = self._inventory(None)
         while True:
             if refused and refused >= {host.name for host in inventory.hosts}:
                 return None
@@ -62,9 +62,9 @@ class Rooms:
             except VsphereError:
                 if fresh:
                     raise
-                inventory, fresh = self._inventory(inventory)
+                (inventory, read_at), fresh = self._inventory(inventory)
                 continue
-            name = claim(self._server, machine, inventory, placement, refused)
+            name = claim(self._server, machine, inventory, read_at, placement, refused)
             if name is not None:
                 return name
             if refused and all(not row.free or row.host in refused for row in placement.slots):
@@ -79,12 +79,14 @@ class Rooms:
             if fresh:
                 time.sleep(pause)
                 pause = min(pause * 1.5, _LONGEST_PAUSE)
-            inventory, fresh = self._inventory(inventory)
+            (inventory, read_at), fresh = self._inventory(inventory)
 
-    def _inventory(self, known: Inventory | None) -> tuple[Inventory, bool]:
-        """An inventory other than `known`, and whether it was read just now."""
+    def _inventory(self, known: Inventory | None) -> tuple[tuple[Inventory, float], bool]:
+        """An inventory other than `known` with the time when reading it began, and whether that was
+        just now."""
         with self._lock:
-            if self._known is None or self._known is known:
-                self._known = self._read()
+            if self._known is None or self._known[0] is known:
+                began = time.monotonic()
+                self._known = (self._read(), began)
                 return self._known, True
             return self._known, False

@@ -28,7 +28,7 @@ _FAULT = """<?xml version="1.0" encoding="UTF-8"?>
 CHANGING = frozenset(
     (
         *("CloneVM_Task", "ReconfigVM_Task", "PowerOnMultiVM_Task", "PowerOnVM_Task"),
-        *("PowerOffVM_Task", "ShutdownGuest", "Destroy_Task"),
+        *("PowerOffVM_Task", "ShutdownGuest", "Destroy_Task", "ReconfigureComputeResource_Task"),
     )
 )
 """Methods that change the inventory: what a run without changes must not call."""
@@ -49,6 +49,8 @@ class Action(Enum):
     """The rule's function runs once vCenter has answered, before the answer goes on."""
     REWRITE = "rewrite"
     """vCenter gets what the rule makes of the call: a test changes a password here."""
+    REWRITE_REPLY = "rewriteReply"
+    """The caller gets what the rule makes of the answer: a test takes a privilege away here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +134,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._forward(body)
         elif rule.action is Action.REWRITE:
             self._forward(rule.rewrite(body))
+        elif rule.action is Action.REWRITE_REPLY:
+            status, headers, text = self._ask(body)
+            self._reply(status, headers, rule.rewrite(text))
         elif rule.action is Action.DROP_REPLY:
             self._ask(body)
             self.close_connection = True

@@ -56,6 +56,8 @@ class SimulatedVcenter:
     hosts: int = 3
     machines: int = 1
     """Machines beside the template, none with a GPU."""
+    population: int = 0
+    """Further machines that can be listed and read but not changed; thousands take no time."""
     memory_gib: int = 512
     """Of each host."""
     gpu_hosts: Mapping[str, SimulatedHost] = field(default_factory=dict[str, SimulatedHost])

@@ -105,6 +105,22 @@ def test_each_requirement_is_named() -> None:
     assert limits(host(maintenance=True, memory_mib=1), wish()).count(";") == 1
 
 
+def test_anti_affinity_counts_what_is_there() -> None:
+    ours = [holding(f"gpu-{n}", owner=f"o/p/s/g/{n}") for n in range(2)]
+    there = host(gpus=8, holdings=(*ours, holding("db", owner="o/p/s/other/0")))
+    apart = wish(at_most_per_host=3, group="o/p/s/g")
+    assert slots_of(there, apart, per_gpu).free == 1
+    full = wish(at_most_per_host=2, group="o/p/s/g")
+    assert limits(there, full) == "has 2 machines of the group, the most per host"
+    assert slots_of(host(gpus=8), full, per_gpu).free == 2
+
+
+def test_rules_of_a_drs_group() -> None:
+    kept_away = wish(may_run_on=lambda name: name != "esx1")
+    assert limits(host(), kept_away) == "mandatory rules of the DRS group keep the machine away"
+    assert slots_of(host("esx2"), kept_away, per_gpu).free == 2
+
+
 def test_devices_must_be_active() -> None:
     rebooting = _with(gpu(0x3B, PassthroughState.ENABLED))
     assert "is enabled for passthrough but not active: reboot the host" in limits(rebooting, wish())

@@ -1,31 +1,15 @@
 """`gpufleet vsphere inventory` against vcsim."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 from click.testing import CliRunner, Result
 
 from gpufleet.cli.output import UnreadableInputError
 from gpufleet.cli.vsphere import command
-from gpufleet.nodes.vsphere.session import close_all
-from tests.engine.vcenter_fixture import PASSWORD, PROFILE, USER, Vcenter, inventory, simulated
-
-
-@pytest.fixture(scope="module")
-def cloud() -> Iterator[Vcenter]:
-    with simulated(inventory(hosts=2)) as found:
-        yield found
-
-
-@pytest.fixture(autouse=True)
-def known(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv("VSPHERE_USER", USER)
-    monkeypatch.setenv("VSPHERE_PASSWORD", PASSWORD)
-    yield
-    close_all()
+from tests.engine.vcenter_fixture import PASSWORD, PROFILE, Vcenter
+from tests.engine.vsphere.direct import created
 
 
 def asked(cloud: Vcenter, *more: str, cluster: str = "DC0_C0") -> Result:
@@ -53,22 +37,33 @@ def fleet(folder: Path, nodes: int) -> str:
 
 
 def test_hosts_devices_profiles_and_pools(cloud: Vcenter, tmp_path: Path) -> None:
-    made = cloud.worker.run("create", news=cloud.node(1))["result"]
+    created(cloud.node(1))
     cloud.proxy.reset()
-    answer = asked(cloud, fleet(tmp_path, 3), "--format", "json")
+    answer = asked(cloud, fleet(tmp_path, 11), "--format", "json")
     assert answer.exit_code == 0, answer.output
     found = json.loads(answer.output)
-    assert [host["host"] for host in found["hosts"]] == ["DC0_C0_H0", "DC0_C0_H1"]
+    assert [host["host"] for host in found["hosts"]] == [f"DC0_C0_H{number}" for number in range(3)]
     assert found["hosts"][0]["gpus"][0]["passthrough"] == "active"
-    assert found["hosts"][0]["profiles"] == {PROFILE: 16}
-    assert found["pools"][0]["fit"] == 3
+    assert found["hosts"][0]["profiles"] == {PROFILE: 32}
+    assert found["pools"][0]["fit"] == 11
+    assert found["pools"][0]["running"] == 0
     assert cloud.proxy.changing == {}
 
-    short = asked(cloud, fleet(tmp_path, 4))
+    short = asked(cloud, fleet(tmp_path, 12))
     assert short.exit_code == 1
-    assert "pool train: 3 of 4 machines fit" in short.output
-    assert "4 machines need a place, 3 fit: DC0_C0_H0" in short.output
-    cloud.worker.run("delete", id=made["id"], olds=made["outs"])
+    assert "pool train: 11 of 12 machines fit" in short.output
+    assert "12 machines need a place, 11 fit: DC0_C0_H0" in short.output
+
+
+def test_machines_of_the_pool_itself_fit(cloud: Vcenter, tmp_path: Path) -> None:
+    """A pool that runs needs no second place for what it has."""
+    for number in range(2):
+        created(cloud.node(number, name=f"lab-train-{number}"))
+    full = json.loads(asked(cloud, fleet(tmp_path, 12), "--format", "json").output)["pools"][0]
+    assert (full["fit"], full["running"], full["refusal"]) == (12, 2, "")
+    text = asked(cloud, fleet(tmp_path, 13)).output
+    assert "pool train: 12 of 13 machines fit, 2 of them are there" in text
+    assert "11 machines need a place, 10 fit" in text
 
 
 def test_what_cannot_be_asked(cloud: Vcenter) -> None:

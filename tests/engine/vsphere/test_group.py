@@ -1,7 +1,7 @@
 """VsphereGpuNodeGroup under the real engine, in the real dynamic-provider process, on vcsim."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,8 +15,6 @@ from tests.engine.vcenter_fixture import (
     SECRET,
     USER,
     Vcenter,
-    inventory,
-    simulated,
 )
 
 PROGRAM = """
@@ -51,16 +49,9 @@ pulumi.export("uuids", group.instance_uuids)
 """
 
 
-@pytest.fixture(scope="module")
-def cloud() -> Iterator[Vcenter]:
-    with simulated(inventory(hosts=3, gpus=4, machines=2)) as found:
-        yield found
-
-
 @pytest.fixture
-def group(project: Callable[..., Project], cloud: Vcenter) -> Iterator[Callable[..., Project]]:
+def group(project: Callable[..., Project], cloud: Vcenter) -> Callable[..., Project]:
     """Makes the project; `group(nodes=3, cpus=8)` writes other settings."""
-    cloud.proxy.reset()
     made = project({"__main__.py": PROGRAM})
     made.engine.env.update({"VSPHERE_USER": USER, "VSPHERE_PASSWORD": PASSWORD})
 
@@ -83,9 +74,7 @@ def group(project: Callable[..., Project], cloud: Vcenter) -> Iterator[Callable[
         )
         return made
 
-    yield settings
-    cloud.proxy.reset()
-    cloud.remove_owned()
+    return settings
 
 
 def test_up_again_scale_change_refresh_and_destroy(

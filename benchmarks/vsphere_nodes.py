@@ -1,0 +1,137 @@
+"""100 machines on the vCenter simulator, whose tasks take their time (clone 3 s, reconfigure 0.3 s,
+power on 1 s; a vCenter takes about twenty times that): one after the other, four at a time as the
+engine calls a Python dynamic provider, and with the batch that the group makes first.
+
+The four-thread limit is `ThreadPoolExecutor(max_workers=4)` in the SDK's `pulumi/dynamic/__main__`
+(3.272.0). One after the other is measured on ten machines and multiplied.
+"""
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import psutil
+
+from benchmarks.paired import seconds
+from gpufleet.nodes.vsphere.batch_provider import VsphereGpuNodeBatchProvider
+from gpufleet.nodes.vsphere.provider import VsphereGpuNodeProvider
+from gpufleet.nodes.vsphere.session import close_all
+from gpufleet.sandbox import bootstrap
+from gpufleet.sandbox.progress import SilentProgress
+from gpufleet.sandbox.vcenter.simulator import (
+    SimulatedGpu,
+    SimulatedHost,
+    SimulatedVcenter,
+    vcenter,
+)
+
+MACHINES = int(os.environ.get("GPUFLEET_BENCH_MACHINES", "100"))
+ONE_BY_ONE = 10
+WIDTHS = (8, 16, 32, 64)
+THREADS = 4
+TASKS = {"CloneVm": 3000, "ReconfigVm": 300, "PowerOn": 1000, "LockHandoff": 0}
+"""Milliseconds of each task; with `LockHandoff` a task does not lock the template for as long."""
+_GPUS = 8
+_SLOTS = (0x1A, 0x3B, 0x4C, 0x5D, 0x9A, 0xAB, 0xBA, 0xDB)
+_OWN = ("name", "owner", "generation", "userData")
+
+
+def measure() -> Iterator[str]:
+    rows: list[tuple[str, float, float]] = []
+    provider = VsphereGpuNodeProvider()
+
+    def create(node: dict[str, Any]) -> None:
+        provider.create(node)
+
+    def one_by_one(nodes: Sequence[dict[str, Any]]) -> None:
+        for node in nodes[:ONE_BY_ONE]:
+            create(node)
+
+    def four(nodes: Sequence[dict[str, Any]]) -> None:
+        with ThreadPoolExecutor(THREADS) as pool:
+            list(pool.map(create, nodes))
+
+    def batch(width: int) -> Callable[[Sequence[dict[str, Any]]], None]:
+        def both(nodes: Sequence[dict[str, Any]]) -> None:
+            VsphereGpuNodeBatchProvider().create(_batch(nodes, width))
+            four(nodes)  # each resource takes its machine over
+
+        return both
+
+    for name, way, factor in (
+        ("one after the other", one_by_one, MACHINES / ONE_BY_ONE),
+        ("four at a time", four, 1.0),
+        *((f"batch, {width} at a time", batch(width), 1.0) for width in WIDTHS),
+    ):
+        wall, grown = _measured(way)
+        rows.append((name, wall * factor, grown))
+    (_, alone, _), (_, limit, _) = rows[0], rows[1]
+    yield f"| {MACHINES} machines | wall | against one by one | against four | memory grew by |"
+    yield "|---|---|---|---|---|"
+    for name, wall, grown in rows:
+        yield (
+            f"| {name} | {wall:.1f} s | {alone / wall:.1f}x | {limit / wall:.1f}x "
+            f"| {grown:.0f} MiB |"
+        )
+
+
+def _measured(way: Callable[[Sequence[dict[str, Any]]], None]) -> tuple[float, float]:
+    """Seconds and MiB of this process, on a vCenter of its own."""
+    me = psutil.Process()
+    with _cloud() as port:
+        nodes = [_node(ordinal, port) for ordinal in range(MACHINES)]
+        VsphereGpuNodeProvider().create(
+            _node(MACHINES, port)
+        )  # libraries and login are not counted
+        before = me.memory_info().rss
+        wall = seconds(lambda: way(nodes))
+        grown = (me.memory_info().rss - before) / (1 << 20)
+        close_all()
+        time.sleep(0.1)
+    return wall, max(0.0, grown)
+
+
+@contextmanager
+def _cloud() -> Iterator[int]:
+    program = bootstrap.prepare(["vcsim"], SilentProgress())["vcsim"]
+    devices = tuple(SimulatedGpu(f"0000:{slot:02x}:00.0") for slot in _SLOTS)
+    hosts = MACHINES // _GPUS + 2
+    inventory = SimulatedVcenter(
+        hosts=hosts,
+        memory_gib=2048,
+        gpu_hosts={f"DC0_C0_H{n}": SimulatedHost(devices) for n in range(hosts)},
+        user="operator",
+        password="simulated",
+        method_delay_ms=TASKS,
+    )
+    os.environ |= {"VSPHERE_USER": "operator", "VSPHERE_PASSWORD": "simulated"}
+    with vcenter(program, inventory) as running:
+        yield running.port
+
+
+def _node(ordinal: int, port: int) -> dict[str, Any]:
+    return {
+        "owner": f"organisation/benchmark/stack/group/{ordinal}",
+        "generation": "0123456789ab",
+        "endpoint": {"server": "127.0.0.1", "port": port, "plainHttp": True},
+        "place": {"datacenter": "DC0", "cluster": "DC0_C0", "template": "gpu-template"},
+        "name": f"gpu-{ordinal}",
+        "cpus": 16,
+        "memoryMib": 65_536,
+        "gpu": {"mode": "dynamic", "deviceIds": ["20b5"], "count": 1},
+        "gpuMemoryGib": 80,
+        "userData": "#cloud-config\n",
+    }
+
+
+def _batch(nodes: Sequence[dict[str, Any]], width: int) -> dict[str, Any]:
+    return {
+        "group": "organisation/benchmark/stack/group",
+        "width": width,
+        "preflight": "create",
+        "common": {key: value for key, value in nodes[0].items() if key not in _OWN},
+        "nodes": [{key: node[key] for key in _OWN} for node in nodes],
+    }

@@ -1,0 +1,86 @@
+"""Credentials and sessions: lost, wrong, missing, rotated; and a server that is not there."""
+
+import socket
+
+import pytest
+
+from gpufleet.nodes.vsphere.errors import Code
+from gpufleet.nodes.vsphere.session import close_all
+from gpufleet.sandbox.vcenter.fault_proxy import Action, Rule
+from tests.engine.vcenter_fixture import PASSWORD, SECRET, Vcenter
+from tests.engine.vsphere.direct import PROVIDER, UNCLOSED, created, read, refused
+
+pytestmark = UNCLOSED
+
+
+def end_sessions(cloud: Vcenter) -> None:
+    """What an administrator, or a time-out, does."""
+    with cloud.service() as service:
+        sessions = service.RetrieveContent().sessionManager
+        own = sessions.currentSession.key
+        for session in sessions.sessionList:
+            if session.key != own:
+                sessions.TerminateSession([session.key])
+
+
+@pytest.mark.parametrize("method", ["CloneVM_Task", "RetrievePropertiesEx"])
+def test_a_session_that_ends_is_renewed(cloud: Vcenter, method: str) -> None:
+    """A change answers NotAuthenticated; a read answers with every property missing."""
+    cloud.proxy.reset([Rule(Action.BEFORE, method, nth=1, do=lambda: end_sessions(cloud))])
+    outs = created(cloud.node(1))
+    assert outs["powerState"] == "poweredOn"
+    assert cloud.proxy.calls["Login"] == 2
+    assert len(cloud.owned()) == 1
+    end_sessions(cloud)
+    assert read(outs)["drifted"] == {}
+
+
+def test_a_session_that_ends_at_once_again_is_told(cloud: Vcenter) -> None:
+    cloud.proxy.reset([Rule(Action.FAULT, "CloneVM_Task", nth=0, fault="NotAuthenticated")])
+    text = refused(Code.SESSION, lambda: created(cloud.node(1)))
+    assert "ended the session twice in a row" in text
+    assert "compare the clocks" in text
+    assert cloud.owned() == []
+
+
+def test_a_wrong_password_is_tried_once(cloud: Vcenter, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VSPHERE_PASSWORD", "wrong-" + SECRET)
+    text = refused(Code.AUTHENTICATION, lambda: created(cloud.node(1)))
+    assert "127.0.0.1 refuses the user name or the password" in text
+    assert "VSPHERE_USER and VSPHERE_PASSWORD" in text
+    assert cloud.proxy.calls["Login"] == 1, "more would lock the account"
+
+
+def test_no_password_names_both_places(cloud: Vcenter, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("VSPHERE_PASSWORD")
+    text = refused(Code.AUTHENTICATION, lambda: created(cloud.node(1)))
+    assert "no password for vCenter" in text
+    assert "pulumi config set --secret vsphere:password" in text
+
+
+def test_a_rotated_password_needs_nothing_but_itself(
+    cloud: Vcenter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outs = created(cloud.node(1))
+    close_all()
+    fresh = "fresh-horse-battery"
+
+    def rotated(body: bytes) -> bytes:
+        old, new = PASSWORD.encode(), fresh.encode()
+        return body.replace(old, b"no longer").replace(new, old)
+
+    cloud.proxy.reset([Rule(Action.REWRITE, "Login", nth=0, rewrite=rotated)])
+    refused(Code.AUTHENTICATION, lambda: read(outs))
+    monkeypatch.setenv("VSPHERE_PASSWORD", fresh)
+    assert read(outs) == outs
+    PROVIDER.delete(outs["instanceUuid"], outs)
+    assert cloud.owned() == []
+
+
+def test_nobody_answers(cloud: Vcenter) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        node = cloud.node(1)
+        node["endpoint"]["port"] = unused.getsockname()[1]
+        text = refused(Code.CONNECTION, lambda: created(node))
+    assert f"127.0.0.1:{node['endpoint']['port']} cannot be reached" in text

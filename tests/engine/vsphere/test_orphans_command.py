@@ -1,0 +1,102 @@
+"""`gpufleet vsphere orphans` against vcsim."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from click.testing import CliRunner, Result
+from pyVmomi import vim
+
+from gpufleet.cli.output import UnreadableInputError
+from gpufleet.cli.vsphere import command
+from tests.engine.vcenter_fixture import PASSWORD, Vcenter
+from tests.engine.vsphere.direct import BATCH, batch_inputs, created, finished
+
+
+def asked(cloud: Vcenter, *more: str) -> Result:
+    arguments = ["orphans", *more, "--server", "127.0.0.1", "--port", str(cloud.proxy.port)]
+    return CliRunner().invoke(command, [*arguments, "--plain-http", "--datacenter", "DC0"])
+
+
+def state(folder: Path, *declared: dict[str, Any]) -> str:
+    resources = [
+        {"type": "pulumi-python:gpufleet:VsphereGpuNode", "inputs": outs, "outputs": outs}
+        for outs in declared
+    ]
+    file = folder / "state.json"
+    file.write_text(json.dumps({"version": 3, "deployment": {"resources": resources}}))
+    return str(file)
+
+
+def test_what_no_state_declares_is_told_and_left(cloud: Vcenter, tmp_path: Path) -> None:
+    declared, orphan = created(cloud.node(1)), created(cloud.node(2))
+    created(cloud.node(3, owner="organisation/project/other/group/3"))
+    BATCH.create(batch_inputs(cloud, 4))
+    with cloud.machine("gpu-1") as machine, cloud.service() as service:
+        (datacenter,) = service.RetrieveContent().rootFolder.childEntity
+        copied = vim.vm.CloneSpec(
+            location=vim.vm.RelocateSpec(pool=machine.resourcePool),
+            config=vim.vm.ConfigSpec(extraConfig=marks(machine)),
+        )
+        finished(machine.CloneVM_Task(datacenter.vmFolder, "restored", copied))
+    cloud.proxy.reset()
+    answer = asked(cloud, state(tmp_path, declared), "--format", "json")
+    assert answer.exit_code == 1, answer.output
+    found = {row["name"]: row for row in json.loads(answer.output)["machines"]}
+    assert {name: row["standing"] for name, row in found.items()} == {
+        "gpu-1": "declared",
+        "gpu-2": "orphan",
+        "gpu-3": "elsewhere",
+        "gpu-4": "orphan",
+        "restored": "copy",
+    }
+    assert found["gpu-4"]["pending"] is True
+    assert found["gpu-2"]["path"] == "/DC0/vm/gpu-2"
+    assert cloud.proxy.changing == {}, "it only reads"
+
+    text = asked(cloud, state(tmp_path, declared)).output
+    assert (
+        f"orphan: /DC0/vm/gpu-2 ({orphan['moRef']}, instance uuid {orphan['instanceUuid']}, "
+        "powered on) of organisation/project/stack/group/2"
+    ) in text
+    assert "5 machines with gpufleet's marks, 3 of them orphans" in text
+    finished_removal(cloud)
+
+
+def marks(machine: Any) -> list[Any]:
+    return [
+        vim.option.OptionValue(key=entry.key, value=entry.value)
+        for entry in machine.config.extraConfig
+        if entry.key.startswith("gpufleet.")
+    ]
+
+
+def finished_removal(cloud: Vcenter) -> None:
+    with cloud.machine("restored") as machine:
+        finished(machine.Destroy_Task())
+
+
+def test_nothing_is_wrong(cloud: Vcenter, tmp_path: Path) -> None:
+    declared = created(cloud.node(1))
+    answer = asked(cloud, state(tmp_path, declared))
+    assert answer.exit_code == 0, answer.output
+    assert "1 machines with gpufleet's marks, 0 of them orphans" in answer.output
+    destroyed = asked(cloud, "--stack", "organisation/project/stack")
+    assert destroyed.exit_code == 1
+
+
+def test_what_cannot_be_read(cloud: Vcenter, tmp_path: Path) -> None:
+    file = tmp_path / "state.json"
+    for text, expected in (
+        ("{", "Expecting property name"),
+        ("[]", "it is no exported state"),
+        ("{}", "give the output of `pulumi stack export`"),
+    ):
+        file.write_text(text)
+        problem = asked(cloud, str(file)).exception
+        assert isinstance(problem, UnreadableInputError)
+        assert expected in str(problem)
+        assert PASSWORD not in str(problem)
+    absent = asked(cloud, str(tmp_path / "none.json")).exception
+    assert isinstance(absent, UnreadableInputError)
+    assert "none.json" in str(absent)
