@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from gpufleet.fleet.model import Fleet
+from gpufleet.render.dashboards.console import console_dashboard
 from gpufleet.render.dashboards.cost import cost_dashboard
 from gpufleet.render.dashboards.fleet import fleet_dashboard
 from gpufleet.render.dashboards.slices import slices_dashboard
@@ -14,7 +15,7 @@ from gpufleet.spec.monitoring import Monitoring
 
 OPENSHIFT_NAMESPACE = "openshift-config-managed"
 """Where OpenShift's console looks for dashboards, with the label below (OpenShift documentation,
-Monitoring, 4.x; the console draws its own subset of panel kinds)."""
+Monitoring, 4.x)."""
 OPENSHIFT_LABEL = {"console.openshift.io/dashboard": "true"}
 
 
@@ -32,17 +33,19 @@ def dashboards(fleet: Fleet, monitoring: Monitoring) -> list[dict[str, Any]]:
 
 
 def dashboard_config_maps(fleet: Fleet, monitoring: Monitoring) -> list[dict[str, Any]]:
-    """One ConfigMap per dashboard for Grafana's sidecar, and on OpenShift one more for its
-    console. None when dashboards are off."""
+    """One ConfigMap per dashboard for Grafana's sidecar, and on OpenShift one more for its console,
+    which draws panels of its own kinds. None when dashboards are off."""
     settings = monitoring.dashboards
     if not settings.enabled:
         return []
     console = settings.openshift_console
     if console is None:
         console = fleet.spec.platform is Platform.OPENSHIFT
-    places = [(monitoring.namespace, {settings.label: settings.label_value})]
+    made = dashboards(fleet, monitoring)
+    places = [(monitoring.namespace, {settings.label: settings.label_value}, made)]
     if console:
-        places.append((OPENSHIFT_NAMESPACE, OPENSHIFT_LABEL))
+        drawn = [console_dashboard(one) for one in made]
+        places.append((OPENSHIFT_NAMESPACE, OPENSHIFT_LABEL, drawn))
     return [
         {
             "apiVersion": "v1",
@@ -54,6 +57,6 @@ def dashboard_config_maps(fleet: Fleet, monitoring: Monitoring) -> list[dict[str
             },
             "data": {f"{one['uid']}.json": json.dumps(one, indent=1, sort_keys=True)},
         }
-        for namespace, labels in places
-        for one in dashboards(fleet, monitoring)
+        for namespace, labels, found in places
+        for one in found
     ]
