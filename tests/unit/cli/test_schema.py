@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from gpufleet.cli.schema import fleet_schema, reference_page, stack_schema
-from tests.unit.cli.test_bad_input import GOOD, changed
+from tests.unit.cli.broken_specs import GOOD, changed
 from tests.unit.fleet.test_compile import DESIGN_EXAMPLE
 
 ROOT = Path(__file__).parents[3]
