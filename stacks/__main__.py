@@ -10,7 +10,7 @@ import settings
 from gpufleet import GpuFleet
 from gpufleet.gpu_fleet import GpuFleetArgs
 
-PLATFORMS = {"eks": "eks", "gke": "gke"}
+PLATFORMS = {"eks": "eks", "gke": "gke", "vsphere": "vsphere", "openshift": "openshift"}
 """Platform -> module beside this one with what its cloud needs; the sandbox needs nothing."""
 
 stack = settings.load()

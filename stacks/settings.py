@@ -19,6 +19,73 @@ def cluster_stack(name: str) -> pulumi.StackReference:
     return pulumi.StackReference(name)
 
 
+class OpenShiftPlace(BaseModel):
+    """Where an OpenShift cluster's machines are on its vCenter, as its own MachineSets say it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel)
+
+    infrastructure_name: str | None = None
+    """Name of the cluster's infrastructure. With `clusterStack`: its output of this name."""
+    server: str
+    """vCenter."""
+    datacenter: str
+    network: str
+    """Port group of the machines."""
+    datastore: str | None = None
+    folder: str | None = None
+    """Absolute: `/<datacenter>/vm/<folder>`."""
+    resource_pool: str | None = None
+
+
+class VsphereJoin(BaseModel):
+    """How machines join their cluster; the token is the secret setting `gpufleet:joinToken`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel)
+
+    method: str
+    """`kubeadm`, `rke2`, `k3s` or `openshift`."""
+    endpoint: str
+    ca_cert_hashes: list[str] | None = None
+    ca_certificate: str | None = None
+
+
+class VsphereKubernetes(BaseModel):
+    """The cluster that machines on vSphere are nodes of, where gpufleet may ask it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel)
+
+    kubeconfig: str
+    """Path; its content never reaches the state."""
+    context: str | None = None
+    ready_seconds: int | None = None
+    drain_seconds: int | None = None
+    when_not_drained: str | None = None
+    """`refuse` or `remove`."""
+
+
+class VspherePlace(BaseModel):
+    """A vCenter, and where in its inventory machines go."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel)
+
+    server: str
+    port: int | None = None
+    ca_cert_file: str | None = None
+    thumbprint_sha256: str | None = Field(default=None, alias="thumbprintSha256")
+    datacenter: str
+    compute_cluster: str
+    resource_pool: str | None = None
+    network: str | None = None
+    user_data_format: str | None = None
+    """`cloudInit` or `ignition`."""
+    join: VsphereJoin | None = None
+    """Default: the template knows how to join."""
+    kubernetes: VsphereKubernetes | None = None
+    """With it a machine counts once its node is Ready, and is drained before it goes."""
+    preflight: str | None = None
+    """`preview` or `create`."""
+
+
 class Connection(BaseModel):
     """How to reach the cluster's API server."""
 
@@ -56,6 +123,10 @@ class Connection(BaseModel):
     gpu_networks: dict[str, dict[Literal["network", "subnetwork"], str]] | None = None
     """GKE: networks of GPU interfaces, by the name pods use. With `clusterStack`: network and
     subnetwork are names of the outputs that hold them."""
+    vsphere: VspherePlace | None = None
+    """vSphere: where machines go, and how they join."""
+    openshift: OpenShiftPlace | None = None
+    """OpenShift: where machines go."""
 
     def kubeconfig_file(self) -> Path:
         """Absolute path of the kubeconfig. Raises RunError when there is none."""

@@ -8,7 +8,7 @@ from gpufleet.contract.facts import ClusterFacts, Fact, PoolFacts, chain
 from gpufleet.findings import Finding, warning
 from gpufleet.spec.base import Platform
 
-RESET_MAY_BE_FORBIDDEN = (Platform.EKS, Platform.GKE, Platform.VSPHERE)
+RESET_MAY_BE_FORBIDDEN = (Platform.EKS, Platform.GKE, Platform.VSPHERE, Platform.OPENSHIFT)
 """Platforms whose nodes are virtual machines on somebody's hypervisor."""
 
 
