@@ -11,7 +11,8 @@ from gpufleet.contract.foreign.go_yaml import UnreadableTextError, read_yaml
 from gpufleet.contract.foreign.judgement import Judgement, Verdict
 from gpufleet.contract.foreign.kinds import KINDS, judge_text
 from tests.property.mutated_configs import cases
-from tests.unit.contract.foreign.rule_cases import CASES, FINE
+from tests.unit.contract.foreign.case_rows import FINE
+from tests.unit.contract.foreign.rule_cases import CASES
 
 WORDS = sorted(
     {

@@ -8,7 +8,7 @@ from click.testing import CliRunner, Result
 
 from gpufleet.cli import _program
 from gpufleet.cli.output import UnreadableInputError
-from tests.unit.contract.foreign.rule_cases import FINE
+from tests.unit.contract.foreign.case_rows import FINE
 
 
 def run(*arguments: str, text: str | bytes = "") -> Result:

@@ -14,7 +14,7 @@ from gpufleet.contract.foreign.network_names import (
     is_ofed_version,
 )
 from gpufleet.contract.foreign.quantity import quantity
-from tests.unit.contract.foreign.rule_cases import FINE
+from tests.unit.contract.foreign.case_rows import FINE
 
 
 def test_a_configmap_is_unwrapped() -> None:

@@ -10,7 +10,8 @@ from gpufleet.contract.foreign.judgement import Verdict
 from gpufleet.contract.foreign.kinds import KINDS, judge_text, rules_of
 from gpufleet.contract.foreign.rule_page import BEGIN, rule_page
 from gpufleet.findings import Severity
-from tests.unit.contract.foreign.rule_cases import CASES, FINE, CaseRow
+from tests.unit.contract.foreign.case_rows import FINE, CaseRow
+from tests.unit.contract.foreign.rule_cases import CASES
 
 SEVERITY = {
     Verdict.ACCEPT: Severity.INFO,

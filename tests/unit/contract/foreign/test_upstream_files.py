@@ -67,7 +67,8 @@ def test_what_is_accepted_passes_the_webhook_schema(kind: str, schemas: dict[str
 
     import jsonschema
 
-    from tests.unit.contract.foreign.rule_cases import CASES, FINE
+    from tests.unit.contract.foreign.case_rows import FINE
+    from tests.unit.contract.foreign.rule_cases import CASES
 
     (name,) = schemas
     path = CHARTS / f"network-operator-26.4.1.webhook-schema.{name}.json"

@@ -1,0 +1,70 @@
+"""Cases of the GPU Operator's values and objects."""
+# ruff: noqa: E501  # one case, one line
+
+from tests.unit.contract.foreign.case_rows import A100, FINE, CaseRow, dra_chart, several
+
+
+def _driver(name: str, spec: str) -> str:
+    return f"{{apiVersion: nvidia.com/v1alpha1, kind: NVIDIADriver, metadata: {{name: {name}}}, spec: {spec}}}"
+
+
+POLICY = (
+    "apiVersion: nvidia.com/v1\nkind: ClusterPolicy\nspec: {operator: {}, daemonsets: {}, driver: {}, "
+    "toolkit: {}, devicePlugin: {}, dcgmExporter: {}, dcgm: {}, nodeStatusExporter: {}, gfd: {}}"
+)
+
+SLICED = 'devicePlugin: {config: {data: {a: "' + FINE["device-plugin"] + '"}}}\n'
+
+POD = "extraObjects: [{kind: Pod, spec: {%s, containers: [{resources: {limits: {nvidia.com/gpu: 1}}}]}}]\n"
+
+GPU_OPERATOR: list[CaseRow] = [
+    ("gpu-operator-no-mapping", "[]", "", {}),
+    ("gpu-operator-two-stacks", "gpuCluster: {deployCR: true}\ndriver: {enabled: false}", "gpuCluster: {deployCR: true}\nclusterPolicy: {deployCR: false}\ndriver: {enabled: false}", {}),
+    ("gpu-operator-cluster-driver", "gpuCluster: {deployCR: true}\nclusterPolicy: {deployCR: false}", "gpuCluster: {deployCR: true}\nclusterPolicy: {deployCR: false}\ndriver: {nvidiaDriverCRD: {enabled: true}}", {}),
+    ("gpu-operator-nri-cdi", "cdi: {nriPluginEnabled: true, enabled: false}", "cdi: {nriPluginEnabled: true}", {}),
+    ("gpu-operator-nri-toolkit", "cdi: {nriPluginEnabled: true}\ntoolkit: {enabled: false}", "cdi: {nriPluginEnabled: true}", {}),
+    ("gpu-operator-plugin-config-empty", "devicePlugin: {config: {create: true, name: x}}", "devicePlugin: {config: {create: true, name: x, data: {a: 'version: v1'}}}", {}),
+    ("gpu-operator-plugin-config-empty", "devicePlugin: {config: {create: true, data: {a: 'version: v1'}}}", None, {}),
+    ("gpu-operator-no-dra", "gpuCluster: {deployCR: true}\nclusterPolicy: {deployCR: false}\ndriver: {enabled: false}", None, {"context": {"chart": {"kubernetesVersion": "1.33"}}}),
+    ("gpu-operator-mig-config-empty", "migManager: {config: {create: true, name: x}}", "migManager: {config: {create: true, name: x, data: {config.yaml: 'version: v1\nmig-configs: {a: [{devices: all, mig-enabled: false}]}'}}}".replace("\n", "\\n").replace("'", '"'), {}),
+    ("gpu-operator-mig-config-nothing", "migManager: {config: {create: true}}", None, {}),
+    ("gpu-operator-mig-config-key", "migManager: {config: {create: true, name: x, data: {a: 'version: v1'}}}", None, {}),
+    ("gpu-operator-choice-unknown", "mig: {strategy: both}", None, {}),
+    ("gpu-operator-choice-unknown", "migManager: {config: {default: all-balanced}}", "migManager: {config: {default: all-disabled}}", {}),
+    ("gpu-operator-choice-unknown", "sandboxWorkloads: {defaultWorkload: vm}", None, {}),
+    ("gpu-operator-choice-unknown", "driver: {kernelModuleType: closed}", "driver: {kernelModuleType: open}", {}),
+    ("gpu-operator-choice-unknown", "daemonsets: {updateStrategy: Recreate}", None, {}),
+    ("gpu-operator-choice-unknown", "ccManager: {defaultMode: maybe}", "ccManager: {defaultMode: 'on'}", {}),
+    ("gpu-operator-number-negative", "driver: {upgradePolicy: {maxParallelUpgrades: -1}}", "driver: {upgradePolicy: {maxParallelUpgrades: 0}}", {}),
+    ("gpu-operator-number-negative", "driver: {upgradePolicy: {gpuPodDeletion: {timeoutSeconds: -5}}}", None, {}),
+    ("gpu-operator-duration-invalid", "dcgmExporter: {serviceMonitor: {interval: 15 s}}", "dcgmExporter: {serviceMonitor: {interval: 15s}}", {}),
+    ("gpu-operator-wrong-type", "ccManager: {defaultMode: on}", "ccManager: {defaultMode: 'on'}", {}),
+    ("gpu-operator-switch-as-text", "nfd: {enabled: 'false'}", "nfd: {enabled: false}", {}),
+    ("gpu-operator-driver-default-selector", _driver("a", "{default: true, nodeSelector: {a: b}}"), _driver("a", "{default: true}"), {}),
+    ("gpu-operator-driver-two-defaults", several(_driver("a", "{default: true}"), _driver("b", "{default: true}")), None, {}),
+    ("gpu-operator-driver-overlap", several(_driver("a", "{nodeSelector: {a: b}}"), _driver("b", "{nodeSelector: {a: b, c: d}}")), several(_driver("a", "{nodeSelector: {a: b}}"), _driver("b", "{nodeSelector: {a: c}}")), {}),
+    ("gpu-operator-driver-immutable", _driver("a", "{usePrecompiled: true}"), _driver("a", "{}"), {"context": {"previous": {"kind": "NVIDIADriver", "metadata": {"name": "a"}, "spec": {}}}}),
+    ("gpu-operator-cluster-name", "apiVersion: nvidia.com/v1alpha1\nkind: GPUCluster\nmetadata: {name: x}\nspec: {draDriver: {}}", "apiVersion: nvidia.com/v1alpha1\nkind: GPUCluster\nmetadata: {name: gpu-cluster}\nspec: {draDriver: {}}", {}),
+    ("gpu-operator-host-users", POD % "hostUsers: false", POD % "hostUsers: true", {}),
+    ("gpu-operator-policy-incomplete", POLICY.replace(", gfd: {}", ""), POLICY, {}),
+    ("gpu-operator-key-misspelt", "migManger: {enabled: false}", None, {}),
+    ("gpu-operator-key-unknown", "somethingElse: 1", None, {}),
+    ("gpu-operator-key-ignored", "driver: {useOpenKernelModules: true}", None, {}),
+    ("gpu-operator-key-ignored", "cdi: {default: true}", None, {}),
+    ("gpu-operator-plugin-default-absent", "devicePlugin: {config: {default: b, data: {a: 'version: v1'}}}", "devicePlugin: {config: {default: a, data: {a: 'version: v1'}}}", {}),
+    ("gpu-operator-reset-needed", "mig: {strategy: mixed}", "mig: {strategy: mixed}\nmigManager: {env: [{name: WITH_REBOOT, value: 'true'}]}", A100),
+    ("gpu-operator-dra-too", "", "devicePlugin: {enabled: false}", dra_chart()),
+    ("gpu-operator-nfd-twice", "", "nfd: {enabled: false}", {"context": {"chart": {"name": "network-operator", "values": {}}}}),
+    ("gpu-operator-metric-mig", "mig: {strategy: mixed}\ndcgmExporter: {config: {data: 'DCGM_FI_DEV_GPU_UTIL, gauge, x'}}", "mig: {strategy: none}\ndcgmExporter: {config: {data: 'DCGM_FI_DEV_GPU_UTIL, gauge, x'}}", {}),
+    ("gpu-operator-pod-metrics-shared", SLICED + "dcgmExporter: {enablePodLabels: true}", SLICED, {}),
+    ("gpu-operator-precompiled-extras", "driver: {usePrecompiled: true, version: '595'}\ngds: {enabled: true}", "driver: {usePrecompiled: true, version: '595'}", {}),
+    ("gpu-operator-precompiled-version", "driver: {usePrecompiled: true}", "driver: {usePrecompiled: true, version: '595'}", {}),
+    ("gpu-operator-gds-proprietary", "driver: {kernelModuleType: proprietary}\ngds: {enabled: true}", "driver: {kernelModuleType: open}\ngds: {enabled: true}", {}),
+    ("gpu-operator-vgpu-image", "vgpuManager: {enabled: true}\nsandboxWorkloads: {enabled: true}", "vgpuManager: {enabled: true, repository: r, version: v}\nsandboxWorkloads: {enabled: true}", {}),
+    ("gpu-operator-vgpu-without-sandbox", "vgpuManager: {enabled: true, repository: r, version: v}", None, {}),
+    ("gpu-operator-product-selector", SLICED + POD % "nodeSelector: {nvidia.com/gpu.product: NVIDIA-L4}", SLICED + POD % "nodeSelector: {nvidia.com/gpu.product: NVIDIA-L4-SHARED}", {}),
+    ("gpu-operator-key-repeated", "nfd: {}\nnfd: {}", None, {}),
+    ("gpu-operator-second-document", "nfd: {}\n---\nnfd: {}", None, {}),
+    ("device-plugin-version-unknown", "devicePlugin: {config: {data: {a: 'version: v2'}}}", None, {}),
+    ("mig-parted-empty", 'migManager: {config: {data: {config.yaml: "version: v1\\nmig-configs: {}"}}}', None, {}),
+]  # fmt: skip
