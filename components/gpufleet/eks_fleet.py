@@ -11,9 +11,9 @@ from gpufleet.autoscaling.cluster_autoscaler import ClusterAutoscaler, ClusterAu
 from gpufleet.autoscaling.karpenter import Karpenter, KarpenterArgs
 from gpufleet.autoscaling.karpenter_node_pool import KarpenterGpuNodePool
 from gpufleet.eks_connection import EksPoolArgs
-from gpufleet.findings import Finding
+from gpufleet.eks_judgement import judge_pool
+from gpufleet.findings import Finding, Severity
 from gpufleet.fleet import Fleet, Pool
-from gpufleet.fleet.eks_rules import pinning_missing
 from gpufleet.nodes.eks import EksGpuNodeGroup
 from gpufleet.platforms import Connection, connection_missing, name_prefix, pool_arguments
 from gpufleet.render.cluster_autoscaler_values import judge_program, scaled_pools
@@ -33,21 +33,24 @@ def judge_platform(fleet: Fleet, connection: Connection) -> list[Finding]:
     managed = [pool for pool in fleet.pools if pool.ownership is Ownership.MANAGED]
     version = fleet.spec.cluster.kubernetes_version
     findings = [
-        finding
-        for pool in managed
-        for finding in pinning_missing(pool, fleet.spec.environment, version)
+        connection_missing(
+            name,
+            f"pools on EKS need {name}",
+            "give it beside the spec, from the stack that makes the cluster",
+        )
+        for key in (REQUIRED if managed else ())
+        if connection.get(key) is None
+        for name in [_camel(key)]
     ]
-    if managed:
-        findings += [
-            connection_missing(
-                pulumi_name,
-                f"pools on EKS need {pulumi_name}",
-                "give it beside the spec, from the stack that makes the cluster",
-            )
-            for key in REQUIRED
-            if connection.get(key) is None
-            for pulumi_name in [_camel(key)]
-        ]
+    given = {
+        **{_camel(key): value for key, value in connection.items()},
+        "environment": fleet.spec.environment,
+        "kubernetesVersion": version,
+        "namePrefix": name_prefix(fleet),
+        "tags": fleet.spec.tags,
+    }
+    found = [] if findings else [one for pool in managed for one in judge_pool(pool, given)]
+    findings += [one for one in found if one.severity is Severity.ERROR]
     addon = fleet.spec.addons.cluster_autoscaler
     if scaled_pools(fleet.pools) and _ours(addon):
         findings += judge_program(addon, version)

@@ -111,6 +111,13 @@ def scaled(clouds: Clouds, size: int) -> None:
     """An autoscaler, or somebody at the console, sets the size."""
     stored = clouds.one(GROUP)
     scaling = {**stored.outputs["scalingConfig"], "desiredSize": size}
+    clouds.aws_call(
+        "eks",
+        "UpdateNodegroupConfig",
+        clusterName="ml",
+        nodegroupName=stored.outputs["nodeGroupName"],
+        scalingConfig=scaling,
+    )
     clouds.folder.save(
         replace(
             stored,
@@ -120,17 +127,27 @@ def scaled(clouds: Clouds, size: int) -> None:
     )
 
 
-def test_a_size_that_somebody_set_is_left_alone(deploy: Callable[..., Any], clouds: Clouds) -> None:
-    project = deploy(chat=POOLS["on-demand"])
+def sizes(clouds: Clouds) -> tuple[int, int, int]:
+    """Least, present and largest size of the pool `chat`, as EKS has them."""
+    scaling = group_of(clouds, "chat")["scalingConfig"]
+    return scaling["minSize"], scaling["desiredSize"], scaling["maxSize"]
+
+
+def test_a_size_that_somebody_set_survives_every_change_without_a_refresh(
+    deploy: Callable[..., Any], clouds: Clouds
+) -> None:
+    pool = {**POOLS["on-demand"], "nodes": {"min": 0, "max": 8}}
+    project = deploy(chat=pool)
     project.run("up")
     scaled(clouds, 5)
-    project.run("up", "--refresh", "--expect-no-changes")
-    deploy(chat={**POOLS["on-demand"], "nodes": {"min": 2, "max": 9}}).run("up", "--refresh")
-    assert group_of(clouds, "chat")["scalingConfig"] == {
-        "minSize": 2,
-        "maxSize": 9,
-        "desiredSize": 5,
-    }
+    project.run("preview", "--expect-no-changes")
+    deploy(chat={**pool, "nodes": {"min": 0, "max": 9}, "labels": {"a": "b"}}).run("up")
+    assert sizes(clouds) == (0, 5, 9)
+    # EKS refuses a minimum above the size and a maximum below it: the size moves with them.
+    deploy(chat={**pool, "nodes": {"min": 6, "max": 9}}).run("up")
+    assert sizes(clouds) == (6, 6, 9)
+    deploy(chat={**pool, "nodes": {"min": 1, "max": 3}}).run("up")
+    assert sizes(clouds) == (1, 3, 3)
 
 
 def test_disk_and_hop_limit_change_in_place_and_types_replace(

@@ -12,13 +12,12 @@ from gpufleet.eks_connection import (
     EksPoolArgs,
     cluster_access,
     compiled_pool,
-    judge_connection,
     judge_provisioner,
 )
+from gpufleet.eks_judgement import judge_pool
 from gpufleet.eks_network import made_efa_security_group, made_placement_group
-from gpufleet.findings import error, has_errors
+from gpufleet.findings import has_errors
 from gpufleet.fleet import Pool
-from gpufleet.fleet.eks_rules import pinning_missing
 from gpufleet.fleet.eks_shape import EksShape, eks_shape
 from gpufleet.fleet.model import NodeTaint
 from gpufleet.inputs import compiled_already, declared, refuse
@@ -80,20 +79,8 @@ class KarpenterGpuNodePool(pulumi.ComponentResource):
         pool = compiled or compiled_pool(component, given, provisioner="karpenter")
         judge_provisioner(component, pool, (Provisioner.KARPENTER,))
         shape = eks_shape(pool)
-        zones, findings = chosen_zones(pool, shape, given["subnetIdsByZone"])
-        findings += judge_connection(given, pool, shape)
-        environment = given.get("environment", "dev")
-        findings += pinning_missing(pool, environment, given.get("kubernetesVersion", "1.36"))
-        if given.get("clusterSecurityGroupId") is None and not shape.efa:
-            findings.append(
-                error(
-                    "connection-missing",
-                    "clusterSecurityGroupId",
-                    f"{pool.name} needs clusterSecurityGroupId: Karpenter's machines are in no "
-                    "security group but those that are named",
-                    "give clusterSecurityGroupId in the connection",
-                )
-            )
+        zones, _ = chosen_zones(pool, shape, given["subnetIdsByZone"])
+        findings = judge_pool(pool, given)
         if has_errors(findings):
             refuse(component, findings)
         rendered = node_pool(pool, shape)

@@ -15,6 +15,8 @@ MAX_TYPES = 20
 """Most `instanceTypes` of one node group."""
 MAX_TAINTS = 50
 """Most taints of one node group."""
+MAX_TAGS = 50
+"""Most tags of one node group."""
 EFFECTS = ("NO_SCHEDULE", "NO_EXECUTE", "PREFER_NO_SCHEDULE")
 """Taint effects in the API's spelling."""
 
@@ -59,6 +61,17 @@ def _group(group: Arguments, path: str) -> Iterable[Finding]:
             f"{len(taints)} taints are given, and a node group takes {MAX_TAINTS}",
             found=len(taints),
             limit=MAX_TAINTS,
+        )
+    tags = _mapping(group, "tags")
+    if len(tags) > MAX_TAGS:
+        yield error(
+            "node-group-too-many-tags",
+            f"{path}.tags",
+            f"{len(tags)} tags are given, and a node group takes {MAX_TAGS}",
+            "remove labels of the pool, which Cluster Autoscaler is told of by tags, or tags of "
+            "the fleet",
+            found=len(tags),
+            limit=MAX_TAGS,
         )
     for index, taint in enumerate(taints):
         if taint.get("effect") not in EFFECTS:

@@ -8,12 +8,14 @@ from gpufleet.contract.node_group import judge_node_group
 from gpufleet.findings import Finding, Severity, error, warning
 from gpufleet.fleet.autoscaler_rules import judge_scaled_group
 from gpufleet.fleet.eks_shape import EksShape, eks_shape
+from gpufleet.fleet.eks_tags import judge_tags
 from gpufleet.fleet.model import Pool
 from gpufleet.spec.base import Ownership, Platform
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import Provisioner
 
-_ZONE = re.compile(r"^[a-z]{2}(-[a-z]+)+-[0-9][a-z]$")
+_ZONE_OF_REGION = re.compile(r"^(-[a-z]+-[0-9]+)?[a-z]$")
+"""What follows the region: `a`, or of a local zone `-lax-1a`."""
 _LINUX_RELEASE = re.compile(r"^(1\.[0-9]+)\.[0-9]+-([0-9]{8})$")
 _BOTTLEROCKET_RELEASE = re.compile(r"^([0-9]+\.[0-9]+\.[0-9]+)-[0-9a-f]{6,12}$")
 
@@ -29,7 +31,7 @@ def judge_eks(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
     """Everything of this kind about the pools that gpufleet makes."""
     if spec.platform is not Platform.EKS:
         return []
-    findings: list[Finding] = []
+    findings = judge_tags(spec.tags, "tags")
     for pool in pools:
         if pool.ownership is Ownership.EXISTING:
             continue
@@ -157,7 +159,7 @@ def _minor(version: str) -> tuple[int, ...]:
 def _zones(pool: Pool, shape: EksShape, spec: FleetSpec) -> Iterable[Finding]:
     region = spec.cluster.region
     for index, zone in enumerate(pool.spec.zones):
-        if region is not None and (not zone.startswith(region) or not _ZONE.match(zone)):
+        if region is not None and not _is_zone(zone, region):
             yield error(
                 "zone-not-in-region",
                 f"{pool.path}.zones[{index}]",
@@ -180,7 +182,7 @@ def _zones(pool: Pool, shape: EksShape, spec: FleetSpec) -> Iterable[Finding]:
         if bought is None or bought.zone is None:
             continue
         place = f"{pool.path}.capacity[{index}].{entry.mode}.zone"
-        if region is not None and not bought.zone.startswith(region):
+        if region is not None and not _is_zone(bought.zone, region):
             yield error(
                 "zone-not-in-region",
                 place,
@@ -199,6 +201,10 @@ def _zones(pool: Pool, shape: EksShape, spec: FleetSpec) -> Iterable[Finding]:
                 found=bought.zone,
                 allowed=list(pool.spec.zones),
             )
+
+
+def _is_zone(zone: str, region: str) -> bool:
+    return zone.startswith(region) and bool(_ZONE_OF_REGION.match(zone.removeprefix(region)))
 
 
 def _purchase(pool: Pool, shape: EksShape) -> Iterable[Finding]:

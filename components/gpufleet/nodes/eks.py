@@ -13,15 +13,14 @@ from gpufleet.aws_objects import (
     SCALING_GROUP_TAG,
     AwsObject,
 )
-from gpufleet.contract.node_group import judge_node_group
 from gpufleet.eks_connection import (
     DEFAULT_PREFIX,
     EksPoolArgs,
     cluster_access,
     compiled_pool,
-    judge_connection,
     judge_provisioner,
 )
+from gpufleet.eks_judgement import judge_pool
 from gpufleet.eks_network import made_efa_security_group, made_placement_group
 from gpufleet.findings import has_errors
 from gpufleet.fleet import Pool
@@ -97,13 +96,11 @@ class EksGpuNodeGroup(pulumi.ComponentResource):
         pool = compiled or compiled_pool(component, given)
         judge_provisioner(component, pool, GROUPS)
         shape = eks_shape(pool)
-        zones, findings = chosen_zones(pool, shape, given["subnetIdsByZone"])
-        findings += judge_connection(given, pool, shape)
+        zones, _ = chosen_zones(pool, shape, given["subnetIdsByZone"])
         prefix, tags = given.get("namePrefix", DEFAULT_PREFIX), given.get("tags", {})
         template = launch_template(pool, shape, prefix, tags)
         group = node_group(pool, shape, prefix, tags, given.get("kubernetesVersion", "1.36"))
-        raw = f"{pool.path}.eks.nodeGroup", f"{pool.path}.eks.launchTemplate"
-        findings += judge_node_group(group, template, *raw)
+        findings = judge_pool(pool, given)
         if has_errors(findings):
             refuse(component, findings)
         labels = checked_labels(component, pool.name, group["labels"], given.get("configurations"))

@@ -103,6 +103,22 @@ def test_what_somebody_else_installs_is_not_installed(run: Any) -> None:
             {},
             "no program for Kubernetes 1.34 is pinned",
         ),
+        ({}, {"vpc_id": None}, "far needs vpcId"),
+        ({}, {"cluster_security_group_id": None}, "chat needs clusterSecurityGroupId"),
+        ({}, {"subnet_ids_by_zone": {"us-east-1b": "subnet-0b"}}, "far needs us-east-1a"),
+        (
+            {"pools": [{**POOLS[1], "labels": {f"example.com/l{i}": "x" for i in range(40)}}]},
+            {},
+            "tags of the 50 an Auto Scaling group may have",
+        ),
+        (
+            {
+                "pools": [{**POOLS[1], "labels": {f"example.com/l{i}": "x" for i in range(30)}}],
+                "tags": {f"t{i}": "x" for i in range(20)},
+            },
+            {},
+            "tags are given, and a node group takes 50",
+        ),
     ],
 )
 def test_what_stands_in_the_way_is_said_before_anything_is_made(

@@ -268,6 +268,27 @@ def test_warnings_say_what_will_go_wrong() -> None:
         assert "autoscaler-does-not-wait" not in [f.code for f in compiled(whole).findings]
 
 
+def test_a_local_zone_is_a_zone_of_its_region() -> None:
+    pool = {"gpu": "T4", "zones": ["us-east-1-chi-1a"]}
+    assert "zone-not-in-region" not in [f.code for f in compiled(pool).findings]
+    for wrong in ("us-east-1", "us-east-10a", "us-east-1chi", "us-east-1-chi-1"):
+        assert f"{wrong} is no zone of us-east-1" in errors({"gpu": "T4", "zones": [wrong]})
+
+
+@pytest.mark.parametrize(
+    ("tags", "said"),
+    [
+        ({f"t{i}": "x" for i in range(41)}, "41 tags are given, and AWS takes 50"),
+        ({"AWS:mine": "x"}, "which only AWS may set"),
+        ({"k" * 129: "x"}, "the key has 129 characters, 1 to 128"),
+        ({"": "x"}, "the key has 0 characters"),
+        ({"k": "v" * 257}, "the value of k has 257 characters"),
+    ],
+)
+def test_tags_that_aws_refuses(tags: dict[str, str], said: str) -> None:
+    assert said in errors({"gpu": "L4"}, tags=tags)
+
+
 def test_autoscalers_that_a_platform_cannot_use_are_refused() -> None:
     gke: dict[str, Any] = {
         "platform": "gke",

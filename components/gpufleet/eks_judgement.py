@@ -1,0 +1,58 @@
+"""What stands in the way of making an EKS pool, asked before anything of a fleet is made."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from gpufleet.contract.node_group import judge_node_group
+from gpufleet.eks_connection import DEFAULT_PREFIX, judge_connection
+from gpufleet.findings import Finding, error
+from gpufleet.fleet import Pool
+from gpufleet.fleet.eks_rules import pinning_missing
+from gpufleet.fleet.eks_shape import eks_shape
+from gpufleet.fleet.eks_tags import judge_tags
+from gpufleet.render.autoscaler_tags import judge_autoscaler_tags
+from gpufleet.render.eks_launch_template import launch_template
+from gpufleet.render.eks_node_group import chosen_zones, node_group
+from gpufleet.spec.pool import Provisioner
+
+DEFAULT_KUBERNETES = "1.36"
+"""Minor version where the connection says none."""
+
+
+def judge_pool(pool: Pool, given: Mapping[str, Any]) -> list[Finding]:
+    """Everything about one pool, whoever makes its nodes.
+
+    Args:
+        pool: The compiled pool.
+        given: The connection in camelCase, with `namePrefix`, `tags`, `environment` and
+            `kubernetesVersion`.
+    """
+    shape = eks_shape(pool)
+    _, findings = chosen_zones(pool, shape, given.get("subnetIdsByZone") or {})
+    findings += judge_connection(given, pool, shape)
+    findings += judge_tags(given.get("tags", {}), "tags")
+    if pool.provisioner is Provisioner.KARPENTER:
+        return findings + _of_karpenter(pool, given, efa=shape.efa)
+    prefix, tags = given.get("namePrefix", DEFAULT_PREFIX), given.get("tags", {})
+    version = given.get("kubernetesVersion", DEFAULT_KUBERNETES)
+    group = node_group(pool, shape, prefix, tags, version)
+    template = launch_template(pool, shape, prefix, tags)
+    raw = f"{pool.path}.eks.nodeGroup", f"{pool.path}.eks.launchTemplate"
+    return [*findings, *judge_node_group(group, template, *raw), *judge_autoscaler_tags(pool)]
+
+
+def _of_karpenter(pool: Pool, given: Mapping[str, Any], *, efa: bool) -> list[Finding]:
+    environment = given.get("environment", "dev")
+    version = given.get("kubernetesVersion", DEFAULT_KUBERNETES)
+    findings = pinning_missing(pool, environment, version)
+    if given.get("clusterSecurityGroupId") is None and not efa:
+        findings.append(
+            error(
+                "connection-missing",
+                "clusterSecurityGroupId",
+                f"{pool.name} needs clusterSecurityGroupId: Karpenter's machines are in no "
+                "security group but those that are named",
+                "give clusterSecurityGroupId in the connection",
+            )
+        )
+    return findings
