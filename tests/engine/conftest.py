@@ -5,6 +5,7 @@ plane of its own, when each takes whole files (`--dist loadfile`); more would st
 planes than the tests of a file earn back.
 """
 
+import json
 import os
 import re
 import shutil
@@ -14,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlparse
 
 import psutil
 import pytest
@@ -79,6 +81,18 @@ class Project:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(textwrap.dedent(text))
         shutil.rmtree(self.folder / "__pycache__", ignore_errors=True)
+
+    def holds_anything(self) -> bool:
+        """Whether the state records a resource, or an operation that was cut off."""
+        backend = Path(urlparse(self.engine.env["PULUMI_BACKEND_URL"]).path)
+        (checkpoint,) = backend.glob(f".pulumi/stacks/*/{self.stack}.json")
+        latest = json.loads(checkpoint.read_text())["checkpoint"].get("latest") or {}
+        return bool(latest.get("resources") or latest.get("pending_operations"))
+
+    def clean_up(self) -> None:
+        """Destroy what the test left; an engine that has nothing to do takes seconds as well."""
+        if self.holds_anything():
+            self.run("destroy")
 
     def run(self, command: str, *options: str, **settings: Any) -> Result:
         """`preview`, `up`, `destroy` or `refresh` of this project's stack."""
@@ -168,7 +182,7 @@ def cloud_cluster_project(
     yield _maker(tmp_path, request, {**sandbox.environment(), **clouds.environment()}, made)
     clouds.calm()
     for one in made:
-        one.run("destroy")
+        one.clean_up()
 
 
 @pytest.fixture
@@ -179,7 +193,7 @@ def cluster_project(
     made: list[Project] = []
     yield _maker(tmp_path, request, sandbox.environment(), made)
     for one in made:
-        one.run("destroy")
+        one.clean_up()
 
 
 @pytest.fixture

@@ -67,16 +67,39 @@ def copied(example: Path, sandbox: Sandbox, folder: Path) -> Iterator[Example]:
     engine.call(["stack", "rm", STACK, "--yes", "--force"])
 
 
-@pytest.fixture
-def example(sandbox: Sandbox, tmp_path: Path) -> Iterator[Example]:
-    with copied(ROOT / "examples" / "wasteful", sandbox, tmp_path / "copy") as found:
+@pytest.fixture(scope="module")
+def wasteful(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Example]:
+    folder = tmp_path_factory.mktemp("wasteful") / "copy"
+    with copied(ROOT / "examples" / "wasteful", sandbox, folder) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def wasteful_workloads(
+    sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Example]:
+    folder = tmp_path_factory.mktemp("workloads") / "copy"
+    with copied(ROOT / "examples" / "wasteful-workloads", sandbox, folder) as found:
         yield found
 
 
 @pytest.fixture
-def mistakes(sandbox: Sandbox, tmp_path: Path) -> Iterator[Example]:
-    with copied(ROOT / "examples" / "wasteful-workloads", sandbox, tmp_path / "copy") as found:
-        yield found
+def example(wasteful: Example) -> Iterator[Example]:
+    """Nothing of it is ever deployed: the tests share a stack, each with the settings it has."""
+    yield from with_own_settings(wasteful)
+
+
+@pytest.fixture
+def mistakes(wasteful_workloads: Example) -> Iterator[Example]:
+    yield from with_own_settings(wasteful_workloads)
+
+
+def with_own_settings(example: Example) -> Iterator[Example]:
+    """What a test sets, the engine saves in the stack's file; the next test has it as it was."""
+    settings = example.engine.cwd / f"Pulumi.{STACK}.yaml"
+    before = settings.read_bytes()
+    yield example
+    settings.write_bytes(before)
 
 
 def mandatory(result: Result) -> set[str]:

@@ -1,7 +1,6 @@
 """The gpu-operator simulator chart through the real Kubernetes provider and its embedded Helm."""
 
 import json
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -10,11 +9,13 @@ from kubernetes import client
 
 from gpufleet.sandbox.engine_result import EngineError
 from tests.engine.conftest import Project
+from tests.engine.waiting import until
 
 pytestmark = [pytest.mark.sandbox]
 
 MakeProject = Callable[..., Project]
 NODE = "chart-a100"
+SLICE = "nvidia.com/mig-3g.40gb"
 PROGRAM = """
 from importlib.resources import files
 
@@ -61,18 +62,21 @@ def test_values_reach_the_node(cluster_project: MakeProject, cluster: Any) -> No
     )
     try:
         project.run("up")
-        deadline = time.monotonic() + 20
-        while core.read_node(NODE).metadata.labels.get("nvidia.com/mig.config.state") != "success":
-            assert time.monotonic() < deadline, core.read_node(NODE).metadata.labels
-            time.sleep(0.2)
-        allocatable = core.read_node(NODE).status.allocatable
-        assert allocatable["nvidia.com/mig-3g.40gb"] == "4"
+        state = "nvidia.com/mig.config.state"
+        until(
+            lambda: core.read_node(NODE).metadata.labels.get(state) == "success",
+            lambda: core.read_node(NODE).metadata.labels,
+        )
+        until(
+            lambda: core.read_node(NODE).status.allocatable.get(SLICE) == "4",
+            lambda: core.read_node(NODE).status.allocatable,
+        )
         project.run("preview", "--expect-no-changes")
         project.run("destroy")
-        deadline = time.monotonic() + 20
-        while "nvidia.com/mig-3g.40gb" in core.read_node(NODE).status.allocatable:
-            assert time.monotonic() < deadline, core.read_node(NODE).status.allocatable
-            time.sleep(0.2)
+        until(
+            lambda: SLICE not in core.read_node(NODE).status.allocatable,
+            lambda: core.read_node(NODE).status.allocatable,
+        )
     finally:
         core.delete_node(NODE)
 

@@ -31,9 +31,9 @@ LONG = "x" * 5000
 def judged(folder: Path, text: bytes | str, name: str = "it.yaml") -> Any:
     path = folder / name
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    started = time.monotonic()
+    started = time.process_time()
     result = audit([Input(str(path))], STRICT, TODAY)
-    assert time.monotonic() - started < 20
+    assert time.process_time() - started < 20
     broken = [f for f in result.findings if f.finding.rule == "policy-rule-failed"]
     assert broken == [], broken[0].finding.message
     assert "please report it" not in result.files[0].problem, result.files[0].problem
@@ -111,9 +111,9 @@ def test_a_file_of_100_mib_is_refused_unread(tmp_path: Path):
     path = tmp_path / "huge.yaml"
     with path.open("wb") as file:
         file.truncate(100 << 20)
-    started = time.monotonic()
+    started = time.process_time()
     assert "more than the limit" in read_input(Input(str(path))).problem
-    assert time.monotonic() - started < 1
+    assert time.process_time() - started < 1
 
 
 def test_a_dump_of_many_objects_is_read_whole(tmp_path: Path):

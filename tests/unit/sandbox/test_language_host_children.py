@@ -52,7 +52,17 @@ def test_the_end_of_the_parent_ends_a_child_that_is_busy(tmp_path: Path) -> None
         assert child.wait(timeout=5) == PARENT_GONE
 
 
-def test_a_child_that_ignores_being_asked_is_killed_within_two_waits(tmp_path: Path) -> None:
+def test_a_child_that_ignores_being_asked_is_killed_within_two_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[float] = []
+    sleep = time.sleep
+
+    def counted(seconds: float) -> None:
+        waited.append(seconds)
+        sleep(seconds)
+
+    monkeypatch.setattr(time, "sleep", counted)
     text = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
     text += "print('up', flush=True); time.sleep(60)"
     children = Children()
@@ -63,9 +73,9 @@ def test_a_child_that_ignores_being_asked_is_killed_within_two_waits(tmp_path: P
     assert child.stderr is not None
     with child.stdout, child.stderr:
         assert child.stdout.readline() == b"up\n"
-        begun = time.monotonic()
         children.close(asked=False)
-        assert time.monotonic() - begun < 2 * PATIENCE + 0.5
+        # What it waited, not what the clock says: the machine may be busy.
+        assert 0 < sum(waited) < 2 * PATIENCE + 0.05
         assert children.wait(child) == -signal.SIGKILL
     with pytest.raises(OSError, match="closing"):
         children.start(HERE, ["path", "x"], folder="", variables=os.environ)
