@@ -1,9 +1,9 @@
 """What a fleet on EKS needs of its AWS account: offers, quotas, reservations, room, version."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gpufleet.findings import error, warning
+from gpufleet.findings import Finding, error, warning
 from gpufleet.fleet.eks_shape import eks_shape
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.preflight.answers import Answers, MissingError, NotAnsweredError, Wiring
@@ -128,13 +128,7 @@ def _addresses(
     answers: Answers,
 ) -> None:
     for pool in pools:
-        zones = eks_shape(pool).zones or tuple(sorted(subnets))
-        free = {
-            zone: int(found[subnets[zone]]["AvailableIpAddressCount"])
-            for zone in zones
-            if zone in subnets
-        }
-        missing = [zone for zone in zones if zone not in subnets]
+        missing = [zone for zone in eks_shape(pool).zones if zone not in subnets]
         if missing:
             answers.findings.append(
                 error(
@@ -147,20 +141,47 @@ def _addresses(
                     allowed=sorted(subnets),
                 )
             )
-        needed = pool.nodes.maximum * ADDRESSES_PER_NODE
-        if free and sum(free.values()) < needed:
-            shown = ", ".join(f"{zone} {count}" for zone, count in free.items())
-            answers.findings.append(
+    free = {
+        zone: int(found[identifier]["AvailableIpAddressCount"])
+        for zone, identifier in subnets.items()
+    }
+    answers.findings += short_of_addresses(pools, free)
+
+
+def short_of_addresses(pools: Sequence[Pool], free: Mapping[str, int]) -> list[Finding]:
+    """Pools that do not fit into the subnets they may use, together with those that may use
+    nothing else.
+
+    Args:
+        pools: Pools that gpufleet makes.
+        free: Zone -> free addresses of its subnet.
+    """
+    confined = {pool.name: _zones(pool, free) for pool in pools}
+    findings: list[Finding] = []
+    for zones in dict.fromkeys(zones for zones in confined.values() if zones):
+        inside = [pool for pool in pools if confined[pool.name] and confined[pool.name] <= zones]
+        nodes = sum(pool.nodes.maximum for pool in inside)
+        there, needed = sum(free[zone] for zone in zones), nodes * ADDRESSES_PER_NODE
+        if there < needed:
+            shown = ", ".join(f"{zone} {free[zone]}" for zone in sorted(zones))
+            names = ", ".join(pool.name for pool in inside)
+            findings.append(
                 error(
                     "subnet-addresses-short",
-                    f"{pool.path}.nodes.max",
-                    f"{pool.nodes.maximum} nodes of {pool.name} take {needed} addresses or more, "
-                    f"and there are free: {shown}",
+                    f"{inside[0].path}.nodes.max" if len(inside) == 1 else "pools",
+                    f"{nodes} nodes of {names} take {needed} addresses or more, and there are "
+                    f"free: {shown}",
                     "use larger subnets, or lower max",
-                    found=sum(free.values()),
+                    found=there,
                     limit=needed,
                 )
             )
+    return findings
+
+
+def _zones(pool: Pool, free: Mapping[str, int]) -> frozenset[str]:
+    """Zones of the pool that there is a subnet in."""
+    return frozenset(eks_shape(pool).zones or free) & frozenset(free)
 
 
 def _offered(aws: AwsClient, pool: Pool, there: Sequence[str], answers: Answers) -> None:
