@@ -10,6 +10,8 @@ from pulumi.provider import main
 from pulumi.provider.experimental.component import ComponentProvider
 from pulumi.provider.server import ComponentInitError
 
+from gpufleet.component_host import serving
+
 
 class Provider(ComponentProvider):
     """The SDK's component provider, with one schema for every Python and plain errors.
@@ -54,4 +56,5 @@ def _stripped(schema: Any) -> Any:
 
 def serve(components: list[type[pulumi.ComponentResource]], name: str, version: str) -> None:
     """Answer the engine until it ends this process."""
+    serving()
     main(Provider(components, name, version), sys.argv[1:])

@@ -241,6 +241,29 @@ def test_a_fleet_without_a_vcenter_is_refused(run: Any) -> None:
     assert run(program).resources == []
 
 
+def test_a_component_host_refuses_machines_it_cannot_make(
+    run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gpufleet.component_host._SERVING", [True])
+    spec: dict[str, Any] = {
+        "catalogue": "2026.11",
+        "platform": "vsphere",
+        "cluster": {"name": "lab"},
+        "pools": [POOL],
+    }
+    connection: Any = {"vsphere": arguments()["connection"]}
+
+    def program() -> None:
+        with pytest.raises(InvalidArgumentsError) as caught:
+            GpuFleet("fleet", {"spec": spec, "connection": connection})
+        assert "which the engine cannot run for a program that uses gpufleet as a package" in str(
+            caught.value
+        )
+        assert "write this stack's program in Python" in str(caught.value)
+
+    assert run(program).resources == []
+
+
 def test_a_vgpu_pool_says_where_its_guest_driver_comes_from(run: Any) -> None:
     shared = {
         "sharing": {"vgpu": {"profile": "grid_a100d-10c"}},
