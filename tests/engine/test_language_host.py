@@ -3,6 +3,8 @@
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -195,8 +197,9 @@ def test_the_projects_environment_runs_the_program(project: Any) -> None:
     assert outputs["path"] == [], "the host's own modules must not shadow the program's"
 
 
-def preview_until_the_program_waits(demo: Any, output: Path) -> "subprocess.Popen[bytes]":
-    """The engine in the middle of a preview; what it says goes to the file."""
+@contextmanager
+def waiting_preview(demo: Any, output: Path) -> "Iterator[subprocess.Popen[bytes]]":
+    """The engine in the middle of a preview whose program waits; the file gets what it says."""
     with output.open("wb") as file:
         engine = subprocess.Popen(
             ["pulumi", "preview", "-s", demo.stack, "--non-interactive"],
@@ -206,8 +209,12 @@ def preview_until_the_program_waits(demo: Any, output: Path) -> "subprocess.Pope
             stderr=file,
             process_group=0,
         )
-    until(lambda: "program waits" in output.read_text(), "the program runs")
-    return engine
+    with engine:
+        try:
+            until(lambda: "program waits" in output.read_text(), output.read_text)
+            yield engine
+        finally:
+            engine.kill()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
@@ -216,12 +223,15 @@ def test_a_signal_to_the_engine_leaves_no_process(
 ) -> None:
     demo = project({"__main__.py": WAITING})
     output = tmp_path / "output"
-    engine = preview_until_the_program_waits(demo, output)
-    assert len(processes_of_host()) == 2
     begun = time.monotonic()
-    engine.send_signal(number)
-    status = engine.wait(timeout=30)
-    assert time.monotonic() - begun < 3
+    with waiting_preview(demo, output) as engine:
+        start = time.monotonic() - begun
+        assert len(processes_of_host()) == 2
+        begun = time.monotonic()
+        engine.send_signal(number)
+        status = engine.wait(timeout=120)
+        # A busy machine takes longer for everything: then the start says how much.
+        assert time.monotonic() - begun < max(3, start)
     assert status != 0
     until(lambda: not processes_of_host(), "host and program have left")
     assert "Traceback" not in output.read_text()
@@ -234,10 +244,10 @@ def test_killing_the_host_alone_ends_the_program(
 
     demo = project({"__main__.py": WAITING})
     output = tmp_path / "output"
-    engine = preview_until_the_program_waits(demo, output)
-    (host,) = (p for p in psutil.Process(engine.pid).children() if "serve" in p.cmdline())
-    host.kill()
-    assert engine.wait(timeout=30) != 0
+    with waiting_preview(demo, output) as engine:
+        (host,) = (p for p in psutil.Process(engine.pid).children() if "serve" in p.cmdline())
+        host.kill()
+        assert engine.wait(timeout=120) != 0
     until(lambda: not processes_of_host(), "the program has left")
 
 
