@@ -2,6 +2,9 @@
 `GpuFleet` and `GpuAddons` on OpenShift."""
 
 import copy
+import re
+import runpy
+from pathlib import Path
 from typing import Any
 
 import pulumi
@@ -18,6 +21,7 @@ from gpufleet.inputs import InvalidArgumentsError
 from tests.unit.components.openshift_pools import CHAT, CONNECTION, MACHINE, TRAIN
 from tests.unit.fleet.openshift_fleets import declaration
 
+ROOT = Path(__file__).parents[3]
 SET = "kubernetes:machine.openshift.io/v1beta1:MachineSet"
 HEALTH = "kubernetes:machine.openshift.io/v1beta1:MachineHealthCheck"
 SCALER = "kubernetes:autoscaling.openshift.io/v1beta1:MachineAutoscaler"
@@ -279,3 +283,29 @@ def test_a_fleet_needs_its_place(run: Any) -> None:
     place: Any = {"openshift": {**CONNECTION, "folder": "x"}}
     text = refused(run, lambda: GpuFleet("fleet", {"spec": declaration(), "connection": place}))
     assert "connection.openshift.folder" in text
+
+
+def test_the_example(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = {
+        "infrastructureName": "lab-x7k2p",
+        "server": "vcenter.example.com",
+        "network": "machines",
+        "template": "rhcos-l4",
+        "trainingTemplate": "rhcos-a100-2",
+    }
+    monkeypatch.setattr(pulumi.Config, "get", lambda _, key: settings.get(key))
+    monkeypatch.setattr(pulumi.Config, "require", lambda _, key: settings[key])
+    example = ROOT / "examples" / "openshift-gpu-pools" / "__main__.py"
+    recording = run(lambda: runpy.run_path(str(example)))
+    assert [one.name for one in recording.all(SET)] == ["batch-machines", "training-machines"]
+    recording.one(SCALER, "batch-autoscaler")
+    recording.one(POOL, "training-config-pool")
+    assert recording.warnings == []
+
+
+def test_the_page(run: Any) -> None:
+    page = (ROOT / "docs" / "openshift.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    recordings = [run(lambda block=block: exec(block, {})) for block in blocks]
+    assert len(recordings[0].all(SET)) == 1
+    assert recordings[1].one(SUBSCRIPTION).inputs["spec"]["installPlanApproval"] == "Manual"

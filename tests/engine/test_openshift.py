@@ -1,0 +1,123 @@
+"""OpenShift on the real engine: the stack openshift-lab and its example, on strict definitions."""
+
+import copy
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from kubernetes import client
+
+from gpufleet.sandbox.sandbox import Sandbox
+from tests.engine.sandbox_stack import ROOT, Stack, stack_files
+from tests.engine.test_gke_examples import program
+from tests.engine.waiting import until
+
+MACHINES = "openshift-machine-api"
+OPERATORS = "nvidia-gpu-operator"
+MACHINE_API = ("machine.openshift.io", "v1beta1", MACHINES)
+EXAMPLE = ROOT / "examples" / "openshift-gpu-pools"
+SETTINGS = {
+    "infrastructureName": "lab-x7k2p",
+    "server": "vcenter.lab.example.com",
+    "network": "machines",
+    "template": "rhcos-422-l4",
+    "trainingTemplate": "rhcos-422-a100-2",
+}
+
+
+@pytest.fixture
+def machines(core: client.CoreV1Api) -> Iterator[str]:
+    """The namespace that every OpenShift has."""
+    core.create_namespace({"metadata": {"name": MACHINES}})
+    yield MACHINES
+    core.delete_namespace(MACHINES)
+    until(lambda: not core.list_namespace(field_selector=f"metadata.name={MACHINES}").items)
+
+
+@pytest.fixture
+def objects(cluster: Any) -> Any:
+    return client.CustomObjectsApi(cluster)
+
+
+@pytest.fixture
+def lab(cluster_project: Callable[..., Any], sandbox: Sandbox, machines: str) -> Stack:
+    """A copy of openshift-lab whose cluster is the sandbox."""
+    del machines
+    stack = Stack(cluster_project(stack_files(), name="gpufleet"), "Pulumi.openshift-lab.yaml")
+    stack.config["gpufleet:connection"]["kubeconfig"] = str(sandbox.kubeconfig)
+    return stack
+
+
+def sets(objects: Any) -> dict[str, dict[str, Any]]:
+    """MachineSets by pool."""
+    found = objects.list_namespaced_custom_object(*MACHINE_API, "machinesets")["items"]
+    return {
+        one["spec"]["template"]["spec"]["metadata"]["labels"]["gpufleet.dev/pool"]: one
+        for one in found
+    }
+
+
+def names(objects: Any) -> dict[str, str]:
+    return {pool: one["metadata"]["name"] for pool, one in sets(objects).items()}
+
+
+def test_the_lab_from_nothing_to_nothing(lab: Stack, objects: Any, core: client.CoreV1Api) -> None:
+    lab.up()
+    before = names(objects)
+    assert set(before) == {"chat", "notebooks", "training"}
+    policies = objects.list_cluster_custom_object("nvidia.com", "v1", "clusterpolicies")["items"]
+    assert len(policies) == 1
+    subscriptions = objects.list_cluster_custom_object(
+        "operators.coreos.com", "v1alpha1", "subscriptions"
+    )["items"]
+    assert {one["spec"]["name"] for one in subscriptions} == {"gpu-operator-certified", "nfd"}
+    assert all(one["status"]["installedCSV"] for one in subscriptions)
+    lab.project.run("preview", "--expect-no-changes")
+
+    # The autoscaler's own work is no difference.
+    objects.patch_namespaced_custom_object(
+        *MACHINE_API, "machinesets", before["chat"], {"spec": {"replicas": 3}}
+    )
+    lab.pool("chat")["sharing"] = {"timeSlicing": {"replicas": 8}}
+    lab.up()
+    after = names(objects)
+    assert after["chat"] != before["chat"]
+    assert {**after, "chat": ""} == {**before, "chat": ""}
+
+    lab.project.run("destroy")
+    assert sets(objects) == {}
+    spaces = {space.metadata.name for space in core.list_namespace().items}
+    assert OPERATORS not in spaces
+    assert MACHINES in spaces
+
+
+def test_a_misspelled_field_fails(lab: Stack, objects: Any) -> None:
+    lab.up()
+    made = sets(objects)["training"]
+    wrong: dict[str, Any] = {
+        "apiVersion": made["apiVersion"],
+        "kind": made["kind"],
+        "metadata": {"name": "misspelled"},
+        "spec": copy.deepcopy(made["spec"]),
+    }
+    value = wrong["spec"]["template"]["spec"]["providerSpec"]["value"]
+    value["numCPU"] = value.pop("numCPUs")
+    with pytest.raises(client.ApiException) as caught:
+        objects.create_namespaced_custom_object(
+            *MACHINE_API, "machinesets", wrong, field_validation="Strict"
+        )
+    assert "numCPU" in str(caught.value.body)
+
+
+def test_the_example(cluster_project: Callable[..., Any], objects: Any, machines: str) -> None:
+    del machines
+    project = cluster_project(program(EXAMPLE), name=EXAMPLE.name)
+    project.run("up", config=SETTINGS)
+    outputs = project.engine.outputs(project.stack)
+    assert outputs["gpuLimits"] == {"nvidia-l4": 4, "nvidia-a100-80gb": 2}
+    assert names(objects) == {pool: outputs[pool] for pool in ("batch", "training")}
+    (own,) = objects.list_cluster_custom_object(
+        "machineconfiguration.openshift.io", "v1", "machineconfigs"
+    )["items"]
+    assert own["spec"]["kernelArguments"] == ["iommu=pt"]
+    project.run("destroy")
