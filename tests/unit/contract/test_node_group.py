@@ -123,6 +123,12 @@ CHANGES: list[tuple[dict[str, Any], dict[str, Any], str, str]] = [
         "group.instanceTypes",
     ),
     (
+        {"tags": {f"t{i}": "x" for i in range(51)}},
+        {},
+        "node-group-too-many-tags",
+        "group.tags",
+    ),
+    (
         {"taints": GROUP["taints"] * 51},
         {},
         "node-group-too-many-taints",

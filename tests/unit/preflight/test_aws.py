@@ -246,6 +246,44 @@ def test_a_subnet_without_enough_addresses(account: Account) -> None:
     assert "take 32 addresses or more, and there are free: us-east-1c 11" in finding["message"]
 
 
+def test_pools_that_fit_one_by_one_and_not_together(account: Account) -> None:
+    large = {"us-east-1a": account.subnets["us-east-1a"]}  # 4091 addresses
+    pool = {"instanceTypes": ["g6.xlarge"], "nodes": {"min": 0, "max": 200}}
+    assert account.codes(pool, subnets=large) == []
+    both = {**large, "us-east-1b": account.subnets["us-east-1b"]}
+    here = {**pool, "zones": ["us-east-1a"]}
+    assert account.codes(here, pool, subnets=both) == []  # the second may go elsewhere
+    code, answer = account.ask(here, here, subnets=both)
+    assert code == 1
+    (finding,) = answer["findings"]
+    assert finding["code"] == "subnet-addresses-short"
+    assert "400 nodes of pool-0, pool-1 take 6400 addresses or more" in finding["message"]
+    assert finding["path"] == "pools"
+
+
+OPERATIONS = {
+    "DescribeCluster": "eks:DescribeCluster",
+    "DescribeSubnets": "ec2:DescribeSubnets",
+    "DescribeInstanceTypeOfferings": "ec2:DescribeInstanceTypeOfferings",
+    "GetServiceQuota": "servicequotas:GetServiceQuota",
+    "DescribeCapacityReservations": "ec2:DescribeCapacityReservations",
+    "DescribeInstances": "ec2:DescribeInstances",
+}
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_each_question_that_is_denied_is_said_and_never_taken_for_fine(
+    account: Account, operation: str
+) -> None:
+    account.denied = {operation}
+    code, answer = account.ask({"instanceTypes": ["g6.xlarge"]}, BLOCK_POOL)
+    assert code == 0
+    denied = answer["findings"]
+    assert {f["code"] for f in denied} == {"could-not-check"}
+    assert {f["fix"] for f in denied} == {f"allow {OPERATIONS[operation]}"}
+    assert not {f["evidence"]["question"] for f in denied} & set(answer["asked"])
+
+
 def test_a_zone_without_subnet(account: Account) -> None:
     pool = {"instanceTypes": ["g6.xlarge"], "zones": ["us-east-1b"]}
     assert account.codes(pool) == ["zone-without-subnet"]

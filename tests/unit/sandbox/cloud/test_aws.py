@@ -96,6 +96,26 @@ def test_a_template_and_a_node_group_live_and_change(
     assert clouds.aws_call("eks", "ListNodegroups", clusterName="ml")["nodegroups"] == []
 
 
+def test_an_update_sends_what_differs_from_the_engines_memory(
+    aws: Caller, clouds: Clouds, cluster: dict[str, Any]
+) -> None:
+    given = group(cluster)
+    identifier, outputs, recorded = aws.create(NODE_GROUP, given, "grown")
+    named = {"clusterName": "ml", "nodegroupName": outputs["nodeGroupName"]}
+    grown = {"minSize": 0, "maxSize": 2, "desiredSize": 2}
+    clouds.aws_call("eks", "UpdateNodegroupConfig", **named, scalingConfig=grown)
+    aws.update(NODE_GROUP, identifier, recorded, {**given, "labels": {"a": "b"}}, "grown")
+    asked = {"clusterName": "ml", "nodeGroupName": named["nodegroupName"]}
+    found = aws.invoke("aws:eks/getNodeGroup:getNodeGroup", **asked)[0]
+    assert found["scalingConfigs"] == [grown]  # labels changed, and no size was sent
+    names = aws.invoke("aws:eks/getNodeGroups:getNodeGroups", clusterName="ml")[0]["names"]
+    assert named["nodegroupName"] in names
+    larger = {**given, "scalingConfig": {"minSize": 1, "maxSize": 2, "desiredSize": 0}}
+    with pytest.raises(RefusedError, match="desired capacity 0 must be between minimum 1"):
+        aws.update(NODE_GROUP, identifier, recorded, larger, "grown")
+    aws.delete(NODE_GROUP, identifier)
+
+
 @pytest.mark.parametrize(
     ("changed", "text"),
     [
