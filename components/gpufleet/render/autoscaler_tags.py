@@ -15,6 +15,9 @@ from gpufleet.spec.eks import EksOptions, LocalStorage
 from gpufleet.spec.pool import Fabric, Intent, Provisioner
 
 TEMPLATE = "k8s.io/cluster-autoscaler/node-template/"
+OPTIONS = f"{TEMPLATE}autoscaling-options/"
+NOTHING_RUNS = "0.001"
+"""Part of CPU and memory below which no pod is on a node; 0 would be below nothing."""
 ACCELERATOR_LABEL = "k8s.amazonaws.com/accelerator"
 """Label that makes Cluster Autoscaler wait for the device plugin of a new node instead of starting
 another one. Nodes must be born with it."""
@@ -91,7 +94,20 @@ def autoscaler_tags(pool: Pool) -> dict[str, str] | None:
         **{f"{TEMPLATE}label/{key}": value for key, value in labels.items()},
         **{f"{TEMPLATE}resources/{name}": resources[name] for name in sorted(resources)},
         **{f"{TEMPLATE}taint/{key}": value for key, value in _taints(pool).items()},
-        f"{TEMPLATE}autoscaling-options/scaledownunneededtime": UNNEEDED[pool.intent],
+        **{f"{OPTIONS}{name}": value for name, value in _options(pool).items()},
+    }
+
+
+def _options(pool: Pool) -> dict[str, str]:
+    """When a node may go. On nodes without a whole GPU only CPU and memory would count, and half of
+    those free is no sign that slices or shares are: such nodes go when nothing runs there."""
+    idle = {"scaledownunneededtime": UNNEEDED[pool.intent]}
+    if has_whole_gpus(pool):
+        return idle
+    return {
+        "ignoredaemonsetsutilization": "true",
+        **idle,
+        "scaledownutilizationthreshold": NOTHING_RUNS,
     }
 
 

@@ -120,7 +120,11 @@ def test_cluster_autoscaler_waits_for_what_nodes_will_advertise_and_for_nothing_
     # gpu_processor.go: a node with the label is unready until it has nvidia.com/gpu above 0.
     pool = one(**VARIANTS[variant], provisioner="clusterAutoscaler")
     tags = autoscaler_tags(pool) or {}
-    assert (ACCELERATOR in tags) is (advertised(pool).get(GPU, 0) > 0)
+    whole = advertised(pool).get(GPU, 0) > 0
+    assert (ACCELERATOR in tags) is whole
+    # utilization/info.go: without the label CPU and memory alone say whether a node is used.
+    options = "k8s.io/cluster-autoscaler/node-template/autoscaling-options/"
+    assert (f"{options}scaledownutilizationthreshold" in tags) is not whole
 
 
 def claims(provisioner: str, least: int) -> list[str]:
