@@ -1,6 +1,6 @@
 """First-boot data in Ignition's form, for Red Hat CoreOS, Fedora CoreOS and Flatcar.
 
-Format: Ignition specification 3.4.0 (coreos/ignition `docs/configuration-v3_4.md`, read
+Format: Ignition specification 3.4.0 (coreos/ignition, its page configuration-v3_4, read
 2026-11-22). Contents are data URLs (RFC 2397), so that nothing is fetched but what is named.
 """
 
