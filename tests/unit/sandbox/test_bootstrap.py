@@ -5,7 +5,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
@@ -15,6 +14,7 @@ from gpufleet.sandbox import bootstrap, go_build, installed_programs, program_ca
 from gpufleet.sandbox.errors import SandboxError
 from gpufleet.sandbox.programs import PROGRAMS
 from gpufleet.sandbox.tools_folder import tools_folder
+from tests.engine.waiting import until
 
 FAKE_GO = """#!/bin/sh
 # Writes a program that prints its version, slowly when told so.
@@ -197,22 +197,15 @@ def go_processes(machine: Path) -> list[int]:
     ]
 
 
-def wait_until(condition) -> None:
-    deadline = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_interruption_leaves_nothing_that_hurts(
     machine: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
 ) -> None:
     monkeypatch.setenv("FAKE_GO_SLEEPS", "60")
     run = run_prepare()
-    wait_until(lambda: go_processes(machine))
+    until(lambda: go_processes(machine), "the build runs")
     run.send_signal(number)
-    run.communicate(timeout=20)
+    run.communicate(timeout=60)
     if number == signal.SIGINT:
         assert not go_processes(machine)
         assert not entry_of("etcd").scratch.exists()

@@ -2,7 +2,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
@@ -12,6 +11,7 @@ from gpufleet.sandbox import processes
 from gpufleet.sandbox.errors import SandboxError
 from gpufleet.sandbox.processes import Command
 from gpufleet.sandbox.state import ProcessRecord
+from tests.engine.waiting import until
 
 STUBBORN = """
 import signal, time
@@ -33,18 +33,21 @@ def start(root: Path, code: str, name: str = "sleeper") -> ProcessRecord:
     return processes.start(command, root, root / "logs" / f"{name}.log", os.environ["PATH"])
 
 
-def wait_for(log: Path, text: str) -> None:
-    deadline = time.monotonic() + 10
-    while text not in (log.read_text() if log.exists() else ""):
-        assert time.monotonic() < deadline, f"{text!r} never appeared"
-        time.sleep(0.02)
+def found(root: Path, recorded: dict[str, ProcessRecord], count: int) -> dict[int, str]:
+    """So many processes of the sandbox, or what there is after a minute: the kernel ends an exec
+    before it publishes the new environment, where the marks are."""
+    until(
+        lambda: len(processes.find(root, recorded)) == count,
+        lambda: processes.find(root, recorded),
+    )
+    return processes.find(root, recorded)
 
 
 def test_a_started_process_is_alive_in_a_session_of_its_own(root: Path) -> None:
     record = start(root, SLEEP)
     assert processes.is_alive(record)
     assert os.getsid(record.pid) == record.pid
-    assert processes.find(root, {}) == {record.pid: "sleeper"}
+    assert found(root, {}, 1) == {record.pid: "sleeper"}
 
 
 def test_stop_leaves_no_zombie(root: Path) -> None:
@@ -56,7 +59,8 @@ def test_stop_leaves_no_zombie(root: Path) -> None:
 
 def test_stop_kills_what_ignores_sigterm(root: Path) -> None:
     record = start(root, STUBBORN)
-    wait_for(root / "logs" / "sleeper.log", "on")
+    log = root / "logs" / "sleeper.log"
+    until(lambda: log.exists() and "on" in log.read_text(), "it says that it is on")
     processes.stop([record.pid], 0.2)
     assert not processes.is_alive(record)
 
@@ -64,10 +68,7 @@ def test_stop_kills_what_ignores_sigterm(root: Path) -> None:
 def test_a_killed_process_is_dead_although_we_are_its_parent(root: Path) -> None:
     record = start(root, SLEEP)
     os.kill(record.pid, signal.SIGKILL)
-    deadline = time.monotonic() + 5
-    while processes.is_alive(record):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    until(lambda: not processes.is_alive(record), "it is dead")
 
 
 def test_an_id_given_out_again_is_not_ours(root: Path) -> None:
@@ -83,30 +84,23 @@ def test_another_sandbox_is_left_alone(
 ) -> None:
     other = tmp_path_factory.mktemp("other")
     record = start(root, SLEEP)
+    assert found(root, {}, 1) == {record.pid: "sleeper"}
     assert processes.find(other, {}) == {}
-    assert processes.find(root, {}) == {record.pid: "sleeper"}
 
 
 def test_a_lost_record_makes_a_stray(root: Path) -> None:
     kept = start(root, SLEEP, "kept")
     lost = start(root, SLEEP, "lost")
-    deadline = time.monotonic() + 5
-    while lost.pid not in (found := processes.find(root, {"kept": kept})):
-        # The kernel ends an exec before it publishes the new environment, where the marks are.
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    assert processes.strays(found, {"kept": kept}) == [lost.pid]
+    both = found(root, {"kept": kept}, 2)
+    assert processes.strays(both, {"kept": kept}) == [lost.pid]
 
 
 def test_children_of_a_recorded_process_are_no_strays(root: Path) -> None:
     parent = f"import subprocess,sys; subprocess.run([sys.executable, '-c', {SLEEP!r}])"
     record = start(root, parent)
-    deadline = time.monotonic() + 10
-    while len(found := processes.find(root, {"sleeper": record})) < 2:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    assert set(found.values()) == {"sleeper"}
-    assert processes.strays(found, {"sleeper": record}) == []
+    family = found(root, {"sleeper": record}, 2)
+    assert set(family.values()) == {"sleeper"}
+    assert processes.strays(family, {"sleeper": record}) == []
 
 
 def test_credentials_are_not_handed_on(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
