@@ -11,6 +11,7 @@ import sys
 import traceback
 from typing import Any
 
+from gpufleet.nodes.vsphere.batch_provider import VsphereGpuNodeBatchProvider
 from gpufleet.nodes.vsphere.errors import VsphereError
 from gpufleet.nodes.vsphere.provider import VsphereGpuNodeProvider
 
@@ -29,6 +30,13 @@ def _do(request: dict[str, Any]) -> Any:
             return {"id": found.id, "outs": found.outs}
         case "delete":
             provider.delete(request["id"], olds)
+            return {}
+        case "makeBatch":
+            return {"outs": VsphereGpuNodeBatchProvider().create(news).outs}
+        case "updateBatch":
+            return {"outs": VsphereGpuNodeBatchProvider().update(request["id"], olds, news).outs}
+        case "deleteBatch":
+            VsphereGpuNodeBatchProvider().delete(request["id"], olds)
             return {}
         case other:
             raise ValueError(f"no operation {other}")

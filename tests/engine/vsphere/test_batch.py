@@ -41,26 +41,26 @@ def pending(cloud: Vcenter) -> list[str]:
 
 
 def test_more_than_four_are_cloned_at_once_and_handed_over(cloud: Vcenter) -> None:
-    together = threading.Barrier(8)
+    together = threading.Barrier(6)
     cloud.proxy.reset(
         [Rule(Action.BEFORE, "CloneVM_Task", nth=0, do=lambda: together.wait(30) and None)]
     )
-    outs = made(cloud, *range(8))
-    assert not together.broken, "eight clones were on their way at the same time"
-    assert len(cloud.owned()) == 8
-    assert pending(cloud) == [f"gpu-{n}" for n in range(8)]
+    outs = made(cloud, *range(6))
+    assert not together.broken, "six clones were on their way at the same time"
+    assert len(cloud.owned()) == 6
+    assert pending(cloud) == [f"gpu-{n}" for n in range(6)]
     assert SECRET not in str(outs)
     assert PASSWORD not in str(outs)
 
     cloud.proxy.reset()
-    for ordinal in range(8):
+    for ordinal in range(6):
         node = created(cloud.node(ordinal))
         assert node["adopted"] is True
         assert node["drifted"] == {}
-    assert cloud.proxy.changing == {"ReconfigVM_Task": 8}, "only the mark is taken away"
+    assert cloud.proxy.changing == {"ReconfigVM_Task": 6}, "only the mark is taken away"
     assert pending(cloud) == []
     BATCH.delete("group", outs)
-    assert len(cloud.owned()) == 8, "what was taken over is its resource's"
+    assert len(cloud.owned()) == 6, "what was taken over is its resource's"
 
 
 def test_one_that_fails_stops_no_other_and_its_resource_says_why(cloud: Vcenter) -> None:
@@ -126,18 +126,20 @@ def test_a_preview_says_what_stands_in_the_way(cloud: Vcenter) -> None:
 
 
 def test_a_preview_knows_what_is_there_and_what_leaves(cloud: Vcenter) -> None:
-    before = batch_inputs(cloud, *range(12))
-    outs = made(cloud, *range(12))
-    for ordinal in range(12):
-        created(cloud.node(ordinal))
+    place = {**cloud.node(0)["place"], "hosts": ["DC0_C0_H1"]}
+
+    def on_one_host(*ordinals: int) -> dict[str, Any]:
+        return batch_inputs(cloud, *ordinals, place=place)
+
+    before = on_one_host(*range(4))
+    BATCH.create(before)
     assert reasons(cloud, {}, before) == [], "all of them are there already"
-    swapped = batch_inputs(cloud, *range(11), 12)
-    assert reasons(cloud, before, swapped) == [], "one leaves, and one takes its place"
-    more = batch_inputs(cloud, *range(13))
-    assert "no host can take gpu-12" in reasons(cloud, before, more)[0]
+    assert reasons(cloud, before, on_one_host(0, 1, 2, 4)) == [], "one leaves and one comes"
+    (full,) = reasons(cloud, before, on_one_host(*range(5)))
+    assert "no host can take gpu-4: 1 machines need a place, 0 fit" in full
+    assert "DC0_C0_H0 0 (not among the allowed hosts)" in full
     assert reasons(cloud, before, before) == []
     assert cloud.proxy.total == 0, "nothing is new, so nobody is asked"
-    assert outs["group"] == "organisation/project/stack/group"
 
 
 def test_a_preview_that_is_not_to_ask(cloud: Vcenter, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ from gpufleet.nodes.vsphere.errors import Code
 from gpufleet.nodes.vsphere.guest_data import USER_DATA_KEYS
 from gpufleet.sandbox.vcenter.fault_proxy import Action, Rule
 from tests.engine.vcenter_fixture import VGPU, Vcenter
-from tests.engine.vsphere.direct import PROVIDER, UNCLOSED, created, finished, read, refused
+from tests.engine.vsphere.direct import PROVIDER, UNCLOSED, Made, created, finished, read, refused
 
 pytestmark = UNCLOSED
 
@@ -53,3 +53,40 @@ def test_a_change_that_needs_power_off(cloud: Vcenter) -> None:
         Code.NEEDS_POWER_OFF, lambda: PROVIDER.update(outs["instanceUuid"], outs, changed)
     )
     assert "gpu-1 is poweredOn, and it must be off to change cpus" in text
+
+
+def test_a_machine_moves_to_another_folder_and_pool_while_it_runs(other: Made) -> None:
+    cloud = other(hosts=1)
+    with cloud.service() as service:
+        (datacenter,) = service.RetrieveContent().rootFolder.childEntity
+        datacenter.vmFolder.CreateFolder("gpus")
+        (compute,) = [c for c in datacenter.hostFolder.childEntity if c.name == "DC0_C0"]
+        shares = vim.ResourceAllocationInfo(
+            reservation=0,
+            expandableReservation=True,
+            limit=-1,
+            shares=vim.SharesInfo(level="normal", shares=0),
+        )
+        compute.resourcePool.CreateResourcePool(
+            "training", vim.ResourceConfigSpec(cpuAllocation=shares, memoryAllocation=shares)
+        )
+    outs = created(cloud.node(1))
+    moved = cloud.node(1)
+    moved["place"] |= {"folder": "gpus", "resourcePool": "training"}
+    diff = PROVIDER.diff(outs["instanceUuid"], outs, moved)
+    assert (diff.changes, diff.replaces) == (True, [])
+    cloud.proxy.reset([Rule(Action.DROP_REPLY, "MoveIntoFolder_Task", nth=1)])
+    outs = PROVIDER.update(outs["instanceUuid"], outs, moved).outs or {}
+    assert cloud.proxy.changing == {"RelocateVM_Task": 1, "MoveIntoFolder_Task": 1}
+    with cloud.machine("gpu-1") as machine:
+        assert (machine.parent.name, machine.resourcePool.name) == ("gpus", "training")
+        assert machine.runtime.powerState == "poweredOn"
+
+    taken = cloud.node(2)
+    taken["place"]["folder"] = "gpus"
+    taken["name"] = "gpu-1"
+    elsewhere = created(cloud.node(2, name="gpu-1"))
+    text = refused(
+        Code.NAME_TAKEN, lambda: PROVIDER.update(elsewhere["instanceUuid"], elsewhere, taken)
+    )
+    assert "the folder has a machine named gpu-1" in text

@@ -21,9 +21,12 @@ from tests.engine.vcenter_fixture import (
     Vcenter,
     without,
 )
+from tests.engine.vsphere.direct import batch_inputs
 
 SEEDS = 20
 CAMPAIGN = 300
+GROUPS = 4
+GROUP_CAMPAIGN = 40
 CALLS = 55
 """Calls of the longest operation: a later call than there are is no failure at all, and fine."""
 FAULTS = ("TaskInProgress", "NoDiskSpace", "NotAuthenticated", "ResourceInUse", "InvalidState")
@@ -34,8 +37,8 @@ FAILURES = (
 )
 
 
-def _rule(chance: random.Random, cloud: Vcenter) -> Rule:
-    nth = chance.randint(1, CALLS)
+def _rule(chance: random.Random, cloud: Vcenter, calls: int) -> Rule:
+    nth = chance.randint(1, calls)
     action = chance.choice(FAILURES)
     if action is Action.FAULT:
         return Rule(action, nth=nth, fault=chance.choice(FAULTS))
@@ -46,7 +49,8 @@ def _until_done(
     cloud: Vcenter, chance: random.Random, operation: str, **request: Any
 ) -> dict[str, Any]:
     """Repeat the operation until it succeeds; only the first attempt fails on purpose."""
-    rule = _rule(chance, cloud)
+    calls = CALLS * 4 if operation.endswith("Batch") else CALLS
+    rule = _rule(chance, cloud, calls)
     cloud.proxy.reset([rule])
     answers: list[dict[str, Any]] = []
     for _ in range(REPEATS):
@@ -92,6 +96,46 @@ def test_a_node_survives_a_failure_at_any_step(cloud: Vcenter, seed: int) -> Non
 @pytest.mark.parametrize("seed", range(SEEDS, CAMPAIGN))
 def test_campaign(cloud: Vcenter, seed: int) -> None:
     _one_life(cloud, seed)
+
+
+def _one_group(cloud: Vcenter, seed: int) -> None:
+    """A group that a batch makes, its resources take over, and that shrinks and goes."""
+    chance = random.Random(seed)
+    before = cloud.machines()
+    group = "organisation/project/stack/group"
+    ordinals = [seed * 10 + number for number in range(4)]
+    wanted = batch_inputs(cloud, *ordinals)
+    made = _until_done(cloud, chance, "makeBatch", news=wanted)["outs"]
+    taken = ordinals[: chance.randint(0, 4)]
+    owners = sorted(f"{group}/{ordinal}" for ordinal in ordinals)
+    assert set(cloud.owned()) <= set(owners), f"seed {seed}: after the batch"
+    nodes: list[dict[str, Any]] = []
+    for ordinal in taken:
+        node = cloud.node(ordinal)
+        nodes.append(_until_done(cloud, chance, "create", news=node))
+    assert len(cloud.owned()) == len(set(cloud.owned())), f"seed {seed}: none twice"
+    fewer = batch_inputs(cloud, *ordinals[:2])
+    kept = _until_done(cloud, chance, "updateBatch", id=group, olds=made, news=fewer)["outs"]
+    left = {f"{group}/{ordinal}" for ordinal in (*taken, *ordinals[:2])}
+    assert set(cloud.owned()) <= left, f"seed {seed}: what nobody took over and nothing declares"
+    assert {f"{group}/{ordinal}" for ordinal in taken} <= set(cloud.owned()), f"seed {seed}"
+    for node in nodes:
+        _until_done(cloud, chance, "delete", id=node["id"], olds=node["outs"])
+    _until_done(cloud, chance, "deleteBatch", id=group, olds=kept)
+    assert cloud.machines() == before, f"seed {seed}: after all"
+    assert without(cloud.said, PASSWORD), f"seed {seed}: the password was said"
+    assert without(cloud.said, SECRET), f"seed {seed}: user data was said"
+
+
+@pytest.mark.parametrize("seed", range(GROUPS))
+def test_a_group_survives_a_failure_at_any_step_of_its_batch(cloud: Vcenter, seed: int) -> None:
+    _one_group(cloud, seed)
+
+
+@pytest.mark.chaos
+@pytest.mark.parametrize("seed", range(GROUPS, GROUP_CAMPAIGN))
+def test_campaign_of_groups(cloud: Vcenter, seed: int) -> None:
+    _one_group(cloud, seed)
 
 
 def test_the_proxy_sees_what_changes(cloud: Vcenter) -> None:

@@ -7,12 +7,15 @@ from typing import Any
 import pytest
 from pyVmomi import vim
 
+from gpufleet.nodes.vsphere.drs import drs_group
 from gpufleet.nodes.vsphere.errors import Code
+from gpufleet.nodes.vsphere.lookup import FoundPlace
 from gpufleet.sandbox.vcenter.fault_proxy import Action, Rule
 from tests.engine.vcenter_fixture import Vcenter
 from tests.engine.vsphere.direct import PROVIDER, UNCLOSED, created, finished, refused
 
 pytestmark = UNCLOSED
+PARTS = ("pool", "folder", "datastore", "template", "network")
 
 
 def without(*privileges: str) -> Rule:
@@ -114,12 +117,15 @@ def test_a_group_that_is_full_says_whose_rule_it_is(cloud: Vcenter, groups: Any)
 def test_a_group_that_is_not_there(cloud: Vcenter, groups: Any) -> None:
     text = refused(Code.DRS_GROUP, lambda: created(cloud.node(1, vmGroup="gpus")))
     assert "has no DRS group of virtual machines named 'gpus'; it has apart, gpu" in text
-    alone = cloud.node(1, vmGroup="gpu")
-    alone["place"]["cluster"] = "DC0_H0"
-    text = refused(Code.DRS_GROUP, lambda: created(alone))
-    assert "a standalone host has no DRS groups" in text
     assert cloud.owned() == []
     assert groups()
+
+
+def test_a_standalone_host_has_no_groups() -> None:
+    alone = FoundPlace(*(None,) * 2, is_cluster=False, **dict.fromkeys(PARTS))
+    session: Any = None
+    text = refused(Code.DRS_GROUP, lambda: drs_group(session, alone, "gpu"))
+    assert "vmGroup is 'gpu', and a standalone host has no DRS groups" in text
 
 
 def test_anti_affinity_spreads_a_group(cloud: Vcenter) -> None:

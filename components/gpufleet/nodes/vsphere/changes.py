@@ -44,8 +44,8 @@ TABLE: Mapping[str, Kind] = {
     "place.template": Kind.REPLACE,
     "place.cluster": Kind.REFUSED,
     "place.datastore": Kind.REFUSED,
-    "place.resourcePool": Kind.REFUSED,
-    "place.folder": Kind.REFUSED,
+    "place.resourcePool": Kind.IN_PLACE,
+    "place.folder": Kind.IN_PLACE,
     "place.network": Kind.IN_PLACE,
     "place.hosts": Kind.SETTING,
     "place.denyHosts": Kind.SETTING,
@@ -81,8 +81,6 @@ DRIFT_ONLY = frozenset(("memoryLocked", "powerState"))
 REFUSED_BECAUSE = {
     "place.cluster": "a machine with GPUs moves cold, by an administrator",
     "place.datastore": "disks move by an administrator, with Storage vMotion while off",
-    "place.resourcePool": "pools are the administrator's: move it there, then refresh",
-    "place.folder": "folders are the administrator's: move it there, then refresh",
 }
 
 

@@ -27,6 +27,7 @@ from gpufleet.nodes.vsphere.errors import Code, VsphereError
 from gpufleet.nodes.vsphere.faults import in_words
 from gpufleet.nodes.vsphere.identity import Identity
 from gpufleet.nodes.vsphere.lookup import FoundPlace, by_name, find_place
+from gpufleet.nodes.vsphere.moves import move
 from gpufleet.nodes.vsphere.observed import Observed
 from gpufleet.nodes.vsphere.opened import (
     StackSettings,
@@ -44,6 +45,9 @@ from gpufleet.nodes.vsphere.ready import await_ready
 from gpufleet.nodes.vsphere.remove import remove
 from gpufleet.nodes.vsphere.session import Session
 from gpufleet.nodes.vsphere.settings import NodeSettings, normalised, problems
+
+MOVES = ("place.resourcePool", "place.folder")
+"""Properties whose change moves a machine. Who else moves one is not undone."""
 
 
 class VsphereGpuNodeProvider(ResourceProvider):
@@ -122,6 +126,8 @@ class VsphereGpuNodeProvider(ResourceProvider):
             if any(change.kind is not Kind.SETTING for change in found):
                 live = converge(session, settings, identity, place, live, first_boot=False)
                 _regroup(session, settings, place, live, found)
+                if any(change.path in MOVES for change in found):
+                    move(session, settings, place, live)
                 live = await_ready(session, settings, power_on(session, settings, place, live))
             host = _host_name(session, live)
         adopted = bool(normalised(_olds).get("adopted", False))

@@ -29,6 +29,7 @@ CHANGING = frozenset(
     (
         *("CloneVM_Task", "ReconfigVM_Task", "PowerOnMultiVM_Task", "PowerOnVM_Task"),
         *("PowerOffVM_Task", "ShutdownGuest", "Destroy_Task", "ReconfigureComputeResource_Task"),
+        *("RelocateVM_Task", "MoveIntoFolder_Task"),
     )
 )
 """Methods that change the inventory: what a run without changes must not call."""
