@@ -1,13 +1,13 @@
 """An audit in several forked processes."""
 
 import multiprocessing
-import pickle
 import sys
 from collections.abc import Iterable, Sequence
 from multiprocessing.connection import Connection
 from typing import Any
 
 from gpufleet_policies.fronts.audit.inputs import Input
+from gpufleet_policies.fronts.audit.parcels import packed, unpacked
 from gpufleet_policies.fronts.audit.reading import Reading
 from gpufleet_policies.fronts.audit.run import Part, Task, run_part
 
@@ -40,16 +40,16 @@ def run_parts(task: Task, inputs: Sequence[Input], jobs: int) -> Part:
     def exchange(readings: list[Reading]) -> Iterable[Iterable[Any]]:
         """The first part is read here; facts of all are merged and handed round."""
         own = [reading.facts for reading in readings]
-        texts = [pickle.dumps(own, pickle.HIGHEST_PROTOCOL)]
+        texts = [packed(own)]
         texts += [_received(other) for other in others]
         for index, other in enumerate(others, start=1):
             other.send([text for at, text in enumerate(texts) if at != index])
-        return _merged([own, *(pickle.loads(text) for text in texts[1:])])  # noqa: S301  our own
+        return _merged([own, *(unpacked(text) for text in texts[1:])])
 
     try:
         first = run_part(task, parts[0], exchange)
         results = [first.files]
-        results += [pickle.loads(_received(other)) for other in others]  # noqa: S301  our own
+        results += [unpacked(_received(other)) for other in others]
     finally:
         for other in others:
             other.close()
@@ -68,13 +68,13 @@ def _received(other: "Connection[Any, Any]") -> bytes:
 def _work(parent: "Connection[Any, Any]", task: Task, part: Sequence[Input], index: int) -> None:
     def exchange(readings: list[Reading]) -> Iterable[Iterable[Any]]:
         own = [reading.facts for reading in readings]
-        parent.send(pickle.dumps(own, pickle.HIGHEST_PROTOCOL))
+        parent.send(packed(own))
         texts = parent.recv()
-        theirs = [pickle.loads(text) for text in texts]  # noqa: S301  our own
+        theirs = [unpacked(text) for text in texts]
         return _merged([*theirs[:index], own, *theirs[index:]])
 
     found = run_part(task, part, exchange, reckons=False).files
-    parent.send(pickle.dumps(found, pickle.HIGHEST_PROTOCOL))
+    parent.send(packed(found))
     parent.close()
 
 
