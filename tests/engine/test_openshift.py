@@ -40,7 +40,7 @@ def objects(cluster: Any) -> Any:
 
 
 @pytest.fixture
-def lab(cluster_project: Callable[..., Any], sandbox: Sandbox, machines: str) -> Stack:
+def lab(machines: str, cluster_project: Callable[..., Any], sandbox: Sandbox) -> Stack:
     """A copy of openshift-lab whose cluster is the sandbox."""
     del machines
     stack = Stack(cluster_project(stack_files(), name="gpufleet"), "Pulumi.openshift-lab.yaml")
@@ -74,10 +74,18 @@ def test_the_lab_from_nothing_to_nothing(lab: Stack, objects: Any, core: client.
     assert all(one["status"]["installedCSV"] for one in subscriptions)
     lab.project.run("preview", "--expect-no-changes")
 
-    # The autoscaler's own work is no difference.
+    # The size is the autoscaler's, also when the set itself is changed.
     objects.patch_namespaced_custom_object(
         *MACHINE_API, "machinesets", before["chat"], {"spec": {"replicas": 3}}
     )
+    lab.config["gpufleet:connection"]["openshift"]["datastore"] = "/DC1/datastore/slow"
+    lab.up()
+    chat = sets(objects)["chat"]
+    assert chat["metadata"]["name"] == before["chat"]
+    assert chat["spec"]["replicas"] == 3
+    workspace = chat["spec"]["template"]["spec"]["providerSpec"]["value"]["workspace"]
+    assert workspace["datastore"] == "/DC1/datastore/slow"
+
     lab.pool("chat")["sharing"] = {"timeSlicing": {"replicas": 8}}
     lab.up()
     after = names(objects)
@@ -109,7 +117,7 @@ def test_a_misspelled_field_fails(lab: Stack, objects: Any) -> None:
     assert "numCPU" in str(caught.value.body)
 
 
-def test_the_example(cluster_project: Callable[..., Any], objects: Any, machines: str) -> None:
+def test_the_example(machines: str, cluster_project: Callable[..., Any], objects: Any) -> None:
     del machines
     project = cluster_project(program(EXAMPLE), name=EXAMPLE.name)
     project.run("up", config=SETTINGS)
