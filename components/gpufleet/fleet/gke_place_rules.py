@@ -17,6 +17,11 @@ from gpufleet.spec.gke import UpgradeStrategy
 COMPACT_WITH_FLEX_START = ("a3-ultragpu-", "a4-", "h4d-")
 """Machine types that may be placed compactly with flex start (cluster-toolkit 1047080)."""
 
+N1_SIZES = (1, 2, 4, 8, 16, 32, 64, 96)
+"""vCPUs of the predefined N1 machines (Google Compute Engine machine families)."""
+
+_SMALLEST_OF_OTHERS = 2
+
 _ZONE = re.compile(r"^[a-z]+-[a-z]+[0-9]+-[a-z]$")
 
 
@@ -41,7 +46,18 @@ def _machines(pool: Pool, row: InstanceType) -> Iterable[Finding]:
         )
     host = host_machine(pool)
     place = f"{pool.path}.instanceTypes"
-    if row.attachable and host is None:
+    odd = [name for name in pool.spec.instance_types if name.startswith("n1-") and "*" not in name]
+    unknown = next((name for name in odd if not _is_n1(name)), None)
+    if row.attachable and unknown is not None:
+        yield error(
+            "gke-host-unknown",
+            place,
+            f"{unknown} is no predefined N1 machine",
+            f"one of n1-standard-{', -'.join(map(str, N1_SIZES))}, or n1-highmem and n1-highcpu "
+            f"from {_SMALLEST_OF_OTHERS}",
+            found=unknown,
+        )
+    elif row.attachable and host is None:
         yield error(
             "gke-host-missing",
             place,
@@ -65,7 +81,17 @@ def _machines(pool: Pool, row: InstanceType) -> Iterable[Finding]:
 
 
 def _largest_n1(limit: int) -> int:
-    return max(size for size in (1, 2, 4, 8, 16, 32, 64, 96) if size <= limit)
+    return max(size for size in N1_SIZES if size <= limit)
+
+
+def _is_n1(name: str) -> bool:
+    series, _, size = name.rpartition("-")
+    smallest = {
+        "n1-standard": 1,
+        "n1-highmem": _SMALLEST_OF_OTHERS,
+        "n1-highcpu": _SMALLEST_OF_OTHERS,
+    }.get(series)
+    return smallest is not None and size in {str(n) for n in N1_SIZES if n >= smallest}
 
 
 def _zones(pool: Pool, shape: GkeShape, spec: FleetSpec) -> Iterable[Finding]:

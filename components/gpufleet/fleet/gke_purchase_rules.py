@@ -10,12 +10,15 @@ from collections.abc import Iterable
 
 from gpufleet.findings import Finding, error, warning
 from gpufleet.fleet.gke_names import imported_place
-from gpufleet.fleet.gke_shape import GkeShape, upgrade_strategy
+from gpufleet.fleet.gke_shape import COMPUTE_CLASS, GkeShape, upgrade_strategy
 from gpufleet.fleet.model import Pool
 from gpufleet.spec.gke import UpgradeStrategy
 
 _RESERVATION = re.compile(
     r"^(projects/[a-z][-a-z0-9:.]*[a-z0-9]/reservations/)?[a-z]([-a-z0-9]{0,61}[a-z0-9])?$"
+)
+_BLOCK = re.compile(
+    r"^[a-z]([-a-z0-9]{0,61}[a-z0-9])?(/reservationSubBlocks/[a-z]([-a-z0-9]{0,61}[a-z0-9])?)?$"
 )
 
 
@@ -28,6 +31,7 @@ def judge_purchase(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
 
 
 def _reservations(pool: Pool) -> Iterable[Finding]:
+    seen: set[tuple[str, str | None, tuple[str, ...]]] = set()
     for index, entry in enumerate(pool.capacity):
         reserved = entry.reserved
         if reserved is None:
@@ -41,6 +45,24 @@ def _reservations(pool: Pool) -> Iterable[Finding]:
                 "write its name, or projects/P/reservations/R for a shared one",
                 found=reserved.id,
             )
+        for block in reserved.blocks:
+            if not _BLOCK.match(block):
+                yield error(
+                    "gke-reservation-block-name",
+                    f"{place}.blocks",
+                    f"{block!r} is no block of a reservation",
+                    "write its name, or B/reservationSubBlocks/S for a sub-block",
+                    found=block,
+                )
+        if (reserved.id, reserved.zone, reserved.blocks) in seen:
+            yield error(
+                "gke-reservation-twice",
+                place,
+                f"{reserved.id} is listed twice, and would be two node pools of one reservation",
+                "remove one",
+                found=reserved.id,
+            )
+        seen.add((reserved.id, reserved.zone, reserved.blocks))
         if len(reserved.blocks) > 1:
             yield error(
                 "gke-one-reservation-block",
@@ -138,6 +160,15 @@ def _operations(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
 def _ladder(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
     if not shape.ladder:
         return
+    for index, taint in enumerate(pool.spec.taints):
+        if taint.key == COMPUTE_CLASS:
+            yield error(
+                "taint-twice",
+                f"{pool.path}.taints[{index}]",
+                f"{taint.key} is already there: it keeps the pool's ComputeClass together",
+                "remove it",
+                found=taint.key,
+            )
     if pool.nodes.minimum > 0:
         yield error(
             "gke-ladder-minimum",

@@ -1,34 +1,33 @@
 """Findings about the pools of a fleet on GKE, before the API says no.
 
 What one pool is and where it stands is in `gke_place_rules`, how it is bought in
-`gke_purchase_rules`, what is on its nodes in `gke_node_rules`, TPUs in `tpu`; here are the rules
-between pools and those of raw arguments.
+`gke_purchase_rules`, what is on its nodes in `gke_node_rules`, raw arguments in `gke_raw_rules`,
+TPUs in `tpu`; here are the rules between pools, and between pools and the rest of the fleet.
 """
 
 from collections.abc import Iterable, Sequence
 
 from gpufleet.contract.dra import GKE_ROOT, OPERATOR_ROOT, driver_root
 from gpufleet.contract.gke_sharing import served_by_gke
-from gpufleet.findings import Finding, error, info
+from gpufleet.findings import Finding, error, info, warning
 from gpufleet.fleet.gke_names import node_pool_name
 from gpufleet.fleet.gke_node_rules import judge_node
 from gpufleet.fleet.gke_place_rules import judge_place
 from gpufleet.fleet.gke_purchase_rules import judge_purchase
-from gpufleet.fleet.gke_shape import GkeShape, gke_shape
+from gpufleet.fleet.gke_raw_rules import judge_raw, judge_tags
+from gpufleet.fleet.gke_shape import gke_shape
 from gpufleet.fleet.model import Pool
 from gpufleet.fleet.tpu import judge_tpu
 from gpufleet.spec.base import Ownership, Platform
 from gpufleet.spec.fleet_spec import FleetSpec
-
-WIRED = ("cluster", "initialNodeCount", "location", "name", "namePrefix", "nodeCount", "project")
-"""Raw arguments that are refused: components wire them, or identity hangs on them."""
 
 
 def judge_gke(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
     """Everything of this kind about the pools that gpufleet makes."""
     if spec.platform is not Platform.GKE:
         return []
-    findings: list[Finding] = [*_operated(pools), *_names(spec, pools)]
+    findings: list[Finding] = [*_operated(pools), *_names(spec, pools), *_queued(spec, pools)]
+    findings += judge_tags(spec.tags)
     for pool in pools:
         row = pool.machines[0].instance
         if pool.ownership is Ownership.EXISTING or row is None:
@@ -39,7 +38,7 @@ def judge_gke(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
             *judge_purchase(pool, shape),
             *judge_node(pool, shape, row, spec),
             *judge_tpu(pool),
-            *_raw(pool, shape),
+            *judge_raw(pool, shape),
         ]
     return findings
 
@@ -95,13 +94,15 @@ def _names(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
                 )
 
 
-def _raw(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
-    for key in shape.options.node_pool:
-        if key in WIRED:
-            yield error(
-                "raw-argument-wired",
-                f"{pool.path}.gke.nodePool.{key}",
-                f"{key} is wired by the component, and nodes hang on it",
-                "remove it; names, sizes and places have settings of their own",
-                found=key,
-            )
+def _queued(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
+    """Nodes of queued pools come by ProvisioningRequests alone."""
+    waiting = [pool for pool in pools if any(entry.queued for entry in pool.capacity)]
+    if waiting and spec.queues is None:
+        yield warning(
+            "gke-queued-without-queues",
+            f"{waiting[0].path}.capacity",
+            f"nodes of {', '.join(pool.name for pool in waiting)} come by ProvisioningRequests "
+            "alone, and the fleet has no queues that would make any",
+            "write `queues`, or make the requests yourself",
+            pools=[pool.name for pool in waiting],
+        )

@@ -5,12 +5,11 @@ Defaults are Google's own recommendations where it has any (GoogleCloudPlatform/
 account) is added by the component.
 """
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from gpufleet.fleet.chart_values import merged
-from gpufleet.fleet.gke_names import node_pool_name
+from gpufleet.fleet.gke_names import node_pool_name, resource_label
 from gpufleet.fleet.gke_shape import (
     RESERVATION_KEY,
     GkeShape,
@@ -154,7 +153,9 @@ def _node_config(
         for entry in config.get("guestAccelerators", ()):
             entry["gpuDriverInstallationConfig"] = driver
     if labels:
-        config["resourceLabels"] = {_label(key): _label(value) for key, value in labels.items()}
+        config["resourceLabels"] = {
+            resource_label(key): resource_label(value) for key, value in labels.items()
+        }
     config |= _purchase(rung)
     config |= _disks(shape)
     if options.fast_socket:
@@ -208,8 +209,3 @@ def _network(shape: GkeShape) -> dict[str, Any]:
     if shape.automatic_networks:
         network["acceleratorNetworkProfile"] = "auto"
     return network
-
-
-def _label(text: str) -> str:
-    """A resource label as Google takes it: lower case, digits, `-` and `_`, at most 63."""
-    return re.sub(r"[^a-z0-9_-]", "-", text.lower())[:63]

@@ -35,12 +35,13 @@ def gke(**options: Any) -> dict[str, Any]:
     return {"gke": options}
 
 
-def with_pools(*pools: dict[str, Any]) -> Any:
+def with_pools(*pools: dict[str, Any], **fleet: Any) -> Any:
     return compile_data(
         {
             "catalogue": "2026.11",
             "platform": "gke",
             "cluster": {"name": "ml", "region": "us-central1"},
             "pools": [{"nodes": {"min": 0, "max": 3}, **pool} for pool in pools],
+            **fleet,
         }
     )

@@ -197,7 +197,7 @@ def test_every_way_of_buying_makes_a_node_pool_that_gke_takes(machine: str, sold
     for way in ("onDemand", "spot", "reserved", "flexStart", "queued"):
         result = compiled(machine, capacity=[{way: reserved if way == "reserved" else {}}])
         if way not in sold:
-            assert [one.code for one in result.findings] == ["capacity-not-sold"], way
+            assert "capacity-not-sold" in [one.code for one in result.findings], way
             continue
         assert result.deployable, (way, result.findings)
         (arguments,) = node_pools(result.fleet.pools[0], "ml", {}).values()
