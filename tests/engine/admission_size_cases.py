@@ -78,7 +78,12 @@ SIZED_RIGHT = (
             ("python", "train.py", "--nproc-per-node=2"),
         )
     ),
-    _of_four("LeaderWorkerSet", "serve", "m", "-tp", "2"),
+    # Over several pods a size counts for the group, and each pod holds a part of it.
+    WITH_PODS["LeaderWorkerSet"](
+        pod_spec(
+            container(resources={**MEMORY, "limits": {GPU: "2"}}, args=["serve", "m", "-tp", "1"])
+        )
+    ),
 )
 """Objects a person might take for wrong, and the check must not."""
 
