@@ -136,24 +136,32 @@ def made_by_hand(clouds: Clouds) -> Stored:
     return old
 
 
-def test_an_existing_node_pool_is_adopted_and_then_managed(
+TAKEN_OVER: dict[str, Any] = {
+    "instance_types": ["g2-standard-4"],
+    "nodes": {"min": 1, "max": 5},
+    "sharing": {"time_slicing": {"replicas": 4}},
+    "import_id": "stand-in/us-central1/ml/by-hand",
+}
+MANAGED: dict[str, Any] = {**TAKEN_OVER, "gke": {"imported": "manage"}}
+
+
+def test_an_existing_node_pool_is_adopted_unchanged(
     deploy: Callable[..., Any], clouds: Clouds
 ) -> None:
     old = made_by_hand(clouds)
-    pool = {
-        "instance_types": ["g2-standard-4"],
-        "nodes": {"min": 1, "max": 5},
-        "sharing": {"time_slicing": {"replicas": 4}},
-        "import_id": "stand-in/us-central1/ml/by-hand",
-    }
-    managed = {**pool, "gke": {"imported": "manage"}}
-    with pytest.raises(EngineError, match="inputs to import do not match the existing resource"):
-        deploy(chat=managed).run("up")
-    project = deploy(chat=pool)
+    project = deploy(chat=TAKEN_OVER)
     project.run("up")
     assert clouds.one(NODE_POOL) == old
     project.run("preview", "--expect-no-changes")
-    deploy(chat=managed).run("up")
+    assert {call.operation for call in clouds.calls()} == {"read"}
+
+
+def test_a_node_pool_that_was_taken_over_follows_the_declaration(
+    deploy: Callable[..., Any], clouds: Clouds
+) -> None:
+    old = made_by_hand(clouds)
+    project = deploy(chat=MANAGED)
+    project.run("up")
     project.run("preview", "--expect-no-changes")
     found = clouds.one(NODE_POOL)
     assert found.id == OLD
@@ -166,7 +174,7 @@ def test_an_existing_node_pool_is_adopted_and_then_managed(
     kept = ("machineType", "diskSizeGb", "spot", "bootDisk", "guestAccelerators")
     assert {key: nodes[key] for key in kept} == {key: old.inputs["nodeConfig"][key] for key in kept}
     assert found.outputs["maxPodsPerNode"] == 64
-    deploy(chat={**managed, "nodes": {"min": 0, "max": 7}}).run("up")
+    deploy(chat={**MANAGED, "nodes": {"min": 0, "max": 7}}).run("up")
     assert clouds.one(NODE_POOL).outputs["autoscaling"]["totalMaxNodeCount"] == 7
     assert {call.operation for call in clouds.calls()} == {"read", "update"}
 

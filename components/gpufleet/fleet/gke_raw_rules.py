@@ -64,8 +64,7 @@ def judge_raw(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
 
 
 def _decided(pool: Pool, raw: Mapping[str, Any], place: str) -> Iterable[Finding]:
-    below = raw.get("nodeConfig")
-    config = cast("Mapping[str, Any]", below) if isinstance(below, Mapping) else {}
+    config = _object(raw.get("nodeConfig"))
     given = {*raw, *(f"nodeConfig.{key}" for key in config)}
     for key, setting in DECIDED.items():
         if key in given:
@@ -76,9 +75,7 @@ def _decided(pool: Pool, raw: Mapping[str, Any], place: str) -> Iterable[Finding
                 f"remove it, and write `{setting}`",
                 found=key,
             )
-    labels = config.get("labels")
-    known = cast("Mapping[str, Any]", labels) if isinstance(labels, Mapping) else {}
-    for key in known:
+    for key in _object(config.get("labels")):
         if key in pool.labels:
             yield error(
                 "raw-argument-decided",
@@ -87,6 +84,10 @@ def _decided(pool: Pool, raw: Mapping[str, Any], place: str) -> Iterable[Finding
                 "remove it; labels of your own belong under `labels`",
                 found=key,
             )
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else dict[str, Any]()
 
 
 def judge_tags(tags: Mapping[str, str]) -> Iterable[Finding]:
