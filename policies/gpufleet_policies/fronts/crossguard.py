@@ -31,7 +31,11 @@ from pulumi_policy import (
 )
 
 from gpufleet.catalogue import load
-from gpufleet_policies.adapters.pulumi_props import facts_from_pulumi, is_judged
+from gpufleet_policies.adapters.pulumi_props import (
+    facts_from_pulumi,
+    facts_of_properties,
+    is_judged,
+)
 from gpufleet_policies.facts import FleetFacts, Surroundings, Workload, absent, known
 from gpufleet_policies.fronts.config_schema import schema_properties
 from gpufleet_policies.fronts.crossguard_configuration import (
@@ -40,6 +44,7 @@ from gpufleet_policies.fronts.crossguard_configuration import (
     unreadable,
 )
 from gpufleet_policies.fronts.crossguard_remediation import remediated
+from gpufleet_policies.fronts.crossguard_server import handed_properties, serve
 from gpufleet_policies.rules.context import Context
 from gpufleet_policies.rules.finding import PolicyFinding
 from gpufleet_policies.rules.judge import judge
@@ -47,6 +52,8 @@ from gpufleet_policies.rules.registry import judging
 from gpufleet_policies.rules.rule import Level, Needs, Rule
 
 PACK_NAME = "gpufleet"
+REMEDIATION = f"{PACK_NAME}-remediate"
+"""Name of the policy that mends."""
 
 LEVELS = (Level.MANDATORY, Level.ADVISORY)
 """The mandatory policy comes first: it judges, and the advisory one reports the rest."""
@@ -121,6 +128,10 @@ class Front:
             *(self._stack_policy(level) for level in LEVELS),
         ]
 
+    def mends(self, config: Mapping[str, Any]) -> bool:
+        """Whether rules mend what they find, as the remediating policy is configured."""
+        return bool(self._configurations.read(config).remediated)
+
     def _remediation(self) -> ResourceValidationPolicy:
         """Mends what rules at level `remediate` found; what is left the mandatory policy reports.
 
@@ -137,7 +148,7 @@ class Front:
             return remediated(args.props, operations) if operations else None
 
         return ResourceValidationPolicy(
-            name=f"{PACK_NAME}-remediate",
+            name=REMEDIATION,
             description="GPU waste that is mended on the way",
             remediate=remediate,  # type: ignore[arg-type]  the SDK means one or the other
             enforcement_level=EnforcementLevel.REMEDIATE,
@@ -229,7 +240,11 @@ class Front:
         return findings
 
     def _judge(self, args: ResourceValidationArgs, configured: Configured) -> list[PolicyFinding]:
-        found = facts_from_pulumi(args.resource_type, args.props, args.name, args.urn, load)
+        document = handed_properties(args.urn)
+        if document is None:
+            found = facts_from_pulumi(args.resource_type, args.props, args.name, args.urn, load)
+        else:
+            found = facts_of_properties(args.resource_type, document, args.name, args.urn, load)
         findings = [finding for facts in found for finding in self._judge_one(facts, configured)]
         with self._program.lock:
             self._program.facts[args.urn] = found
@@ -304,7 +319,6 @@ def start(folder: Path | str) -> None:
 
     Nothing may be written to standard output before: the engine reads the port from its first line.
     """
-    from gpufleet_policies.fronts.crossguard_server import serve
-
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
-    serve(PACK_NAME, list(Front(Path(folder)).policies()))
+    front = Front(Path(folder))
+    serve(PACK_NAME, front.policies(), REMEDIATION, front.mends)
