@@ -82,6 +82,12 @@ def test_a_machine_moves_to_another_folder_and_pool_while_it_runs(other: Made) -
         assert (machine.parent.name, machine.resourcePool.name) == ("gpus", "training")
         assert machine.runtime.powerState == "poweredOn"
 
+    back = cloud.node(1)
+    cloud.proxy.reset([Rule(Action.DROP_REQUEST, "RelocateVM_Task", nth=0)])
+    text = refused(Code.CONFLICT, lambda: PROVIDER.update(outs["instanceUuid"], outs, back))
+    assert "moving gpu-1: it is still elsewhere after 3 attempts" in text
+    cloud.proxy.reset()
+
     taken = cloud.node(2)
     taken["place"]["folder"] = "gpus"
     taken["name"] = "gpu-1"

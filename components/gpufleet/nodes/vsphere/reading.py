@@ -37,13 +37,13 @@ def properties(
     )
     collector = session.content.propertyCollector
     options = _collector.RetrieveOptions(maxObjects=_PAGE)
-    answer = session.call(lambda: _checked(collector.RetrievePropertiesEx([wanted], options)))
+    answer = session.call(lambda: checked(collector.RetrievePropertiesEx([wanted], options)))
     while answer is not None:
         for item in answer.objects:
             yield item.obj, {entry.name: entry.val for entry in item.propSet}
         token = answer.token
         more = functools.partial(collector.ContinueRetrievePropertiesEx, token)
-        answer = session.call(lambda ask=more: _checked(ask())) if token else None
+        answer = session.call(lambda ask=more: checked(ask())) if token else None
 
 
 def one(session: Session, item: Any, kind: type, paths: Sequence[str]) -> Mapping[str, Any] | None:
@@ -88,7 +88,7 @@ def _checked_view(session: Session, view: Any) -> list[Any]:
         objectSet=[_collector.ObjectSpec(obj=view)],
         propSet=[_collector.PropertySpec(type=type(view), pathSet=["view"])],
     )
-    answer = _checked(
+    answer = checked(
         session.content.propertyCollector.RetrievePropertiesEx(
             [wanted], _collector.RetrieveOptions()
         )
@@ -98,8 +98,13 @@ def _checked_view(session: Session, view: Any) -> list[Any]:
     return [ref for item in answer.objects for entry in item.propSet for ref in entry.val]
 
 
-def _checked(answer: Any) -> Any:
-    """The answer, unless something in it could not be read."""
+def checked(answer: Any) -> Any:
+    """The answer, unless something in it could not be read.
+
+    Raises:
+        VsphereError: a property may not be read.
+        vim.fault.NotAuthenticated: the session is lost: reads say so for each property.
+    """
     if answer is None:
         return None
     for item in answer.objects:

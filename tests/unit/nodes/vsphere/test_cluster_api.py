@@ -2,6 +2,7 @@
 
 import json
 import socket
+import sys
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -184,3 +185,10 @@ def test_a_kubeconfig_that_is_of_no_use(tmp_path: Path, text: str | None) -> Non
     assert f"the kubeconfig {file} cannot be used" in said
     context = ClusterAccess(kubeconfig=kubeconfig(tmp_path, 1), context="none")
     assert "cannot be used" in refused(lambda: ClusterApi(context))
+
+
+def test_a_client_library_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "kubernetes", None)
+    text = refused(lambda: ClusterApi(ClusterAccess(kubeconfig="/none")))
+    assert "the package kubernetes is not installed, and a kubeconfig is given" in text
+    assert "pip install 'pulumi-gpufleet[vsphere]'" in text

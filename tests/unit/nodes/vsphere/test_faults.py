@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 from pyVmomi import vim, vmodl
 
-from gpufleet.nodes.vsphere.errors import Code, VsphereError
-from gpufleet.nodes.vsphere.faults import translated
+from gpufleet.nodes.vsphere.ask_inventory import addressed
+from gpufleet.nodes.vsphere.errors import Code, OutcomeUnknownError, VsphereError
+from gpufleet.nodes.vsphere.faults import in_words, translated
 from gpufleet.nodes.vsphere.inventory import Host, Inventory, PassthroughState, PhysicalGpu
 from gpufleet.nodes.vsphere.preflight import choose_hosts
+from gpufleet.nodes.vsphere.reading import checked
 from gpufleet.nodes.vsphere.settings import NodeSettings
 
 TESTS = Path(__file__).parents[3]
@@ -144,6 +146,39 @@ def test_why_no_host_will_do(
 def test_what_is_left_stands_between_summary_and_fix() -> None:
     failure = VsphereError(Code.TIMEOUT, "it took too long", "wait", "Timedout").with_left("a VM")
     assert str(failure) == "vsphere-timeout: it took too long. a VM. fix: wait. [Timedout]"
+
+
+def test_a_lost_answer_that_no_step_expected() -> None:
+    with pytest.raises(VsphereError) as caught, in_words("making gpu-0"):
+        raise OutcomeUnknownError("reset by peer")
+    assert caught.value.code is Code.CONNECTION
+    assert "making gpu-0: the connection broke: reset by peer" in str(caught.value)
+
+
+def test_a_property_that_may_not_be_read() -> None:
+    collector = vmodl.query.PropertyCollector
+    denied = vim.fault.NoPermission(privilegeId="System.View", object=vim.Folder("group-v3"))
+    answer = collector.RetrieveResult(
+        objects=[
+            collector.ObjectContent(
+                obj=vim.VirtualMachine("vm-7"),
+                missingSet=[collector.MissingProperty(path="config.uuid", fault=denied)],
+            )
+        ]
+    )
+    with pytest.raises(VsphereError) as caught:
+        checked(answer)
+    assert caught.value.code is Code.PERMISSION
+    assert (
+        "property config.uuid of vm-7 may not be read: the privilege System.View is missing"
+        in str(caught.value)
+    )
+
+
+def test_an_address_that_contradicts_itself() -> None:
+    with pytest.raises(VsphereError, match="the vCenter cannot be addressed: ") as caught:
+        addressed({"server": "vc", "insecure": True, "caCertFile": "ca.pem", "port": 0})
+    assert "port: Input should be greater than or equal to 1" in str(caught.value)
 
 
 @pytest.mark.parametrize("code", list(Code))

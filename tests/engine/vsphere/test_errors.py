@@ -1,0 +1,127 @@
+"""Failures that only another actor, or a connection at the worst moment, can cause."""
+
+import re
+from typing import Any
+
+import pytest
+from pyVmomi import vim
+
+from gpufleet.nodes.vsphere.errors import Code
+from gpufleet.sandbox.vcenter.fault_proxy import Action, Rule
+from tests.engine.vcenter_fixture import FIXED, Vcenter
+from tests.engine.vsphere.direct import (
+    BATCH,
+    PROVIDER,
+    UNCLOSED,
+    batch_inputs,
+    created,
+    finished,
+    refused,
+)
+
+pytestmark = UNCLOSED
+STATE = "<requestedState>poweredOn</requestedState><existingState>poweredOff</existingState>"
+TAKEN = '<name>gpu-1</name><object type="VirtualMachine">vm-9999</object>'
+
+
+@pytest.mark.parametrize(
+    ("rule", "code", "expected"),
+    [
+        (
+            Rule(Action.DROP_REQUEST, "CloneVM_Task", nth=1),
+            Code.CONNECTION,
+            "cloning gpu-1 from gpu-template: the connection broke before vCenter took the call",
+        ),
+        (
+            Rule(Action.FAULT, "CloneVM_Task", nth=1, fault="DuplicateName", inner=TAKEN),
+            Code.NAME_TAKEN,
+            "the name is taken by an object this user cannot see",
+        ),
+        (
+            Rule(
+                Action.REWRITE,
+                "CloneVM_Task",
+                nth=1,
+                rewrite=lambda body: re.sub(
+                    rb"<instanceUuid>.{8}", b"<instanceUuid>00000000", body
+                ),
+            ),
+            Code.CONFLICT,
+            "vCenter gave it another, or somebody removed it",
+        ),
+        (
+            Rule(
+                Action.FAULT, "PowerOnMultiVM_Task", nth=0, fault="InvalidPowerState", inner=STATE
+            ),
+            Code.HOST_STATE,
+            "gpu-1 was told to power on and is poweredOff",
+        ),
+    ],
+    ids=["request lost", "name taken unseen", "another uuid", "does not start"],
+)
+def test_a_create_that_fails(cloud: Vcenter, rule: Rule, code: Code, expected: str) -> None:
+    cloud.proxy.reset([rule])
+    assert expected in refused(code, lambda: created(cloud.node(1)))
+
+
+def test_a_machine_that_is_removed_while_it_is_worked_on(cloud: Vcenter) -> None:
+    cloud.proxy.reset([Rule(Action.AFTER, "ReconfigVM_Task", nth=1, do=cloud.remove_owned)])
+    text = refused(Code.NOT_FOUND, lambda: created(cloud.node(1)))
+    assert "was removed while it was worked on" in text
+
+
+def test_a_machine_that_is_gone_is_not_changed(cloud: Vcenter) -> None:
+    outs = created(cloud.node(1))
+    cloud.remove_owned()
+    changed = cloud.node(1, cpus=16, updatePolicy="restart")
+    text = refused(Code.NOT_FOUND, lambda: PROVIDER.update(outs["instanceUuid"], outs, changed))
+    assert f"gpu-1 (instance uuid {outs['instanceUuid']}) is gone from vCenter" in text
+    assert "run `pulumi refresh`" in text
+
+
+def test_two_machines_with_one_uuid(cloud: Vcenter) -> None:
+    outs = created(cloud.node(1))
+    with cloud.machine("gpu-1") as machine, cloud.service() as service:
+        (datacenter,) = service.RetrieveContent().rootFolder.childEntity
+        twin = vim.vm.CloneSpec(
+            location=vim.vm.RelocateSpec(pool=machine.resourcePool),
+            config=vim.vm.ConfigSpec(instanceUuid=outs["instanceUuid"]),
+        )
+        finished(machine.CloneVM_Task(datacenter.vmFolder, "twin", twin))
+    for operation in (
+        lambda: created(cloud.node(1)),
+        lambda: PROVIDER.delete(outs["instanceUuid"], outs),
+    ):
+        text = refused(Code.AMBIGUOUS, operation)
+        assert f"2 machines have the instance uuid {outs['instanceUuid']}" in text
+    with cloud.machine("twin") as machine:
+        finished(machine.Destroy_Task())
+
+
+def test_a_device_that_the_host_does_not_have(cloud: Vcenter) -> None:
+    outs = created(cloud.node(1, FIXED))
+    other = {"mode": "fixed", "pciAddresses": ["0000:01:00.0"]}
+    changed = cloud.node(1, other, updatePolicy="restart")
+    text = refused(Code.GPU_NONE, lambda: PROVIDER.update(outs["instanceUuid"], outs, changed))
+    assert "offers no passthrough device 0000:01:00.0; it offers 0000:3b:00.0" in text
+
+
+def test_a_connection_that_breaks_at_each_attempt_to_remove(cloud: Vcenter) -> None:
+    outs = created(cloud.node(1))
+    cloud.proxy.reset([Rule(Action.DROP_REQUEST, "Destroy_Task", nth=0)])
+    text = refused(Code.CONNECTION, lambda: PROVIDER.delete(outs["instanceUuid"], outs))
+    assert "removing gpu-1: the connection broke 3 times" in text
+    assert "gpu-1 still exists" in text
+
+
+def test_a_batch_that_cannot_clear_what_it_made(cloud: Vcenter) -> None:
+    outs: dict[str, Any] = BATCH.create(batch_inputs(cloud, 1)).outs or {}
+    cloud.proxy.reset([Rule(Action.FAULT, "Destroy_Task", nth=0, fault="InvalidState")])
+    text = refused(Code.FAULT, lambda: BATCH.delete("group", outs))
+    assert "machines that nothing declares could not be removed: gpu-1: vsphere-host-state" in text
+
+
+def test_inputs_that_the_state_cannot_have_held(cloud: Vcenter) -> None:
+    text = refused(Code.FAULT, lambda: created(cloud.node(1, cpus=0)))
+    assert "the inputs are not usable: cpus: Input should be greater than or equal to 1" in text
+    assert cloud.proxy.total == 0
