@@ -23,9 +23,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
+from benchmarks.cluster_repository import write_repository
 from benchmarks.paired import paired, processor_seconds
 from benchmarks.policy_resources import KINDS, Make
-from benchmarks.cluster_repository import write_repository
 from benchmarks.public_manifests import write_manifests
 
 FILES = int(os.environ.get("GPUFLEET_BENCH_FILES", "1200"))

@@ -61,6 +61,11 @@ def _text(dumper: Any, text: str) -> Any:
 _Dumper.add_representer(str, _text)
 
 
+def yaml_of(document: dict[str, Any]) -> str:
+    """One document in the style of people."""
+    return yaml.dump(document, Dumper=_Dumper, sort_keys=False, width=110)
+
+
 def manifests(count: int) -> Iterator[tuple[str, list[dict[str, Any]], str]]:
     """Path, documents and a comment of each file."""
     chance = random.Random(SEED)
@@ -86,10 +91,7 @@ def write_manifests(folder: Path, count: int) -> list[Path]:
     for name, documents, comment in manifests(count):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        texts = [
-            yaml.dump(document, Dumper=_Dumper, sort_keys=False, width=110)
-            for document in documents
-        ]
+        texts = [yaml_of(document) for document in documents]
         path.write_text(f"# {comment}\n" + "---\n".join(texts), encoding="utf-8")
         written.append(path)
     return written

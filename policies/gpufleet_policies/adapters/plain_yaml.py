@@ -29,7 +29,7 @@ _LINE = re.compile(
 )
 _ODD = re.compile("[^\n -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 _COMMON = bytes([10, *range(32, 127)])
-_PLAIN = re.compile(r"(?:[A-Za-z0-9/._+~$(=<^;\\]|-(?![ -]|$)|--(?!-))")
+_PLAIN = re.compile(r"(?:[A-Za-z0-9/._+~$(=<^;\\]|-(?![ -]|$)|--(?!-)|[:?](?! |$))")
 _QUOTED = re.compile(r"""("(?:[^"\\]|\\["\\nt])*"|'(?:[^']|'')*')[ ]*(?:(?<=[ ])#.*)?""")
 _ESCAPE = re.compile(r"\\(.)")
 _ESCAPED = {'"': '"', "\\": "\\", "n": "\n", "t": "\t"}
