@@ -38,3 +38,14 @@ class AwsObject(CloudObject):
         """Register it; as `CloudObject`."""
         options = pulumi.ResourceOptions.merge(aws_sdk.get_resource_opts_defaults(), opts)
         super().__init__(type_, name, arguments, options, outputs)
+
+
+def look_up(component: pulumi.Resource, function: str, arguments: Mapping[str, Any]) -> Any:
+    """The answer of a function of the AWS provider that the component was given.
+
+    Waits for it. Raises Exception with the provider's words when it refuses.
+    """
+    options = pulumi.InvokeOptions.merge(
+        aws_sdk.get_invoke_opts_defaults(), pulumi.InvokeOptions(parent=component)
+    )
+    return pulumi.runtime.invoke(function, dict(arguments), options).value

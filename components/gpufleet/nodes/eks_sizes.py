@@ -5,6 +5,7 @@ from weakref import WeakKeyDictionary
 
 import pulumi
 
+from gpufleet.aws_objects import look_up
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.render.eks_node_group import GroupSize
 
@@ -80,9 +81,7 @@ def _described(component: pulumi.Resource, cluster: str, name: str) -> dict[str,
 def _ask(component: pulumi.Resource, function: str, arguments: dict[str, str]) -> dict[str, Any]:
     """The answer; empty for a cluster or group that does not exist yet."""
     try:
-        answer = pulumi.runtime.invoke(
-            function, arguments, pulumi.InvokeOptions(parent=component)
-        ).value
+        answer = look_up(component, function, arguments)
     except Exception as problem:  # the SDK raises plain Exception for every refusal
         if "ResourceNotFoundException" in str(problem) or "No cluster found" in str(problem):
             return {}
