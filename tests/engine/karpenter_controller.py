@@ -96,7 +96,7 @@ def karpenter(sandbox: Sandbox, folder: Path, pools: Sequence[Pool]) -> Iterator
     program = require(("karpenter",))["karpenter"]
     server = sandbox.server()
     crds = definitions()
-    custom_resources.apply(server, list(crds), time.monotonic() + 30)
+    custom_resources.apply(server, list(crds), time.monotonic() + 120)
     ports = choose(("health", "metrics"), {}, set())
     machines = folder / "machines.json"
     machines.write_text(machines_file(pools))
@@ -123,7 +123,7 @@ def karpenter(sandbox: Sandbox, folder: Path, pools: Sequence[Pool]) -> Iterator
             start_new_session=True,
         )
     try:
-        deadline = time.monotonic() + 40
+        deadline = time.monotonic() + 120
         while not listens(ports["health"]):
             if process.poll() is not None or time.monotonic() > deadline:
                 pytest.fail(f"Karpenter is not ready:\n{log.read_text()[-4000:]}")
@@ -137,5 +137,5 @@ def karpenter(sandbox: Sandbox, folder: Path, pools: Sequence[Pool]) -> Iterator
         custom_resources.apply(
             server,
             [file for file in ours.iterdir() if file.name in names],
-            time.monotonic() + 30,
+            time.monotonic() + 120,
         )

@@ -43,7 +43,7 @@ def kueue(
     sources = module_folder("kueue", MODULE, "config")
     server = sandbox.server()
     crds = sorted((sources / "config/components/crd/bases").glob("*.yaml"))
-    custom_resources.apply(server, list(crds), time.monotonic() + 30)
+    custom_resources.apply(server, list(crds), time.monotonic() + 120)
     ports = choose(("webhook", "health", "metrics"), {}, set())
     executable = _program(program, folder, Certificates(sandbox.layout.certificates))
     config = _configuration(configuration, ports, folder)
@@ -72,7 +72,7 @@ def kueue(
         custom_resources.apply(
             server,
             [file for file in ours.iterdir() if file.name in names],
-            time.monotonic() + 30,
+            time.monotonic() + 120,
         )
 
 
@@ -112,7 +112,7 @@ def _configuration(configuration: dict[str, Any], ports: dict[str, int], folder:
 
 
 def _until_ready(process: "subprocess.Popen[bytes]", port: int, log: Path) -> None:
-    deadline = time.monotonic() + 40
+    deadline = time.monotonic() + 120
     while not listens(port):
         if process.poll() is not None or time.monotonic() > deadline:
             pytest.fail(f"Kueue is not ready:\n{log.read_text()[-4000:]}")

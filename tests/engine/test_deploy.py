@@ -15,6 +15,7 @@ import pytest
 from gpufleet.sandbox.engine import Engine, EngineError, deploy
 from gpufleet.sandbox.errors import SandboxError
 from gpufleet.sandbox.stack_repair import release_stale_lock
+from tests.engine.waiting import until
 
 SETTINGS = """
     import pulumi
@@ -149,7 +150,7 @@ def test_deploy_runs_the_pack_then_the_workloads_and_ends_with_the_table(
 
 def test_a_lock_that_is_held_is_respected(cluster_project: Any) -> None:
     demo = cluster_project(
-        {"__main__.py": "import time\nopen('running', 'w').close()\ntime.sleep(120)\n"}
+        {"__main__.py": "import time\nopen('running', 'w').close()\ntime.sleep(300)\n"}
     )
     engine = subprocess.Popen(
         ["pulumi", "up", "--yes", "--skip-preview", "-s", demo.stack, "--non-interactive"],
@@ -159,15 +160,12 @@ def test_a_lock_that_is_held_is_respected(cluster_project: Any) -> None:
         stderr=subprocess.DEVNULL,
     )
     try:
-        deadline = time.monotonic() + 30
-        while not (demo.folder / "running").exists():
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        until((demo.folder / "running").exists, "the program runs")
         with pytest.raises(SandboxError, match=f"being changed by process {engine.pid}"):
             release_stale_lock(demo.engine, demo.stack)
     finally:
         engine.send_signal(signal.SIGINT)
-        engine.wait(timeout=30)
+        engine.wait(timeout=120)
     assert release_stale_lock(demo.engine, demo.stack) is False
 
 

@@ -131,7 +131,7 @@ def judged(sandbox: Sandbox) -> Iterator[Callable[[dict[str, Any]], str]]:
         pytest.skip("no copy of Karpenter's definitions beside the repository (shared/reference)")
     server = sandbox.server()
     theirs = [REFERENCE / file for file, _ in FILES.values()]
-    custom_resources.apply(server, list(theirs), time.monotonic() + 30)
+    custom_resources.apply(server, list(theirs), time.monotonic() + 120)
 
     def ask(document: dict[str, Any]) -> str:
         path = f"{FILES[document['kind']][1]}?dryRun=All&fieldValidation=Strict"
@@ -142,7 +142,7 @@ def judged(sandbox: Sandbox) -> Iterator[Callable[[dict[str, Any]], str]]:
     ours = files("gpufleet.sandbox") / "crds"
     names = {path.name for path in theirs}
     back = [file for file in ours.iterdir() if file.name in names]
-    custom_resources.apply(server, back, time.monotonic() + 30)
+    custom_resources.apply(server, back, time.monotonic() + 120)
 
 
 def test_everything_rendered_is_accepted(judged: Callable[[dict[str, Any]], str]) -> None:

@@ -283,8 +283,8 @@ def process() -> Iterator[Any]:
 
 def test_the_pack_folder_boots_and_judges_over_grpc(process: Any):
     assert process.GetAnalyzerInfo(analyzer_pb2.google_dot_protobuf_dot_empty__pb2.Empty()).name
-    assert levels(process.Analyze(request(FLEET, summary(), "fleet"), timeout=30)) == {}
-    found = levels(process.Analyze(request(DEPLOYMENT_TYPE, WASTEFUL, "w"), timeout=30))
+    assert levels(process.Analyze(request(FLEET, summary(), "fleet"), timeout=120)) == {}
+    found = levels(process.Analyze(request(DEPLOYMENT_TYPE, WASTEFUL, "w"), timeout=120))
     assert found == {"whole-gpu-where-slice-fits": MANDATORY}
 
 
@@ -295,7 +295,7 @@ def test_hostile_properties_do_not_end_the_process(process: Any):
         {"spec": {"template": {"spec": {"containers": [1, None, {"resources": []}]}}}},
         {"metadata": [1], "spec": {"replicas": "many"}},
     ):
-        process.Analyze(request(DEPLOYMENT_TYPE, properties, "h"), timeout=30)
+        process.Analyze(request(DEPLOYMENT_TYPE, properties, "h"), timeout=120)
     process.Analyze(
         request(FLEET, {"fleet": {"pools": [{"gpusPerNode": "x"}, 7]}}, "f"), timeout=30
     )

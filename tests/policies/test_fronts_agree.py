@@ -75,9 +75,9 @@ def analysed(thing: Thing) -> Any:
 def by_crossguard(case: Case, thing: Thing, folder: Path) -> Verdicts:
     with pack(case, folder) as analyzer:
         for beside in case.beside:
-            analyzer.Analyze(analysed(beside), timeout=30)
-        alone = read(analyzer.Analyze(analysed(thing), timeout=30).diagnostics)
-        whole = analyzer.AnalyzeStack(analyzer_pb2.AnalyzeStackRequest(), timeout=30)
+            analyzer.Analyze(analysed(beside), timeout=120)
+        alone = read(analyzer.Analyze(analysed(thing), timeout=120).diagnostics)
+        whole = analyzer.AnalyzeStack(analyzer_pb2.AnalyzeStackRequest(), timeout=120)
         last = read(d for d in whole.diagnostics if d.urn == urn_of(thing))
     # Seen with the whole program a finding may weigh more: that is the last word on it.
     heavier = {rule_of(message) for _, message in last}
