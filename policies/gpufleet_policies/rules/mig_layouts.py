@@ -5,6 +5,7 @@ from fractions import Fraction
 
 from gpufleet.catalogue import Catalogue, UnknownKeyError
 from gpufleet.catalogue.gpu import MigGeometry
+from gpufleet.contract.gke_sharing import offered_sizes
 from gpufleet.findings import Severity
 from gpufleet_policies.facts import FleetFacts, PoolFacts
 from gpufleet_policies.facts.nvidia import MigLayouts, NvidiaConfig
@@ -205,14 +206,15 @@ def infeasible(context: Context, subject: NvidiaConfig | NodePool) -> Iterator[V
         if pool.maker is not Maker.GKE or not size.is_known or not pool.instance_types.is_known:
             continue
         row = context.catalogue.instances.get(pool.instance_types.value[0])
-        if row is None or size.value in row.gke_partition_sizes:
+        offered = {} if row is None else offered_sizes(row)
+        if row is None or size.value in offered:
             continue
-        sizes = ", ".join(row.gke_partition_sizes)
+        sizes = ", ".join(offered)
         yield Violation(
             where=f"{pool.shared.place}.gpuPartitionSize",
             found=f"{size.value} on {row.name} with {row.accelerator.gpu}",
             limit=f"GKE cuts it into {sizes}" if sizes else "this GPU has no MIG partitions on GKE",
             alternative=f"write one of {sizes}" if sizes else "remove gpuPartitionSize",
             money=nodes_money(context, pool, smallest(pool), Kind.WASTE),
-            evidence={"size": size.value, "allowed": list(row.gke_partition_sizes)},
+            evidence={"size": size.value, "allowed": list(offered)},
         )

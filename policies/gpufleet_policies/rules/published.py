@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from gpufleet.catalogue import UnknownKeyError
 from gpufleet.catalogue.gpu import MigGeometry
+from gpufleet.contract.gke_sharing import offered_sizes
 from gpufleet_policies.facts.nvidia import MigEntry, MigLayouts, OperatorChoices, SharingConfig
 from gpufleet_policies.facts.pool import Maker, NodePool
 from gpufleet_policies.facts.tristate import Fact, absent, unknown
@@ -246,4 +247,4 @@ def _partitions(context: Context, pool: NodePool) -> Mapping[str, int]:
     if not pool.instance_types.is_known:
         return {}
     row = context.catalogue.instances.get(pool.instance_types.value[0])
-    return {} if row is None else row.gke_partition_sizes
+    return {} if row is None else offered_sizes(row)
