@@ -30,11 +30,14 @@ _LINE = re.compile(
 _ODD = re.compile("[^\n -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 _COMMON = bytes([10, *range(32, 127)])
 _PLAIN = re.compile(r"(?:[A-Za-z0-9/._+~$(=<^;\\]|-(?![ -]|$)|--(?!-)|[:?](?! |$))")
-_QUOTED = re.compile(r"""("(?:[^"\\]|\\["\\nt])*"|'(?:[^']|'')*')[ ]*(?:(?<=[ ])#.*)?""")
+_QUOTED = re.compile(
+    r"""("[^"\\]*(?:\\["\\nt][^"\\]*)*"|'[^']*(?:''[^']*)*')[ ]*(?:(?<=[ ])#.*)?"""
+)
 _ESCAPE = re.compile(r"\\(.)")
 _ESCAPED = {'"': '"', "\\": "\\", "n": "\n", "t": "\t"}
+# An item ends with no blank: blanks after it can then be taken in one way only.
 _ITEM = (
-    r"""(?:"[^"\\]*"|'[^']*'|[A-Za-z0-9/._+$=][A-Za-z0-9/._+$= -]*"""
+    r"""(?:"[^"\\]*"|'[^']*'|[A-Za-z0-9/._+$=](?:[A-Za-z0-9/._+$= -]*[A-Za-z0-9/._+$=-])?"""
     r"""|-[A-Za-z0-9-][A-Za-z0-9/._=-]*)"""
 )
 _FLOW_LIST = re.compile(rf"\[[ ]*({_ITEM}[ ]*(?:,[ ]*{_ITEM}[ ]*)*)?\][ ]*(?:(?<=[ ])#.*)?")
@@ -215,7 +218,7 @@ class _Lines:
         match = _FLOW_LIST.fullmatch(rest)
         if match is None:
             raise _NotPlainError
-        found = [_scalar(item.rstrip(" ")) for item in _FLOW_ITEM.findall(match[1] or "")]
+        found = [_scalar(item) for item in _FLOW_ITEM.findall(match[1] or "")]
         self.lines[id(found)] = [at] * len(found)
         return found
 

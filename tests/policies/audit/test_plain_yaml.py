@@ -2,6 +2,7 @@
 
 import json
 import random
+import time
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +123,26 @@ OTHER = {
 @pytest.mark.parametrize("name", OTHER)
 def test_everything_else_is_left_to_the_whole_reader(name: str):
     assert plain_documents(OTHER[name].encode()) is None
+
+
+SLOW = {
+    "blanks in a list": "a: [" + "a  ," * 5_000 + "!\n",
+    "blanks and no comma": "a: [" + "a " * 50_000 + "!]\n",
+    "quotes": "a: '" + "''" * 50_000 + "x\n",
+    "escapes": 'a: "' + "\\n" * 50_000 + "x\n",
+    "long text": 'a: "' + "x" * 500_000 + '"\n',
+    "blanks": "a:" + " " * 500_000 + "\n",
+    "dashes": "- " * 200_000 + "\n",
+    "literals": "a:\n" + "- |\n  x\n" * 50_000,
+}
+
+
+@pytest.mark.parametrize("name", SLOW)
+def test_no_text_takes_long(name: str):
+    """Time grows with the length: a pattern that tries every way would take for ever."""
+    started = time.process_time()
+    plain_documents(SLOW[name].encode())
+    assert time.process_time() - started < 10
 
 
 def test_text_that_is_not_utf_8_or_too_long_is_left():
