@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.engine.conftest import Project
-from tests.engine.vcenter_fixture import PASSWORD, PROFILE, SECRET, USER, Vcenter
+from tests.engine.vcenter_fixture import PASSWORD, SECRET, USER, Vcenter
 
 PROGRAM = """
 import json
@@ -36,14 +36,11 @@ pulumi.export("train", fleet.pool("train").nodes.node_names)
 
 def spec(train: int, **options: Any) -> dict[str, Any]:
     machine = {"cpus": 8, "memoryGib": 64, "template": "gpu-template"}
-    driver = {"repository": "registry.example.com/nvidia", "version": "580.95.05"}
     return {
         "catalogue": "2026.11",
         "platform": "vsphere",
         "cluster": {"name": "lab"},
-        "addons": {
-            "gpuOperator": {"ownership": "existing", "driver": driver, "imagePullSecret": "private"}
-        },
+        "addons": {"gpuOperator": {"ownership": "existing"}},
         "pools": [
             {
                 "name": "train",
@@ -52,11 +49,14 @@ def spec(train: int, **options: Any) -> dict[str, Any]:
                 "vsphere": {**machine, **options},
             },
             {
-                "name": "share",
+                "name": "fixed",
                 "gpu": "A100-80GB",
                 "nodes": {"min": 1, "max": 1},
-                "sharing": {"vgpu": {"profile": PROFILE, "licenseSecret": "licence"}},
-                "vsphere": {**machine, "attachment": "vgpu"},
+                "vsphere": {
+                    **machine,
+                    "attachment": "passthrough",
+                    "pciAddresses": ["0000:5e:00.0"],
+                },
             },
         ],
     }

@@ -11,12 +11,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
+from pyVmomi import vim
+
 from gpufleet.nodes.vsphere.create import create, rooms_of
 from gpufleet.nodes.vsphere.errors import VsphereError
 from gpufleet.nodes.vsphere.faults import in_words
 from gpufleet.nodes.vsphere.identity import PENDING, Identity
 from gpufleet.nodes.vsphere.inventory import PerGpu
-from gpufleet.nodes.vsphere.lookup import find_place
+from gpufleet.nodes.vsphere.lookup import by_name, find_place
 from gpufleet.nodes.vsphere.owned import find_owned
 from gpufleet.nodes.vsphere.remove import remove
 from gpufleet.nodes.vsphere.rooms import Rooms
@@ -69,9 +71,11 @@ def clear(session: Session, members: Sequence[Member], width: int) -> Mapping[st
 
 def _clear_one(session: Session, member: Member) -> None:
     settings, identity = member.settings, member.identity(session)
+    root, where = session.content.rootFolder, settings.place.datacenter
     with in_words(f"removing {settings.name}"):
-        place = find_place(session, settings.place)
-        live = find_owned(session, place.datacenter, identity)
+        # No more than this is looked up: a template may be gone long since.
+        datacenter = by_name(session, root, vim.Datacenter, where, "datacenter")
+        live = find_owned(session, datacenter, identity)
         if live is not None and live.extra_config.get(PENDING):
             remove(session, settings, identity, live.bios_uuid)
 
