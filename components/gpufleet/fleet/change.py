@@ -16,7 +16,7 @@ from gpufleet.fleet.change_steps import (
     kind_in_place,
     steps,
 )
-from gpufleet.fleet.gke_fixed import new_pool_because
+from gpufleet.fleet.gke_fixed import new_pool_because, taken_over
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.spec.base import Ownership, Platform
 from gpufleet.spec.pool import LayoutChange, Provisioner
@@ -130,6 +130,8 @@ def _width(pool: Pool, nodes: int) -> int:
 
 def _kind(old: Pool, new: Pool) -> Kind:
     if old.ownership is not Ownership.MANAGED and new.ownership is not Ownership.MANAGED:
+        return Kind.UNTOUCHED
+    if taken_over(old, new):
         return Kind.UNTOUCHED
     other_machine = (
         old.gpu.key != new.gpu.key

@@ -52,9 +52,16 @@ def fixed_settings(pool: Pool) -> dict[str, str]:
     }
 
 
+def taken_over(old: Pool, new: Pool) -> bool:
+    """Whether both declare one node pool that exists: its machines stay what they are, whatever
+    else is declared of them."""
+    imported = old.spec.import_id
+    return new.platform is Platform.GKE and imported is not None and imported == new.spec.import_id
+
+
 def new_pool_because(old: Pool, new: Pool) -> dict[str, tuple[str, str]]:
     """Settings whose change makes a new node pool, with their value before and after."""
     before, after = fixed_settings(old), fixed_settings(new)
-    if not before or not after:
+    if not before or not after or taken_over(old, new):
         return {}
     return {name: (before[name], after[name]) for name in after if before[name] != after[name]}

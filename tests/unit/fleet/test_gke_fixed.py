@@ -89,6 +89,16 @@ def test_a_new_pool_is_announced_with_the_setting(
     assert replaces(before, after)
 
 
+def test_a_node_pool_that_was_taken_over_is_never_made_anew() -> None:
+    imported = {"importId": "us-central1/ml/old"}
+    changed = {**imported, "sharing": {"mps": {"replicas": 4}}, "gke": {"maxPods": 32}}
+    plan = change_plan(fleet(imported), fleet(changed))
+    assert plan.pool("p").kind is Kind.UNTOUCHED
+    assert "change-by-replacement" not in [one.code for one in plan.findings]
+    other = {**changed, "importId": "us-central1/ml/other"}
+    assert change_plan(fleet(imported), fleet(other)).pool("p").kind is Kind.NEW_POOL
+
+
 @pytest.mark.parametrize(
     "new",
     [
