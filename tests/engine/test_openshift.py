@@ -1,12 +1,14 @@
 """OpenShift on the real engine: the stack openshift-lab and its example, on strict definitions."""
 
-import copy
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+import yaml
 from kubernetes import client
 
+from gpufleet.fleet import compile_data
+from gpufleet.render.openshift_machine_set import MachinePlace, machine_set
 from gpufleet.sandbox.sandbox import Sandbox
 from tests.engine.sandbox_stack import ROOT, Stack, stack_files
 from tests.engine.test_gke_examples import program
@@ -15,6 +17,7 @@ from tests.engine.waiting import until
 MACHINES = "openshift-machine-api"
 OPERATORS = "nvidia-gpu-operator"
 MACHINE_API = ("machine.openshift.io", "v1beta1", MACHINES)
+LAB = ROOT / "stacks" / "Pulumi.openshift-lab.yaml"
 EXAMPLE = ROOT / "examples" / "openshift-gpu-pools"
 SETTINGS = {
     "infrastructureName": "lab-x7k2p",
@@ -99,22 +102,25 @@ def test_the_lab_from_nothing_to_nothing(lab: Stack, objects: Any, core: client.
     assert MACHINES in spaces
 
 
-def test_a_misspelled_field_fails(lab: Stack, objects: Any) -> None:
-    lab.up()
-    made = sets(objects)["training"]
-    wrong: dict[str, Any] = {
-        "apiVersion": made["apiVersion"],
-        "kind": made["kind"],
-        "metadata": {"name": "misspelled"},
-        "spec": copy.deepcopy(made["spec"]),
-    }
-    value = wrong["spec"]["template"]["spec"]["providerSpec"]["value"]
+def test_a_misspelled_field_fails(machines: str, objects: Any) -> None:
+    compiled = compile_data(yaml.safe_load(LAB.read_text())["config"]["gpufleet:fleet"])
+    assert compiled.fleet is not None
+    place = MachinePlace("lab-x7k2p", "vcenter.lab.example.com", "DC1", "machines")
+    made = machine_set(compiled.fleet.pools[0], "lab", place)
+
+    def create() -> Any:
+        return objects.create_namespaced_custom_object(
+            *MACHINE_API, "machinesets", made, field_validation="Strict", dry_run="All"
+        )
+
+    assert create()["metadata"]["namespace"] == machines
+    value = made["spec"]["template"]["spec"]["providerSpec"]["value"]
     value["numCPU"] = value.pop("numCPUs")
     with pytest.raises(client.ApiException) as caught:
-        objects.create_namespaced_custom_object(
-            *MACHINE_API, "machinesets", wrong, field_validation="Strict"
-        )
-    assert "numCPU" in str(caught.value.body)
+        create()
+    assert caught.value.status == 400
+    assert "unknown field" in str(caught.value.body)
+    assert "spec.template.spec.providerSpec.value.numCPU" in str(caught.value.body)
 
 
 def test_the_example(machines: str, cluster_project: Callable[..., Any], objects: Any) -> None:
