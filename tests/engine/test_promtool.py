@@ -111,7 +111,11 @@ CASES: dict[str, tuple[list[dict[str, str]], list[dict[str, str]], str]] = {
             allocatable("nvidia_com_gpu", 1, "n2"),
             constant(f"DCGM_FI_DEV_GPU_TEMP{{{GPU.replace('n1', 'n2')}}}", 40),
         ],
-        [allocatable("nvidia_com_gpu", 1), constant(f"DCGM_FI_DEV_GPU_TEMP{{{GPU}}}", 40)],
+        [
+            allocatable("nvidia_com_gpu", 1),
+            constant(f"DCGM_FI_DEV_GPU_TEMP{{{GPU}}}", 40),
+            allocatable("aws_amazon_com_neuron", 1, "n3"),  # no exporter of NVIDIA's belongs there
+        ],
         "20m",
     ),
     "GpuMigStateFailed": (
@@ -289,6 +293,53 @@ def test_every_alert_fires_and_stays_silent(fleet: Any, tmp_path: Path) -> None:
     )
     ended = promtool("test", "rules", str(file))
     assert ended.returncode == 0, ended.stdout[-6000:] + ended.stderr[-6000:]
+
+
+def test_neuron_nodes_count_in_the_unit_of_their_pool(tmp_path: Path) -> None:
+    """Each publishes devices and cores; in the other unit it would be there twice."""
+    made = compiled(
+        "eks",
+        {
+            "serve": {
+                "instanceTypes": ["inf2.xlarge"],
+                "nodes": {"min": 0, "max": 2},
+                "neuron": {"unit": "core"},
+            },
+            "train": {"instanceTypes": ["trn1.2xlarge"], "nodes": {"min": 0, "max": 2}},
+        },
+        monitoring={},
+    )
+    monitoring = made.spec.monitoring
+    assert monitoring is not None
+    rules = tmp_path / "rules.yaml"
+    rules.write_text(yaml.safe_dump({"groups": rule_groups(made, monitoring)}))
+    checked = promtool("check", "rules", "--lint=all", "--lint-fatal", str(rules))
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    nodes = [
+        constant(f'kube_node_labels{{node="{node}", label_gpufleet_dev_pool="{pool}"}}', 1)
+        for node, pool in (("n1", "serve"), ("n2", "train"))
+    ]
+    both = [
+        allocatable(resource, amount, node)
+        for node in ("n1", "n2")
+        for resource, amount in (("aws_amazon_com_neuron", 1), ("aws_amazon_com_neuroncore", 2))
+    ]
+    expected = [
+        {"labels": '{node="n1", resource="aws_amazon_com_neuroncore"}', "value": 2},
+        {"labels": '{node="n2", resource="aws_amazon_com_neuron"}', "value": 1},
+    ]
+    asked = {"expr": "sum by (node, resource) (gpu:allocatable:count)", "eval_time": "5m"}
+    one = {
+        "interval": "1m",
+        "input_series": [*nodes, *both],
+        "promql_expr_test": [{**asked, "exp_samples": expected}],
+    }
+    file = tmp_path / "tests.yaml"
+    file.write_text(
+        yaml.safe_dump({"rule_files": ["rules.yaml"], "evaluation_interval": "1m", "tests": [one]})
+    )
+    ended = promtool("test", "rules", str(file))
+    assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
 def test_promtool_accepts_rules_of_every_setting(fleet: Any, tmp_path: Path) -> None:
