@@ -100,6 +100,8 @@ def test_every_way_of_buying_and_every_image(deploy: Callable[..., Any], clouds:
     }
     assert group_of(clouds, "spot")["instanceTypes"] == ["g5.2xlarge", "g5.4xlarge", "g5.xlarge"]
     assert group_of(clouds, "arm")["amiType"] == "AL2023_ARM_64_NVIDIA"
+    assert group_of(clouds, "neuron")["amiType"] == "AL2023_x86_64_NEURON"
+    assert group_of(clouds, "neuron")["taints"][0]["key"] == "aws.amazon.com/neuron"
     scaled = {tag.outputs["autoscalingGroupName"] for tag in clouds.resources(TAG)}
     assert len(scaled) == 3  # one for each pool of Cluster Autoscaler
     project.run("preview", "--expect-no-changes")
@@ -211,15 +213,22 @@ def test_an_existing_group_is_taken_over_unchanged_and_then_managed(
     old = clouds.one(GROUP)
     pool = {"instance_types": ["g6.xlarge"], "nodes": {"min": 0, "max": 5}}
     adopted = {**pool, "import_id": "ml:by-hand"}
-    deploy(chat=adopted).run("up")
+    project = deploy(chat=adopted)
+    project.run("up")
     assert clouds.one(GROUP) == old
     assert clouds.resources(TEMPLATE) == []
-    deploy(chat={**adopted, "eks": {"imported": "manage"}}).run("up")
+    project.run("preview", "--expect-no-changes")
+    managed = {**adopted, "eks": {"imported": "manage"}}
+    deploy(chat=managed).run("up")
+    project.run("preview", "--expect-no-changes")
     group = clouds.one(GROUP)
     assert group.id == "ml:by-hand"
     assert group.outputs["scalingConfig"] == {"minSize": 0, "maxSize": 5, "desiredSize": 1}
     assert group.outputs["labels"]["gpufleet.dev/pool"] == "chat"
     assert group.outputs["amiType"] == "AL2023_x86_64_NVIDIA"
+    deploy(chat={**managed, "labels": {"example.com/tier": "web"}}).run("up")
+    changed = clouds.one(GROUP)
+    assert (changed.id, changed.outputs["labels"]["example.com/tier"]) == (group.id, "web")
 
 
 @pytest.fixture

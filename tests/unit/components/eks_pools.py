@@ -64,6 +64,13 @@ POOLS: dict[str, dict[str, Any]] = {
         "provisioner": "clusterAutoscaler",
         "sharing": {"mig": {"layouts": [{"devices": {"1g.10gb": 7}}]}},
     },
+    "neuron": {
+        "instance_types": ["trn1.32xlarge"],
+        "nodes": NODES,
+        "intent": "training",
+        "fabric": "efa",
+        "zones": ["us-east-1b"],
+    },
 }
 
 CONNECTION: dict[str, Any] = {

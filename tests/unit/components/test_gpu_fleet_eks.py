@@ -64,6 +64,37 @@ def test_each_pool_is_made_by_its_provisioner_after_the_add_ons(run: Any) -> Non
     assert {"fleet-karpenter-release", "fleet-addons-gpu-operator-release"} <= waited
 
 
+def test_neurons_chart_comes_with_its_pools_and_no_gpu_operator(run: Any) -> None:
+    pools = [
+        {"name": "serve", "instanceTypes": ["inf2.xlarge"], "nodes": {"min": 0, "max": 2}},
+        {
+            "name": "far",
+            "instanceTypes": ["trn1.32xlarge"],
+            "nodes": {"min": 0, "max": 2},
+            "intent": "training",
+            "fabric": "efa",
+            "zones": ["us-east-1a"],
+        },
+    ]
+    given = {"spec": spec(pools=pools), "connection": CONNECTION}
+    recording = run(lambda: GpuFleet("fleet", given))
+    releases = {
+        one.name: one.inputs for one in recording.resources if one.type.endswith(":Release")
+    }
+    assert set(releases) == {"fleet-addons-neuron-release", "fleet-efa-release"}
+    chart = releases["fleet-addons-neuron-release"]
+    assert chart["chart"] == "oci://public.ecr.aws/neuron/neuron-helm-chart"
+    assert chart["version"] == "1.1.2"
+    assert chart["values"]["neuronInstances"] == ["inf2.xlarge", "trn1.32xlarge"]
+    assert chart["values"]["scheduler"] == {"enabled": True}
+    tolerated = {one["key"] for one in releases["fleet-efa-release"]["values"]["tolerations"]}
+    assert "aws.amazon.com/neuron" in tolerated
+    groups = [
+        one.inputs for one in recording.resources if one.type == "aws:eks/nodeGroup:NodeGroup"
+    ]
+    assert {group["amiType"] for group in groups} == {"AL2023_x86_64_NEURON"}
+
+
 def test_the_gate_is_on_only_where_a_pool_needs_it(run: Any) -> None:
     def gates(**pool: Any) -> dict[str, Any]:
         declared = {"name": "one", "gpu": "L4", "nodes": {"min": 0, "max": 1}, **pool}
