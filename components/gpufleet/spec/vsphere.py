@@ -100,8 +100,8 @@ class VsphereOptions(SpecModel):
     """Machines that are changed or replaced at the same time, 1 to 64. Default 4, as many as the
     engine runs at once."""
     creation_width: int = Field(default=16, ge=1, le=64)
-    """Machines that are made, or removed, at the same time when the pool grows or shrinks, 1 to 64.
-    Default 16; vCenter queues what its hosts cannot clone at once."""
+    """Machines that are made at the same time when the pool grows, 1 to 64. Default 16; vCenter
+    queues what its hosts cannot clone at once."""
     exclude: Annotated[tuple[Ordinal, ...], Field(max_length=1000)] = ()
     """Numbers that no machine has. To remove machine 1 of 3: `nodes` 2 and `exclude: [1]`; 0 and 2
     stay as they are. Default: none."""
