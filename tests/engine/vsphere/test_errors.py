@@ -1,6 +1,8 @@
 """Failures that only another actor, or a connection at the worst moment, can cause."""
 
 import re
+import time
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -64,8 +66,19 @@ def test_a_create_that_fails(cloud: Vcenter, rule: Rule, code: Code, expected: s
     assert expected in refused(code, lambda: created(cloud.node(1)))
 
 
+def destroyed_by_another(cloud: Vcenter) -> None:
+    """Somebody destroys the machine as soon as it has been reconfigured."""
+    with cloud.machine("gpu-1") as machine:
+        deadline = time.monotonic() + 30
+        while not machine.config.memoryReservationLockedToMax:
+            assert time.monotonic() < deadline, "it is never reconfigured"
+            time.sleep(0.02)
+        finished(machine.Destroy_Task())
+
+
 def test_a_machine_that_is_removed_while_it_is_worked_on(cloud: Vcenter) -> None:
-    cloud.proxy.reset([Rule(Action.AFTER, "ReconfigVM_Task", nth=1, do=cloud.remove_owned)])
+    rule = Rule(Action.AFTER, "ReconfigVM_Task", nth=1, do=lambda: destroyed_by_another(cloud))
+    cloud.proxy.reset([rule])
     text = refused(Code.NOT_FOUND, lambda: created(cloud.node(1)))
     assert "was removed while it was worked on" in text
 
@@ -79,23 +92,29 @@ def test_a_machine_that_is_gone_is_not_changed(cloud: Vcenter) -> None:
     assert "run `pulumi refresh`" in text
 
 
-def test_two_machines_with_one_uuid(cloud: Vcenter) -> None:
+@pytest.fixture
+def twin(cloud: Vcenter) -> Iterator[dict[str, Any]]:
+    """A machine of ours, and a copy with its uuid and without its marks."""
     outs = created(cloud.node(1))
     with cloud.machine("gpu-1") as machine, cloud.service() as service:
         (datacenter,) = service.RetrieveContent().rootFolder.childEntity
-        twin = vim.vm.CloneSpec(
+        spec = vim.vm.CloneSpec(
             location=vim.vm.RelocateSpec(pool=machine.resourcePool),
             config=vim.vm.ConfigSpec(instanceUuid=outs["instanceUuid"]),
         )
-        finished(machine.CloneVM_Task(datacenter.vmFolder, "twin", twin))
-    for operation in (
-        lambda: created(cloud.node(1)),
-        lambda: PROVIDER.delete(outs["instanceUuid"], outs),
-    ):
-        text = refused(Code.AMBIGUOUS, operation)
-        assert f"2 machines have the instance uuid {outs['instanceUuid']}" in text
+        finished(machine.CloneVM_Task(datacenter.vmFolder, "twin", spec))
+    yield outs
     with cloud.machine("twin") as machine:
         finished(machine.Destroy_Task())
+
+
+def test_two_machines_with_one_uuid(cloud: Vcenter, twin: dict[str, Any]) -> None:
+    for operation in (
+        lambda: created(cloud.node(1)),
+        lambda: PROVIDER.delete(twin["instanceUuid"], twin),
+    ):
+        text = refused(Code.AMBIGUOUS, operation)
+        assert f"2 machines have the instance uuid {twin['instanceUuid']}" in text
 
 
 def test_a_device_that_the_host_does_not_have(cloud: Vcenter) -> None:
