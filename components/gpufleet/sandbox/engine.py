@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Engine", "EngineError", "Result", "deploy"]
 
-_EXISTS = "already exists"
-"""What the engine says of a stack that is there (CLI 3.259.0)."""
 WORKLOADS = Path("examples/workloads")
 """Project, below the repository, whose program runs the example workloads."""
 WORKLOADS_STACK = "sandbox"
@@ -58,10 +56,15 @@ class Engine:
             raise SandboxError("there is no `pulumi` on PATH; `gpufleet sandbox programs` makes it")
         self._program = program
 
+    def stacks(self) -> list[str]:
+        """Names of this project's stacks in the backend."""
+        return [entry["name"].rsplit("/", 1)[-1] for entry in self._json("stack", "ls")]
+
     def stack_init(self, stack: str) -> None:
         """Create the stack when it does not exist. Which stack is selected does not change."""
         made = self.call(["stack", "init", stack, "--no-select"])
-        if _EXISTS not in made.output:
+        # One that exists is refused in more than one way: it may be locked as well.
+        if made.status != 0 and stack not in self.stacks():
             made.checked()
 
     def preview(self, stack: str, *options: str, **settings: Any) -> Result:
