@@ -5,7 +5,6 @@ from fractions import Fraction
 
 from gpufleet.catalogue import Catalogue, UnknownKeyError
 from gpufleet.catalogue.gpu import MigGeometry
-from gpufleet.contract.gke_sharing import offered_sizes
 from gpufleet.findings import Severity
 from gpufleet_policies.facts import FleetFacts, PoolFacts
 from gpufleet_policies.facts.nvidia import MigLayouts, NvidiaConfig
@@ -194,6 +193,8 @@ def infeasible(context: Context, subject: NvidiaConfig | NodePool) -> Iterator[V
     mig-parted configurations are judged as `gpufleet check --as mig-parted` does, for the GPU of
     the pools here when there is one kind; `gpuPartitionSize` of GKE by the sizes of the machine.
     """
+    from gpufleet.contract.gke_sharing import offered_sizes  # with it come the spec's models
+
     if isinstance(subject, NvidiaConfig):
         if subject.kind != "mig-parted":
             return

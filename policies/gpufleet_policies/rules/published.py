@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from gpufleet.catalogue import UnknownKeyError
 from gpufleet.catalogue.gpu import MigGeometry
-from gpufleet.contract.gke_sharing import offered_sizes
 from gpufleet_policies.facts.nvidia import MigEntry, MigLayouts, OperatorChoices, SharingConfig
 from gpufleet_policies.facts.pool import Maker, NodePool
 from gpufleet_policies.facts.tristate import Fact, absent, unknown
@@ -244,6 +243,8 @@ def _on_gke(context: Context, pool: NodePool) -> Published | None:
 
 
 def _partitions(context: Context, pool: NodePool) -> Mapping[str, int]:
+    from gpufleet.contract.gke_sharing import offered_sizes  # with it come the spec's models
+
     if not pool.instance_types.is_known:
         return {}
     row = context.catalogue.instances.get(pool.instance_types.value[0])
