@@ -61,8 +61,14 @@ def placed(core: client.CoreV1Api, namespace: str, name: str) -> str | None:
     return core.read_namespaced_pod(name, namespace).spec.node_name
 
 
+def active_namespaces(core: client.CoreV1Api) -> set[str]:
+    """Without those of earlier tests that are still going: that takes seconds."""
+    found = core.list_namespace().items
+    return {n.metadata.name for n in found if n.metadata.deletion_timestamp is None}
+
+
 def test_the_stack_comes_up_stays_and_goes(stack: Stack, core: client.CoreV1Api) -> None:
-    namespaces = {n.metadata.name for n in core.list_namespace().items}
+    namespaces = active_namespaces(core)
     stack.up()
     nodes_advertise(core)
     outputs = stack.project.engine.outputs(stack.project.stack)
@@ -77,7 +83,9 @@ def test_the_stack_comes_up_stays_and_goes(stack: Stack, core: client.CoreV1Api)
     stack.project.run("refresh", "--expect-no-changes")
 
     stack.project.run("destroy")
-    assert {n.metadata.name for n in core.list_namespace().items} == namespaces
+    assert active_namespaces(core) == namespaces
+    left = {n.metadata.name for n in core.list_namespace().items} & {"gpu-operator"}
+    assert left == set(), "destroy returns when its namespaces are gone"
     assert core.list_node(label_selector="gpufleet.dev/simulated=true").items == []
     assert stack.project.engine.state(stack.project.stack).get("resources") in (None, [])
 
