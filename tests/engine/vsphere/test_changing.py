@@ -80,7 +80,8 @@ def test_a_machine_moves_to_another_folder_and_pool_while_it_runs(other: Made) -
     assert cloud.proxy.changing == {"RelocateVM_Task": 1, "MoveIntoFolder_Task": 1}
     with cloud.machine("gpu-1") as machine:
         assert (machine.parent.name, machine.resourcePool.name) == ("gpus", "training")
-        assert machine.runtime.powerState == "poweredOn"
+
+    assert read(outs)["powerState"] == "poweredOn"
 
     back = cloud.node(1)
     cloud.proxy.reset([Rule(Action.DROP_REQUEST, "RelocateVM_Task", nth=0)])
