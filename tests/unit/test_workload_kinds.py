@@ -65,7 +65,11 @@ def test_each_asks_for_what_its_pool_advertises() -> None:
         text = json.dumps(document)
         for pool, resources in advertised.items():
             if f'"gpufleet.dev/pool": "{pool}"' in text:
-                wanted = {name for name in asked(document) if name.startswith(("nvidia.com/", "aws.amazon.com/"))}
+                wanted = {
+                    name
+                    for name in asked(document)
+                    if name.startswith(("nvidia.com/", "aws.amazon.com/"))
+                }
                 assert wanted <= resources, document["metadata"]["name"]
 
 

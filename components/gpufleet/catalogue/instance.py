@@ -117,8 +117,10 @@ class InstanceType:
     gpudirect: str | None
     """Google: `GPUDirect-TCPX`, `GPUDirect-TCPXO`, `GPUDirect RDMA`; None otherwise."""
     gke_partition_sizes: Mapping[str, int] = field(hash=False)
-    """`gpu_partition_size` values that GKE's partitioner knows here, with the partitions each yields
-    per GPU. Which of them work: `contract.gke_sharing.offered_sizes`."""
+    """`gpu_partition_size` values that GKE's partitioner knows here, and the partitions of a GPU.
+
+    Which of them work: `contract.gke_sharing.offered_sizes`.
+    """
     spot_interruption: str | None
     """AWS spot advisor band, `5-10%`; None where not sourced."""
     notes: str

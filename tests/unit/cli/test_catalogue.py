@@ -11,7 +11,7 @@ from gpufleet.cli.catalogue import command
 
 TABLES = {
     "gpus": 48, "mig": 109, "instances": 162, "prices": 324, "models": 46, "charts": 17,
-    "images": 11, "sources": 73,
+    "images": 11, "sources": 77,
 }  # fmt: skip
 
 
