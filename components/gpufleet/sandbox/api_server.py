@@ -37,7 +37,12 @@ class ApiServer:
     def __init__(self, port: int, certificates: Certificates) -> None:
         self.port = port
         self._context = ssl.create_default_context(cafile=str(certificates.authority))
-        self._context.load_cert_chain(certificates.certificate("admin"), certificates.key("admin"))
+        # Scheduler and controller manager serve health with a certificate they make at start.
+        self._unverified = ssl.create_default_context()
+        self._unverified.check_hostname = False
+        self._unverified.verify_mode = ssl.CERT_NONE
+        for context in (self._context, self._unverified):
+            context.load_cert_chain(certificates.certificate("admin"), certificates.key("admin"))
 
     @property
     def url(self) -> str:
@@ -93,12 +98,7 @@ class ApiServer:
 
     def is_healthy(self, path: str = "/readyz", port: int | None = None) -> bool:
         """Whether a component of the control plane answers 200 on a health path."""
-        context = self._context
-        if port is not None:
-            # Scheduler and controller manager serve health with a certificate they make at start.
-            context = ssl.create_default_context()
-            context.check_hostname = False
-            context.verify_mode = ssl.CERT_NONE
+        context = self._context if port is None else self._unverified
         connection = http.client.HTTPSConnection(
             LOOPBACK, port or self.port, timeout=2.0, context=context
         )

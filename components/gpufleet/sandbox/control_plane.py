@@ -193,7 +193,8 @@ def _tokens(layout: Layout, certificates: Certificates) -> tuple[Path, ...]:
 
 
 COMPONENTS: tuple[Component, ...] = (
-    Component("etcd", _etcd, ("etcd-client", "etcd-peer"), frozenset(), None, _keys),
+    # Its ports listen before it has read its data: only `/health` says that it serves.
+    Component("etcd", _etcd, ("etcd-client", "etcd-peer"), frozenset(), "/health", _keys),
     Component(
         "kube-apiserver",
         _apiserver,

@@ -147,11 +147,12 @@ class Startup:
 
     def _look_for_trouble(self, waiting: dict[str, Component], deadline: float) -> None:
         now = time.monotonic()
+        for name in self._since:
+            if not processes.is_alive(self.state.processes[name]):
+                raise SandboxError(self._failure(name, "ended while starting"))
         for name, component in waiting.items():
             if name not in self._since:
                 continue
-            if not processes.is_alive(self.state.processes[name]):
-                raise SandboxError(self._failure(name, "ended while starting"))
             if name not in self.started and now - self._since[name] > _UNHEALTHY_GRACE_SECONDS:
                 self.progress.note(f"{name}: runs but does not answer, starting again")
                 processes.stop([self.state.processes[name].pid], 1.0)
