@@ -5,6 +5,7 @@ It reads one JSON request per line, {"operation", "olds", "news", "id"}, forks, 
 a test kills; the imports are paid once.
 """
 
+import faulthandler
 import json
 import os
 import sys
@@ -42,7 +43,12 @@ def _do(request: dict[str, Any]) -> Any:
             raise ValueError(f"no operation {other}")
 
 
+HANGS_AFTER = 90.0
+"""Seconds after which an operation says where it stands: none takes a tenth of it."""
+
+
 def _child(request: dict[str, Any], answer: int) -> None:
+    faulthandler.dump_traceback_later(HANGS_AFTER)
     try:
         text = json.dumps({"result": _do(request)})
     except VsphereError as problem:

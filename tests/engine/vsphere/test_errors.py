@@ -58,12 +58,26 @@ TAKEN = '<name>gpu-1</name><object type="VirtualMachine">vm-9999</object>'
             Code.HOST_STATE,
             "gpu-1 was told to power on and is poweredOff",
         ),
+        (
+            Rule(Action.DROP_REQUEST, "PowerOnMultiVM_Task", nth=0),
+            Code.CONNECTION,
+            "powering on gpu-1: the connection broke 3 times",
+        ),
     ],
-    ids=["request lost", "name taken unseen", "another uuid", "does not start"],
+    ids=["request lost", "name taken unseen", "another uuid", "does not start", "never told"],
 )
 def test_a_create_that_fails(cloud: Vcenter, rule: Rule, code: Code, expected: str) -> None:
     cloud.proxy.reset([rule])
     assert expected in refused(code, lambda: created(cloud.node(1)))
+
+
+@pytest.mark.parametrize("action", [Action.DROP_REQUEST, Action.DROP_REPLY])
+def test_a_start_whose_answer_is_lost_is_told_again(cloud: Vcenter, action: Action) -> None:
+    cloud.proxy.reset([Rule(action, "PowerOnMultiVM_Task", nth=1)])
+    started = time.monotonic()
+    assert created(cloud.node(1))["powerState"] == "poweredOn"
+    assert time.monotonic() - started < 60, "not for as long as a start may take"
+    assert cloud.proxy.calls["PowerOnMultiVM_Task"] <= 2
 
 
 def destroyed_by_another(cloud: Vcenter) -> None:

@@ -15,6 +15,9 @@ from gpufleet.nodes.vsphere.settings import DeletePolicy, NodeSettings
 from gpufleet.nodes.vsphere.specs import mmio_of
 from gpufleet.nodes.vsphere.tasks import TaskTimeoutError, run, timed_out, wait
 
+_ATTEMPTS = 3
+_LOST_SECONDS = 2.0
+"""How long a machine is watched after the answer to a call was lost, before it is repeated."""
 _POLL_SECONDS = 0.25
 _LONGEST_POLL_SECONDS = 5.0
 
@@ -38,10 +41,7 @@ def power_on(
         return live
     seconds = settings.timeouts.power_on
     try:
-        _start(session, found, live, seconds)
-        live = still_there(session, live)
-    except OutcomeUnknownError:
-        live = until(session, live, seconds, lambda now: now.power == "poweredOn")
+        live = _started(session, found, live, seconds)
     except vim.fault.InvalidPowerState:
         live = still_there(session, live)
     except TaskTimeoutError as problem:
@@ -60,6 +60,25 @@ def power_on(
             "look at the machine's last events in vCenter",
         )
     return live
+
+
+def _started(session: Session, found: FoundPlace, live: Observed, seconds: int) -> Observed:
+    """The machine after it was told to start. Telling it again does no harm: one that runs, or is
+    about to, answers so. So a lost answer is not waited for as long as a start may take."""
+    for _ in range(_ATTEMPTS):
+        try:
+            _start(session, found, live, seconds)
+            return still_there(session, live)
+        except OutcomeUnknownError:
+            live = until(session, live, _LOST_SECONDS, lambda now: now.power == "poweredOn")
+            if live.power == "poweredOn":
+                return live
+    raise VsphereError(
+        Code.CONNECTION,
+        f"powering on {live.name}: the connection broke {_ATTEMPTS} times",
+        "run again",
+        left=f"{live.name} ({live.moref}) exists and is {live.power}",
+    )
 
 
 def _start(session: Session, found: FoundPlace, live: Observed, seconds: int) -> None:
