@@ -13,20 +13,18 @@ from pulumi_kubernetes import _utilities as kubernetes_sdk
 
 
 class _CoreObject(pulumi.CustomResource):
-    """An object of the API group core/v1."""
+    """An object of the API group core/v1.
+
+    Each kind calls the SDK's constructor itself: the SDK takes the frame above a resource's own
+    constructor for its place in the program, and reads every frame from there on.
+    """
 
     metadata: pulumi.Output[Any]
     """Metadata as the API server stores it: `metadata["name"]`."""
 
-    def __init__(
-        self, kind: str, name: str, props: Mapping[str, Any], opts: pulumi.ResourceOptions
-    ) -> None:
-        super().__init__(
-            f"kubernetes:core/v1:{kind}",
-            name,
-            {"apiVersion": "v1", "kind": kind, **props},
-            pulumi.ResourceOptions.merge(kubernetes_sdk.get_resource_opts_defaults(), opts),
-        )
+
+def _options(opts: pulumi.ResourceOptions) -> pulumi.ResourceOptions:
+    return pulumi.ResourceOptions.merge(kubernetes_sdk.get_resource_opts_defaults(), opts)
 
 
 class Namespace(_CoreObject):
@@ -35,7 +33,8 @@ class Namespace(_CoreObject):
     def __init__(
         self, name: str, metadata: Mapping[str, Any], opts: pulumi.ResourceOptions
     ) -> None:
-        super().__init__("Namespace", name, {"metadata": metadata}, opts)
+        props = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+        super().__init__("kubernetes:core/v1:Namespace", name, props, _options(opts))
 
 
 class ConfigMap(_CoreObject):
@@ -48,8 +47,14 @@ class ConfigMap(_CoreObject):
         data: Mapping[str, str],
         opts: pulumi.ResourceOptions,
     ) -> None:
-        props = {"metadata": metadata, "data": dict(data), "immutable": True}
-        super().__init__("ConfigMap", name, props, opts)
+        props = {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": metadata,
+            "data": dict(data),
+            "immutable": True,
+        }
+        super().__init__("kubernetes:core/v1:ConfigMap", name, props, _options(opts))
 
 
 class Node(_CoreObject):
@@ -62,4 +67,5 @@ class Node(_CoreObject):
         spec: Mapping[str, Any],
         opts: pulumi.ResourceOptions,
     ) -> None:
-        super().__init__("Node", name, {"metadata": metadata, "spec": spec}, opts)
+        props = {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": spec}
+        super().__init__("kubernetes:core/v1:Node", name, props, _options(opts))

@@ -19,6 +19,7 @@ from gpufleet.core_objects import ConfigMap, Namespace
 from gpufleet.fleet import Fleet
 from gpufleet.fleet.model import DevicePluginPlan, NetworkPlan, OperatorPlan
 from gpufleet.inputs import compiled_already, declared
+from gpufleet.known_output import known_output
 from gpufleet.manifest_object import ManifestObject
 from gpufleet.render.device_plugin_values import planned_plugin_settings
 from gpufleet.render.dra_driver_values import needs_dra_driver
@@ -143,7 +144,7 @@ class GpuAddons(pulumi.ComponentResource):
         self.mig_config = _known(outputs["mig_config"])
         self.device_plugin_config = _known(outputs["device_plugin_config"])
         self.chart_version = _known(outputs["chart_version"])
-        self.configurations = _known(configuration_names(fleet))
+        self.configurations = known_output(configuration_names(fleet))
         self.networks = _known(outputs["networks"])
         self.register_outputs(
             {

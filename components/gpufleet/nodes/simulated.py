@@ -11,7 +11,7 @@ from gpufleet.findings import error
 from gpufleet.fleet import Pool, compile_data
 from gpufleet.fleet.change_waves import nodes_before
 from gpufleet.inputs import compiled_already, declared, refuse
-from gpufleet.known_output import known_output
+from gpufleet.known_output import keep_known, known_later
 from gpufleet.nodes.configurations import checked_labels
 from gpufleet.render.simulated_node import HardwareUnknownError, SimulatedNode, simulated_nodes
 
@@ -46,11 +46,11 @@ class SimulatedGpuNodePool(pulumi.ComponentResource):
     cluster the nodes would never become ready.
     """
 
-    node_names: pulumi.Output[list[str]]
+    node_names: pulumi.Output[list[str]] = known_later()
     """Names of the Node objects, by ordinal."""
-    advertised: pulumi.Output[dict[str, int]]
+    advertised: pulumi.Output[dict[str, int]] = known_later()
     """Extended resources each node publishes once its operands have run."""
-    usd_per_node_hour: pulumi.Output[str | None]
+    usd_per_node_hour: pulumi.Output[str | None] = known_later()
     """What one such node costs an hour where it is sold. Absent when no price is known."""
 
     def __init__(
@@ -90,13 +90,20 @@ class SimulatedGpuNodePool(pulumi.ComponentResource):
         self._spec: GpuPoolArgs = args["pool"]
         made: list[Node] = []
         for i, node in enumerate(nodes):
+            # With a layout change under way a node waits for the nodes of the wave before.
             before = [made[j] for j in nodes_before(pool, i)]
-            made.append(self._node(name, i, node, labels[i], args, before))
+            # Made here, not in a method of its own: the SDK reads every frame above a resource.
+            made.append(
+                Node(
+                    f"{name}-{i}",
+                    metadata=_metadata(node, labels[i], args),
+                    spec=node.spec,
+                    opts=pulumi.ResourceOptions(parent=self, depends_on=before),
+                )
+            )
         names, advertised = [node.name for node in nodes], dict(pool.advertised)
         price = None if pool.hourly_usd is None else format(pool.hourly_usd.normalize(), "f")
-        self.node_names = known_output(names)
-        self.advertised = known_output(advertised)
-        self.usd_per_node_hour = known_output(price)
+        keep_known(self, node_names=names, advertised=advertised, usd_per_node_hour=price)
         self.nodes = tuple(made)
         self.register_outputs(
             {"nodeNames": names, "advertised": advertised, "usdPerNodeHour": price}
@@ -107,29 +114,15 @@ class SimulatedGpuNodePool(pulumi.ComponentResource):
         """The pool's declaration, to hand on to other components: `GpuAddons` takes a list."""
         return self._spec
 
-    def _node(
-        self,
-        name: str,
-        ordinal: int,
-        node: SimulatedNode,
-        labels: Any,
-        args: SimulatedGpuNodePoolArgs,
-        before: list[Node],
-    ) -> Node:
-        """One node; with a layout change under way it waits for the nodes of the wave before."""
-        metadata = dict(node.metadata)
-        metadata["labels"] = labels
-        if "cluster_name" in args:
-            metadata["annotations"] = {
-                **metadata["annotations"],
-                CLUSTER_ANNOTATION: args["cluster_name"],
-            }
-        return Node(
-            f"{name}-{ordinal}",
-            metadata={"name": node.name, **metadata},
-            spec=node.spec,
-            opts=pulumi.ResourceOptions(parent=self, depends_on=before),
-        )
+
+def _metadata(node: SimulatedNode, labels: Any, args: SimulatedGpuNodePoolArgs) -> dict[str, Any]:
+    metadata = {"name": node.name, **node.metadata, "labels": labels}
+    if "cluster_name" in args:
+        metadata["annotations"] = {
+            **metadata["annotations"],
+            CLUSTER_ANNOTATION: args["cluster_name"],
+        }
+    return metadata
 
 
 def _compile(component: str, declaration: dict[str, Any]) -> Pool:
