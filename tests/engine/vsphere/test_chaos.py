@@ -25,7 +25,7 @@ from tests.engine.vsphere.direct import batch_inputs
 
 SEEDS = 20
 CAMPAIGN = 300
-GROUPS = 4
+GROUPS = 2
 GROUP_CAMPAIGN = 40
 CALLS = 55
 """Calls of the longest operation: a later call than there are is no failure at all, and fine."""
