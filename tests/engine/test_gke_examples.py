@@ -1,13 +1,15 @@
 """The examples on GKE as they are in the repository, against the stand-in Google."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.resources import files
 from typing import Any
 
+import pytest
 from kubernetes import client
 
 from gpufleet.sandbox.cloud.clouds import Clouds
 from tests.engine.sandbox_stack import ROOT
+from tests.engine.waiting import until
 
 CHARTS = str(files("gpufleet") / "sandbox" / "charts")
 NODE_POOL = "gcp:container/nodePool:NodePool"
@@ -60,8 +62,23 @@ def test_notebooks_on_slices_that_the_operator_cuts(
     assert any("3g.40gb" in text for data in layouts for text in (data or {}).values())
 
 
+@pytest.fixture
+def teams(core: Any) -> Iterator[tuple[str, ...]]:
+    """Namespaces of the teams, which a cluster has before it gets queues."""
+    names = ("product", "research")
+    for name in names:
+        core.create_namespace({"metadata": {"name": name}})
+    yield names
+    for name in names:
+        core.delete_namespace(name)
+    until(lambda: not {one.metadata.name for one in core.list_namespace().items} & {*names})
+
+
 def test_training_that_waits_in_a_queue(
-    cloud_cluster_project: Callable[..., Any], clouds: Clouds, cluster: Any
+    cloud_cluster_project: Callable[..., Any],
+    clouds: Clouds,
+    cluster: Any,
+    teams: tuple[str, ...],
 ) -> None:
     project = cloud_cluster_project(program(QUEUED_TRAINING), name=QUEUED_TRAINING.name)
     project.run("up", config=SETTINGS)
@@ -76,4 +93,4 @@ def test_training_that_waits_in_a_queue(
     assert request["spec"]["provisioningClassName"] == "queued-provisioning.gke.io"
     assert request["spec"]["managedResources"] == ["nvidia.com/gpu"]
     queues = objects.list_cluster_custom_object(*kueue, "clusterqueues")["items"]
-    assert {"product", "research"} <= {one["metadata"]["name"] for one in queues}
+    assert set(teams) <= {one["metadata"]["name"] for one in queues}
