@@ -85,7 +85,7 @@ def test_a_killed_update_is_repaired_and_nothing_exists_twice(
 
     out = io.StringIO()
     result = deploy(sandbox, demo.stack, project=demo.folder, out=out)[demo.stack]
-    assert ("took the copy before" in out.getvalue()) is cut_off
+    assert ("was cut off in writing" in out.getvalue()) is cut_off
     assert "removed the lock of an update that was killed" in out.getvalue()
     assert len(settings()) == 30
     assert result.changes["create"] > 0
@@ -98,10 +98,16 @@ def test_a_killed_update_is_repaired_and_nothing_exists_twice(
 
     # An engine killed in the middle of writing its state leaves an empty file.
     [checkpoint] = _checkpoints(demo)
-    checkpoint.write_bytes(b"")
-    out = io.StringIO()
-    deploy(sandbox, demo.stack, project=demo.folder, out=out)
-    assert "its state was cut off in writing; took the copy before" in out.getvalue()
+    attributes = checkpoint.with_name(f"{checkpoint.name}.attrs")
+    for file, told in (
+        (checkpoint, "its state was cut off in writing; took the copy before"),
+        (attributes, f"{attributes.name} was cut off in writing; removed it"),
+    ):
+        file.write_bytes(b"")
+        assert "failed to load checkpoint" in demo.run("up", check=False).output
+        out = io.StringIO()
+        deploy(sandbox, demo.stack, project=demo.folder, out=out)
+        assert told in out.getvalue()
     assert len(settings()) == 30
     orphans = [
         process

@@ -1,10 +1,11 @@
 """Puts back a checkpoint that an engine was writing when it was killed.
 
-The file backend copies a stack's checkpoint to `<stack>.json.bak` and then writes the new one in
-place. An engine killed in between leaves an empty or half-written file, and from then on no command
-works on any stack of the backend, not even `pulumi stack ls` ("failed to load checkpoint: EOF",
-seen with CLI 3.259.0). The copy is the state one step earlier; what that step did is among its
-pending operations, which `stack_repair` settles.
+The file backend copies a stack's checkpoint to `<stack>.json.bak`, writes the attributes of the new
+one (`<stack>.json.attrs`) in place and then the new one. An engine killed in between leaves an
+empty or half-written file, and from then on no command works on any stack of the backend, not even
+`pulumi stack ls` ("failed to load checkpoint: EOF", seen with CLI 3.259.0). Attributes are not
+needed to read a checkpoint; the copy is the state one step earlier, and what that step did is among
+its pending operations, which `stack_repair` settles.
 """
 
 import json
@@ -19,7 +20,7 @@ SETTLED_SECONDS = 1.0
 
 
 def restore_cut_off_checkpoints(backend_url: str, note: Callable[[str], None]) -> None:
-    """Restore every unreadable checkpoint of a file backend from its copy.
+    """Restore every unreadable checkpoint of a file backend from its copy, without attributes.
 
     A stack without a readable copy had no checkpoint before: its file is removed, and the stack is
     made anew. Does nothing to other backends and to readable checkpoints.
@@ -28,14 +29,13 @@ def restore_cut_off_checkpoints(backend_url: str, note: Callable[[str], None]) -
     if address.scheme != "file":
         return
     folder = Path(unquote(address.path))
-    for attributes in folder.glob(".pulumi/stacks/**/*.attrs"):
-        if not _readable(attributes):
-            attributes.unlink()  # written beside each checkpoint, and not needed to read it
+    for attributes in sorted(folder.glob(".pulumi/stacks/**/*.attrs")):
+        if _cut_off(attributes):
+            attributes.unlink()
+            written = attributes.with_suffix("")
+            note(f"stack {written.stem}: {written.name}.attrs was cut off in writing; removed it")
     for checkpoint in sorted(folder.glob(".pulumi/stacks/**/*.json")):
-        if _readable(checkpoint):
-            continue
-        time.sleep(max(0.0, SETTLED_SECONDS - (time.time() - checkpoint.stat().st_mtime)))
-        if _readable(checkpoint):
+        if not _cut_off(checkpoint):
             continue
         copy = checkpoint.with_name(f"{checkpoint.name}.bak")
         if copy.is_file() and _readable(copy):
@@ -46,6 +46,14 @@ def restore_cut_off_checkpoints(backend_url: str, note: Callable[[str], None]) -
         else:
             checkpoint.unlink()
             note(f"stack {checkpoint.stem}: its first state was cut off in writing; it starts anew")
+
+
+def _cut_off(file: Path) -> bool:
+    """Whether the file cannot be read and nobody is writing it."""
+    if _readable(file):
+        return False
+    time.sleep(max(0.0, SETTLED_SECONDS - (time.time() - file.stat().st_mtime)))
+    return not _readable(file)
 
 
 def _readable(file: Path) -> bool:
