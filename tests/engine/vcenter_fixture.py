@@ -19,12 +19,13 @@ from pyVmomi import vim
 
 from gpufleet.nodes.vsphere.identity import OWNER
 from gpufleet.sandbox.vcenter.fault_proxy import FaultProxy, fault_proxy
+from gpufleet.sandbox.vcenter.mortal import MortalVcenter
 from gpufleet.sandbox.vcenter.simulator import (
     RunningVcenter,
     SimulatedGpu,
     SimulatedHost,
     SimulatedVcenter,
-    vcenter,
+    start,
 )
 from tests.engine.conftest import require
 
@@ -100,11 +101,22 @@ def worker(said: list[str]) -> Iterator[Worker]:
 class Vcenter:
     """What a test talks to."""
 
-    running: RunningVcenter
+    first: RunningVcenter
     proxy: FaultProxy
     stack: ExitStack
+    inventory: SimulatedVcenter
     said: list[str] = field(default_factory=list)
     """Everything the worker answered, for a search for secrets."""
+
+    @cached_property
+    def mortal(self) -> MortalVcenter:
+        """What kills the simulator; to be asked for before anything is changed."""
+        return MortalVcenter(_program(), self.inventory, self.first, self.proxy)
+
+    @property
+    def running(self) -> RunningVcenter:
+        """The simulator as it runs now."""
+        return self.mortal.running if "mortal" in self.__dict__ else self.first
 
     @cached_property
     def worker(self) -> Worker:
@@ -183,22 +195,31 @@ class Vcenter:
                     power_off = machine.PowerOffVM_Task()
                     while power_off.info.state in ("queued", "running"):
                         time.sleep(0.01)
-                    machine.Destroy_Task()
+                    destroy = machine.Destroy_Task()
+                    while destroy.info.state in ("queued", "running"):
+                        time.sleep(0.01)
+        if "mortal" in self.__dict__:
+            self.mortal.forget_changes()
 
     def owned(self) -> list[str]:
         """Owner marks of all machines of ours."""
         return sorted(owner for owner in self.machines().values() if owner)
 
 
+def _program() -> Path:
+    return require(("vcsim",))["vcsim"]
+
+
 @contextmanager
 def simulated(inventory: SimulatedVcenter) -> Iterator[Vcenter]:
-    program = require(("vcsim",))["vcsim"]
-    with (
-        vcenter(program, inventory) as running,
-        fault_proxy(running.host, running.port) as proxy,
-        ExitStack() as stack,
-    ):
-        yield Vcenter(running, proxy, stack)
+    first = start(_program(), inventory)
+    made: Vcenter | None = None
+    try:
+        with fault_proxy(first.host, first.port) as proxy, ExitStack() as stack:
+            made = Vcenter(first, proxy, stack, inventory)
+            yield made
+    finally:
+        (first if made is None else made.running).stop()
 
 
 def inventory(hosts: int = 3, gpus: int = 2, **more: Any) -> SimulatedVcenter:

@@ -1,8 +1,10 @@
 """Nodes on a vCenter while something fails at every step: seeded, and always the declared machines.
 
-Each run makes a node, changes it and removes it. In each of the three, one call fails in a way that
-the seed chooses; then the operation is repeated, as a person repeats `pulumi up`. What must hold
-after each: exactly the declared machines, none twice, nobody else's touched, no secret said.
+Each run makes a node, changes it and removes it. In each of the three, the seed chooses one call
+and what becomes of it: the connection breaks, vCenter refuses, the provider is killed, or vCenter
+itself is, and comes back with what it had. Then the operation is repeated, as a person repeats
+`pulumi up`. What must hold after each: exactly the declared machines, none twice, nobody else's
+touched, no secret said.
 """
 
 import json
@@ -32,17 +34,24 @@ CALLS = 55
 FAULTS = ("TaskInProgress", "NoDiskSpace", "NotAuthenticated", "ResourceInUse", "InvalidState")
 REPEATS = 6
 FAILURES = (
-    *(Action.DROP_REQUEST, Action.DROP_REPLY, Action.FAULT),
-    *(Action.BEFORE, Action.AFTER),  # the provider is killed
+    *(("connection", action) for action in (Action.DROP_REQUEST, Action.DROP_REPLY)),
+    *(("fault", Action.FAULT),),
+    *(("provider", action) for action in (Action.BEFORE, Action.AFTER)),
+    # The call never arrives; it is done and nobody hears it; it is done and heard; it is heard that
+    # it will be done, and it is not.
+    *(("vCenter", Action.DROP_REQUEST), ("vCenter", Action.DROP_REPLY)),
+    *(("vCenter", Action.AFTER), ("vCenter", Action.FORGET)),
 )
 
 
 def _rule(chance: random.Random, cloud: Vcenter, calls: int) -> Rule:
     nth = chance.randint(1, calls)
-    action = chance.choice(FAILURES)
+    dies, action = chance.choice(FAILURES)
     if action is Action.FAULT:
         return Rule(action, nth=nth, fault=chance.choice(FAULTS))
-    return Rule(action, nth=nth, do=cloud.worker.kill)
+    if dies == "connection":
+        return Rule(action, nth=nth)
+    return Rule(action, nth=nth, do=cloud.mortal.die if dies == "vCenter" else cloud.worker.kill)
 
 
 def _until_done(
@@ -57,6 +66,7 @@ def _until_done(
         answer = cloud.worker.run(operation, **request)
         answers.append(answer)
         cloud.proxy.reset()
+        assert cloud.mortal.failure is None, f"{operation} with {rule}: {cloud.mortal.failure}"
         if "result" in answer:
             return answer["result"]
         assert answer.get("code") != "traceback", f"{operation} with {rule}: {answer['error']}"
@@ -65,6 +75,7 @@ def _until_done(
 
 def _one_life(cloud: Vcenter, seed: int) -> None:
     chance = random.Random(seed)
+    cloud.mortal.forget_changes()
     before = cloud.machines()
     gpu = chance.choice([DYNAMIC, VGPU, FIXED])
     node = cloud.node(seed, gpu, updatePolicy="restart")
@@ -101,6 +112,7 @@ def test_campaign(cloud: Vcenter, seed: int) -> None:
 def _one_group(cloud: Vcenter, seed: int) -> None:
     """A group that a batch makes, its resources take over, and that shrinks and goes."""
     chance = random.Random(seed)
+    cloud.mortal.forget_changes()
     before = cloud.machines()
     group = "organisation/project/stack/group"
     ordinals = [seed * 10 + number for number in range(4)]

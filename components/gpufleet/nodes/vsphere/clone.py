@@ -85,7 +85,9 @@ def _after_lost_answer(
     if live is not None:
         return live
     raise VsphereError(
-        Code.CONNECTION, f"{doing}: the connection broke before vCenter took the call", "run again"
+        Code.CONNECTION,
+        f"{doing}: the connection broke, or vCenter was restarted, before it was done",
+        "run again",
     )
 
 

@@ -4,10 +4,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from pyVmomi import vim, vmodl
+from pyVmomi import vim
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
-from gpufleet.nodes.vsphere.errors import Code, VsphereError
+from gpufleet.nodes.vsphere.errors import Code, OutcomeUnknownError, VsphereError
 from gpufleet.nodes.vsphere.faults import RETRIED
 from gpufleet.nodes.vsphere.reading import one
 from gpufleet.nodes.vsphere.session import Session
@@ -30,6 +30,8 @@ def wait(session: Session, task: Any, seconds: int) -> Any:
     """The result of a task.
 
     Raises:
+        OutcomeUnknownError: vCenter does not know the task: it was restarted, or the task is long
+            over. What the task was to do may be done or not, so it says nothing of its object.
         TaskTimeoutError: it was not done after `seconds`.
         vmodl.MethodFault: the fault it ended with.
     """
@@ -38,7 +40,7 @@ def wait(session: Session, task: Any, seconds: int) -> Any:
     while True:
         found = one(session, task, vim.Task, _PATHS)
         if found is None:
-            raise vmodl.fault.ManagedObjectNotFound(obj=task)
+            raise OutcomeUnknownError(f"vCenter does not know {task._moId} any more")
         state = found.get("info.state")
         if state == vim.TaskInfo.State.success:
             return found.get("info.result")
@@ -54,7 +56,7 @@ def run(session: Session, start: Callable[[], Any], seconds: int) -> Any:
     """Start a task and wait for it; faults that pass by themselves are tried again, five times.
 
     Raises:
-        OutcomeUnknownError: the answer to the start was lost.
+        OutcomeUnknownError: the answer to the start was lost, or the task was.
         TaskTimeoutError: it was not done in time.
         vmodl.MethodFault: anything else vCenter answers.
     """

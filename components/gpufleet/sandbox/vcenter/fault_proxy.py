@@ -16,7 +16,10 @@ from enum import Enum
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import cast
 
+from gpufleet.sandbox.vcenter.references import References
+
 _METHOD = re.compile(rb"<(?:\w+:)?Body[^>]*>\s*<(?:\w+:)?(\w+)")
+_TASK = re.compile(rb'<returnval type="Task">(task-\d+)<')
 _FAULT = """<?xml version="1.0" encoding="UTF-8"?>
 <soapenv:Envelope xmlns:soapenv="http://schemas.xmlsoap.org/soap/envelope/">
 <soapenv:Body><soapenv:Fault><faultcode>ServerFaultCode</faultcode>
@@ -48,6 +51,8 @@ class Action(Enum):
     """The rule's function runs first: a test kills a process here."""
     AFTER = "after"
     """The rule's function runs once vCenter has answered, before the answer goes on."""
+    FORGET = "forget"
+    """As `AFTER`, and the call is not remembered: vCenter dies before it does what it said."""
     REWRITE = "rewrite"
     """vCenter gets what the rule makes of the call: a test changes a password here."""
     REWRITE_REPLY = "rewriteReply"
@@ -68,9 +73,31 @@ class Rule:
     inner: str = ""
     """XML inside the fault: its own fields."""
     do: Callable[[], None] = lambda: None
+    """Runs where the action says so; with `DROP_REQUEST` and `DROP_REPLY`, before the connection
+    closes."""
     rewrite: Callable[[bytes], bytes] = bytes
     seconds: float = 0.0
     """Pause before the call is forwarded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """One run of the simulator behind the proxy."""
+
+    host: str
+    port: int
+    names: References
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A call that vCenter took and that may change the inventory, as the caller wrote it."""
+
+    method: str
+    body: bytes
+    headers: dict[str, str]
+    task: str | None
+    """The task that does it, as the caller was told."""
 
 
 @dataclass
@@ -78,10 +105,14 @@ class FaultProxy:
     """A running proxy."""
 
     port: int
+    life: Life | None
+    """What is behind it; None while that is down."""
     rules: Sequence[Rule] = ()
     calls: Counter[str] = field(default_factory=Counter[str])
     """Calls seen, by method."""
     total: int = 0
+    changes: list[Change] = field(default_factory=list[Change])
+    """Every call that may have changed the inventory, in order."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def reset(self, rules: Sequence[Rule] = ()) -> None:
@@ -95,6 +126,18 @@ class FaultProxy:
         """Calls that change the inventory, by method."""
         with self.lock:
             return {name: count for name, count in self.calls.items() if name in CHANGING}
+
+    def took(self, life: Life, change: Change | None) -> None:
+        """Note that an answer came from this life.
+
+        Raises:
+            ConnectionError: the life has ended meanwhile, so nobody hears the answer.
+        """
+        with self.lock:
+            if self.life is not life:
+                raise ConnectionAbortedError("the vCenter behind the proxy is another one now")
+            if change is not None:
+                self.changes.append(change)
 
     def seen(self, method: str) -> Rule | None:
         """Count a call; the rule that is meant for it, if any."""
@@ -129,6 +172,7 @@ class _Handler(BaseHTTPRequestHandler):
             text = _FAULT.format(kind=rule.fault, text=rule.fault, inner=rule.inner).encode()
             self._reply(500, [("Content-Type", "text/xml")], text)
         elif rule.action is Action.DROP_REQUEST:
+            rule.do()
             self.close_connection = True
         elif rule.action is Action.BEFORE:
             rule.do()
@@ -140,9 +184,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._reply(status, headers, rule.rewrite(text))
         elif rule.action is Action.DROP_REPLY:
             self._ask(body)
+            rule.do()
             self.close_connection = True
         else:
-            answer = self._ask(body)
+            answer = self._ask(body, remembered=rule.action is not Action.FORGET)
             rule.do()
             self._reply(*answer)
 
@@ -157,15 +202,23 @@ class _Handler(BaseHTTPRequestHandler):
     def _forward(self, body: bytes) -> None:
         self._reply(*self._ask(body))
 
-    def _ask(self, body: bytes) -> tuple[int, list[tuple[str, str]], bytes]:
-        connection = http.client.HTTPConnection(*self._server.target, timeout=60)
+    def _ask(
+        self, body: bytes, *, remembered: bool = True
+    ) -> tuple[int, list[tuple[str, str]], bytes]:
+        life = self._proxy.life
+        if life is None:
+            raise ConnectionRefusedError("the vCenter behind the proxy is down")
+        headers = {k: v for k, v in self.headers.items() if k.lower() != "content-length"}
+        connection = http.client.HTTPConnection(life.host, life.port, timeout=60)
         try:
-            headers = {k: v for k, v in self.headers.items() if k.lower() != "content-length"}
-            connection.request(self.command, self.path, body or None, headers)
+            connection.request(self.command, self.path, life.names.inside(body) or None, headers)
             answer = connection.getresponse()
-            return answer.status, answer.getheaders(), answer.read()
+            text = life.names.outside(answer.read())
         finally:
             connection.close()
+        done = _change(body, headers, text) if remembered and answer.status == 200 else None
+        self._proxy.took(life, done)
+        return answer.status, answer.getheaders(), text
 
     def _reply(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None:
         try:
@@ -183,10 +236,19 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing: what failed, a test asked for."""
 
 
+def _change(body: bytes, headers: dict[str, str], answer: bytes) -> Change | None:
+    """The call, if it may change the inventory."""
+    found = _METHOD.search(body)
+    method = found[1].decode() if found else ""
+    if method not in CHANGING:
+        return None
+    task = _TASK.search(answer)
+    return Change(method, body, headers, task[1].decode() if task else None)
+
+
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     proxy: FaultProxy
-    target: tuple[str, int]
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Say nothing: connections of killed processes break."""
@@ -196,8 +258,8 @@ class _Server(ThreadingHTTPServer):
 def fault_proxy(host: str, port: int) -> Iterator[FaultProxy]:
     """A proxy before the server at `host:port`, on a port of its own of this machine."""
     server = _Server(("127.0.0.1", 0), _Handler)
-    server.target = (host, port)
-    server.proxy = FaultProxy(int(server.server_address[1]))
+    life = Life(host, port, References())
+    server.proxy = FaultProxy(int(server.server_address[1]), life)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
     try:

@@ -1,10 +1,12 @@
 """Starting vcsim with hosts that have GPUs. It ends with the process that started it."""
 
 import json
+import os
 import subprocess
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -99,6 +101,71 @@ class RunningVcenter:
     host: str
     port: int
     process: "subprocess.Popen[str]"
+    folder: "tempfile.TemporaryDirectory[str]"
+    """Its datastores: gone with it, however it ends."""
+
+    def stop(self) -> None:
+        """End it in its own way, and by force when that takes too long."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        try:
+            self.process.wait(_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+        self._forget()
+
+    def kill(self) -> None:
+        """End it as a power cut would."""
+        self.process.kill()
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self._forget()
+
+    def _forget(self) -> None:
+        self.process.wait()
+        assert self.process.stdout is not None
+        assert self.process.stderr is not None
+        self.process.stdout.close()
+        self.process.stderr.close()
+        self.folder.cleanup()
+
+
+def start(program: Path, inventory: SimulatedVcenter) -> RunningVcenter:
+    """Start the simulator; whoever calls stops it.
+
+    Raises:
+        SandboxError: it does not start; the text holds what it said.
+    """
+    folder = tempfile.TemporaryDirectory(prefix="vcsim-")
+    process = subprocess.Popen(
+        [str(program)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": folder.name},
+    )
+    running = RunningVcenter("", 0, process, folder)
+    try:
+        host, port = _address(process, inventory)
+    except BaseException:
+        running.kill()
+        raise
+    return replace(running, host=host, port=port)
+
+
+def _address(process: "subprocess.Popen[str]", inventory: SimulatedVcenter) -> tuple[str, int]:
+    """Where it serves, once it does."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdin.write(inventory.document() + "\n")
+    process.stdin.flush()
+    line = process.stdout.readline()
+    if not line:
+        raise SandboxError(f"vcsim did not start: {process.stderr.read().strip()}")
+    address = urlsplit(json.loads(line)["url"])
+    return str(address.hostname), int(address.port or 0)
 
 
 @contextmanager
@@ -112,30 +179,8 @@ def vcenter(program: Path, inventory: SimulatedVcenter) -> Iterator[RunningVcent
     Raises:
         SandboxError: it does not start; the text holds what it said.
     """
-    process = subprocess.Popen(
-        [str(program)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    assert process.stderr is not None
+    running = start(program, inventory)
     try:
-        process.stdin.write(inventory.document() + "\n")
-        process.stdin.flush()
-        line = process.stdout.readline()
-        if not line:
-            raise SandboxError(f"vcsim did not start: {process.stderr.read().strip()}")
-        address = urlsplit(json.loads(line)["url"])
-        yield RunningVcenter(str(address.hostname), int(address.port or 0), process)
+        yield running
     finally:
-        process.stdin.close()
-        try:
-            process.wait(_STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        process.stdout.close()
-        process.stderr.close()
+        running.stop()
