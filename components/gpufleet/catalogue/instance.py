@@ -119,7 +119,7 @@ class InstanceType:
     gke_partition_sizes: Mapping[str, int] = field(hash=False)
     """`gpu_partition_size` values that GKE's partitioner knows here, and the partitions of a GPU.
 
-    Which of them work: `contract.gke_sharing.offered_sizes`.
+    Which of them work: `offered_partition_sizes`.
     """
     spot_interruption: str | None
     """AWS spot advisor band, `5-10%`; None where not sourced."""
@@ -148,6 +148,21 @@ class InstanceType:
         if option == "spot":
             return self.spot
         return self.other_prices.get(option) or Price(Offer.UNKNOWN, None, None, self.source)
+
+    @property
+    def offered_partition_sizes(self) -> dict[str, int]:
+        """Partition sizes that work on GKE here, with the partitions each yields per GPU.
+
+        GKE's partitioner also knows 4g partitions of GPUs with seven slices, and nothing else of
+        GKE does: its device plugin refuses to advertise them on A100 and H100
+        (GoogleCloudPlatform/container-engine-accelerators `pkg/gpu/nvidia/mig/mig.go`), its
+        autoscaler scales none from zero on any of them (Go module k8s.io/gke-autoscaling,
+        `pkg/cloudprovider/gke/machinetypes`), and NVIDIA says that GKE offers none. Read
+        2026-11-21.
+        """
+        sizes = self.gke_partition_sizes
+        seven = any(size.startswith("7g.") for size in sizes)
+        return {size: n for size, n in sizes.items() if not (seven and size.startswith("4g."))}
 
     @property
     def fractional(self) -> bool:

@@ -66,20 +66,6 @@ def judge_gke_sharing(
     return [*_mig(pool, path, machine), *_clients(pool, path)]
 
 
-def offered_sizes(machine: InstanceType) -> dict[str, int]:
-    """Partition sizes that work on a machine, with the partitions each yields per GPU.
-
-    GKE's partitioner also knows 4g partitions of GPUs with seven slices, and nothing else of GKE
-    does: its device plugin refuses to advertise them on A100 and H100
-    (GoogleCloudPlatform/container-engine-accelerators `pkg/gpu/nvidia/mig/mig.go`), its autoscaler
-    scales none from zero on any of them (Go module k8s.io/gke-autoscaling,
-    `pkg/cloudprovider/gke/machinetypes`), and NVIDIA says that GKE offers none. Read 2026-11-21.
-    """
-    sizes = machine.gke_partition_sizes
-    seven = any(size.startswith("7g.") for size in sizes)
-    return {size: n for size, n in sizes.items() if not (seven and size.startswith("4g."))}
-
-
 _OPERATOR = "or write `gke: {driver: gpuOperator}`, whose MIG manager cuts each GPU as declared"
 
 
@@ -93,7 +79,7 @@ def _mig(pool: GpuPool, path: str, machine: InstanceType) -> Iterable[Finding]:
     whole = covered == ["all"] or sum(n for n in covered if isinstance(n, int)) == (
         machine.accelerator.count
     )
-    sizes = offered_sizes(machine)
+    sizes = machine.offered_partition_sizes
     if len(profiles) != 1 or not whole:
         yield error(
             "gke-one-partition-size",

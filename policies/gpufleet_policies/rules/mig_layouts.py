@@ -193,8 +193,6 @@ def infeasible(context: Context, subject: NvidiaConfig | NodePool) -> Iterator[V
     mig-parted configurations are judged as `gpufleet check --as mig-parted` does, for the GPU of
     the pools here when there is one kind; `gpuPartitionSize` of GKE by the sizes of the machine.
     """
-    from gpufleet.contract.gke_sharing import offered_sizes  # with it come the spec's models
-
     if isinstance(subject, NvidiaConfig):
         if subject.kind != "mig-parted":
             return
@@ -207,7 +205,7 @@ def infeasible(context: Context, subject: NvidiaConfig | NodePool) -> Iterator[V
         if pool.maker is not Maker.GKE or not size.is_known or not pool.instance_types.is_known:
             continue
         row = context.catalogue.instances.get(pool.instance_types.value[0])
-        offered = {} if row is None else offered_sizes(row)
+        offered = {} if row is None else row.offered_partition_sizes
         if row is None or size.value in offered:
             continue
         sizes = ", ".join(offered)

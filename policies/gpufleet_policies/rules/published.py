@@ -243,9 +243,7 @@ def _on_gke(context: Context, pool: NodePool) -> Published | None:
 
 
 def _partitions(context: Context, pool: NodePool) -> Mapping[str, int]:
-    from gpufleet.contract.gke_sharing import offered_sizes  # with it come the spec's models
-
     if not pool.instance_types.is_known:
         return {}
     row = context.catalogue.instances.get(pool.instance_types.value[0])
-    return {} if row is None else offered_sizes(row)
+    return {} if row is None else row.offered_partition_sizes

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from gpufleet.contract.gke_sharing import offered_sizes
 from gpufleet.fleet.gke_shape import gke_shape
 from gpufleet.render.gke_node_pool import node_pools
 from gpufleet.sandbox.cloud.gcp.admission import admit_node_pool
@@ -106,7 +105,7 @@ def test_every_partition_size_a_gpu_lacks_is_refused(row: Any) -> None:
 
 @NVIDIA
 def test_every_partition_size_that_works_fills_the_gpus(row: Any) -> None:
-    for size, count in offered_sizes(row).items():
+    for size, count in row.offered_partition_sizes.items():
         result = cut_into(row, size, count)
         errors = [one.code for one in result.findings if one.severity.value == "error"]
         assert errors == ([] if row.purchase_options else ["capacity-not-sold"])
@@ -146,7 +145,7 @@ def test_gke_has_no_4g_partition_of_seven_slices(machine: str, size: str) -> Non
 
 
 def test_all_of_an_rtx_pro_6000_is_a_4g_partition() -> None:
-    assert "4g.96gb" in offered_sizes(CATALOGUE.instance("g4-standard-48"))
+    assert "4g.96gb" in CATALOGUE.instance("g4-standard-48").offered_partition_sizes
 
 
 @pytest.mark.parametrize(
