@@ -1,7 +1,9 @@
 """Reading fields of plain data as facts: path by path, any wrong type reads as unknown."""
 
+import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from gpufleet_policies.facts.tristate import (
@@ -15,17 +17,28 @@ from gpufleet_policies.facts.tristate import (
 
 T = TypeVar("T")
 
+_LARGEST = 2**63
+_WHOLE = re.compile(r"^-?[0-9]+$")
+
 
 def at(document: Any, path: str) -> Any:
     """The plain value under a dotted path: None when absent, UNKNOWN when it cannot be read."""
     found = document
-    for key in path.split("."):
+    for key in _keys(path):
+        if type(found) is dict:
+            found = found.get(key)
+            continue
         if found is UNKNOWN:
             return UNKNOWN
         if not isinstance(found, Mapping):
             return None if found is None else UNKNOWN
         found = found.get(key)
     return found
+
+
+@lru_cache(maxsize=1000)
+def _keys(path: str) -> list[str]:
+    return path.split(".")
 
 
 def mapping(value: Any) -> dict[str, Any]:
@@ -61,14 +74,13 @@ def text(value: Any) -> str | None:
 
 
 def whole(value: Any) -> int | None:
-    """A whole number, also when written as text."""
+    """A whole number, also when written as text; None for what no API takes (64 bits)."""
     if isinstance(value, bool):
         return None
-    if isinstance(value, int):
-        return value
-    if isinstance(value, str) and value.strip().lstrip("-").isdecimal():
-        return int(value)
-    return None
+    number = value if isinstance(value, int) else None
+    if isinstance(value, str) and len(value) <= _DIGITS and _WHOLE.match(value.strip()):
+        number = int(value)
+    return None if number is None or abs(number) > _LARGEST else number
 
 
 def boolean(value: Any) -> bool | None:
@@ -77,14 +89,24 @@ def boolean(value: Any) -> bool | None:
 
 
 def decimal(value: Any) -> Decimal | None:
-    """A finite number, also when written as text."""
+    """A finite number, also when written as text; None for what no field can mean (1e99999)."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
         number = Decimal(str(value).strip())
-    except ArithmeticError:
+    except (ArithmeticError, ValueError):
         return None
-    return number if number.is_finite() else None
+    return number if is_meant(number) else None
+
+
+def is_meant(number: Decimal) -> bool:
+    """Whether a number is finite and of a size that fields can mean: 1e-40 to 1e40, and 0."""
+    return number.is_finite() and abs(number.adjusted()) <= _DIGITS
+
+
+_DIGITS = 40
+"""Before and behind the point: written out, a number with more would be a text of its own length.
+Texts of thousands of digits are no numbers either: Python refuses to read them."""
 
 
 def words(value: Any) -> tuple[str, ...] | None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from fractions import Fraction
 
-from gpufleet_policies.facts import PodGroup, Workload
+from gpufleet_policies.facts import PodGroup, Surroundings, Workload
 from gpufleet_policies.facts.claims import GPU_CLASS, Claim
 from gpufleet_policies.facts.pods import PodClaim
 from gpufleet_policies.facts.pool import NodePool
@@ -45,20 +45,27 @@ def takes_all(context: Context, claim: Claim) -> Iterator[Violation]:
 def _only_for_agents(context: Context, claim: Claim) -> bool:
     if context.surroundings is None:
         return False
-    users = [w for w in context.surroundings.of(Workload) if _uses(w, claim)]
-    return bool(users) and all(user.node_agent for user in users)
+    users = _users(context, context.surroundings)
+    found = users.get((claim.locator.namespace, claim.is_template, claim.locator.name), ())
+    return bool(found) and all(user.node_agent for user in found)
 
 
-def _uses(workload: Workload, claim: Claim) -> bool:
-    if workload.locator.namespace != claim.locator.namespace:
-        return False
-    names = (
-        name
-        for group in workload.pod_groups
-        for one in group.claims
-        for name in [one.template if claim.is_template else one.claim]
-    )
-    return any(name.is_known and name.value == claim.locator.name for name in names)
+Users = dict[tuple[str, bool, str], list[Workload]]
+
+
+def _users(context: Context, surroundings: Surroundings) -> Users:
+    """Namespace, whether it is a template, and name of each claim -> the workloads that use it."""
+    key = "workloads by claim"
+    if key not in context.memo:
+        users: Users = {}
+        for workload in surroundings.of(Workload):
+            namespace = workload.locator.namespace
+            for one in (one for group in workload.pod_groups for one in group.claims):
+                for name, is_template in ((one.template, True), (one.claim, False)):
+                    if name.is_known:
+                        users.setdefault((namespace, is_template, name.value), []).append(workload)
+        context.memo[key] = users
+    return context.memo[key]
 
 
 @rule(

@@ -81,7 +81,8 @@ def _text(name: str) -> tuple[bytes, bool]:
         limit = MAX_JSON_BYTES if is_json else MAX_BYTES
         if size > limit:
             raise UnreadableTextError(f"{size} bytes are more than the limit of {limit >> 20} MiB")
-        return file.read(MAX_JSON_BYTES + 1), is_json
+        # A pipe tells no size; asking a file for the limit would set that much memory aside.
+        return file.read(size + 1 if size else MAX_JSON_BYTES + 1), is_json
 
 
 def _documents(text: bytes, is_json: bool) -> Iterable[Document]:
