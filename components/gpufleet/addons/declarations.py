@@ -1,9 +1,20 @@
 """What an add-on's declarations mean, when no fleet has compiled them already."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, cast
 
 from gpufleet.fleet import Fleet, compile_data
-from gpufleet.inputs import refuse
+from gpufleet.inputs import compiled_already, declared, refuse
+
+
+def declared_fleet(component: str, kind: type, args: object, compiled: Fleet | None) -> Fleet:
+    """The fleet that an add-on's arguments declare; `compiled` when the caller has it already.
+
+    `kind` is the TypedDict of the arguments. Raises InvalidArgumentsError with every finding.
+    """
+    mapping = cast("Mapping[str, Any]", args)
+    given = declared(component, kind, mapping, unread=compiled_already(compiled))
+    return compiled or compiled_declarations(component, given)
 
 
 def compiled_declarations(component: str, given: dict[str, Any]) -> Fleet:

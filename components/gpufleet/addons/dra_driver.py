@@ -1,16 +1,15 @@
 """DraDriver: NVIDIA's DRA driver, and the classes and claims that take the plugin's place."""
 
-from typing import Any, NotRequired, TypedDict, cast
+from typing import NotRequired, TypedDict
 
 import pulumi
 
 from gpufleet.addons.charts import fleet_chart
-from gpufleet.addons.declarations import compiled_declarations
+from gpufleet.addons.declarations import declared_fleet
 from gpufleet.addons.release import release_in_own_namespace
 from gpufleet.arguments import AddonsArgs, GpuPoolArgs
 from gpufleet.fleet import Fleet
 from gpufleet.helm_release import HelmRelease
-from gpufleet.inputs import compiled_already, declared
 from gpufleet.manifest_object import ManifestObject
 from gpufleet.render.dra import Manifest, claims, device_classes
 from gpufleet.render.dra_driver_values import dra_driver_values, fleet_dra_driver_settings
@@ -72,13 +71,7 @@ class DraDriver(pulumi.ComponentResource):
             InvalidArgumentsError: a declaration has an error; the text holds all of them.
         """
         component = f'DraDriver "{name}"'
-        given = declared(
-            component,
-            DraDriverArgs,
-            cast("dict[str, Any]", args),
-            unread=compiled_already(compiled),
-        )
-        fleet = compiled or compiled_declarations(component, given)
+        fleet = declared_fleet(component, DraDriverArgs, args, compiled)
         super().__init__("gpufleet:index:DraDriver", name, {}, opts)
         addon = fleet.spec.addons.dra_driver
         chart = fleet_chart(fleet, CHART, addon)

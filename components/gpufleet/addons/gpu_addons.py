@@ -5,7 +5,7 @@ from typing import Any, NotRequired, TypedDict, cast
 import pulumi
 
 from gpufleet.addons.charts import charts_of
-from gpufleet.addons.declarations import compiled_declarations
+from gpufleet.addons.declarations import declared_fleet
 from gpufleet.addons.device_plugin import DevicePlugin, DevicePluginArgs
 from gpufleet.addons.dra_driver import DraDriver, DraDriverArgs
 from gpufleet.addons.gpu_operator import GpuOperator, GpuOperatorArgs
@@ -18,7 +18,6 @@ from gpufleet.arguments import AddonsArgs, GpuPoolArgs
 from gpufleet.core_objects import ConfigMap, Namespace
 from gpufleet.fleet import Fleet
 from gpufleet.fleet.model import DevicePluginPlan, NetworkPlan, OperatorPlan
-from gpufleet.inputs import compiled_already, declared
 from gpufleet.known_output import known_output
 from gpufleet.manifest_object import ManifestObject
 from gpufleet.render.device_plugin_values import planned_plugin_settings
@@ -103,13 +102,7 @@ class GpuAddons(pulumi.ComponentResource):
             InvalidArgumentsError: a declaration has an error; the text holds all of them.
         """
         component = f'GpuAddons "{name}"'
-        given = declared(
-            component,
-            GpuAddonsArgs,
-            cast("dict[str, Any]", args),
-            unread=compiled_already(compiled),
-        )
-        fleet = compiled or compiled_declarations(component, given)
+        fleet = declared_fleet(component, GpuAddonsArgs, args, compiled)
         super().__init__("gpufleet:index:GpuAddons", name, {}, opts)
         outputs: Outputs = dict.fromkeys(
             ("namespace", "mig_config", "device_plugin_config", "chart_version")

@@ -1,17 +1,17 @@
 """GpuMonitoring: metrics, rules, alerts and dashboards of a fleet."""
 
-from typing import Any, NotRequired, TypedDict, cast
+from typing import NotRequired, TypedDict
 
 import pulumi
 
 from gpufleet.addons.charts import fleet_chart
-from gpufleet.addons.declarations import compiled_declarations
+from gpufleet.addons.declarations import declared_fleet
 from gpufleet.addons.namespaces import operator_namespace
 from gpufleet.addons.release import chart_release
 from gpufleet.arguments import AddonsArgs, GpuPoolArgs, MonitoringArgs, QueuesArgs
 from gpufleet.findings import Severity, error
 from gpufleet.fleet import Fleet
-from gpufleet.inputs import compiled_already, declared, refuse
+from gpufleet.inputs import refuse
 from gpufleet.manifest_object import ManifestObject
 from gpufleet.render.alerts import alerts, judge_alerts
 from gpufleet.render.dashboards import dashboards
@@ -80,13 +80,7 @@ class GpuMonitoring(pulumi.ComponentResource):
             InvalidArgumentsError: a declaration has an error; the text holds all of them.
         """
         component = f'GpuMonitoring "{name}"'
-        given = declared(
-            component,
-            GpuMonitoringArgs,
-            cast("dict[str, Any]", args),
-            unread=compiled_already(compiled),
-        )
-        fleet = compiled or compiled_declarations(component, given)
+        fleet = declared_fleet(component, GpuMonitoringArgs, args, compiled)
         monitoring = fleet.spec.monitoring
         if monitoring is None:
             missing = "nothing is declared to be monitored"

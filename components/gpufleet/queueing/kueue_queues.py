@@ -1,18 +1,18 @@
 """KueueQueues: Kueue and its queues, so that teams share a fleet by quota."""
 
-from typing import Any, NotRequired, TypedDict, cast
+from typing import Any, NotRequired, TypedDict
 
 import pulumi
 
 from gpufleet.addons.charts import fleet_chart
-from gpufleet.addons.declarations import compiled_declarations
+from gpufleet.addons.declarations import declared_fleet
 from gpufleet.addons.release import release_in_own_namespace
 from gpufleet.arguments import AddonsArgs, GpuPoolArgs, QueuesArgs
 from gpufleet.core_objects import Namespace
 from gpufleet.findings import Severity, error, has_errors
 from gpufleet.fleet import Fleet
 from gpufleet.fleet.chart_values import merged
-from gpufleet.inputs import compiled_already, declared, refuse
+from gpufleet.inputs import refuse
 from gpufleet.manifest_object import ManifestObject
 from gpufleet.render.kueue_artefacts import kueue_objects
 from gpufleet.render.kueue_configuration import kueue_values
@@ -80,13 +80,7 @@ class KueueQueues(pulumi.ComponentResource):
             InvalidArgumentsError: a declaration has an error; the text holds all of them.
         """
         component = f'KueueQueues "{name}"'
-        given = declared(
-            component,
-            KueueQueuesArgs,
-            cast("dict[str, Any]", args),
-            unread=compiled_already(compiled),
-        )
-        fleet = compiled or compiled_declarations(component, given)
+        fleet = declared_fleet(component, KueueQueuesArgs, args, compiled)
         findings = judge_queues(fleet)
         if fleet.spec.queues is None:
             refuse(component, [error("queues-missing", "queues", "there is no team to queue for")])
