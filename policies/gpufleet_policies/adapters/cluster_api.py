@@ -15,6 +15,7 @@ from gpufleet_policies.adapters.blocks import (
 )
 from gpufleet_policies.adapters.eks import hardware, is_committed, taints
 from gpufleet_policies.adapters.machines import Machines, gpu_by_name
+from gpufleet_policies.adapters.raw_pods import natural
 from gpufleet_policies.adapters.reading import fact, items, mapping, whole
 from gpufleet_policies.facts.capacity import LaunchTemplate
 from gpufleet_policies.facts.locator import Locator
@@ -85,16 +86,16 @@ def _domains(document: dict[str, Any]) -> Fact[tuple[str, ...]]:
 
 def _hinted(annotations: dict[str, str], load: Load) -> Machines:
     """What the annotations for scaling from zero say."""
-    count = annotations.get(_GPU_COUNT)
-    if count is None or not count.isdecimal():
+    count = natural(annotations.get(_GPU_COUNT))
+    if count is None:
         return Machines(unknown(_GPU_TYPE), unknown(_GPU_COUNT), unknown(_GPU_COUNT))
-    if int(count) == 0:
+    if count == 0:
         return Machines(absent(_GPU_TYPE), absent(_GPU_COUNT), known(False, place=_GPU_COUNT))
     kind = annotations.get(_GPU_TYPE, "")
     nvidia = kind.startswith("nvidia.com/") or "nvidia" in kind
     gpu = gpu_by_name([kind.removeprefix("nvidia.com/")], load()) if kind else unknown(_GPU_TYPE)
     carries: Fact[bool] = known(True) if nvidia else unknown(_GPU_TYPE)
-    return Machines(gpu, known(int(count), place=_GPU_COUNT), carries)
+    return Machines(gpu, known(count, place=_GPU_COUNT), carries)
 
 
 def _hinted_taints(

@@ -119,4 +119,4 @@ def _configuration(kind: str, document: dict[str, Any], path: str, line: int) ->
     if not complete:
         return
     locator = Locator("Config", PurePath(path).name or kind, "", "", path, line)
-    yield from of_text(kind, written, locator, {}, "")
+    yield from of_text(kind, written, locator, {}, "", path=())

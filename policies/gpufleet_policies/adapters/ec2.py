@@ -124,14 +124,16 @@ def scaling_group(document: dict[str, Any], locator: Locator, load: Load) -> Ite
 
 
 def _group_warm(config: Any) -> Fact[int]:
+    place = "warmPool.poolState"
     if config is None:
         return absent("warmPool")
     state = word(config, "poolState").or_default("Stopped")
     if not state.is_known:
-        return unknown("warmPool.poolState")
-    return (
-        number(config, "minSize").or_default(0) if state.value == "Running" else absent("warmPool")
-    )
+        return unknown(place)
+    if state.value.lower() != "running":
+        return absent(place)
+    minimum = number(config, "minSize").or_default(0)
+    return known(minimum.value, place=place) if minimum.is_known else unknown(place)
 
 
 def _group_tags(document: dict[str, Any]) -> tuple[dict[str, str], bool]:

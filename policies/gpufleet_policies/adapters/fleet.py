@@ -4,9 +4,11 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
+from gpufleet_policies.adapters.raw_pods import natural
 from gpufleet_policies.adapters.reading import at, decimal, fact, items, mapping, text, whole
 from gpufleet_policies.facts.fleet import FleetFacts, PoolFacts, ShareFacts
 from gpufleet_policies.facts.locator import Locator
+from gpufleet_policies.facts.pool import MOST_GPUS
 from gpufleet_policies.facts.tristate import Fact, Provenance
 
 MICRO_USD = 1_000_000
@@ -58,7 +60,8 @@ def _micro(value: Any) -> int | None:
 
 def _pools(value: Any) -> Iterable[PoolFacts]:
     for index, pool in enumerate(items(value)):
-        if not isinstance(pool, dict) or whole(pool.get("gpusPerNode")) is None:
+        count = whole(at(pool, "gpusPerNode"))
+        if not isinstance(pool, dict) or count is None or not 0 <= count <= MOST_GPUS:
             continue
         machines = items(pool.get("machines"))
         yield PoolFacts(
@@ -67,7 +70,7 @@ def _pools(value: Any) -> Iterable[PoolFacts]:
             intent=_text(pool.get("intent")),
             gpu=_text(pool.get("gpu")),
             gpu_memory_bytes=whole(pool.get("gpuMemoryBytes")),
-            gpus_per_node=int(pool["gpusPerNode"]),
+            gpus_per_node=count,
             gpu_fraction=_fraction(at(machines[0], "fraction") if machines else None),
             machines=tuple(n for m in machines if isinstance(n := at(m, "name"), str)),
             minimum_nodes=whole(at(pool, "nodes.min")) or 0,
@@ -94,9 +97,9 @@ def _fraction(value: Any) -> Fraction:
     found = decimal(value) if isinstance(value, str) and "/" not in value else None
     if found is not None:
         return Fraction(found)
-    parts = value.split("/") if isinstance(value, str) else []
-    if len(parts) == 2 and all(part.isdecimal() for part in parts) and int(parts[1]):
-        return Fraction(int(parts[0]), int(parts[1]))
+    parts = [natural(part) for part in value.split("/")] if isinstance(value, str) else []
+    if len(parts) == 2 and parts[0] is not None and parts[1]:
+        return Fraction(parts[0], parts[1])
     return Fraction(1)
 
 

@@ -18,7 +18,7 @@ from gpufleet_policies.adapters.blocks import (
 from gpufleet_policies.adapters.eks import is_committed, taints
 from gpufleet_policies.adapters.gke_sizes import size_of, zone_count, zones_of
 from gpufleet_policies.adapters.machines import accelerated, machines
-from gpufleet_policies.adapters.reading import boolean, fact, items
+from gpufleet_policies.adapters.reading import boolean, fact, items, whole
 from gpufleet_policies.facts.capacity import AutoscalerLimit, Reservation
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.monitoring import Monitoring
@@ -180,8 +180,7 @@ def _fabric(document: dict[str, Any], config: Any) -> Fact[str]:
 def _seconds(written: Fact[str]) -> Fact[int]:
     if not written.is_known:
         return Fact(written.state, place=written.place)
-    figure = written.value.removesuffix("s")
-    return known(int(figure)) if figure.isdecimal() else unknown(written.place)
+    return fact(written.value.removesuffix("s"), whole, written.place)
 
 
 def cluster(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:

@@ -10,7 +10,7 @@ from gpufleet_policies.adapters.blocks import environment, inside, known_texts, 
 from gpufleet_policies.adapters.chart_workloads import NAMES as CHARTS_OF_PODS
 from gpufleet_policies.adapters.chart_workloads import workload_of_values
 from gpufleet_policies.adapters.nvidia_configs import as_text, declared, parsed
-from gpufleet_policies.adapters.nvidia_objects import choices
+from gpufleet_policies.adapters.nvidia_objects import choices, values_path
 from gpufleet_policies.adapters.reading import boolean, fact, mapping, text
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.monitoring import Monitoring
@@ -243,4 +243,6 @@ def _device_plugin(
                 place=where,
                 key=key,
             )
-            yield from declared("device-plugin", data, locator, labels, where, key)
+            path = values_path(locator, place, "config", "map", key)
+            held = value if isinstance(value, str) else ""
+            yield from declared("device-plugin", data, locator, labels, where, key, path, held)

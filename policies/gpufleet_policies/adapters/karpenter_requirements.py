@@ -9,6 +9,8 @@ from typing import Any
 from gpufleet.catalogue import Catalogue, InstanceType
 from gpufleet_policies.adapters.blocks import inside
 from gpufleet_policies.adapters.machines import NO_MACHINES, Machines, gpu_by_name, machines
+from gpufleet_policies.adapters.raw_pods import natural
+from gpufleet_policies.adapters.reading import fact
 from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
 
 Load = Callable[[], Catalogue]
@@ -83,8 +85,8 @@ def hardware_of(
     counts = [v for r in requirements if r.key == "instance-gpu-count" for v in r.values]
     gpu = gpu_by_name(names, load()) if len(names) == 1 else unknown(place)
     count: Fact[int] = unknown(place)
-    if len(counts) == 1 and counts[0].isdecimal():
-        count = known(int(counts[0]), place=place)
+    if len(counts) == 1:
+        count = fact(counts[0], natural, place)
     return unknown(place), Machines(gpu, count, known(True, place=place)), False
 
 
@@ -162,8 +164,8 @@ def _satisfies(row: InstanceType, one: Requirement) -> bool:
             return bool(actual.intersection(one.values))
         case "NotIn":
             return not actual.intersection(one.values)
-        case "Gt" | "Gte" | "Lt" | "Lte" if one.values and one.values[0].isdecimal():
-            limit = int(one.values[0])
+        case "Gt" | "Gte" | "Lt" | "Lte" if natural(next(iter(one.values), None)) is not None:
+            limit = natural(one.values[0]) or 0
             figures = [int(v) for v in actual if v.isdecimal()]
             compare = {
                 "Gt": lambda v: v > limit,

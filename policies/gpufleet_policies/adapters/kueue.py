@@ -1,13 +1,12 @@
 """Kueue's and KAI's objects as facts."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 from gpufleet.catalogue import Catalogue
 from gpufleet_policies.adapters.blocks import environment, inside, known_texts, word
 from gpufleet_policies.adapters.quantities import amount
-from gpufleet_policies.adapters.reading import boolean, fact, items, mapping
+from gpufleet_policies.adapters.reading import boolean, fact, items, mapping, whole
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.queues import (
     AdmissionCheck,
@@ -149,6 +148,4 @@ def _signed(value: Any, key: str) -> Fact[int]:
         return unknown(key)
     if found is None:
         return absent(key)
-    if isinstance(found, int | float) and not isinstance(found, bool):
-        return replace(known(int(found)), place=f"spec.resources.gpu.{key}")
-    return unknown(key)
+    return fact(found, whole, f"spec.resources.gpu.{key}")

@@ -56,7 +56,7 @@ def config_map(document: dict[str, Any], locator: Locator, load: Load) -> Iterat
         if kind is None:
             continue
         place = f"data[{key}]"
-        yield from of_text(kind, value, locator, annotations, place, key)
+        yield from of_text(kind, value, locator, annotations, place, key, ("data", key))
 
 
 def _kind_of(key: str, value: str) -> str | None:
@@ -77,8 +77,13 @@ def of_text(
     annotations: Mapping[str, str],
     place: str,
     key: str = "",
+    path: tuple[str, ...] | None = None,
 ) -> Iterator[Any]:
-    """A configuration written as text, and what it declares where it can be read."""
+    """A configuration written as text, and what it declares where it can be read.
+
+    `path` leads to the text in its object; empty: the object itself is the configuration; None: no
+    patch can change it.
+    """
     if kind == "kueue":
         from gpufleet_policies.adapters.kueue import configuration
 
@@ -95,7 +100,9 @@ def of_text(
     )
     data = parsed(written)
     if isinstance(data, dict):
-        yield from declared(kind, data, locator, annotations, place, key)
+        yield from declared(
+            kind, data, locator, annotations, place, key, path, written if path else ""
+        )
 
 
 def parsed(written: str) -> Any:
@@ -115,11 +122,12 @@ def declared(
     annotations: Mapping[str, str],
     place: str,
     key: str = "",
-    pointer: str = "",
+    path: tuple[str, ...] | None = None,
+    text: str = "",
 ) -> Iterator[Any]:
-    """What a configuration that was read declares."""
+    """What a configuration that was read declares; `text` where its object holds it as text."""
     if kind == "device-plugin":
-        yield from _sharing(data, locator, annotations, place, key, pointer)
+        yield from _sharing(data, locator, annotations, place, key, path, text)
     elif kind == "mig-parted":
         yield MigLayouts(
             locator=locator,
@@ -158,7 +166,8 @@ def _sharing(
     annotations: Mapping[str, str],
     place: str,
     key: str,
-    pointer: str,
+    path: tuple[str, ...] | None,
+    text: str,
 ) -> Iterator[SharingConfig]:
     strategy = word(data, "flags.migStrategy")
     for mode in ("timeSlicing", "mps"):
@@ -190,7 +199,8 @@ def _sharing(
             ),
             mig_strategy=strategy,
             place=where,
-            pointer=pointer and f"{pointer}.sharing.{mode}",
+            path=path,
+            text=text,
         )
 
 

@@ -32,6 +32,18 @@ def cluster_policy(document: dict[str, Any], locator: Locator, load: Load) -> It
     yield from choices(spec if isinstance(spec, dict) else {}, locator, annotations, "spec")
 
 
+_PLUGIN_DATA = ("devicePlugin", "config", "data")
+"""Where the operator's values hold configurations of the device plugin."""
+
+
+def values_path(locator: Locator, place: str, *keys: str) -> tuple[str, ...] | None:
+    """Keys that lead to a value of a chart or of ClusterPolicy; None in plans and states of others,
+    which nobody edits."""
+    if place == "values" and locator.file:
+        return None
+    return (*(part for part in place.split(".") if part), *keys)
+
+
 def choices(
     values: Mapping[str, Any], locator: Locator, annotations: Mapping[str, str], place: str
 ) -> Iterator[Any]:
@@ -68,13 +80,11 @@ def choices(
     config = inside(values, "devicePlugin.config.data")
     for key, value in mapping(config).items():
         where = f"{place}.devicePlugin.config.data[{key}]"
-        if isinstance(value, str):
-            data = parsed(value)
-            pointer = ""
-        else:
-            data, pointer = value, ""
+        held = value if isinstance(value, str) else ""
+        data = parsed(held) if held else value
         if isinstance(data, dict):
-            yield from declared("device-plugin", data, locator, annotations, where, key, pointer)
+            path = values_path(locator, place, *_PLUGIN_DATA, key)
+            yield from declared("device-plugin", data, locator, annotations, where, key, path, held)
     layouts = inside(values, "migManager.config.data")
     for key, value in mapping(layouts).items():
         data = parsed(value) if isinstance(value, str) else value

@@ -8,6 +8,7 @@ from gpufleet_policies.adapters.blocks import environment, inside, known_texts, 
 from gpufleet_policies.adapters.cluster_api import pci_hardware
 from gpufleet_policies.adapters.eks import hardware, is_committed, taints
 from gpufleet_policies.adapters.machines import Machines, accelerated
+from gpufleet_policies.adapters.raw_pods import natural
 from gpufleet_policies.adapters.reading import items
 from gpufleet_policies.facts.capacity import PoolAutoscaler
 from gpufleet_policies.facts.locator import Locator
@@ -73,12 +74,12 @@ def _hint(annotations: dict[str, str], provider: Any, load: Load) -> Machines:
     devices = items(inside(provider, "pciDevices"))
     if devices:
         return pci_hardware(devices, load)
-    count = annotations.get(_GPUS, "")
-    if count.isdecimal():
-        some = int(count) > 0
+    count = natural(annotations.get(_GPUS))
+    if count is not None:
+        some = count > 0
         return Machines(
             unknown(_GPUS) if some else absent(_GPUS),
-            known(int(count)) if some else absent(_GPUS),
+            known(count) if some else absent(_GPUS),
             known(some),
         )
     nothing: Fact[Any] = unknown("providerSpec.value")

@@ -4,6 +4,7 @@ import re
 from decimal import Decimal
 from typing import Any
 
+from gpufleet_policies.adapters.reading import is_meant
 from gpufleet_policies.facts.workload import Amount
 
 _QUANTITY = re.compile(
@@ -40,8 +41,7 @@ def amount(value: Any) -> Amount | None:
     if found is None:
         return None
     number, exponent, suffix = found.groups()
-    if exponent:
-        return Amount(written, Decimal(number + exponent))
-    if suffix not in _SUFFIXES:
+    if not exponent and suffix not in _SUFFIXES:
         return None
-    return Amount(written, Decimal(number) * _SUFFIXES[suffix])
+    base = Decimal(number + exponent) if exponent else Decimal(number) * _SUFFIXES[suffix]
+    return Amount(written, base) if is_meant(base) else None

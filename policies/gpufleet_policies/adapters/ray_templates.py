@@ -52,21 +52,23 @@ def _scaling(path: str) -> Callable[[dict[str, Any]], Iterator[Scaling]]:
     def scaling(document: dict[str, Any]) -> Iterator[Scaling]:
         place = f"{path}.enableInTreeAutoscaling"
         enabled = fact(at(document, place), boolean, place).or_default(False)
-        cooldown = f"{path}.autoscalerOptions.idleTimeoutSeconds"
-        seconds = fact(at(document, cooldown), natural, cooldown)
+        of_all = f"{path}.autoscalerOptions.idleTimeoutSeconds"
         for index, worker in enumerate(items(at(document, f"{path}.workerGroupSpecs"))):
             where = f"{path}.workerGroupSpecs[{index}]"
             most = f"{where}.maxReplicas"
             written = at(worker, "maxReplicas")
             unlimited = whole(written) == _MANY
             maximum = absent(most) if unlimited else fact(written, natural, most)
+            own = at(worker, "idleTimeoutSeconds") is not None
+            cooldown = f"{where}.idleTimeoutSeconds" if own else of_all
+            wait = at(worker, "idleTimeoutSeconds") if own else at(document, of_all)
             yield Scaling(
                 place=where,
                 minimum=count(worker, "minReplicas", 0),
                 maximum=maximum,
                 group=name_of(worker, "groupName", index),
                 enabled=enabled,
-                cooldown_seconds=seconds,
+                cooldown_seconds=fact(wait, natural, cooldown),
                 cooldown_place=cooldown,
             )
 
@@ -120,36 +122,73 @@ def _deletes(strategy: Any) -> Fact[bool]:
 
 
 def _service(document: dict[str, Any]) -> dict[str, Any]:
-    return {"serving_gpus": _serving_gpus(at(document, "spec.serveConfigV2"))}
+    deployments = _deployments(at(document, "spec.serveConfigV2"))
+    return {
+        "serving_gpus": _serving_gpus(deployments),
+        "downscale_delay_seconds": _downscale_delay(deployments),
+    }
 
 
-def _serving_gpus(text: Any) -> Fact[int]:
-    """GPUs of all replicas of all deployments, where every deployment states both numbers."""
-    place = "spec.serveConfigV2"
+_SERVE = "spec.serveConfigV2"
+
+
+def _deployments(text: Any) -> Fact[tuple[Any, ...]]:
+    """Deployments of all applications of a Serve configuration, which is YAML inside YAML."""
     if text is None:
-        return absent(place)
+        return absent(_SERVE)
     if not isinstance(text, str) or "{{" in text or "${" in text:
-        return unknown(place)
-    # Reading YAML inside YAML: only for Ray services with a written configuration.
+        return unknown(_SERVE)
+    # Only Ray services with a written configuration pay for reading it.
     from gpufleet_policies.adapters.yaml_text import UnreadableTextError, read_documents
 
     try:
         found = next((document.data for document in read_documents(text)), None)
     except UnreadableTextError:
-        return unknown(place)
+        return unknown(_SERVE)
     if not isinstance(found, dict):
-        return unknown(place)
-    deployments = [d for a in items(found.get("applications")) for d in items(at(a, "deployments"))]
+        return unknown(_SERVE)
+    applications = items(found.get("applications"))
+    deployments = [one for a in applications for one in items(at(a, "deployments"))]
+    return known(tuple(deployments), place=_SERVE) if deployments else unknown(_SERVE)
+
+
+def _serving_gpus(deployments: Fact[tuple[Any, ...]]) -> Fact[int]:
+    """GPUs of all replicas of all deployments, where every deployment states both numbers."""
+    if not deployments.is_known:
+        return Fact(deployments.state, place=_SERVE)
     total = 0
-    for deployment in deployments:
+    for deployment in deployments.value:
         replicas = at(deployment, "autoscaling_config.max_replicas")
         if replicas is None:
             replicas = at(deployment, "num_replicas")
-        number, gpus = natural(replicas), decimal(at(deployment, "ray_actor_options.num_gpus"))
-        if number is None or gpus is None or gpus != gpus.to_integral_value():
-            return unknown(place)
-        total += number * int(gpus)
-    return known(total, place=place) if deployments else unknown(place)
+        number, gpus = natural(replicas), natural(_gpus_of(deployment))
+        if number is None or gpus is None:
+            return unknown(_SERVE)
+        total += number * gpus
+    return known(total, place=_SERVE)
+
+
+def _gpus_of(deployment: Any) -> Any:
+    """As written; a float that is a whole number as one."""
+    found = decimal(at(deployment, "ray_actor_options.num_gpus"))
+    if found is None:
+        return None
+    return int(found) if found == found.to_integral_value() else UNKNOWN
+
+
+def _downscale_delay(deployments: Fact[tuple[Any, ...]]) -> Fact[int]:
+    """The longest wait of a deployment with GPUs before an idle replica goes; absent: all have
+    Ray's own."""
+    if not deployments.is_known:
+        return Fact(deployments.state, place=_SERVE)
+    waits = [
+        int(seconds)
+        for deployment in deployments.value
+        if decimal(at(deployment, "ray_actor_options.num_gpus"))
+        for seconds in [decimal(at(deployment, "autoscaling_config.downscale_delay_s"))]
+        if seconds is not None and seconds >= 0
+    ]
+    return known(max(waits), place=_SERVE) if waits else absent(_SERVE)
 
 
 RAY_KINDS: dict[tuple[str, str], Kind] = {

@@ -14,7 +14,7 @@ from gpufleet_policies.adapters.raw_pods import JobFields, Kind, RawGroup, natur
 from gpufleet_policies.adapters.reading import at, boolean, fact, mapping, text, whole
 from gpufleet_policies.facts.intent import Intent
 from gpufleet_policies.facts.locator import Locator
-from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, unknown
+from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
 from gpufleet_policies.facts.workload import Job, PodGroup, Workload
 
 NODE_NAMESPACES = frozenset(
@@ -139,7 +139,12 @@ def _job(document: dict[str, Any], fields: JobFields) -> Job:
         return fact(at(document, place), text, place) if place else absent()
 
     concurrency = written(fields.concurrency)
+    parent = fields.deadlines[0].rpartition(".")[0] if fields.deadlines else ""
+    holder = at(document, parent) if parent else UNKNOWN
     return Job(
+        deadline_parent_written=unknown(parent)
+        if holder is UNKNOWN
+        else known(isinstance(holder, dict), place=parent),
         retries=number(fields.retries),
         retries_place=fields.retries,
         restarts=number(fields.restarts),

@@ -92,8 +92,10 @@ class SharingConfig(Subject):
     mig_strategy: Fact[str] = NOTHING
     """`flags.migStrategy` of the same document."""
     place: str = ""
-    pointer: str = ""
-    """Dotted path of the sharing block where the object itself holds it as data; empty in text."""
+    path: tuple[str, ...] | None = None
+    """Keys of the object that lead to the configuration; None where no patch could find it."""
+    text: str = ""
+    """The configuration where the object holds it as text; empty where it is data."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,10 +11,13 @@ from typing import Any
 
 from gpufleet_policies.facts.fleet import COMMITTED, PoolFacts
 from gpufleet_policies.facts.subject import Subject
-from gpufleet_policies.facts.tristate import Fact, absent
+from gpufleet_policies.facts.tristate import Fact, absent, unknown
 
 NOTHING: Fact[Any] = absent()
 """Not written, and no default is known."""
+
+MOST_GPUS = 1024
+"""GPUs that one node can have at all; a larger number was never meant and is not known."""
 
 
 class Maker(StrEnum):
@@ -190,6 +193,11 @@ class NodePool(Subject):
     """The compiled pool of a fleet it stands for; None for pools that others declare."""
     autoscaled_by: Fact[str] = NOTHING
     """`cluster-autoscaler` where tags say so."""
+
+    def __post_init__(self) -> None:
+        count = self.gpus_per_node
+        if count.is_known and not 0 <= count.value <= MOST_GPUS:
+            object.__setattr__(self, "gpus_per_node", unknown(count.place))
 
     @property
     def is_certainly_gpu(self) -> bool:

@@ -48,6 +48,8 @@ class Job:
     restarts: Fact[int] = NOWHERE
     """Restarts of an elastic group (`elasticPolicy.maxRestarts`, `failurePolicy.maxRestarts`)."""
     restarts_place: str = ""
+    deadline_parent_written: Fact[bool] = NOWHERE
+    """Whether what holds the deadline is there, such as `spec.runPolicy`."""
     time_to_live: Fact[int] = NOWHERE
     """Seconds after which a finished object is deleted."""
     time_to_live_place: str = ""
@@ -68,6 +70,9 @@ class Ray:
     """`enableInTreeAutoscaling`."""
     ends_with_job: Fact[bool] = NOWHERE
     """Whether a RayJob's cluster goes when its job is done; absent: no RayJob."""
+    downscale_delay_seconds: Fact[int] = NOWHERE
+    """How long an idle replica with GPUs of a RayService stays, the longest of all its
+    applications; absent: Ray's own delay."""
     serving_gpus: Fact[int] = NOWHERE
     """GPUs all Serve applications of a RayService can use together, all replicas counted."""
 

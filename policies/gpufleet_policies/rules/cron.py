@@ -84,11 +84,16 @@ def _numbers(word: str, low: int, high: int, *, named: bool) -> frozenset[int] |
             start, dash, end = span.partition("-")
             if named:
                 start, end = _NAMES.get(start, start), _NAMES.get(end, end)
-            if not start.isdecimal() or (dash and not end.isdecimal()):
+            if not _is_figure(start) or (dash and not _is_figure(end)):
                 return None
             first = int(start)
             last = int(end) if dash else (high if step else first)
-        if (step and not step.isdecimal()) or step == "0" or not low <= first <= last <= high:
+        if (step and not _is_figure(step)) or step == "0" or not low <= first <= last <= high:
             return None
         found.update(range(first, last + 1, int(step or 1)))
     return frozenset(found)
+
+
+def _is_figure(word: str) -> bool:
+    """Whether it is a number that a field of a schedule can hold."""
+    return word.isascii() and word.isdecimal() and len(word) <= 4

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from fractions import Fraction
 
+from gpufleet_policies.adapters.reading import decimal
 from gpufleet_policies.facts import Workload
 from gpufleet_policies.facts.workload import GPU
 from gpufleet_policies.rules.context import Context
@@ -68,8 +69,5 @@ def fraction_and_whole(context: Context, workload: Workload) -> Iterator[Violati
 
 
 def _part_of_gpu(text: str | None) -> Fraction | None:
-    try:
-        part = Fraction(text or "")
-    except (ValueError, ZeroDivisionError):
-        return None
-    return part if 0 < part < 1 else None
+    part = decimal(text)
+    return Fraction(part) if part is not None and 0 < part < 1 else None

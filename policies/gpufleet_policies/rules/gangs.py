@@ -49,7 +49,9 @@ def _together(workload: Workload) -> list[PodGroup]:
     source="Kueue, all-or-nothing scheduling; kubeflow/trainer issue 165",
 )
 def without_gang(context: Context, workload: Workload) -> Iterator[Violation]:
-    """Jobs of two pods and more with many GPUs; groups that serve are only advised."""
+    """Jobs of two pods and more with many GPUs; groups that serve are only advised, and so is a
+    TrainJob, whose runtime may make a group of its pods.
+    """
     if not workload.starts_together or _has_gang(workload):
         return
     total, largest = Fraction(0), None
@@ -69,10 +71,16 @@ def without_gang(context: Context, workload: Workload) -> Iterator[Violation]:
         alternative=f"label it {_QUEUE} with a Kueue LocalQueue of its namespace, or name a gang "
         "scheduler",
         money=held(context, workload, largest, Fraction(1, 2)),
-        at_most=Level.MANDATORY if workload.runs_to_completion else Level.ADVISORY,
+        at_most=Level.MANDATORY
+        if workload.runs_to_completion and not _has_runtime(workload)
+        else Level.ADVISORY,
         evidence={"gpus": int(total)},
         remediation=_labelled(workload, queue) if queue else (),
     )
+
+
+def _has_runtime(workload: Workload) -> bool:
+    return workload.api_group == "trainer.kubeflow.org"
 
 
 def _only_queue(context: Context, workload: Workload) -> str:

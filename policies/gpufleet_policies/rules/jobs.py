@@ -49,14 +49,19 @@ def without_deadline(context: Context, workload: Workload) -> Iterator[Violation
         alternative=f"set {field} to about twice the expected run",
         money=held(context, workload, group),
         evidence={"field": field},
-        remediation=_deadline(field),
+        remediation=_deadline(workload, field),
     )
 
 
-def _deadline(field: str) -> JsonPatch:
-    """Only where the parent of the field is sure to be there."""
-    if field.count(".") > 1 and not field.startswith("spec.jobTemplate.spec."):
-        return ()
+def _deadline(workload: Workload, field: str) -> JsonPatch:
+    """With its parent where that is not there; none where nobody knows."""
+    parent, _, name = field.rpartition(".")
+    if parent not in ("spec", "spec.jobTemplate.spec") and workload.job is not None:
+        written = workload.job.deadline_parent_written
+        if not written.is_known:
+            return ()
+        if not written.value:
+            return (add({name: DAY_SECONDS}, parent),)
     return (add(DAY_SECONDS, field),)
 
 

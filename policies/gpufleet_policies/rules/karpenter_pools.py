@@ -30,11 +30,11 @@ def _dynamic(
             yield pool, pool.karpenter
 
 
-def _set(pool: Karpenter, key: str, value: str) -> JsonPatch:
-    """A patch of one key of `spec.disruption`, which may not be there yet."""
+def _set(pool: Karpenter, **values: str) -> JsonPatch:
+    """A patch of keys of `spec.disruption`, which may not be there yet."""
     if pool.disruption_written:
-        return (add(value, _DISRUPTION, key),)
-    return (add({key: value}, _DISRUPTION),)
+        return tuple(add(value, _DISRUPTION, key) for key, value in values.items())
+    return (add(values, _DISRUPTION),)
 
 
 @rule(
@@ -63,7 +63,7 @@ def never_consolidates(context: Context, subject: NodePool) -> Iterator[Violatio
                 limit="an empty GPU node must go by itself",
                 alternative="write consolidationPolicy: WhenEmpty and consolidateAfter: 5m",
                 money=money,
-                remediation=_set(karpenter, "consolidateAfter", "5m"),
+                remediation=_set(karpenter, consolidationPolicy="WhenEmpty", consolidateAfter="5m"),
             )
             continue
         budgets = karpenter.budgets.value if karpenter.budgets.is_known else ()
@@ -137,14 +137,7 @@ def disrupts_training(context: Context, subject: NodePool) -> Iterator[Violation
             limit="training that is moved loses the work since its last checkpoint",
             alternative="write consolidationPolicy: WhenEmpty and consolidateAfter: 30m",
             money=saving(context, pool, 1, Fraction(1, 730), "an hour's work lost once a month"),
-            remediation=(
-                add({"consolidationPolicy": "WhenEmpty", "consolidateAfter": "30m"}, _DISRUPTION),
-            )
-            if not karpenter.disruption_written
-            else (
-                add("WhenEmpty", _DISRUPTION, "consolidationPolicy"),
-                add("30m", _DISRUPTION, "consolidateAfter"),
-            ),
+            remediation=_set(karpenter, consolidationPolicy="WhenEmpty", consolidateAfter="30m"),
         )
 
 
@@ -272,5 +265,5 @@ def slow(context: Context, subject: NodePool) -> Iterator[Violation]:
                 whole.gpus * hours / 24,
                 f"{whole.basis}; one such wait a day",
             ),
-            remediation=_set(karpenter, "consolidateAfter", "5m"),
+            remediation=_set(karpenter, consolidateAfter="5m"),
         )

@@ -77,10 +77,13 @@ def exceeds(context: Context, workload: Workload) -> Iterator[Violation]:
         idle = Fraction(found.asked - found.opened, found.asked)
         fewer = -(-found.opened // found.pods)
         place = found.container.resources_place
-        patch = (
-            (replace(str(fewer), place, "limits", GPU),)
-            if place and GPU in found.container.limits and GPU not in found.container.requests
-            else ()
+        patch = tuple(
+            replace(str(fewer), place, part, GPU)
+            for part, amounts in (
+                ("limits", found.container.limits),
+                ("requests", found.container.requests),
+            )
+            if place and GPU in amounts
         )
         yield Violation(
             where=found.where,

@@ -5,13 +5,13 @@ from fractions import Fraction
 
 from gpufleet_policies.facts import FleetFacts, Workload
 from gpufleet_policies.facts.capacity import AutoscalerLimit, CapacityBuffer, Reservation
-from gpufleet_policies.facts.pool import NodePool
+from gpufleet_policies.facts.pool import Maker, NodePool
 from gpufleet_policies.money import Kind, Money
 from gpufleet_policies.money.amounts import usd_hour
 from gpufleet_policies.money.pools import Reach, reach, way_price
 from gpufleet_policies.rules.context import Context
 from gpufleet_policies.rules.placed import accepts
-from gpufleet_policies.rules.pool_money import nodes_money
+from gpufleet_policies.rules.pool_money import nodes_money, setting
 from gpufleet_policies.rules.pools import POOLS, all_pools, gpu_pools, gpu_workloads, place
 from gpufleet_policies.rules.remediation import add
 from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
@@ -125,14 +125,16 @@ def warm_pool(context: Context, subject: NodePool) -> Iterator[Violation]:
     """Only in the state Running; stopped and hibernated machines pay their disks."""
     for pool in gpu_pools(context, subject):
         if pool.warm_nodes.is_known and pool.warm_nodes.value > 0:
+            stopped = "STOPPED" if pool.maker is Maker.EKS else "Stopped"
             yield Violation(
-                where=pool.warm_nodes.place or "warmPoolConfig.poolState",
+                where=pool.warm_nodes.place,
                 found=f"{pool.warm_nodes.value} running node(s) wait in the warm pool",
                 limit="a warm pool of GPU machines must be STOPPED: running ones cost as much as "
                 "nodes that work",
-                alternative="write poolState: STOPPED",
+                alternative=f"write poolState: {stopped}",
                 money=nodes_money(context, pool, pool.warm_nodes.value, Kind.WASTE),
                 evidence={"warm": pool.warm_nodes.value},
+                remediation=setting(pool, stopped, pool.warm_nodes.place),
             )
 
 

@@ -15,6 +15,7 @@ from gpufleet_policies.rules.pools import (
     gpu_pools,
     has_expiring_size,
     same_cluster,
+    template_seen,
 )
 from gpufleet_policies.rules.remediation import JsonPatch, add
 from gpufleet_policies.rules.rule import Level, Violation, rule
@@ -193,9 +194,10 @@ def _short(pool: NodePool) -> str:
 def owner_tags(context: Context, subject: NodePool | Workload) -> Iterator[Violation]:
     """The keys are `ownerTags` of the settings; case, `-`, `_` and prefixes do not matter.
 
-    A pool answers with its tags and labels, by default for owner, cost-center and environment. A
-    workload answers with labels and annotations, and only where the project sets `ownerTags`: its
-    namespace may say it already.
+    A pool answers with its tags and labels, by default for owner, cost-center and environment, and
+    with those of its node class; where that is declared elsewhere it is advice. A workload answers
+    with labels and annotations, and only where the project sets `ownerTags`: its namespace may say
+    it already.
     """
     wanted = context.thresholds.owner_tags or DEFAULT_OWNER_TAGS
     if isinstance(subject, Workload):
@@ -207,12 +209,18 @@ def owner_tags(context: Context, subject: NodePool | Workload) -> Iterator[Viola
             )
         return
     for pool in gpu_pools(context, subject):
+        hidden = pool.maker is Maker.KARPENTER and not template_seen(pool, context.surroundings)
+        if hidden and context.surroundings is None:
+            continue  # asked again when the whole program was seen
         if pool.tags_known and pool.labels_known:
             found = {**pool.annotations, **pool.tags, **pool.labels}
-            yield from _missing(wanted, found, pool.tags_place or "tags")
+            at_most = Level.ADVISORY if hidden else Level.MANDATORY
+            yield from _missing(wanted, found, pool.tags_place or "tags", at_most)
 
 
-def _missing(wanted: tuple[str, ...], found: dict[str, str], place: str) -> Iterator[Violation]:
+def _missing(
+    wanted: tuple[str, ...], found: dict[str, str], place: str, at_most: Level = Level.MANDATORY
+) -> Iterator[Violation]:
     there = {_folded(key) for key, value in found.items() if value}
     missing = [key for key in wanted if _folded(key) not in there]
     if missing:
@@ -222,6 +230,7 @@ def _missing(wanted: tuple[str, ...], found: dict[str, str], place: str) -> Iter
             limit=f"GPU capacity carries {', '.join(wanted)}",
             alternative="add them, for everything at once through provider default tags",
             evidence={"missing": missing},
+            at_most=at_most,
         )
 
 

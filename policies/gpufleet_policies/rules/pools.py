@@ -83,6 +83,13 @@ def completed(pool: NodePool, surroundings: Surroundings | None) -> NodePool:
     return pool
 
 
+def template_seen(pool: NodePool, surroundings: Surroundings | None) -> bool:
+    """Whether the launch template or node class a pool names is declared here, or it names none."""
+    if not pool.launch_template:
+        return True
+    return surroundings is not None and _template(pool, surroundings) is not None
+
+
 def _template(pool: NodePool, surroundings: Surroundings) -> LaunchTemplate | None:
     templates = surroundings.of(LaunchTemplate)
     for template in templates:
@@ -95,7 +102,7 @@ def _template(pool: NodePool, surroundings: Surroundings) -> LaunchTemplate | No
 
 
 def _templated(pool: NodePool, template: LaunchTemplate) -> NodePool:
-    changes: dict[str, Any] = {}
+    changes: dict[str, Any] = {"tags": {**template.annotations, **pool.tags}}
     if not pool.is_gpu_pool.is_known or pool.instance_types.is_absent:
         if not template.carries_gpus.is_absent:
             changes["is_gpu_pool"] = template.carries_gpus

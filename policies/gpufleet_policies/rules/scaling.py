@@ -10,7 +10,7 @@ from gpufleet_policies.money import Money
 from gpufleet_policies.rules.context import Context
 from gpufleet_policies.rules.hardware import waste, whole_gpu
 from gpufleet_policies.rules.pools import gpu_workloads
-from gpufleet_policies.rules.remediation import JsonPatch, replace
+from gpufleet_policies.rules.remediation import JsonPatch, add, replace
 from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 
 _IDLE = Fraction(1, 2)
@@ -151,6 +151,9 @@ def never_zero(context: Context, workload: Workload) -> Iterator[Violation]:
             alternative="scale to 0: KEDA minReplicaCount: 0, KServe minReplicas: 0",
             money=_money(context, workload, group, smallest, _OFF_HOURS),
             provenance=workload.intent.mode.provenance,
+            remediation=(add(0, smallest.place),)
+            if not scalers and workload.locator.kind == "InferenceService"
+            else (),
         )
 
 
@@ -220,6 +223,23 @@ def too_slow(context: Context, subject: Autoscaler | Workload) -> Iterator[Viola
             alternative=f"write {place.rpartition('.')[2]}: 300",
             remediation=_written(SLOW_SECONDS, place),
             evidence={"seconds": wait.value},
+        )
+    if isinstance(subject, Workload):
+        yield from _serve_too_slow(subject)
+
+
+def _serve_too_slow(workload: Workload) -> Iterator[Violation]:
+    """Ray Serve decides about replicas before Ray decides about nodes: its delay comes on top."""
+    if workload.ray is None or not workload.uses_gpus:
+        return
+    delay = workload.ray.downscale_delay_seconds
+    if delay.is_known and delay.value > SLOW_SECONDS:
+        yield Violation(
+            where=f"{delay.place}: downscale_delay_s",
+            found=f"an idle replica of {workload.locator} stays {delay.value} s",
+            limit=f"{SLOW_SECONDS} s are enough",
+            alternative="write downscale_delay_s: 300",
+            evidence={"seconds": delay.value},
         )
 
 

@@ -229,7 +229,13 @@ def _amount(raw: Any) -> Decimal | None:
         number = Decimal(str(raw))
     except InvalidOperation:
         return None
-    return number if not isinstance(raw, bool) and number.is_finite() and number >= 0 else None
+    if isinstance(raw, bool) or not number.is_finite() or abs(number.adjusted()) > _DIGITS:
+        return None
+    return number if number >= 0 else None
+
+
+_DIGITS = 40
+"""Before and behind the point; nobody means more, and written out it would fill the memory."""
 
 
 def _choices(data: Mapping[str, Any], problems: list[Finding]) -> dict[str, Any]:

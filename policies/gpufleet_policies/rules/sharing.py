@@ -10,10 +10,10 @@ from gpufleet_policies.facts.pool import Maker, NodePool
 from gpufleet_policies.facts.workload import GPU, MIG_PREFIX
 from gpufleet_policies.rules.checked import of_check, verdict
 from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.plugin_text import sharing_patch
 from gpufleet_policies.rules.pool_money import setting
 from gpufleet_policies.rules.pools import POOLS, all_pools, gpu_pools, named, place, same_cluster
 from gpufleet_policies.rules.published import published, strategy
-from gpufleet_policies.rules.remediation import add
 from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 
 GKE_MOST_CLIENTS = 48
@@ -160,9 +160,7 @@ def not_fail_fast(context: Context, config: SharingConfig) -> Iterator[Violation
         found="failRequestsGreaterThanOne is not true",
         limit="a pod that asks for two shares takes another's and gains nothing",
         alternative="write failRequestsGreaterThanOne: true",
-        remediation=(add(True, config.pointer, "failRequestsGreaterThanOne"),)
-        if config.pointer
-        else (),
+        remediation=sharing_patch(config, "failRequestsGreaterThanOne", value=True),
     )
 
 

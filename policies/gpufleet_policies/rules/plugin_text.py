@@ -1,0 +1,63 @@
+"""Changes of a device-plugin configuration: a patch of its data, or of the text that holds it."""
+
+import copy
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from gpufleet_policies.adapters.nvidia_configs import parsed
+from gpufleet_policies.facts.nvidia import SharingConfig
+from gpufleet_policies.rules.remediation import JsonPatch, add, replace
+
+
+def sharing_patch(config: SharingConfig, key: str, value: bool) -> JsonPatch:
+    """Set a switch of the sharing block; empty where its place or its text is out of reach.
+
+    A text keeps its lines and comments: one line is added, or one value changed.
+    """
+    if config.path is None:
+        return ()
+    if not config.text:
+        return (add(value, "", *config.path, "sharing", config.mode, key),)
+    changed = _switched(config.text, config.mode, key, value)
+    return () if changed is None else (replace(changed, "", *config.path),)
+
+
+def _switched(text: str, mode: str, key: str, value: bool) -> str | None:
+    written = str(value).lower()
+    lines = text.splitlines(keepends=True)
+    heads = [at for at, line in enumerate(lines) if re.match(rf" +{mode}:\s*(?:#.*)?$", line)]
+    if len(heads) != 1:
+        return None
+    head = heads[0]
+    indent = _indent_below(lines, head)
+    if indent is None:
+        return None
+    for at in range(head + 1, len(lines)):
+        found = re.match(rf"({indent}{key}:\s*)\S+(.*)$", lines[at], re.DOTALL)
+        if found is not None:
+            lines[at] = f"{found[1]}{written}{found[2]}"
+            break
+    else:
+        end = "\n" if lines[head].endswith("\n") else ""
+        lines.insert(head + 1, f"{indent}{key}: {written}{end}")
+    changed = "".join(lines)
+    return changed if parsed(changed) == _expected(text, mode, key, value) else None
+
+
+def _indent_below(lines: Sequence[str], head: int) -> str | None:
+    """Blanks in front of what stands in a block; None where it holds nothing."""
+    own = len(lines[head]) - len(lines[head].lstrip(" "))
+    for line in lines[head + 1 :]:
+        bare = line.strip()
+        if not bare or bare.startswith("#"):
+            continue
+        width = len(line) - len(line.lstrip(" "))
+        return " " * width if width > own else None
+    return None
+
+
+def _expected(text: str, mode: str, key: str, value: bool) -> Any:
+    data = copy.deepcopy(parsed(text))
+    data["sharing"][mode][key] = value
+    return data

@@ -1,0 +1,164 @@
+"""Patches of pools, of configurations in texts and of kinds the case table has no row for.
+
+Each is what the reference asks a finding to offer; applied, the finding is gone.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import yaml
+
+from gpufleet.catalogue import load
+from gpufleet_policies.facts import Surroundings
+from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.finding import PolicyFinding
+from gpufleet_policies.rules.judge import judge
+from gpufleet_policies.rules.settings import read_settings
+from tests.policies.cases.case import Thing, manifest
+from tests.policies.cases.gangs import PYTORCH
+from tests.policies.cases.parallelism import server
+from tests.policies.cases.pools import QUIET, karpenter, node_group
+from tests.policies.cases.sharing import operator, plugin_config
+from tests.policies.cases.workloads import LIMITS, REQUESTS
+from tests.policies.objects import REMOVE, TODAY, changed
+from tests.policies.test_remediation import applied
+
+
+def found(thing: Thing, rule: str, *beside: Thing) -> list[PolicyFinding]:
+    """What one rule says about a thing in the strictest profile."""
+    subjects = thing.all_facts()
+    everything = (*subjects, *(fact for one in beside for fact in one.all_facts()))
+    context = Context(today=TODAY, load_catalogue=load, surroundings=Surroundings(everything))
+    chosen = read_settings({"profile": "strict"})
+    said = [f for subject in subjects for f in judge(subject, context, chosen)]
+    return [finding for finding in said if finding.rule == rule]
+
+
+def mended(thing: Thing, rule: str, *beside: Thing) -> dict[str, Any]:
+    """The thing's properties with the patch of its one finding, which is gone then."""
+    (finding,) = found(thing, rule, *beside)
+    assert finding.remediation
+    properties = applied(thing.properties, finding.remediation)
+    assert found(replace(thing, properties=properties), rule, *beside) == []
+    return properties
+
+
+def test_a_running_warm_pool_is_stopped():
+    warm = {"warmPoolConfig": {"poolState": "RUNNING", "minSize": 2}}
+    patched = mended(node_group(warm), "running-warm-pool", *QUIET)
+    assert patched["warmPoolConfig"] == {"poolState": "STOPPED", "minSize": 2}
+
+
+def test_a_warm_pool_of_an_auto_scaling_group_is_stopped_in_its_own_spelling():
+    group = {
+        "name": "gpu",
+        "minSize": 0,
+        "maxSize": 4,
+        "desiredCapacity": 0,
+        "mixedInstancesPolicy": {
+            "launchTemplate": {
+                "launchTemplateSpecification": {"launchTemplateId": "lt-1"},
+                "overrides": [{"instanceType": "g6.xlarge"}],
+            }
+        },
+        "warmPool": {"poolState": "Running", "minSize": 1},
+    }
+    thing = Thing("aws:autoscaling/group:Group", group, "gpu")
+    patched = mended(thing, "running-warm-pool", *QUIET)
+    assert patched["warmPool"]["poolState"] == "Stopped"
+
+
+@pytest.mark.parametrize("disruption", [{"consolidateAfter": "Never"}])
+def test_a_pool_that_never_consolidates_removes_empty_nodes_only(disruption: dict[str, str]):
+    thing = karpenter({"spec.disruption": disruption})
+    patched = mended(thing, "karpenter-never-consolidates", *QUIET)
+    wanted = {"consolidationPolicy": "WhenEmpty", "consolidateAfter": "5m"}
+    assert patched["spec"]["disruption"] == wanted
+
+
+def test_gpus_that_no_process_opens_leave_requests_as_well():
+    thing = server(4, 2)
+    properties = changed(thing.properties, {REQUESTS: {"nvidia.com/gpu": 4, "cpu": "4"}})
+    patched = mended(replace(thing, properties=properties), "gpu-count-exceeds-parallelism")
+    resources = patched["spec"]["template"]["spec"]["containers"][0]["resources"]
+    assert resources["limits"]["nvidia.com/gpu"] == "2"
+    assert resources["requests"] == {"nvidia.com/gpu": "2", "cpu": "4"}
+    assert LIMITS.endswith("limits")
+
+
+@pytest.mark.parametrize("policy", [None, {"backoffLimit": 2}], ids=["absent", "there"])
+def test_a_training_job_gets_a_deadline_with_or_without_a_run_policy(policy: Any):
+    changes = {"spec.runPolicy": REMOVE if policy is None else policy}
+    patched = mended(manifest(changed(PYTORCH, changes)), "gpu-job-without-deadline")
+    assert patched["spec"]["runPolicy"] == {**(policy or {}), "activeDeadlineSeconds": 86_400}
+
+
+KSERVE: dict[str, Any] = {
+    "apiVersion": "serving.kserve.io/v1beta1",
+    "kind": "InferenceService",
+    "metadata": {
+        "name": "chat",
+        "namespace": "ml",
+        "annotations": {"gpufleet.dev/mode": "inference", "gpufleet.dev/environment": "staging"},
+    },
+    "spec": {
+        "predictor": {
+            "model": {
+                "modelFormat": {"name": "huggingface"},
+                "resources": {
+                    "requests": {"cpu": "4", "memory": "16Gi"},
+                    "limits": {"nvidia.com/gpu": "1"},
+                },
+            }
+        }
+    },
+}
+
+
+def test_an_inference_service_outside_production_goes_to_zero():
+    patched = mended(manifest(KSERVE), "nonprod-serving-never-zero")
+    assert patched["spec"]["predictor"]["minReplicas"] == 0
+
+
+FAST = "sharing-not-fail-fast"
+
+
+@pytest.mark.parametrize("settings", [{"failRequestsGreaterThanOne": False}, {}])
+def test_a_configuration_in_a_text_keeps_its_other_lines(settings: dict[str, Any]):
+    thing = plugin_config(**settings)
+    if not settings:
+        text = thing.properties["data"]["shared"]
+        without = [line for line in text.splitlines() if "failRequests" not in line]
+        body = "# who shares\n" + "\n".join(without)
+        thing = replace(thing, properties=changed(thing.properties, {"data.shared": body}))
+    text = thing.properties["data"]["shared"]
+    patched = mended(thing, FAST)["data"]["shared"]
+    assert yaml.safe_load(patched)["sharing"]["timeSlicing"]["failRequestsGreaterThanOne"] is True
+    kept = [line for line in text.splitlines() if "failRequests" not in line]
+    assert [line for line in patched.splitlines() if "failRequests" not in line] == kept
+
+
+def test_a_configuration_among_the_values_of_the_operator_is_mended_in_place():
+    sharing = {"timeSlicing": {"resources": [{"name": "nvidia.com/gpu", "replicas": 4}]}}
+    text = yaml.safe_dump({"version": "v1", "sharing": sharing}, sort_keys=False)
+    for held in (text, {"version": "v1", "sharing": sharing}):
+        values = {"devicePlugin": {"config": {"data": {"any.yaml": held}}}}
+        data = mended(operator(values), FAST)["values"]["devicePlugin"]["config"]["data"]
+        read = data["any.yaml"]
+        read = yaml.safe_load(read) if isinstance(read, str) else read
+        assert read["sharing"]["timeSlicing"]["failRequestsGreaterThanOne"] is True
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}",
+        'version: v1\n"sharing": {"timeSlicing":\n  {resources: [{name: gpu, replicas: 4}]}}',
+    ],
+)
+def test_a_text_that_cannot_be_changed_line_by_line_is_left_to_a_person(text: str):
+    thing = plugin_config()
+    thing = replace(thing, properties=changed(thing.properties, {"data.shared": text}))
+    (finding,) = found(thing, FAST)
+    assert finding.remediation == ()
