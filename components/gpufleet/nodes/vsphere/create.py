@@ -89,10 +89,11 @@ def _make(
     check_name(session, found, settings, machine)
     store = check_before(session, settings, found)
     group = None if settings.vm_group is None else drs_group(session, found, settings.vm_group)
+    network = None if found.network is None else str(found.network._moId)
     refused: set[str] = set()
     last: VsphereError | None = None
     while True:
-        name = rooms.claim(settings, machine, store, group, refused)
+        name = rooms.claim(settings, machine, store, group, refused, network)
         if name is None:
             assert last is not None
             raise last

@@ -58,6 +58,9 @@ class Holding:
     instance_uuid: str = ""
     owner: str = ""
     """Whose it is, by its mark; empty: not gpufleet's."""
+    waiting_for: tuple[tuple[tuple[str, ...], str], ...] = ()
+    """Device ids and label that each of the waiting devices may have, as far as that is known: the
+    others may be any."""
 
     @property
     def group(self) -> str:
@@ -82,6 +85,8 @@ class Host:
     holdings: tuple[Holding, ...]
     datastores: frozenset[str]
     """Ids of the datastores it mounts."""
+    networks: frozenset[str] = frozenset()
+    """Ids of the networks it is on."""
 
     @property
     def free_memory_mib(self) -> int:
@@ -94,6 +99,26 @@ class Inventory:
     """The hosts of one cluster."""
 
     hosts: tuple[Host, ...]
+
+    def with_holdings(self, more: Mapping[str, tuple[Holding, ...]]) -> "Inventory":
+        """The same once these machines, by name of their host, run there: what the inventory shows
+        of one that is still off is left out."""
+        hosts: list[Host] = []
+        for host in self.hosts:
+            coming = more.get(host.name, ())
+            known = {holding.instance_uuid for holding in coming}
+            stays = (held for held in host.holdings if held.instance_uuid not in known)
+            claimed = sum(holding.reserved_mib for holding in coming)
+            hosts.append(
+                replace(
+                    host,
+                    holdings=(*stays, *coming),
+                    reserved_mib=host.reserved_mib + claimed,
+                )
+                if coming
+                else host
+            )
+        return Inventory(tuple(hosts))
 
     def without(self, owners: frozenset[str]) -> "Inventory":
         """The same once the machines of these owners are gone."""
@@ -110,121 +135,5 @@ class Inventory:
         return {host.name: host for host in self.hosts}
 
 
-@dataclass(frozen=True, slots=True)
-class Slots:
-    """How many more machines of one kind a host can take, and what stops the next one."""
-
-    host: str
-    free: int
-    limits: tuple[str, ...]
-    """What the host lacks, a phrase for each; empty when it has room."""
-    certain: bool = True
-    """False: an upper bound, because the host does not say what its vGPUs hold."""
-
-
-def fixed_slots(host: Host, addresses: tuple[str, ...]) -> tuple[int, tuple[str, ...]]:
-    """Whether the host has exactly these devices free: 1 or 0, and what is lacking."""
-    known = {gpu.address: gpu for gpu in host.gpus}
-    taken = {address: holding.name for holding in host.holdings for address in holding.fixed} | {
-        address: holding.name for holding in host.holdings for address in holding.assigned
-    }
-    lacking: list[str] = []
-    for address in addresses:
-        if address not in known:
-            lacking.append(f"no device {address}")
-        elif known[address].passthrough is not PassthroughState.ACTIVE:
-            lacking.append(_not_active(known[address]))
-        elif address in taken:
-            lacking.append(f"{address} is held by {taken[address]}")
-    return (0, tuple(lacking)) if lacking else (1, ())
-
-
-def dynamic_slots(
-    host: Host, device_ids: tuple[str, ...], label: str, count: int
-) -> tuple[int, tuple[str, ...]]:
-    """How many machines with `count` such devices still fit."""
-    of_kind = [gpu for gpu in host.gpus if gpu.device_id in device_ids]
-    if not of_kind:
-        has = ", ".join(sorted({f"{gpu.name} ({gpu.device_id})" for gpu in host.gpus})) or "none"
-        return 0, (f"no device {' or '.join(device_ids)}, its GPUs: {has}",)
-    labelled = [gpu for gpu in of_kind if not label or gpu.label == label]
-    if not labelled:
-        has = ", ".join(sorted({repr(gpu.label) for gpu in of_kind}))
-        return 0, (f"no device labelled {label!r}, the labels are {has}",)
-    active = [gpu for gpu in labelled if gpu.passthrough is PassthroughState.ACTIVE]
-    if not active:
-        return 0, tuple(_not_active(gpu) for gpu in labelled)
-    taken = {
-        address for holding in host.holdings for address in (*holding.fixed, *holding.assigned)
-    }
-    waiting = sum(holding.waiting for holding in host.holdings)
-    free = max(0, sum(gpu.address not in taken for gpu in active) - waiting)
-    if free < count:
-        holders = sorted({h.name for h in host.holdings if h.fixed or h.assigned or h.waiting})
-        by = f", held by {', '.join(holders)}" if holders else ""
-        return 0, (f"{free} of {len(active)} devices free and a machine needs {count}{by}",)
-    return free // count, ()
-
-
 PerGpu = Callable[[str], int | None]
 """Most vGPUs of a profile on one GPU, all of one size; None where no table says."""
-
-
-def profile_slots(
-    host: Host, profile: str, count: int, per_gpu: PerGpu
-) -> tuple[int, tuple[str, ...], bool]:
-    """How many machines with `count` vGPUs of the profile still fit, and whether that is certain.
-
-    A GPU that runs vGPUs takes only the same profile unless it is in mixed-size mode, and is
-    either MIG-backed or time-sliced, never both.
-    """
-    if profile not in host.profiles:
-        offered = ", ".join(sorted(host.profiles)) or "none"
-        direct = any(gpu.graphics_type == "sharedDirect" for gpu in host.gpus)
-        why = "" if direct or not host.gpus else " (no GPU is in sharedDirect mode)"
-        return 0, (f"profile {profile} is not offered{why}; offered: {offered}",), True
-    gpus = [gpu for gpu in host.gpus if gpu.graphics_type == "sharedDirect"]
-    most = per_gpu(profile)
-    if most is None or not gpus:
-        return max(1, len(gpus)), (), False
-    used, certain = _vgpus_on(host, gpus, per_gpu)
-    free = sum(
-        max(0, most - len(held)) for held in used.values() if not held or set(held) == {profile}
-    )
-    if free < count:
-        held = ", ".join(sorted({name for each in used.values() for name in each})) or "nothing"
-        lacking = f"{free} x {profile} free and a machine needs {count}; its GPUs run {held}"
-        return 0, (lacking,), True
-    return free // count, (), certain
-
-
-def _vgpus_on(
-    host: Host, gpus: list[PhysicalGpu], per_gpu: PerGpu
-) -> tuple[dict[str, list[str]], bool]:
-    """Address -> profiles that run there. What the host does not place is laid beside its own
-    kind, else on an empty GPU: the fullest packing, so what is free is an upper bound."""
-    used: dict[str, list[str]] = {gpu.address: [] for gpu in gpus}
-    unplaced: list[str] = []
-    for holding in host.holdings:
-        if not holding.powered_on:
-            continue
-        where = [gpu.address for gpu in gpus if holding.machine in gpu.machines]
-        if where:
-            for number, name in enumerate(holding.profiles):
-                used[where[min(number, len(where) - 1)]].append(name)
-        else:
-            unplaced.extend(holding.profiles)
-    for name in unplaced:
-        most = per_gpu(name) or 1
-        same = [a for a, held in used.items() if set(held) == {name} and len(held) < most]
-        empty = [a for a, held in used.items() if not held]
-        used[(same or empty or list(used))[0]].append(name)
-    return used, not unplaced
-
-
-def _not_active(gpu: PhysicalGpu) -> str:
-    if gpu.passthrough is PassthroughState.ENABLED:
-        return f"{gpu.address} is enabled for passthrough but not active: reboot the host"
-    if gpu.passthrough is PassthroughState.CAPABLE:
-        return f"{gpu.address} is not enabled for passthrough: toggle it and reboot the host"
-    return f"{gpu.address} is not capable of passthrough"

@@ -7,20 +7,14 @@ is exact: no order of machines fits more.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gpufleet.nodes.vsphere.inventory import (
-    Host,
-    Inventory,
-    PerGpu,
-    Slots,
-    dynamic_slots,
-    fixed_slots,
-    profile_slots,
-)
+from gpufleet.nodes.vsphere.inventory import Holding, Host, Inventory, PerGpu
 from gpufleet.nodes.vsphere.settings import (
     DynamicPassthrough,
     FixedPassthrough,
     GpuAttachment,
+    SharedProfile,
 )
+from gpufleet.nodes.vsphere.slots import Slots, dynamic_slots, fixed_slots, profile_slots
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +37,32 @@ class Wish:
     """Owner of the group the machines belong to."""
     may_run_on: Callable[[str], bool] = lambda _: True
     """Whether the rules of the machines' DRS group leave a host, by name. Default: all."""
+    network: str | None = None
+    """Id of a network the host must be on; None: any."""
+
+    def holding(self, machine: str) -> Holding:
+        """What a machine of the wish will hold of the host it goes to.
+
+        Args:
+            machine: Its instance uuid.
+        """
+        gpu = self.gpu
+        dynamic = gpu if isinstance(gpu, DynamicPassthrough) else None
+        return Holding(
+            machine=machine,
+            name="a machine that is being made",
+            powered_on=True,
+            fixed=gpu.pci_addresses if isinstance(gpu, FixedPassthrough) else (),
+            assigned=(),
+            waiting=0 if dynamic is None else dynamic.count,
+            profiles=(gpu.profile,) * gpu.count if isinstance(gpu, SharedProfile) else (),
+            reserved_mib=self.memory_mib,
+            instance_uuid=machine,
+            owner=f"{self.group}/" if self.group else "",
+            waiting_for=()
+            if dynamic is None
+            else ((dynamic.device_ids, dynamic.label),) * dynamic.count,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,18 +105,21 @@ def slots_of(host: Host, wish: Wish, per_gpu: PerGpu) -> Slots:
         lacking.append("mandatory rules of the DRS group keep the machine away")
     if wish.datastore is not None and wish.datastore not in host.datastores:
         lacking.append("does not mount the datastore")
+    if wish.network is not None and wish.network not in host.networks:
+        lacking.append("is not on the network")
     by_memory = host.free_memory_mib // wish.memory_mib
     if by_memory < 1:
         lacking.append(
             f"{host.free_memory_mib} MiB of memory unreserved, a machine reserves {wish.memory_mib}"
         )
-    certain = True
-    if isinstance(wish.gpu, FixedPassthrough):
-        by_gpu, limits = fixed_slots(host, wish.gpu.pci_addresses)
-    elif isinstance(wish.gpu, DynamicPassthrough):
-        by_gpu, limits = dynamic_slots(host, wish.gpu.device_ids, wish.gpu.label, wish.gpu.count)
+    gpu = wish.gpu
+    if isinstance(gpu, FixedPassthrough):
+        by_gpu, limits, certain = fixed_slots(host, gpu.pci_addresses, per_gpu)
+    elif isinstance(gpu, DynamicPassthrough):
+        kind = (gpu.device_ids, gpu.label, gpu.count)
+        by_gpu, limits, certain = dynamic_slots(host, *kind, per_gpu)
     else:
-        by_gpu, limits, certain = profile_slots(host, wish.gpu.profile, wish.gpu.count, per_gpu)
+        by_gpu, limits, certain = profile_slots(host, gpu.profile, gpu.count, per_gpu)
     lacking += limits
     free = min(by_memory, by_gpu)
     if wish.at_most_per_host is not None:

@@ -126,7 +126,11 @@ def datastore_room(session: Session, store: Any) -> DatastoreRoom:
 
 
 def wish_for(
-    settings: NodeSettings, datastore: str | None, group: DrsGroup | None = None, count: int = 1
+    settings: NodeSettings,
+    datastore: str | None,
+    group: DrsGroup | None = None,
+    count: int = 1,
+    network: str | None = None,
 ) -> Wish:
     """What machines of this kind ask of a host."""
     return Wish(
@@ -139,6 +143,7 @@ def wish_for(
         settings.max_per_host,
         settings.group,
         (lambda _: True) if group is None else group.allows,
+        network,
     )
 
 
@@ -149,13 +154,14 @@ def choose_hosts(
     per_gpu: PerGpu,
     group: DrsGroup | None = None,
     count: int = 1,
+    network: str | None = None,
 ) -> Placement:
     """Where machines of this kind can go, one if nothing else is said.
 
     Raises:
         VsphereError: not all find a place; the text says what each host lacks.
     """
-    placement = place(inventory, wish_for(settings, datastore, group, count), per_gpu)
+    placement = place(inventory, wish_for(settings, datastore, group, count, network), per_gpu)
     if placement.complete:
         return placement
     gpu = settings.gpu
@@ -167,10 +173,17 @@ def choose_hosts(
     ):
         code = Code.GPU_PROFILE
     raise VsphereError(
-        code,
-        f"{_subject(settings, count)}: {placement.refusal()}",
-        "free GPUs or memory, add a host, or see `gpufleet vsphere inventory`",
+        code, f"{_subject(settings, count)}: {placement.refusal()}", _NO_PLACE_REMEDY[code]
     )
+
+
+_NO_PLACE_REMEDY = {
+    Code.GPU_NONE: "toggle passthrough for the GPUs of a host and reboot it, or for vGPU set them "
+    "to Shared Direct and install NVIDIA's vGPU manager; see `gpufleet vsphere inventory`",
+    Code.GPU_PROFILE: "write a profile that is offered, or set the GPUs of a host to Shared Direct "
+    "and install NVIDIA's vGPU manager; see `gpufleet vsphere inventory`",
+    Code.GPU_CAPACITY: "free GPUs or memory, add a host, or see `gpufleet vsphere inventory`",
+}
 
 
 def _subject(settings: NodeSettings, count: int) -> str:

@@ -29,6 +29,7 @@ _HOST_PATHS = (
     "runtime.connectionState",
     "runtime.inMaintenanceMode",
     "datastore",
+    "network",
 )
 _MACHINE_PATHS = (
     "name",
@@ -99,17 +100,19 @@ def _holding(machine: Any, found: Any, powered_on: bool) -> Holding | None:
         return None
     dynamic = [gpu for gpu in devices if gpu.mode == "dynamic"]
     assigned = tuple(gpu.assigned for gpu in dynamic if powered_on and gpu.assigned)
+    waiting = [gpu for gpu in dynamic if not (powered_on and gpu.assigned)]
     return Holding(
         str(machine._moId),
         str(found.get("name", "")),
         powered_on,
         _what(devices, "fixed"),
         assigned,
-        len(dynamic) - len(assigned),
+        len(waiting),
         _what(devices, "vgpu"),
         _reservation(found) if powered_on else 0,
         str(found.get("config.instanceUuid") or "").lower(),
         _owner(found),
+        tuple((tuple(gpu.what.split(",")), gpu.label) for gpu in waiting),
     )
 
 
@@ -143,6 +146,7 @@ def _host(item: Any, found: Any, holdings: tuple[Holding, ...], reserved: int) -
         tuple(found.get("config.sharedPassthruGpuTypes") or ()),
         holdings,
         frozenset(str(store._moId) for store in found.get("datastore") or ()),
+        frozenset(str(network._moId) for network in found.get("network") or ()),
     )
 
 

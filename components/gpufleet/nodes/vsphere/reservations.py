@@ -9,12 +9,23 @@ believed.
 import threading
 import time
 from collections import defaultdict
+from dataclasses import dataclass
 
-from gpufleet.nodes.vsphere.inventory import Inventory
-from gpufleet.nodes.vsphere.placement import Placement
+from gpufleet.nodes.vsphere.inventory import Holding, Inventory, PerGpu
+from gpufleet.nodes.vsphere.placement import Wish, place
 
-_CLAIMED: dict[tuple[str, str], dict[str, float | None]] = defaultdict(dict)
-"""Vcenter and host -> instance uuid of each machine that goes there, and since when it runs."""
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a machine that is being made will hold of its host."""
+
+    holding: Holding
+    runs_since: float | None
+    """`time.monotonic()` when its maker saw it run; None: not yet."""
+
+
+_CLAIMED: dict[tuple[str, str], dict[str, Claim]] = defaultdict(dict)
+"""Vcenter and host -> instance uuid of each machine that goes there, and what it will hold."""
 _LOCK = threading.Lock()
 
 
@@ -23,36 +34,37 @@ def claim(
     machine: str,
     inventory: Inventory,
     read_at: float,
-    placement: Placement,
+    wish: Wish,
+    per_gpu: PerGpu,
     refused: set[str],
 ) -> str | None:
-    """Claim a slot on the host of the placement that has most left; None when all are claimed.
+    """Claim a slot on the host that has most left; None when all are claimed.
 
     Args:
         server: Id of the vCenter.
         machine: Instance uuid of the machine that wants it.
-        inventory: What the placement was made from.
+        inventory: What the hosts have.
         read_at: `time.monotonic()` when reading it began.
-        placement: What each host offers.
+        wish: What the machine asks of a host. What others claimed counts as what it is: a GPU that
+            one of them will have by passthrough runs no vGPU.
+        per_gpu: Most vGPUs of a profile on one GPU.
         refused: Hosts that already failed this machine.
     """
-    hosts = inventory.by_name()
     with _LOCK:
-        left: dict[str, int] = {}
-        for row in placement.slots:
-            if row.host in refused:
-                continue
-            shown = {h.instance_uuid for h in hosts[row.host].holdings if h.powered_on}
-            counted = {
-                other
-                for other, runs_since in _CLAIMED[server, row.host].items()
-                if runs_since is None or runs_since > read_at
-            }
-            left[row.host] = row.free - len(counted - shown - {machine})
+        claimed: dict[str, tuple[Holding, ...]] = {}
+        for host in inventory.hosts:
+            shown = {held.instance_uuid for held in host.holdings if held.powered_on} | {machine}
+            claimed[host.name] = tuple(
+                other.holding
+                for uuid, other in _CLAIMED[server, host.name].items()
+                if uuid not in shown and (other.runs_since is None or other.runs_since > read_at)
+            )
+        slots = place(inventory.with_holdings(claimed), wish, per_gpu).slots
+        left = {row.host: row.free for row in slots if row.host not in refused}
         best = min(left, key=lambda name: (-left[name], name), default=None)
         if best is None or left[best] < 1:
             return None
-        _CLAIMED[server, best][machine] = None
+        _CLAIMED[server, best][machine] = Claim(wish.holding(machine), None)
         return best
 
 
@@ -62,7 +74,7 @@ def runs(server: str, machine: str) -> None:
     with _LOCK:
         for (where, _), machines in _CLAIMED.items():
             if where == server and machine in machines:
-                machines[machine] = now
+                machines[machine] = Claim(machines[machine].holding, now)
 
 
 def release(server: str, machine: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from gpufleet.nodes.vsphere.drs import DrsGroup
 from gpufleet.nodes.vsphere.errors import Code, VsphereError
 from gpufleet.nodes.vsphere.inventory import Inventory, PerGpu
-from gpufleet.nodes.vsphere.preflight import choose_hosts
+from gpufleet.nodes.vsphere.preflight import choose_hosts, wish_for
 from gpufleet.nodes.vsphere.reservations import claim
 from gpufleet.nodes.vsphere.settings import NodeSettings
 
@@ -42,6 +42,7 @@ class Rooms:
         datastore: str | None,
         group: DrsGroup | None,
         refused: set[str],
+        network: str | None = None,
     ) -> str | None:
         """A host with room for the machine, claimed. None: every host has refused it.
 
@@ -52,19 +53,22 @@ class Rooms:
             VsphereError: no host has room; the text says what each lacks.
         """
         deadline = time.monotonic() + settings.timeouts.clone
+        wish = wish_for(settings, datastore, group, network=network)
         pause = _PAUSE
         (inventory, read_at), fresh = self._inventory(None)
         while True:
             if refused and refused >= {host.name for host in inventory.hosts}:
                 return None
             try:
-                placement = choose_hosts(inventory, settings, datastore, self._per_gpu, group)
+                placement = choose_hosts(
+                    inventory, settings, datastore, self._per_gpu, group, network=network
+                )
             except VsphereError:
                 if fresh:
                     raise
                 (inventory, read_at), fresh = self._inventory(inventory)
                 continue
-            name = claim(self._server, machine, inventory, read_at, placement, refused)
+            name = claim(self._server, machine, inventory, read_at, wish, self._per_gpu, refused)
             if name is not None:
                 return name
             if refused and all(not row.free or row.host in refused for row in placement.slots):

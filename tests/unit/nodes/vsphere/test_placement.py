@@ -99,6 +99,8 @@ def test_each_requirement_is_named() -> None:
     assert limits(host(), wish(allowed=("esx2",))) == "not among the allowed hosts"
     assert limits(host(), wish(denied=("esx1",))) == "denied"
     assert limits(host(), wish(datastore="datastore-2")) == "does not mount the datastore"
+    assert limits(host(networks=frozenset({"n-1"})), wish(network="n-2")) == "is not on the network"
+    assert limits(host(networks=frozenset({"n-1"})), wish(network="n-1")) == ""
     assert limits(host(memory_mib=512), wish()) == (
         "512 MiB of memory unreserved, a machine reserves 1024"
     )

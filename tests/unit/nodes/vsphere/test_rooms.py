@@ -17,6 +17,7 @@ from gpufleet.nodes.vsphere.inventory import (
 )
 from gpufleet.nodes.vsphere.reservations import release, runs
 from gpufleet.nodes.vsphere.rooms import Rooms
+from gpufleet.nodes.vsphere.settings import SharedProfile
 from tests.unit.nodes.vsphere.test_cluster_node import settings
 
 SERVERS = (f"server-{number}" for number in itertools.count())
@@ -139,6 +140,38 @@ def test_hosts_that_refused_a_machine_are_not_offered_again() -> None:
     shared = rooms(Vcenter(host("esx1", 1), host("esx2", 0)))
     assert shared.claim(settings(), "m1", None, None, {"esx1"}) is None
     assert shared.claim(settings(), "m1", None, None, {"esx1", "esx2"}) is None
+
+
+def test_a_claim_counts_as_what_it_is() -> None:
+    """A GPU that one pool's machine will have by passthrough runs no vGPU of another pool's."""
+    server = next(SERVERS)
+    cards = tuple(
+        dataclasses.replace(gpu, graphics_type="sharedDirect") for gpu in host("esx1", 2).gpus
+    )
+    both = dataclasses.replace(host("esx1", 0), gpus=cards, profiles=("p",))
+    shared = rooms(Vcenter(both), server)
+    profile = settings().model_copy(
+        update={
+            "gpu": SharedProfile(mode="vgpu", profile="p", count=8),
+            "timeouts": settings().timeouts.model_copy(update={"clone": 0}),
+        }
+    )
+    assert shared.claim(settings(), "whole", None, None, set()) == "esx1"
+    assert shared.claim(profile, "v1", None, None, set()) == "esx1"
+    with pytest.raises(VsphereError, match="claimed by other machines of this update"):
+        shared.claim(profile, "v2", None, None, set())
+    release(server, "whole")
+    assert shared.claim(profile, "v2", None, None, set()) == "esx1"
+
+
+def test_a_machine_that_is_being_made_counts_once() -> None:
+    """An inventory that was read between its clone and its start shows it too, off."""
+    server = next(SERVERS)
+    cloud = Vcenter(host("esx1", 2))
+    assert rooms(cloud, server).claim(settings(), "m1", None, None, set()) == "esx1"
+    off = Holding("m1", "m1", False, (), (), 1, (), 0, "m1")
+    cloud.hosts = (dataclasses.replace(host("esx1", 2), holdings=(off,)),)
+    assert rooms(cloud, server).claim(settings(), "m2", None, None, set()) == "esx1"
 
 
 def test_the_place_of_machines_that_leave_counts_as_free() -> None:
