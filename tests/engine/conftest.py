@@ -29,6 +29,7 @@ from gpufleet.sandbox.program_cache import Entry, cache_folder, go_platform, key
 from gpufleet.sandbox.programs import SANDBOX_PROGRAMS, ProviderPlugin, named
 from gpufleet.sandbox.sandbox import Sandbox
 from gpufleet.sandbox.tools_folder import tools_folder
+from tests.engine.namespaces import make_namespace
 from tests.engine.sandbox_stack import Stack, stack_files
 
 HERE = Path(__file__).parent
@@ -146,7 +147,7 @@ def namespace(cluster: Any, request: pytest.FixtureRequest) -> Iterator[str]:
 
     name = unique_name(request)
     api = client.CoreV1Api(cluster)
-    api.create_namespace({"metadata": {"name": name}})
+    make_namespace(api, name)
     yield name
     api.delete_namespace(name)
 

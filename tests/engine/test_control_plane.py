@@ -6,10 +6,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
@@ -19,6 +18,7 @@ from gpufleet.sandbox import Sandbox, SandboxError, ports, processes
 from gpufleet.sandbox.api_server import ApiServer
 from gpufleet.sandbox.certificates import Certificates
 from gpufleet.sandbox.state import State
+from gpufleet.sandbox.status import PodStatus
 from tests.engine.waiting import until
 
 pytestmark = pytest.mark.sandbox
@@ -75,8 +75,20 @@ def apply(sandbox: Sandbox, path: str, manifest: str, name: str) -> None:
     server(sandbox).apply(f"{path}/{name}", manifest.replace("NAME", name).encode())
 
 
-def pod(sandbox: Sandbox, name: str) -> Any:
-    return next((p for p in sandbox.status().pods if p.name.startswith(name)), None)
+def pod(sandbox: Sandbox, name: str) -> PodStatus | None:
+    return next((p for p in sandbox.status().pods if p.name == name), None)
+
+
+def a_pod(sandbox: Sandbox, name: str, wanted: Callable[[PodStatus], bool]) -> PodStatus:
+    """The pod once it is as wanted."""
+
+    def found() -> PodStatus | None:
+        one = pod(sandbox, name)
+        return one if one is not None and wanted(one) else None
+
+    answer = until(found, lambda: sandbox.status().pods)
+    assert answer is not None
+    return answer
 
 
 def test_up_again_changes_nothing(running: Sandbox) -> None:
@@ -132,20 +144,20 @@ def test_a_node_advertises_and_the_scheduler_places_what_fits(running: Sandbox) 
     )
     assert answer.status == 200
     apply(running, "/api/v1/namespaces/default/pods", POD, "first")
-    until(lambda: pod(running, "first").phase == "Running")
+    first = a_pod(running, "first", lambda one: one.phase == "Running")
+    assert first.requests == {"nvidia.com/gpu": "1"}
     apply(running, "/api/v1/namespaces/default/pods", POD, "second")
-    until(lambda: pod(running, "second").reason is not None)
+    second = a_pod(running, "second", lambda one: one.reason is not None)
+    assert "Insufficient nvidia.com/gpu" in (second.reason or "")
     status = running.status()
     assert status.running
     assert status.nodes[0].advertised == {"nvidia.com/gpu": "1"}
-    assert "Insufficient nvidia.com/gpu" in pod(running, "second").reason
-    assert pod(running, "first").requests == {"nvidia.com/gpu": "1"}
 
 
 def test_a_deleted_pod_makes_room_and_a_job_completes(running: Sandbox) -> None:
     server(running).request("DELETE", "/api/v1/namespaces/default/pods/first")
-    until(lambda: pod(running, "first") is None)
-    until(lambda: pod(running, "second").node == "gpu-node")
+    a_pod(running, "second", lambda one: one.node == "gpu-node")
+    assert pod(running, "first") is None
     apply(running, "/apis/batch/v1/namespaces/default/jobs", JOB, "train")
     path = "/apis/batch/v1/namespaces/default/jobs/train"
     until(lambda: server(running).get(path)["status"].get("succeeded") == 1)
@@ -212,7 +224,13 @@ def test_a_start_that_is_killed_is_picked_up(running: Sandbox) -> None:
 
 def test_an_interrupted_start_leaves_no_process(running: Sandbox) -> None:
     running.down()
-    code = f"from gpufleet.sandbox import Sandbox; Sandbox({str(running.layout.root)!r}).up()"
+    # Nothing gets ready in it: it is still at its beginning when the interrupt comes.
+    code = (
+        "from gpufleet.sandbox.api_server import ApiServer\n"
+        "from gpufleet.sandbox import Sandbox\n"
+        "ApiServer.is_healthy = lambda *_: False\n"
+        f"Sandbox({str(running.layout.root)!r}).up(timeout=600)"
+    )
     with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL) as starting:
         until(lambda: "etcd" in processes.find(running.layout.root, {}).values())
         starting.send_signal(signal.SIGINT)
@@ -255,7 +273,7 @@ def test_down_leaves_no_process_and_no_port_and_keeps_the_data(running: Sandbox)
     used = list(State.load(running.layout.state).ports.values())
     running.down()
     assert processes.find(running.layout.root, {}) == {}
-    assert all(ports.is_free(port) for port in used)
+    until(lambda: all(ports.is_free(port) for port in used), lambda: used)
     assert not running.status().running
     running.up(CONTROL_PLANE)
     assert list(State.load(running.layout.state).ports.values()) == used

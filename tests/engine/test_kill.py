@@ -1,15 +1,16 @@
 """`kill -9` in the middle of an update, then the same command again: converged, nothing twice.
 
-Two kills at known moments belong to every run; `make chaos` kills anything at any moment.
+One kill at a known moment belongs to every run; `make chaos` kills anything at any moment.
 """
 
 import io
 import random
+import signal
 import subprocess
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from gpufleet.sandbox.engine import deploy
 from gpufleet.sandbox.orphaned_plugins import plugins
 from gpufleet.sandbox.stack_repair import release_stale_lock
 from tests.engine.sandbox_stack import ADVERTISED, Stack, nodes_advertise
+from tests.engine.waiting import until
 
 OPERATOR_NAMESPACE = "gpu-operator"
 ENGINE = "engine"
@@ -61,13 +63,21 @@ def update(stack: Stack) -> Iterator[Update]:
     release_stale_lock(project.engine, project.stack)  # of a test that failed half-way
 
 
-def until(reached: Callable[[], bool], engine: "subprocess.Popen[bytes]", stack: Stack) -> None:
+def reached(moment: Callable[[], bool], engine: "subprocess.Popen[bytes]", stack: Stack) -> None:
     """Wait for a moment of the update, which must come before its end."""
-    end = time.monotonic() + 120
-    while not reached():
-        assert engine.poll() is None, (stack.project.folder / "update.log").read_text()
-        assert time.monotonic() < end, "the moment never came"
-        time.sleep(0.01)
+    said = (stack.project.folder / "update.log").read_text
+    until(lambda: moment() or engine.poll() is not None, said)
+    assert engine.poll() is None, said()
+
+
+@contextmanager
+def pods_never_ready(sandbox: Any) -> Iterator[None]:
+    """While it lasts, what waits for pods waits: an installation is not over."""
+    sandbox.kill("kwok", signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        sandbox.kill("kwok", signal.SIGCONT)
 
 
 def kill(victim: str, engine: "subprocess.Popen[bytes]", sandbox: Any) -> None:
@@ -111,7 +121,8 @@ def converged_without_duplicates(stack: Stack, sandbox: Any, core: client.CoreV1
     unfinished = [r.metadata.labels for r in revisions if "pending" in r.metadata.labels["status"]]
     assert unfinished == []
 
-    assert list(plugins(Path(stack.project.engine.env["PULUMI_HOME"]))) == []
+    home = Path(stack.project.engine.env["PULUMI_HOME"])
+    until(lambda: not list(plugins(home)), "no provider is left behind")
     again = stack.up("--expect-no-changes")
     assert again.changed == 0
 
@@ -132,7 +143,7 @@ def test_a_kill_while_nodes_are_made_is_repaired(
     victim: str, stack: Stack, update: Update, sandbox: Any, core: client.CoreV1Api
 ) -> None:
     engine = update()
-    until(lambda: any(exists(core, node) for node in ADVERTISED), engine, stack)
+    reached(lambda: any(exists(core, node) for node in ADVERTISED), engine, stack)
     kill(victim, engine, sandbox)
     sandbox.up()
     engine.wait(240)
@@ -155,9 +166,10 @@ def test_a_kill_while_the_chart_is_installed_is_repaired(
         )
         return bool(found.items)
 
-    engine = update()
-    until(installing, engine, stack)
-    kill(victim, engine, sandbox)
+    with pods_never_ready(sandbox):
+        engine = update()
+        reached(installing, engine, stack)
+        kill(victim, engine, sandbox)
     sandbox.up()
     engine.wait(300)
 

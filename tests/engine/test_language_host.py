@@ -2,7 +2,6 @@
 
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -223,15 +222,10 @@ def test_a_signal_to_the_engine_leaves_no_process(
 ) -> None:
     demo = project({"__main__.py": WAITING})
     output = tmp_path / "output"
-    begun = time.monotonic()
     with waiting_preview(demo, output) as engine:
-        start = time.monotonic() - begun
-        assert len(processes_of_host()) == 2
-        begun = time.monotonic()
+        until(lambda: len(processes_of_host()) == 2, processes_of_host)  # host and program
         engine.send_signal(number)
-        status = engine.wait(timeout=120)
-        # A busy machine takes longer for everything: then the start says how much.
-        assert time.monotonic() - begun < max(3, start)
+        status = engine.wait(timeout=120)  # the program itself would wait for five minutes
     assert status != 0
     until(lambda: not processes_of_host(), "host and program have left")
     assert "Traceback" not in output.read_text()

@@ -5,10 +5,9 @@ and publish what the nodes then offer.
 """
 
 import json
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
@@ -18,6 +17,7 @@ from kubernetes import client
 from gpufleet.fleet import Fleet, compile_data
 from gpufleet.fleet.change import change_plan
 from gpufleet.fleet.change_nodes import Stage, explain_nodes, read_nodes
+from tests.engine.node_watch import Watched, nvidia_resources, watching
 from tests.engine.waiting import until
 
 pytestmark = [pytest.mark.sandbox]
@@ -67,33 +67,17 @@ def compiled(data: dict[str, Any]) -> Fleet:
     return result.fleet
 
 
-@dataclass
-class Watch:
-    """What the nodes of the pool offer together, at every change, while a test runs."""
+Offers = dict[str, int]
+"""Node -> what it offers."""
 
-    core: client.CoreV1Api
-    prefix: str
-    seen: list[dict[str, dict[str, int]]] = field(default_factory=list)
 
-    def offers(self) -> dict[str, dict[str, int]]:
-        return {
-            node.metadata.name: {
-                name: int(count)
-                for name, count in (node.status.allocatable or {}).items()
-                if name.startswith("nvidia.com/") and count != "0"
-            }
-            for node in self.core.list_node(label_selector="gpufleet.dev/pool=cut").items
-            if node.metadata.name.startswith(self.prefix)
-        }
+def offers(node: Mapping[str, Any]) -> Offers:
+    return {name: int(n) for name, n in nvidia_resources(node).items() if n != "0"}
 
-    def look(self) -> None:
-        now = self.offers()
-        if not self.seen or self.seen[-1] != now:
-            self.seen.append(now)
 
-    def lowest_in_service(self) -> int:
-        """Fewest nodes that offered anything at one time."""
-        return min(sum(bool(one) for one in moment.values()) for moment in self.seen)
+def lowest_in_service(seen: Watched[Offers]) -> int:
+    """Fewest nodes that offered anything at one time."""
+    return min(sum(bool(one) for one in moment.values()) for moment in seen.moments)
 
 
 @pytest.fixture
@@ -107,27 +91,23 @@ def prefix(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def watch(core: client.CoreV1Api, prefix: str) -> Iterator[Callable[[], Watch]]:
-    """Starts to watch; what was seen is complete up to about 50 ms."""
-    done = threading.Event()
-    threads: list[threading.Thread] = []
+def watch(core: client.CoreV1Api) -> Callable[[], AbstractContextManager[Watched[Offers]]]:
+    """What the nodes of the pool offer while a block runs."""
+    return lambda: watching(core, offers, label_selector="gpufleet.dev/pool=cut")
 
-    def start() -> Watch:
-        one = Watch(core, prefix)
-        one.look()
 
-        def follow() -> None:
-            while not done.wait(0.05):
-                one.look()
+@pytest.fixture
+def made(
+    deploy: Callable[..., Any], watch: Callable[[], Any], prefix: str
+) -> Callable[[dict[str, Any]], None]:
+    """Deploys a pool and waits until all its nodes offer eighths."""
 
-        threads.append(threading.Thread(target=follow))
-        threads[-1].start()
-        return one
+    def make(before: dict[str, Any]) -> None:
+        deploy(before)
+        with watch() as seen:
+            seen.reaches(lambda now: everywhere(now, {SMALL: 56}))
 
-    yield start
-    done.set()
-    for thread in threads:
-        thread.join()
+    return make
 
 
 @pytest.fixture
@@ -141,9 +121,8 @@ def deploy(cluster_project: Callable[..., Any]) -> Callable[..., Any]:
     return up
 
 
-def everywhere(watch: Watch, resources: Mapping[str, int]) -> bool:
-    offers = watch.offers()
-    return len(offers) == NODES and all(one == resources for one in offers.values())
+def everywhere(now: Mapping[str, Offers], resources: Offers) -> bool:
+    return len(now) == NODES and all(one == resources for one in now.values())
 
 
 def pod(core: client.CoreV1Api, namespace: str, node: str) -> None:
@@ -163,55 +142,48 @@ def pod(core: client.CoreV1Api, namespace: str, node: str) -> None:
 
 
 def test_waves_keep_the_floor_of_the_plan(
-    deploy: Callable[..., Any], watch: Callable[[], Watch], prefix: str
+    deploy: Callable[..., Any],
+    made: Callable[[dict[str, Any]], None],
+    watch: Callable[[], AbstractContextManager[Watched[Offers]]],
+    prefix: str,
 ) -> None:
     before = spec(prefix, EIGHTHS)
-    deploy(before)
-    seen = watch()
-    until(lambda: everywhere(seen, {SMALL: 56}), seen.offers)
-    seen.seen.clear()
-    seen.look()
+    made(before)
 
     after = spec(prefix, HALVES, change={"previous": EIGHTHS, "width": 2, "timeoutSeconds": 60})
     plan = change_plan(compiled(before), compiled(after)).pool("cut")
     assert plan.waves == ((0, 1), (2, 3))
     floor = plan.gpus.lowest // 8
     assert floor == 2
-    deploy(after)
-
-    assert everywhere(seen, {LARGE: 16}), seen.offers()
-    assert seen.lowest_in_service() >= floor
+    with watch() as seen:
+        deploy(after)
+        seen.reaches(lambda now: everywhere(now, {LARGE: 16}))
+    assert lowest_in_service(seen) >= floor
     # The second wave starts only after the first is done.
-    second_gone = next(
-        i
-        for i, moment in enumerate(seen.seen)
+    second_begins = next(
+        moment
+        for moment in seen.moments
         if any(moment[f"{prefix}-cut-{n}"] != {SMALL: 56} for n in (2, 3))
     )
-    assert all(seen.seen[second_gone][f"{prefix}-cut-{n}"] == {LARGE: 16} for n in (0, 1)), (
-        seen.seen
-    )
+    assert [second_begins[f"{prefix}-cut-{n}"] for n in (0, 1)] == [{LARGE: 16}] * 2, seen.moments
 
     # The end: the section goes, no node is touched.
-    seen.seen.clear()
-    deploy(spec(prefix, HALVES))
-    time.sleep(2)
-    assert everywhere(seen, {LARGE: 16})
-    assert seen.lowest_in_service() == NODES
+    with watch() as seen:
+        deploy(spec(prefix, HALVES))
+        time.sleep(2)  # whatever were to happen would have begun
+    assert everywhere(seen.now, {LARGE: 16})
+    assert lowest_in_service(seen) == NODES
 
 
 def test_one_node_that_fails_stops_the_rest_and_is_explained(
     deploy: Callable[..., Any],
-    watch: Callable[[], Watch],
+    made: Callable[[dict[str, Any]], None],
+    watch: Callable[[], AbstractContextManager[Watched[Offers]]],
     core: client.CoreV1Api,
     namespace: str,
     prefix: str,
 ) -> None:
-    before = spec(prefix, EIGHTHS)
-    deploy(before)
-    seen = watch()
-    until(lambda: everywhere(seen, {SMALL: 56}), seen.offers)
-    seen.seen.clear()
-    seen.look()
+    made(spec(prefix, EIGHTHS))
     busy = f"{prefix}-cut-1"
     pod(core, namespace, busy)
     until(
@@ -219,16 +191,17 @@ def test_one_node_that_fails_stops_the_rest_and_is_explained(
         lambda: core.read_namespaced_pod("holder", namespace).status,
     )
 
-    change = {"previous": EIGHTHS, "timeoutSeconds": 15}
+    # A node that can change does so in two or three seconds; the busy one takes all that it may.
+    change = {"previous": EIGHTHS, "timeoutSeconds": 20}
     after = spec(prefix, HALVES, change=change)
-    result = deploy(after, check=False)
+    with watch() as seen:
+        result = deploy(after, check=False)
     assert result.status != 0
     assert busy in result.output
-    offers = seen.offers()
-    assert offers[f"{prefix}-cut-0"] == {LARGE: 16}
-    assert offers[busy] == {SMALL: 56}, "the layout that was there is back"
-    assert [offers[f"{prefix}-cut-{n}"] for n in (2, 3)] == [{SMALL: 56}] * 2
-    assert seen.lowest_in_service() >= NODES - 1
+    assert seen.now[f"{prefix}-cut-0"] == {LARGE: 16}
+    assert seen.now[busy] == {SMALL: 56}, "the layout that was there is back"
+    assert [seen.now[f"{prefix}-cut-{n}"] for n in (2, 3)] == [{SMALL: 56}] * 2
+    assert lowest_in_service(seen) >= NODES - 1
 
     fleet = compiled(after)
     reports, findings = explain_nodes(fleet, live(core))
@@ -255,8 +228,9 @@ def test_one_node_that_fails_stops_the_rest_and_is_explained(
         lambda: core.read_node(busy).metadata.labels[STATE] == "success",
         lambda: core.read_node(busy).metadata.labels,
     )
-    deploy(after)
-    until(lambda: everywhere(seen, {LARGE: 16}), seen.offers)
+    with watch() as seen:
+        deploy(after)
+        seen.reaches(lambda now: everywhere(now, {LARGE: 16}))
     reports, findings = explain_nodes(fleet, live(core))
     assert {report.stage for report in reports} == {Stage.CHANGED}
     assert findings == ()

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 import yaml
-from kubernetes import client
+from kubernetes import client, config
 
 from gpufleet.fleet import compile_data
 from gpufleet.render.openshift_machine_set import MachinePlace, machine_set
 from gpufleet.sandbox.sandbox import Sandbox
+from tests.engine.namespaces import make_namespace
 from tests.engine.sandbox_stack import ROOT, Stack, stack_files
 from tests.engine.test_gke_examples import program
-from tests.engine.waiting import until
 
 MACHINES = "openshift-machine-api"
 OPERATORS = "nvidia-gpu-operator"
@@ -28,13 +28,14 @@ SETTINGS = {
 }
 
 
-@pytest.fixture
-def machines(core: client.CoreV1Api) -> Iterator[str]:
+@pytest.fixture(scope="module")
+def machines(sandbox: Sandbox) -> Iterator[str]:
     """The namespace that every OpenShift has."""
-    core.create_namespace({"metadata": {"name": MACHINES}})
-    yield MACHINES
-    core.delete_namespace(MACHINES)
-    until(lambda: not core.list_namespace(field_selector=f"metadata.name={MACHINES}").items)
+    with config.new_client_from_config(str(sandbox.kubeconfig)) as api:
+        core = client.CoreV1Api(api)
+        make_namespace(core, MACHINES)
+        yield MACHINES
+        core.delete_namespace(MACHINES)
 
 
 @pytest.fixture

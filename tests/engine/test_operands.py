@@ -1,14 +1,14 @@
 """The operand simulators on the real API server, scheduler and kwok of the sandbox."""
 
 import json
-import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
 from kubernetes import client
 
 from gpufleet.sandbox.sandbox import Sandbox
+from tests.engine.node_watch import nvidia_resources, watching
 from tests.engine.waiting import until
 
 pytestmark = [pytest.mark.sandbox]
@@ -118,6 +118,12 @@ class Cluster:
         conditions = self.core.read_namespaced_pod(name, namespace).status.conditions or []
         return next((c.message or "" for c in conditions if c.reason == "Unschedulable"), "")
 
+    def reasons(self, node: str) -> set[str]:
+        """Of the events that were told of a node."""
+        about = f"involvedObject.name={node}"
+        events = self.core.list_namespaced_event("default", field_selector=about).items
+        return {event.reason for event in events}
+
     def policy_state(self) -> str:
         found = self.custom.get_cluster_custom_object(*POLICY, "cluster-policy")
         return found.get("status", {}).get("state", "")
@@ -210,19 +216,21 @@ def test_a_layout_changes_only_on_an_empty_node(fleet: Cluster, namespace: str) 
     fleet.label("operands-a100", MIG, "notebooks")
     until(lambda: fleet.labels("operands-a100")[STATE] == "success", "the old name again")
 
-    started = time.monotonic()
-    fleet.label("operands-a100", MIG, "halves")
-    until(lambda: fleet.labels("operands-a100")[STATE] == "pending", "pending")
-    until(lambda: set(fleet.gpus("operands-a100").values()) == {"0"}, "nothing is offered now")
-    until(lambda: fleet.labels("operands-a100")[STATE] == "success", "success")
-    assert time.monotonic() - started < 10
-    assert fleet.gpus("operands-a100") == {"nvidia.com/mig-3g.40gb": "4"}
-    assert "nvidia.com/mig-1g.10gb.count" not in fleet.labels("operands-a100")
-    events = fleet.core.list_namespaced_event(
-        "default", field_selector="involvedObject.name=operands-a100"
-    ).items
-    reasons = {event.reason for event in events}
-    assert {"MigPending", "MigSuccess", "MigFailed"} <= reasons
+    node, halves = "operands-a100", {"nvidia.com/mig-3g.40gb": "4"}
+    with watching(fleet.core, state_and_gpus, field_selector=f"metadata.name={node}") as seen:
+        fleet.label(node, MIG, "halves")
+        seen.reaches(lambda now: now[node] == ("success", halves))
+    between = seen.of(node)
+    assert any(state == "pending" for state, _ in between), between
+    assert any(set(gpus.values()) == {"0"} for _, gpus in between), "nothing is offered meanwhile"
+    assert [gpus for state, gpus in between if state == "success"][-1] == halves
+    assert "nvidia.com/mig-1g.10gb.count" not in fleet.labels(node)
+    told = {"MigPending", "MigSuccess", "MigFailed"}
+    until(lambda: told <= fleet.reasons(node), lambda: fleet.reasons(node))
+
+
+def state_and_gpus(node: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
+    return node["metadata"]["labels"][STATE], nvidia_resources(node)
 
 
 def test_an_impossible_layout_fails_on_the_node(fleet: Cluster, namespace: str) -> None:

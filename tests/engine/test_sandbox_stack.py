@@ -1,11 +1,12 @@
 """The program of `stacks/` on the real engine: up, no-op, live layout change, refusal, destroy."""
 
-import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import pytest
 from kubernetes import client
 
+from tests.engine.node_watch import Watched, watching
 from tests.engine.sandbox_stack import (
     ADVERTISED,
     NOTEBOOKS,
@@ -19,25 +20,16 @@ MIG_CONFIG = "nvidia.com/mig.config"
 MIG_STATE = "nvidia.com/mig.config.state"
 
 
+def mig_labels(node: Mapping[str, Any]) -> tuple[str | None, str | None]:
+    labels = node["metadata"]["labels"]
+    return labels.get(MIG_CONFIG), labels.get(MIG_STATE)
+
+
 @pytest.fixture
-def observed(core: client.CoreV1Api) -> Iterator[list[tuple[str | None, str | None]]]:
-    """What the MIG labels of the notebooks node become, in order, while a test runs."""
-    seen: list[tuple[str | None, str | None]] = []
-    done = threading.Event()
-
-    def look() -> None:
-        while not done.wait(0.02):
-            for node in core.list_node(field_selector=f"metadata.name={NOTEBOOKS}").items:
-                labels = node.metadata.labels
-                now = (labels.get(MIG_CONFIG), labels.get(MIG_STATE))
-                if not seen or seen[-1] != now:
-                    seen.append(now)
-
-    watcher = threading.Thread(target=look)
-    watcher.start()
-    yield seen
-    done.set()
-    watcher.join()
+def observed(core: client.CoreV1Api) -> Iterator[Watched[tuple[str | None, str | None]]]:
+    """What the MIG labels of the notebooks node become while a test runs."""
+    with watching(core, mig_labels, field_selector=f"metadata.name={NOTEBOOKS}") as seen:
+        yield seen
 
 
 def notebook(core: client.CoreV1Api, namespace: str, resource: str, name: str) -> None:
@@ -94,10 +86,10 @@ def test_a_layout_change_passes_through_the_live_node(
     stack: Stack,
     core: client.CoreV1Api,
     namespace: str,
-    observed: list[tuple[str | None, str | None]],
+    observed: Watched[tuple[str | None, str | None]],
 ) -> None:
     stack.up()
-    until(lambda: "nvidia.com/mig-3g.40gb" in gpus(core, NOTEBOOKS), lambda: observed)
+    until(lambda: "nvidia.com/mig-3g.40gb" in gpus(core, NOTEBOOKS), lambda: observed.now)
     before = core.read_node(NOTEBOOKS).metadata.labels[MIG_CONFIG]
     waiting = "nvidia.com/mig-7g.80gb"
     notebook(core, namespace, waiting, "large")
@@ -115,8 +107,8 @@ def test_a_layout_change_passes_through_the_live_node(
 
     after = core.read_node(NOTEBOOKS).metadata.labels[MIG_CONFIG]
     assert after != before
-    until(lambda: observed[-1] == (after, "success"), lambda: observed)
-    states = [state for config, state in observed if config == after]
+    observed.reaches(lambda now: now[NOTEBOOKS] == (after, "success"))
+    states = [state for config, state in observed.of(NOTEBOOKS) if config == after]
     assert "pending" in states
     assert states.index("pending") < len(states) - 1 - states[::-1].index("success")
 

@@ -7,8 +7,8 @@ from typing import TypeVar
 import pytest
 
 Answer = TypeVar("Answer")
-SECONDS = 60.0
-"""What a loaded machine needs; on an idle one the answer is there in one or two."""
+SECONDS = 180.0
+"""What the most loaded machine needs; on an idle one the answer is there in one or two."""
 PAUSE_SECONDS = 0.05
 
 
@@ -18,7 +18,7 @@ def until(found: Callable[[], Answer], what: object = "", seconds: float = SECON
     Args:
         found: What is asked again and again.
         what: What was waited for; if it can be called, its answer says what is there instead.
-        seconds: How long at the most. Default 60.
+        seconds: How long at the most. Default 180.
     """
     deadline = time.monotonic() + seconds
     while not (answer := found()):

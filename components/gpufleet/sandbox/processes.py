@@ -199,7 +199,9 @@ def _wait(processes: Iterable[psutil.Process], seconds: float) -> list[psutil.Pr
     remaining = list(processes)
     while True:
         _reap()
-        remaining = [process for process in remaining if _runs(process)]
+        # A child of ours has ended when it is reaped: a dead first thread is no end yet, the others
+        # may still hold ports.
+        remaining = [one for one in remaining if one.pid in _children or _runs(one)]
         if not remaining or time.monotonic() >= deadline:
             return remaining
         time.sleep(0.02)

@@ -1,5 +1,6 @@
 """The whole way of a program, with a Go client and vendors that are small stand-ins."""
 
+import json
 import os
 import shutil
 import signal
@@ -197,13 +198,21 @@ def go_processes(machine: Path) -> list[int]:
     ]
 
 
+def noted(entry: program_cache.Entry) -> bool:
+    """Whether the run has written down which process builds; a moment after it was started."""
+    try:
+        return bool(json.loads((entry.scratch / "go.json").read_text()))
+    except (OSError, ValueError):
+        return False
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_interruption_leaves_nothing_that_hurts(
     machine: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
 ) -> None:
     monkeypatch.setenv("FAKE_GO_SLEEPS", "60")
     run = run_prepare()
-    until(lambda: go_processes(machine), "the build runs")
+    until(lambda: go_processes(machine) and noted(entry_of("etcd")), "the build runs")
     run.send_signal(number)
     run.communicate(timeout=60)
     if number == signal.SIGINT:

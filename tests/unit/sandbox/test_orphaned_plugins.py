@@ -2,7 +2,6 @@
 
 import shutil
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 from gpufleet.sandbox import Sandbox
 from gpufleet.sandbox.orphaned_plugins import end_orphaned_plugins
 from gpufleet.sandbox.state import State
+from tests.engine.waiting import until
 
 Start = Callable[..., psutil.Process]
 
@@ -31,14 +31,19 @@ def start(tmp_path: Path) -> Iterator[Start]:
             command = [str(engine), "-c", f"{plugin} 60; true"]
         child = subprocess.Popen(command, env={"PULUMI_HOME": str(home)})
         started.append(child)
-        deadline = time.monotonic() + 10
-        while True:
+
+        def running() -> psutil.Process | None:
             process = psutil.Process(child.pid)
             for one in (process, *process.children()):
-                if one.name() == plugin.name[:15] or one.name() == plugin.name:
+                # Its name comes first, its environment a moment later.
+                named = one.name() in (plugin.name, plugin.name[:15])
+                if named and one.environ().get("PULUMI_HOME") == str(home):
                     return one
-            assert time.monotonic() < deadline, "the plugin did not start"
-            time.sleep(0.01)
+            return None
+
+        found = until(running, "the plugin runs")
+        assert found is not None
+        return found
 
     yield run
     for child in started:

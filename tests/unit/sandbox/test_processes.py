@@ -2,6 +2,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -22,15 +23,24 @@ time.sleep(60)
 SLEEP = "import time; time.sleep(60)"
 
 
+_started: list[ProcessRecord] = []
+"""What the running test started: one that has only just begun shows no marks yet."""
+
+
 @pytest.fixture
-def root(tmp_path: Path):
+def root(tmp_path: Path) -> Iterator[Path]:
     yield tmp_path
-    processes.stop(processes.find(tmp_path, {}), 0)
+    begun = [record.pid for record in _started if processes.is_alive(record)]
+    processes.stop({*begun, *processes.find(tmp_path, {})}, 0)
+    _started.clear()
 
 
 def start(root: Path, code: str, name: str = "sleeper") -> ProcessRecord:
     command = Command(name, (sys.executable, "-c", code), "fingerprint")
-    return processes.start(command, root, root / "logs" / f"{name}.log", os.environ["PATH"])
+    log = root / "logs" / f"{name}.log"
+    record = processes.start(command, root, log, os.environ["PATH"])
+    _started.append(record)
+    return record
 
 
 def found(root: Path, recorded: dict[str, ProcessRecord], count: int) -> dict[int, str]:
@@ -106,6 +116,7 @@ def test_children_of_a_recorded_process_are_no_strays(root: Path) -> None:
 def test_credentials_are_not_handed_on(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "x")
     record = start(root, SLEEP)
+    assert found(root, {}, 1) == {record.pid: "sleeper"}  # now its environment can be seen
     assert "AWS_SECRET_ACCESS_KEY" not in psutil.Process(record.pid).environ()
 
 
