@@ -10,6 +10,7 @@ import json
 import os
 import sys
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from gpufleet.nodes.vsphere.batch_provider import VsphereGpuNodeBatchProvider
@@ -32,6 +33,8 @@ def _do(request: dict[str, Any]) -> Any:
         case "delete":
             provider.delete(request["id"], olds)
             return {}
+        case "deleteTogether":
+            return _together([(node["id"], node["olds"]) for node in request["nodes"]])
         case "makeBatch":
             return {"outs": VsphereGpuNodeBatchProvider().create(news).outs}
         case "updateBatch":
@@ -41,6 +44,16 @@ def _do(request: dict[str, Any]) -> Any:
             return {}
         case other:
             raise ValueError(f"no operation {other}")
+
+
+def _together(nodes: list[tuple[str, dict[str, Any]]]) -> dict[str, Any]:
+    """Remove machines at the same time; each is tried, whatever becomes of the others."""
+    with ThreadPoolExecutor(len(nodes) or 1) as pool:
+        removed = [pool.submit(VsphereGpuNodeProvider().delete, *node) for node in nodes]
+    failures = [failure for done in removed if (failure := done.exception()) is not None]
+    if failures:
+        raise failures[0]
+    return {}
 
 
 HANGS_AFTER = 90.0

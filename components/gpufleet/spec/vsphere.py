@@ -16,6 +16,26 @@ PciDeviceId = Annotated[str, StringConstraints(pattern=r"^[0-9a-fA-F]{4}$")]
 """PCI device id: four hexadecimal digits, `20b5`."""
 
 
+HardwareVersion = Annotated[int, Field(ge=9, le=99)]
+"""Number of a virtual hardware version: 20 of `vmx-20`. GPUs need 9 or later."""
+
+GuestId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]{1,79}$")]
+"""Guest operating system as vCenter spells it: `ubuntu64Guest`, `rhel9_64Guest`."""
+
+Note = Annotated[str, StringConstraints(min_length=1, max_length=4096)]
+"""Text that people read in vCenter, 1 to 4096 characters."""
+
+InventoryName = Annotated[str, StringConstraints(min_length=1, max_length=80)]
+"""Name of an object of vCenter, 1 to 80 characters."""
+
+
+class VsphereTag(SpecModel):
+    """A tag of vCenter, by its category and its name."""
+
+    category: Annotated[str, StringConstraints(min_length=1, max_length=256)]
+    name: Annotated[str, StringConstraints(min_length=1, max_length=256)]
+
+
 class VsphereUpdatePolicy(StrEnum):
     """What to do about a change that needs the machine powered off."""
 
@@ -76,10 +96,29 @@ class VsphereOptions(SpecModel):
 
     cpus: int = Field(ge=1, le=768)
     """Virtual CPUs of each machine, 1 to 768."""
+    cores_per_socket: int | None = Field(default=None, ge=1, le=768)
+    """Virtual CPUs of each socket, by which `cpus` can be divided. Default: the template's."""
     memory_gib: int = Field(ge=4, le=24_576)
     """Fully reserved: DirectPath and vGPU machines cannot overcommit memory."""
     template: str = Field(min_length=1, max_length=200)
-    """Name of the virtual machine template to clone: EFI firmware, hardware version 20 or later."""
+    """Name of the virtual machine template to clone: EFI firmware; hardware version 17 or later for
+    dynamicDirectPath, where `hardwareVersion` does not say it."""
+    hardware_version: HardwareVersion | None = None
+    """Virtual hardware version of each machine, 9 to 99: 20 comes with vSphere 8.0. A machine of an
+    older one is upgraded while it is off, and there is no way back. Default: the template's."""
+    guest_id: GuestId | None = None
+    """Guest operating system that the template must have, as vCenter spells it: `ubuntu64Guest`.
+    It is never changed. Default: whatever the template has."""
+    annotation: Note | None = None
+    """Notes of each machine, 1 to 4096 characters. Default: the template's."""
+    custom_attributes: Annotated[dict[InventoryName, Note], Field(max_length=64)] = Field(
+        default_factory=dict[str, str]
+    )
+    """Values of vCenter's custom attributes, at most 64; the attributes must exist. Others that a
+    machine has are left alone. Default: none."""
+    tags: Annotated[tuple[VsphereTag, ...], Field(max_length=64)] = ()
+    """Tags of each machine, at most 64; they must exist. Others that a machine has are left alone.
+    Default: none."""
     hosts: Annotated[tuple[str, ...], Field(max_length=1000)] = ()
     """Hosts of the cluster that may be used, by name. Default: all."""
     pci_addresses: Annotated[tuple[PciAddress, ...], Field(max_length=16)] = ()
@@ -97,8 +136,8 @@ class VsphereOptions(SpecModel):
     update_policy: VsphereUpdatePolicy = VsphereUpdatePolicy.REFUSE
     """What to do about a change that needs the machine powered off. Default refuse."""
     rollout_width: int = Field(default=4, ge=1, le=64)
-    """Machines that are changed or replaced at the same time, 1 to 64. Default 4, as many as the
-    engine runs at once."""
+    """Machines that are changed, replaced or removed at the same time, 1 to 64. Default 4. The
+    engine's own `--parallel` bounds it too."""
     creation_width: int = Field(default=16, ge=1, le=64)
     """Machines that are made at the same time when the pool grows, 1 to 64. Default 16; vCenter
     queues what its hosts cannot clone at once."""

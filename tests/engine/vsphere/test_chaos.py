@@ -32,6 +32,7 @@ GROUP_CAMPAIGN = 40
 CALLS = 55
 """Calls of the longest operation: a later call than there are is no failure at all, and fine."""
 FAULTS = ("TaskInProgress", "NoDiskSpace", "NotAuthenticated", "ResourceInUse", "InvalidState")
+OF_MANY = ("makeBatch", "updateBatch", "deleteBatch", "deleteTogether")
 REPEATS = 6
 FAILURES = (
     *(("connection", action) for action in (Action.DROP_REQUEST, Action.DROP_REPLY)),
@@ -58,7 +59,7 @@ def _until_done(
     cloud: Vcenter, chance: random.Random, operation: str, **request: Any
 ) -> dict[str, Any]:
     """Repeat the operation until it succeeds; only the first attempt fails on purpose."""
-    calls = CALLS * 4 if operation.endswith("Batch") else CALLS
+    calls = CALLS * (4 if operation in OF_MANY else 1)
     rule = _rule(chance, cloud, calls)
     cloud.proxy.reset([rule])
     answers: list[dict[str, Any]] = []
@@ -131,8 +132,8 @@ def _one_group(cloud: Vcenter, seed: int) -> None:
     left = {f"{group}/{ordinal}" for ordinal in (*taken, *ordinals[:2])}
     assert set(cloud.owned()) <= left, f"seed {seed}: what nobody took over and nothing declares"
     assert {f"{group}/{ordinal}" for ordinal in taken} <= set(cloud.owned()), f"seed {seed}"
-    for node in nodes:
-        _until_done(cloud, chance, "delete", id=node["id"], olds=node["outs"])
+    removed = [{"id": node["id"], "olds": node["outs"]} for node in nodes]
+    _until_done(cloud, chance, "deleteTogether", nodes=removed)
     _until_done(cloud, chance, "deleteBatch", id=group, olds=kept)
     assert cloud.machines() == before, f"seed {seed}: after all"
     assert without(cloud.said, PASSWORD), f"seed {seed}: the password was said"

@@ -1,6 +1,7 @@
 """VsphereGpuNodeGroup under the real engine, in the real dynamic-provider process, on vcsim."""
 
 import json
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,7 @@ from tests.engine.vcenter_fixture import (
     USER,
     Vcenter,
 )
+from tests.engine.vsphere.direct import finished
 
 PROGRAM = """
 import json
@@ -108,6 +110,22 @@ def test_up_again_scale_change_refresh_and_destroy(
     assert cloud.machines() == before
 
 
+def test_more_than_four_are_removed_at_once(group: Callable[..., Project], cloud: Vcenter) -> None:
+    """The SDK serves four calls at a time; as many as the group's lanes are."""
+    before = cloud.machines()
+    made = group(nodes=7, rollout_width=6)
+    made.run("up", "--parallel", "12")
+    together = threading.Barrier(6)
+    rule = Rule(Action.BEFORE, "Destroy_Task", nth=0, do=lambda: together.wait(60) and None)
+    cloud.proxy.reset([rule])
+    group(nodes=1, rollout_width=6).run("up", "--parallel", "12")
+    assert not together.broken, "six machines were destroyed at the same time"
+    assert [owner.rsplit("/", 1)[1] for owner in cloud.owned()] == ["0"]
+    cloud.proxy.reset()
+    made.run("destroy")
+    assert cloud.machines() == before
+
+
 def _node(made: Project) -> dict[str, Any]:
     (node,) = [
         resource
@@ -121,7 +139,7 @@ def test_drift_is_shown_and_mended(group: Callable[..., Project], cloud: Vcenter
     made = group(nodes=1)
     made.run("up")
     with cloud.machine("gpu-train-0") as machine:
-        machine.PowerOffVM_Task()
+        finished(machine.PowerOffVM_Task())
     made.run("refresh")
     assert _node(made)["drifted"] == {"powerState": "poweredOff"}
     made.run("up")

@@ -20,6 +20,7 @@ from pulumi.dynamic import (
 
 from gpufleet.nodes.vsphere.batch import Member, clear, make
 from gpufleet.nodes.vsphere.batch_preflight import judge_new
+from gpufleet.nodes.vsphere.calls_at_once import allow_more_calls
 from gpufleet.nodes.vsphere.changes import UNKNOWN
 from gpufleet.nodes.vsphere.errors import Code, VsphereError
 from gpufleet.nodes.vsphere.opened import StackSettings, has_unknown, logged_in, read_settings
@@ -39,8 +40,9 @@ class VsphereGpuNodeBatchProvider(ResourceProvider):
     serialize_as_secret_always = False  # the serialised class is a name, and holds no secret
 
     def configure(self, req: ConfigureRequest) -> None:
-        """Keep the way to the stack's settings; nothing is read yet."""
+        """Keep the way to the stack's settings, of which nothing is read yet; allow more calls."""
         StackSettings.read = req.config.get
+        allow_more_calls()
 
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
         """Ask vCenter whether the machines that are new can be made, unless told not to."""

@@ -19,6 +19,7 @@ from pulumi.dynamic import (
 )
 from pyVmomi import vim
 
+from gpufleet.nodes.vsphere.calls_at_once import allow_more_calls
 from gpufleet.nodes.vsphere.changes import Change, Kind, changes, refusals, replaces
 from gpufleet.nodes.vsphere.converge import converge
 from gpufleet.nodes.vsphere.create import create
@@ -56,8 +57,9 @@ class VsphereGpuNodeProvider(ResourceProvider):
     serialize_as_secret_always = False  # the serialised class is a name, and holds no secret
 
     def configure(self, req: ConfigureRequest) -> None:
-        """Keep the way to the stack's settings; nothing is read yet."""
+        """Keep the way to the stack's settings, of which nothing is read yet; allow more calls."""
         StackSettings.read = req.config.get
+        allow_more_calls()
 
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
         """Judge the inputs without a network: shape, limits, and changes that would fail later."""
