@@ -1,6 +1,8 @@
 """What EKS pools are wired to, and the parts of their declaration that components check alike."""
 
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping
+from ipaddress import ip_network
 from typing import Any, NotRequired, TypedDict, cast
 
 import pulumi
@@ -107,9 +109,13 @@ def judge_connection(given: Mapping[str, Any], pool: Pool, shape: EksShape) -> l
         wanted["clusterSecurityGroupId"] = (
             "EKS adds it to no machine whose interfaces name security groups"
         )
+    if given.get("securityGroupIds"):
+        wanted["clusterSecurityGroupId"] = (
+            "EKS adds it to no machine that has security groups of its own"
+        )
     if shape.custom:
         wanted |= dict.fromkeys(ACCESS, "nodes of an image of your own join by user data")
-    return [
+    missing = [
         error(
             "connection-missing",
             key,
@@ -119,6 +125,40 @@ def judge_connection(given: Mapping[str, Any], pool: Pool, shape: EksShape) -> l
         for key, why in wanted.items()
         if given.get(key) is None
     ]
+    return [*missing, *_unreadable(given)]
+
+
+def _unreadable(given: Mapping[str, Any]) -> Iterable[Finding]:
+    """What is known already, and can be no role and no address range."""
+    role, services = given.get("nodeRoleArn"), given.get("clusterServiceCidr")
+    if isinstance(role, str) and not _ROLE.match(role):
+        yield error(
+            "connection-no-role-arn",
+            "nodeRoleArn",
+            f"{role!r} is no ARN of an IAM role: partition and account are read from it",
+            "write it as arn:aws:iam::123456789012:role/nodes",
+            found=role,
+        )
+    if isinstance(services, str) and not _is_network(services):
+        yield error(
+            "connection-no-address-range",
+            "clusterServiceCidr",
+            f"{services!r} is no address range",
+            "write the cluster's own, as 172.20.0.0/16 or fd12:3456:789a::/108",
+            found=services,
+        )
+
+
+def _is_network(text: str) -> bool:
+    try:
+        ip_network(text)
+    except ValueError:
+        return False
+    return "/" in text
+
+
+_ROLE = re.compile(r"^arn:aws[a-z-]*:iam::[0-9]{12}:role/.+$")
+"""Of every partition: `aws`, `aws-cn`, `aws-us-gov`, `aws-iso`."""
 
 
 def cluster_access(given: Mapping[str, Any]) -> pulumi.Output[ClusterAccess]:

@@ -16,7 +16,11 @@ from gpufleet.findings import Finding, Severity
 from gpufleet.fleet import Fleet, Pool
 from gpufleet.nodes.eks import EksGpuNodeGroup
 from gpufleet.platforms import Connection, connection_missing, name_prefix, pool_arguments
-from gpufleet.render.cluster_autoscaler_values import judge_program, scaled_pools
+from gpufleet.render.cluster_autoscaler_values import (
+    judge_priorities,
+    judge_program,
+    scaled_pools,
+)
 from gpufleet.render.efa_device_plugin_values import efa_pools
 from gpufleet.render.karpenter_values import karpenter_pools, needed_gates
 from gpufleet.spec.addons import Addon
@@ -54,6 +58,7 @@ def judge_platform(fleet: Fleet, connection: Connection) -> list[Finding]:
     addon = fleet.spec.addons.cluster_autoscaler
     if scaled_pools(fleet.pools) and _ours(addon):
         findings += judge_program(addon, version)
+        findings += judge_priorities(addon, fleet.pools, name_prefix(fleet))
     return findings
 
 

@@ -296,7 +296,7 @@ def test_the_stack_eks_prod_with_both_autoscalers(
         "cluster-autoscaler-priority-expander", "kube-system"
     )
     assert yaml.safe_load(expander.data["priorities"]) == {
-        50: ["^eks-ml-prod-training-.*"],
+        50: ["^eks-ml-prod-training-[0-9a-f]{7,26}-[0-9a-f]{8}-"],
         1: [".*"],
     }
     agents = {one.outputs["addonName"] for one in clouds.resources("aws:eks/addon:Addon")}

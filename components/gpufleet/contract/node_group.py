@@ -6,9 +6,11 @@ LaunchTemplateSpecification, CreateNodegroup) and EKS user guide `nodes/launch-t
 `ml/capacity-blocks-mng`.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Iterable
 
+from gpufleet.contract.launch_template_interfaces import judge_interfaces
+from gpufleet.contract.node_group_image import judge_image
+from gpufleet.contract.provider_arguments import Arguments, items, mapping, number
 from gpufleet.findings import Finding, error
 
 MAX_TYPES = 20
@@ -17,10 +19,10 @@ MAX_TAINTS = 50
 """Most taints of one node group."""
 MAX_TAGS = 50
 """Most tags of one node group."""
+MAX_UNAVAILABLE = 100
+"""Most nodes, or percent of them, that one update replaces at a time."""
 EFFECTS = ("NO_SCHEDULE", "NO_EXECUTE", "PREFER_NO_SCHEDULE")
 """Taint effects in the API's spelling."""
-
-Arguments = Mapping[str, Any]
 
 
 def judge_node_group(
@@ -30,20 +32,24 @@ def judge_node_group(
 
     `template` is None for a group without one. What is not written is not judged.
     """
-    findings = list(_group(group, group_path))
+    findings = [
+        *_group(group, group_path),
+        *_sizes(group, group_path),
+        *judge_image(group, group_path),
+    ]
     if template is None:
         return findings
     return [
         *findings,
         *_forbidden(template, template_path),
         *_beside_template(group, template, group_path, template_path),
-        *_interfaces(template, template_path),
+        *judge_interfaces(template, template_path),
         *_capacity_block(group, template, group_path, template_path),
     ]
 
 
 def _group(group: Arguments, path: str) -> Iterable[Finding]:
-    types = _items(group, "instanceTypes")
+    types = items(group, "instanceTypes")
     if len(types) > MAX_TYPES:
         yield error(
             "node-group-too-many-types",
@@ -53,7 +59,7 @@ def _group(group: Arguments, path: str) -> Iterable[Finding]:
             found=len(types),
             limit=MAX_TYPES,
         )
-    taints = _items(group, "taints")
+    taints = items(group, "taints")
     if len(taints) > MAX_TAINTS:
         yield error(
             "node-group-too-many-taints",
@@ -62,7 +68,7 @@ def _group(group: Arguments, path: str) -> Iterable[Finding]:
             found=len(taints),
             limit=MAX_TAINTS,
         )
-    tags = _mapping(group, "tags")
+    tags = mapping(group, "tags")
     if len(tags) > MAX_TAGS:
         yield error(
             "node-group-too-many-tags",
@@ -84,7 +90,7 @@ def _group(group: Arguments, path: str) -> Iterable[Finding]:
                 allowed=list(EFFECTS),
             )
     for section, pair in _EITHER:
-        given = _mapping(group, section)
+        given = mapping(group, section)
         if all(key in given for key in pair):
             yield error(
                 "node-group-count-and-percentage",
@@ -92,8 +98,32 @@ def _group(group: Arguments, path: str) -> Iterable[Finding]:
                 f"{pair[0]} and {pair[1]} exclude each other",
                 "keep one",
             )
-    scaling = _mapping(group, "scalingConfig")
-    if scaling.get("maxSize") == 0:
+    update = mapping(group, "updateConfig")
+    for key in ("maxUnavailable", "maxUnavailablePercentage"):
+        if (number(update, key) or 0) > MAX_UNAVAILABLE:
+            yield error(
+                "node-group-update-too-wide",
+                f"{path}.updateConfig.{key}",
+                f"{key} is {update[key]}, and EKS takes at most {MAX_UNAVAILABLE}",
+                f"write {MAX_UNAVAILABLE}",
+                found=update[key],
+                limit=MAX_UNAVAILABLE,
+            )
+
+
+def _sizes(group: Arguments, path: str) -> Iterable[Finding]:
+    scaling = mapping(group, "scalingConfig")
+    least, wanted, most = (number(scaling, f"{name}Size") for name in ("min", "desired", "max"))
+    known = [size for size in (least, wanted, most) if size is not None]
+    if known != sorted(known):
+        yield error(
+            "node-group-sizes",
+            f"{path}.scalingConfig",
+            f"minSize {least}, desiredSize {wanted}, maxSize {most} are not in this order",
+            "write `nodes: {min: ..., max: ...}` on the pool, which sets all three",
+            found=known,
+        )
+    if most == 0:
         yield error(
             "node-group-max-zero",
             f"{path}.scalingConfig.maxSize",
@@ -136,7 +166,7 @@ def _forbidden(template: Arguments, path: str) -> Iterable[Finding]:
                 f"a template of a managed node group must not set {key}",
                 f"remove it; what counts is {instead}",
             )
-    market = _mapping(template, "instanceMarketOptions")
+    market = mapping(template, "instanceMarketOptions")
     if market.get("marketType") == "spot" or "spotOptions" in market:
         yield error(
             "launch-template-spot",
@@ -144,7 +174,7 @@ def _forbidden(template: Arguments, path: str) -> Iterable[Finding]:
             "the template asks for spot itself, and a managed node group refuses that",
             "write `capacity: [{spot: {}}]` on the pool",
         )
-    for index, interface in enumerate(_items(template, "networkInterfaces")):
+    for index, interface in enumerate(items(template, "networkInterfaces")):
         if interface.get("subnetId") is not None:
             yield error(
                 "launch-template-subnet",
@@ -173,7 +203,16 @@ def _beside_template(
                 f"write {where}",
                 found=group[key],
             )
-    types, one = _items(group, "instanceTypes"), template.get("instanceType")
+    types, one = items(group, "instanceTypes"), template.get("instanceType")
+    if "instanceTypes" in group and not types and one is None:
+        yield error(
+            "node-group-no-type",
+            f"{group_path}.instanceTypes",
+            "neither group nor template names an instance type: EKS would take t3.medium, which "
+            "has no GPU",
+            "name one",
+            found=[],
+        )
     if types and one is not None:
         yield error(
             "node-group-types-twice",
@@ -195,76 +234,15 @@ def _beside_template(
             )
 
 
-def _interfaces(template: Arguments, path: str) -> Iterable[Finding]:
-    interfaces = _items(template, "networkInterfaces")
-    if not interfaces:
-        return
-    for key in ("vpcSecurityGroupIds", "securityGroupNames"):
-        if template.get(key):
-            yield error(
-                "launch-template-security-groups-twice",
-                f"{path}.{key}",
-                f"{key} is given beside networkInterfaces, which EC2 refuses",
-                "write securityGroups on each interface",
-            )
-    places = [(i.get("networkCardIndex") or 0, i.get("deviceIndex") or 0) for i in interfaces]
-    for index, place in enumerate(places):
-        if place in places[:index]:
-            yield error(
-                "launch-template-interface-twice",
-                f"{path}.networkInterfaces[{index}]",
-                f"card {place[0]} device {place[1]} is there already",
-                "give each interface a place of its own",
-                found=list(place),
-            )
-    if (0, 0) not in places:
-        yield error(
-            "launch-template-no-primary",
-            f"{path}.networkInterfaces",
-            "no interface is card 0 device 0, and every machine needs a primary one",
-            "add it, of type interface",
-        )
-    cards: set[int] = set()
-    for index, interface in enumerate(interfaces):
-        kind = interface.get("interfaceType")
-        card = interface.get("networkCardIndex") or 0
-        if kind == "efa-only" and places[index] == (0, 0):
-            yield error(
-                "launch-template-primary-efa-only",
-                f"{path}.networkInterfaces[{index}].interfaceType",
-                "the primary interface is efa-only, which carries no IP traffic",
-                "write interface, and efa-only on card 0 device 1",
-            )
-        if kind in {"efa", "efa-only"} and card in cards:
-            yield error(
-                "launch-template-efa-per-card",
-                f"{path}.networkInterfaces[{index}]",
-                f"card {card} gets a second EFA, and a card carries one",
-                "remove it",
-                found=card,
-            )
-        if kind in {"efa", "efa-only"}:
-            cards.add(card)
-        public = interface.get("associatePublicIpAddress")
-        if len(interfaces) > 1 and public in {True, "true"}:
-            yield error(
-                "launch-template-public-address",
-                f"{path}.networkInterfaces[{index}].associatePublicIpAddress",
-                f"EC2 gives no public address to a machine with {len(interfaces)} interfaces",
-                "remove it and use private subnets",
-                found=len(interfaces),
-            )
-
-
 def _capacity_block(
     group: Arguments, template: Arguments, group_path: str, template_path: str
 ) -> Iterable[Finding]:
-    market = _mapping(template, "instanceMarketOptions").get("marketType") == "capacity-block"
+    market = mapping(template, "instanceMarketOptions").get("marketType") == "capacity-block"
     capacity = group.get("capacityType")
     if not market and capacity != "CAPACITY_BLOCK":
         return
-    target = _mapping(
-        _mapping(template, "capacityReservationSpecification"), "capacityReservationTarget"
+    target = mapping(
+        mapping(template, "capacityReservationSpecification"), "capacityReservationTarget"
     )
     missing = [
         name
@@ -287,13 +265,3 @@ def _capacity_block(
             "write `capacity: [{capacityBlock: {...}}]` on the pool, which sets all of them",
             missing=missing,
         )
-
-
-def _items(arguments: Arguments, key: str) -> Sequence[Any]:
-    value = arguments.get(key)
-    return cast("Sequence[Any]", value) if isinstance(value, (list, tuple)) else ()
-
-
-def _mapping(arguments: Arguments, key: str) -> Arguments:
-    value = arguments.get(key)
-    return cast("Arguments", value) if isinstance(value, Mapping) else {}

@@ -165,8 +165,7 @@ class EksGpuNodeGroup(pulumi.ComponentResource):
             ]
         elif extra and "vpcSecurityGroupIds" not in wired:
             # With groups of its own EKS leaves the cluster's out.
-            own = given.get("clusterSecurityGroupId")
-            wired["vpcSecurityGroupIds"] = [*([own] if own is not None else []), *extra]
+            wired["vpcSecurityGroupIds"] = [given["clusterSecurityGroupId"], *extra]
         if shape.placement_group and "placement" not in wired:
             wired["placement"] = {
                 "groupName": made_placement_group(self, self._name, pool, self._prefix, self._tags)

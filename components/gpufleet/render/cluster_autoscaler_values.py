@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from gpufleet.findings import Finding, error
 from gpufleet.fleet.model import Pool
-from gpufleet.render.eks_names import name_prefix
+from gpufleet.render.eks_names import LONGEST, name_prefix
 from gpufleet.spec.addons import ClusterAutoscaler, Expander
 from gpufleet.spec.pool import Provisioner
 
@@ -25,6 +25,11 @@ PRIORITIES = {"capacityBlock": 50, "reserved": 50, "spot": 30, "onDemand": 10}
 """Way of buying -> priority, highest first. What is paid for already comes first."""
 FALLBACK = 1
 """Priority of every other group: one that matches no entry would never be chosen."""
+
+_DIGITS = "[0-9a-f]{7,26}"
+"""What a provider adds to a prefix: 7 hexadecimal digits (Pulumi) or 26 (Terraform)."""
+_UUID = "[0-9a-f]{8}-"
+"""Beginning of what EKS adds."""
 
 ADDON = "addons.clusterAutoscaler"
 
@@ -95,14 +100,50 @@ def cluster_autoscaler_values(
 def priorities(pools: Sequence[Pool], prefix: str) -> dict[str, list[str]]:
     """Priority -> patterns over names of Auto Scaling groups, highest first.
 
-    EKS calls the group of node group G `eks-G-<uuid>`.
+    EKS calls the group of node group G `eks-G-<uuid>`, and of all patterns that match the highest
+    priority counts: `^eks-ml-chat-.*` would raise the pool `chat-large` too. So each pattern ends
+    where the digits of the name do.
     """
     found: dict[int, list[str]] = {}
     for pool in scaled_pools(pools):
-        rank = PRIORITIES.get(pool.capacity[0].mode, FALLBACK)
-        found.setdefault(rank, []).append(f"^eks-{name_prefix(prefix, pool.name, 'node group')}.*")
+        found.setdefault(_rank(pool), []).append(_pattern(pool, prefix))
     found.setdefault(FALLBACK, []).append(".*")
     return {str(rank): found[rank] for rank in sorted(found, reverse=True)}
+
+
+def judge_priorities(addon: ClusterAutoscaler, pools: Sequence[Pool], prefix: str) -> list[Finding]:
+    """Pools whose groups the priority expander could not tell apart: long names are cut."""
+    if addon.expander is not Expander.PRIORITY:
+        return []
+    first: dict[str, Pool] = {}
+    findings: list[Finding] = []
+    for pool in scaled_pools(pools):
+        other = first.setdefault(_pattern(pool, prefix), pool)
+        if _rank(other) != _rank(pool):
+            findings.append(
+                error(
+                    "cluster-autoscaler-pools-alike",
+                    f"{pool.path}.name",
+                    f"the node groups of {other.name} and {pool.name} have names that begin alike, "
+                    "and the priority expander would give both the higher priority: EKS takes "
+                    f"{LONGEST['node group']} characters",
+                    "shorten one of the two, or let them differ at the beginning",
+                    found=pool.name,
+                    limit=LONGEST["node group"],
+                )
+            )
+    return findings
+
+
+def _rank(pool: Pool) -> int:
+    return PRIORITIES.get(pool.capacity[0].mode, FALLBACK)
+
+
+def _pattern(pool: Pool, prefix: str) -> str:
+    """Matches the Auto Scaling group of the pool, and of no other pool."""
+    if pool.spec.import_id is not None:
+        return f"^eks-{pool.spec.import_id.rsplit(':', 1)[-1]}-{_UUID}"
+    return f"^eks-{name_prefix(prefix, pool.name, 'node group')}{_DIGITS}-{_UUID}"
 
 
 def cluster_autoscaler_policy(cluster: str) -> dict[str, Any]:

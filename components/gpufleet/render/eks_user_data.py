@@ -8,6 +8,7 @@ settings (TOML), EKS user guide `nodes/launch-templates` (MIME parts for Amazon 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from ipaddress import ip_network
 
 from gpufleet.fleet.eks_shape import EksShape
 from gpufleet.fleet.model import NodeTaint, Pool
@@ -15,6 +16,8 @@ from gpufleet.render.yaml_text import yaml_text
 from gpufleet.spec.eks import LocalStorage
 
 BOUNDARY = "gpufleet"
+IPV6 = 6
+"""Version of the Internet protocol."""
 EPHEMERAL = "[settings.bootstrap-commands.k8s-ephemeral-storage]"
 """Bottlerocket 1.22 and later put images, logs and `emptyDir` onto local disks by this command."""
 
@@ -28,6 +31,17 @@ class ClusterAccess:
     certificate_authority: str
     """Base64, as `aws:eks/cluster` gives it."""
     service_cidr: str
+    """Address range of services, IPv4 or IPv6: `172.20.0.0/16`, `fd12:3456:789a::/108`."""
+
+    @property
+    def dns_address(self) -> str:
+        """Address of the cluster's name server: EKS gives it the tenth of the services' range."""
+        return str(ip_network(self.service_cidr)[10])
+
+    @property
+    def ipv6(self) -> bool:
+        """Whether pods and services have IPv6 addresses."""
+        return ip_network(self.service_cidr).version == IPV6
 
 
 def user_data(
@@ -105,6 +119,7 @@ def _bottlerocket(
             f"cluster-name = {json.dumps(access.name)}",
             f"api-server = {json.dumps(access.endpoint)}",
             f"cluster-certificate = {json.dumps(access.certificate_authority)}",
+            f"cluster-dns-ip = {json.dumps(access.dns_address)}",
             "",
             "[settings.kubernetes.node-labels]",
             *(f"{json.dumps(key)} = {json.dumps(value)}" for key, value in labels.items()),
@@ -133,7 +148,11 @@ mode = "always"
 def _bootstrap(
     access: ClusterAccess, labels: Mapping[str, str], taints: tuple[NodeTaint, ...], family: str
 ) -> str:
-    """The script of Canonical's EKS images and of Amazon Linux 2."""
+    """The script of Canonical's EKS images and of Amazon Linux 2.
+
+    Told address and certificate, it asks EKS nothing more: without the name server's address it
+    guesses one from the network's, and takes every cluster to be IPv4.
+    """
     flags = [f"--node-labels={_labels(labels)}"]
     if taints:
         flags.append(f"--register-with-taints={_taints(taints)}")
@@ -143,6 +162,12 @@ def _bootstrap(
         f"/etc/eks/bootstrap.sh {_quoted(access.name)} \\",
         f"  --apiserver-endpoint {_quoted(access.endpoint)} \\",
         f"  --b64-cluster-ca {_quoted(access.certificate_authority)} \\",
+        f"  --dns-cluster-ip {_quoted(access.dns_address)} \\",
+        *(
+            [f"  --ip-family ipv6 --service-ipv6-cidr {_quoted(access.service_cidr)} \\"]
+            if access.ipv6
+            else []
+        ),
         f"  --kubelet-extra-args {_quoted(' '.join(flags))}",
     ]
     script = "\n".join(lines) + "\n"

@@ -36,6 +36,9 @@ POD_IDENTITY_TRUST = json.dumps(
 )
 """Who may take the role of a controller: pods, through EKS Pod Identity."""
 
+EC2_SERVICES = ("ec2.amazonaws.com", "ec2.amazonaws.com.cn")
+"""Who takes the role of a node: EC2, which has a name of its own in the partition `aws-cn`."""
+
 _LAUNCHED = ("fleet", "instance", "launch-template", "network-interface", "spot-instances-request")
 _READ = (
     "ec2:DescribeCapacityReservations",
@@ -108,7 +111,7 @@ def karpenter_policy(
         _allow(
             ["iam:PassRole"],
             [node_role_arn],
-            {"StringEquals": {"iam:PassedToService": ["ec2.amazonaws.com"]}},
+            {"StringEquals": {"iam:PassedToService": list(EC2_SERVICES)}},
         ),
         _allow(
             ["iam:CreateInstanceProfile", "iam:TagInstanceProfile"],

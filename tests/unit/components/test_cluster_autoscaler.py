@@ -1,4 +1,5 @@
 import json
+import re
 from typing import Any
 
 import pytest
@@ -59,10 +60,40 @@ def test_the_program_is_matched_to_the_cluster(run: Any, minor: str, program: st
 def test_what_is_paid_for_comes_first_and_no_group_is_left_out(run: Any) -> None:
     found = values(run, settings={"expander": "priority"}, pools=POOLS)
     assert found["expanderPriorities"] == {
-        "50": ["^eks-ml-block-.*"],
-        "10": ["^eks-ml-chat-.*"],
+        "50": ["^eks-ml-block-[0-9a-f]{7,26}-[0-9a-f]{8}-"],
+        "10": ["^eks-ml-chat-[0-9a-f]{7,26}-[0-9a-f]{8}-"],
         "1": [".*"],
     }
+
+
+UUID = "0fc2d3a4-1b2c-3d4e-5f60-718293a4b5c6"
+SCALED = {"gpu": "L4", "nodes": {"min": 0, "max": 2}, "provisioner": "clusterAutoscaler"}
+
+
+@pytest.mark.parametrize(
+    ("group", "rank"),
+    [
+        (f"eks-ml-chat-0a1b2c3-{UUID}", 30),
+        (f"eks-ml-chat-20261101120000000100000001-{UUID}", 30),
+        (f"eks-ml-chat-large-0a1b2c3-{UUID}", 10),  # not spot, though its name begins alike
+        (f"eks-by-hand-{UUID}", 30),
+        (f"eks-by-hand-too-{UUID}", 1),
+        ("somebody-elses", 1),
+    ],
+)
+def test_a_group_has_the_priority_of_its_own_pool(run: Any, group: str, rank: int) -> None:
+    pools = [
+        {**SCALED, "name": "chat", "capacity": [{"spot": {}}]},
+        {**SCALED, "name": "chat-large"},
+        {**SCALED, "name": "taken", "capacity": [{"spot": {}}], "import_id": "ml:by-hand"},
+    ]
+    found = values(run, settings={"expander": "priority"}, pools=pools)["expanderPriorities"]
+    matching = [
+        int(priority)
+        for priority, patterns in found.items()
+        if any(re.search(pattern, group) for pattern in patterns)
+    ]
+    assert max(matching) == rank  # as the expander decides: the highest that matches
 
 
 def test_provisioning_requests_are_answered_when_asked_for(run: Any) -> None:

@@ -175,7 +175,27 @@ def test_own_images_of_aws_kinds_join_in_their_own_words(run: Any) -> None:
     toml = told(made(run, "own-bottlerocket"))
     assert 'api-server = "https://ml.example.com"' in toml
     assert '"nvidia.com/gpu" = ["present:NoSchedule"]' in toml
+    assert 'cluster-dns-ip = "172.20.0.10"' in toml
     assert "ephemeral-storage" not in toml
+
+
+@pytest.mark.parametrize(
+    ("services", "dns"),
+    [
+        ("172.20.0.0/16", "172.20.0.10"),
+        ("10.200.64.0/18", "10.200.64.10"),  # neither of the two that scripts guess
+        ("fd12:3456:789a::/108", "fd12:3456:789a::a"),
+    ],
+)
+def test_nodes_are_told_the_name_server_of_their_cluster(run: Any, services: str, dns: str) -> None:
+    script = told(made(run, "ubuntu", cluster_service_cidr=services))
+    assert f"--dns-cluster-ip '{dns}'" in script
+    family = f"--ip-family ipv6 --service-ipv6-cidr '{services}'"
+    assert (family in script) is (":" in services)
+    toml = told(made(run, "own-bottlerocket", cluster_service_cidr=services))
+    assert f'cluster-dns-ip = "{dns}"' in toml
+    config = part(told(made(run, "own-al2023", cluster_service_cidr=services)))
+    assert config["spec"]["cluster"]["cidr"] == services
 
 
 def test_an_autoscaled_group_is_tagged_on_the_scaling_group_and_on_itself(run: Any) -> None:
@@ -313,6 +333,14 @@ def test_raw_arguments_are_merged_last(run: Any) -> None:
             "connection-missing: clusterSecurityGroupId",
         ),
         ("ubuntu", {}, {"cluster_endpoint": None}, "connection-missing: clusterEndpoint"),
+        (
+            "on-demand",
+            {},
+            {"security_group_ids": ["sg-x"], "cluster_security_group_id": None},
+            "machine that has security groups of its own",
+        ),
+        ("on-demand", {}, {"node_role_arn": "nodes"}, "'nodes' is no ARN of an IAM role"),
+        ("ubuntu", {}, {"cluster_service_cidr": "172.20.0.0"}, "is no address range"),
         ("reservation", {}, {"subnet_ids_by_zone": {"us-east-1a": "s"}}, "needs us-east-1b"),
         ("on-demand", {}, {"subnet_ids_by_zone": {}}, "no subnet is given"),
         ("on-demand", {"eks": {"node_group": {"diskSize": 100}}}, {}, "node-group-disk-size"),

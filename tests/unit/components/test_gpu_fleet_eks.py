@@ -150,6 +150,17 @@ def test_what_somebody_else_installs_is_not_installed(run: Any) -> None:
             {},
             "tags are given, and a node group takes 50",
         ),
+        (
+            {
+                "pools": [
+                    {**POOLS[1], "name": "a" * 39 + "b", "capacity": [{"spot": {}}]},
+                    {**POOLS[1], "name": "a" * 39 + "c"},
+                ],
+                "addons": {"clusterAutoscaler": {"expander": "priority"}},
+            },
+            {},
+            "the priority expander would give both the higher priority",
+        ),
     ],
 )
 def test_what_stands_in_the_way_is_said_before_anything_is_made(

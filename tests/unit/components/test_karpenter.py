@@ -67,6 +67,26 @@ def test_writes_are_bound_to_the_cluster(run: Any) -> None:
     assert unbound == []
 
 
+@pytest.mark.parametrize(
+    ("partition", "region"), [("aws-us-gov", "us-gov-west-1"), ("aws-cn", "cn-north-1")]
+)
+def test_the_policy_is_of_the_roles_own_partition(run: Any, partition: str, region: str) -> None:
+    role = f"arn:{partition}:iam::123456789012:role/eks/nodes"
+    given = arguments(region=region, node_role_arn=role)
+    recording = run(lambda: Karpenter("karpenter", given))
+    policy = json.loads(recording.one("aws:iam/rolePolicy:RolePolicy").inputs["policy"])
+    named = {
+        resource.split(":")[1]
+        for statement in policy["Statement"]
+        for resource in statement["Resource"]
+        if resource not in {"*", "made-queue"} and "sqs" not in resource
+    }
+    assert named == {partition}
+    (passed,) = [one for one in policy["Statement"] if one["Action"] == ["iam:PassRole"]]
+    assert passed["Resource"] == [role]
+    assert "ec2.amazonaws.com.cn" in passed["Condition"]["StringEquals"]["iam:PassedToService"]
+
+
 def test_the_role_belongs_to_its_service_account(run: Any) -> None:
     recording = run(lambda: Karpenter("karpenter", arguments()))
     bound = recording.one("aws:eks/podIdentityAssociation:PodIdentityAssociation").inputs

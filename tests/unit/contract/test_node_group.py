@@ -5,7 +5,10 @@ from typing import Any
 
 import pytest
 
+from gpufleet.catalogue import load
 from gpufleet.contract.node_group import judge_node_group
+from gpufleet.contract.node_group_image import LAST_AL2
+from gpufleet.findings import Severity
 
 GROUP: dict[str, Any] = {
     "capacityType": "ON_DEMAND",
@@ -46,6 +49,26 @@ def test_what_is_right_is_accepted() -> None:
     own_image = {k: v for k, v in GROUP.items() if k not in {"amiType", "version"}}
     assert judged(own_image, {**TEMPLATE, "imageId": "ami-1"}) == []
     assert judged({**GROUP, "diskSize": 100, "remoteAccess": {}}, None) == []
+
+
+def test_what_stands_near_a_limit_is_accepted() -> None:
+    sizes = {"minSize": 2, "maxSize": 2, "desiredSize": 2}
+    assert judged({**GROUP, "scalingConfig": sizes}, {}) == []
+    assert judged({**GROUP, "updateConfig": {"maxUnavailable": 100}}, {}) == []
+    last = {**GROUP, "amiType": "AL2_x86_64_GPU", "version": LAST_AL2}
+    assert judged(last, {}) == []
+    assert load().image("al2-nvidia").last_kubernetes == LAST_AL2
+    asleep = {"poolState": "HIBERNATED", "reuseOnScaleIn": True}
+    assert judged({**GROUP, "warmPoolConfig": asleep}, {}) == []
+    stopped = {"amiType": "BOTTLEROCKET_x86_64_NVIDIA", "warmPoolConfig": {"poolState": "STOPPED"}}
+    assert judged({**GROUP, **stopped}, {}) == []
+    assert judged({"instanceTypes": []}, {"instanceType": "g6.xlarge"}) == []
+
+
+def test_security_groups_of_a_template_alone_are_a_warning() -> None:
+    (finding,) = judge_node_group(GROUP, {"vpcSecurityGroupIds": ["sg-1"]}, "group", "template")
+    assert finding.severity is Severity.WARNING
+    assert "adds the cluster's security group to no machine" in finding.message
 
 
 CARD = {"networkCardIndex": 0, "deviceIndex": 0}
@@ -153,6 +176,50 @@ CHANGES: list[tuple[dict[str, Any], dict[str, Any], str, str]] = [
         "group.scalingConfig.maxSize",
     ),
     ({"capacityType": "CAPACITY_BLOCK"}, {}, "capacity-block-incomplete", "template"),
+    ({"instanceTypes": []}, {}, "node-group-no-type", "group.instanceTypes"),
+    (
+        {"scalingConfig": {"minSize": 3, "maxSize": 9, "desiredSize": 2}},
+        {},
+        "node-group-sizes",
+        "group.scalingConfig",
+    ),
+    (
+        {"scalingConfig": {"minSize": 0, "maxSize": 9, "desiredSize": 10}},
+        {},
+        "node-group-sizes",
+        "group.scalingConfig",
+    ),
+    (
+        {"updateConfig": {"maxUnavailablePercentage": 101}},
+        {},
+        "node-group-update-too-wide",
+        "group.updateConfig.maxUnavailablePercentage",
+    ),
+    ({"amiType": "AL2_x86_64_GPU"}, {}, "node-group-image-ended", "group.amiType"),
+    (
+        {
+            "amiType": "BOTTLEROCKET_x86_64_NVIDIA",
+            "warmPoolConfig": {"poolState": "HIBERNATED"},
+        },
+        {},
+        "node-group-warm-pool",
+        "group.warmPoolConfig.poolState",
+    ),
+    (
+        {
+            "amiType": "BOTTLEROCKET_ARM_64_NVIDIA",
+            "warmPoolConfig": {"reuseOnScaleIn": True},
+        },
+        {},
+        "node-group-warm-pool",
+        "group.warmPoolConfig.reuseOnScaleIn",
+    ),
+    (
+        {},
+        {"networkInterfaces": [{**CARD, "securityGroups": ["sg-1"]}]},
+        "launch-template-own-security-groups",
+        "template.networkInterfaces[0].securityGroups",
+    ),
 ]
 
 
