@@ -56,10 +56,21 @@ class MortalVcenter:
         self._lives = 1
         self._done: list[tuple[Change, str | None]] = []
         """What earlier lives did, each with the machine that it made."""
-        self.running = running
+        self._running = running
         self._known = _common(self._asked())
-        self.failure: SandboxError | None = None
+        self._failure: SandboxError | None = None
+
+    @property
+    def running(self) -> RunningVcenter:
+        """The simulator as it runs now; one that is dying is waited for."""
+        with self._dying:
+            return self._running
+
+    @property
+    def failure(self) -> SandboxError | None:
         """Why it did not come back, if it did not."""
+        with self._dying:
+            return self._failure
 
     @property
     def deaths(self) -> int:
@@ -82,7 +93,7 @@ class MortalVcenter:
             try:
                 self._live_again()
             except SandboxError as problem:
-                self.failure = problem
+                self._failure = problem
 
     def stop(self) -> None:
         """End it for good."""
@@ -95,25 +106,25 @@ class MortalVcenter:
         if life is None:
             raise SandboxError("the simulator is down already")
         self._done += _carried_out(taken, life.names, self._asked())
-        self.running.kill()
+        self._running.kill()
         soap, server_id = self._started()
         lasting = frozenset(self._known.machines)
         names = References(self._lives, lasting, (server_id, self._known.server_id))
         for change, made in self._done:
             _tell(soap, names, change, made)
         self._lives += 1
-        self._proxy.life = Life(self.running.host, self.running.port, names)
+        self._proxy.life = Life(self._running.host, self._running.port, names)
 
     def _started(self) -> tuple[PlainSoap, str]:
         """A simulator with the same model, and its server's uuid."""
         found: _Known | None = None
         for _ in range(_STARTS):
-            self.running = start(self._program, self._inventory)
+            self._running = start(self._program, self._inventory)
             soap = self._asked()
             found = _common(soap)
             if found.machines == self._known.machines:
                 return soap, found.server_id
-            self.running.kill()
+            self._running.kill()
         raise SandboxError(
             f"the simulator began with {self._known.machines}, and its {_STARTS} next starts with "
             f"others, the last with {found and found.machines}"
@@ -121,7 +132,7 @@ class MortalVcenter:
 
     def _asked(self) -> PlainSoap:
         known = self._inventory
-        return PlainSoap(self.running.host, self.running.port, known.user, known.password)
+        return PlainSoap(self._running.host, self._running.port, known.user, known.password)
 
 
 def _common(soap: PlainSoap) -> _Known:
