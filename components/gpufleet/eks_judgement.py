@@ -9,7 +9,7 @@ from gpufleet.findings import Finding, error
 from gpufleet.fleet import Pool
 from gpufleet.fleet.eks_rules import pinning_missing
 from gpufleet.fleet.eks_shape import eks_shape
-from gpufleet.fleet.eks_tags import judge_tags
+from gpufleet.fleet.eks_tags import judge_karpenter_tags, judge_tags
 from gpufleet.render.autoscaler_tags import judge_autoscaler_tags
 from gpufleet.render.eks_launch_template import launch_template
 from gpufleet.render.eks_node_group import chosen_zones, node_group
@@ -45,6 +45,7 @@ def _of_karpenter(pool: Pool, given: Mapping[str, Any], *, efa: bool) -> list[Fi
     environment = given.get("environment", "dev")
     version = given.get("kubernetesVersion", DEFAULT_KUBERNETES)
     findings = pinning_missing(pool, environment, version)
+    findings += judge_karpenter_tags(given.get("tags", {}), "tags")
     if given.get("clusterSecurityGroupId") is None and not efa:
         findings.append(
             error(

@@ -13,6 +13,7 @@ from gpufleet.arguments import ChartsArgs, ClusterAutoscalerOptionsArgs, GpuPool
 from gpufleet.autoscaling.pod_identity import pod_identity
 from gpufleet.findings import error
 from gpufleet.fleet import Pool
+from gpufleet.fleet.eks_tags import judge_role_tags, judge_tags
 from gpufleet.inputs import checked, declared, refuse
 from gpufleet.render.cluster_autoscaler_values import (
     SERVICE_ACCOUNT,
@@ -105,6 +106,7 @@ class ClusterAutoscaler(pulumi.ComponentResource):
         component = f'ClusterAutoscaler "{name}"'
         given = checked(component, ClusterAutoscalerArgs, cast("dict[str, Any]", args), _Declared)
         findings = judge_program(given.settings, given.kubernetes_version)
+        findings += [*judge_tags(given.tags, "tags"), *judge_role_tags(given.tags, "tags")]
         if given.platform != "eks":
             findings.append(
                 error(

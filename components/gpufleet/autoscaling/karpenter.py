@@ -18,7 +18,9 @@ from gpufleet.aws_objects import (
     SUBNET_TAG,
     AwsObject,
 )
-from gpufleet.inputs import checked
+from gpufleet.fleet.eks_tags import judge_role_tags, judge_tags
+from gpufleet.inputs import checked, refuse
+from gpufleet.render.eks_names import name_prefix
 from gpufleet.render.gpu_operator_values import merged
 from gpufleet.render.karpenter_access import (
     EVENTS,
@@ -106,10 +108,13 @@ class Karpenter(pulumi.ComponentResource):
         """
         component = f'Karpenter "{name}"'
         given = checked(component, KarpenterArgs, cast("dict[str, Any]", args), _Declared)
+        findings = [*judge_tags(given.tags, "tags"), *judge_role_tags(given.tags, "tags")]
+        if findings:
+            refuse(component, findings)
         chart = chosen_chart(component, given, "karpenter")
         super().__init__("gpufleet:index:Karpenter", name, {}, opts)
         self._tags = given.tags
-        queue = self._queue(name, f"{given.name_prefix}-karpenter")
+        queue = self._queue(name, name_prefix(given.name_prefix, "karpenter", "queue"))
         policy = pulumi.Output.all(
             args["cluster_name"], args["node_role_arn"], queue.output("arn")
         ).apply(lambda known: _document(*known, region=given.region))
@@ -166,7 +171,7 @@ class Karpenter(pulumi.ComponentResource):
             QUEUE,
             f"{name}-interruption",
             {
-                "namePrefix": f"{called}-",
+                "namePrefix": called,
                 "messageRetentionSeconds": RETENTION_SECONDS,
                 "sqsManagedSseEnabled": True,
                 "tags": self._tags,

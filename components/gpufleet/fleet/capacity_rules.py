@@ -74,7 +74,7 @@ def judge(
     if (
         len(modes) > 1
         and platform is Platform.EKS
-        and provisioner is Provisioner.MANAGED
+        and provisioner is not Provisioner.KARPENTER
         and not findings
     ):
         findings.append(

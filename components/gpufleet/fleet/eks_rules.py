@@ -7,8 +7,9 @@ from dataclasses import replace
 from gpufleet.contract.node_group import judge_node_group
 from gpufleet.findings import Finding, Severity, error, warning
 from gpufleet.fleet.autoscaler_rules import judge_scaled_group
+from gpufleet.fleet.eks_purchase_rules import judge_purchase
 from gpufleet.fleet.eks_shape import EksShape, eks_shape
-from gpufleet.fleet.eks_tags import judge_tags
+from gpufleet.fleet.eks_tags import judge_karpenter_tags, judge_role_tags, judge_tags
 from gpufleet.fleet.model import Pool
 from gpufleet.spec.base import Ownership, Platform
 from gpufleet.spec.fleet_spec import FleetSpec
@@ -23,6 +24,10 @@ LATEST = "latest"
 PROD = "prod"
 """Environment whose images must be pinned."""
 
+FOR_PARTS = ("al2023-nvidia",)
+"""Images that choose the vGPU module on machines with a part of a GPU (awslabs/amazon-eks-ami
+81fec2e, `nvidia-kmod-load.sh`)."""
+
 WIRED = ("clusterName", "nodeRoleArn", "subnetIds", "launchTemplate", "nodeGroupName", "userData")
 """Raw arguments that are refused: components wire them, or identity hangs on them."""
 
@@ -31,7 +36,7 @@ def judge_eks(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
     """Everything of this kind about the pools that gpufleet makes."""
     if spec.platform is not Platform.EKS:
         return []
-    findings = judge_tags(spec.tags, "tags")
+    findings = _tags(spec, pools)
     for pool in pools:
         if pool.ownership is Ownership.EXISTING:
             continue
@@ -39,10 +44,27 @@ def judge_eks(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
         findings += [
             *_image(pool, shape, spec),
             *_zones(pool, shape, spec),
-            *_purchase(pool, shape),
+            *judge_purchase(pool, shape),
             *judge_scaled_group(pool),
             *_raw(pool, shape),
         ]
+    return findings
+
+
+def _tags(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
+    made = [pool.provisioner for pool in pools if pool.ownership is not Ownership.EXISTING]
+    roles = {
+        Provisioner.KARPENTER: spec.addons.karpenter,
+        Provisioner.CLUSTER_AUTOSCALER: spec.addons.cluster_autoscaler,
+    }
+    findings = judge_tags(spec.tags, "tags")
+    if Provisioner.KARPENTER in made:
+        findings += judge_karpenter_tags(spec.tags, "tags")
+    if any(
+        provisioner in made and addon.enabled is not False and addon.ownership is Ownership.MANAGED
+        for provisioner, addon in roles.items()
+    ):
+        findings += judge_role_tags(spec.tags, "tags")
     return findings
 
 
@@ -71,12 +93,11 @@ def _image(pool: Pool, shape: EksShape, spec: FleetSpec) -> Iterable[Finding]:
             found=wanted,
             limit=last,
         )
-    if shape.custom and options.ami_id is None:
+    if shape.custom and options.ami_id is None and image is not None:
         yield error(
             "image-id-missing",
             f"{pool.path}.eks.amiId",
-            f"EKS publishes no image {image.key if image else '?'} for "
-            f"{pool.machines[0].architecture}",
+            f"EKS publishes no image {image.key} for {pool.machines[0].architecture}",
             "name yours: `eks: {amiId: ami-...}`, or choose al2023-nvidia",
         )
     if shape.efa and image is not None and not image.efa:
@@ -87,6 +108,17 @@ def _image(pool: Pool, shape: EksShape, spec: FleetSpec) -> Iterable[Finding]:
             "pod can use",
             "write `image: al2023-nvidia`",
             found=image.key,
+        )
+    parts = [machine.name for machine in pool.machines if machine.fraction != 1]
+    if parts and image is not None and image.key not in FOR_PARTS:
+        yield warning(
+            "image-without-vgpu-module",
+            f"{pool.path}.image",
+            f"{image.key} is not known to bring the kernel module for vGPUs, which machines with a "
+            f"part of a GPU need: {', '.join(parts)}",
+            f"write `image: {FOR_PARTS[0]}`",
+            found=image.key,
+            allowed=list(FOR_PARTS),
         )
     if options.release_version == LATEST or options.release_version is None:
         if options.ami_id is None:
@@ -205,54 +237,6 @@ def _zones(pool: Pool, shape: EksShape, spec: FleetSpec) -> Iterable[Finding]:
 
 def _is_zone(zone: str, region: str) -> bool:
     return zone.startswith(region) and bool(_ZONE_OF_REGION.match(zone.removeprefix(region)))
-
-
-def _purchase(pool: Pool, shape: EksShape) -> Iterable[Finding]:
-    modes = [entry.mode for entry in pool.capacity]
-    group = pool.provisioner is not Provisioner.KARPENTER
-    if "reserved" in modes and group and len(pool.machines) > 1:
-        yield error(
-            "reservation-one-type",
-            f"{pool.path}.instanceTypes",
-            f"a reservation is of one instance type, and {len(pool.machines)} are possible",
-            "name the reservation's type alone in instanceTypes",
-            found=[machine.name for machine in pool.machines],
-        )
-    if "reserved" in modes and group and len(shape.zones) != 1:
-        yield error(
-            "reservation-zone-missing",
-            f"{pool.path}.capacity[{modes.index('reserved')}].reserved.zone",
-            "a reservation is in one zone, and the group would launch in every zone with a subnet",
-            "add `zone: us-east-1a`, the reservation's own",
-            found=list(shape.zones),
-        )
-    for index, entry in enumerate(pool.capacity):
-        if entry.reserved is not None and not entry.reserved.id.startswith("cr-"):
-            yield error(
-                "reservation-id",
-                f"{pool.path}.capacity[{index}].reserved.id",
-                f"{entry.reserved.id!r} is no EC2 capacity reservation",
-                "write its id, cr- and 17 hexadecimal digits",
-                found=entry.reserved.id,
-            )
-    if shape.capacity_type == "CAPACITY_BLOCK" and pool.nodes.minimum > 0 and group:
-        yield warning(
-            "capacity-block-min-nodes",
-            f"{pool.path}.nodes.min",
-            f"min is {pool.nodes.minimum}: before the block begins and after it ended, the group "
-            "tries and fails to start nodes",
-            "write 0, and scale when the block begins",
-            found=pool.nodes.minimum,
-        )
-    if "spot" in modes and len(pool.machines) == 1:
-        yield warning(
-            "spot-one-type",
-            f"{pool.path}.instanceTypes",
-            f"spot capacity of {pool.machines[0].name} alone: when that type is gone, so is the "
-            "pool",
-            "name several types of the same GPU and count, or add `onDemand` behind spot",
-            found=pool.machines[0].name,
-        )
 
 
 def _raw(pool: Pool, shape: EksShape) -> Iterable[Finding]:

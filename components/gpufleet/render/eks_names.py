@@ -7,8 +7,8 @@ from gpufleet.fleet.model import Pool
 
 SUFFIX = 26
 """Characters the provider adds to a name prefix."""
-LONGEST = {"node group": 63, "launch template": 128, "security group": 255, "role": 64}
-"""Longest name of each kind (EKS, EC2 and IAM service models, botocore 1.44.5)."""
+LONGEST = {"node group": 63, "launch template": 128, "security group": 255, "role": 64, "queue": 80}
+"""Longest name of each kind (EKS, EC2, IAM and SQS service models, botocore 1.44.5)."""
 
 
 def name_prefix(prefix: str, name: str, kind: str) -> str:

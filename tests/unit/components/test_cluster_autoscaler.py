@@ -118,6 +118,7 @@ def test_it_changes_groups_of_its_cluster_only(run: Any) -> None:
         ({"platform": "gke"}, "gke runs an autoscaler of its own"),
         ({"kubernetes_version": "1.30"}, "no program for Kubernetes 1.30 is pinned"),
         ({"settings": {"expander": "cheapest"}}, "settings.expander"),
+        ({"tags": {"team": "R&D"}}, "tag-characters: tags.team"),
         ({"pools": [{"name": "x", "gpu": "L5", "nodes": {"min": 0, "max": 1}}]}, "gpu-unknown"),
     ],
 )

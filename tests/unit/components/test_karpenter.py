@@ -95,6 +95,16 @@ def test_the_role_belongs_to_its_service_account(run: Any) -> None:
     assert values["serviceAccount"]["name"] == "karpenter"
 
 
+def test_names_of_long_clusters_fit(run: Any) -> None:
+    recording = run(lambda: Karpenter("karpenter", arguments(name_prefix="c" * 100)))
+    queue = recording.one("aws:sqs/queue:Queue").inputs["namePrefix"]
+    role = recording.one("aws:iam/role:Role").inputs["namePrefix"]
+    assert len(queue) == 80 - 26  # the provider adds 26
+    assert len(role) == 64 - 26
+    assert queue.endswith("-karpenter-")
+    assert role.endswith("-karpenter-")
+
+
 def test_others_may_find_subnets_by_tag(run: Any) -> None:
     recording = run(lambda: Karpenter("karpenter", arguments(discovery_ids=["subnet-1", "sg-1"])))
     tags = recording.all("aws:ec2/tag:Tag")
@@ -110,6 +120,7 @@ def test_others_may_find_subnets_by_tag(run: Any) -> None:
         ({"catalogue": "1999.01"}, "catalogue-edition-unknown"),
         ({"node_overlays": True}, "nearest: node_overlay"),
         ({"tags": {"a": 1}}, "tags.a"),
+        ({"tags": {"team": "R&D"}}, "tag-characters: tags.team"),
     ],
 )
 def test_a_wrong_setting_is_named(run: Any, wrong: Any, said: str) -> None:

@@ -128,6 +128,15 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
         "options-of-other-provisioner",
         "no meaning with provisioner managed",
     ),
+    "spot and on demand in one group of Cluster Autoscaler's": (
+        {
+            "gpu": "L4",
+            "provisioner": "clusterAutoscaler",
+            "capacity": [{"spot": {}}, {"onDemand": {}}],
+        },
+        "capacity-list-on-managed-group",
+        "buys in one way only, and 2 are listed",
+    ),
     "a reservation for several types": (
         {"gpu": "L4", "capacity": [{"reserved": {"id": "cr-1", "zone": "us-east-1a"}}]},
         "reservation-one-type",
@@ -142,6 +151,14 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
         {
             "instanceTypes": ["p4d.24xlarge"],
             "capacity": [{"reserved": {"id": "my-reservation", "zone": "us-east-1a"}}],
+        },
+        "reservation-id",
+        "is no EC2 capacity reservation",
+    ),
+    "a reservation by its group": (
+        {
+            "instanceTypes": ["p4d.24xlarge"],
+            "capacity": [{"reserved": {"id": "cr-mine", "zone": "us-east-1a"}}],
         },
         "reservation-id",
         "is no EC2 capacity reservation",
@@ -220,8 +237,8 @@ def test_a_wrong_pool_is_refused_with_its_reason(what: str) -> None:
 def test_amazon_linux_2_ends_with_1_32() -> None:
     pool = {"gpu": "L4", "image": "al2-nvidia"}
     assert "published up to Kubernetes 1.32" in errors(pool, "1.33")
-    codes = [f.code for f in compiled(pool, "1.32").findings if f.severity.value == "error"]
-    assert "image-not-for-kubernetes" not in codes
+    found = [f.code for f in compiled(pool, "1.32").findings if f.severity.value == "error"]
+    assert "image-not-for-kubernetes" not in found
 
 
 def test_cut_gpus_need_an_overlay() -> None:
@@ -248,12 +265,29 @@ def test_the_alias_latest_is_refused_in_prod() -> None:
     assert pinning_missing(pinned.pools[0], "prod", "1.36") == []
 
 
+def codes(pool: dict[str, Any], **fleet: Any) -> list[str]:
+    return [finding.code for finding in compiled(pool, **fleet).findings]
+
+
 def test_warnings_say_what_will_go_wrong() -> None:
     block = {"instanceTypes": ["p5.48xlarge"], "capacity": [{"capacityBlock": BLOCK}]}
     result = compiled({**block, "nodes": {"min": 1, "max": 2}})
     assert "capacity-block-min-nodes" in [f.code for f in result.findings]
-    spot = compiled({"instanceTypes": ["g6.xlarge"], "capacity": [{"spot": {}}]})
-    assert "spot-one-type" in [f.code for f in spot.findings]
+    spot = {"instanceTypes": ["g6.xlarge"], "capacity": [{"spot": {}}]}
+    assert "spot-one-type" in codes(spot)
+    behind = {**spot, **KARPENTER, "capacity": [{"spot": {}}, {"onDemand": {}}]}
+    assert codes(behind) == []  # its own fix is enough
+    long = {**BLOCK, "starts": "2026-06-20T11:30:00Z"}
+    assert "capacity-block-longer-than-sold" in codes(
+        {**block, "capacity": [{"capacityBlock": long}]}
+    )
+    half = {**BLOCK, "starts": "2026-06-21T11:30:00Z"}
+    assert codes({**block, "capacity": [{"capacityBlock": half}]}) == []
+    assert "capacity-block-larger-than-sold" in codes({**block, "nodes": {"min": 0, "max": 65}})
+    assert codes({**block, "nodes": {"min": 0, "max": 64}}) == []
+    part = {"instanceTypes": ["g6f.large"], "image": "bottlerocket-nvidia"}
+    assert "image-without-vgpu-module" in codes(part)
+    assert codes({**part, "image": "al2023-nvidia"}) == []
     rocket = {"image": "bottlerocket-nvidia", "fabric": "efa", "zones": ["us-east-1a"]}
     without = compiled({"instanceTypes": ["p4d.24xlarge"], **rocket})
     assert "image-without-efa" in [f.code for f in without.findings]
@@ -283,10 +317,47 @@ def test_a_local_zone_is_a_zone_of_its_region() -> None:
         ({"k" * 129: "x"}, "the key has 129 characters, 1 to 128"),
         ({"": "x"}, "the key has 0 characters"),
         ({"k": "v" * 257}, "the value of k has 257 characters"),
+        ({"gpufleet.dev/pool": "x"}, "gpufleet sets by itself"),
     ],
 )
 def test_tags_that_aws_refuses(tags: dict[str, str], said: str) -> None:
     assert said in errors({"gpu": "L4"}, tags=tags)
+
+
+EVERY_SCRIPT = {"équipe": "données 日本 ٣", "a b": "x_.:/=+-@", "empty": ""}
+
+
+@pytest.mark.parametrize("provisioner", ["managed", "karpenter", "clusterAutoscaler"])
+def test_tags_of_every_script_are_legal(provisioner: str) -> None:
+    pool = {"gpu": "L4", "provisioner": provisioner}
+    assert codes(pool, tags=EVERY_SCRIPT) == []
+
+
+@pytest.mark.parametrize("sign", ["R&D", "#1", "🚀"])
+def test_signs_that_iam_refuses_are_legal_where_no_role_is_made(sign: str) -> None:
+    assert codes({"gpu": "L4"}, tags={"team": sign}) == []
+    theirs = {"karpenter": {"ownership": "existing"}}
+    assert codes({"gpu": "L4", **KARPENTER}, tags={"team": sign}, addons=theirs) == []
+    for provisioner in ("karpenter", "clusterAutoscaler"):
+        text = errors({"gpu": "L4", "provisioner": provisioner}, tags={"team": sign})
+        assert "tag-characters: tags.team" in text
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "kubernetes.io/cluster/ml",
+        "eks:eks-cluster-name",
+        "karpenter.sh/nodepool",
+        "karpenter.sh/nodeclaim",
+        "karpenter.k8s.aws/ec2nodeclass",
+    ],
+)
+def test_tags_that_karpenter_keeps_to_itself(key: str) -> None:
+    assert "its API refuses node classes that set it" in errors(
+        {"gpu": "L4", **KARPENTER}, tags={key: "owned"}
+    )
+    assert codes({"gpu": "L4"}, tags={key: "owned"}) == []
 
 
 def test_autoscalers_that_a_platform_cannot_use_are_refused() -> None:
