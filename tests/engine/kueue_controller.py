@@ -5,9 +5,13 @@ tests only, so that nothing else in the cluster depends on the process.
 """
 
 import base64
+import http
 import shutil
+import ssl
 import subprocess
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib.resources import files
@@ -23,6 +27,7 @@ from gpufleet.sandbox.ports import choose, listens
 from gpufleet.sandbox.sandbox import Sandbox
 from tests.engine.conftest import require
 from tests.engine.go_module import module_folder
+from tests.engine.waiting import until
 
 MODULE = "sigs.k8s.io/kueue"
 METRICS_FOLDER = b"/etc/kueue/metrics/certs"
@@ -60,6 +65,7 @@ def kueue(
         _until_ready(process, ports["webhook"], log)
         made = _webhooks(sandbox, sources, ports["webhook"], sorted(namespaces))
         try:
+            _until_served(sandbox, made)
             yield ports["metrics"]
         finally:
             for path in made:
@@ -117,6 +123,28 @@ def _until_ready(process: "subprocess.Popen[bytes]", port: int, log: Path) -> No
         if process.poll() is not None or time.monotonic() > deadline:
             pytest.fail(f"Kueue is not ready:\n{log.read_text()[-4000:]}")
         time.sleep(0.1)
+
+
+def _until_served(sandbox: Sandbox, made: list[str]) -> None:
+    """Its port listens before every webhook has its path: until then objects are refused."""
+    authority = Certificates(sandbox.layout.certificates).authority
+    context = ssl.create_default_context(cafile=str(authority))
+
+    def absent() -> list[str]:
+        documents = [sandbox.server().get(path) for path in made]
+        hooks = [hook["clientConfig"]["url"] for one in documents for hook in one["webhooks"]]
+        return [url for url in hooks if _status(url, context) == http.HTTPStatus.NOT_FOUND]
+
+    until(lambda: not absent(), absent)
+
+
+def _status(url: str, context: ssl.SSLContext) -> int:
+    request = urllib.request.Request(url, b"{}", {"Content-Type": "application/json"})
+    try:
+        with urllib.request.urlopen(request, timeout=60, context=context) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as refused:
+        return refused.code
 
 
 def _webhooks(sandbox: Sandbox, sources: Path, port: int, namespaces: list[str]) -> list[str]:

@@ -39,12 +39,13 @@ class Prometheus:
         return self.get("/api/v1/query", query=query)["result"]
 
     def settles(self, check: Callable[[], Answer], seconds: float = PATIENCE) -> Answer:
-        """Repeat a check until its assertions hold; after the deadline they are raised."""
+        """Repeat a check until its assertions hold and what it looks for is there; after the
+        deadline its error is raised."""
         deadline = time.monotonic() + seconds
         while True:
             try:
                 return check()
-            except (AssertionError, OSError):
+            except (AssertionError, LookupError, OSError):
                 if time.monotonic() > deadline:
                     raise
             time.sleep(0.2)

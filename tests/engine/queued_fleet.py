@@ -159,7 +159,8 @@ class Queued:
             return status == "False" and because in message
 
         until(told, lambda: self.conditions(team, name))
-        assert not self.runs(team, name)
+        # A pod that was preempted may be on its way out.
+        until(lambda: not self.runs(team, name), lambda: f"{name} of {team} runs")
 
     def end(self, team: str, name: str) -> None:
         self.batch.delete_namespaced_job(name, team, propagation_policy="Background")

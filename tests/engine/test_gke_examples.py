@@ -8,8 +8,8 @@ import pytest
 from kubernetes import client
 
 from gpufleet.sandbox.cloud.clouds import Clouds
+from tests.engine.namespaces import make_namespace
 from tests.engine.sandbox_stack import ROOT
-from tests.engine.waiting import until
 
 CHARTS = str(files("gpufleet") / "sandbox" / "charts")
 NODE_POOL = "gcp:container/nodePool:NodePool"
@@ -67,11 +67,10 @@ def teams(core: Any) -> Iterator[tuple[str, ...]]:
     """Namespaces of the teams, which a cluster has before it gets queues."""
     names = ("product", "research")
     for name in names:
-        core.create_namespace({"metadata": {"name": name}})
+        make_namespace(core, name)
     yield names
     for name in names:
         core.delete_namespace(name)
-    until(lambda: not {one.metadata.name for one in core.list_namespace().items} & {*names})
 
 
 def test_training_that_waits_in_a_queue(

@@ -9,6 +9,7 @@ from kubernetes import client
 
 from gpufleet.sandbox.engine_result import EngineError
 from tests.engine.conftest import Project
+from tests.engine.sandbox_stack import gpus
 from tests.engine.waiting import until
 
 pytestmark = [pytest.mark.sandbox]
@@ -67,16 +68,10 @@ def test_values_reach_the_node(cluster_project: MakeProject, cluster: Any) -> No
             lambda: core.read_node(NODE).metadata.labels.get(state) == "success",
             lambda: core.read_node(NODE).metadata.labels,
         )
-        until(
-            lambda: core.read_node(NODE).status.allocatable.get(SLICE) == "4",
-            lambda: core.read_node(NODE).status.allocatable,
-        )
+        until(lambda: gpus(core, NODE) == {SLICE: "4"}, lambda: gpus(core, NODE))
         project.run("preview", "--expect-no-changes")
         project.run("destroy")
-        until(
-            lambda: SLICE not in core.read_node(NODE).status.allocatable,
-            lambda: core.read_node(NODE).status.allocatable,
-        )
+        until(lambda: SLICE not in gpus(core, NODE), lambda: gpus(core, NODE))
     finally:
         core.delete_node(NODE)
 
