@@ -10,11 +10,10 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-import urllib3
-
 from gpufleet.sandbox.operands.api import Api, ApiError
 from gpufleet.sandbox.operands.informer import Informer, Key
 from gpufleet.sandbox.operands.journal import log
+from gpufleet.sandbox.operands.settling import Settling
 
 SUBSCRIPTIONS = "/apis/operators.coreos.com/v1alpha1/subscriptions"
 GROUPS = "/apis/operators.coreos.com/v1/operatorgroups"
@@ -27,6 +26,7 @@ class LifecycleOperand:
     def __init__(self, api: Api) -> None:
         self._api = api
         self._lock = threading.Lock()
+        self._settling = Settling(NAME, self.settle)
         self._subscriptions = Informer(api, SUBSCRIPTIONS, self._changed)
         self._groups = Informer(api, GROUPS, self._changed)
         self.informers = (self._subscriptions, self._groups)
@@ -53,10 +53,7 @@ class LifecycleOperand:
             log(NAME, f"{namespace}/{name}: {wanted['state']}")
 
     def _changed(self, _: Key) -> None:
-        try:
-            self.settle()
-        except (ApiError, urllib3.exceptions.HTTPError, OSError) as problem:
-            log(NAME, f"status not written: {problem}")
+        self._settling.changed()
 
 
 def status(spec: Mapping[str, Any], groups: int) -> dict[str, Any] | None:

@@ -10,13 +10,12 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import urllib3
-
-from gpufleet.sandbox.operands.api import Api, ApiError
+from gpufleet.sandbox.operands.api import Api
 from gpufleet.sandbox.operands.gpu_operator import NIC_LABEL
 from gpufleet.sandbox.operands.informer import Informer, Key
 from gpufleet.sandbox.operands.journal import log
 from gpufleet.sandbox.operands.rdma_plugin import RdmaPlugin, read_rdma_plugin
+from gpufleet.sandbox.operands.settling import Settling
 
 NAME = "nic-cluster-policy"
 POLICIES = "/apis/mellanox.com/v1alpha1/nicclusterpolicies"
@@ -44,6 +43,7 @@ class NetworkOperand:
         self._api = api
         self._plugin_changed = plugin_changed
         self._lock = threading.Lock()
+        self._settling = Settling(NAME, self.settle)
         self._policies = Informer(api, POLICIES, self._policy_changed)
         self._nodes = Informer(api, NODES, self._changed)
         self._deployments = Informer(api, DEPLOYMENTS, self._policy_changed)
@@ -75,10 +75,7 @@ class NetworkOperand:
         self._plugin_changed()
 
     def _changed(self, _: Key) -> None:
-        try:
-            self.settle()
-        except (ApiError, urllib3.exceptions.HTTPError, OSError) as problem:
-            log(NAME, f"status not written: {problem}")
+        self._settling.changed()
 
 
 def status(spec: Mapping[str, Any], nodes: Sequence[str]) -> dict[str, Any]:

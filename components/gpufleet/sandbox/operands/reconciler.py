@@ -156,7 +156,8 @@ class Reconciler:
         try:
             self._report(view)
         except (ApiError, urllib3.exceptions.HTTPError, OSError) as problem:
-            log(CLUSTER_POLICY_NAME, f"status not written: {problem}")
+            log(CLUSTER_POLICY_NAME, f"status not written: {problem}; trying again")
+            self._schedule(names[0], time.monotonic() + RETRY_SECONDS)  # any node's turn ends here
 
     def _again(self, name: str, reason: str) -> None:
         """Look at the node again, later with every failure in a row."""
