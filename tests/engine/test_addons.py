@@ -76,7 +76,7 @@ class Background:
             self.failure = failed
 
     def ended(self) -> Result:
-        self._thread.join(120)
+        self._thread.join(300)
         if self.failure is not None:
             raise self.failure
         assert self.result is not None, "the update did not end"

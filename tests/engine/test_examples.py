@@ -84,5 +84,9 @@ def test_the_workloads_land_where_they_should(
     program.write_text(program.read_text().replace('"train.py"]', '"train.py", "--resume"]'))
     engine.up("example")
     until(as_they_should, landed)
-    (pod,) = core.list_namespaced_pod("workloads", label_selector="app=training").items
-    assert pod.spec.containers[0].command[-1] == "--resume"
+
+    def trained() -> list[list[str]]:
+        pods = core.list_namespaced_pod("workloads", label_selector="app=training").items
+        return [pod.spec.containers[0].command[-1:] for pod in pods]
+
+    until(lambda: trained() == [["--resume"]], trained)

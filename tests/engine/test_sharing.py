@@ -277,8 +277,11 @@ def test_pods_fill_the_pool_and_one_more_stays_pending(
                 *CLAIMS[:2], NAMESPACE, CLAIMS[2], another_claim(fleet, declared)
             )
         seen.make(f"{pool}-{kind}-more", pods.another or pods.spec)
-        said = until(lambda kind=kind: seen.refused(f"{pool}-{kind}-more"), "the reason")
-        assert pods.reason in said
+        more = f"{pool}-{kind}-more"
+        until(
+            lambda more=more, reason=pods.reason: reason in seen.refused(more),
+            lambda more=more: seen.refused(more),
+        )
 
 
 @pytest.mark.parametrize("deployed", ["mixed"], indirect=True, scope="module")
