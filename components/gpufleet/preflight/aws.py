@@ -1,20 +1,19 @@
 """What a fleet on EKS needs of its AWS account: offers, quotas, reservations, room, version."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gpufleet.findings import Finding, error, warning
+from gpufleet.findings import error, warning
+from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.eks_shape import eks_shape
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.preflight.answers import Answers, MissingError, NotAnsweredError, Wiring
 from gpufleet.preflight.aws_client import AwsClient
 from gpufleet.preflight.aws_reservations import ask_reservation
+from gpufleet.preflight.subnet_addresses import short_of_addresses
 from gpufleet.preflight.vcpu_quotas import needs
 from gpufleet.spec.base import Ownership
-
-ADDRESSES_PER_NODE = 16
-"""Addresses a GPU node takes at least: its own, and those the VPC CNI keeps warm for pods. EFA-only
-interfaces take none. Our assumption; large nodes with many pods take more."""
 
 
 def ask(fleet: Fleet, wiring: Wiring) -> Answers:
@@ -118,10 +117,11 @@ def _subnets(
                     limit=zone,
                 )
             )
-    _addresses(subnets, found, pools, answers)
+    _addresses(aws, subnets, found, pools, answers)
 
 
 def _addresses(
+    aws: AwsClient,
     subnets: dict[str, str],
     found: dict[str, Any],
     pools: Sequence[Pool],
@@ -145,43 +145,33 @@ def _addresses(
         zone: int(found[identifier]["AvailableIpAddressCount"])
         for zone, identifier in subnets.items()
     }
-    answers.findings += short_of_addresses(pools, free)
+    running = _running(aws, subnets)
+    answers.findings += short_of_addresses(pools, free, running)
 
 
-def short_of_addresses(pools: Sequence[Pool], free: Mapping[str, int]) -> list[Finding]:
-    """Pools that do not fit into the subnets they may use, together with those that may use
-    nothing else.
-
-    Args:
-        pools: Pools that gpufleet makes.
-        free: Zone -> free addresses of its subnet.
-    """
-    confined = {pool.name: _zones(pool, free) for pool in pools}
-    findings: list[Finding] = []
-    for zones in dict.fromkeys(zones for zones in confined.values() if zones):
-        inside = [pool for pool in pools if confined[pool.name] and confined[pool.name] <= zones]
-        nodes = sum(pool.nodes.maximum for pool in inside)
-        there, needed = sum(free[zone] for zone in zones), nodes * ADDRESSES_PER_NODE
-        if there < needed:
-            shown = ", ".join(f"{zone} {free[zone]}" for zone in sorted(zones))
-            names = ", ".join(pool.name for pool in inside)
-            findings.append(
-                error(
-                    "subnet-addresses-short",
-                    f"{inside[0].path}.nodes.max" if len(inside) == 1 else "pools",
-                    f"{nodes} nodes of {names} take {needed} addresses or more, and there are "
-                    f"free: {shown}",
-                    "use larger subnets, or lower max",
-                    found=there,
-                    limit=needed,
-                )
-            )
-    return findings
-
-
-def _zones(pool: Pool, free: Mapping[str, int]) -> frozenset[str]:
-    """Zones of the pool that there is a subnet in."""
-    return frozenset(eks_shape(pool).zones or free) & frozenset(free)
+def _running(aws: AwsClient, subnets: Mapping[str, str]) -> Mapping[str, int] | None:
+    """Pool -> its machines in these subnets; None when that may not be known."""
+    try:
+        answer = aws.ask(
+            "ec2",
+            "describe_instances",
+            "connection.subnetIdsByZone",
+            "which machines of pools have addresses of the subnets already",
+            Filters=[
+                {"Name": "tag-key", "Values": [POOL_LABEL]},
+                {"Name": "subnet-id", "Values": sorted(set(subnets.values()))},
+                {"Name": "instance-state-name", "Values": ["pending", "running"]},
+            ],
+        )
+    except (NotAnsweredError, MissingError):
+        return None
+    tags = [
+        tag
+        for held in answer["Reservations"]
+        for one in held["Instances"]
+        for tag in one.get("Tags", [])
+    ]
+    return Counter(tag["Value"] for tag in tags if tag["Key"] == POOL_LABEL)
 
 
 def _offered(aws: AwsClient, pool: Pool, there: Sequence[str], answers: Answers) -> None:
@@ -243,6 +233,11 @@ def _quotas(aws: AwsClient, pools: Sequence[Pool], answers: Answers) -> None:
         names = ", ".join(pool.name for pool in need.pools)
         path = need.pools[0].path if len(need.pools) == 1 else "pools"
         question = f"the quota {bucket.code} for {bucket.market} {bucket.families} instances"
+        if not bucket.code:
+            question = f"the quota for {bucket.market} {bucket.families} instances"
+            reason = "its code is in none of our sources"
+            answers.could_not_check(path, question, reason, "look it up in Service Quotas")
+            continue
         try:
             quota = aws.ask(
                 "service-quotas",

@@ -9,7 +9,7 @@ from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Pool
 from gpufleet.preflight.answers import Answers, MissingError, NotAnsweredError
 from gpufleet.preflight.aws_client import AwsClient
-from gpufleet.spec.capacity import Capacity
+from gpufleet.spec.capacity import Capacity, CapacityBlock
 
 USABLE = ("active", "scheduled", "pending", "assessing")
 """States of a reservation that gives capacity now or later (EC2 CapacityReservationState)."""
@@ -48,7 +48,7 @@ def ask_reservation(
     own = _own_instances(aws, pool, path, bought.id)
     answers.findings += _judge(pool, path, found[0], bought.zone, own)
     if entry.capacity_block is not None:
-        answers.findings += _window(path, found[0], entry.capacity_block.until)
+        answers.findings += _window(path, found[0], entry.capacity_block)
 
 
 def _own_instances(aws: AwsClient, pool: Pool, path: str, reservation: str) -> int | None:
@@ -127,14 +127,18 @@ def _judge(
         )
 
 
-def _window(path: str, found: Mapping[str, Any], until: datetime) -> Iterable[Finding]:
-    end = found.get("EndDate")
-    if isinstance(end, datetime) and end != until:
-        yield error(
-            "capacity-block-ends-otherwise",
-            f"{path}.until",
-            f"the block ends {end.isoformat()}, not {until.isoformat()}",
-            f"write {end.isoformat()}",
-            found=end.isoformat(),
-            limit=until.isoformat(),
-        )
+def _window(path: str, found: Mapping[str, Any], block: CapacityBlock) -> Iterable[Finding]:
+    for field, words, key, written in (
+        ("starts", "begins", "StartDate", block.starts),
+        ("until", "ends", "EndDate", block.until),
+    ):
+        actual = found.get(key)
+        if written is not None and isinstance(actual, datetime) and actual != written:
+            yield error(
+                f"capacity-block-{words}-otherwise",
+                f"{path}.{field}",
+                f"the block {words} {actual.isoformat()}, not {written.isoformat()}",
+                f"write {actual.isoformat()}",
+                found=actual.isoformat(),
+                limit=written.isoformat(),
+            )

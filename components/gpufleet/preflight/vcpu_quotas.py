@@ -15,6 +15,7 @@ class Bucket:
     """One quota."""
 
     code: str
+    """Code in Service Quotas; empty where no source names one."""
     families: str
     """How its name calls the families: `P`, `G and VT`."""
     market: str
@@ -31,6 +32,8 @@ ON_DEMAND_P = Bucket("L-417A185B", "P", "On-Demand")
 ON_DEMAND_G = Bucket("L-DB2E81BA", "G and VT", "On-Demand")
 SPOT_P = Bucket("L-7212CCBC", "P4", "Spot")
 SPOT_P5 = Bucket("L-C4BD4855", "P5", "Spot")
+SPOT_NEWER_P = Bucket("", "P6", "Spot")
+"""P6 and later: neither of the two quotas of spot P instances names them."""
 SPOT_G = Bucket("L-3819A6DF", "G and VT", "Spot")
 ON_DEMAND_INF = Bucket("L-1945791B", "Inf", "On-Demand")
 ON_DEMAND_TRN = Bucket("L-2C3B7624", "Trn", "On-Demand")
@@ -59,7 +62,9 @@ def bucket_of(family: str, mode: str) -> Bucket | None:
     if family.startswith("p"):
         if not spot:
             return ON_DEMAND_P
-        return SPOT_P5 if family.startswith("p5") else SPOT_P
+        if family.startswith("p5"):
+            return SPOT_P5
+        return SPOT_P if family.startswith(("p2", "p3", "p4")) else SPOT_NEWER_P
     if family.startswith("inf"):
         return SPOT_INF if spot else ON_DEMAND_INF
     if family.startswith("trn"):

@@ -17,7 +17,12 @@ from moto import mock_aws
 from gpufleet.cli.preflight import command
 
 REGION = "us-east-1"
-BLOCK = {"id": "cr-0123456789abcdef0", "zone": "us-east-1a", "until": "2026-12-20T11:30:00Z"}
+BLOCK = {
+    "id": "cr-0123456789abcdef0",
+    "zone": "us-east-1a",
+    "starts": "2026-12-13T11:30:00Z",
+    "until": "2026-12-20T11:30:00Z",
+}
 NAMES = {
     "L-417A185B": "Running On-Demand P instances",
     "L-DB2E81BA": "Running On-Demand G and VT instances",
@@ -32,6 +37,7 @@ RESERVATION: dict[str, Any] = {
     "State": "active",
     "TotalInstanceCount": 4,
     "AvailableInstanceCount": 4,
+    "StartDate": datetime(2026, 12, 13, 11, 30, tzinfo=UTC),
     "EndDate": datetime(2026, 12, 20, 11, 30, tzinfo=UTC),
 }
 
@@ -192,6 +198,11 @@ def test_a_code_that_means_another_quota_is_not_believed(account: Account) -> No
             "capacity-block-ends-otherwise",
             "ends 2026-12-19T11:30:00+00:00",
         ),
+        (
+            {"StartDate": datetime(2026, 12, 14, 11, 30, tzinfo=UTC)},
+            "capacity-block-begins-otherwise",
+            "begins 2026-12-14T11:30:00+00:00",
+        ),
         ({"CapacityReservationId": "cr-other"}, "reservation-not-found", "no reservation cr-0123"),
     ],
 )
@@ -206,19 +217,30 @@ def test_a_reservation_is_what_the_pool_takes_it_for(
     assert said in finding["message"]
 
 
-def test_machines_of_the_pool_itself_leave_room(account: Account) -> None:
-    ec2 = boto3.client("ec2", REGION)
-    tags = [{"Key": "gpufleet.dev/pool", "Value": "pool-0"}]
-    ec2.run_instances(
+def run_machines(
+    account: Account, pool: str, count: int, zone: str, type_: str = "g6.xlarge"
+) -> list[str]:
+    """Machines that carry a pool's tag."""
+    tags = [{"Key": "gpufleet.dev/pool", "Value": pool}]
+    answer = boto3.client("ec2", REGION).run_instances(
         ImageId="ami-12c6146b",
-        MinCount=2,
-        MaxCount=2,
-        InstanceType="p5.48xlarge",
-        SubnetId=account.subnets["us-east-1a"],
+        MinCount=count,
+        MaxCount=count,
+        InstanceType=type_,
+        SubnetId=account.subnets[zone],
         TagSpecifications=[{"ResourceType": "instance", "Tags": tags}],
     )
+    return [one["InstanceId"] for one in answer["Instances"]]
+
+
+def test_machines_of_the_pool_itself_leave_room(account: Account) -> None:
+    made = run_machines(account, "pool-0", 2, "us-east-1a", "p5.48xlarge")
     account.reservations = [{**RESERVATION, "AvailableInstanceCount": 0}]
-    assert account.codes(BLOCK_POOL) == ["reservation-full"]  # they are not in the reservation
+    try:
+        # They are not in the reservation.
+        assert account.codes(BLOCK_POOL) == ["reservation-full"]
+    finally:
+        boto3.client("ec2", REGION).terminate_instances(InstanceIds=made)
 
     def inside(operation: str, given: dict[str, Any]) -> dict[str, Any] | None:
         if operation == "DescribeInstances":
@@ -259,6 +281,45 @@ def test_pools_that_fit_one_by_one_and_not_together(account: Account) -> None:
     assert finding["code"] == "subnet-addresses-short"
     assert "400 nodes of pool-0, pool-1 take 6400 addresses or more" in finding["message"]
     assert finding["path"] == "pools"
+
+
+def test_nodes_that_run_have_their_addresses_already(account: Account) -> None:
+    small = {"us-east-1c": account.subnets["us-east-1c"]}  # 11 addresses
+    pool = {"instanceTypes": ["g6.xlarge"]}
+    made = run_machines(account, "pool-0", 2, "us-east-1c")
+    try:
+        assert account.codes(pool, subnets=small) == []
+        _, answer = account.ask({**pool, "nodes": {"min": 0, "max": 3}}, subnets=small)
+        (finding,) = answer["findings"]
+        assert "1 more nodes of pool-0 take 16 addresses or more" in finding["message"]
+        account.denied = {"DescribeInstances"}
+        _, answer = account.ask(pool, subnets=small)
+        found = {one["code"]: one["message"] for one in answer["findings"]}
+        assert set(found) == {"could-not-check", "subnet-addresses-short"}
+        assert "could not be counted" in found["subnet-addresses-short"]
+    finally:
+        boto3.client("ec2", REGION).terminate_instances(InstanceIds=made)
+
+
+def test_machines_of_other_pools_and_subnets_leave_no_room(account: Account) -> None:
+    small = {"us-east-1c": account.subnets["us-east-1c"]}
+    made = run_machines(account, "else", 1, "us-east-1c")
+    made += run_machines(account, "pool-0", 2, "us-east-1b")
+    try:
+        assert account.codes({"instanceTypes": ["g6.xlarge"]}, subnets=small) == [
+            "subnet-addresses-short"
+        ]
+    finally:
+        boto3.client("ec2", REGION).terminate_instances(InstanceIds=made)
+
+
+def test_a_quota_nobody_names_is_not_taken_for_another(account: Account) -> None:
+    account.quota = 0.0
+    pool = {"instanceTypes": ["p6-b200.48xlarge"], "capacity": [{"spot": {}}]}
+    _, answer = account.ask(pool)
+    (finding,) = [f for f in answer["findings"] if f["code"] == "could-not-check"]
+    assert "the quota for Spot P6 instances" in finding["message"]
+    assert "quota-short" not in [f["code"] for f in answer["findings"]]
 
 
 OPERATIONS = {
