@@ -8,6 +8,8 @@ import pulumi
 from gpufleet.findings import FleetError, error
 from gpufleet.inputs import declared, refuse
 from gpufleet.manifest_object import ManifestObject
+from gpufleet_policies.fronts.admission.files import AnyPolicy
+from gpufleet_policies.fronts.admission.mending_policies import mending_policies
 from gpufleet_policies.fronts.admission.policies import (
     EXEMPT_NAMESPACES,
     Enforcement,
@@ -32,13 +34,19 @@ class GpuAdmissionPoliciesArgs(TypedDict):
     do."""
     exempt_namespaces: NotRequired[list[str]]
     """Namespaces that are not judged. Default: those of kube-system and the GPU operators."""
+    mend: NotRequired[bool]
+    """Whether the cluster mends what rules at level `remediate` find, as MutatingAdmissionPolicies.
+    Default false; needs Kubernetes 1.36."""
+    queue: NotRequired[str]
+    """LocalQueue that training jobs without a queue are given when they are mended. Default: none,
+    and they are left as they are."""
 
 
 class GpuAdmissionPolicies(pulumi.ComponentResource):
     """ValidatingAdmissionPolicies with their bindings, for every rule one object decides.
 
-    The net under the other fronts: it also sees what `kubectl` and operators make. One per
-    cluster; needs Kubernetes 1.30 or newer.
+    The net under the other fronts: it also sees what `kubectl` and operators make. With `mend` also
+    MutatingAdmissionPolicies. One per cluster; needs Kubernetes 1.30 or newer.
     """
 
     policy_names: pulumi.Output[list[str]]
@@ -82,7 +90,7 @@ class GpuAdmissionPolicies(pulumi.ComponentResource):
         self.register_outputs({"policyNames": self.policy_names, "rules": self.rules})
 
 
-def _policies(component: str, given: dict[str, Any]) -> Any:
+def _policies(component: str, given: dict[str, Any]) -> tuple[AnyPolicy, ...]:
     enforcement = given.get("enforcement", Enforcement.WARN.value)
     if enforcement not in list(Enforcement):
         allowed = ", ".join(Enforcement)
@@ -97,9 +105,17 @@ def _policies(component: str, given: dict[str, Any]) -> Any:
         refuse(component, problem.findings)
     except UnreadableFleetError as problem:
         refuse(component, [error("argument-invalid", "settings.fleet", str(problem))])
-    return policies(
+    exempt = given.get("exemptNamespaces", EXEMPT_NAMESPACES)
+    mending = given.get("mend", False)
+    if given.get("queue") and not mending:
+        refuse(component, [error("argument-invalid", "queue", "is used with mend: true only")])
+    refusing = policies(
         settings,
         enforcement=Enforcement(enforcement),
-        exempt_namespaces=given.get("exemptNamespaces", EXEMPT_NAMESPACES),
+        exempt_namespaces=exempt,
         fleet=fleet,
     )
+    if not mending:
+        return refusing
+    queue = given.get("queue", "")
+    return (*refusing, *mending_policies(settings, queue=queue, exempt_namespaces=exempt))

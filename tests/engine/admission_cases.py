@@ -30,6 +30,8 @@ UNCHECKED = tuple(
 )
 """Kinds whose pod template the API server does not read."""
 JOB_KINDS = ("Job", "CronJob", "PyTorchJob", "MPIJob", "RayJob")
+RUNTIMES = ("TrainingRuntime", "ClusterTrainingRuntime")
+"""Templates of TrainJobs: who owns the work, and where it may run, they do not say."""
 RAY_KINDS = ("RayCluster", "RayJob", "RayService")
 
 
@@ -52,17 +54,16 @@ def _of_pods() -> list[Case]:
                 "fraction-with-whole-gpu",
                 changed(make(pod_spec()), "metadata/annotations", {"gpu-fraction": "0.5"}),
             ),
-            (
-                "dra-claim-unused",
-                make(
-                    pod_spec(resourceClaims=[{"name": "gpu", "resourceClaimTemplateName": "one"}])
-                ),
-            ),
         ]
-        if kind != "DaemonSet":
+        if kind != "DaemonSet" and kind not in RUNTIMES:
             found.append(
                 ("gpu-owner-tags-missing", changed(make(pod_spec()), "metadata/labels", {}))
             )
+        if kind == "TrainJob":
+            continue  # it has no pod spec of its own
+        claims = [{"name": "gpu", "resourceClaimTemplateName": "one"}]
+        found.append(("dra-claim-unused", make(pod_spec(resourceClaims=claims))))
+        if kind != "DaemonSet" and kind not in RUNTIMES:
             pinned = pod_spec(
                 container(resources=MEMORY), nodeSelector={"nvidia.com/gpu.present": "true"}
             )
@@ -90,6 +91,7 @@ _JOB = {
     "PyTorchJob": "spec/runPolicy",
     "MPIJob": "spec/runPolicy",
     "RayJob": "spec",
+    "TrainJob": "spec",
 }
 _RAY = {
     "RayCluster": "spec",
@@ -98,14 +100,24 @@ _RAY = {
 }
 
 
+def _served(service: dict[str, Any], delay: str) -> dict[str, Any]:
+    """A RayService whose one deployment waits so long before a replica goes."""
+    actor = "ray_actor_options: {num_gpus: 1}"
+    scaling = f"autoscaling_config: {{max_replicas: 2, downscale_delay_s: {delay}}}"
+    deployment = f"{{name: llm, {actor}, {scaling}}}"
+    text = f"applications:\n- deployments:\n  - {deployment}\n"
+    return changed(service, "spec/serveConfigV2", text)
+
+
 def _of_jobs() -> list[Case]:
     found: list[Case] = []
     for kind, path in _JOB.items():
         good = WITH_PODS[kind](pod_spec())
-        found += [
-            ("gpu-job-without-deadline", changed(good, f"{path}/activeDeadlineSeconds", None)),
-            ("gpu-job-unbounded-retries", changed(good, f"{path}/backoffLimit", 100)),
-        ]
+        found.append(
+            ("gpu-job-without-deadline", changed(good, f"{path}/activeDeadlineSeconds", None))
+        )
+        if kind != "TrainJob":
+            found.append(("gpu-job-unbounded-retries", changed(good, f"{path}/backoffLimit", 100)))
     for kind, path in _RAY.items():
         good = WITH_PODS[kind](pod_spec())
         workers = f"{path}/workerGroupSpecs/0"
@@ -118,6 +130,8 @@ def _of_jobs() -> list[Case]:
                 changed(good, f"{path}/autoscalerOptions", {"idleTimeoutSeconds": 7200}),
             ),
         ]
+    service = WITH_PODS["RayService"](pod_spec())
+    found += [("scale-down-too-slow", _served(service, delay)) for delay in ("3600", "'1801.0'")]
     cron_job = changed(WITH_PODS["CronJob"](pod_spec()), "spec/concurrencyPolicy", None)
     endless = changed(cron_job, "spec/jobTemplate/spec/activeDeadlineSeconds", None)
     # Without a deadline it breaks two rules: the other one is set aside.
@@ -139,6 +153,7 @@ def _of_jobs() -> list[Case]:
         ("MPIJob", "spec/mpiReplicaSpecs/Worker/replicas"),
         ("RayJob", "spec/rayClusterSpec/workerGroupSpecs/0/replicas"),
         ("LeaderWorkerSet", "spec/replicas"),
+        ("TrainJob", "spec/trainer/numNodes"),
     ):
         found.append(("training-without-queue-or-gang", changed(WITH_PODS[kind](eight), path, 2)))
     return found
@@ -164,6 +179,7 @@ def _of_pools() -> list[Case]:
             node_pool(disruption={"consolidateAfter": "5m", "budgets": [{"nodes": "0"}]}),
         ),
         ("karpenter-never-expires", never),
+        ("gpu-owner-tags-missing", changed(node_pool(), "metadata/labels", {"owner": "ml"})),
         ("karpenter-static-gpu-pool", node_pool(replicas=2)),
         ("karpenter-consolidates-slowly", node_pool(disruption={"consolidateAfter": "4h"})),
         ("gpu-scaled-on-cpu", changed(_on_cpu(), "metadata/annotations", _SERVES)),
@@ -219,6 +235,8 @@ COMPLIANT: tuple[dict[str, Any], ...] = (
         pod_spec(container(resources=MEMORY), nodeSelector={"nvidia.com/gpu.present": "true"})
     ),
     changed(scaled_object(), "spec/minReplicaCount", None),
+    _served(WITH_PODS["RayService"](pod_spec()), "1800"),
+    _served(WITH_PODS["RayService"](pod_spec()), "600.0"),
     # What an autoscaler without our annotation scales is not known.
     _on_cpu(),
 )

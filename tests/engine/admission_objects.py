@@ -129,6 +129,27 @@ def _ray_job(spec: Any) -> dict[str, Any]:
     return _object("ray.io/v1", "RayJob", job)
 
 
+def _train_job(spec: Any) -> dict[str, Any]:
+    """What of a pod spec a TrainJob can say itself: one container's fields."""
+    main = spec["containers"][0]
+    trainer = {key: main[key] for key in ("image", "command", "args") if key in main}
+    job = {
+        "runtimeRef": {"name": "torch-distributed"},
+        "trainer": {**trainer, "numNodes": 1, "resourcesPerNode": main.get("resources", {})},
+        "activeDeadlineSeconds": 3600,
+    }
+    return _object("trainer.kubeflow.org/v1alpha1", "TrainJob", job)
+
+
+def _training_runtime(kind: str) -> Callable[[Any], dict[str, Any]]:
+    def make(spec: Any) -> dict[str, Any]:
+        job = {"name": "node", "template": {"spec": {"template": _template(spec)}}}
+        template = {"template": {"spec": {"replicatedJobs": [job]}}}
+        return _object("trainer.kubeflow.org/v1alpha1", kind, template)
+
+    return make
+
+
 WITH_PODS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "Pod": lambda spec: _object("v1", "Pod", spec),
     "Deployment": _selected("Deployment"),
@@ -141,6 +162,9 @@ WITH_PODS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "LeaderWorkerSet": _leader_worker_set,
     "PyTorchJob": _roles("kubeflow.org/v1", "PyTorchJob", "pytorchReplicaSpecs", "Worker"),
     "MPIJob": _roles("kubeflow.org/v2beta1", "MPIJob", "mpiReplicaSpecs", "Worker"),
+    "TrainJob": _train_job,
+    "TrainingRuntime": _training_runtime("TrainingRuntime"),
+    "ClusterTrainingRuntime": _training_runtime("ClusterTrainingRuntime"),
     "Notebook": lambda spec: _object("kubeflow.org/v1", "Notebook", {"template": {"spec": spec}}),
     "RayCluster": lambda spec: _object("ray.io/v1", "RayCluster", ray_cluster_spec(spec)),
     "RayJob": _ray_job,

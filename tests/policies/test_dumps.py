@@ -60,3 +60,12 @@ def test_what_a_cluster_adds_to_an_object_changes_nothing():
     from tests.policies.objects import STRICT, findings, workload
 
     assert findings(workload(live), settings=STRICT) == []
+
+
+def test_members_of_a_typed_list_have_the_kind_of_their_list():
+    bare = {key: value for key, value in DEPLOYMENT.items() if key not in ("apiVersion", "kind")}
+    dump = plain({"apiVersion": "apps/v1", "kind": "DeploymentList", "items": [bare, None, "x"]})
+    found = [f for f in facts_of_document(dump) if isinstance(f, Workload)]
+    assert [str(f.locator) for f in found] == ["Deployment ml/chat"]
+    untyped = plain({"apiVersion": "v1", "kind": "List", "items": [bare]})
+    assert facts_of_document(untyped) == ()

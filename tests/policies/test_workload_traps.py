@@ -272,3 +272,39 @@ def test_workers_that_take_work_from_a_queue_need_no_readiness():
     assert rules(deployment(worker)) == {}
     server = {**worker, f"{CONTAINER}.ports": [{"containerPort": 8000}]}
     assert rules(deployment(server)) == {"gpu-server-without-readiness": Level.ADVISORY}
+
+
+NONE_ASKED = {"limits": {"nvidia.com/gpu": 0}, "requests": {"nvidia.com/gpu": "0"}}
+"""What charts write where a GPU is switched off."""
+
+
+@pytest.mark.parametrize("amount", [0, "0", 0.0, "0.0"])
+@pytest.mark.parametrize(
+    "annotations", [{}, {"gpu-fraction": "0.5"}, {"gpufleet.dev/mode": "interactive"}]
+)
+def test_none_of_a_gpu_is_no_gpu(amount: Any, annotations: dict[str, str]):
+    changes = {
+        f"{CONTAINER}.resources": {part: {"nvidia.com/gpu": amount} for part in NONE_ASKED},
+        f"{CONTAINER}.command": ["sleep", "infinity"],
+        "metadata.annotations": annotations,
+    }
+    assert rules(deployment(changes)) == {}
+
+
+def test_none_of_a_gpu_in_any_kind_is_no_gpu():
+    ray = changed(
+        RAY,
+        {
+            f"{HEAD}": NONE_ASKED["limits"],
+            "spec.enableInTreeAutoscaling": True,
+            "spec.autoscalerOptions": {"idleTimeoutSeconds": 99999},
+            "spec.workerGroupSpecs": [{"groupName": "cpu", "template": template(0)}],
+        },
+    )
+    assert rules(manifest(ray)) == {}
+    endless = {"spec.activeDeadlineSeconds": REMOVE, "spec.template": template(0)}
+    assert rules(job(endless)) == {}
+
+
+def test_a_gpu_less_than_none_is_left_to_the_api_server():
+    assert rules(deployment({LIMITS: {"nvidia.com/gpu": -1}})) == {}

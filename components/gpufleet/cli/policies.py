@@ -151,6 +151,17 @@ def init(folder: Path, virtualenv: str, wheel: Path | None, output_format: str) 
     metavar="NAME",
     help="Namespace that is not judged, beside those of kube-system and the GPU operators.",
 )
+@click.option(
+    "--mend",
+    is_flag=True,
+    help="Let the cluster mend what rules at level remediate find (Kubernetes 1.36).",
+)
+@click.option(
+    "--queue",
+    default="",
+    metavar="NAME",
+    help="With --mend: LocalQueue that training jobs without a queue are given.",
+)
 @format_option
 def admission(
     folder: Path | None,
@@ -158,6 +169,8 @@ def admission(
     profile: str | None,
     config: str | None,
     exempt: tuple[str, ...],
+    mend: bool,
+    queue: str,
     output_format: str,
 ) -> None:
     """Write ValidatingAdmissionPolicies for the rules that a cluster can check by itself.
@@ -169,29 +182,37 @@ def admission(
     Each policy has a binding that warns and writes the audit log; `--enforce deny` lets those of
     mandatory rules refuse. Needs Kubernetes 1.30. docs/admission.md says what they see.
 
-    JSON: {"policies": [{"name", "level", "rules": [...], "file"}], "notExpressible": [...]}.
+    `--mend` adds MutatingAdmissionPolicies for rules that the settings set to `remediate`.
+
+    JSON: {"policies": [{"name", "level", "rules": [...], "file"}], "mending": [{"name", "rules",
+    "file"}], "notExpressible": [...]}.
     """
     from gpufleet.cli.audit import policy_settings
     from gpufleet_policies.fronts.admission import policies as front
     from gpufleet_policies.fronts.admission.files import text_of, write_policies
+    from gpufleet_policies.fronts.admission.mending_policies import mending_policies
     from gpufleet_policies.fronts.told_fleet import UnreadableFleetError, told_fleet
     from gpufleet_policies.rules.registry import RULES
 
+    if queue and not mend:
+        raise click.UsageError("--queue is used with --mend only")
     settings = policy_settings(config, profile)
     try:
         fleet = told_fleet(settings.fleet, Path(config or ".").parent)
     except UnreadableFleetError as problem:
         raise UnreadableInputError(str(problem)) from None
+    exempted = (*front.EXEMPT_NAMESPACES, *exempt)
     made = front.policies(
         settings,
         enforcement=front.Enforcement(enforce),
-        exempt_namespaces=(*front.EXEMPT_NAMESPACES, *exempt),
+        exempt_namespaces=exempted,
         fleet=fleet,
     )
+    mending = mending_policies(settings, queue=queue, exempt_namespaces=exempted) if mend else ()
     files: dict[str, str] = {}
     if folder is not None:
         try:
-            files = write_policies(folder, made)
+            files = write_policies(folder, (*made, *mending))
         except OSError as problem:
             raise UnreadableInputError(f"{folder}: {problem.strerror or problem}") from None
     if output_format == "json":
@@ -206,13 +227,20 @@ def admission(
                     }
                     for one in made
                 ],
+                "mending": [
+                    {"name": one.name, "rules": list(one.rules), "file": files.get(one.name)}
+                    for one in mending
+                ],
                 "notExpressible": [rule.id for rule in RULES if rule.id not in front.expressible()],
             }
         )
         return
     if folder is None:
-        click.echo("---\n".join(text_of(one) for one in made), nl=False)
+        click.echo("---\n".join(text_of(one) for one in (*made, *mending)), nl=False)
         return
     rules = {rule for one in made for rule in one.rules}
     click.echo(f"wrote {len(made)} policies for {len(rules)} rules to {folder}")
+    if mend:
+        mended = {rule for one in mending for rule in one.rules}
+        click.echo(f"wrote {len(mending)} that mend what {len(mended)} rules find")
     click.echo(f"next: kubectl apply --dry-run=server -f {shlex.quote(str(folder))}")

@@ -61,7 +61,8 @@ def _facts(
     if "kind" in document and "apiVersion" in document:
         if str(document["kind"]).endswith("List") and isinstance(document.get("items"), list):
             for item in items(document["items"]):
-                yield from facts_of_document(item, path, line=line, catalogue=catalogue)
+                member = typed_member(document, item)
+                yield from facts_of_document(member, path, line=line, catalogue=catalogue)
             return
         yield from facts_of_object(document, path, line=line, catalogue=catalogue)
     elif is_plan(document):
@@ -88,6 +89,14 @@ def _facts(
                 place="",
                 catalogue=catalogue,
             )
+
+
+def typed_member(whole: Mapping[str, Any], item: Any) -> Any:
+    """A member of a list with its kind: `DeploymentList` says it once for all of them."""
+    kind = str(whole.get("kind", "")).removesuffix("List")
+    if not kind or not isinstance(item, dict) or "kind" in item:
+        return item
+    return {"apiVersion": whole.get("apiVersion"), "kind": kind, **item}
 
 
 def is_declaration(document: Mapping[str, Any]) -> bool:

@@ -33,7 +33,7 @@ _SUFFIXES = {
 
 
 def amount(value: Any) -> Amount | None:
-    """A quantity as a number in its base unit; None when it is none (`$(GPUS)`, `two`)."""
+    """A quantity as a number in its base unit; None when it is none (`$(GPUS)`, `two`, `-1`)."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     written = str(value).strip()
@@ -44,4 +44,4 @@ def amount(value: Any) -> Amount | None:
     if not exponent and suffix not in _SUFFIXES:
         return None
     base = Decimal(number + exponent) if exponent else Decimal(number) * _SUFFIXES[suffix]
-    return Amount(written, base) if is_meant(base) else None
+    return Amount(written, base) if base >= 0 and is_meant(base) else None

@@ -59,12 +59,13 @@ def _scaling(path: str) -> Callable[[dict[str, Any]], Iterator[Scaling]]:
             written = at(worker, "maxReplicas")
             unlimited = whole(written) == _MANY
             maximum = absent(most) if unlimited else fact(written, natural, most)
+            least = at(worker, "minReplicas")
             own = at(worker, "idleTimeoutSeconds") is not None
             cooldown = f"{where}.idleTimeoutSeconds" if own else of_all
             wait = at(worker, "idleTimeoutSeconds") if own else at(document, of_all)
             yield Scaling(
                 place=where,
-                minimum=count(worker, "minReplicas", 0),
+                minimum=fact(least, natural, f"{where}.minReplicas").or_default(0),
                 maximum=maximum,
                 group=name_of(worker, "groupName", index),
                 enabled=enabled,

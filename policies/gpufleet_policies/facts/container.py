@@ -116,15 +116,21 @@ class Container:
     resources_place: str = ""
     """Field path of its `resources`; empty where its kind writes them in a form of its own."""
     gpu_resources: tuple[str, ...] = field(init=False)
-    """GPU-like resources named in limits or requests, each once."""
+    """GPU-like resources in limits or requests, each once; those of which none is asked for are
+    left out."""
 
     def __post_init__(self) -> None:
         if not self.limits and not self.requests:
             object.__setattr__(self, "gpu_resources", ())
             return
         named = dict.fromkeys((*self.limits, *self.requests))
-        found = tuple(name for name in named if is_gpu_resource(name))
+        found = tuple(name for name in named if is_gpu_resource(name) and self._may_hold(name))
         object.__setattr__(self, "gpu_resources", found)
+
+    def _may_hold(self, resource: str) -> bool:
+        """Whether more than none is asked for: charts write `nvidia.com/gpu: 0` for no GPU."""
+        written = (m[resource] for m in (self.limits, self.requests) if resource in m)
+        return any(not amount.is_known or amount.value.number > 0 for amount in written)
 
     def gpus(self, resource: str) -> Fact[Amount]:
         """How many of a resource: the limit counts, and where there is none the request."""

@@ -35,7 +35,7 @@ def fraction_and_whole(context: Context, workload: Workload) -> Iterator[Violati
     holders = [
         (group, container)
         for group, container in workload.gpu_containers
-        if GPU in container.limits or GPU in container.requests
+        if GPU in container.gpu_resources
     ]
     if len(written) > 1 and not holders:
         yield Violation(

@@ -16,6 +16,8 @@ class Constants:
     thresholds: Thresholds = field(default_factory=Thresholds)
     gpus: tuple[str, ...] = ()
     """Kinds of GPUs of the fleet the settings name; empty: they name none."""
+    queue: str = ""
+    """LocalQueue that jobs without one are given; empty: none."""
 
 
 Expression = Callable[[Target, Constants], str]

@@ -4,8 +4,10 @@ from gpufleet_policies.fronts.admission.check import AdmissionCheck, Constants, 
 from gpufleet_policies.fronts.admission.patterns import at_least
 from gpufleet_policies.fronts.admission.targets import (
     DAEMON_SETS,
+    FULL_TEMPLATES,
     POD_TARGETS,
     REPLICATED,
+    TRAINING_RUNTIMES,
     Target,
 )
 from gpufleet_policies.rules.rule import Level
@@ -15,8 +17,13 @@ REQUESTS = "c.?resources.?requests.orValue({})"
 IS_GPU = (
     "(k == 'nvidia.com/gpu' || k.startsWith('nvidia.com/gpu.') || k.startsWith('nvidia.com/mig-'))"
 )
-HOLDS_GPU = f"({LIMITS}.exists(k, {IS_GPU}) || {REQUESTS}.exists(k, {IS_GPU}))"
+NAMES_GPU = f"({LIMITS}.exists(k, {IS_GPU}) || {REQUESTS}.exists(k, {IS_GPU}))"
 """Whether container `c` names a GPU-like resource."""
+HOLDS_GPU = (
+    f"({LIMITS}.exists(k, {IS_GPU} && string({LIMITS}[k]) != '0')"
+    f" || {REQUESTS}.exists(k, {IS_GPU} && string({REQUESTS}[k]) != '0'))"
+)
+"""Whether it asks for more than none of one: charts write 0 for no GPU."""
 
 _UNCHECKED = tuple(target for target in POD_TARGETS if not target.checked_on_creation)
 """Of built-in kinds the API server refuses such requests itself, before any policy."""
@@ -89,7 +96,8 @@ _SILENT = f"!['cpu', 'memory'].all(n, n in {REQUESTS} || n in {LIMITS})"
 
 _FRACTIONS = (
     "(variables.annotationMaps.exists(a, 'gpu-fraction' in a || 'gpu-memory' in a)"
-    f" && variables.containerLists.exists(cs, cs.exists(c, 'nvidia.com/gpu' in {LIMITS})))"
+    f" && variables.containerLists.exists(cs, cs.exists(c, 'nvidia.com/gpu' in {LIMITS}"
+    f" && string({LIMITS}['nvidia.com/gpu']) != '0')))"
     " || (variables.annotationMaps.exists(a, 'gpu-fraction' in a)"
     " && variables.annotationMaps.exists(a, 'gpu-memory' in a))"
 )
@@ -113,23 +121,26 @@ _TWICE = (
 _PINNED = (
     f"variables.specs.exists(p, {listed(_GPU_NODE_LABELS)}.exists(l,"
     " l in p.?nodeSelector.orValue({})) && p.?resourceClaims.orValue([]).size() == 0)"
-    f" && !variables.containerLists.exists(cs, cs.exists(c, {HOLDS_GPU}))"
+    f" && !variables.containerLists.exists(cs, cs.exists(c, {NAMES_GPU}))"
 )
 
 
 def _ownerless(target: Target, constants: Constants) -> str:
     """Nothing to check where the project asks for no tags on workloads."""
     del target
+    found = lacks_owner("[variables.labels] + variables.annotationMaps", constants)
+    return f"variables.gpuLists.exists(cs, cs.size() > 0) && {found}" if found else ""
+
+
+def lacks_owner(maps: str, constants: Constants) -> str:
+    """CEL: none of these maps of labels has some key that the project asks for; empty: it asks for
+    none."""
     tags = constants.thresholds.owner_tags
     wanted = [tag.lower().replace("-", "").replace("_", "") for tag in tags]
     if not wanted:
         return ""
     folded = "k.split('/')[k.split('/').size() - 1].lowerAscii().replace('-', '').replace('_', '')"
-    return (
-        f"variables.gpuLists.exists(cs, cs.size() > 0) && !{listed(wanted)}.all(tag,"
-        f" variables.labels.exists(k, {folded} == tag)"
-        f" || variables.annotationMaps.exists(a, a.exists(k, {folded} == tag)))"
-    )
+    return f"!{listed(wanted)}.all(tag, ({maps}).exists(m, m.exists(k, {folded} == tag)))"
 
 
 CHECKS = (
@@ -188,26 +199,26 @@ CHECKS = (
     ),
     AdmissionCheck(
         "dra-claim-unused",
-        POD_TARGETS,
+        FULL_TEMPLATES,
         "name it in a container's resources.claims, or remove it",
         offence=fixed(_UNUSED_CLAIM),
     ),
     AdmissionCheck(
         "gpu-requested-twice",
-        POD_TARGETS,
+        FULL_TEMPLATES,
         "remove the GPU resource from the containers, or the claim",
         offence=fixed(_TWICE),
         at_most=Level.ADVISORY,
     ),
     AdmissionCheck(
         "gpu-owner-tags-missing",
-        tuple(t for t in POD_TARGETS if t is not DAEMON_SETS),
+        tuple(t for t in POD_TARGETS if t not in (DAEMON_SETS, TRAINING_RUNTIMES)),
         "add them to metadata.labels",
         offence=_ownerless,
     ),
     AdmissionCheck(
         "non-gpu-pod-on-gpu-pool",
-        tuple(t for t in POD_TARGETS if t is not DAEMON_SETS),
+        tuple(t for t in FULL_TEMPLATES if t not in (DAEMON_SETS, TRAINING_RUNTIMES)),
         "remove the node selector",
         offence=fixed(_PINNED),
         while_stopped=False,

@@ -1,21 +1,24 @@
-"""Admission policies as files for `kubectl apply` and GitOps."""
+"""Admission policies, refusing and mending, as files for `kubectl apply` and GitOps."""
 
 from collections.abc import Iterable
 from pathlib import Path
 
 import yaml
 
+from gpufleet_policies.fronts.admission.mending_policies import MendingPolicy
 from gpufleet_policies.fronts.admission.policies import Policy
 
+AnyPolicy = Policy | MendingPolicy
 
-def text_of(policy: Policy) -> str:
+
+def text_of(policy: AnyPolicy) -> str:
     """A policy and its binding as YAML."""
     return yaml.safe_dump_all(
         (policy.policy, policy.binding), sort_keys=False, width=1_000_000, allow_unicode=True
     )
 
 
-def write_policies(folder: Path, policies: Iterable[Policy]) -> dict[str, str]:
+def write_policies(folder: Path, policies: Iterable[AnyPolicy]) -> dict[str, str]:
     """Write a file per policy; name of the policy -> path. Raises OSError."""
     folder.mkdir(parents=True, exist_ok=True)
     written: dict[str, str] = {}

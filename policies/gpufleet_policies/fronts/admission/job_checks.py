@@ -1,7 +1,8 @@
 """Checks of jobs, Ray objects and training groups."""
 
-from gpufleet_policies.fronts.admission.check import AdmissionCheck, Constants, fixed
+from gpufleet_policies.fronts.admission.check import AdmissionCheck, Constants, fixed, quoted
 from gpufleet_policies.fronts.admission.container_checks import HOLDS_GPU, LIMITS
+from gpufleet_policies.fronts.admission.patterns import at_least
 from gpufleet_policies.fronts.admission.targets import (
     CRON_JOBS,
     JOB_SETS,
@@ -12,6 +13,7 @@ from gpufleet_policies.fronts.admission.targets import (
     RAY_CLUSTERS,
     RAY_JOBS,
     RAY_SERVICES,
+    TRAIN_JOBS,
     Target,
 )
 from gpufleet_policies.rules.rule import Level
@@ -21,6 +23,9 @@ _JOBS = (JOBS, CRON_JOBS, PYTORCH_JOBS, MPI_JOBS, RAY_JOBS)
 _MOST_RETRIES = 10
 _MOST_RESTARTS = 50
 _GANG_GPUS = 8
+_SLOW_DELAY = quoted(
+    rf"downscale_delay_s[\x22\x27]?\s*:\s*[\x22\x27]?{at_least(1801)}([.][0-9]*)?[\x22\x27]?\s*([,}}#\n]|$)"
+)
 _SCHEDULERS = ("kai-scheduler", "volcano", "yunikorn", "scheduler-plugins-scheduler")
 
 
@@ -78,6 +83,13 @@ def _slow(target: Target, constants: Constants) -> str:
     )
 
 
+def _slow_serve(target: Target, constants: Constants) -> str:
+    """The delay of Serve, found in its configuration, which is YAML in a text."""
+    del target, constants
+    text = "string(object.spec.?serveConfigV2.orValue(''))"
+    return f"{_USES_GPUS} && {text}.contains('num_gpus') && {text}.matches({_SLOW_DELAY})"
+
+
 def _gang(target: Target, constants: Constants) -> str:
     """Pods times GPUs of each role, without a queue, a gang scheduler or a gate."""
     del constants
@@ -111,6 +123,9 @@ def _gang(target: Target, constants: Constants) -> str:
         first = f"({parts}.?leaderTemplate.hasValue() ? {leader} : {worker})"
         total = f"{replicas} * ({first} + ({size} - 1) * {worker})"
         several = f"{replicas} * {size} >= 2"
+    elif target is TRAIN_JOBS:
+        pods = "int(object.spec.?trainer.?numNodes.orValue(1))"
+        total, several = f"variables.templates.map(t, {gpus}).sum() * {pods}", f"{pods} >= 2"
     else:
         field = "pytorchReplicaSpecs" if target is PYTORCH_JOBS else "mpiReplicaSpecs"
         roles = f"object.spec.?{field}.orValue({{}})"
@@ -134,7 +149,7 @@ def _gang(target: Target, constants: Constants) -> str:
 CHECKS = (
     AdmissionCheck(
         "gpu-job-without-deadline",
-        _JOBS,
+        (*_JOBS, TRAIN_JOBS),
         "set activeDeadlineSeconds to about twice the expected run",
         offence=_without_deadline,
     ),
@@ -182,6 +197,13 @@ CHECKS = (
         offence=_slow,
     ),
     AdmissionCheck(
+        "scale-down-too-slow",
+        (RAY_SERVICES,),
+        "set downscale_delay_s in serveConfigV2 to 1800 or less",
+        offence=_slow_serve,
+        at_most=Level.ADVISORY,  # which of its deployments has GPUs is a text inside a text
+    ),
+    AdmissionCheck(
         "training-without-queue-or-gang",
         (JOBS, JOB_SETS, PYTORCH_JOBS, MPI_JOBS, RAY_JOBS),
         "label it kueue.x-k8s.io/queue-name, or name a gang scheduler",
@@ -190,11 +212,11 @@ CHECKS = (
     ),
     AdmissionCheck(
         "training-without-queue-or-gang",
-        (LEADER_WORKER_SETS,),
+        (LEADER_WORKER_SETS, TRAIN_JOBS),
         "label it kueue.x-k8s.io/queue-name, or name a gang scheduler",
         offence=_gang,
         while_stopped=False,
-        at_most=Level.ADVISORY,  # it may serve
+        at_most=Level.ADVISORY,  # the one may serve, the runtime of the other may make a gang
     ),
     AdmissionCheck(
         "gpu-job-keeps-finished-pods",

@@ -161,14 +161,15 @@ def _policy(
                     }
                 ]
             },
-            "matchConditions": _conditions(target),
-            "variables": _variables(target, checks, constants),
+            "matchConditions": conditions(target),
+            "variables": variables(target, checks, constants),
             "validations": [_validation(check, target, constants) for check in checks],
         },
     }
 
 
-def _conditions(target: Target) -> list[dict[str, str]]:
+def conditions(target: Target) -> list[dict[str, str]]:
+    """Which objects of a target a policy looks at."""
     found = [
         {"name": "is-kept", "expression": "!has(object.metadata.deletionTimestamp)"},
         {
@@ -190,9 +191,10 @@ def _conditions(target: Target) -> list[dict[str, str]]:
 _UNTIL = r"\\s*;\\s*until\\s*=\\s*[0-9]{4}-[0-9]{2}-[0-9]{2}\\s*$"
 
 
-def _variables(
+def variables(
     target: Target, checks: Iterable[AdmissionCheck], constants: Constants
 ) -> list[dict[str, str]]:
+    """What the expressions of a target share, and what containers break the checks."""
     found = {
         "annotations": "object.metadata.?annotations.orValue({})",
         "labels": "object.metadata.?labels.orValue({})",
@@ -261,24 +263,21 @@ def _advice(rule: Rule, check: AdmissionCheck) -> str:
 
 
 def _binding(name: str, actions: list[str], exempt: tuple[str, ...]) -> dict[str, Any]:
-    match: dict[str, Any] = {}
-    if exempt:
-        match["namespaceSelector"] = {
-            "matchExpressions": [
-                {
-                    "key": "kubernetes.io/metadata.name",
-                    "operator": "NotIn",
-                    "values": sorted(exempt),
-                }
-            ]
-        }
     return {
         "apiVersion": API_VERSION,
         "kind": "ValidatingAdmissionPolicyBinding",
         "metadata": {"name": name, "labels": {"app.kubernetes.io/managed-by": "gpufleet"}},
-        "spec": {
-            "policyName": name,
-            "validationActions": actions,
-            **({"matchResources": match} if match else {}),
-        },
+        "spec": {"policyName": name, "validationActions": actions, **exempting(exempt)},
     }
+
+
+def exempting(namespaces: tuple[str, ...]) -> dict[str, Any]:
+    """What a binding says of namespaces that are left alone."""
+    if not namespaces:
+        return {}
+    names = {
+        "key": "kubernetes.io/metadata.name",
+        "operator": "NotIn",
+        "values": sorted(namespaces),
+    }
+    return {"matchResources": {"namespaceSelector": {"matchExpressions": [names]}}}

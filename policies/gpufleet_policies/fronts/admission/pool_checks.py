@@ -1,6 +1,7 @@
 """Checks of node pools, autoscalers, queues and claims."""
 
 from gpufleet_policies.fronts.admission.check import AdmissionCheck, Constants, fixed
+from gpufleet_policies.fronts.admission.container_checks import lacks_owner
 from gpufleet_policies.fronts.admission.targets import (
     CLAIM_TEMPLATES,
     CLAIMS,
@@ -11,6 +12,7 @@ from gpufleet_policies.fronts.admission.targets import (
     SCALED_OBJECTS,
     Target,
 )
+from gpufleet_policies.rules.rule import Level
 
 _SLOW_SECONDS = 1800
 _FAMILIES = "^(p[2-9]|g[3-9]|gr[0-9])[a-z0-9-]*$"
@@ -110,7 +112,27 @@ _CPU_ONLY = (
     "object.spec.?metrics.orValue([]).all(m, m.type == 'Resource' || m.type == 'ContainerResource')"
 )
 
+_TEMPLATE_METADATA = "object.spec.?template.?metadata"
+
+
+def _ownerless(target: Target, constants: Constants) -> str:
+    del target
+    maps = (
+        f"[variables.annotations, variables.labels, {_TEMPLATE_METADATA}.?labels.orValue({{}}),"
+        f" {_TEMPLATE_METADATA}.?annotations.orValue({{}})]"
+    )
+    found = lacks_owner(maps, constants)
+    return f"{_SELECTS_GPUS} && {found}" if found else ""
+
+
 CHECKS = (
+    AdmissionCheck(
+        "gpu-owner-tags-missing",
+        (NODE_POOLS,),
+        "add them to spec.template.metadata.labels",
+        offence=_ownerless,
+        at_most=Level.ADVISORY,  # they may stand in the tags of its node class
+    ),
     AdmissionCheck(
         "gpu-scaled-on-cpu",
         (HPAS,),

@@ -29,6 +29,7 @@ from gpufleet_policies.fronts.admission.targets import (
     PODS,
     PYTORCH_JOBS,
     REPLICATED,
+    TRAIN_JOBS,
     Target,
 )
 from gpufleet_policies.money import cheapest_offers
@@ -160,7 +161,7 @@ def _idle_gpus(target: Target, constants: Constants) -> str:
     del constants
     asked = f"quantity(string({LIMITS}[{_GPU}]))"
     per_pod = f"({_TRAINS} && {_written(PROCESSES)} && {_value(PROCESSES)} < {asked}.asInteger())"
-    if target not in (PYTORCH_JOBS, JOB_SETS):
+    if target not in (PYTORCH_JOBS, JOB_SETS, TRAIN_JOBS):
         sizes = " && ".join(_told(names) for names in (PIPELINE, DATA, DATA_LOCAL))
         copies = (
             f"({_TEXT}.matches('{_option(DATA_LOCAL)}') ? {_value(DATA_LOCAL)} : {_value(DATA)})"
@@ -186,7 +187,17 @@ CHECKS = (
     ),
     AdmissionCheck(
         "gpu-count-exceeds-parallelism",
-        (PODS, REPLICATED, JOBS, CRON_JOBS, JOB_SETS, PYTORCH_JOBS, NOTEBOOKS, KNATIVE_SERVICES),
+        (
+            PODS,
+            REPLICATED,
+            JOBS,
+            CRON_JOBS,
+            JOB_SETS,
+            PYTORCH_JOBS,
+            TRAIN_JOBS,
+            NOTEBOOKS,
+            KNATIVE_SERVICES,
+        ),
         "ask for as many GPUs as there are processes, or raise the parallel size",
         container=_idle_gpus,
     ),

@@ -59,21 +59,33 @@ def _custom(kind: str, group: str, templates: str, **more: object) -> Target:
     )
 
 
+def _template(optional: str) -> str:
+    """CEL: an optional pod template, empty without one.
+
+    As `dyn`: definitions give every template a type of its own, and lists want one for all.
+    """
+    return f"{optional}.optMap(t, dyn(t)).orValue(dyn({{}}))"
+
+
 def _roles(field: str) -> str:
     roles = f"object.spec.?{field}.orValue({{}})"
-    return f"{roles}.map(r, {roles}[r].?template.orValue({{}}))"
+    return f"{roles}.map(r, {_template(f'{roles}[r].?template')})"
 
 
 def _ray(spec: str) -> str:
-    head = f"[?{spec}.?headGroupSpec.?template]"
+    head = f"[?{spec}.?headGroupSpec.?template.optMap(t, dyn(t))]"
     workers = (
         f"{spec}.?workerGroupSpecs.orValue([])"
         ".filter(w, w.?replicas.orValue(0) != 0 || w.?minReplicas.orValue(0) != 0"
-        " || w.?maxReplicas.orValue(0) != 0).map(w, w.?template.orValue({}))"
+        f" || w.?maxReplicas.orValue(0) != 0).map(w, {_template('w.?template')})"
     )
     return f"{head} + {workers}"
 
 
+_RUNTIME_TEMPLATES = (
+    "object.spec.?template.?spec.?replicatedJobs.orValue([])"
+    f".map(j, {_template('j.?template.?spec.?template')})"
+)
 _SUSPEND = "object.spec.?suspend.orValue(false)"
 _RUN_POLICY = "object.spec.?runPolicy"
 _KUBEFLOW = {
@@ -112,19 +124,19 @@ CRON_JOBS = _built_in(
 JOB_SETS = _custom(
     "JobSet",
     "jobset.x-k8s.io",
-    "object.spec.?replicatedJobs.orValue([]).map(j, j.?template.?spec.?template.orValue({}))",
+    f"object.spec.?replicatedJobs.orValue([]).map(j, {_template('j.?template.?spec.?template')})",
     stopped=_SUSPEND,
 )
 LEADER_WORKER_SETS = _custom(
     "LeaderWorkerSet",
     "leaderworkerset.x-k8s.io",
-    "['leaderTemplate', 'workerTemplate'].filter(t, t in object.spec.leaderWorkerTemplate)"
-    ".map(t, object.spec.leaderWorkerTemplate[t])",
+    "[?object.spec.leaderWorkerTemplate.?leaderTemplate.optMap(t, dyn(t)),"
+    " ?object.spec.leaderWorkerTemplate.?workerTemplate.optMap(t, dyn(t))]",
     stopped="object.spec.?replicas.orValue(1) == 0",
 )
 PYTORCH_JOBS = _custom("PyTorchJob", "kubeflow.org", _roles("pytorchReplicaSpecs"), **_KUBEFLOW)
 MPI_JOBS = _custom("MPIJob", "kubeflow.org", _roles("mpiReplicaSpecs"), **_KUBEFLOW)
-NOTEBOOKS = _custom("Notebook", "kubeflow.org", "[object.spec.?template.orValue({})]")
+NOTEBOOKS = _custom("Notebook", "kubeflow.org", f"[{_template('object.spec.?template')}]")
 RAY_CLUSTERS = _custom("RayCluster", "ray.io", _ray("object.spec"))
 RAY_JOBS = _custom(
     "RayJob",
@@ -135,10 +147,35 @@ RAY_JOBS = _custom(
     deadline="spec.activeDeadlineSeconds",
 )
 RAY_SERVICES = _custom("RayService", "ray.io", _ray("object.spec.?rayClusterConfig"))
+_TRAINER = "object.spec.?trainer"
+TRAIN_JOBS = _custom(
+    "TrainJob",
+    "trainer.kubeflow.org",
+    # The trainer's own fields as the container they become. CEL wants values of one type: dyn.
+    f"({_TRAINER}.hasValue() ? [dyn({{'spec': dyn({{'containers': dyn([dyn({{"
+    "'name': dyn('node'),"
+    f" 'image': dyn({_TRAINER}.?image.orValue('')),"
+    f" 'command': dyn({_TRAINER}.?command.orValue([])),"
+    f" 'args': dyn({_TRAINER}.?args.orValue([])),"
+    f" 'resources': {_TRAINER}.?resourcesPerNode.optMap(r, dyn(r)).orValue(dyn({{}}))"
+    "})])})})] : [])",
+    stopped=_SUSPEND,
+    job="object.?spec",
+    deadline="spec.activeDeadlineSeconds",
+)
+TRAINING_RUNTIMES = Target(
+    "training-runtimes",
+    "trainer.kubeflow.org",
+    ("*",),
+    ("trainingruntimes", "clustertrainingruntimes"),
+    ("TrainingRuntime", "ClusterTrainingRuntime"),
+    templates=_RUNTIME_TEMPLATES,
+    specs=f"({_RUNTIME_TEMPLATES}).filter(t, has(t.spec)).map(t, t.spec)",
+)
 KNATIVE_SERVICES = _custom(
     "Service",
     "serving.knative.dev",
-    "[object.spec.?template.orValue({})]",
+    f"[{_template('object.spec.?template')}]",
 )
 
 POD_TARGETS = (
@@ -155,9 +192,14 @@ POD_TARGETS = (
     RAY_CLUSTERS,
     RAY_JOBS,
     RAY_SERVICES,
+    TRAIN_JOBS,
+    TRAINING_RUNTIMES,
     KNATIVE_SERVICES,
 )
 """Everything with pod templates that has a policy."""
+
+FULL_TEMPLATES = tuple(target for target in POD_TARGETS if target is not TRAIN_JOBS)
+"""Those whose templates are whole pod specs: a TrainJob has only what it changes of its runtime."""
 
 
 def _plain(kind: str, group: str, *versions: str) -> Target:

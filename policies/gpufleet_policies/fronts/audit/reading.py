@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gpufleet.contract.foreign.scalars import UnreadableTextError
-from gpufleet_policies.adapters.documents import Facts, facts_of_document
+from gpufleet_policies.adapters.documents import Facts, facts_of_document, typed_member
 from gpufleet_policies.adapters.plain_yaml import plain_documents
 from gpufleet_policies.adapters.yaml_document import Document
 from gpufleet_policies.adapters.yaml_text import (
@@ -118,7 +118,7 @@ def _members(document: Document) -> Iterator[Document]:
         and str(data.get("kind", "")).endswith("List")
     ):
         for index, item in enumerate(data["items"]):
-            yield document.member(("items", index), item)
+            yield document.member(("items", index), typed_member(data, item))
     else:
         yield document
 

@@ -1,0 +1,133 @@
+"""What a cluster mends by itself: MutatingAdmissionPolicies of rules at level `remediate`.
+
+The same condition that the rule's validating policy refuses decides here whether an object is
+changed, so that nothing is left to refuse. An object with the rule's exception is left as it is,
+whatever its date: whether the exception counts, the validating policy says.
+
+Sources: Kubernetes 1.36 documentation, Mutating Admission Policy, from which version on the API is
+stable; lists and maps of a pod are atomic to apply configurations, so every change is a JSON patch.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from gpufleet_policies.fronts.admission.check import Constants
+from gpufleet_policies.fronts.admission.mends import MENDS, Mend
+from gpufleet_policies.fronts.admission.policies import (
+    API_VERSION,
+    EXEMPT_NAMESPACES,
+    PREFIX,
+    conditions,
+    exempting,
+    variables,
+)
+from gpufleet_policies.fronts.admission.targets import Target
+from gpufleet_policies.rules.registry import by_id
+from gpufleet_policies.rules.rule import Level, Profile
+from gpufleet_policies.rules.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class MendingPolicy:
+    """One MutatingAdmissionPolicy with its binding."""
+
+    name: str
+    target: Target
+    rules: tuple[str, ...]
+    policy: dict[str, Any]
+    binding: dict[str, Any]
+
+
+def mendable() -> tuple[str, ...]:
+    """Ids of the rules whose findings a cluster can mend, in the order of the registry."""
+    mended = {mend.rule for mend in MENDS}
+    return tuple(rule for rule in by_id() if rule in mended)
+
+
+def mending_policies(
+    settings: Settings | None = None,
+    *,
+    queue: str = "",
+    exempt_namespaces: Iterable[str] = EXEMPT_NAMESPACES,
+) -> tuple[MendingPolicy, ...]:
+    """A policy for each target with a rule that the settings set to `remediate`; in stable order.
+
+    `queue` is the LocalQueue that jobs without one are given; empty: they are given none.
+    """
+    chosen = settings or Settings()
+    constants = Constants(chosen.thresholds, queue=queue)
+    exempt = tuple(exempt_namespaces)
+    found = sorted(_assigned(chosen, constants), key=lambda row: row[0])
+    made: list[MendingPolicy] = []
+    for name, rows in groupby(found, key=lambda row: row[0]):
+        pairs = [(target, mend) for _, target, mend in rows]
+        target, mends = pairs[0][0], [mend for _, mend in pairs]
+        full = f"{PREFIX}-mend-{name}"
+        made.append(
+            MendingPolicy(
+                full,
+                target,
+                tuple(mend.rule for mend in mends),
+                _policy(full, target, mends, constants),
+                _binding(full, exempt),
+            )
+        )
+    return tuple(made)
+
+
+def _assigned(settings: Settings, constants: Constants) -> Iterator[tuple[str, Target, Mend]]:
+    profile = settings.profile or Profile.PROD
+    for mend in MENDS:
+        if settings.level(by_id()[mend.rule], profile) is not Level.REMEDIATE:
+            continue
+        for target in mend.targets:
+            if mend.condition(target, constants):
+                yield target.name, target, mend
+
+
+def _policy(name: str, target: Target, mends: list[Mend], constants: Constants) -> dict[str, Any]:
+    needed = [v for v in variables(target, (), constants) if v["name"] not in ("today", "kept")]
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "MutatingAdmissionPolicy",
+        "metadata": {"name": name, "labels": {"app.kubernetes.io/managed-by": "gpufleet"}},
+        "spec": {
+            # What no expression can read is let through as it is; the validating policy judges it.
+            "failurePolicy": "Ignore",
+            "reinvocationPolicy": "IfNeeded",
+            "matchConstraints": {
+                "resourceRules": [
+                    {
+                        "apiGroups": [target.api_group],
+                        "apiVersions": list(target.versions),
+                        "operations": ["CREATE", "UPDATE"] if mends[0].on_update else ["CREATE"],
+                        "resources": list(target.resources),
+                    }
+                ]
+            },
+            "matchConditions": conditions(target),
+            "variables": needed,
+            "mutations": [_mutation(mend, target, constants) for mend in mends],
+        },
+    }
+
+
+def _mutation(mend: Mend, target: Target, constants: Constants) -> dict[str, Any]:
+    kept = f"variables.annotationMaps.exists(a, 'gpufleet.dev/ignore-{mend.rule}' in a)"
+    wrong = f"!{kept} && ({mend.condition(target, constants)})"
+    operations = mend.operations(target, constants)
+    return {
+        "patchType": "JSONPatch",
+        "jsonPatch": {"expression": f"({wrong}) ? ({operations}) : []"},
+    }
+
+
+def _binding(name: str, exempt: tuple[str, ...]) -> dict[str, Any]:
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "MutatingAdmissionPolicyBinding",
+        "metadata": {"name": name, "labels": {"app.kubernetes.io/managed-by": "gpufleet"}},
+        "spec": {"policyName": name, **exempting(exempt)},
+    }

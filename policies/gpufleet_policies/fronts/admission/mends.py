@@ -1,0 +1,230 @@
+"""Mends: the changes an API server can make to one object, as CEL that gives JSON patches."""
+
+from dataclasses import dataclass
+
+from gpufleet_policies.fronts.admission.check import Constants, Expression, quoted
+from gpufleet_policies.fronts.admission.policies import CHECKS
+from gpufleet_policies.fronts.admission.targets import (
+    CRON_JOBS,
+    HPAS,
+    JOB_SETS,
+    JOBS,
+    LEADER_WORKER_SETS,
+    MPI_JOBS,
+    NODE_POOLS,
+    NOTEBOOKS,
+    PYTORCH_JOBS,
+    RAY_JOBS,
+    SCALED_OBJECTS,
+    TRAIN_JOBS,
+    Target,
+)
+from gpufleet_policies.rules.jobs import DAY_SECONDS, SOON_SECONDS
+from gpufleet_policies.rules.scaling import SLOW_SECONDS
+
+_QUEUE = "kueue.x-k8s.io/queue-name"
+_GPU = "nvidia.com/gpu"
+
+
+@dataclass(frozen=True, slots=True)
+class Mend:
+    """How a rule's finding about one object is mended."""
+
+    rule: str
+    targets: tuple[Target, ...]
+    operations: Expression
+    """CEL: a list of JSONPatch."""
+    condition: Expression
+    """CEL: true where it is needed; empty text: never, as the settings are."""
+    on_update: bool = False
+    """Whether a later change is mended too; what makes pods is mended when it is made."""
+
+
+def _add(path: str, value: str) -> str:
+    """CEL of one operation; `path` is a JSON pointer, `value` CEL."""
+    return f"JSONPatch{{op: 'add', path: {quoted(path)}, value: {value}}}"
+
+
+def _fixed(*operations: tuple[str, str]) -> Expression:
+    made = "[" + ", ".join(_add(path, value) for path, value in operations) + "]"
+
+    def expression(target: Target, constants: Constants) -> str:
+        del target, constants
+        return made
+
+    return expression
+
+
+def _offence(rule: str) -> Expression:
+    """What the rule's validating policy refuses on the same target."""
+
+    def expression(target: Target, constants: Constants) -> str:
+        for check in CHECKS:
+            if check.rule == rule and target in check.targets and check.offence is not None:
+                return check.offence(target, constants)
+        raise LookupError(f"{rule} has no expression for {target.name}")
+
+    return expression
+
+
+def _mend(
+    rule: str,
+    targets: tuple[Target, ...],
+    operations: Expression,
+    condition: Expression | None = None,
+    *,
+    on_update: bool = False,
+) -> Mend:
+    return Mend(rule, targets, operations, condition or _offence(rule), on_update)
+
+
+def _deadline(target: Target, constants: Constants) -> str:
+    del constants
+    if target not in (PYTORCH_JOBS, MPI_JOBS):
+        return f"[{_add('/' + target.deadline.replace('.', '/'), str(DAY_SECONDS))}]"
+    parent, _, name = ("/" + target.deadline.replace(".", "/")).rpartition("/")
+    one = _add(f"{parent}/{name}", str(DAY_SECONDS))
+    whole = _add(parent, f"{{'{name}': {DAY_SECONDS}}}")
+    return f"object.spec.?runPolicy.hasValue() ? [{one}] : [{whole}]"
+
+
+def _ends_with_job(target: Target, constants: Constants) -> str:
+    del target, constants
+    kept = "object.spec.?ttlSecondsAfterFinished.hasValue()"
+    later = _add("/spec/ttlSecondsAfterFinished", str(SOON_SECONDS))
+    return f"[{_add('/spec/shutdownAfterJobFinishes', 'true')}] + ({kept} ? [] : [{later}])"
+
+
+def _labelled(target: Target, constants: Constants) -> str:
+    del target
+    queue = quoted(constants.queue)
+    one = _add(f"/metadata/labels/{_QUEUE.replace('/', '~1')}", queue)
+    whole = _add("/metadata/labels", f"{{'{_QUEUE}': {queue}}}")
+    return f"object.metadata.?labels.hasValue() ? [{one}] : [{whole}]"
+
+
+def _in_a_queue(target: Target, constants: Constants) -> str:
+    return _offence("training-without-queue-or-gang")(target, constants) if constants.queue else ""
+
+
+def _limited(target: Target, constants: Constants) -> str:
+    del target
+    most = f"{{'{_GPU}': '{constants.thresholds.max_gpus}'}}"
+    return f"[{_add('/spec/limits', most)}]"
+
+
+def _never(target: Target, constants: Constants) -> str:
+    """Of budgets a person decides."""
+    own = "object.spec.?disruption.?consolidateAfter.orValue('') == 'Never'"
+    return f"{_offence('karpenter-never-consolidates')(target, constants)} && {own}"
+
+
+_FIRST: dict[str, tuple[str, str, str]] = {
+    NOTEBOOKS.name: ("['template']", "object.spec[?t]", "'/spec/' + t"),
+    LEADER_WORKER_SETS.name: (
+        "['leaderTemplate', 'workerTemplate']",
+        "object.spec.leaderWorkerTemplate[?t]",
+        "'/spec/leaderWorkerTemplate/' + t",
+    ),
+    PYTORCH_JOBS.name: (
+        "object.spec.?pytorchReplicaSpecs.orValue({}).map(r, r)",
+        "object.spec.pytorchReplicaSpecs[t].?template",
+        "'/spec/pytorchReplicaSpecs/' + jsonpatch.escapeKey(t) + '/template'",
+    ),
+    MPI_JOBS.name: (
+        "object.spec.?mpiReplicaSpecs.orValue({}).map(r, r)",
+        "object.spec.mpiReplicaSpecs[t].?template",
+        "'/spec/mpiReplicaSpecs/' + jsonpatch.escapeKey(t) + '/template'",
+    ),
+}
+"""Target -> keys `t` of its pod templates, the template and its JSON pointer, in CEL."""
+
+
+def _first_resources(target: Target) -> tuple[str, str, str]:
+    keys, template, pointer = _FIRST[target.name]
+    first = f"{template}.?spec.?containers[?0].?resources"
+    return keys, first, f"{pointer} + '/spec/containers/0/resources/limits'"
+
+
+def _lacks_limit(target: Target, constants: Constants) -> str:
+    """The first container asks for whole GPUs by request alone."""
+    del constants
+    keys, found, _ = _first_resources(target)
+    return f"{keys}.exists(t, {_asks_only(found)})"
+
+
+def _asks_only(found: str) -> str:
+    return f"{found}.?requests[?'{_GPU}'].hasValue() && !{found}.?limits[?'{_GPU}'].hasValue()"
+
+
+def _copied(target: Target, constants: Constants) -> str:
+    del constants
+    keys, found, pointer = _first_resources(target)
+    asked = f"string({found}.?requests[?'{_GPU}'].orValue('0'))"
+    one = (
+        f"JSONPatch{{op: 'add', path: {pointer} + '/' + jsonpatch.escapeKey('{_GPU}'),"
+        f" value: {asked}}}"
+    )
+    whole = f"JSONPatch{{op: 'add', path: {pointer}, value: {{'{_GPU}': {asked}}}}}"
+    chosen = f"{found}.?limits.hasValue() ? {one} : {whole}"
+    return f"{keys}.filter(t, {_asks_only(found)}).map(t, {chosen})"
+
+
+MENDS = (
+    _mend(
+        "gpu-job-without-deadline",
+        (JOBS, CRON_JOBS, PYTORCH_JOBS, MPI_JOBS, RAY_JOBS, TRAIN_JOBS),
+        _deadline,
+    ),
+    _mend(
+        "gpu-job-keeps-finished-pods",
+        (JOBS,),
+        _fixed(("/spec/ttlSecondsAfterFinished", str(DAY_SECONDS))),
+    ),
+    _mend("rayjob-cluster-outlives-job", (RAY_JOBS,), _ends_with_job),
+    _mend(
+        "gpu-cronjob-overlaps", (CRON_JOBS,), _fixed(("/spec/concurrencyPolicy", quoted("Forbid")))
+    ),
+    _mend(
+        "training-without-queue-or-gang",
+        (JOBS, JOB_SETS, PYTORCH_JOBS, MPI_JOBS, RAY_JOBS, TRAIN_JOBS),
+        _labelled,
+        _in_a_queue,
+    ),
+    _mend(
+        "gpu-request-without-limit",
+        (NOTEBOOKS, LEADER_WORKER_SETS, PYTORCH_JOBS, MPI_JOBS),
+        _copied,
+        _lacks_limit,
+    ),
+    _mend("gpu-pool-unbounded", (NODE_POOLS,), _limited, on_update=True),
+    _mend(
+        "karpenter-never-consolidates",
+        (NODE_POOLS,),
+        _fixed(
+            ("/spec/disruption/consolidationPolicy", quoted("WhenEmpty")),
+            ("/spec/disruption/consolidateAfter", quoted("5m")),
+        ),
+        _never,
+        on_update=True,
+    ),
+    _mend(
+        "karpenter-never-expires",
+        (NODE_POOLS,),
+        _fixed(("/spec/template/spec/expireAfter", quoted("720h"))),
+        on_update=True,
+    ),
+    _mend(
+        "scale-down-too-slow",
+        (HPAS,),
+        _fixed(("/spec/behavior/scaleDown/stabilizationWindowSeconds", str(SLOW_SECONDS))),
+        on_update=True,
+    ),
+    _mend(
+        "scale-down-too-slow",
+        (SCALED_OBJECTS,),
+        _fixed(("/spec/cooldownPeriod", str(SLOW_SECONDS))),
+        on_update=True,
+    ),
+)
+"""Every mend."""

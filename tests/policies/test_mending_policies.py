@@ -1,0 +1,85 @@
+"""MutatingAdmissionPolicies: only for rules set to remediate, and only where they are asked for.
+
+What they do to objects is tried on the real API server, in tests/engine/test_admission_mends.py.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from gpufleet.cli.policies import command
+from gpufleet.inputs import InvalidArgumentsError
+from gpufleet_policies.fronts.admission.mending_policies import mendable, mending_policies
+from gpufleet_policies.fronts.admission.mends import MENDS
+from gpufleet_policies.fronts.admission.policies import expressible
+from gpufleet_policies.gpu_admission_policies import GpuAdmissionPolicies
+from gpufleet_policies.rules.settings import read_settings
+
+DEADLINE = "gpu-job-without-deadline"
+QUEUE = "training-without-queue-or-gang"
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(command, ["admission", *arguments])
+
+
+def settings_file(folder: Path, *rules: str) -> str:
+    path = folder / "gpu-policy.yaml"
+    path.write_text(yaml.safe_dump({"rules": dict.fromkeys(rules, "remediate")}))
+    return str(path)
+
+
+def test_no_rule_mends_unless_the_settings_say_so():
+    assert mending_policies() == ()
+    assert mending_policies(read_settings({"profile": "strict"})) == ()
+
+
+def test_every_mend_is_of_a_rule_that_a_cluster_can_check():
+    assert set(mendable()) <= set(expressible())
+    assert len(mendable()) == len({mend.rule for mend in MENDS})
+
+
+def test_a_rule_at_remediate_has_one_policy_for_each_kind_it_mends():
+    made = mending_policies(read_settings({"rules": {DEADLINE: "remediate"}}))
+    names = {policy.name.removeprefix("gpufleet-mend-") for policy in made}
+    assert names == {"jobs", "cronjobs", "pytorchjobs", "mpijobs", "rayjobs", "trainjobs"}
+    for policy in made:
+        assert policy.rules == (DEADLINE,)
+        assert policy.binding["spec"]["policyName"] == policy.policy["metadata"]["name"]
+        assert "validationActions" not in policy.binding["spec"]
+
+
+def test_jobs_are_given_a_queue_only_where_it_is_named():
+    chosen = read_settings({"rules": {QUEUE: "remediate"}})
+    assert mending_policies(chosen) == ()
+    made = mending_policies(chosen, queue="research")
+    assert made
+    assert all("'research'" in json.dumps(policy.policy) for policy in made)
+
+
+def test_the_command_writes_them_beside_those_that_refuse(tmp_path: Path):
+    config = settings_file(tmp_path, DEADLINE)
+    plain = json.loads(run("--config", config, "--format", "json").output)
+    assert plain["mending"] == []
+    out = tmp_path / "out"
+    done = run("--config", config, "--mend", "--out", str(out), "--format", "json")
+    found = json.loads(done.output)
+    assert len(found["mending"]) == 6
+    for one in found["mending"]:
+        policy, binding = yaml.safe_load_all(Path(one["file"]).read_text())
+        assert policy["kind"] == "MutatingAdmissionPolicy"
+        assert binding["kind"] == "MutatingAdmissionPolicyBinding"
+    text = run("--config", config, "--mend", "--out", str(out)).output
+    assert "wrote 6 that mend what 1 rules find" in text
+    assert "MutatingAdmissionPolicyBinding" in run("--config", config, "--mend").output
+
+
+def test_a_queue_without_mending_is_wrong_usage():
+    done = run("--queue", "research")
+    assert done.exit_code == 2
+    assert "--queue is used with --mend only" in done.output
+    with pytest.raises(InvalidArgumentsError, match="is used with mend: true only"):
+        GpuAdmissionPolicies("gpu", {"queue": "research"})
