@@ -15,6 +15,7 @@ from gpufleet.contract.foreign.karpenter_class import judge_class, judge_overlay
 from gpufleet.contract.foreign.karpenter_keys import FORMER, VERSIONS
 from gpufleet.contract.foreign.karpenter_pool import judge_pool
 from gpufleet.contract.foreign.karpenter_rules import RULES
+from gpufleet.contract.foreign.karpenter_static import judge_static
 from gpufleet.contract.foreign.karpenter_workloads import judge_claims
 from gpufleet.contract.foreign.objects import Object, objects
 from gpufleet.contract.foreign.paths import child
@@ -48,6 +49,7 @@ def judge(read: Read, context: Context) -> Judgement:
         name = _class_name(item)
         _, its_class = found.classes.get(name, ("", None))
         judge_pool(path, item, its_class, overlays, report)
+        judge_static(path, item, context, report)
     for path, item in found.classes.values():
         pools = [pool for _, pool in found.pools if _class_name(pool) == _name(item)]
         judge_class(path, item, pools, context, report)

@@ -48,6 +48,20 @@ RULES = rule_table(
         _POOLS,
     ),
     _reject(
+        "karpenter-static-pool",
+        3,
+        "A pool of fixed size (replicas) has a weight, or a limit on anything but nodes: the API "
+        "server refuses it.",
+        _CRDS,
+    ),
+    _warn(
+        "karpenter-static-gate-off",
+        3,
+        "A pool of fixed size is there, and the feature gate StaticCapacity is off by default: it "
+        "gets no nodes unless the context says that it is on.",
+        _POOLS,
+    ),
+    _reject(
         "karpenter-requirement-invalid",
         4,
         "A requirement has an operator that does not exist, or values that do not fit it.",

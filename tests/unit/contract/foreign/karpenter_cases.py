@@ -7,6 +7,7 @@ from typing import Any
 
 AWS = "karpenter.k8s.aws/"
 GATE = {"context": {"featureGates": {"NodeOverlay": True}}}
+STATIC = {"context": {"featureGates": {"StaticCapacity": True}}}
 
 
 def need(key: str, *values: str, operator: str = "In") -> dict[str, Any]:
@@ -121,6 +122,9 @@ CASES: list[tuple[str, str, str | None, dict[str, Any]]] = [
     ("karpenter-key-unknown", text(pool(consolidation={"enabled": True})), None, {}),
     ("karpenter-no-limits", text(pool(limits={})), text(pool(limits={"nodes": "2"})), {}),
     ("karpenter-no-limits", text(pool(limits={})), text(pool(need("instance-category", "c"), limits={})), {}),
+    ("karpenter-static-pool", text(pool(replicas=2)), text(pool(replicas=2, limits={"nodes": "4"})), STATIC),
+    ("karpenter-static-pool", text(pool(replicas=0, limits={}, weight=5)), text(pool(weight=5)), STATIC),
+    ("karpenter-static-gate-off", text(pool(replicas=2, limits={"nodes": "4"})), text(pool()), {}),
     ("karpenter-requirement-invalid", text(pool(L4, need("instance-size", operator="in"))), None, {}),
     ("karpenter-requirement-invalid", text(pool(L4, need("instance-size"))), None, {}),
     ("karpenter-requirement-invalid", text(pool(L4, need("instance-size", "large", operator="Exists"))), None, {}),
