@@ -237,7 +237,8 @@ def test_what_no_rule_judges():
 
 def test_init_containers_count_as_kubernetes_counts_them():
     def gpus(count, **more):
-        return {"name": "c", "resources": {"limits": {"nvidia.com/gpu": count}}, **more}
+        limits = {"limits": {"nvidia.com/gpu": count}}
+        return {"name": "c", "image": "x", "resources": limits, **more}
 
     spec = {
         "initContainers": [gpus(5), gpus(1, restartPolicy="Always")],

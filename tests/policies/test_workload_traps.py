@@ -308,3 +308,43 @@ def test_none_of_a_gpu_in_any_kind_is_no_gpu():
 
 def test_a_gpu_less_than_none_is_left_to_the_api_server():
     assert rules(deployment({LIMITS: {"nvidia.com/gpu": -1}})) == {}
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "while true; do sleep 30; done",
+        "while :; do sleep 1h; done;",
+        "while true\ndo sleep 5\ndone",
+    ],
+)
+def test_a_loop_of_nothing_but_sleep_waits_for_ever(script: str):
+    words = {f"{CONTAINER}.command": ["/bin/sh", "-c", "--"], f"{CONTAINER}.args": [script]}
+    assert rules(deployment(words)) == {"gpu-idle-command": Level.MANDATORY}
+    works = {f"{CONTAINER}.command": ["sh", "-c", "while true; do sleep 30; poll; done"]}
+    assert rules(deployment(works)) == {}
+
+
+def patch_of(document: dict[str, Any], **container: Any) -> Thing:
+    """What an overlay of Kustomize says of a container: its name, and what it changes."""
+    path = "spec.template.spec.containers"
+    return manifest(changed(document, {path: [{"name": "server", **container}]}))
+
+
+def test_a_patch_of_kustomize_lacks_what_its_base_says():
+    asks = {"resources": {"limits": {"nvidia.com/gpu": "1"}}}
+    base = deployment().properties
+    assert rules(patch_of(base, **asks)) == {}
+    endless = changed(job().properties, {"spec.activeDeadlineSeconds": REMOVE})
+    assert rules(patch_of(endless, resources={"requests": {"nvidia.com/gpu": 8}})) == {}
+    pinned = {"spec.template.spec": {"nodeSelector": {"nvidia.com/gpu.present": "true"}}}
+    assert rules(manifest(changed(base, pinned))) == {}
+    claims = [{"name": "gpu", "resourceClaimTemplateName": "one"}]
+    assert rules(manifest(changed(base, {"spec.template.spec": {"resourceClaims": claims}}))) == {}
+
+
+def test_what_a_patch_of_kustomize_does_say_is_judged():
+    waits = {"command": ["sleep", "infinity"], "resources": {"limits": {"nvidia.com/gpu": "1"}}}
+    assert rules(patch_of(deployment().properties, **waits)) == {
+        "gpu-idle-command": Level.MANDATORY
+    }

@@ -39,6 +39,17 @@ def containers(group: RawGroup) -> tuple[list[Container], list[Program]]:
     return found, programs
 
 
+def as_fragment(container: Container) -> Container:
+    """A container of a patch: what it does not say, the object it changes may."""
+    return replace(
+        container,
+        resources_known=False,
+        claims_known=False,
+        shares_memory=True,
+        probes=frozenset(name for name, _ in _PROBES),
+    )
+
+
 def _listed(group: RawGroup) -> Iterable[tuple[str, Any, bool, str]]:
     spec = group.spec if isinstance(group.spec, dict) else {}
     for key, init in (("initContainers", True), ("containers", False)):

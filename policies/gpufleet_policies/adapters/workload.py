@@ -6,12 +6,12 @@ from typing import Any
 from gpufleet.catalogue import Catalogue
 from gpufleet_policies.adapters import intent as intents
 from gpufleet_policies.adapters import scheduling
-from gpufleet_policies.adapters.containers import containers
+from gpufleet_policies.adapters.containers import as_fragment, containers
 from gpufleet_policies.adapters.intent import Program
 from gpufleet_policies.adapters.pod_templates import KINDS
 from gpufleet_policies.adapters.quantities import amount
 from gpufleet_policies.adapters.raw_pods import JobFields, Kind, RawGroup, natural
-from gpufleet_policies.adapters.reading import at, boolean, fact, mapping, text, whole
+from gpufleet_policies.adapters.reading import at, boolean, fact, items, mapping, text, whole
 from gpufleet_policies.facts.intent import Intent
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
@@ -52,9 +52,10 @@ def read_workload(
     programs: list[Program] = []
     annotations = _annotations(whole_document, raw_groups)
     labels = mapping(at(document, "metadata.labels"))
-    metadata_known = _metadata_known(whole_document, raw_groups)
+    fragment = kind.checked_on_creation and _is_fragment(raw_groups)
+    metadata_known = not fragment and _metadata_known(whole_document, raw_groups)
     for raw in raw_groups:
-        group, found = _group(raw, annotations)
+        group, found = _group(raw, annotations, fragment=fragment)
         groups.append(group)
         programs += found
     return Workload(
@@ -64,7 +65,7 @@ def read_workload(
         runs_to_completion=kind.runs_to_completion,
         template_checked_on_creation=kind.checked_on_creation,
         suspended=fact(at(document, kind.suspend), boolean, kind.suspend).or_default(False),
-        deadline_seconds=_deadline(whole_document, kind),
+        deadline_seconds=_deadline(whole_document, kind, fragment=fragment),
         intent=_intent(annotations, programs, catalogue, metadata_known),
         annotations={k: v for k, v in annotations.items() if isinstance(v, str)},
         labels={k: v for k, v in labels.items() if isinstance(v, str)},
@@ -122,13 +123,25 @@ def _metadata_known(document: dict[str, Any], groups: Iterable[RawGroup]) -> boo
     )
 
 
-def _deadline(document: dict[str, Any], kind: Kind) -> Fact[int]:
+def _is_fragment(groups: Iterable[RawGroup]) -> bool:
+    """Whether no container has an image: then it is a patch of Kustomize, and what it does not say
+    stands in the object it changes."""
+    for raw in groups:
+        listed = mapping(raw.spec).get("containers")
+        if raw.spec is UNKNOWN or listed is UNKNOWN or UNKNOWN in items(listed):
+            return False
+        if any(at(one, "image") is not None for one in items(listed)):
+            return False
+    return True
+
+
+def _deadline(document: dict[str, Any], kind: Kind, *, fragment: bool) -> Fact[int]:
     places = kind.job.deadlines if kind.job is not None else ()
     for place in places:
         found = fact(at(document, place), whole, place)
         if not found.is_absent:
             return found
-    return absent(places[0]) if places else unknown("deadline")
+    return absent(places[0]) if places and not fragment else unknown("deadline")
 
 
 def _job(document: dict[str, Any], fields: JobFields) -> Job:
@@ -156,9 +169,13 @@ def _job(document: dict[str, Any], fields: JobFields) -> Job:
     )
 
 
-def _group(raw: RawGroup, annotations: dict[str, Any]) -> tuple[PodGroup, list[Program]]:
+def _group(
+    raw: RawGroup, annotations: dict[str, Any], *, fragment: bool
+) -> tuple[PodGroup, list[Program]]:
     spec = mapping(raw.spec)
     found, programs = containers(raw)
+    if fragment:
+        found = [as_fragment(container) for container in found]
     own = mapping(at(raw.metadata, "annotations")) if raw.metadata is not None else {}
     group = PodGroup(
         name=raw.name,
@@ -167,10 +184,16 @@ def _group(raw: RawGroup, annotations: dict[str, Any]) -> tuple[PodGroup, list[P
         containers=tuple(found),
         node_labels=scheduling.node_labels(spec),
         containers_known=raw.containers is not None
-        or (isinstance(raw.spec, dict) and isinstance(spec.get("containers"), list | None)),
+        or (
+            not fragment
+            and isinstance(raw.spec, dict)
+            and isinstance(spec.get("containers"), list | None)
+        ),
         selector=frozenset(mapping(spec.get("nodeSelector"))),
         together=raw.together,
-        node_labels_known=isinstance(raw.spec, dict) and scheduling.labels_known(spec),
+        node_labels_known=not fragment
+        and isinstance(raw.spec, dict)
+        and scheduling.labels_known(spec),
         tolerations=scheduling.tolerations(spec, raw.place),
         priority_class=fact(spec.get("priorityClassName"), text, f"{raw.place}.priorityClassName"),
         scheduler=fact(spec.get("schedulerName"), text, f"{raw.place}.schedulerName"),

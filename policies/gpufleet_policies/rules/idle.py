@@ -14,7 +14,10 @@ _SLEEP = re.compile(
     r"(?:^|[\s;&|(])(?:/bin/|/usr/bin/)?sleep\s+(infinity|inf|\d+(?:\.\d+)?)([smhd]?)\b"
 )
 _TAIL = re.compile(r"(?:^|[\s;&|(])(?:/usr/bin/)?tail\s+(?:-[fF]|--follow)\s+/dev/null\b")
-_WATCH = re.compile(r"while\s+(?:true|:|\[ 1 \])\s*;\s*do\s+nvidia-smi[^;]*;\s*sleep\b")
+_WATCH = re.compile(
+    r"while\s+(?:true|:|\[ 1 \])\s*;?\s*do\s+(?:(nvidia-smi)[^;]*;\s*sleep\b|"
+    r"sleep\s+[\w.]+\s*;?\s*done)"
+)
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _SAMPLE_IMAGE = re.compile(r"(?:cuda-sample|vectoradd|vector-add|nbody)[^/]*$", re.IGNORECASE)
 _WATCHES = frozenset({"-l", "--loop", "-lms", "--loop-ms", "dmon", "pmon", "daemon"})
@@ -37,8 +40,9 @@ def waits_for_ever(container: Container, longest_sleep: int) -> str | None:
     program = words.value[0].rsplit("/", 1)[-1]
     if program == "pause" and len(words.value) == 1:
         return "pause"
-    if _WATCH.search(_script(words.value)):
-        return "a loop of nvidia-smi and sleep"
+    loop = _WATCH.search(_script(words.value))
+    if loop is not None:
+        return "a loop of nvidia-smi and sleep" if loop[1] else "a loop of nothing but sleep"
     last = last_statement(words.value)
     if _TAIL.match(last):
         return "tail -f /dev/null"

@@ -58,7 +58,10 @@ def _idle(target: Target, constants: Constants) -> str:
     script = (
         f"({_WORDS}[0].matches('{shell}') ? {_WORDS}[{_WORDS}.size() - 1] : {_WORDS}.join(' '))"
     )
-    watch = r"while\\s+(true|:|\\[ 1 \\])\\s*;\\s*do\\s+nvidia-smi[^;]*;\\s*sleep"
+    watch = (
+        r"while\\s+(true|:|\\[ 1 \\])\\s*;?\\s*do\\s+(nvidia-smi[^;]*;\\s*sleep|"
+        r"sleep\\s+[a-z0-9.]+\\s*;?\\s*done)"
+    )
     pause = r"^([^@:]*/)?pause([:@].*)?$"
     return (
         f"({_WORDS}.size() == 0 && c.?image.orValue('').matches('{pause}'))"
