@@ -18,6 +18,10 @@ ALLOWED = {
 }
 """Ways of buying each platform knows (EKS: CreateNodegroup capacityType; GKE: NodeConfig)."""
 
+CLOUDS = (Platform.EKS, Platform.GKE)
+"""Platforms whose spot capacity has no bid: node groups of EKS refuse one in the launch template,
+Karpenter and GKE have no field for it."""
+
 _ALONE = {
     "capacityBlock": "a block is one reservation in one zone, and a node group of it takes "
     "nothing else",
@@ -86,6 +90,18 @@ def judge(
                 found=modes,
             )
         )
+    for index, entry in enumerate(pool.capacity):
+        if entry.spot is not None and entry.spot.max_price_usd_per_hour and platform in CLOUDS:
+            findings.append(
+                error(
+                    "spot-price-not-on-platform",
+                    f"{path}.capacity[{index}].spot.maxPriceUsdPerHour",
+                    f"nobody on {platform.value} takes a highest price for spot capacity: spend "
+                    "and budget would count on a bound that is not there",
+                    "remove it; spot is never dearer than on demand",
+                    found=entry.spot.max_price_usd_per_hour,
+                )
+            )
     if pool.intent is Intent.TRAINING and "spot" in modes:
         findings.append(
             warning(

@@ -17,6 +17,7 @@ from gpufleet.spec.pool import Provisioner
 
 _ZONE_OF_REGION = re.compile(r"^(-[a-z]+-[0-9]+)?[a-z]$")
 """What follows the region: `a`, or of a local zone `-lax-1a`."""
+_GROUP_ID = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_-]*:[A-Za-z0-9][A-Za-z0-9_-]*$")
 _LINUX_RELEASE = re.compile(r"^(1\.[0-9]+)\.[0-9]+-([0-9]{8})$")
 _BOTTLEROCKET_RELEASE = re.compile(r"^([0-9]+\.[0-9]+\.[0-9]+)-[0-9a-f]{6,12}$")
 
@@ -42,6 +43,7 @@ def judge_eks(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
             continue
         shape = eks_shape(pool)
         findings += [
+            *_import(pool),
             *_image(pool, shape, spec),
             *_zones(pool, shape, spec),
             *judge_purchase(pool, shape),
@@ -78,6 +80,18 @@ def release_of(version: str) -> tuple[str, str | None] | None:
     if found := _BOTTLEROCKET_RELEASE.match(version):
         return f"v{found[1]}", None
     return None
+
+
+def _import(pool: Pool) -> Iterable[Finding]:
+    found = pool.spec.import_id
+    if found is not None and not _GROUP_ID.match(found):
+        yield error(
+            "import-id-form",
+            f"{pool.path}.importId",
+            f"{found!r} names no node group of EKS",
+            "write it as <cluster>:<group>, `ml-prod:old-group`",
+            found=found,
+        )
 
 
 def _image(pool: Pool, shape: EksShape, spec: FleetSpec) -> Iterable[Finding]:

@@ -1,45 +1,35 @@
 """Findings about pools that Karpenter provisions."""
 
+import re
 from collections.abc import Iterable, Sequence
 
+from gpufleet.contract.foreign.karpenter_keys import AWS as PREFIX
+from gpufleet.contract.foreign.karpenter_keys import WELL_KNOWN
+from gpufleet.contract.foreign.karpenter_machines import Requirement, admits
 from gpufleet.findings import Finding, error, warning
 from gpufleet.fleet.model import Pool
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.karpenter import KarpenterRequirement
 from gpufleet.spec.pool import Provisioner
 
-WELL_KNOWN = (
-    "instance-category",
-    "instance-cpu",
-    "instance-cpu-manufacturer",
-    "instance-ebs-bandwidth",
-    "instance-encryption-in-transit-supported",
-    "instance-family",
-    "instance-generation",
-    "instance-gpu-count",
-    "instance-gpu-manufacturer",
-    "instance-gpu-memory",
-    "instance-gpu-name",
-    "instance-hypervisor",
-    "instance-local-nvme",
-    "instance-memory",
-    "instance-network-bandwidth",
-    "instance-size",
-    "instance-tenancy",
-)
-"""Labels under `karpenter.k8s.aws/` that a pool may select by (karpenter-provider-aws v1.14.1)."""
-
-PREFIX = "karpenter.k8s.aws/"
 OWN = (
     "node.kubernetes.io/instance-type",
     "karpenter.sh/capacity-type",
     "karpenter.sh/nodepool",
+    "karpenter.k8s.aws/ec2nodeclass",
     "kubernetes.io/arch",
     "kubernetes.io/os",
     "kubernetes.io/hostname",
     "topology.kubernetes.io/zone",
 )
 """Labels whose requirement follows from the pool, or that Karpenter reserves."""
+KARPENTER = "karpenter.sh/"
+"""Prefix of labels that are Karpenter's alone."""
+_KEY = re.compile(
+    r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?"
+    r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$"
+)
+"""Keys of labels and taints (karpenter.sh/v1 NodePool)."""
 
 
 def judge_karpenter(pools: Sequence[Pool]) -> list[Finding]:
@@ -76,8 +66,24 @@ def _judge(pool: Pool) -> Iterable[Finding]:
             "write 0, or keep nodes with a Deployment of placeholder pods",
             found=pool.nodes.minimum,
         )
-    for index, requirement in enumerate(options.requirements if options else ()):
-        yield from _requirement(pool, requirement, f"{pool.path}.karpenter.requirements[{index}]")
+    if options is None:
+        return
+    place = f"{pool.path}.karpenter"
+    for index, requirement in enumerate(options.requirements):
+        yield from _requirement(pool, requirement, f"{place}.requirements[{index}]")
+    keys = {
+        **{f"requirements[{i}]": one.key for i, one in enumerate(options.requirements)},
+        **{f"startupTaints[{i}]": one.key for i, one in enumerate(options.startup_taints)},
+    }
+    for path, key in keys.items():
+        if not _KEY.match(key):
+            yield error(
+                "karpenter-key-invalid",
+                f"{place}.{path}.key",
+                f"{key!r} is no key of a label or taint",
+                "write it as `example.com/name`: letters, digits, `-`, `_` and `.`",
+                found=key,
+            )
 
 
 def _requirement(pool: Pool, one: KarpenterRequirement, path: str) -> Iterable[Finding]:
@@ -90,6 +96,14 @@ def _requirement(pool: Pool, one: KarpenterRequirement, path: str) -> Iterable[F
             "remove it and change those",
             found=one.key,
         )
+    elif one.key.startswith(KARPENTER):
+        yield error(
+            "karpenter-label-reserved",
+            f"{path}.key",
+            f"{one.key} is kept for Karpenter itself",
+            "remove it",
+            found=one.key,
+        )
     elif one.key.startswith(PREFIX) and short not in WELL_KNOWN:
         yield error(
             "karpenter-label-reserved",
@@ -98,42 +112,50 @@ def _requirement(pool: Pool, one: KarpenterRequirement, path: str) -> Iterable[F
             f"one of {', '.join(WELL_KNOWN)}, under {PREFIX}",
             found=one.key,
         )
-    elif short == "instance-gpu-count" and one.key != short:
+    elif short == "instance-gpu-count" and _drops_parts(pool, one):
         yield from _gpu_count(pool, one, path)
+    elif _excludes_all(pool, one):
+        yield error(
+            "karpenter-matches-nothing",
+            path,
+            f"{one.key} {one.operator} {', '.join(one.values)} excludes every machine of "
+            f"{pool.name}: {', '.join(machine.name for machine in pool.machines)}",
+            "remove it: instanceTypes and gpu choose the machines",
+            found=[machine.name for machine in pool.machines],
+        )
 
 
 def _gpu_count(pool: Pool, one: KarpenterRequirement, path: str) -> Iterable[Finding]:
     """Fractional types have the GPU count 0 in EC2's answer, and drop out unseen."""
-    lost = [
-        machine.name for machine in pool.machines if machine.fraction != 1 and not _holds(one, 0)
+    lost = _drops_parts(pool, one)
+    yield error(
+        "karpenter-gpu-count-drops-fractions",
+        path,
+        f"{one.key} {one.operator} {', '.join(one.values)} excludes {', '.join(lost)}: EC2 counts "
+        "0 GPUs on machines with a part of one",
+        f"remove it, or select by {PREFIX}instance-gpu-name",
+        found=lost,
+    )
+
+
+def _drops_parts(pool: Pool, one: KarpenterRequirement) -> list[str]:
+    return [
+        machine.name
+        for machine in pool.machines
+        if machine.fraction != 1
+        and machine.instance is not None
+        and not admits(machine.instance, _read(one))
     ]
-    if lost:
-        yield error(
-            "karpenter-gpu-count-drops-fractions",
-            path,
-            f"{one.key} {one.operator} {', '.join(one.values)} excludes {', '.join(lost)}: EC2 "
-            "counts 0 GPUs on machines with a part of one",
-            f"remove it, or select by {PREFIX}instance-gpu-name",
-            found=lost,
-        )
 
 
-def _holds(one: KarpenterRequirement, value: int) -> bool:
-    numbers = [int(text) for text in one.values if text.isdigit()]
-    match one.operator:
-        case "In":
-            return value in numbers
-        case "NotIn":
-            return value not in numbers
-        case "Gt":
-            return value > numbers[0]
-        case "Gte":
-            return value >= numbers[0]
-        case "Lt":
-            return value < numbers[0]
-        case "Lte":
-            return value <= numbers[0]
-        case "Exists":
-            return True
-        case "DoesNotExist":
-            return False
+def _excludes_all(pool: Pool, one: KarpenterRequirement) -> bool:
+    """Whether no machine is left. Labels that the catalogue does not answer exclude none, and
+    those of Neuron devices are not modelled."""
+    rows = [machine.instance for machine in pool.machines if machine.instance is not None]
+    if pool.gpu.vendor != "nvidia":
+        return False
+    return bool(rows) and not any(admits(row, _read(one)) for row in rows)
+
+
+def _read(one: KarpenterRequirement) -> Requirement:
+    return Requirement(0, one.key, one.operator, one.values)

@@ -22,6 +22,17 @@ DEFAULT_NEURON_IMAGES = {Platform.EKS: "al2023-neuron"}
 """The same for Trainium and Inferentia, where it is another."""
 
 
+def _fitting(catalogue: Catalogue, platform: Platform, machine: Machine, gpu: Gpu) -> list[str]:
+    """Images of the platform for the machine and its accelerator."""
+    return [
+        image.key
+        for image in catalogue.images.values()
+        if image.platform == platform.value
+        and machine.architecture in image.architectures
+        and (gpu.vendor not in {"nvidia", NEURON} or gpu.vendor in image.vendors)
+    ]
+
+
 def choose_image(
     pool: GpuPool,
     path: str,
@@ -56,6 +67,7 @@ def choose_image(
                 f"{path}.image",
                 f"{key} exists for {', '.join(image.architectures)}, and {machine.name} is "
                 f"{machine.architecture}",
+                f"one of {', '.join(_fitting(catalogue, platform, machine, gpu))}",
                 found=machine.architecture,
                 allowed=list(image.architectures),
             )

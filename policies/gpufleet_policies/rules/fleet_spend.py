@@ -32,8 +32,8 @@ def spend_unbounded(context: Context, fleet: FleetFacts) -> Iterator[Violation]:
         where=", ".join(f"{pool.path} ({pool.name})" for pool in unpriced),
         found=f"the largest spend has no bound: {'; '.join(fleet.unbounded)}",
         limit="every pool needs a price or a bound",
-        alternative="state the price you pay (onPrem.usdPerGpuHour, capacityBlock.usdPerHour, "
-        "spot.maxPriceUsdPerHour), or choose a priced instance type",
+        alternative="state the price you pay (onPrem.usdPerGpuHour, capacityBlock.usdPerHour), or "
+        "choose a priced instance type",
         money=Money(Kind.EXPOSURE, None, Fraction(gpus), "unpriced pools at nodes.max"),
         evidence={"causes": list(fleet.unbounded)},
     )

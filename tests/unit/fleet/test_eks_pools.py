@@ -11,10 +11,9 @@ from gpufleet.fleet.document import Compiled
 from gpufleet.fleet.eks_rules import pinning_missing, release_of
 from gpufleet.fleet.eks_shape import eks_shape, interfaces
 from gpufleet.partition.shares import RESOURCES
+from tests.unit.fleet.eks_wrong_pools import BLOCK, KARPENTER, PIN, WRONG
 
 NODES = {"min": 0, "max": 2}
-BLOCK = {"id": "cr-0123456789abcdef0", "zone": "us-east-1a", "until": "2026-12-20T11:30:00Z"}
-PIN = {"releaseVersion": "1.36.0-20261101"}
 
 
 def compiled(pool: dict[str, Any], version: str = "1.36", **fleet: Any) -> Compiled:
@@ -34,196 +33,6 @@ def errors(pool: dict[str, Any], version: str = "1.36", **fleet: Any) -> str:
     result = compiled(pool, version, **fleet)
     assert not result.deployable
     return "\n".join(str(f) for f in result.findings if f.severity.value == "error")
-
-
-KARPENTER = {"provisioner": "karpenter"}
-
-WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
-    "g6f selected by the number of GPUs": (
-        {
-            "instanceTypes": ["g6f.large"],
-            **KARPENTER,
-            "karpenter": {
-                "requirements": [
-                    {
-                        "key": "karpenter.k8s.aws/instance-gpu-count",
-                        "operator": "Gt",
-                        "values": ["0"],
-                    }
-                ]
-            },
-        },
-        "karpenter-gpu-count-drops-fractions",
-        "EC2 counts 0 GPUs on machines with a part of one",
-    ),
-    "both A100 sizes in one pool": (
-        {"instanceTypes": ["p4d.24xlarge", "p4de.24xlarge"]},
-        "instance-types-differ",
-        "GPU A100-80GB beside A100-40GB",
-    ),
-    "an A100 without its size": ({"gpu": "A100"}, "gpu-unknown", "A100-40GB"),
-    "an Arm GPU machine on an image for x86": (
-        {"instanceTypes": ["g5g.xlarge"], "image": "al2-nvidia"},
-        "image-architecture",
-        "g5g.xlarge is arm64",
-    ),
-    "spot beside a Capacity Block": (
-        {"instanceTypes": ["p5.48xlarge"], "capacity": [{"spot": {}}, {"capacityBlock": BLOCK}]},
-        "capacity-not-combinable",
-        "capacityBlock cannot be combined with spot",
-    ),
-    "a template with the group's disk size": (
-        {"gpu": "L4", "eks": {"nodeGroup": {"diskSize": 100}}},
-        "node-group-disk-size",
-        "pools[0].eks.nodeGroup.diskSize",
-    ),
-    "EFA across zones": (
-        {
-            "instanceTypes": ["p4d.24xlarge"],
-            "fabric": "efa",
-            "zones": ["us-east-1a", "us-east-1b"],
-        },
-        "zones-too-many",
-        "EFA traffic does not leave its zone",
-    ),
-    "no largest size": (
-        {"gpu": "L4", **KARPENTER, "nodes": {"min": 0}},
-        "spec-key-missing",
-        "nodes.max",
-    ),
-    "expireAfter under disruption": (
-        {
-            "gpu": "L4",
-            **KARPENTER,
-            "karpenter": {"disruption": {"expireAfter": "720h"}},
-        },
-        "karpenter",
-        "write it one level up, as karpenter.expireAfter",
-    ),
-    "claims with Karpenter": (
-        {"gpu": "L4", **KARPENTER, "sharing": {"dra": {}}},
-        "dra-with-karpenter",
-        "ignores pods with resource claims",
-    ),
-    "the label of a pool of Karpenter's": (
-        {
-            "gpu": "L4",
-            **KARPENTER,
-            "karpenter": {"requirements": [{"key": "karpenter.sh/nodepool", "operator": "Exists"}]},
-        },
-        "karpenter-requirement-own",
-        "follows from the pool",
-    ),
-    "a label Karpenter keeps to itself": (
-        {
-            "gpu": "L4",
-            **KARPENTER,
-            "karpenter": {"requirements": [{"key": "karpenter.k8s.aws/gpu", "operator": "Exists"}]},
-        },
-        "karpenter-label-reserved",
-        "instance-gpu-name",
-    ),
-    "Karpenter's settings on a managed group": (
-        {"gpu": "L4", "karpenter": {"weight": 3}},
-        "options-of-other-provisioner",
-        "no meaning with provisioner managed",
-    ),
-    "spot and on demand in one group of Cluster Autoscaler's": (
-        {
-            "gpu": "L4",
-            "provisioner": "clusterAutoscaler",
-            "capacity": [{"spot": {}}, {"onDemand": {}}],
-        },
-        "capacity-list-on-managed-group",
-        "buys in one way only, and 2 are listed",
-    ),
-    "a reservation for several types": (
-        {"gpu": "L4", "capacity": [{"reserved": {"id": "cr-1", "zone": "us-east-1a"}}]},
-        "reservation-one-type",
-        "a reservation is of one instance type",
-    ),
-    "a reservation without its zone": (
-        {"instanceTypes": ["p4d.24xlarge"], "capacity": [{"reserved": {"id": "cr-1"}}]},
-        "reservation-zone-missing",
-        "would launch in every zone",
-    ),
-    "a reservation of another cloud": (
-        {
-            "instanceTypes": ["p4d.24xlarge"],
-            "capacity": [{"reserved": {"id": "my-reservation", "zone": "us-east-1a"}}],
-        },
-        "reservation-id",
-        "is no EC2 capacity reservation",
-    ),
-    "a reservation by its group": (
-        {
-            "instanceTypes": ["p4d.24xlarge"],
-            "capacity": [{"reserved": {"id": "cr-mine", "zone": "us-east-1a"}}],
-        },
-        "reservation-id",
-        "is no EC2 capacity reservation",
-    ),
-    "a block outside the pool's zones": (
-        {
-            "instanceTypes": ["p5.48xlarge"],
-            "zones": ["us-east-1b"],
-            "capacity": [{"capacityBlock": BLOCK}],
-        },
-        "reservation-in-other-zone",
-        "the reservation is in us-east-1a",
-    ),
-    "a zone of another region": (
-        {"gpu": "L4", "zones": ["us-west-2a"]},
-        "zone-not-in-region",
-        "us-west-2a is no zone of us-east-1",
-    ),
-    "an image nobody publishes, without its id": (
-        {"gpu": "L4", "image": "ubuntu-eks"},
-        "image-id-missing",
-        "EKS publishes no image ubuntu-eks",
-    ),
-    "an image of one's own with a release": (
-        {"gpu": "L4", "eks": {"amiId": "ami-0123456789abcdef0", **PIN}},
-        "spec",
-        "keep one",
-    ),
-    "a release for another Kubernetes": (
-        {"gpu": "L4", "eks": {"releaseVersion": "1.35.2-20261101"}},
-        "image-release-for-other-kubernetes",
-        "is for Kubernetes 1.35",
-    ),
-    "a release of the other family": (
-        {"gpu": "L4", "image": "bottlerocket-nvidia", "eks": PIN},
-        "image-release-unreadable",
-        "write it as 1.52.0-7a6b3c1d",
-    ),
-    "raw arguments that are wired": (
-        {"gpu": "L4", "eks": {"nodeGroup": {"subnetIds": ["subnet-1"]}}},
-        "raw-argument-wired",
-        "follows from the connection",
-    ),
-    "a first type larger than the others": (
-        {
-            "instanceTypes": ["g6.4xlarge", "g6.xlarge"],
-            "provisioner": "clusterAutoscaler",
-        },
-        "autoscaler-first-type-larger",
-        "put g6.xlarge first",
-    ),
-    "claims in a group that may be empty": (
-        {"gpu": "L4", "provisioner": "clusterAutoscaler", "sharing": {"dra": {}}},
-        "dra-scale-from-zero",
-        "of an empty group on AWS Cluster Autoscaler knows no devices",
-    ),
-    "a block that ends before it begins": (
-        {
-            "instanceTypes": ["p5.48xlarge"],
-            "capacity": [{"capacityBlock": {**BLOCK, "starts": "2026-12-21T11:30:00Z"}}],
-        },
-        "capacityBlock",
-        "is not before until",
-    ),
-}
 
 
 @pytest.mark.parametrize("what", WRONG)
@@ -263,6 +72,29 @@ def test_the_alias_latest_is_refused_in_prod() -> None:
     ).fleet
     assert pinned is not None
     assert pinning_missing(pinned.pools[0], "prod", "1.36") == []
+
+
+@pytest.mark.parametrize(
+    ("key", "operator", "values"),
+    [
+        ("karpenter.k8s.aws/capacity-reservation-type", "In", ["default"]),
+        ("karpenter.k8s.aws/instance-size", "NotIn", ["xlarge"]),
+        ("karpenter.k8s.aws/instance-gpu-memory", "Lte", ["22888"]),
+        ("topology.k8s.aws/zone-id", "In", ["use1-az1"]),
+        ("example.com/rack", "Exists", []),
+    ],
+)
+def test_a_requirement_that_leaves_machines_is_legal(
+    key: str, operator: str, values: list[str]
+) -> None:
+    one = {"key": key, "operator": operator, "values": values}
+    assert codes({"gpu": "L4", **KARPENTER, "karpenter": {"requirements": [one]}}) == []
+
+
+def test_neurons_own_labels_are_legal() -> None:
+    name = {"key": "karpenter.k8s.aws/instance-accelerator-name", "operator": "Exists"}
+    pool = {"instanceTypes": ["trn1.32xlarge"], **KARPENTER, "karpenter": {"requirements": [name]}}
+    assert codes(pool) == []
 
 
 def codes(pool: dict[str, Any], **fleet: Any) -> list[str]:

@@ -1,137 +1,17 @@
 """`gpufleet preflight` against moto; what moto lacks is answered by hand, in botocore's shapes."""
 
 import json
-from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import boto3
-import botocore.client
 import pytest
 import yaml
-from botocore.exceptions import ClientError
 from click.testing import CliRunner
-from moto import mock_aws
 
 from gpufleet.cli.preflight import command
-
-REGION = "us-east-1"
-BLOCK = {
-    "id": "cr-0123456789abcdef0",
-    "zone": "us-east-1a",
-    "starts": "2026-12-13T11:30:00Z",
-    "until": "2026-12-20T11:30:00Z",
-}
-NAMES = {
-    "L-417A185B": "Running On-Demand P instances",
-    "L-DB2E81BA": "Running On-Demand G and VT instances",
-    "L-3819A6DF": "All G and VT Spot Instance Requests",
-    "L-C4BD4855": "All P5 Spot Instance Requests",
-    "L-7212CCBC": "All P4, P3 and P2 Spot Instance Requests",
-}
-RESERVATION: dict[str, Any] = {
-    "CapacityReservationId": BLOCK["id"],
-    "InstanceType": "p5.48xlarge",
-    "AvailabilityZone": "us-east-1a",
-    "State": "active",
-    "TotalInstanceCount": 4,
-    "AvailableInstanceCount": 4,
-    "StartDate": datetime(2026, 12, 13, 11, 30, tzinfo=UTC),
-    "EndDate": datetime(2026, 12, 20, 11, 30, tzinfo=UTC),
-}
-
-
-class Account:
-    """An account of moto's, and the answers to what moto does not implement."""
-
-    def __init__(self, folder: Path, subnets: dict[str, str]) -> None:
-        self.folder, self.subnets = folder, subnets
-        self.quota = 10_000.0
-        self.quota_names = dict(NAMES)
-        self.reservations: list[dict[str, Any]] = [RESERVATION]
-        self.denied: set[str] = set()
-
-    def answer(self, operation: str, given: dict[str, Any]) -> dict[str, Any] | None:
-        if operation in self.denied:
-            raise ClientError({"Error": {"Code": "UnauthorizedOperation"}}, operation)
-        if operation == "GetServiceQuota":
-            code = given["QuotaCode"]
-            return {"Quota": {"QuotaName": self.quota_names[code], "Value": self.quota}}
-        if operation == "DescribeCapacityReservations":
-            wanted = given["CapacityReservationIds"]
-            there = [r for r in self.reservations if r["CapacityReservationId"] in wanted]
-            if not there:
-                error = {"Code": "InvalidCapacityReservationId.NotFound", "Message": "not there"}
-                raise ClientError({"Error": error}, operation)
-            return {"CapacityReservations": there}
-        return None
-
-    def ask(
-        self, *pools: dict[str, Any], subnets: dict[str, str] | None = None, version: str = "1.36"
-    ) -> Any:
-        """Runs the command on a fleet of these pools."""
-        declared = [
-            {"name": f"pool-{i}", "nodes": {"min": 0, "max": 2}, **pool}
-            for i, pool in enumerate(pools)
-        ]
-        spec = {
-            "catalogue": "2026.11",
-            "platform": "eks",
-            "cluster": {"name": "ml", "region": REGION, "kubernetesVersion": version},
-            "pools": declared,
-        }
-        file = self.folder / "fleet.yaml"
-        file.write_text(yaml.safe_dump(spec))
-        chosen = {"us-east-1a": self.subnets["us-east-1a"]} if subnets is None else subnets
-        flags = [part for z, i in chosen.items() for part in ("--subnet", f"{z}={i}")]
-        result = CliRunner().invoke(command, [str(file), *flags, "--format", "json"])
-        return result.exit_code, json.loads(result.stdout)
-
-    def codes(self, *pools: dict[str, Any], **more: Any) -> list[str]:
-        _, answer = self.ask(*pools, **more)
-        return [finding["code"] for finding in answer["findings"]]
-
-
-@pytest.fixture(scope="module")
-def subnets() -> Iterator[dict[str, str]]:
-    """Zone -> subnet of a cluster `ml`, in an account that the tests of this file share."""
-    with pytest.MonkeyPatch.context() as environment, mock_aws():
-        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
-            environment.setenv(name, "testing")
-        ec2 = boto3.client("ec2", REGION)
-        vpc = ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
-        made = {
-            zone: ec2.create_subnet(VpcId=vpc, CidrBlock=cidr, AvailabilityZone=zone)["Subnet"][
-                "SubnetId"
-            ]
-            for zone, cidr in (
-                ("us-east-1a", "10.0.0.0/20"),
-                ("us-east-1b", "10.0.16.0/20"),
-                ("us-east-1c", "10.0.32.0/28"),
-            )
-        }
-        boto3.client("eks", REGION).create_cluster(
-            name="ml",
-            version="1.36",
-            roleArn="arn:aws:iam::123456789012:role/cluster",
-            resourcesVpcConfig={"subnetIds": [made["us-east-1a"]]},
-        )
-        yield made
-
-
-@pytest.fixture
-def account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, subnets: dict[str, str]) -> Account:
-    made = Account(tmp_path, subnets)
-    original: Callable[..., Any] = botocore.client.BaseClient._make_api_call  # type: ignore[attr-defined]
-
-    def call(self: Any, operation: str, given: dict[str, Any]) -> Any:
-        answer = made.answer(operation, given)
-        return original(self, operation, given) if answer is None else answer
-
-    monkeypatch.setattr(botocore.client.BaseClient, "_make_api_call", call)
-    return made
-
+from tests.unit.preflight.aws_account import BLOCK, REGION, RESERVATION, Account
 
 BLOCK_POOL = {"instanceTypes": ["p5.48xlarge"], "capacity": [{"capacityBlock": BLOCK}]}
 
