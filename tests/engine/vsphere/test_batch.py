@@ -43,7 +43,7 @@ def pending(cloud: Vcenter) -> list[str]:
 def test_more_than_four_are_cloned_at_once_and_handed_over(cloud: Vcenter) -> None:
     together = threading.Barrier(6)
     cloud.proxy.reset(
-        [Rule(Action.BEFORE, "CloneVM_Task", nth=0, do=lambda: together.wait(30) and None)]
+        [Rule(Action.BEFORE, "CloneVM_Task", nth=0, do=lambda: together.wait(50) and None)]
     )
     outs = made(cloud, *range(6))
     assert not together.broken, "six clones were on their way at the same time"

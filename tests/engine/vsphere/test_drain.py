@@ -13,7 +13,6 @@ from gpufleet.nodes.vsphere.settings import ClusterAccess, NodeSettings
 from gpufleet.sandbox.sandbox import Sandbox
 from tests.engine.vcenter_fixture import DYNAMIC
 from tests.engine.vsphere.direct import refused
-from tests.engine.waiting import until
 
 MACHINE = "5f0d6c5e-0000-5000-8000-000000000001"
 BIOS = "4203a1b2-c3d4-e5f6-0718-293a4b5c6d7e"
@@ -61,11 +60,6 @@ def test_a_budget_is_respected_and_the_node_goes_with_its_machine(
 ) -> None:
     core, policy = client.CoreV1Api(cluster), client.PolicyV1Api(cluster)
     labels = {"app": "server"}
-    account = "metadata.name=default"
-    until(
-        lambda: core.list_namespaced_service_account(node, field_selector=account).items,
-        "the namespace's service account",
-    )
     core.create_namespaced_pod(
         node,
         {

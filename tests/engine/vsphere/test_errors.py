@@ -20,6 +20,7 @@ from tests.engine.vsphere.direct import (
     finished,
     refused,
 )
+from tests.engine.waiting import until
 
 pytestmark = UNCLOSED
 STATE = "<requestedState>poweredOn</requestedState><existingState>poweredOff</existingState>"
@@ -32,7 +33,7 @@ TAKEN = '<name>gpu-1</name><object type="VirtualMachine">vm-9999</object>'
         (
             Rule(Action.DROP_REQUEST, "CloneVM_Task", nth=1),
             Code.CONNECTION,
-            "cloning gpu-1 from gpu-template: the connection broke before vCenter took the call",
+            "cloning gpu-1 from gpu-template: the connection broke, or vCenter was restarted, before",
         ),
         (
             Rule(Action.FAULT, "CloneVM_Task", nth=1, fault="DuplicateName", inner=TAKEN),
@@ -76,17 +77,14 @@ def test_a_start_whose_answer_is_lost_is_told_again(cloud: Vcenter, action: Acti
     cloud.proxy.reset([Rule(action, "PowerOnMultiVM_Task", nth=1)])
     started = time.monotonic()
     assert created(cloud.node(1))["powerState"] == "poweredOn"
-    assert time.monotonic() - started < 60, "not for as long as a start may take"
-    assert cloud.proxy.calls["PowerOnMultiVM_Task"] <= 2
+    assert time.monotonic() - started < 300, "not for as long as a start may take: ten minutes"
+    assert cloud.proxy.calls["PowerOnMultiVM_Task"] in (1, 2)
 
 
 def destroyed_by_another(cloud: Vcenter) -> None:
     """Somebody destroys the machine as soon as it has been reconfigured."""
     with cloud.machine("gpu-1") as machine:
-        deadline = time.monotonic() + 30
-        while not machine.config.memoryReservationLockedToMax:
-            assert time.monotonic() < deadline, "it is never reconfigured"
-            time.sleep(0.02)
+        until(lambda: machine.config.memoryReservationLockedToMax, "it is never reconfigured")
         finished(machine.Destroy_Task())
 
 

@@ -74,7 +74,7 @@ def cluster(tmp_path: Path) -> Any:
 
 
 def node_of(cloud: Vcenter, cluster: PlayedCluster, **more: Any) -> dict[str, Any]:
-    access = {"kubeconfig": cluster.kubeconfig, "readySeconds": 20.0, "drainSeconds": 2.0}
+    access = {"kubeconfig": cluster.kubeconfig, "readySeconds": 180.0, "drainSeconds": 180.0}
     return cloud.node(1, kubernetes={**access, **more}, updatePolicy="restart")
 
 
@@ -96,7 +96,8 @@ def test_a_life_in_a_cluster(cloud: Vcenter, cluster: PlayedCluster) -> None:
 
     cluster.pods["kept"] = "gpu-1"
     cluster.protected.add("kept")
-    text = refused(Code.DRAIN, lambda: PROVIDER.delete(outs["instanceUuid"], outs))
+    hasty = {**outs, "kubernetes": {**node["kubernetes"], "drainSeconds": 1.0}}
+    text = refused(Code.DRAIN, lambda: PROVIDER.delete(outs["instanceUuid"], hasty))
     assert "ml/kept (a disruption budget keeps it)" in text
     assert len(cloud.owned()) == 1
     assert cluster.unschedulable("gpu-1") is True

@@ -12,7 +12,8 @@ pytestmark = UNCLOSED
 
 
 def test_a_slow_clone_is_adopted_by_a_later_run(other: Made) -> None:
-    cloud = other(hosts=1, method_delay_ms={"CloneVm": 4000, "LockHandoff": 0})
+    # Long enough for a second attempt on the busiest machine to find it in flight.
+    cloud = other(hosts=1, method_delay_ms={"CloneVm": 10_000, "LockHandoff": 0})
     hasty = cloud.node(1, timeouts={"clone": 1})
     text = refused(Code.TIMEOUT, lambda: created(hasty))
     assert "cloning gpu-1 was not done after 1 s" in text
