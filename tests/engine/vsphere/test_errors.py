@@ -33,7 +33,7 @@ TAKEN = '<name>gpu-1</name><object type="VirtualMachine">vm-9999</object>'
         (
             Rule(Action.DROP_REQUEST, "CloneVM_Task", nth=1),
             Code.CONNECTION,
-            "cloning gpu-1 from gpu-template: the connection broke, or vCenter was restarted, before",
+            "cloning gpu-1 from gpu-template: the connection broke, or vCenter was restarted",
         ),
         (
             Rule(Action.FAULT, "CloneVM_Task", nth=1, fault="DuplicateName", inner=TAKEN),
