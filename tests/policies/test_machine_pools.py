@@ -202,3 +202,46 @@ def test_machines_on_vsphere(attachment: dict[str, Any], gpu: str | None, count:
     assert found.is_committed
     assert found.gpu.found == gpu
     assert found.gpus_per_node.value == count
+
+
+MANAGED: dict[str, Any] = {
+    "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2",
+    "kind": "AWSManagedMachinePool",
+    "metadata": {"name": "gpu"},
+    "spec": {
+        "instanceType": "g6.xlarge",
+        "capacityType": "spot",
+        "scaling": {"minSize": 0, "maxSize": 4},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "gpu", "capacity", "most"),
+    [
+        ({}, "L4", {"spot"}, 4),
+        ({"spec.capacityType": REMOVE}, "L4", {"onDemand"}, 4),
+        ({"spec.capacityType": "later"}, "L4", None, 4),
+        (
+            {
+                "spec.instanceType": REMOVE,
+                "spec.awsLaunchTemplate": {"instanceType": "p5.48xlarge"},
+                "spec.scaling": REMOVE,
+            },
+            "H100-80GB",
+            {"spot"},
+            2,
+        ),
+    ],
+)
+def test_managed_machine_pools_are_node_groups(
+    changes: dict[str, Any], gpu: str, capacity: set[str] | None, most: int
+):
+    pools = changed(_machine_deployment({}, replicas=2), {"kind": "MachinePool"})
+    pools["metadata"]["name"] = "gpu"
+    whole = manifest(pools)
+    beside = facts_of_document(changed(MANAGED, changes), "file.yaml", line=3)
+    found = completed(whole, Surroundings((whole, *beside)))
+    assert found.gpu.value.startswith(gpu.partition("-")[0])
+    assert found.capacity.found == capacity
+    assert found.size.maximum.value == most

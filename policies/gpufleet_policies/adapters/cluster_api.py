@@ -17,7 +17,7 @@ from gpufleet_policies.adapters.eks import hardware, is_committed, taints
 from gpufleet_policies.adapters.machines import Machines, gpu_by_name
 from gpufleet_policies.adapters.raw_pods import natural
 from gpufleet_policies.adapters.reading import fact, items, mapping, whole
-from gpufleet_policies.facts.capacity import LaunchTemplate
+from gpufleet_policies.facts.capacity import LaunchTemplate, PoolAutoscaler
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.pool import Maker, NodePool, Size, Taint
 from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
@@ -131,10 +131,17 @@ def _size(document: dict[str, Any], annotations: Any) -> Size:
 
 
 def aws_template(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
-    """infrastructure.cluster.x-k8s.io AWSMachineTemplate, AWSMachinePool."""
+    """infrastructure.cluster.x-k8s.io AWSMachineTemplate, AWSMachinePool, AWSManagedMachinePool.
+
+    The last is an EKS node group: what its launch template does not say, it says itself.
+    """
     spec = inside(document, "spec.template.spec")
     if spec is None:
         spec = inside(document, "spec.awsLaunchTemplate")
+    if locator.kind == "AWSManagedMachinePool":
+        yield from _managed_size(document, locator)
+        if inside(spec, "instanceType") is None:
+            spec = inside(document, "spec")
     kind = word(spec, "instanceType")
     found = hardware(known((kind.value,)) if kind.is_known else unknown("instanceType"), load)
     spot = inside(spec, "spotMarketOptions")
@@ -142,6 +149,10 @@ def aws_template(document: dict[str, Any], locator: Locator, load: Load) -> Iter
     capacity: Fact[frozenset[str]] = unknown("spotMarketOptions")
     if spot is not UNKNOWN:
         capacity = known(frozenset({"spot" if spot is not None else "onDemand"}))
+    bought = word(document, "spec.capacityType")
+    if not bought.is_absent:  # AWSManagedMachinePool
+        certain = bought.is_known and bought.value in ("onDemand", "spot")
+        capacity = known(frozenset({bought.value})) if certain else unknown(bought.place)
     yield LaunchTemplate(
         locator=locator,
         names=(locator.name,),
@@ -153,6 +164,17 @@ def aws_template(document: dict[str, Any], locator: Locator, load: Load) -> Iter
         reservations=(reserved if isinstance(reserved, str) else "?",) if reserved else (),
         placement_group=word(spec, "placementGroupName"),
     )
+
+
+def _managed_size(document: dict[str, Any], locator: Locator) -> Iterator[Any]:
+    """Bounds of a managed node group, for the MachinePool of its name."""
+    if inside(document, "spec.scaling") is not None:
+        yield PoolAutoscaler(
+            locator=locator,
+            target=known(locator.name),
+            minimum=number(document, "spec.scaling.minSize"),
+            maximum=number(document, "spec.scaling.maxSize"),
+        )
 
 
 def vsphere_template(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:

@@ -34,6 +34,7 @@ READERS: dict[tuple[str, str], Reader] = {
     ("cluster.x-k8s.io", "MachinePool"): cluster_api.machine_set,
     ("infrastructure.cluster.x-k8s.io", "AWSMachineTemplate"): cluster_api.aws_template,
     ("infrastructure.cluster.x-k8s.io", "AWSMachinePool"): cluster_api.aws_template,
+    ("infrastructure.cluster.x-k8s.io", "AWSManagedMachinePool"): cluster_api.aws_template,
     ("infrastructure.cluster.x-k8s.io", "VSphereMachineTemplate"): cluster_api.vsphere_template,
     ("machine.openshift.io", "MachineSet"): openshift.machine_set,
     ("autoscaling.openshift.io", "MachineAutoscaler"): openshift.machine_autoscaler,

@@ -112,7 +112,7 @@ def _templated(pool: NodePool, template: LaunchTemplate) -> NodePool:
             changes["instance_types"] = known(
                 (template.instance_type.value,), place=f"{template.locator}"
             )
-    if template.capacity.is_known:
+    if template.capacity.is_known or (pool.capacity.is_absent and template.capacity.is_unknown):
         changes["capacity"] = template.capacity
     elif pool.capacity.is_absent:
         changes["capacity"] = known(frozenset({"onDemand"}))
