@@ -30,6 +30,7 @@ UNCHECKED = tuple(
 )
 """Kinds whose pod template the API server does not read."""
 JOB_KINDS = ("Job", "CronJob", "PyTorchJob", "MPIJob", "RayJob")
+_LOOP = "while true; do sleep 30; done"
 RUNTIMES = ("TrainingRuntime", "ClusterTrainingRuntime")
 """Templates of TrainJobs: who owns the work, and where it may run, they do not say."""
 RAY_KINDS = ("RayCluster", "RayJob", "RayService")
@@ -50,6 +51,7 @@ def _of_pods() -> list[Case]:
                 make(pod_spec(container(resources={"limits": {"nvidia.com/gpu": 1}}))),
             ),
             ("gpu-idle-command", make(pod_spec(container(command=["sleep", "infinity"], args=[])))),
+            ("gpu-idle-command", make(pod_spec(container(command=["sh", "-c"], args=[_LOOP])))),
             (
                 "fraction-with-whole-gpu",
                 changed(make(pod_spec()), "metadata/annotations", {"gpu-fraction": "0.5"}),
@@ -231,6 +233,12 @@ COMPLIANT: tuple[dict[str, Any], ...] = (
         "spec/replicas",
         0,
     ),
+    # None of a GPU is no GPU.
+    WITH_PODS["Deployment"](
+        pod_spec(container(command=["sleep", "infinity"], resources={"limits": {GPU: 0}}))
+    ),
+    WITH_PODS["LeaderWorkerSet"](pod_spec(container(resources={"limits": {GPU: "0"}}))),
+    WITH_PODS["Pod"](pod_spec(container(command=["sh", "-c", "while :; do sleep 9; go; done"]))),
     WITH_PODS["DaemonSet"](
         pod_spec(container(resources=MEMORY), nodeSelector={"nvidia.com/gpu.present": "true"})
     ),

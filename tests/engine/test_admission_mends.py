@@ -1,7 +1,7 @@
 """MutatingAdmissionPolicies on the real API server: what each rule at `remediate` mends."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -17,6 +17,7 @@ from gpufleet_policies.rules.settings import read_settings
 from tests.engine.admission_cases import OFFENDING
 from tests.engine.admission_kinds import CLUSTER_SCOPED, CRDS, plural_of
 from tests.engine.admission_objects import WITH_PODS, changed, pod_spec
+from tests.engine.conftest import Project
 from tests.engine.waiting import until
 
 pytestmark = pytest.mark.sandbox
@@ -152,6 +153,35 @@ def wrong_answers(server: ApiServer) -> list[str]:
             if not _holds(there, value):
                 found.append(f"{rule} {document['kind']} {path}: {there!r}, not {value!r}")
     return found
+
+
+PROGRAM = """
+import os
+import pulumi
+import pulumi_kubernetes as kubernetes
+from gpufleet_policies.gpu_admission_policies import GpuAdmissionPolicies
+
+cluster = kubernetes.Provider("cluster", kubeconfig=os.environ["KUBECONFIG"])
+made = GpuAdmissionPolicies(
+    "gpu",
+    {"settings": {"rules": {"gpu-job-without-deadline": "remediate"}}, "mend": True},
+    pulumi.ResourceOptions(providers={"kubernetes": cluster}),
+)
+pulumi.export("names", made.policy_names)
+"""
+
+
+def test_the_component_installs_what_mends(
+    cluster_project: Callable[..., Project], sandbox: Sandbox
+) -> None:
+    project = cluster_project({"__main__.py": PROGRAM})
+    assert project.run("up").status == 0
+    chosen = read_settings({"rules": {"gpu-job-without-deadline": "remediate"}})
+    wanted = {policy.name for policy in mending_policies(chosen)}
+    assert wanted
+    for plural in KINDS.values():
+        there = sandbox.server().get(f"{ADMISSION}/{plural}")["items"]
+        assert wanted <= {item["metadata"]["name"] for item in there}
 
 
 def test_every_mendable_rule_has_a_live_case() -> None:
