@@ -37,6 +37,9 @@ CHANGING = frozenset(
 )
 """Methods that change the inventory: what a run without changes must not call."""
 
+REMEMBERED = CHANGING | {"UpgradeVM_Task", "SetField"}
+"""Methods whose effect outlives the simulator: the next life is told them again."""
+
 
 class Action(Enum):
     """What becomes of a call."""
@@ -240,7 +243,7 @@ def _change(body: bytes, headers: dict[str, str], answer: bytes) -> Change | Non
     """The call, if it may change the inventory."""
     found = _METHOD.search(body)
     method = found[1].decode() if found else ""
-    if method not in CHANGING:
+    if method not in REMEMBERED:
         return None
     task = _TASK.search(answer)
     return Change(method, body, headers, task[1].decode() if task else None)
