@@ -1,6 +1,6 @@
 """What vSphere pools are wired to: a vCenter, a place in it, and the way into a cluster."""
 
-from typing import NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 import pulumi
 
@@ -67,6 +67,12 @@ class VsphereConnectionArgs(TypedDict):
     """Default: the cluster's root pool."""
     network: NotRequired[str]
     """Network of the first adapter. Default: the template's."""
+    network_adapter: NotRequired[str]
+    """Type of the first adapter, `vmxnet3` or `e1000e`; another type is another MAC address.
+    Default: the template's."""
+    meta_data: NotRequired[dict[str, Any]]
+    """Further meta data of cloud-init for every machine, not secret: `network`, `wait-on-network`.
+    Another is another machine. Default: none."""
     user_data: NotRequired[pulumi.Input[str]]
     """First-boot data of every machine, as it is. This or `join`; with neither, the template must
     know how to join."""

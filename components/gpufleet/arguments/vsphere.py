@@ -6,6 +6,15 @@ Generated from the models by tests/unit/components/write_arguments.py: edit thos
 from typing import NotRequired, TypedDict
 
 
+class VsphereTagArgs(TypedDict):
+    """A tag of vCenter, by its category and its name."""
+
+    category: str
+    """Name of its category, 1 to 256 characters."""
+    name: str
+    """1 to 256 characters."""
+
+
 class VsphereMachineArgs(TypedDict):
     """One machine that is named instead of counted."""
 
@@ -23,11 +32,28 @@ class VsphereOptionsArgs(TypedDict):
 
     cpus: int
     """Virtual CPUs of each machine, 1 to 768."""
+    cores_per_socket: NotRequired[int]
+    """Virtual CPUs of each socket, by which `cpus` can be divided. Default: the template's."""
     memory_gib: int
     """Fully reserved: DirectPath and vGPU machines cannot overcommit memory."""
     template: str
-    """Name of the virtual machine template to clone: EFI firmware, hardware version 20 or
-    later."""
+    """Name of the virtual machine template to clone: EFI firmware; hardware version 17 or later
+    for dynamicDirectPath, where `hardwareVersion` does not say it."""
+    hardware_version: NotRequired[int]
+    """Virtual hardware version of each machine, 9 to 99: 20 comes with vSphere 8.0. A machine of
+    an older one is upgraded while it is off, and there is no way back. Default: the
+    template's."""
+    guest_id: NotRequired[str]
+    """Guest operating system that the template must have, as vCenter spells it: `ubuntu64Guest`.
+    It is never changed. Default: whatever the template has."""
+    annotation: NotRequired[str]
+    """Notes of each machine, 1 to 4096 characters. Default: the template's."""
+    custom_attributes: NotRequired[dict[str, str]]
+    """Values of vCenter's custom attributes, at most 64; the attributes must exist. Others that a
+    machine has are left alone. Default: none."""
+    tags: NotRequired[list[VsphereTagArgs]]
+    """Tags of each machine, at most 64; they must exist. Others that a machine has are left
+    alone. Default: none."""
     hosts: NotRequired[list[str]]
     """Hosts of the cluster that may be used, by name. Default: all."""
     pci_addresses: NotRequired[list[str]]

@@ -6,7 +6,10 @@ from gpufleet.catalogue.gpu import Gpu
 from gpufleet.findings import Finding, error, info
 from gpufleet.fleet.model import Pool
 from gpufleet.spec.base import Platform
-from gpufleet.spec.vsphere import Attachment, VsphereOptions
+from gpufleet.spec.vsphere import DYNAMIC_HARDWARE, Attachment, VsphereOptions
+
+NOT_LINUX = ("win", "darwin", "dos", "os2", "netware")
+"""How vCenter's names of guests begin that can be no GPU nodes, in lower case."""
 
 
 def judge_vsphere(pools: Iterable[Pool]) -> list[Finding]:
@@ -38,6 +41,8 @@ def _judge(compiled: Pool, options: VsphereOptions) -> Iterable[Finding]:
     yield from _addresses(options, gpus_per_node, place)
     yield from _named(options, gpus_per_node, pool.nodes.min, place)
     yield from _dynamic(options, gpu, place)
+    yield from _hardware(options, place)
+    yield from _tags(options, place)
     if pool.nodes.min != pool.nodes.max:
         yield info(
             "vsphere-nodes-not-fixed",
@@ -120,6 +125,50 @@ def _named(
                 found=found,
                 limit=gpus_per_node,
             )
+
+
+def _hardware(options: VsphereOptions, place: str) -> Iterable[Finding]:
+    cores, version = options.cores_per_socket, options.hardware_version
+    if cores is not None and options.cpus % cores:
+        divides = [n for n in range(1, min(cores, options.cpus) + 1) if options.cpus % n == 0]
+        yield error(
+            "vsphere-cores-per-socket",
+            f"{place}.coresPerSocket",
+            f"{options.cpus} cpus cannot be divided into sockets of {cores}",
+            f"write {max(divides)}, or leave it out",
+            found=cores,
+        )
+    dynamic = options.attachment is Attachment.DYNAMIC_DIRECT_PATH
+    if dynamic and version is not None and version < DYNAMIC_HARDWARE:
+        yield error(
+            "vsphere-hardware-version-too-low",
+            f"{place}.hardwareVersion",
+            f"hardwareVersion is {version}, and dynamicDirectPath needs {DYNAMIC_HARDWARE}",
+            f"write {DYNAMIC_HARDWARE} or later, or `attachment: passthrough`",
+            found=version,
+            limit=DYNAMIC_HARDWARE,
+        )
+    if options.guest_id is not None and options.guest_id.lower().startswith(NOT_LINUX):
+        yield error(
+            "vsphere-guest-not-linux",
+            f"{place}.guestId",
+            f"{options.guest_id} is no Linux, and the drivers and plugins of GPU nodes are for "
+            "Linux only",
+            "name the guest of a Linux template: `ubuntu64Guest`, `rhel9_64Guest`",
+            found=options.guest_id,
+        )
+
+
+def _tags(options: VsphereOptions, place: str) -> Iterable[Finding]:
+    names = [f"{tag.category}/{tag.name}" for tag in options.tags]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        yield error(
+            "vsphere-tags-twice",
+            f"{place}.tags",
+            f"{', '.join(twice)} stands there more than once",
+            "write each tag once",
+        )
 
 
 def _dynamic(options: VsphereOptions, gpu: Gpu, place: str) -> Iterable[Finding]:

@@ -11,10 +11,12 @@ from gpufleet.findings import Finding, error
 from gpufleet.fleet import Pool, compile_data
 from gpufleet.fleet.change_waves import nodes_before
 from gpufleet.inputs import declared, refuse
+from gpufleet.nodes.vsphere.adapter import ADAPTERS
 from gpufleet.nodes.vsphere.batch_node import VsphereGpuNodeBatch
+from gpufleet.nodes.vsphere.guest_data import META_DATA_KEYS
 from gpufleet.nodes.vsphere.node import VsphereGpuNode
 from gpufleet.nodes.vsphere.settings import ClusterAccess
-from gpufleet.nodes.vsphere_first_boot import first_boot, judge_first_boot
+from gpufleet.nodes.vsphere_first_boot import CLOUD_INIT, first_boot, judge_first_boot
 from gpufleet.render.vsphere_node import PoolMachine, machine_inputs, own_inputs, pool_machines
 from gpufleet.spec.vsphere import VsphereOptions, VsphereWaitFor
 from gpufleet.vsphere_connection import VsphereConnectionArgs
@@ -101,7 +103,7 @@ class VsphereGpuNodeGroup(pulumi.ComponentResource):
             **machine_inputs(pool),
             "endpoint": {k: connection[k] for k in _ENDPOINT if k in connection},
             "place": _place(connection, options),
-            **({"kubernetes": connection["kubernetes"]} if "kubernetes" in connection else {}),
+            **{key: connection[key] for key in ("kubernetes", "metaData") if key in connection},
         }
         own = [_own(pool, connection, group, common, machine) for machine in machines]
         batch = VsphereGpuNodeBatch(
@@ -180,6 +182,18 @@ def _judge(connection: Mapping[str, Any], options: VsphereOptions) -> list[Findi
                 "write one of them",
             )
         )
+    adapter = connection.get("networkAdapter")
+    if adapter not in (None, *ADAPTERS):
+        found.append(
+            error(
+                "vsphere-network-adapter-unknown",
+                "connection.networkAdapter",
+                f"{adapter!r} is none of {', '.join(ADAPTERS)}",
+                "write one of them, or leave it out for the template's",
+                found=adapter,
+            )
+        )
+    found += _judge_meta_data(connection)
     if options.wait_for is VsphereWaitFor.JOINED and connection.get("join") is None:
         found.append(
             error(
@@ -201,6 +215,30 @@ def _judge(connection: Mapping[str, Any], options: VsphereOptions) -> list[Findi
             for row in invalid.errors(include_input=False, include_url=False)
         ]
     return found
+
+
+def _judge_meta_data(connection: Mapping[str, Any]) -> list[Finding]:
+    meta_data: Mapping[str, Any] = connection.get("metaData") or {}
+    wrong: list[Finding] = []
+    if taken := sorted(META_DATA_KEYS & meta_data.keys()):
+        wrong.append(
+            error(
+                "vsphere-meta-data-taken",
+                "connection.metaData",
+                f"{', '.join(taken)} follows from the machine",
+                "leave it out",
+            )
+        )
+    if meta_data and connection.get("userDataFormat", CLOUD_INIT) != CLOUD_INIT:
+        wrong.append(
+            error(
+                "vsphere-meta-data-unread",
+                "connection.metaData",
+                "meta data is cloud-init's, and the first-boot data is Ignition",
+                "leave it out, and put into the Ignition configuration what it should do",
+            )
+        )
+    return wrong
 
 
 def _group(name: str) -> str:
@@ -233,6 +271,7 @@ def _place(connection: Mapping[str, Any], options: VsphereOptions) -> dict[str, 
         "template": options.template,
         "resourcePool": connection.get("resourcePool"),
         "network": connection.get("network"),
+        "adapter": connection.get("networkAdapter"),
         "datastore": options.datastore,
         "folder": options.folder,
         "hosts": list(options.hosts),

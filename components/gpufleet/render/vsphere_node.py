@@ -89,12 +89,22 @@ def machine_inputs(pool: Pool) -> dict[str, Any]:
         "gpuMemoryGib": pool.gpu.nominal_gb or 1,
         "updatePolicy": options.update_policy.value,
     }
-    if options.mmio_gib is not None:
-        inputs["mmioGib"] = options.mmio_gib
-    if options.max_per_host is not None:
-        inputs["maxPerHost"] = options.max_per_host
-    if options.vm_group is not None:
-        inputs["vmGroup"] = options.vm_group
+    optional: dict[str, Any] = {
+        "coresPerSocket": options.cores_per_socket,
+        "hardwareVersion": options.hardware_version,
+        "guestId": options.guest_id,
+        "annotation": options.annotation,
+        "customAttributes": dict(sorted(options.custom_attributes.items())) or None,
+        "tags": [
+            {"category": category, "name": name}
+            for category, name in sorted((tag.category, tag.name) for tag in options.tags)
+        ]
+        or None,
+        "mmioGib": options.mmio_gib,
+        "maxPerHost": options.max_per_host,
+        "vmGroup": options.vm_group,
+    }
+    inputs.update({key: value for key, value in optional.items() if value is not None})
     if options.wait_for is not VsphereWaitFor.POWER_ON:
         inputs["waitFor"] = options.wait_for.value
     return inputs

@@ -19,6 +19,10 @@ PciDeviceId = Annotated[str, StringConstraints(pattern=r"^[0-9a-fA-F]{4}$")]
 HardwareVersion = Annotated[int, Field(ge=9, le=99)]
 """Number of a virtual hardware version: 20 of `vmx-20`. GPUs need 9 or later."""
 
+DYNAMIC_HARDWARE = 17
+"""First virtual hardware version with Dynamic DirectPath I/O (VMware's and Cluster API's
+documentation of assignable hardware, read 2026-11-21)."""
+
 GuestId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]{1,79}$")]
 """Guest operating system as vCenter spells it: `ubuntu64Guest`, `rhel9_64Guest`."""
 
@@ -33,7 +37,9 @@ class VsphereTag(SpecModel):
     """A tag of vCenter, by its category and its name."""
 
     category: Annotated[str, StringConstraints(min_length=1, max_length=256)]
+    """Name of its category, 1 to 256 characters."""
     name: Annotated[str, StringConstraints(min_length=1, max_length=256)]
+    """1 to 256 characters."""
 
 
 class VsphereUpdatePolicy(StrEnum):

@@ -46,6 +46,7 @@ def test_certificates(other: Made, tmp_path: Path) -> None:
 
     untrusted = refused(Code.CERTIFICATE, login)
     assert f"the certificate of {server}:{port} is not trusted" in untrusted
+    assert f"it offers the SHA-256 fingerprint {fingerprint}" in untrusted
     wrong = "00:" + fingerprint[3:]
     pinned = refused(Code.CERTIFICATE, lambda: login(thumbprintSha256=wrong))
     assert fingerprint in pinned, "the one offered"

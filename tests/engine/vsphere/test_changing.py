@@ -97,3 +97,4 @@ def test_a_machine_moves_to_another_folder_and_pool_while_it_runs(other: Made) -
         Code.NAME_TAKEN, lambda: PROVIDER.update(elsewhere["instanceUuid"], elsewhere, taken)
     )
     assert "the folder has a machine named gpu-1" in text
+    assert "the folder is gpus" in text

@@ -121,6 +121,38 @@ def test_a_group_that_is_not_there(cloud: Vcenter, groups: Any) -> None:
     assert groups()
 
 
+def emptied(cloud: Vcenter) -> None:
+    """Somebody writes the group as it was before."""
+    with cloud.service() as service:
+        (datacenter,) = service.RetrieveContent().rootFolder.childEntity
+        (cluster,) = [c for c in datacenter.hostFolder.childEntity if c.name == "DC0_C0"]
+        edit = vim.option.ArrayUpdateSpec.Operation.edit
+        group = vim.cluster.GroupSpec(operation=edit, info=vim.cluster.VmGroup(name="gpu"))
+        spec = vim.cluster.ConfigSpecEx(groupSpec=[group])
+        finished(cluster.ReconfigureComputeResource_Task(spec, True))
+
+
+@pytest.mark.parametrize("how", ["undone", "refused"])
+def test_somebody_who_keeps_changing_the_group(cloud: Vcenter, groups: Any, how: str) -> None:
+    method = "ReconfigureComputeResource_Task"
+    undone = Rule(Action.AFTER, method, nth=0, do=lambda: emptied(cloud))
+    refuses = Rule(Action.FAULT, method, nth=0, fault="ConcurrentAccess")
+    cloud.proxy.reset([undone if how == "undone" else refuses])
+    text = refused(Code.CONFLICT, lambda: created(cloud.node(1, vmGroup="gpu")))
+    assert "the DRS group gpu still differs after 4 changes" in text
+    assert "look at the cluster's events for who else changes it" in text
+    assert cloud.proxy.calls[method] == 4
+    assert cloud.owned() == []
+    assert groups() == {"gpu": [], "apart": []}
+
+
+def test_a_group_that_was_changed_once_meanwhile(cloud: Vcenter, groups: Any) -> None:
+    once = Rule(Action.FAULT, "ReconfigureComputeResource_Task", fault="ConcurrentAccess")
+    cloud.proxy.reset([once])
+    created(cloud.node(1, vmGroup="gpu"))
+    assert groups() == {"gpu": ["gpu-1"], "apart": []}
+
+
 def test_a_standalone_host_has_no_groups() -> None:
     alone = FoundPlace(*(None,) * 2, is_cluster=False, **dict.fromkeys(PARTS))
     session: Any = None

@@ -65,6 +65,33 @@ def test_a_machine_for_each_node_with_a_stable_name(run: Any) -> None:
     assert "userData" not in first
 
 
+def test_hardware_and_what_people_read_of_a_machine(run: Any) -> None:
+    tag = {"category": "environment", "name": "production"}
+    more = {
+        "cores_per_socket": 4,
+        "hardware_version": 21,
+        "guest_id": "ubuntu64Guest",
+        "annotation": "of the ML team",
+        "custom_attributes": {"cost centre": "4711"},
+        "tags": [{**tag, "name": "trial"}, tag],
+    }
+    shape = {"cpus": 8, "memory_gib": 64, "template": "t", **more}
+    network = {"network": {"version": 2}}
+    given = arguments({"vsphere": shape}, network_adapter="vmxnet3", meta_data=network)
+    first = nodes(run, given)[0].inputs
+    assert (first["coresPerSocket"], first["hardwareVersion"]) == (4, 21)
+    assert (first["guestId"], first["annotation"]) == ("ubuntu64Guest", "of the ML team")
+    assert first["customAttributes"] == {"cost centre": "4711"}
+    assert first["tags"] == [tag, {**tag, "name": "trial"}], "in one order, however it is written"
+    assert first["place"]["adapter"] == "vmxnet3"
+    assert first["metaData"] == network
+
+    plain = nodes(run, arguments())[0].inputs
+    assert not {"coresPerSocket", "hardwareVersion", "guestId", "annotation"} & plain.keys()
+    assert not {"customAttributes", "tags", "metaData"} & plain.keys()
+    assert first["generation"] != plain["generation"], "another first boot"
+
+
 def test_lanes_as_wide_as_the_rollout(run: Any) -> None:
     narrow = {"vsphere": {"cpus": 8, "memory_gib": 64, "template": "t", "rollout_width": 2}}
     made = nodes(run, arguments(narrow))
@@ -179,6 +206,12 @@ def test_the_first_boot_data_is_a_secret(run: Any) -> None:
             "kubeadm needs the hash of the cluster's authority",
         ),
         ({"preflight": "never"}, "'never' is none of preview, create"),
+        ({"network_adapter": "e1000"}, "'e1000' is none of vmxnet3, e1000e"),
+        ({"meta_data": {"redact": []}}, "redact follows from the machine"),
+        (
+            {"meta_data": {"network": {}}, "user_data_format": "ignition"},
+            "meta data is cloud-init's, and the first-boot data is Ignition",
+        ),
         (
             {"kubernetes": {"kubeconfig": "apiVersion: v1\nkind: Config\n"}},
             "kubeconfig is the path of a file, and this is the content of one",
@@ -214,7 +247,7 @@ def test_a_fleet_makes_the_group_of_each_pool(run: Any) -> None:
         "cluster": {"name": "lab"},
         "pools": [POOL],
     }
-    connection = {"vsphere": given["connection"]}
+    connection: Any = {"vsphere": given["connection"]}
 
     def program() -> None:
         GpuFleet("fleet", {"spec": spec, "connection": connection})

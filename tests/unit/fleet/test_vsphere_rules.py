@@ -17,6 +17,7 @@ ADDRESSED = {
     ],
 }
 OWN = {**ADDRESSED, "attachment": "passthrough"}
+TAG = {"category": "environment", "name": "production"}
 PROFILE = {"vgpu": {"profile": "grid_a100d-10c", "licenseSecret": "licence"}}
 
 
@@ -84,6 +85,26 @@ def findings(**pool: Any) -> dict[str, Finding]:
             "vsphere-pci-addresses-count",
             {"vsphere": OWN, "gpusPerNode": 2},
             {"vsphere": OWN},
+        ),
+        (
+            "vsphere-cores-per-socket",
+            {"vsphere": {**MACHINE, "coresPerSocket": 6}},
+            {"vsphere": {**MACHINE, "coresPerSocket": 8}},
+        ),
+        (
+            "vsphere-hardware-version-too-low",
+            {"vsphere": {**MACHINE, "hardwareVersion": 15}},
+            {"vsphere": {**FIXED, "hardwareVersion": 15}},
+        ),
+        (
+            "vsphere-guest-not-linux",
+            {"vsphere": {**MACHINE, "guestId": "windows2022srvNext_64Guest"}},
+            {"vsphere": {**MACHINE, "guestId": "ubuntu64Guest"}},
+        ),
+        (
+            "vsphere-tags-twice",
+            {"vsphere": {**MACHINE, "tags": [TAG, TAG]}},
+            {"vsphere": {**MACHINE, "tags": [TAG, {**TAG, "name": "trial"}]}},
         ),
         (
             "vsphere-nodes-not-fixed",

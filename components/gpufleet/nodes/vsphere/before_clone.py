@@ -1,5 +1,6 @@
 """Everything that must hold before a clone, asked of vCenter."""
 
+from gpufleet.nodes.vsphere.described import check_description
 from gpufleet.nodes.vsphere.errors import Code, VsphereError
 from gpufleet.nodes.vsphere.lookup import FoundPlace
 from gpufleet.nodes.vsphere.observed import observe
@@ -31,7 +32,8 @@ def check_before(
         )
     check_template(settings, template)
     store = found.datastore or (template.datastores[0] if template.datastores else None)
-    check_privileges(session, found, template, store)
+    check_privileges(session, settings, found, template, store)
+    check_description(session, settings)
     if store is None:
         return None
     disk = max(template.disk_bytes, (settings.disk_gib or 0) << 30)

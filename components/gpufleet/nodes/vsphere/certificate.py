@@ -40,8 +40,7 @@ def tls_context(endpoint: Endpoint) -> ssl.SSLContext:
 
 def _pinned(endpoint: Endpoint, fingerprint: str) -> ssl.SSLContext:
     offered = _offered(endpoint)
-    digest = hashlib.sha256(offered).hexdigest().upper()
-    found = ":".join(digest[i : i + 2] for i in range(0, len(digest), 2))
+    found = _fingerprint(offered)
     if found != fingerprint:
         raise VsphereError(
             Code.CERTIFICATE,
@@ -54,6 +53,27 @@ def _pinned(endpoint: Endpoint, fingerprint: str) -> ssl.SSLContext:
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     context.load_verify_locations(cadata=offered)
     return context
+
+
+def untrusted(endpoint: Endpoint, problem: ssl.SSLError) -> VsphereError:
+    """That the certificate of the server is not trusted, and which one it offers."""
+    try:
+        offered = f"; it offers the SHA-256 fingerprint {_fingerprint(_offered(endpoint))}"
+    except VsphereError:
+        offered = ""  # it does not speak TLS as we do, and offers nothing one could compare
+    return VsphereError(
+        Code.CERTIFICATE,
+        f"the certificate of {endpoint.server}:{endpoint.port} is not trusted: "
+        f"{getattr(problem, 'verify_message', '') or problem.reason or problem}{offered}",
+        "give its authority as caCertFile, or, once the vCenter's administrator has confirmed it, "
+        "its fingerprint as thumbprintSha256; one that is not valid yet, or no longer, may mean "
+        "that a clock is wrong",
+    )
+
+
+def _fingerprint(certificate: bytes) -> str:
+    digest = hashlib.sha256(certificate).hexdigest().upper()
+    return ":".join(digest[i : i + 2] for i in range(0, len(digest), 2))
 
 
 def _offered(endpoint: Endpoint) -> bytes:

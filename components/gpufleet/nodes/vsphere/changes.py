@@ -47,13 +47,18 @@ TABLE: Mapping[str, Kind] = {
     "place.resourcePool": Kind.IN_PLACE,
     "place.folder": Kind.IN_PLACE,
     "place.network": Kind.IN_PLACE,
+    "place.adapter": Kind.POWERED_OFF,
     "place.hosts": Kind.SETTING,
     "place.denyHosts": Kind.SETTING,
     "name": Kind.REPLACE,
     "cpus": Kind.POWERED_OFF,
+    "coresPerSocket": Kind.POWERED_OFF,
     "memoryMib": Kind.POWERED_OFF,
     "memoryLocked": Kind.IN_PLACE,
     "diskGib": Kind.IN_PLACE,
+    "firmware": Kind.REFUSED,
+    "guestId": Kind.REFUSED,
+    "hardwareVersion": Kind.POWERED_OFF,
     "gpu": Kind.POWERED_OFF,
     "gpuMemoryGib": Kind.POWERED_OFF,
     "mmioGib": Kind.POWERED_OFF,
@@ -61,6 +66,10 @@ TABLE: Mapping[str, Kind] = {
     "extraConfig": Kind.POWERED_OFF,
     "userDataSha256": Kind.REPLACE,
     "userDataFormat": Kind.REPLACE,
+    "metaData": Kind.REPLACE,
+    "annotation": Kind.IN_PLACE,
+    "customAttributes": Kind.IN_PLACE,
+    "tags": Kind.IN_PLACE,
     "powerState": Kind.IN_PLACE,
     "waitFor": Kind.SETTING,
     "kubernetes": Kind.SETTING,
@@ -75,10 +84,26 @@ TABLE: Mapping[str, Kind] = {
 """Property -> what its change means. A property that is not here is not compared: what may move
 by itself (host, addresses, change version)."""
 
-DRIFT_ONLY = frozenset(("memoryLocked", "powerState"))
-"""Not declared: all memory is always reserved, and a machine always runs."""
+DRIFT_ONLY = frozenset(("memoryLocked", "powerState", "firmware"))
+"""Not declared: all memory is always reserved, a machine always runs, and its firmware is the one
+its guest was installed under."""
+
+AS_IN_TEMPLATE = frozenset(
+    ("coresPerSocket", "diskGib", "guestId", "hardwareVersion", "place.adapter")
+)
+"""Left out, they are what the template has, and afterwards what the machine has."""
+
+ACTUAL = {"guestId": "guestIdActual", "hardwareVersion": "hardwareVersionActual"}
+"""Property -> output with what the machine has of it, declared or not."""
+
+FIRST_BOOT = frozenset(("userDataSha256", "metaData"))
+"""What a guest reads once: `ignoreUserDataChanges` leaves its changes alone."""
 
 REFUSED_BECAUSE = {
+    "firmware": "the guest was installed under the other firmware and does not start under this "
+    "one: set it back in the vSphere client",
+    "guestId": "vCenter chose the machine's devices for its guest: correct guestId, or build "
+    "another template",
     "place.cluster": "a machine with GPUs moves cold, by an administrator",
     "place.datastore": "disks move by an administrator, with Storage vMotion while off",
 }
@@ -105,10 +130,12 @@ def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[Change, ...
     drifted: Mapping[str, Any] = old.get("drifted") or {}
     for path, kind in TABLE.items():
         before, after = _at(old, path), _at(new, path)
-        if path == "userDataSha256" and new.get("ignoreUserDataChanges"):
+        if path in ACTUAL:
+            before = _at(old, ACTUAL[path]) or before
+        if path in FIRST_BOOT and new.get("ignoreUserDataChanges"):
             continue
-        if path == "diskGib" and after is None:
-            continue  # as the template has it
+        if path in AS_IN_TEMPLATE and after is None:
+            continue
         if path in DRIFT_ONLY and path not in drifted:
             continue
         if path in drifted:
@@ -128,10 +155,26 @@ def replaces(found: tuple[Change, ...], policy: str) -> list[str]:
     ]
 
 
+def is_same_machine(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    """Whether nothing but first-boot data that is to be ignored would make it another machine.
+
+    Its generation then stays: the digest has the data in it, and asking to ignore it is no reason
+    to replace what it made.
+    """
+    if not new.get("ignoreUserDataChanges") or "generation" not in old:
+        return False
+    return all(
+        change.path in ("generation", *FIRST_BOOT)
+        for change in changes(old, new)
+        if change.kind is Kind.REPLACE
+    )
+
+
 def refusals(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Changes that would fail later, told before anything is done: property and reason.
 
-    Empty where the machine is replaced anyway.
+    Empty where the machine is replaced anyway. What `old` does not say (inputs do not say what a
+    machine has of its template) refuses nothing yet.
     """
     policy = str(new.get("updatePolicy", UpdatePolicy.REFUSE.value))
     found = changes(old, new)
@@ -139,21 +182,43 @@ def refusals(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[tuple[str, 
         return []
     wrong: list[tuple[str, str]] = []
     for change in found:
-        if change.unknown:
+        reason = impossible(change)
+        if reason is not None:
+            wrong.append((change.path, reason))
+        elif change.unknown or (change.path in ACTUAL and change.old is None):
             continue
-        if change.kind is Kind.REFUSED:
-            wrong.append((change.path, _refused(change)))
-        elif change.path == "diskGib" and change.old is not None and change.new < change.old:
-            wrong.append((change.path, _smaller(change)))
         elif change.kind is Kind.POWERED_OFF and policy == UpdatePolicy.REFUSE.value:
             wrong.append((change.path, _needs_power_off(change)))
     return wrong
 
 
+def impossible(change: Change) -> str | None:
+    """Why nothing can make this change of a machine, or None."""
+    if change.unknown or (change.path in ACTUAL and change.old is None):
+        return None
+    if change.kind is Kind.REFUSED:
+        return _refused(change)
+    if change.path == "diskGib" and change.old is not None and change.new < change.old:
+        return _smaller(change)
+    if change.path == "hardwareVersion" and change.new < change.old:
+        return _older(change)
+    return None
+
+
 def _refused(change: Change) -> str:
+    found = f"{change.old!r} cannot become {change.new!r}"
+    if change.path == "firmware":
+        found = f"it is {change.old!r} now"
     return (
-        f"{change.old!r} cannot become {change.new!r}: {REFUSED_BECAUSE[change.path]}. For a new "
-        "machine give the node another ordinal or name"
+        f"{found}: {REFUSED_BECAUSE[change.path]}. For a new machine give the node another ordinal "
+        "or name"
+    )
+
+
+def _older(change: Change) -> str:
+    return (
+        f"{change.new} is older than the {change.old} the machine has, and virtual hardware cannot "
+        f"go back: write {change.old} or later, or replace the machine"
     )
 
 

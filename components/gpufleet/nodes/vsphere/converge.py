@@ -1,6 +1,6 @@
 """Making a machine what is declared, from whatever state it is in. Safe to run again and again."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from pyVmomi import vim, vmodl
@@ -8,6 +8,8 @@ from pyVmomi import vim, vmodl
 from gpufleet.nodes.vsphere.cluster_node import node_of
 from gpufleet.nodes.vsphere.errors import Code, OutcomeUnknownError, VsphereError
 from gpufleet.nodes.vsphere.faults import translated
+from gpufleet.nodes.vsphere.hardware import upgrade
+from gpufleet.nodes.vsphere.history import last_event
 from gpufleet.nodes.vsphere.identity import Identity
 from gpufleet.nodes.vsphere.lookup import FoundPlace
 from gpufleet.nodes.vsphere.observed import Observed
@@ -29,20 +31,32 @@ def converge(
     live: Observed,
     *,
     first_boot: bool,
+    former: Collection[tuple[str, str, str]] = (),
 ) -> Observed:
     """Reconfigure what differs. Returns the machine as it is afterwards.
 
     A machine that must be off for it, and may, is drained first and powered off.
+
+    Args:
+        session: Login.
+        settings: What is declared.
+        identity: Whose machine it is.
+        found: Its place.
+        live: The machine.
+        first_boot: Whether its guest has not started yet.
+        former: Backings of GPUs that were declared before, and go if they are not wanted.
 
     Raises:
         VsphereError: a difference cannot be mended, or needs the machine off and the update
             policy does not allow that.
     """
     for _ in range(_ATTEMPTS):
-        lacking = lacks(session, settings, identity, found, live, first_boot=first_boot)
+        lacking = lacks(
+            session, settings, identity, found, live, first_boot=first_boot, former=former
+        )
         if lacking.refused:
             raise VsphereError(Code.FAULT, f"{live.name}: {'; '.join(lacking.refused)}")
-        if lacking.spec is None:
+        if not lacking.properties:
             return live
         if lacking.powered_off and live.power != "poweredOff":
             if settings.update_policy is not UpdatePolicy.RESTART:
@@ -59,6 +73,12 @@ def converge(
                         node.empty(live.instance_uuid)
             live = power_off(session, settings, live)
             continue
+        if lacking.upgrade is not None:
+            upgrade(session, settings, live, lacking.upgrade)
+            live = still_there(session, live)
+            if lacking.spec is None:
+                continue
+        assert lacking.spec is not None
         lacking.spec.changeVersion = live.change_version or None
         machine = live.reference
         try:
@@ -78,11 +98,13 @@ def converge(
         except vmodl.MethodFault as fault:
             raise translated(fault, f"reconfiguring {live.name}", mmio_of(settings)) from None
         live = still_there(session, live)
-        if not lacks(session, settings, identity, found, live, first_boot=first_boot).properties:
+        left = lacks(session, settings, identity, found, live, first_boot=first_boot, former=former)
+        if not left.properties:
             return live
     raise VsphereError(
         Code.CONFLICT,
-        f"{live.name} still differs after {_ATTEMPTS} reconfigurations",
+        f"{live.name} still differs after {_ATTEMPTS} reconfigurations"
+        f"{last_event(session, live.reference)}",
         "look at the machine's events for who else changes it",
     )
 
@@ -95,10 +117,11 @@ def lacks(
     live: Observed,
     *,
     first_boot: bool,
+    former: Collection[tuple[str, str, str]] = (),
 ) -> Difference:
     """What differs between declaration and machine."""
     devices = fixed_backings(session, settings, found, live.host)
-    return difference(settings, identity, live, found.network, devices, first_boot)
+    return difference(settings, identity, live, found.network, devices, first_boot, former)
 
 
 def fixed_backings(

@@ -8,6 +8,7 @@ from gpufleet.nodes.vsphere.before_clone import check_before
 from gpufleet.nodes.vsphere.clone import clone, clone_timed_out, kept
 from gpufleet.nodes.vsphere.cluster_node import node_of
 from gpufleet.nodes.vsphere.converge import converge
+from gpufleet.nodes.vsphere.described import Description, describe
 from gpufleet.nodes.vsphere.drs import drs_group, put_in
 from gpufleet.nodes.vsphere.errors import Code, VsphereError
 from gpufleet.nodes.vsphere.identity import Identity
@@ -125,6 +126,7 @@ def _run(
     live = converge(session, settings, identity, found, live, first_boot=live.power == "poweredOff")
     if settings.vm_group is not None:
         put_in(session, found, settings.vm_group, live.reference, settings.timeouts.reconfigure)
+    describe(session, settings, live, Description())
     return power_on(session, settings, found, live)
 
 
@@ -138,8 +140,9 @@ def _host(session: Session, found: FoundPlace, name: str) -> Any:
 def _clean_up(
     session: Session, settings: NodeSettings, live: Observed, failure: VsphereError
 ) -> None:
-    """Remove what this call made; a failure to do so never hides the first one."""
-    if settings.on_create_failure == "keep":
+    """Remove what this call made, unless it waits for a person's answer; a failure to do so never
+    hides the first one."""
+    if settings.on_create_failure == "keep" or failure.code is Code.QUESTION:
         raise failure.with_left(kept(live)) from None
     try:
         destroy(session, settings, live)

@@ -9,10 +9,23 @@ from gpufleet.nodes.vsphere.errors import Code, VsphereError
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """A user and a password. Neither is ever printed."""
+    """A user and a password. The password is never printed."""
 
     user: str = field(repr=False)
     password: str = field(repr=False)
+    key: str = "vsphere"
+    """Where they are read from."""
+
+    def refused(self, server: str, fault: str) -> VsphereError:
+        """That a server does not let this user in."""
+        key = self.key
+        return VsphereError(
+            Code.AUTHENTICATION,
+            f"{server} refuses the user name or the password of {self.user}",
+            f"they were read from {key.upper()}_USER and {key.upper()}_PASSWORD, else from the "
+            f"stack's settings {key}:user and {key}:password",
+            fault,
+        )
 
 
 def credentials(key: str, setting: Callable[[str], str | None]) -> Credentials:
@@ -30,7 +43,7 @@ def credentials(key: str, setting: Callable[[str], str | None]) -> Credentials:
     user = os.environ.get(f"{prefix}_USER") or setting(f"{key}:user")
     password = os.environ.get(f"{prefix}_PASSWORD") or setting(f"{key}:password")
     if user and password:
-        return Credentials(user, password)
+        return Credentials(user, password, key)
     lacking = " and ".join(
         name for name, value in (("user name", user), ("password", password)) if not value
     )

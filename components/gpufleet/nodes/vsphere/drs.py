@@ -9,6 +9,7 @@ from pyVmomi import vim, vmodl
 
 from gpufleet.nodes.vsphere.errors import Code, OutcomeUnknownError, VsphereError
 from gpufleet.nodes.vsphere.faults import translated
+from gpufleet.nodes.vsphere.history import last_event
 from gpufleet.nodes.vsphere.lookup import FoundPlace
 from gpufleet.nodes.vsphere.reading import one, properties
 from gpufleet.nodes.vsphere.session import Session
@@ -143,7 +144,7 @@ def _rewrite(
                     ),
                     seconds,
                 )
-            except OutcomeUnknownError:
+            except (OutcomeUnknownError, vim.fault.ConcurrentAccess):
                 continue  # look again
             except TaskTimeoutError as problem:
                 raise timed_out(doing, problem, "reconfigure", "the group may change yet") from None
@@ -152,6 +153,7 @@ def _rewrite(
     if (machine in drs_group(session, found, name).machines) is not inside:
         raise VsphereError(
             Code.CONFLICT,
-            f"the DRS group {name} still differs after {_ATTEMPTS} changes",
+            f"the DRS group {name} still differs after {_ATTEMPTS} changes"
+            f"{last_event(session, found.compute)}",
             "look at the cluster's events for who else changes it",
         )

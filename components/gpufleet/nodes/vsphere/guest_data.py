@@ -4,6 +4,7 @@ import base64
 import gzip
 import json
 from collections.abc import Mapping
+from typing import Any
 
 GUEST_DATA_LIMIT = 65_536
 """Bytes one guestinfo value may have, packed (open-vm-tools' limit as named in vm-operator issue
@@ -29,24 +30,39 @@ def packed(text: str) -> str:
     return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 
 
-def meta_data(instance_id: str, host_name: str) -> str:
+META_DATA_KEYS = frozenset(("instance-id", "local-hostname", "redact"))
+"""Keys of the meta data that follow from the machine, and that nobody else may write."""
+
+
+def meta_data(instance_id: str, host_name: str, more: Mapping[str, Any]) -> str:
     """cloud-init meta data: identity, name, and that user data is cleared after it is read.
 
-    Source: cloud-init's VMware data source, `redact` and `wait-on-network`, read 2026-11-21.
+    Source: cloud-init's VMware data source, `redact`, `network` and `wait-on-network`, read
+    2026-11-21.
+
+    Args:
+        instance_id: Of the machine.
+        host_name: Of its guest.
+        more: Further keys; `wait-on-network` may be among them.
     """
     return json.dumps(
         {
+            "wait-on-network": {"ipv4": True},
+            **more,
             "instance-id": instance_id,
             "local-hostname": host_name,
             "redact": ["userdata", "vendordata"],
-            "wait-on-network": {"ipv4": True},
         },
         sort_keys=True,
     )
 
 
 def guest_keys(
-    instance_id: str, host_name: str, user_data: str | None, user_data_format: str
+    instance_id: str,
+    host_name: str,
+    user_data: str | None,
+    user_data_format: str,
+    more: Mapping[str, Any],
 ) -> Mapping[str, str]:
     """Keys of the extra configuration that the guest's first boot reads."""
     if user_data_format == "ignition":
@@ -57,7 +73,7 @@ def guest_keys(
             "guestinfo.ignition.config.data.encoding": ENCODING,
         }
     keys = {
-        "guestinfo.metadata": packed(meta_data(instance_id, host_name)),
+        "guestinfo.metadata": packed(meta_data(instance_id, host_name, more)),
         "guestinfo.metadata.encoding": ENCODING,
     }
     if user_data is not None:

@@ -16,7 +16,8 @@ _OUTPUTS = (
     "moRef",
     "host",
     "powerState",
-    "hardwareVersion",
+    "hardwareVersionActual",
+    "guestIdActual",
     "firmware",
     "macAddresses",
     "ipAddress",
@@ -102,6 +103,7 @@ def generation(given: Mapping[str, Any]) -> Any:
     """
     ignored = bool(given.get("ignoreUserDataChanges", False))
     user_data = "" if ignored else given.get("userData") or ""
+    meta_data = None if ignored else given.get("metaData") or None
 
     def text(parts: dict[str, Any]) -> str:
         place, endpoint = parts["place"] or {}, parts["endpoint"] or {}
@@ -112,6 +114,7 @@ def generation(given: Mapping[str, Any]) -> Any:
                 "datacenter": place.get("datacenter"),
                 "template": place.get("template"),
                 "userData": digest(str(parts["userData"])),
+                **({"metaData": parts["metaData"]} if parts["metaData"] else {}),
             }
         )
 
@@ -121,5 +124,6 @@ def generation(given: Mapping[str, Any]) -> Any:
             place=given.get("place"),
             endpoint=given.get("endpoint"),
             userData=user_data,
+            metaData=meta_data,
         ).apply(text)
     )

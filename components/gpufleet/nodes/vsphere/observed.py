@@ -1,7 +1,7 @@
 """What a machine is now, read from vCenter in one call."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pyVmomi import vim
@@ -16,12 +16,15 @@ PATHS = (
     "config.changeVersion",
     "config.version",
     "config.firmware",
+    "config.guestId",
+    "config.annotation",
     "config.template",
     "config.extraConfig",
     "config.memoryReservationLockedToMax",
     "config.memoryAllocation.reservation",
     "config.latencySensitivity.level",
     "config.hardware.numCPU",
+    "config.hardware.numCoresPerSocket",
     "config.hardware.memoryMB",
     "config.hardware.device",
     "runtime.powerState",
@@ -31,6 +34,7 @@ PATHS = (
     "guest.ipAddress",
     "guest.toolsRunningStatus",
     "datastore",
+    "customValue",
 )
 
 
@@ -85,6 +89,12 @@ class Observed:
     address: str
     tools_running: bool
     datastores: tuple[Any, ...]
+    guest_id: str = ""
+    annotation: str = ""
+    cores_per_socket: int = 0
+    """0: vCenter does not say."""
+    custom_values: Mapping[int, str] = field(default_factory=dict[int, str])
+    """Key of a custom attribute -> value; vCenter's custom attributes manager has the names."""
 
     @property
     def moref(self) -> str:
@@ -131,6 +141,14 @@ def observed(machine: Any, found: Mapping[str, Any]) -> Observed:
         str(found.get("guest.ipAddress") or ""),
         str(found.get("guest.toolsRunningStatus", "")) == "guestToolsRunning",
         tuple(found.get("datastore") or ()),
+        str(found.get("config.guestId") or ""),
+        str(found.get("config.annotation") or ""),
+        int(found.get("config.hardware.numCoresPerSocket") or 0),
+        {
+            entry.key: str(entry.value)
+            for entry in found.get("customValue") or ()
+            if isinstance(entry, vim.CustomFieldsManager.StringValue)
+        },
     )
 
 

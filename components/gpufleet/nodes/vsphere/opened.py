@@ -7,16 +7,11 @@ from gpufleet.nodes.vsphere.changes import UNKNOWN
 from gpufleet.nodes.vsphere.credentials import credentials
 from gpufleet.nodes.vsphere.errors import Code, VsphereError
 from gpufleet.nodes.vsphere.faults import in_words
+from gpufleet.nodes.vsphere.outputs import OBSERVED
 from gpufleet.nodes.vsphere.session import Session, session_for
 from gpufleet.nodes.vsphere.settings import Endpoint, NodeSettings, problems
 
-_OUTPUT_ONLY = frozenset(
-    (
-        *("drifted", "userDataSha256", "instanceUuid", "biosUuid", "moRef", "host", "powerState"),
-        *("hardwareVersion", "firmware", "macAddresses", "ipAddress", "gpuDevices", "nodeName"),
-        *("providerId", "adopted", "warnings", "__provider"),
-    )
-)
+_OUTPUT_ONLY = OBSERVED | {"userDataSha256", "__provider"}
 
 
 class StackSettings:

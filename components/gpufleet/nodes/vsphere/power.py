@@ -50,9 +50,7 @@ def power_on(
     except vmodl.MethodFault as fault:
         raise translated(fault, f"powering on {live.name}", mmio_of(settings)) from None
     if live.question:
-        raise VsphereError(
-            Code.QUESTION, f"{live.name} asks: {live.question}", "answer it in the vSphere client"
-        )
+        raise _asks(live)
     if live.power != "poweredOn":
         raise VsphereError(
             Code.HOST_STATE,
@@ -83,17 +81,33 @@ def _started(session: Session, found: FoundPlace, live: Observed, seconds: int) 
 
 def _start(session: Session, found: FoundPlace, live: Observed, seconds: int) -> None:
     machine = live.reference
+
+    def watch() -> None:
+        """A question holds the task up until somebody answers it."""
+        now = still_there(session, live)
+        if now.question:
+            raise _asks(now)
+
     if not found.is_cluster:
-        run(session, machine.PowerOnVM_Task, seconds)
+        run(session, machine.PowerOnVM_Task, seconds, watch)
         return
     # The call that lets DRS place what is free to move. Its own success says nothing of the
     # machine: that is in the task of the one attempt.
-    outcome = run(session, lambda: found.datacenter.PowerOnMultiVM_Task([machine]), seconds)
+    outcome = run(session, lambda: found.datacenter.PowerOnMultiVM_Task([machine]), seconds, watch)
     for attempt in getattr(outcome, "notAttempted", None) or []:
         raise attempt.fault
     for attempt in getattr(outcome, "attempted", None) or []:
         if attempt.task is not None:
-            wait(session, attempt.task, seconds)
+            wait(session, attempt.task, seconds, watch)
+
+
+def _asks(live: Observed) -> VsphereError:
+    return VsphereError(
+        Code.QUESTION,
+        f"powering on {live.name}: it asks: {live.question}",
+        "answer it in the vSphere client, then run again",
+        left=f"{live.name} ({live.moref}) waits for the answer",
+    )
 
 
 def power_off(session: Session, settings: NodeSettings, live: Observed) -> Observed:

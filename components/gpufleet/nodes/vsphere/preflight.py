@@ -18,10 +18,10 @@ from gpufleet.nodes.vsphere.settings import (
     FixedPassthrough,
     NodeSettings,
 )
+from gpufleet.spec.vsphere import DYNAMIC_HARDWARE
 
 DYNAMIC_API = (7, 0)
 LABEL_API = (7, 0, 2)
-DYNAMIC_HARDWARE = 17
 RESERVE = 1.1
 """Room a datastore must have beyond the disk: 10 % for logs, snapshots and swap."""
 
@@ -62,13 +62,23 @@ def check_template(settings: NodeSettings, template: Observed) -> None:
             f"its firmware is {template.firmware}: GPUs need EFI, and the guest must have been "
             "installed under it"
         )
-    if (
-        isinstance(settings.gpu, DynamicPassthrough)
-        and template.hardware_version < DYNAMIC_HARDWARE
+    version, wanted = template.hardware_version, settings.hardware_version
+    if isinstance(settings.gpu, DynamicPassthrough) and max(version, wanted or 0) < (
+        DYNAMIC_HARDWARE
     ):
         wrong.append(
-            f"its hardware version is {template.hardware_version}: dynamic passthrough needs "
-            f"{DYNAMIC_HARDWARE}"
+            f"its hardware version is {version}: dynamic passthrough needs {DYNAMIC_HARDWARE}, and "
+            "hardwareVersion does not ask for it"
+        )
+    if wanted is not None and wanted < version:
+        wrong.append(
+            f"its hardware version is {version} and hardwareVersion is {wanted}: virtual hardware "
+            "cannot go back"
+        )
+    if settings.guest_id not in (None, template.guest_id):
+        wrong.append(
+            f"its guest is {template.guest_id or 'not told'} and guestId is {settings.guest_id}: "
+            "the guest is what was installed"
         )
     if settings.disk_gib is not None and settings.disk_gib << 30 < template.disk_bytes:
         wrong.append(
@@ -99,7 +109,8 @@ def name_taken(settings: NodeSettings, live: Observed) -> VsphereError:
     return VsphereError(
         Code.NAME_TAKEN,
         f"the folder has a machine named {settings.name} ({live.moref}, instance uuid "
-        f"{live.instance_uuid}) that belongs to {owner}",
+        f"{live.instance_uuid}) that belongs to {owner}; the folder is "
+        f"{settings.place.folder or 'the root of the datacenter'}",
         "rename one of them, or remove that machine",
     )
 

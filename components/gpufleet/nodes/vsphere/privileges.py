@@ -9,6 +9,7 @@ from gpufleet.nodes.vsphere.errors import Code, VsphereError
 from gpufleet.nodes.vsphere.lookup import FoundPlace, inventory_path
 from gpufleet.nodes.vsphere.observed import Observed
 from gpufleet.nodes.vsphere.session import Session
+from gpufleet.nodes.vsphere.settings import NodeSettings
 
 ON_FOLDER = (
     "VirtualMachine.Inventory.CreateFromExisting",
@@ -25,6 +26,11 @@ ON_FOLDER = (
     "VirtualMachine.Interact.PowerOn",
 )
 """On the machine's folder: it has them from there."""
+FOR_UPGRADE = ("VirtualMachine.Config.UpgradeVirtualHardware",)
+FOR_NOTES = ("VirtualMachine.Config.Annotation",)
+FOR_ATTRIBUTES = ("Global.SetCustomField",)
+FOR_TAGS = ("InventoryService.Tagging.AttachTag",)
+"""On the folder too, where hardwareVersion, annotation, customAttributes and tags are declared."""
 ON_POOL = ("Resource.AssignVMToPool",)
 ON_DATASTORE = ("Datastore.AllocateSpace",)
 ON_NETWORK = ("Network.Assign",)
@@ -33,7 +39,13 @@ ON_SOURCE_MACHINE = ("VirtualMachine.Provisioning.Clone",)
 """The template, where it is a machine that is switched off."""
 
 
-def check_privileges(session: Session, found: FoundPlace, template: Observed, store: Any) -> None:
+def check_privileges(
+    session: Session,
+    settings: NodeSettings,
+    found: FoundPlace,
+    template: Observed,
+    store: Any,
+) -> None:
     """Refuse when a privilege is missing. All of them at once, each with its object.
 
     Asked once for a place and a login: rights seldom change in the middle of a run.
@@ -42,13 +54,13 @@ def check_privileges(session: Session, found: FoundPlace, template: Observed, st
         VsphereError: privileges are missing.
     """
     asked: list[tuple[Any, Sequence[str]]] = [
-        (found.folder, ON_FOLDER),
+        (found.folder, (*ON_FOLDER, *_asked_for(settings, template))),
         (found.pool, ON_POOL),
         (found.template, ON_TEMPLATE if template.is_template else ON_SOURCE_MACHINE),
     ]
     asked += [(store, ON_DATASTORE)] if store is not None else []
     asked += [(found.network, ON_NETWORK)] if found.network is not None else []
-    known = ("privileges", *(str(item._moId) for item, _ in asked))
+    known = ("privileges", *((str(item._moId), tuple(names)) for item, names in asked))
     if known in session.checked:
         return
     granted = _granted(session, [item for item, _ in asked], {p for _, ps in asked for p in ps})
@@ -64,6 +76,17 @@ def check_privileges(session: Session, found: FoundPlace, template: Observed, st
             "grant them to the user in a role on these objects, with propagation",
         )
     session.checked.add(known)
+
+
+def _asked_for(settings: NodeSettings, template: Observed) -> tuple[str, ...]:
+    """Privileges on the folder that only some declarations need."""
+    upgraded = (settings.hardware_version or 0) > template.hardware_version
+    return (
+        *(FOR_UPGRADE if upgraded else ()),
+        *(FOR_NOTES if settings.annotation is not None else ()),
+        *(FOR_ATTRIBUTES if settings.custom_attributes else ()),
+        *(FOR_TAGS if settings.tags else ()),
+    )
 
 
 def _granted(session: Session, items: list[Any], privileges: set[str]) -> set[tuple[str, str]]:

@@ -20,9 +20,18 @@ from pulumi.dynamic import (
 from pyVmomi import vim
 
 from gpufleet.nodes.vsphere.calls_at_once import allow_more_calls
-from gpufleet.nodes.vsphere.changes import Change, Kind, changes, refusals, replaces
+from gpufleet.nodes.vsphere.changes import (
+    Change,
+    Kind,
+    changes,
+    impossible,
+    is_same_machine,
+    refusals,
+    replaces,
+)
 from gpufleet.nodes.vsphere.converge import converge
 from gpufleet.nodes.vsphere.create import create
+from gpufleet.nodes.vsphere.described import check_description, describe, former_of, found_on
 from gpufleet.nodes.vsphere.drs import put_in, take_out
 from gpufleet.nodes.vsphere.errors import Code, VsphereError
 from gpufleet.nodes.vsphere.faults import in_words
@@ -37,15 +46,16 @@ from gpufleet.nodes.vsphere.opened import (
     logged_in,
     read_settings,
 )
-from gpufleet.nodes.vsphere.outputs import inputs_kept, outputs
+from gpufleet.nodes.vsphere.outputs import Seen, inputs_kept, observed_of, outputs
 from gpufleet.nodes.vsphere.owned import find_owned
 from gpufleet.nodes.vsphere.per_gpu import per_gpu
-from gpufleet.nodes.vsphere.power import power_on
+from gpufleet.nodes.vsphere.power import power_on, still_there
 from gpufleet.nodes.vsphere.reading import one
 from gpufleet.nodes.vsphere.ready import await_ready
 from gpufleet.nodes.vsphere.remove import remove
 from gpufleet.nodes.vsphere.session import Session
 from gpufleet.nodes.vsphere.settings import NodeSettings, normalised, problems
+from gpufleet.nodes.vsphere.specs import gpus_of
 
 MOVES = ("place.resourcePool", "place.folder")
 """Properties whose change moves a machine. Who else moves one is not undone."""
@@ -70,6 +80,8 @@ class VsphereGpuNodeProvider(ResourceProvider):
         if not failures and _olds:
             old, new = inputs_kept(normalised(_olds)), inputs_kept(given)
             failures = [CheckFailure(path, reason) for path, reason in refusals(old, new)]
+            if is_same_machine(old, new):
+                news = {**news, "generation": old["generation"]}
         return CheckResult(news, failures)
 
     def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
@@ -89,10 +101,8 @@ class VsphereGpuNodeProvider(ResourceProvider):
         settings, session, identity = _opened(given)
         with in_words(f"making {settings.name}"):
             live, adopted = create(session, settings, identity, per_gpu)
-            host = _host_name(session, live)
-        return CreateResult(
-            identity.instance_uuid, outputs(given, settings, live, host, adopted=adopted)
-        )
+            seen = Seen(_host_name(session, live), adopted, "", found_on(session, settings, live))
+        return CreateResult(identity.instance_uuid, outputs(given, settings, live, seen))
 
     def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
         """What the machine is now; a machine that is gone has no id."""
@@ -105,16 +115,24 @@ class VsphereGpuNodeProvider(ResourceProvider):
             )
             live = find_owned(session, datacenter, identity)
             if live is None:
+                if settings.place.folder is not None:
+                    # A folder that this user may not see hides its machines, too.
+                    by_name(session, datacenter, vim.Folder, settings.place.folder, "folder")
                 return ReadResult("", {})
-            host = _host_name(session, live)
-        adopted = bool(given.get("adopted", False))
-        return ReadResult(id_, outputs(given, settings, live, host, adopted=adopted))
+            seen = _seen(session, settings, live, given)
+        return ReadResult(id_, outputs(given, settings, live, seen))
 
     def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
-        """Change what differs between declaration and machine; safe to run again."""
-        given = normalised(_news)
+        """Change what differs between declaration and machine; safe to run again.
+
+        Where only the provider's own behaviour changes, vCenter is not called.
+        """
+        given, olds = normalised(_news), normalised(_olds)
+        found = changes(olds, inputs_kept(given))
+        if all(change.kind is Kind.SETTING for change in found):
+            return UpdateResult({**observed_of(olds), **inputs_kept(given)})
         settings, session, identity = _opened(given)
-        found = changes(normalised(_olds), inputs_kept(given))
+        _refuse_impossible(settings, found)
         with in_words(f"changing {settings.name}"):
             place = find_place(session, settings.place)
             live = find_owned(session, place.datacenter, identity)
@@ -125,15 +143,24 @@ class VsphereGpuNodeProvider(ResourceProvider):
                     "vCenter",
                     "run `pulumi refresh`, then `pulumi up` makes it anew",
                 )
-            if any(change.kind is not Kind.SETTING for change in found):
-                live = converge(session, settings, identity, place, live, first_boot=False)
-                _regroup(session, settings, place, live, found)
-                if any(change.path in MOVES for change in found):
-                    move(session, settings, place, live)
-                live = await_ready(session, settings, power_on(session, settings, place, live))
-            host = _host_name(session, live)
-        adopted = bool(normalised(_olds).get("adopted", False))
-        return UpdateResult(outputs(given, settings, live, host, adopted=adopted))
+            check_description(session, settings)
+            live = converge(
+                session,
+                settings,
+                identity,
+                place,
+                live,
+                first_boot=False,
+                former=gpus_of(olds),
+            )
+            _regroup(session, settings, place, live, found)
+            describe(session, settings, live, former_of(olds))
+            if any(change.path in MOVES for change in found):
+                move(session, settings, place, live)
+            live = await_ready(session, settings, power_on(session, settings, place, live))
+            live = still_there(session, live)
+            seen = _seen(session, settings, live, olds)
+        return UpdateResult(outputs(given, settings, live, seen))
 
     def delete(self, _id: str, _props: dict[str, Any]) -> None:
         """Remove the machine. One that is gone already is fine."""
@@ -146,6 +173,13 @@ def _opened(given: Mapping[str, Any]) -> tuple[NodeSettings, Session, Identity]:
     settings = read_settings(given)
     session = logged_in(settings.endpoint)
     return settings, session, Identity(session.server_id, settings.owner, settings.generation)
+
+
+def _refuse_impossible(settings: NodeSettings, found: tuple[Change, ...]) -> None:
+    """What `check` could not know: it sees the inputs of before, and not what vCenter has."""
+    wrong = [f"{change.path}: {reason}" for change in found if (reason := impossible(change))]
+    if wrong:
+        raise VsphereError(Code.UNSUPPORTED, f"changing {settings.name}: {'; '.join(wrong)}")
 
 
 def _regroup(
@@ -163,6 +197,17 @@ def _regroup(
                 take_out(session, place, str(change.old), live.reference, seconds)
             if settings.vm_group is not None:
                 put_in(session, place, settings.vm_group, live.reference, seconds)
+
+
+def _seen(
+    session: Session, settings: NodeSettings, live: Observed, olds: Mapping[str, Any]
+) -> Seen:
+    return Seen(
+        _host_name(session, live),
+        bool(olds.get("adopted", False)),
+        str(olds.get("firmware") or ""),
+        found_on(session, settings, live),
+    )
 
 
 def _host_name(session: Session, live: Observed) -> str:

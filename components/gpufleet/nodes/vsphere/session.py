@@ -18,9 +18,10 @@ from pyVim.connect import SmartConnect
 from pyVmomi import vim, vmodl
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
-from gpufleet.nodes.vsphere.certificate import tls_context, unreachable
+from gpufleet.nodes.vsphere.certificate import tls_context, unreachable, untrusted
 from gpufleet.nodes.vsphere.credentials import Credentials
 from gpufleet.nodes.vsphere.errors import Code, OutcomeUnknownError, VsphereError
+from gpufleet.nodes.vsphere.rest import Rest
 from gpufleet.nodes.vsphere.settings import Endpoint
 
 T = TypeVar("T")
@@ -53,6 +54,10 @@ class Session:
         self._known = known
         self._renewing = threading.Lock()
         self._logins = 0
+        self.rest = Rest(endpoint, known)
+        """What SOAP cannot do."""
+        self.tag_ids: dict[tuple[str, str], str] = {}
+        """Category and name of a tag -> id: they are looked up once."""
         self.places: dict[Any, Any] = {}
         """Objects that names led to: they are looked up once."""
         self.checked: set[Any] = set()
@@ -102,6 +107,10 @@ class Session:
         """Log out and hang up. A server that is gone is no failure then."""
         self._log_out()
         self.service._stub.DropConnections()
+        self.rest.close()
+
+    def _refused(self, fault: Exception) -> VsphereError:
+        return self._known.refused(self._endpoint.server, type(fault).__name__)
 
     def _log_out(self) -> None:
         with contextlib.suppress(*LOST, vmodl.MethodFault):
@@ -132,7 +141,7 @@ class Session:
             try:
                 self.content.sessionManager.Login(self._known.user, self._known.password)
             except vim.fault.InvalidLogin as refused:
-                raise _refused(self._endpoint, refused) from None
+                raise self._refused(refused) from None
             self._logins += 1
 
     def _retried(self, operation: Callable[[], T]) -> T:
@@ -153,15 +162,9 @@ class Session:
         try:
             return self._retried_connect(context)
         except vim.fault.InvalidLogin as refused:
-            raise _refused(endpoint, refused) from None
+            raise self._refused(refused) from None
         except ssl.SSLError as problem:
-            raise VsphereError(
-                Code.CERTIFICATE,
-                f"the certificate of {endpoint.server}:{endpoint.port} is not trusted: "
-                f"{getattr(problem, 'verify_message', '') or problem.reason or problem}",
-                "give its authority as caCertFile, or its fingerprint as thumbprintSha256; one "
-                "that is not valid yet, or no longer, may mean that a clock is wrong",
-            ) from None
+            raise untrusted(endpoint, problem) from None
         except vim.fault.HostConnectFault as problem:
             raise unreachable(endpoint, getattr(problem, "msg", problem)) from None
         except LOST as problem:
@@ -186,17 +189,6 @@ class Session:
             sslContext=context,
             httpConnectionTimeout=CALL_SECONDS,
         )
-
-
-def _refused(endpoint: Endpoint, fault: Exception) -> VsphereError:
-    key = endpoint.credentials_key
-    return VsphereError(
-        Code.AUTHENTICATION,
-        f"{endpoint.server} refuses the user name or the password",
-        f"they were read from {key.upper()}_USER and {key.upper()}_PASSWORD, else from the stack's "
-        f"settings {key}:user and {key}:password",
-        type(fault).__name__,
-    )
 
 
 _OPEN: dict[tuple[Endpoint, Credentials], Session] = {}

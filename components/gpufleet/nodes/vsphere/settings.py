@@ -6,10 +6,18 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
-from gpufleet.nodes.vsphere.guest_data import GUEST_DATA_LIMIT, packed
+from gpufleet.nodes.vsphere.guest_data import GUEST_DATA_LIMIT, META_DATA_KEYS, packed
 from gpufleet.spec.base import SpecModel
+from gpufleet.spec.vsphere import (
+    DYNAMIC_HARDWARE,
+    GuestId,
+    HardwareVersion,
+    InventoryName,
+    Note,
+    VsphereTag,
+    VsphereWaitFor,
+)
 from gpufleet.spec.vsphere import VsphereUpdatePolicy as UpdatePolicy
-from gpufleet.spec.vsphere import VsphereWaitFor
 
 OWNED_PREFIXES = ("guestinfo.", "pcipassthru.", "gpufleet.")
 """Extra configuration the provider writes itself, compared in lower case."""
@@ -159,6 +167,9 @@ class Place(SpecModel):
     """EFI firmware; hardware version 17 or later for dynamic passthrough."""
     network: str | None = Field(default=None, max_length=200)
     """Network of the first adapter. Default: the template's."""
+    adapter: Literal["vmxnet3", "e1000e"] | None = None
+    """Type of the first adapter; another type is another adapter, with another MAC address.
+    Default: the template's."""
     hosts: tuple[str, ...] = ()
     """Hosts that may be used. Default: all of the cluster."""
     deny_hosts: tuple[str, ...] = ()
@@ -179,10 +190,23 @@ class NodeSettings(SpecModel):
     ]
     """Name of the machine and of the Kubernetes node."""
     cpus: int = Field(ge=1, le=768)
+    cores_per_socket: int | None = Field(default=None, ge=1, le=768)
+    """Virtual CPUs of each socket. Default: the template's."""
     memory_mib: int = Field(ge=1024, le=25_165_824, multiple_of=4)
     """All of it is reserved: a machine with GPUs cannot overcommit. Multiple of 4."""
     disk_gib: int | None = Field(default=None, ge=1, le=62_000)
     """First disk; not smaller than the template's. Default: the template's."""
+    hardware_version: HardwareVersion | None = None
+    """Virtual hardware version; an older machine is upgraded while it is off. Default: the
+    template's."""
+    guest_id: GuestId | None = None
+    """Guest operating system the template must have. Default: not compared."""
+    annotation: Note | None = None
+    """Notes of the machine. Default: the template's."""
+    custom_attributes: dict[InventoryName, Note] = Field(default_factory=dict[str, str])
+    """Values of custom attributes, which must exist. Default: none."""
+    tags: tuple[VsphereTag, ...] = ()
+    """Tags, which must exist. Default: none."""
     gpu: GpuAttachment
     gpu_memory_gib: int = Field(ge=1, le=1024)
     """Memory of each physical GPU as sold: sizes the MMIO window."""
@@ -192,6 +216,9 @@ class NodeSettings(SpecModel):
     user_data: str | None = Field(default=None, repr=False)
     """cloud-init user data, or Ignition: secret, never in outputs. Default: none."""
     user_data_format: Literal["cloudInit", "ignition"] = "cloudInit"
+    meta_data: dict[str, Any] = Field(default_factory=dict[str, Any])
+    """Further meta data of cloud-init, such as `network` for static addresses; not secret. Default:
+    none."""
     extra_config: dict[str, str] = Field(default_factory=dict[str, str])
     """Further keys of the machine's configuration. Default: none."""
     wait_for: VsphereWaitFor = VsphereWaitFor.POWER_ON
@@ -214,6 +241,37 @@ class NodeSettings(SpecModel):
     def group(self) -> str:
         """Owner of the whole group: the owner without its last part."""
         return self.owner.rpartition("/")[0]
+
+    @model_validator(mode="after")
+    def _hardware_fits(self) -> Self:
+        if self.cores_per_socket is not None and self.cpus % self.cores_per_socket:
+            raise ValueError(
+                f"{self.cpus} cpus cannot be divided into sockets of {self.cores_per_socket}: "
+                "write a coresPerSocket that divides them"
+            )
+        version = self.hardware_version
+        if (
+            isinstance(self.gpu, DynamicPassthrough)
+            and version is not None
+            and version < DYNAMIC_HARDWARE
+        ):
+            raise ValueError(
+                f"hardwareVersion is {version}, and dynamic passthrough needs {DYNAMIC_HARDWARE}: "
+                f"write {DYNAMIC_HARDWARE} or later"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _meta_data_is_read(self) -> Self:
+        taken = sorted(META_DATA_KEYS & self.meta_data.keys())
+        if taken:
+            raise ValueError(
+                f"metaData holds {', '.join(taken)}, which the provider writes itself; leave them "
+                "out"
+            )
+        if self.meta_data and self.user_data_format == "ignition":
+            raise ValueError("metaData is cloud-init's, and the first-boot data is Ignition")
+        return self
 
     @model_validator(mode="after")
     def _keys_are_free(self) -> Self:

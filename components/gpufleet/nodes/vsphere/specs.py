@@ -1,10 +1,13 @@
 """Declarations as vCenter's specs: the clone, and what still differs from a live machine."""
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import TypeAdapter
 from pyVmomi import vim
 
+from gpufleet.nodes.vsphere.adapter import adapter_changes
 from gpufleet.nodes.vsphere.guest_data import guest_keys
 from gpufleet.nodes.vsphere.identity import PENDING, Identity
 from gpufleet.nodes.vsphere.lookup import FoundPlace
@@ -14,6 +17,7 @@ from gpufleet.nodes.vsphere.read_inventory import NVIDIA
 from gpufleet.nodes.vsphere.settings import (
     DynamicPassthrough,
     FixedPassthrough,
+    GpuAttachment,
     NodeSettings,
 )
 
@@ -22,6 +26,7 @@ MMIO_SIZE = "pciPassthru.64bitMMIOSizeGB"
 
 _Device = vim.vm.device.VirtualPCIPassthrough
 _Change = vim.vm.device.VirtualDeviceSpec
+_ATTACHMENT: TypeAdapter[GpuAttachment] = TypeAdapter(GpuAttachment)
 _ADDED_KEY = -100
 """Keys of devices that do not exist yet are negative, each its own."""
 
@@ -36,11 +41,13 @@ class Difference:
     """Properties among the differences that change only while the machine is off."""
     refused: tuple[str, ...]
     """Differences that cannot be mended at all, a sentence for each."""
+    upgrade: int | None = None
+    """Virtual hardware version to upgrade to first, which no reconfiguration does."""
 
     @property
     def properties(self) -> bool:
         """Whether anything differs."""
-        return self.spec is not None
+        return self.spec is not None or self.upgrade is not None
 
 
 def mmio_of(settings: NodeSettings) -> int:
@@ -50,12 +57,21 @@ def mmio_of(settings: NodeSettings) -> int:
 
 def wanted_gpus(settings: NodeSettings) -> list[tuple[str, str, str]]:
     """Backings of the GPUs the machine is to have, as `GpuDevice.backing` spells them."""
-    gpu = settings.gpu
+    return _backings(settings.gpu)
+
+
+def _backings(gpu: GpuAttachment) -> list[tuple[str, str, str]]:
     if isinstance(gpu, FixedPassthrough):
         return [("fixed", address, "") for address in gpu.pci_addresses]
     if isinstance(gpu, DynamicPassthrough):
         return [("dynamic", ",".join(sorted(gpu.device_ids)), gpu.label)] * gpu.count
     return [("vgpu", gpu.profile, "")] * gpu.count
+
+
+def gpus_of(olds: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """Backings of the GPUs that were declared, from the outputs of the last run."""
+    gpu = olds.get("gpu")
+    return [] if gpu is None else _backings(_ATTACHMENT.validate_python(gpu))
 
 
 def wanted_extra_config(settings: NodeSettings, identity: Identity) -> dict[str, str]:
@@ -92,6 +108,7 @@ def difference(
     network: Any | None,
     devices: dict[str, Any],
     first_boot: bool,
+    former: Collection[tuple[str, str, str]] = (),
 ) -> Difference:
     """What to change on a live machine.
 
@@ -102,6 +119,8 @@ def difference(
         network: Network its first adapter must be on; None: as the template has it.
         devices: Address -> fixed backing of the host's device; only for fixed passthrough.
         first_boot: Whether the guest has not started yet: only then is first-boot data written.
+        former: Backings of GPUs that were declared before. After the first boot these and no
+            others are removed: a device that nobody declared is somebody's who added it.
     """
     spec: Any = vim.vm.ConfigSpec()
     off: list[str] = []
@@ -110,6 +129,11 @@ def difference(
     if live.cpus != settings.cpus:
         spec.numCPUs, changed = settings.cpus, True
         off.append("cpus")
+    if settings.cores_per_socket not in (None, live.cores_per_socket):
+        spec.numCoresPerSocket, changed = settings.cores_per_socket, True
+        off.append("coresPerSocket")
+    if settings.annotation not in (None, live.annotation):
+        spec.annotation, changed = settings.annotation, True
     if live.memory_mib != settings.memory_mib:
         spec.memoryMB, changed = settings.memory_mib, True
         off.append("memoryMib")
@@ -129,6 +153,7 @@ def difference(
                 settings.name,
                 settings.user_data,
                 settings.user_data_format,
+                settings.meta_data,
             )
         )
     if live.extra_config.get(PENDING) and not identity.pending:
@@ -140,28 +165,54 @@ def difference(
             off.append("mmioGib")
         if set(stale) & set(settings.extra_config):
             off.append("extraConfig")
-    changes = _gpu_changes(settings, live, devices)
+    own = None if first_boot else [*wanted_gpus(settings), *former]
+    changes = _gpu_changes(settings, live, devices, own)
     if changes:
         off.append("gpu")
     changes += _disk_change(settings, live, refused)
-    changes += _adapter_change(live, network)
+    adapter = adapter_changes(settings, live, network)
+    if len(adapter) > 1:
+        off.append("place.adapter")
+    changes += adapter
     if changes:
         spec.deviceChange, changed = changes, True
-    return Difference(spec if changed else None, tuple(off), tuple(refused))
+    upgrade = _upgrade(settings, live, refused)
+    if upgrade is not None:
+        off.append("hardwareVersion")
+    return Difference(spec if changed else None, tuple(off), tuple(refused), upgrade)
+
+
+def _upgrade(settings: NodeSettings, live: Observed, refused: list[str]) -> int | None:
+    wanted = settings.hardware_version
+    if wanted is None or wanted == live.hardware_version:
+        return None
+    if wanted < live.hardware_version:
+        refused.append(
+            f"hardwareVersion {wanted} is older than the {live.hardware_version} there is, and "
+            "virtual hardware cannot go back"
+        )
+        return None
+    return wanted
 
 
 def _options(keys: dict[str, str]) -> list[Any]:
     return [vim.option.OptionValue(key=key, value=value) for key, value in sorted(keys.items())]
 
 
-def _gpu_changes(settings: NodeSettings, live: Observed, devices: dict[str, Any]) -> list[Any]:
-    """Add what lacks and remove what is ours and not wanted; matched by backing, removed by key."""
+def _gpu_changes(
+    settings: NodeSettings,
+    live: Observed,
+    devices: dict[str, Any],
+    own: Collection[tuple[str, str, str]] | None,
+) -> list[Any]:
+    """Add what lacks and remove what is ours (None: all) and not wanted; matched by backing,
+    removed by key."""
     lacking = wanted_gpus(settings)
     surplus: list[GpuDevice] = []
     for gpu in live.gpus:
         if gpu.backing in lacking:
             lacking.remove(gpu.backing)
-        else:
+        elif own is None or gpu.backing in own:
             surplus.append(gpu)
     removed = [
         _Change(operation=_Change.Operation.remove, device=_Device(key=gpu.key)) for gpu in surplus
@@ -212,30 +263,3 @@ def _disk_change(settings: NodeSettings, live: Observed, refused: list[str]) -> 
     disk.capacityInKB = wanted >> 10
     disk.capacityInBytes = wanted
     return [_Change(operation=_Change.Operation.edit, device=disk)]
-
-
-def _adapter_change(live: Observed, network: Any | None) -> list[Any]:
-    if network is None or live.adapter is None:
-        return []
-    wanted = _network_backing(network)
-    if _network_key(live.adapter.backing) == _network_key(wanted):
-        return []
-    live.adapter.backing = wanted
-    return [_Change(operation=_Change.Operation.edit, device=live.adapter)]
-
-
-def _network_backing(network: Any) -> Any:
-    card = vim.vm.device.VirtualEthernetCard
-    if isinstance(network, vim.dvs.DistributedVirtualPortgroup):
-        switch: Any = network.config.distributedVirtualSwitch
-        return card.DistributedVirtualPortBackingInfo(
-            port=vim.dvs.PortConnection(portgroupKey=network.key, switchUuid=switch.uuid)
-        )
-    return card.NetworkBackingInfo(network=network, deviceName=network.name)
-
-
-def _network_key(backing: Any) -> str:
-    port = getattr(backing, "port", None)
-    if port is not None:
-        return f"port {port.portgroupKey}"
-    return f"network {getattr(getattr(backing, 'network', None), '_moId', '')}"

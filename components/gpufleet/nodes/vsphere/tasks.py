@@ -14,20 +14,30 @@ from gpufleet.nodes.vsphere.session import Session
 
 _FIRST_PAUSE = 0.05
 _LONGEST_PAUSE = 2.0
+_WATCHED_FROM = 0.5
+"""Pause from which a task is long enough under way to look at what it works on, too."""
 _PATHS = ("info.state", "info.error", "info.progress", "info.result", "info.cancelable")
 
 
 class TaskTimeoutError(Exception):
     """The task did not end in time. It may still."""
 
-    def __init__(self, seconds: int, progress: int | None) -> None:
+    def __init__(self, seconds: int, progress: int | None, task: str = "") -> None:
         self.seconds = seconds
         self.progress = progress
+        self.task = task
         super().__init__(f"not done after {seconds} s")
 
 
-def wait(session: Session, task: Any, seconds: int) -> Any:
+def wait(session: Session, task: Any, seconds: int, watch: Callable[[], None] | None = None) -> Any:
     """The result of a task.
+
+    Args:
+        session: Login.
+        task: The task.
+        seconds: Longest it may take.
+        watch: Called now and then while the task takes long; what it raises ends the wait.
+            Default: nothing is.
 
     Raises:
         OutcomeUnknownError: vCenter does not know the task: it was restarted, or the task is long
@@ -47,12 +57,19 @@ def wait(session: Session, task: Any, seconds: int) -> Any:
         if state == vim.TaskInfo.State.error:
             raise found["info.error"]
         if time.monotonic() >= deadline:
-            raise TaskTimeoutError(seconds, found.get("info.progress"))
+            raise TaskTimeoutError(seconds, found.get("info.progress"), str(task._moId))
+        if watch is not None and pause >= _WATCHED_FROM:
+            watch()
         time.sleep(min(pause, max(0.0, deadline - time.monotonic())))
         pause = min(pause * 1.6, _LONGEST_PAUSE)
 
 
-def run(session: Session, start: Callable[[], Any], seconds: int) -> Any:
+def run(
+    session: Session,
+    start: Callable[[], Any],
+    seconds: int,
+    watch: Callable[[], None] | None = None,
+) -> Any:
     """Start a task and wait for it; faults that pass by themselves are tried again, five times.
 
     Raises:
@@ -66,12 +83,13 @@ def run(session: Session, start: Callable[[], Any], seconds: int) -> Any:
         wait=wait_random_exponential(multiplier=0.5, max=30),
         reraise=True,
     )
-    return attempts(lambda: wait(session, session.call(start, changes=True), seconds))
+    return attempts(lambda: wait(session, session.call(start, changes=True), seconds, watch))
 
 
 def timed_out(step: str, problem: TaskTimeoutError, setting: str, exists: str) -> VsphereError:
     """A step that took too long, what exists now, and which setting allows more."""
     progress = "" if problem.progress is None else f" at {problem.progress} %"
+    progress += f" ({problem.task})" if problem.task else ""
     return VsphereError(
         Code.TIMEOUT,
         f"{step} was not done after {problem.seconds} s{progress}",

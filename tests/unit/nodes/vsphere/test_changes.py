@@ -5,12 +5,15 @@ from typing import Any
 import pytest
 
 from gpufleet.nodes.vsphere.changes import (
+    ACTUAL,
+    AS_IN_TEMPLATE,
     DRIFT_ONLY,
     REFUSED_BECAUSE,
     TABLE,
     UNKNOWN,
     Kind,
     changes,
+    is_same_machine,
     refusals,
     replaces,
 )
@@ -39,9 +42,37 @@ def changed(path: str, value: Any) -> dict[str, Any]:
     return new
 
 
-@pytest.mark.parametrize(
-    ("path", "kind"), [row for row in TABLE.items() if row[0] not in DRIFT_ONLY]
-)
+ROWS: list[tuple[str, Kind, list[str]]] = [
+    ("another object", Kind.REPLACE, ["owner", "endpoint.server", "place.datacenter"]),
+    ("another object", Kind.REPLACE, ["place.template", "generation", "name"]),
+    ("devices", Kind.POWERED_OFF, ["gpu", "gpuMemoryGib"]),
+    ("size", Kind.POWERED_OFF, ["cpus", "memoryMib", "coresPerSocket"]),
+    ("disk", Kind.IN_PLACE, ["diskGib"]),
+    ("what was installed", Kind.REFUSED, ["firmware", "guestId"]),
+    ("hardware version", Kind.POWERED_OFF, ["hardwareVersion"]),
+    ("network", Kind.IN_PLACE, ["place.network"]),
+    ("type of adapter", Kind.POWERED_OFF, ["place.adapter"]),
+    ("where it stands", Kind.IN_PLACE, ["place.resourcePool", "place.folder", "vmGroup"]),
+    ("where it runs", Kind.REFUSED, ["place.cluster", "place.datastore"]),
+    ("settings of GPUs", Kind.POWERED_OFF, ["mmioGib", "latencySensitivity", "extraConfig"]),
+    ("first boot", Kind.REPLACE, ["userDataSha256", "userDataFormat", "metaData"]),
+    ("description", Kind.IN_PLACE, ["tags", "customAttributes", "annotation"]),
+    ("behaviour", Kind.SETTING, ["timeouts", "onCreateFailure", "deletePolicy", "updatePolicy"]),
+    ("behaviour", Kind.SETTING, ["ignoreUserDataChanges", "waitFor", "kubernetes", "maxPerHost"]),
+    ("the way there", Kind.SETTING, ["endpoint.port", "endpoint.insecure", "endpoint.caCertFile"]),
+    ("the way there", Kind.SETTING, ["endpoint.thumbprintSha256", "endpoint.credentialsKey"]),
+    ("the way there", Kind.SETTING, ["endpoint.plainHttp", "place.hosts", "place.denyHosts"]),
+    ("seen only", Kind.IN_PLACE, ["powerState", "memoryLocked"]),
+]
+"""What is to become of a change, said again beside the table itself."""
+KINDS = [(path, kind) for _, kind, paths in ROWS for path in paths]
+
+
+def test_the_table_has_these_rows_and_no_other() -> None:
+    assert dict(KINDS) == dict(TABLE)
+
+
+@pytest.mark.parametrize(("path", "kind"), [row for row in KINDS if row[0] not in DRIFT_ONLY])
 def test_each_row(path: str, kind: Kind) -> None:
     new = changed(path, "other")
     found = changes(OLD, new)
@@ -49,6 +80,65 @@ def test_each_row(path: str, kind: Kind) -> None:
     assert replaces(found, "refuse") == ([path] if kind is Kind.REPLACE else [])
     also = kind in (Kind.REPLACE, Kind.POWERED_OFF)
     assert replaces(found, "replace") == ([path] if also else [])
+
+
+@pytest.mark.parametrize(("path", "kind"), [row for row in KINDS if row[0] not in DRIFT_ONLY])
+def test_each_row_that_is_not_known_yet(path: str, kind: Kind) -> None:
+    """Unknown counts as changed, replaces where it would, and is refused by nobody."""
+    new = changed(path, UNKNOWN)
+    found = changes(OLD, new)
+    assert [change.path for change in found] == [path]
+    assert replaces(found, "refuse") == ([path] if kind is Kind.REPLACE else [])
+    assert refusals(OLD, new) == []
+
+
+@pytest.mark.parametrize("path", sorted(DRIFT_ONLY))
+def test_each_row_that_only_vcenter_shows(path: str) -> None:
+    drifted = {**OLD, "drifted": {path: "other"}}
+    assert [change.path for change in changes(drifted, OLD)] == [path]
+    assert changes({**OLD, path: "one"}, {**OLD, path: "other"}) == ()
+
+
+@pytest.mark.parametrize(
+    "moving", ["host", "ipAddress", "moRef", "gpuDevices", "adopted", "warnings", "macAddresses"]
+)
+def test_what_moves_by_itself_is_no_change(moving: str) -> None:
+    assert changes({**OLD, moving: "one"}, {**OLD, moving: "other"}) == ()
+
+
+@pytest.mark.parametrize("path", sorted(AS_IN_TEMPLATE))
+def test_what_is_left_out_is_as_the_template_has_it(path: str) -> None:
+    declared = changed(path, 300)
+    assert changes(declared, changed(path, None)) == ()
+    drifted = {**declared, "drifted": {path: 400}}
+    assert changes(drifted, changed(path, None)) == ()
+
+
+@pytest.mark.parametrize("path", sorted(ACTUAL))
+def test_what_the_machine_has_counts_and_not_what_was_declared(path: str) -> None:
+    has = {**OLD, ACTUAL[path]: 20}
+    assert changes(has, changed(path, 20)) == ()
+    (change,) = changes(has, changed(path, 21))
+    assert (change.old, change.new) == (20, 21)
+    assert refusals(OLD, changed(path, 21)) == [], "inputs do not say what the machine has"
+
+
+def test_hardware_only_goes_forward() -> None:
+    has = {**OLD, "hardwareVersionActual": 20, "updatePolicy": "restart"}
+    assert refusals(has, {**changed("hardwareVersion", 21), "updatePolicy": "restart"}) == []
+    older = {**changed("hardwareVersion", 19), "updatePolicy": "restart"}
+    ((where, reason),) = refusals(has, older)
+    assert where == "hardwareVersion"
+    assert reason.startswith("19 is older than the 20 the machine has, and virtual hardware cannot")
+
+
+def test_ignored_first_boot_data_does_not_make_another_machine() -> None:
+    ignoring = {**changed("userDataSha256", "bb"), "ignoreUserDataChanges": True}
+    other = {**ignoring, "generation": "ba9876543210", "metaData": {"a": 1}}
+    assert is_same_machine(OLD, other)
+    assert not is_same_machine(OLD, {**other, "name": "gpu-1"})
+    assert not is_same_machine(OLD, {**other, "ignoreUserDataChanges": False})
+    assert not is_same_machine({}, other)
 
 
 def test_nothing_differs() -> None:
@@ -68,7 +158,8 @@ def test_user_data_may_be_ignored() -> None:
 
 @pytest.mark.parametrize("path", sorted(REFUSED_BECAUSE))
 def test_refused_rows_say_why(path: str) -> None:
-    ((where, reason),) = refusals(OLD, changed(path, "other"))
+    drifted = {**changed(path, "one"), "drifted": {path: "other"}}
+    ((where, reason),) = refusals(drifted, changed(path, "one"))
     assert where == path
     assert REFUSED_BECAUSE[path] in reason
 

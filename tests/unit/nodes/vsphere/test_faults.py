@@ -7,12 +7,14 @@ import pytest
 from pyVmomi import vim, vmodl
 
 from gpufleet.nodes.vsphere.ask_inventory import addressed
+from gpufleet.nodes.vsphere.credentials import Credentials
 from gpufleet.nodes.vsphere.errors import Code, OutcomeUnknownError, VsphereError
 from gpufleet.nodes.vsphere.faults import in_words, translated
 from gpufleet.nodes.vsphere.inventory import Host, Inventory, PassthroughState, PhysicalGpu
 from gpufleet.nodes.vsphere.preflight import choose_hosts
 from gpufleet.nodes.vsphere.reading import checked
 from gpufleet.nodes.vsphere.settings import NodeSettings
+from gpufleet.nodes.vsphere.tasks import TaskTimeoutError, timed_out
 
 TESTS = Path(__file__).parents[3]
 MIB = 1 << 20
@@ -146,6 +148,22 @@ def test_why_no_host_will_do(
 def test_what_is_left_stands_between_summary_and_fix() -> None:
     failure = VsphereError(Code.TIMEOUT, "it took too long", "wait", "Timedout").with_left("a VM")
     assert str(failure) == "vsphere-timeout: it took too long. a VM. fix: wait. [Timedout]"
+
+
+def test_a_step_that_takes_too_long_names_its_task() -> None:
+    late = TaskTimeoutError(600, 30, "task-42")
+    assert str(timed_out("powering on gpu-0", late, "powerOn", "gpu-0 exists")) == (
+        "vsphere-timeout: powering on gpu-0 was not done after 600 s at 30 % (task-42). gpu-0 "
+        "exists. fix: look at the task in vCenter; allow more with timeouts.powerOn."
+    )
+
+
+def test_a_refused_login_names_user_and_server_and_no_password() -> None:
+    refused = Credentials("operator", "correct-horse", "lab").refused("vc", "InvalidLogin")
+    assert refused.code is Code.AUTHENTICATION
+    assert "vc refuses the user name or the password of operator" in str(refused)
+    assert "LAB_USER and LAB_PASSWORD" in str(refused)
+    assert "correct-horse" not in str(refused)
 
 
 def test_a_lost_answer_that_no_step_expected() -> None:
