@@ -6,6 +6,7 @@ import pytest
 
 from gpufleet.catalogue import load
 from gpufleet.catalogue.model import Cloud
+from gpufleet.eks_judgement import judge_pool
 from gpufleet.fleet import compile_data
 from gpufleet.fleet.document import Compiled
 from gpufleet.fleet.eks_rules import pinning_missing, release_of
@@ -246,6 +247,9 @@ def test_a_default_pool_of_every_type_is_valid_or_refused_for_a_true_reason(row:
     assert sum(pool.advertised.values()) == row.accelerator.count
     assert set(pool.advertised) == {RESOURCES[gpu.vendor]}
     assert machine.memory_bytes == row.memory_bytes
+    part = row.accelerator.fraction != 1
+    (share,) = pool.partition.shares
+    assert share.memory_bytes == (row.accelerator.memory_bytes if part else gpu.memory_bytes)
     made = interfaces(machine)
     efa = [one for one in made if one.kind == "efa-only"]
     assert len(efa) == (row.efa_interfaces or 0)
@@ -257,3 +261,29 @@ def test_a_default_pool_of_every_type_is_valid_or_refused_for_a_true_reason(row:
     maker = {"nvidia": "NVIDIA", "aws": "NEURON"}[gpu.vendor]
     expected = f"AL2023_{'ARM_64' if row.architecture == 'arm64' else 'x86_64'}_{maker}"
     assert eks_shape(pool).ami_type == expected
+
+
+WITH_EFA = [row for row in AWS if row.efa_interfaces]
+CONNECTION: dict[str, Any] = {
+    "nodeRoleArn": "arn:aws:iam::123456789012:role/nodes",
+    "subnetIdsByZone": {"us-east-1a": "subnet-0a"},
+    "vpcId": "vpc-01",
+    "clusterSecurityGroupId": "sg-0c",
+}
+
+
+@pytest.mark.parametrize("provisioner", ["managed", "karpenter", "clusterAutoscaler"])
+@pytest.mark.parametrize("row", WITH_EFA, ids=lambda row: row.name)
+def test_a_pool_of_every_type_with_efa_has_a_template_that_eks_takes(
+    row: Any, provisioner: str
+) -> None:
+    pool = {"instanceTypes": [row.name], "fabric": "efa", "zones": ["us-east-1a"]}
+    result = compiled({**pool, "provisioner": provisioner})
+    if not result.deployable:
+        refused = {f.code for f in result.findings if f.severity.value == "error"}
+        assert refused <= {"accelerator-not-yet-supported", "capacity-not-sold"}
+        return
+    assert result.fleet is not None
+    (made,) = result.fleet.pools
+    assert len(eks_shape(made).interfaces) == 1 + row.efa_interfaces
+    assert judge_pool(made, CONNECTION) == []
