@@ -10,8 +10,8 @@ class SpotArgs(TypedDict):
     """Spare capacity that can be taken back within minutes."""
 
     max_price_usd_per_hour: NotRequired[str]
-    """Highest price to pay for one instance and hour, in dollars. Default: the on-demand
-    price."""
+    """Highest price to pay for one instance and hour, in dollars: only in the sandbox. EKS and
+    GKE take none; spot is never dearer than on demand there. Default: the on-demand price."""
 
 
 class ReservedArgs(TypedDict):

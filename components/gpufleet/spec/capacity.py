@@ -43,7 +43,8 @@ class Spot(SpecModel):
     max_price_usd_per_hour: (
         Annotated[str, StringConstraints(pattern=r"^[0-9]+(\.[0-9]{1,6})?$")] | None
     ) = None
-    """Highest price to pay for one instance and hour, in dollars. Default: the on-demand price."""
+    """Highest price to pay for one instance and hour, in dollars: only in the sandbox. EKS and GKE
+    take none; spot is never dearer than on demand there. Default: the on-demand price."""
 
 
 class Reserved(SpecModel):
