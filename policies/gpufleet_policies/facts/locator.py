@@ -1,6 +1,15 @@
 """Locator: which object a finding is about, in words a person can search for."""
 
+import re
 from dataclasses import dataclass
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+
+
+def one_line(text: str) -> str:
+    """A text without control characters: no name of an object writes lines, or colours, of its own
+    into a log, where they would be read as commands of a CI system."""
+    return _CONTROL.sub(" ", text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,4 +33,4 @@ class Locator:
 
     def __str__(self) -> str:
         where = f"{self.namespace}/" if self.namespace else ""
-        return f"{self.kind} {where}{self.name}"
+        return one_line(f"{self.kind} {where}{self.name}")

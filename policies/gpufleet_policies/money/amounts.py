@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
+from gpufleet_policies.facts.locator import one_line
+
 HOURS_PER_MONTH = 730
 """Hours of an average month, as the clouds' price pages count."""
 
@@ -52,6 +54,9 @@ class Money:
         return round(self.micro_usd_per_hour * HOURS_PER_MONTH / MICRO_USD)
 
     def __str__(self) -> str:
+        return one_line(self._words())
+
+    def _words(self) -> str:
         verb = _VERB[self.kind]
         if self.micro_usd_per_hour is None:
             hours = self.gpus * (HOURS_PER_MONTH if self.all_month else 1)

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from gpufleet_policies.facts import Provenance
+from gpufleet_policies.facts.locator import one_line
 from gpufleet_policies.money import Money
 from gpufleet_policies.rules.context import Context
 from gpufleet_policies.rules.remediation import JsonPatch
@@ -67,6 +68,10 @@ class Violation:
     evidence: Mapping[str, object] = field(default_factory=dict[str, object], hash=False)
     remediation: JsonPatch = field(default=(), hash=False)
     """Operations of RFC 6902 on the judged object; empty: a person must decide."""
+
+    def __post_init__(self) -> None:
+        for name in ("where", "found", "limit", "alternative"):
+            object.__setattr__(self, name, one_line(getattr(self, name)))
 
 
 Check = Callable[[Context, Any], Iterable[Violation]]

@@ -278,7 +278,7 @@ def test_annotations_of_github_name_file_and_line(folder: Path):
     (folder / "a,b:c%.yaml").write_text(IDLE.replace("name: main", 'name: "x\\n::error::y"'))
     (line,) = run("a,b:c%.yaml", "--profile", "prod", "--format", "github").stdout.splitlines()
     assert line.startswith("::error file=a%2Cb%3Ac%25.yaml,line=9,")
-    assert "%0A::error::y" in line
+    assert "container x ::error::y" in line
 
 
 def test_every_number_of_processes_says_the_same(tmp_path: Path):

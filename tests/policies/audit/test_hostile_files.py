@@ -18,9 +18,11 @@ from gpufleet_policies.adapters.yaml_text import (
     read_documents,
 )
 from gpufleet_policies.facts.tristate import UNKNOWN
+from gpufleet_policies.fronts.audit.github import as_annotations
 from gpufleet_policies.fronts.audit.inputs import Input
 from gpufleet_policies.fronts.audit.reading import read_input
 from gpufleet_policies.fronts.audit.run import audit
+from gpufleet_policies.fronts.audit.text import as_text
 from gpufleet_policies.rules.settings import read_settings
 from tests.policies.objects import TODAY
 
@@ -219,3 +221,27 @@ def test_depth_is_bounded_at_a_known_number():
     read_documents("[" * (MAX_DEPTH - 1) + "]" * (MAX_DEPTH - 1))
     with pytest.raises(UnreadableTextError, match="nested deeper than 100 levels"):
         read_documents("[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1))
+
+
+WRITES_LINES = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: "x\\n::error file=a::mine\\e[31m", namespace: "\\u2028n"}
+spec:
+  containers:
+  - name: "c\\r\\n::stop-commands::mine"
+    image: x
+    command: [sleep, infinity]
+    resources: {limits: {nvidia.com/gpu: 1, cpu: 1, memory: 1Gi}}
+"""
+
+
+def test_no_name_writes_lines_of_its_own_into_a_log(tmp_path: Path):
+    result = judged(tmp_path, WRITES_LINES)
+    text = "\n".join(as_text(result, lambda words, _: words))
+    assert [line for line in text.splitlines() if line.startswith("::")] == []
+    assert len(list(as_annotations(result))) == len(result.findings)
+    assert all("\n" not in line for line in as_annotations(result))
+    for mark in ("\x1b", "\u2028", "\r"):
+        assert mark not in text
+    assert "x ::error file=a::mine [31m" in text
