@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from gpufleet.contract.node_group import judge_node_group
 from gpufleet.findings import Finding, Severity, error, warning
 from gpufleet.fleet.autoscaler_rules import judge_scaled_group
 from gpufleet.fleet.eks_purchase_rules import judge_purchase
+from gpufleet.fleet.eks_raw_rules import judge_raw
 from gpufleet.fleet.eks_shape import EksShape, eks_shape
 from gpufleet.fleet.eks_tags import judge_karpenter_tags, judge_role_tags, judge_tags
 from gpufleet.fleet.model import Pool
@@ -29,9 +29,6 @@ FOR_PARTS = ("al2023-nvidia",)
 """Images that choose the vGPU module on machines with a part of a GPU (awslabs/amazon-eks-ami
 81fec2e, `nvidia-kmod-load.sh`)."""
 
-WIRED = ("clusterName", "nodeRoleArn", "subnetIds", "launchTemplate", "nodeGroupName", "userData")
-"""Raw arguments that are refused: components wire them, or identity hangs on them."""
-
 
 def judge_eks(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
     """Everything of this kind about the pools that gpufleet makes."""
@@ -48,7 +45,7 @@ def judge_eks(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
             *_zones(pool, shape, spec),
             *judge_purchase(pool, shape),
             *judge_scaled_group(pool),
-            *_raw(pool, shape),
+            *judge_raw(pool, shape, spec.cluster.kubernetes_version),
         ]
     return findings
 
@@ -251,51 +248,3 @@ def _zones(pool: Pool, shape: EksShape, spec: FleetSpec) -> Iterable[Finding]:
 
 def _is_zone(zone: str, region: str) -> bool:
     return zone.startswith(region) and bool(_ZONE_OF_REGION.match(zone.removeprefix(region)))
-
-
-def _raw(pool: Pool, shape: EksShape) -> Iterable[Finding]:
-    options = shape.options
-    paths = f"{pool.path}.eks.nodeGroup", f"{pool.path}.eks.launchTemplate"
-    raw = (options.node_group, options.launch_template)
-    for arguments, path in zip(raw, paths, strict=True):
-        for key in WIRED:
-            if key in arguments:
-                yield error(
-                    "raw-argument-wired",
-                    f"{path}.{key}",
-                    f"{key} follows from the connection and the declaration",
-                    "remove it here and give it in `connection`",
-                    found=key,
-                )
-    if options.node_group and pool.provisioner is Provisioner.KARPENTER:
-        yield error(
-            "raw-argument-without-node-group",
-            paths[0],
-            f"Karpenter makes the nodes of {pool.name}, and there is no node group",
-            "remove it, or write `provisioner: managed`",
-        )
-    types = [machine.name for machine in pool.machines]
-    one = shape.capacity_type == "CAPACITY_BLOCK"
-    group = {
-        "capacityType": shape.capacity_type,
-        **({} if one else {"instanceTypes": types}),
-        **({} if shape.custom else {"amiType": shape.ami_type}),
-        **options.node_group,
-    }
-    template = {
-        **({"instanceType": types[0]} if one else {}),
-        **(_BLOCK if one else {}),
-        **({"networkInterfaces": [_PRIMARY]} if shape.efa else {}),
-        **options.launch_template,
-    }
-    if options.node_group or options.launch_template:
-        yield from judge_node_group(group, template, *paths)
-
-
-_BLOCK = {
-    "instanceMarketOptions": {"marketType": "capacity-block"},
-    "capacityReservationSpecification": {
-        "capacityReservationTarget": {"capacityReservationId": ""}
-    },
-}
-_PRIMARY = {"networkCardIndex": 0, "deviceIndex": 0, "interfaceType": "interface"}

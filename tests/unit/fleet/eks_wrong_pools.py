@@ -217,6 +217,31 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
         "image-release-unreadable",
         "write it as 1.52.0-7a6b3c1d",
     ),
+    "a larger size by raw arguments": (
+        {"gpu": "L4", "eks": {"nodeGroup": {"scalingConfig": {"maxSize": 100}}}},
+        "raw-argument-decided",
+        "scalingConfig follows from `nodes`",
+    ),
+    "spot by raw arguments": (
+        {"gpu": "L4", "eks": {"nodeGroup": {"capacityType": "SPOT"}}},
+        "raw-argument-decided",
+        "write `capacity`",
+    ),
+    "Amazon Linux 2 by raw arguments": (
+        {"gpu": "L4", "eks": {"nodeGroup": {"amiType": "AL2_x86_64_GPU"}}},
+        "node-group-image-ended",
+        "the group is for 1.36",
+    ),
+    "another image by raw arguments": (
+        {"gpu": "L4", "eks": {"launchTemplate": {"imageId": "ami-0123456789abcdef0"}}},
+        "raw-argument-decided",
+        "write `eks.amiId`",
+    ),
+    "tags by raw arguments": (
+        {"gpu": "L4", "eks": {"launchTemplate": {"tagSpecifications": []}}},
+        "raw-argument-decided",
+        "tagSpecifications follows from `tags`",
+    ),
     "raw arguments that are wired": (
         {"gpu": "L4", "eks": {"nodeGroup": {"subnetIds": ["subnet-1"]}}},
         "raw-argument-wired",
