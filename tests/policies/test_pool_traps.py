@@ -382,23 +382,3 @@ def test_a_fleets_vgpu_pools_are_judged_by_their_type():
     fleet = Thing("gpufleet:index:GpuFleet", {"fleet": fleet_as_dict(compiled)}, "fleet")
     assert "vgpu-profile-oversized" in said(fleet, server("5"))
     assert "vgpu-profile-oversized" not in said(fleet, server("30"))
-
-
-def test_tags_of_a_node_class_are_tags_of_its_pools():
-    tags = {"owner": "ml", "cost-center": "4711", "environment": "prod"}
-    node_class = {
-        "apiVersion": "karpenter.k8s.aws/v1",
-        "kind": "EC2NodeClass",
-        "metadata": {"name": "gpu"},
-        "spec": {"tags": tags},
-    }
-    bare = karpenter({"metadata.labels": {}})
-    rule = "gpu-owner-tags-missing"
-    assert rule not in said(bare, *QUIET, manifest(node_class))
-    without = changed(node_class, {"spec.tags": {"owner": "ml"}})
-    assert said(bare, *QUIET, manifest(without))[rule] is Level.MANDATORY
-    # Declared elsewhere, it may have them.
-    assert said(bare, *QUIET)[rule] is Level.ADVISORY
-    alone = Context(today=TODAY, load_catalogue=load)
-    strict = read_settings({"profile": "strict"})
-    assert rule not in {f.rule for f in judge(bare.facts(), alone, strict)}
