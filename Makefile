@@ -43,13 +43,13 @@ unit: $(STAMP) ## Tests that need no built program, in parallel
 engine: $(STAMP) ## Tests on the real engine, control plane and scheduler
 	$(BIN)/gpufleet sandbox programs
 	$(BIN)/gpufleet sandbox programs $(TEST_PROGRAMS)
-	$(BIN)/pytest -q -n 2 --dist loadfile -m "(engine or sandbox) and not chaos"
+	$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "(engine or sandbox) and not chaos"
 
 test: check ## Everything CI runs: check, unit and engine tests, the built wheel
 	$(BIN)/gpufleet sandbox programs
 	$(BIN)/gpufleet sandbox programs $(TEST_PROGRAMS)
 	$(BIN)/pytest -q -n 2 -m "not engine and not sandbox and not chaos"
-	$(BIN)/pytest -q -n 2 --dist loadfile -m "(engine or sandbox) and not chaos"
+	$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "(engine or sandbox) and not chaos"
 
 chaos: $(STAMP) ## Long campaigns that kill engine and control plane in the middle of updates
 	$(BIN)/gpufleet sandbox programs

@@ -30,6 +30,7 @@ from gpufleet.sandbox.programs import SANDBOX_PROGRAMS, ProviderPlugin, named
 from gpufleet.sandbox.sandbox import Sandbox
 from gpufleet.sandbox.tools_folder import tools_folder
 from tests.engine.namespaces import make_namespace
+from tests.engine.order_of_files import long_ones_first
 from tests.engine.sandbox_stack import Stack, stack_files
 
 HERE = Path(__file__).parent
@@ -39,9 +40,11 @@ PROVIDERS = "pulumi:providers:"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if item.path.is_relative_to(HERE):
-            item.add_marker(pytest.mark.engine)
+    ours = [item for item in items if item.path.is_relative_to(HERE)]
+    for item in ours:
+        item.add_marker(pytest.mark.engine)
+    others = [item for item in items if not item.path.is_relative_to(HERE)]
+    items[:] = [*others, *long_ones_first(ours, lambda item: item.path.relative_to(HERE))]
 
 
 def ready_programs(names: tuple[str, ...]) -> dict[str, Path]:
