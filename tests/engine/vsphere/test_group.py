@@ -151,6 +151,25 @@ def test_drift_is_shown_and_mended(group: Callable[..., Project], cloud: Vcenter
     made.run("destroy")
 
 
+def test_what_people_read_of_a_machine_is_followed_while_it_runs(
+    group: Callable[..., Project], cloud: Vcenter
+) -> None:
+    made = group(nodes=1, annotation="of the ML team", guest_id="otherGuest")
+    made.run("up")
+    uuids = made.engine.outputs(made.stack)["uuids"]
+    with cloud.machine("gpu-train-0") as machine:
+        assert machine.config.annotation == "of the ML team"
+    cloud.proxy.reset()
+    group(nodes=1, annotation="lent", guest_id="otherGuest").run("up")
+    assert cloud.proxy.changing == {"ReconfigVM_Task": 1}
+    assert made.engine.outputs(made.stack)["uuids"] == uuids
+    with pytest.raises(EngineError) as refused:
+        group(nodes=1, annotation="lent", guest_id="ubuntu64Guest").run("preview")
+    assert "'otherGuest' cannot become 'ubuntu64Guest'" in str(refused.value)
+    group(nodes=1, annotation="lent", guest_id="otherGuest").run("up", "--expect-no-changes")
+    made.run("destroy")
+
+
 def test_a_change_that_needs_power_off_is_refused_before_anything_happens(
     group: Callable[..., Project], cloud: Vcenter
 ) -> None:

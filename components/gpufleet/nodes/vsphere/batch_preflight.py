@@ -78,6 +78,7 @@ def _judge_place(
         reasons.append(str(failure))
         return
     inventory = read_inventory(session, found.datacenter, found.compute).without(leaving)
+    network = None if found.network is None else str(found.network._moId)
     kinds: Counter[tuple[GpuAttachment, tuple[str, ...]]] = Counter()
     example: dict[tuple[GpuAttachment, tuple[str, ...]], NodeSettings] = {}
     for settings in absent:
@@ -86,6 +87,6 @@ def _judge_place(
         example.setdefault(kind, settings)
     for kind, count in kinds.items():
         try:
-            choose_hosts(inventory, example[kind], store, per_gpu, group, count)
+            choose_hosts(inventory, example[kind], store, per_gpu, group, count, network)
         except VsphereError as failure:
             reasons.append(str(failure))
