@@ -9,6 +9,7 @@ touched, no secret said.
 
 import json
 import random
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -21,6 +22,8 @@ from tests.engine.vcenter_fixture import (
     SECRET,
     VGPU,
     Vcenter,
+    inventory,
+    simulated,
     without,
 )
 from tests.engine.vsphere.direct import batch_inputs
@@ -43,6 +46,13 @@ FAILURES = (
     *(("vCenter", Action.DROP_REQUEST), ("vCenter", Action.DROP_REPLY)),
     *(("vCenter", Action.AFTER), ("vCenter", Action.FORGET)),
 )
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Vcenter]:
+    """A vCenter of this file's own: it dies, and what goes past the proxy sees its other names."""
+    with simulated(inventory(hosts=3, gpus=4, machines=2)) as found:
+        yield found
 
 
 def _rule(chance: random.Random, cloud: Vcenter, calls: int) -> Rule:

@@ -8,7 +8,7 @@ provider's process alone, the connection, or vCenter. Then the same command is r
 
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -19,7 +19,7 @@ from gpufleet.sandbox.checkpoints import restore_cut_off_checkpoints
 from gpufleet.sandbox.stack_repair import release_stale_lock
 from gpufleet.sandbox.vcenter.fault_proxy import Action, Rule
 from tests.engine.conftest import Project
-from tests.engine.vcenter_fixture import PASSWORD, SECRET, USER, Vcenter
+from tests.engine.vcenter_fixture import PASSWORD, SECRET, USER, Vcenter, inventory, simulated
 from tests.engine.vsphere.test_group import PROGRAM
 
 SEEDS = 1
@@ -35,6 +35,13 @@ FAILURES = (
     *(("vCenter", Action.DROP_REQUEST), ("vCenter", Action.DROP_REPLY)),
     *(("vCenter", Action.AFTER), ("vCenter", Action.FORGET)),
 )
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Vcenter]:
+    """A vCenter of this file's own: it dies, and what goes past the proxy sees its other names."""
+    with simulated(inventory(hosts=3, gpus=4, machines=2)) as found:
+        yield found
 
 
 def declare(made: Project, cloud: Vcenter, nodes: int, cpus: int) -> None:

@@ -1,18 +1,25 @@
 """vCenter is killed at each call that changes something, and comes back with what it had."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from gpufleet.nodes.vsphere.errors import VsphereError
 from gpufleet.sandbox.vcenter.fault_proxy import Action, Rule
-from tests.engine.vcenter_fixture import DYNAMIC, FIXED, VGPU, Vcenter
+from tests.engine.vcenter_fixture import DYNAMIC, FIXED, VGPU, Vcenter, inventory, simulated
 from tests.engine.vsphere.direct import PROVIDER, UNCLOSED, created, read
 
 pytestmark = UNCLOSED
 
 DEATHS = (Action.DROP_REQUEST, Action.DROP_REPLY, Action.AFTER, Action.FORGET)
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Vcenter]:
+    """A vCenter of this file's own: it dies, and what goes past the proxy sees its other names."""
+    with simulated(inventory(hosts=3, gpus=4, machines=2)) as found:
+        yield found
 
 
 @pytest.fixture
