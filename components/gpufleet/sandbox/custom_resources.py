@@ -1,5 +1,6 @@
 """The custom resource definitions of the sandbox: applied on every `up`, awaited until served."""
 
+import json
 import time
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -13,6 +14,8 @@ from gpufleet.sandbox.errors import SandboxError
 
 _COLLECTION = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _ADMISSION = "/apis/admissionregistration.k8s.io/v1"
+_LOADER: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""The fast one where it was built: reading by Python alone took a third of a warm start."""
 
 
 def packaged() -> list[Traversable]:
@@ -45,7 +48,7 @@ def apply(server: ApiServer, definitions: list[Traversable], deadline: float) ->
     """
     names: list[str] = []
     for file in definitions:
-        for document in yaml.safe_load_all(file.read_text(encoding="utf-8")):
+        for document in yaml.load_all(file.read_text(encoding="utf-8"), Loader=_LOADER):
             if document is None:
                 continue
             if document.get("kind") != "CustomResourceDefinition":
@@ -53,7 +56,7 @@ def apply(server: ApiServer, definitions: list[Traversable], deadline: float) ->
             name = str(document["metadata"]["name"])
             try:
                 for path, manifest in _manifests(document):
-                    server.apply(path, yaml.safe_dump(manifest).encode())
+                    server.apply(path, json.dumps(manifest).encode())
             except SandboxError as problem:
                 raise SandboxError(f"{file.name}: {problem}") from problem
             names.append(name)
