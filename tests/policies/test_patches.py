@@ -18,8 +18,8 @@ from gpufleet_policies.rules.settings import read_settings
 from tests.policies.cases.case import Thing, manifest
 from tests.policies.cases.gangs import PYTORCH
 from tests.policies.cases.parallelism import server
-from tests.policies.cases.pools import QUIET, karpenter, node_group
-from tests.policies.cases.sharing import operator, plugin_config
+from tests.policies.cases.pools import QUIET, gke_pool, karpenter, node_group
+from tests.policies.cases.sharing import GPU_SHARING, operator, plugin_config
 from tests.policies.cases.workloads import LIMITS, REQUESTS
 from tests.policies.objects import REMOVE, TODAY, changed
 from tests.policies.test_remediation import applied
@@ -162,3 +162,63 @@ def test_a_text_that_cannot_be_changed_line_by_line_is_left_to_a_person(text: st
     thing = replace(thing, properties=changed(thing.properties, {"data.shared": text}))
     (finding,) = found(thing, FAST)
     assert finding.remediation == ()
+
+
+REPLICAS = "sharing-replicas-out-of-range"
+MPS_TEXT = """\
+version: v1
+sharing:
+  mps:  # 64 were asked for
+    resources:
+    - name: nvidia.com/gpu
+      replicas: 64  # of each GPU
+    - {name: nvidia.com/other, replicas: 64}
+    - {name: nvidia.com/third, replicas: 8}
+"""
+
+
+def test_too_many_mps_clients_in_a_text_are_all_lowered_and_its_comments_stay():
+    base = plugin_config("mps")
+    thing = replace(base, properties=changed(base.properties, {"data.shared": MPS_TEXT}))
+    first, second = found(thing, REPLICAS)
+    assert first.remediation == second.remediation != ()
+    properties = applied(thing.properties, first.remediation)
+    assert properties["data"]["shared"] == MPS_TEXT.replace("replicas: 64", "replicas: 48")
+    assert found(replace(thing, properties=properties), REPLICAS) == []
+
+
+def test_too_many_mps_clients_among_the_values_of_the_plugin_s_chart_are_lowered_in_place():
+    resources = [{"name": "nvidia.com/gpu", "replicas": 100}]
+    data = {"version": "v1", "sharing": {"mps": {"resources": resources}}}
+    for held in (yaml.safe_dump(data), data):
+        properties = {"chart": "nvidia-device-plugin", "values": {"config": {"map": {"a": held}}}}
+        thing = Thing("kubernetes:helm.sh/v3:Release", properties, "plugin")
+        read = mended(thing, REPLICAS)["values"]["config"]["map"]["a"]
+        read = yaml.safe_load(read) if isinstance(read, str) else read
+        assert read["sharing"]["mps"]["resources"] == [{"name": "nvidia.com/gpu", "replicas": 48}]
+
+
+def test_too_many_mps_clients_in_a_text_among_the_operator_s_values_are_said_without_a_patch():
+    values = {"devicePlugin": {"config": {"name": "plugin", "data": {"a": MPS_TEXT}}}}
+    findings = found(operator(values), REPLICAS)
+    assert ["64 MPS clients" in finding.message for finding in findings] == [True, True]
+    assert [finding.remediation for finding in findings] == [(), ()]
+    lowered = {"devicePlugin": {"config": {"data": {"a": MPS_TEXT.replace(": 64", ": 48")}}}}
+    assert found(operator(lowered), REPLICAS) == []
+
+
+def test_mps_clients_that_an_alias_repeats_and_numbers_too_small_are_left_to_a_person():
+    alias = MPS_TEXT.replace("replicas: 64  #", "replicas: &n 64  #").replace(": 64}", ": *n}")
+    for text in (alias, MPS_TEXT.replace(" 64", " 1")):
+        base = plugin_config("mps")
+        thing = replace(base, properties=changed(base.properties, {"data.shared": text}))
+        findings = found(thing, REPLICAS)
+        assert findings, text
+        assert [finding.remediation for finding in findings] == [(), ()]
+
+
+def test_clients_of_a_gke_pool_are_lowered_to_what_gke_takes():
+    sharing = {"gpuSharingStrategy": "MPS", "maxSharedClientsPerGpu": 64}
+    patched = mended(gke_pool({GPU_SHARING: sharing}), REPLICAS, *QUIET)
+    (card,) = patched["nodeConfig"]["guestAccelerators"]
+    assert card["gpuSharingConfig"]["maxSharedClientsPerGpu"] == 48

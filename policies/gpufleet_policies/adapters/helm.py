@@ -235,6 +235,8 @@ def _device_plugin(
         if isinstance(data, dict):
             where = f"{place}.config.map[{key}]"
             document, complete = as_text(data)
+            path = values_path(locator, place, "config", "map", key)
+            held = value if isinstance(value, str) else ""
             yield NvidiaConfig(
                 locator=locator,
                 kind="device-plugin",
@@ -242,7 +244,7 @@ def _device_plugin(
                 complete=complete,
                 place=where,
                 key=key,
+                path=path,
+                held=held,
             )
-            path = values_path(locator, place, "config", "map", key)
-            held = value if isinstance(value, str) else ""
             yield from declared("device-plugin", data, locator, labels, where, key, path, held)

@@ -97,6 +97,8 @@ def of_text(
         text=written,
         place=place,
         key=key,
+        path=path,
+        held=written if path else "",
     )
     data = parsed(written)
     if isinstance(data, dict):

@@ -41,6 +41,10 @@ class NvidiaConfig(Subject):
     """The config of several that nodes are given, where that is known."""
     version: Fact[str] = NOTHING
     """Of the chart that will read it."""
+    path: tuple[str, ...] | None = None
+    """Keys of the object that lead to the configuration; None where no patch could find it."""
+    held: str = ""
+    """The text that holds it in the object; empty where it is data."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from gpufleet.findings import Finding, error, ordered
 from gpufleet_policies.facts.nvidia import NvidiaConfig, OperatorChoices
 from gpufleet_policies.facts.pool import NodePool
 from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.remediation import JsonPatch
 from gpufleet_policies.rules.rule import Violation
 
 MIG_LABEL = "nvidia.com/mig.config"
@@ -101,7 +102,7 @@ def _judged(
         return Judgement((error("document-unreadable", "", str(problem)),))
 
 
-def of_check(config: NvidiaConfig, finding: Finding) -> Violation:
+def of_check(config: NvidiaConfig, finding: Finding, remediation: JsonPatch = ()) -> Violation:
     """A finding of `gpufleet check` as a violation, its evidence kept."""
     where = ".".join(part for part in (config.place, finding.path) if part)
     return Violation(
@@ -110,4 +111,5 @@ def of_check(config: NvidiaConfig, finding: Finding) -> Violation:
         limit=f"`gpufleet check --as {config.kind}` calls it {finding.code}",
         alternative=finding.fix or "",
         evidence={"code": finding.code, **dict(finding.evidence)},
+        remediation=remediation,
     )

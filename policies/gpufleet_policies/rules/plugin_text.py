@@ -2,12 +2,12 @@
 
 import copy
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpufleet_policies.adapters.nvidia_configs import parsed
-from gpufleet_policies.facts.nvidia import SharingConfig
-from gpufleet_policies.rules.remediation import JsonPatch, add, replace
+from gpufleet_policies.facts.nvidia import NvidiaConfig, SharingConfig
+from gpufleet_policies.rules.remediation import JsonPatch, add, replace, steps
 
 
 def sharing_patch(config: SharingConfig, key: str, value: bool) -> JsonPatch:
@@ -21,6 +21,39 @@ def sharing_patch(config: SharingConfig, key: str, value: bool) -> JsonPatch:
         return (add(value, "", *config.path, "sharing", config.mode, key),)
     changed = _switched(config.text, config.mode, key, value)
     return () if changed is None else (replace(changed, "", *config.path),)
+
+
+def replicas_patch(config: NvidiaConfig, limits: Mapping[str, int]) -> JsonPatch:
+    """Lower numbers of replicas, by their places in the configuration, to their limits.
+
+    All of a text are lowered at once: patches that each write the text would undo each other. Empty
+    where there are none, or one is out of reach.
+    """
+    if config.path is None or not limits:
+        return ()
+    if not config.held:
+        return tuple(
+            replace(limit, "", *config.path, *steps(place)) for place, limit in limits.items()
+        )
+    text: str | None = config.held
+    for place, limit in limits.items():
+        text = None if text is None else _lowered(text, steps(place), limit)
+    return () if text is None else (replace(text, "", *config.path),)
+
+
+def _lowered(text: str, place: Sequence[str], limit: int) -> str | None:
+    """The text with one number changed; None where not exactly that number can be."""
+    wanted = copy.deepcopy(parsed(text))
+    holder = wanted
+    for step in place[:-1]:
+        holder = holder[int(step) if isinstance(holder, list) else step]
+    written, holder[place[-1]] = holder[place[-1]], limit
+    spelled = rf"(?<![\w-]){re.escape(place[-1])}[\"']?:\s*({re.escape(str(written))})(?![\w.])"
+    for found in re.finditer(spelled, text):
+        changed = f"{text[: found.start(1)]}{limit}{text[found.end(1) :]}"
+        if parsed(changed) == wanted:
+            return changed
+    return None
 
 
 def _switched(text: str, mode: str, key: str, value: bool) -> str | None:

@@ -19,8 +19,13 @@ def pointer(place: str, *keys: str | int) -> str:
 
     Keys with dots or slashes (`nvidia.com/gpu`) belong into `keys`, not into the path.
     """
-    steps = [index or name for index, name in _STEP.findall(place)] + [str(key) for key in keys]
-    return "".join("/" + step.replace("~", "~0").replace("/", "~1") for step in steps)
+    way = [*steps(place), *(str(key) for key in keys)]
+    return "".join("/" + step.replace("~", "~0").replace("/", "~1") for step in way)
+
+
+def steps(place: str) -> tuple[str, ...]:
+    """Keys and indices of a field path such as `spec.containers[0]`, in order."""
+    return tuple(index or name for index, name in _STEP.findall(place))
 
 
 def add(value: object, place: str, *keys: str | int) -> Mapping[str, object]:

@@ -10,7 +10,7 @@ from gpufleet_policies.facts.pool import Maker, NodePool
 from gpufleet_policies.facts.workload import GPU, MIG_PREFIX
 from gpufleet_policies.rules.checked import of_check, verdict
 from gpufleet_policies.rules.context import Context
-from gpufleet_policies.rules.plugin_text import sharing_patch
+from gpufleet_policies.rules.plugin_text import replicas_patch, sharing_patch
 from gpufleet_policies.rules.pool_money import setting
 from gpufleet_policies.rules.pools import POOLS, all_pools, gpu_pools, named, place, same_cluster
 from gpufleet_policies.rules.published import published, strategy
@@ -22,11 +22,12 @@ GKE_MOST_CLIENTS = 48
 _MANY_TURNS = 16
 """Tenants of one GPU taking turns, from which each gets too little time to be of use."""
 
+_TOO_MANY = "device-plugin-mps-too-many-clients"
 _REPLICAS = frozenset(
     {
         "device-plugin-replicas-invalid",
         "device-plugin-replicas-missing",
-        "device-plugin-mps-too-many-clients",
+        _TOO_MANY,
     }
 )
 _MPS = frozenset(
@@ -50,14 +51,24 @@ def replicas_range(
     context: Context, subject: NvidiaConfig | SharingConfig | NodePool | FleetFacts
 ) -> Iterator[Violation]:
     """Fewer than 2, more MPS clients than the GPU takes, GKE's 2 to 48; more than 16 turns is
-    advice. What the plugin refuses is judged as `gpufleet check` does.
+    advice. What the plugin refuses is judged as `gpufleet check` does. The patch lowers what is
+    refused to its limit; numbers below 2 and long turns are left to a person, who may want no
+    sharing at all, or MIG slices, and so are texts among the GPU Operator's values.
     """
     if isinstance(subject, NvidiaConfig):
-        if subject.kind != "device-plugin":
-            return
-        for finding in verdict(context, subject).findings:
-            if finding.code in _REPLICAS and finding.severity is Severity.ERROR:
-                yield of_check(subject, finding)
+        findings = [
+            one
+            for one in verdict(context, subject).findings
+            if one.code in _REPLICAS and one.severity is Severity.ERROR
+        ]
+        limits = {
+            one.path: limit
+            for one in findings
+            if one.code == _TOO_MANY and isinstance(limit := one.evidence.get("limit"), int)
+        }
+        for finding in findings:
+            own = limits if finding.code == _TOO_MANY else {}
+            yield of_check(subject, finding, replicas_patch(subject, own))
     elif isinstance(subject, SharingConfig):
         for one in subject.resources:
             if subject.mode == "timeSlicing" and one.replicas and one.replicas > _MANY_TURNS:
