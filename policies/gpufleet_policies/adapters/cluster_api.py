@@ -19,7 +19,7 @@ from gpufleet_policies.adapters.raw_pods import natural
 from gpufleet_policies.adapters.reading import fact, items, mapping, whole
 from gpufleet_policies.facts.capacity import LaunchTemplate, PoolAutoscaler
 from gpufleet_policies.facts.locator import Locator
-from gpufleet_policies.facts.pool import Maker, NodePool, Size, Taint
+from gpufleet_policies.facts.pool import Maker, NodePool, Size, TagField, Taint
 from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
 
 Load = Callable[[], Catalogue]
@@ -67,6 +67,7 @@ def machine_set(document: dict[str, Any], locator: Locator, load: Load) -> Itera
         tags=merged,
         tags_known=all_known(annotations),
         tags_place="metadata.labels",
+        tag_field=TagField("metadata.labels", inside(document, "metadata.labels") is not None),
         zones=_domains(document),
         launch_template=_reference(document),
     )

@@ -23,7 +23,7 @@ from gpufleet_policies.adapters.eks import (
 )
 from gpufleet_policies.adapters.reading import items
 from gpufleet_policies.facts.locator import Locator
-from gpufleet_policies.facts.pool import Maker, NodePool, Size, Taint
+from gpufleet_policies.facts.pool import Maker, NodePool, Size, TagField, Taint
 from gpufleet_policies.facts.tristate import Fact, absent, known, unknown
 
 Load = Callable[[], Catalogue]
@@ -64,6 +64,7 @@ def instance(document: dict[str, Any], locator: Locator, load: Load) -> Iterator
         tags=own,
         tags_known=all_known(tags),
         tags_place="tags",
+        tag_field=TagField("tags", tags is not None),
         launch_template=template_name(inside(document, "launchTemplate")),
     )
 
@@ -112,6 +113,7 @@ def scaling_group(document: dict[str, Any], locator: Locator, load: Load) -> Ite
         tags=tags,
         tags_known=tags_known,
         tags_place="tags",
+        tag_field=TagField("tags", inside(document, "tags") is not None, listed=True),
         zones=texts(document, "vpcZoneIdentifiers")
         if inside(document, "vpcZoneIdentifiers") is not None
         else texts(document, "availabilityZones"),

@@ -17,7 +17,7 @@ from gpufleet_policies.adapters.machines import NO_MACHINES, Machines, machines
 from gpufleet_policies.adapters.reading import boolean, fact
 from gpufleet_policies.facts.capacity import LaunchTemplate, Reservation
 from gpufleet_policies.facts.locator import Locator
-from gpufleet_policies.facts.pool import Maker, NodePool, Size, Taint
+from gpufleet_policies.facts.pool import Maker, NodePool, Size, TagField, Taint
 from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
 
 Load = Callable[[], Catalogue]
@@ -112,6 +112,7 @@ def node_group(document: dict[str, Any], locator: Locator, load: Load) -> Iterat
         tags=own_tags,
         tags_known=all_known(tags),
         tags_place="tags",
+        tag_field=TagField("tags", tags is not None),
         zones=texts(document, "subnetIds"),
         launch_template=template_name(template),
         fabric=absent("launchTemplate") if template is None else unknown("launchTemplate"),

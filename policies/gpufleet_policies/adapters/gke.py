@@ -22,7 +22,7 @@ from gpufleet_policies.adapters.reading import boolean, fact, items, whole
 from gpufleet_policies.facts.capacity import AutoscalerLimit, Reservation
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.monitoring import Monitoring
-from gpufleet_policies.facts.pool import Maker, NodePool, Shared
+from gpufleet_policies.facts.pool import Maker, NodePool, Shared, TagField
 from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
 
 Load = Callable[[], Catalogue]
@@ -33,9 +33,11 @@ _DEFAULT_MACHINE = "e2-medium"
 
 
 def node_pool(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
-    """`gcp:container/nodePool:NodePool`, `google_container_node_pool`, an inline pool."""
+    """`gcp:container/nodePool:NodePool`, `google_container_node_pool`."""
     config = inside(document, "nodeConfig")
-    yield _pool(document, config, locator, load)
+    written = inside(config, "resourceLabels") is not None
+    field = TagField("nodeConfig.resourceLabels", written) if isinstance(config, dict) else None
+    yield replace(_pool(document, config, locator, load), tag_field=field)
 
 
 def _pool(document: dict[str, Any], config: Any, locator: Locator, load: Load) -> NodePool:
@@ -193,7 +195,8 @@ def cluster(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[
         if isinstance(pool, dict):
             name = _text(pool, "name") or str(index)
             where = replace(locator, kind="NodePool", name=f"{locator.name}/{name}")
-            yield from node_pool({**surroundings, "cluster": locator.name, **pool}, where, load)
+            own = {**surroundings, "cluster": locator.name, **pool}
+            yield _pool(own, inside(own, "nodeConfig"), where, load)
     if inside(document, "removeDefaultNodePool") is not True and not inline:
         own = {"name": "default-pool", "cluster": locator.name, **surroundings, **document}
         default = replace(locator, name=f"{locator.name}/default-pool")

@@ -28,7 +28,14 @@ from gpufleet_policies.adapters.quantities import amount
 from gpufleet_policies.adapters.reading import fact, items, mapping, text
 from gpufleet_policies.facts.capacity import CapacityBuffer, LaunchTemplate, NodeOverlay
 from gpufleet_policies.facts.locator import Locator
-from gpufleet_policies.facts.pool import DisruptionBudget, Karpenter, Maker, NodePool, Size
+from gpufleet_policies.facts.pool import (
+    DisruptionBudget,
+    Karpenter,
+    Maker,
+    NodePool,
+    Size,
+    TagField,
+)
 from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
 
 Load = Callable[[], Catalogue]
@@ -77,6 +84,7 @@ def node_pool(document: dict[str, Any], locator: Locator, load: Load) -> Iterato
         tags=merged,
         tags_known=all_known(labels) and all_known(inside(document, "metadata.labels")),
         tags_place="spec.template.metadata.labels",
+        tag_field=TagField("metadata.labels", inside(document, "metadata.labels") is not None),
         zones=zones_of(requirements),
         launch_template=_node_class(spec),
         fabric=unknown("spec.template.spec.nodeClassRef"),

@@ -12,7 +12,7 @@ from gpufleet_policies.adapters.raw_pods import natural
 from gpufleet_policies.adapters.reading import items
 from gpufleet_policies.facts.capacity import PoolAutoscaler
 from gpufleet_policies.facts.locator import Locator
-from gpufleet_policies.facts.pool import Maker, NodePool, Size
+from gpufleet_policies.facts.pool import Maker, NodePool, Size, TagField
 from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
 
 Load = Callable[[], Catalogue]
@@ -65,6 +65,7 @@ def machine_set(document: dict[str, Any], locator: Locator, load: Load) -> Itera
         labels=labels,
         tags=merged,
         tags_place="metadata.labels",
+        tag_field=TagField("metadata.labels", inside(document, "metadata.labels") is not None),
         zones=_zone(provider),
         placement_group=word(provider, "placementGroupName"),
     )

@@ -126,6 +126,17 @@ class Shared:
     place: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class TagField:
+    """Where a pool takes tags or labels for accounting without replacing its machines."""
+
+    place: str
+    written: bool
+    """Whether the field is there at all."""
+    listed: bool = False
+    """Whether it is a list of keys and values, as in an Auto Scaling group, and no mapping."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodePool(Subject):
     """One group of like machines."""
@@ -163,6 +174,8 @@ class NodePool(Subject):
     """Tags or labels for accounting whose values are known."""
     tags_known: bool = True
     tags_place: str = ""
+    tag_field: TagField | None = None
+    """None where a tag more would replace machines, or no field of the object takes one."""
     zones: Fact[tuple[str, ...]] = NOTHING
     """Zones, or subnets standing for them."""
     shared: Shared = field(default_factory=Shared)

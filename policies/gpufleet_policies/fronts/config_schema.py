@@ -48,7 +48,11 @@ def schema_properties() -> dict[str, Any]:
                 "additionalProperties": False,
             },
         },
-        "ownerTags": {"type": "array", "items": {"type": "string", "minLength": 1}},
+        "ownerTags": {
+            "type": ["array", "object"],
+            "items": {"type": "string", "minLength": 1},
+            "additionalProperties": {"type": ["string", "null"]},
+        },
         "requireAttribution": {"type": "boolean"},
         "fleet": {"type": ["string", "object"]},
     }

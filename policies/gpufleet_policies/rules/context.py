@@ -46,6 +46,8 @@ class Thresholds:
     """GPUs from which work that needs all its pods should wait in a queue."""
     owner_tags: tuple[str, ...] = ()
     """Keys that say whose a GPU is; empty: the usual ones, of pools only."""
+    owner_values: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
+    """What a patch writes under an owner key that is missing; keys without a value are left."""
     require_attribution: bool = False
     """Whether GPU cost is booked by pod from measured use."""
     many_types: int = 3

@@ -1,6 +1,6 @@
 """Keeping pools in order: taints, repair, labels of the autoscaler, owners, expiry."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from gpufleet_policies.facts import FleetFacts, Workload
@@ -8,6 +8,7 @@ from gpufleet_policies.facts.intent import PREFIX
 from gpufleet_policies.facts.pool import Maker, NodePool
 from gpufleet_policies.money import Kind
 from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.owners import label_patch, tag_patch
 from gpufleet_policies.rules.pool_money import nodes_money, patchable, saving, setting, smallest
 from gpufleet_policies.rules.pools import (
     POOLS,
@@ -197,16 +198,22 @@ def owner_tags(context: Context, subject: NodePool | Workload) -> Iterator[Viola
     A pool answers with its tags and labels, by default for owner, cost-center and environment, and
     with those of its node class; where that is declared elsewhere it is advice. A workload answers
     with labels and annotations, and only where the project sets `ownerTags`: its namespace may say
-    it already.
+    it already. Where `ownerTags` maps keys to values (`{team: ml-platform}`), the patch adds those
+    that are missing: as tags on AWS, as labels of the object in Kubernetes, as `resourceLabels` in
+    lower case on GKE; values that such a label cannot hold are left to a person.
     """
     wanted = context.thresholds.owner_tags or DEFAULT_OWNER_TAGS
+    values = context.thresholds.owner_values
     if isinstance(subject, Workload):
         if not context.thresholds.owner_tags:
             return
         if subject.uses_gpus and not subject.node_agent:
-            yield from _missing(
-                wanted, {**subject.labels, **subject.annotations}, "metadata.labels"
-            )
+            hidden = dict.fromkeys(subject.hidden_keys, "?")
+            found = {**hidden, **subject.labels, **subject.annotations}
+            missing = _missing(wanted, found)
+            if missing:
+                patch = label_patch(subject, missing, values)
+                yield _ownerless(missing, wanted, "metadata.labels", remediation=patch)
         return
     for pool in gpu_pools(context, subject):
         hidden = pool.maker is Maker.KARPENTER and not template_seen(pool, context.surroundings)
@@ -214,24 +221,39 @@ def owner_tags(context: Context, subject: NodePool | Workload) -> Iterator[Viola
             continue  # asked again when the whole program was seen
         if pool.tags_known and pool.labels_known:
             found = {**pool.annotations, **pool.tags, **pool.labels}
-            at_most = Level.ADVISORY if hidden else Level.MANDATORY
-            yield from _missing(wanted, found, pool.tags_place or "tags", at_most)
+            missing = _missing(wanted, found)
+            if missing:
+                yield _ownerless(
+                    missing,
+                    wanted,
+                    pool.tags_place or "tags",
+                    at_most=Level.ADVISORY if hidden else Level.MANDATORY,
+                    remediation=tag_patch(pool, missing, values),
+                )
 
 
-def _missing(
-    wanted: tuple[str, ...], found: dict[str, str], place: str, at_most: Level = Level.MANDATORY
-) -> Iterator[Violation]:
+def _missing(wanted: tuple[str, ...], found: Mapping[str, str]) -> list[str]:
     there = {_folded(key) for key, value in found.items() if value}
-    missing = [key for key in wanted if _folded(key) not in there]
-    if missing:
-        yield Violation(
-            where=place,
-            found=f"lacks {', '.join(missing)}",
-            limit=f"GPU capacity carries {', '.join(wanted)}",
-            alternative="add them, for everything at once through provider default tags",
-            evidence={"missing": missing},
-            at_most=at_most,
-        )
+    return [key for key in wanted if _folded(key) not in there]
+
+
+def _ownerless(
+    missing: list[str],
+    wanted: tuple[str, ...],
+    place: str,
+    *,
+    remediation: JsonPatch,
+    at_most: Level = Level.MANDATORY,
+) -> Violation:
+    return Violation(
+        where=place,
+        found=f"lacks {', '.join(missing)}",
+        limit=f"GPU capacity carries {', '.join(wanted)}",
+        alternative="add them, for everything at once through provider default tags",
+        evidence={"missing": missing},
+        at_most=at_most,
+        remediation=remediation,
+    )
 
 
 def _folded(key: str) -> str:

@@ -241,11 +241,7 @@ _DIGITS = 40
 def _choices(data: Mapping[str, Any], problems: list[Finding]) -> dict[str, Any]:
     """Settings that are thresholds but no numbers."""
     chosen: dict[str, Any] = {}
-    tags = data.get("ownerTags")
-    if isinstance(tags, list) and all(isinstance(tag, str) and tag for tag in tags):
-        chosen["owner_tags"] = tuple(tags)
-    elif tags is not None:
-        problems.append(_problem("ownerTags", f"{tags!r} is no list of keys", "[owner, team]"))
+    chosen.update(_owners(data.get("ownerTags"), problems))
     attribution = data.get("requireAttribution")
     if isinstance(attribution, bool):
         chosen["require_attribution"] = attribution
@@ -253,3 +249,24 @@ def _choices(data: Mapping[str, Any], problems: list[Finding]) -> dict[str, Any]
         wrong = f"{attribution!r} is neither true nor false"
         problems.append(_problem("requireAttribution", wrong, "true, false"))
     return chosen
+
+
+def _owners(tags: Any, problems: list[Finding]) -> dict[str, Any]:
+    """Keys in a list, or in a mapping with the values that patches write."""
+    if tags is None:
+        return {}
+    if not isinstance(tags, list | Mapping) or not all(
+        isinstance(tag, str) and tag for tag in tags
+    ):
+        wrong = f"{tags!r} is no list of keys and no mapping of them"
+        problems.append(_problem("ownerTags", wrong, "[owner, team], {team: ml-platform}"))
+        return {}
+    values: Mapping[str, Any] = tags if isinstance(tags, Mapping) else {}
+    for key, value in values.items():
+        if value is not None and not isinstance(value, str):
+            wrong = f"{value!r} is no text"
+            problems.append(_problem(f"ownerTags.{key}", wrong, f'"{value}", or nothing'))
+    return {
+        "owner_tags": tuple(tags),
+        "owner_values": {key: value for key, value in values.items() if value},
+    }
