@@ -19,7 +19,7 @@ from tests.policies.cases.case import Thing, manifest
 from tests.policies.cases.gangs import PYTORCH
 from tests.policies.cases.parallelism import server
 from tests.policies.cases.pools import QUIET, gke_pool, karpenter, node_group
-from tests.policies.cases.sharing import GPU_SHARING, operator, plugin_config
+from tests.policies.cases.sharing import GPU_SHARING, SHARED, WHOLE, operator, plugin_config
 from tests.policies.cases.workloads import LIMITS, REQUESTS
 from tests.policies.objects import REMOVE, TODAY, changed
 from tests.policies.test_remediation import applied
@@ -222,3 +222,31 @@ def test_clients_of_a_gke_pool_are_lowered_to_what_gke_takes():
     patched = mended(gke_pool({GPU_SHARING: sharing}), REPLICAS, *QUIET)
     (card,) = patched["nodeConfig"]["guestAccelerators"]
     assert card["gpuSharingConfig"]["maxSharedClientsPerGpu"] == 48
+
+
+COLLIDES = "sharing-name-collides"
+
+
+def test_shares_are_renamed_in_a_text_that_fails_fast_already():
+    base = plugin_config(renameByDefault=False)
+    text = mended(base, COLLIDES, *QUIET, SHARED, WHOLE)["data"]["shared"]
+    before = base.properties["data"]["shared"]
+    assert text == before.replace("renameByDefault: false", "renameByDefault: true")
+
+
+def test_two_patches_never_write_the_same_text():
+    both = plugin_config(renameByDefault=False, failRequestsGreaterThanOne=False)
+    (collides,) = found(both, COLLIDES, *QUIET, SHARED, WHOLE)
+    assert collides.remediation == ()
+    first = mended(both, FAST, *QUIET, SHARED, WHOLE)
+    second = mended(replace(both, properties=first), COLLIDES, *QUIET, SHARED, WHOLE)
+    block = yaml.safe_load(second["data"]["shared"])["sharing"]["timeSlicing"]
+    assert (block["renameByDefault"], block["failRequestsGreaterThanOne"]) == (True, True)
+
+
+def test_shares_among_values_are_renamed_beside_every_other_patch():
+    sharing = {"timeSlicing": {"resources": [{"name": "nvidia.com/gpu", "replicas": 4}]}}
+    data = {"shared": {"version": "v1", "sharing": sharing}}
+    thing = operator({"devicePlugin": {"config": {"data": data}}})
+    after = mended(thing, COLLIDES, *QUIET, SHARED, WHOLE)["values"]["devicePlugin"]["config"]
+    assert after["data"]["shared"]["sharing"]["timeSlicing"]["renameByDefault"] is True

@@ -27,7 +27,7 @@ from tests.policies.cases.pools import (
 )
 from tests.policies.cases.queues import LOCAL, RESOURCE, queue
 from tests.policies.cases.scaling import SCALED, STAGING
-from tests.policies.cases.sharing import operator, plugin_config
+from tests.policies.cases.sharing import GPU_SHARING, OWN_TAINT, operator, plugin_config
 from tests.policies.cases.workloads import LIMITS, REQUESTS, deployment
 from tests.policies.objects import REMOVE, TODAY, changed
 
@@ -235,9 +235,22 @@ def test_shared_and_whole_gpus_with_taints_of_their_own_do_not_collide():
     shared = {"labels": {"nvidia.com/device-plugin.config": "shared"}}
     config = plugin_config(renameByDefault=False)
     whole = node_group({"nodeGroupName": "whole"}, "whole")
-    assert "sharing-name-collides" in said(node_group(shared), whole, config)
+    assert "sharing-name-collides" in said(config, node_group(shared), whole)
+    # Said once, of what can be mended.
+    assert "sharing-name-collides" not in said(node_group(shared), whole, config)
     renamed = plugin_config(renameByDefault=True)
-    assert "sharing-name-collides" not in said(node_group(shared), whole, renamed)
+    assert "sharing-name-collides" not in said(renamed, node_group(shared), whole)
+    assert "sharing-name-collides" not in said(
+        config, node_group({**shared, "taints": OWN_TAINT}), whole
+    )
+
+
+def test_shares_that_a_gke_pool_declares_itself_are_said_of_the_pool():
+    sharing = {GPU_SHARING: {"gpuSharingStrategy": "TIME_SHARING", "maxSharedClientsPerGpu": 8}}
+    whole = gke_pool({"name": "whole"}, "whole")
+    assert "sharing-name-collides" in said(gke_pool(sharing), whole)
+    assert "sharing-name-collides" not in said(whole, gke_pool(sharing))
+    assert "sharing-name-collides" not in said(gke_pool(sharing), gke_pool(sharing, "other"))
 
 
 def test_a_queue_alone_needs_no_cohort():
@@ -322,7 +335,9 @@ def test_pools_of_several_clusters_in_one_folder_are_kept_apart():
     shared = node_group({"labels": {"nvidia.com/device-plugin.config": "shared"}})
     config = plugin_config(renameByDefault=False)
     whole = node_group({"nodeGroupName": "whole", "clusterName": "other"}, "whole")
-    assert "sharing-name-collides" not in said(shared, whole, config)
+    assert "sharing-name-collides" not in said(config, shared, whole)
+    near = node_group({"nodeGroupName": "whole"}, "whole")
+    assert "sharing-name-collides" in said(config, shared, near)
 
 
 def test_what_concerns_all_pools_is_not_added_to_what_concerns_one():

@@ -13,7 +13,8 @@ from gpufleet_policies.rules.context import Context
 from gpufleet_policies.rules.plugin_text import replicas_patch, sharing_patch
 from gpufleet_policies.rules.pool_money import setting
 from gpufleet_policies.rules.pools import POOLS, all_pools, gpu_pools, named, place, same_cluster
-from gpufleet_policies.rules.published import published, strategy
+from gpufleet_policies.rules.published import published, sharing_for, strategy
+from gpufleet_policies.rules.remediation import JsonPatch
 from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 
 GKE_MOST_CLIENTS = 48
@@ -178,7 +179,7 @@ def not_fail_fast(context: Context, config: SharingConfig) -> Iterator[Violation
 @rule(
     "sharing-name-collides",
     "Shared and whole GPUs under one name, and nothing that keeps them apart.",
-    subject=NodePool,
+    subject=(NodePool, SharingConfig),
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
     strict=Level.MANDATORY,
@@ -186,35 +187,75 @@ def not_fail_fast(context: Context, config: SharingConfig) -> Iterator[Violation
     formula="a share where a whole GPU was meant, or a whole GPU for a small pod: not reckoned",
     source="NVIDIA k8s-device-plugin README: renameByDefault",
 )
-def name_collides(context: Context, subject: NodePool) -> Iterator[Violation]:
+def name_collides(context: Context, subject: NodePool | SharingConfig) -> Iterator[Violation]:
     """The pool publishes nvidia.com/gpu shared, another one whole, and both have the same taints.
+
+    Said of the device-plugin configuration, once, where that is declared here, else of the pool.
+    The patch renames the shares; pods that ask for nvidia.com/gpu get whole GPUs from then on. In a
+    text it is offered where failRequestsGreaterThanOne is true already: two patches of one text
+    would undo each other.
 
     On GKE the node label cloud.google.com/gke-gpu-sharing-strategy keeps them apart for pods that
     ask for it; without such pods it is said too.
     """
+    if isinstance(subject, SharingConfig):
+        for pool in all_pools(context):
+            if subject in _naming(context, pool):
+                found = list(_collision(context, pool, subject.place, _renamed(subject)))
+                if found:
+                    yield found[0]
+                    return
+        return
     for pool in gpu_pools(context, subject):
-        offer = published(context, pool)
-        if offer is None or offer.replicas.get(GPU, 1) < 2:
+        if not _naming(context, pool):
+            where = pool.shared.place or "nvidia.com/device-plugin.config"
+            yield from _collision(context, pool, where, ())
+
+
+def _naming(context: Context, pool: NodePool) -> tuple[SharingConfig, ...]:
+    """Configurations declared here that give the pool's shares the name of a whole GPU."""
+    if pool.maker in (Maker.GKE, Maker.FLEET) or not pool.is_certainly_gpu:
+        return ()
+    return tuple(
+        config
+        for config in sharing_for(context, pool) or ()
+        if any(one.name == GPU for one in config.resources)
+    )
+
+
+def _renamed(config: SharingConfig) -> JsonPatch:
+    fast = config.fail_requests_greater_than_one
+    if config.text and not (config.mode == "timeSlicing" and fast.is_known and fast.value):
+        return ()
+    return sharing_patch(config, "renameByDefault", value=True)
+
+
+def _collision(
+    context: Context, pool: NodePool, where: str, remediation: JsonPatch
+) -> Iterator[Violation]:
+    offer = published(context, pool)
+    if offer is None or offer.replicas.get(GPU, 1) < 2 or pool.taints.is_unknown:
+        return
+    for other in all_pools(context):
+        if other.locator == pool.locator or not other.is_certainly_gpu:
             continue
-        for other in all_pools(context):
-            if other.locator == pool.locator or not other.is_certainly_gpu:
-                continue
-            if not same_cluster(pool, other):
-                continue
-            whole = published(context, other)
-            if whole is None or whole.replicas.get(GPU) != 1 or any(whole.layouts):
-                continue
-            if _keys(pool) != _keys(other) or pool.taints.is_unknown:
-                continue
-            yield Violation(
-                where=pool.shared.place or "nvidia.com/device-plugin.config",
-                found=f"{named(pool)} publishes shares and {named(other)} whole GPUs, both as "
-                "nvidia.com/gpu",
-                limit="a pod that asks for one gets either",
-                alternative="write renameByDefault: true, or give one of them a taint of its own",
-                evidence={"shared": pool.name, "whole": other.name},
-            )
-            break
+        if not same_cluster(pool, other):
+            continue
+        whole = published(context, other)
+        if whole is None or whole.replicas.get(GPU) != 1 or any(whole.layouts):
+            continue
+        if _keys(pool) != _keys(other):
+            continue
+        yield Violation(
+            where=where,
+            found=f"{named(pool)} publishes shares and {named(other)} whole GPUs, both as "
+            "nvidia.com/gpu",
+            limit="a pod that asks for one gets either",
+            alternative="write renameByDefault: true, or give one of them a taint of its own",
+            evidence={"shared": pool.name, "whole": other.name},
+            remediation=remediation,
+        )
+        return
 
 
 def _keys(pool: NodePool) -> frozenset[str]:

@@ -91,19 +91,11 @@ CASES = (
     ),
     Case(
         "sharing-name-collides",
-        node_group(
-            {
-                "labels": {
-                    "k8s.amazonaws.com/accelerator": "l4",
-                    "nvidia.com/device-plugin.config": "shared",
-                },
-                "taints": OWN_TAINT,
-            }
-        ),
-        SHARED,
+        plugin_config(),
+        plugin_config(renameByDefault=False),
         "publishes shares and NodeGroup whole whole GPUs, both as nvidia.com/gpu",
         Level.ADVISORY,
-        beside=(*QUIET, WHOLE, plugin_config(renameByDefault=False)),
+        beside=(*QUIET, SHARED, WHOLE),
     ),
     Case(
         "sharing-loses-attribution",
