@@ -17,6 +17,7 @@ from gpufleet_policies.fronts.admission.targets import (
     Target,
 )
 from gpufleet_policies.rules.rule import Level
+from gpufleet_policies.rules.scaling import SLOW_SECONDS
 
 _USES_GPUS = f"variables.containerLists.exists(cs, cs.exists(c, {HOLDS_GPU}))"
 _JOBS = (JOBS, CRON_JOBS, PYTORCH_JOBS, MPI_JOBS, RAY_JOBS)
@@ -24,7 +25,8 @@ _MOST_RETRIES = 10
 _MOST_RESTARTS = 50
 _GANG_GPUS = 8
 _SLOW_DELAY = quoted(
-    rf"downscale_delay_s[\x22\x27]?\s*:\s*[\x22\x27]?{at_least(1801)}([.][0-9]*)?[\x22\x27]?\s*([,}}#\n]|$)"
+    rf"downscale_delay_s[\x22\x27]?\s*:\s*[\x22\x27]?{at_least(SLOW_SECONDS + 1)}"
+    r"([.][0-9]*)?[\x22\x27]?\s*([,}#\n]|$)"
 )
 _SCHEDULERS = ("kai-scheduler", "volcano", "yunikorn", "scheduler-plugins-scheduler")
 
@@ -78,8 +80,9 @@ def _slow(target: Target, constants: Constants) -> str:
     del constants
     spec = _ray_spec(target)
     return (
-        f"{_USES_GPUS} && ({spec}.?autoscalerOptions.?idleTimeoutSeconds.orValue(0) > 1800"
-        f" || {_gpu_groups(target)} w.?idleTimeoutSeconds.orValue(0) > 1800))"
+        f"{_USES_GPUS} && ({spec}.?autoscalerOptions.?idleTimeoutSeconds.orValue(0)"
+        f" > {SLOW_SECONDS} || {_gpu_groups(target)}"
+        f" w.?idleTimeoutSeconds.orValue(0) > {SLOW_SECONDS}))"
     )
 
 
@@ -193,13 +196,13 @@ CHECKS = (
     AdmissionCheck(
         "scale-down-too-slow",
         (RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES),
-        "set idleTimeoutSeconds to 1800 or less",
+        f"set idleTimeoutSeconds to {SLOW_SECONDS} or less",
         offence=_slow,
     ),
     AdmissionCheck(
         "scale-down-too-slow",
         (RAY_SERVICES,),
-        "set downscale_delay_s in serveConfigV2 to 1800 or less",
+        f"set downscale_delay_s in serveConfigV2 to {SLOW_SECONDS} or less",
         offence=_slow_serve,
         at_most=Level.ADVISORY,  # which of its deployments has GPUs is a text inside a text
     ),

@@ -13,8 +13,8 @@ from gpufleet_policies.fronts.admission.targets import (
     Target,
 )
 from gpufleet_policies.rules.rule import Level
+from gpufleet_policies.rules.scaling import SLOW_SECONDS
 
-_SLOW_SECONDS = 1800
 _FAMILIES = "^(p[2-9]|g[3-9]|gr[0-9])[a-z0-9-]*$"
 """EC2 families with GPUs: P and G lines."""
 _REQUIREMENTS = "object.spec.?template.?spec.?requirements.orValue([])"
@@ -180,14 +180,14 @@ CHECKS = (
     AdmissionCheck(
         "scale-down-too-slow",
         (HPAS,),
-        f"set stabilizationWindowSeconds to {_SLOW_SECONDS} or less",
-        offence=fixed(f"{_ABOUT_GPUS} && {_HPA_WINDOW} > {_SLOW_SECONDS}"),
+        f"set stabilizationWindowSeconds to {SLOW_SECONDS} or less",
+        offence=fixed(f"{_ABOUT_GPUS} && {_HPA_WINDOW} > {SLOW_SECONDS}"),
     ),
     AdmissionCheck(
         "scale-down-too-slow",
         (SCALED_OBJECTS,),
-        f"set cooldownPeriod to {_SLOW_SECONDS} or less",
-        offence=fixed(f"{_TRIGGERS} && object.spec.?cooldownPeriod.orValue(300) > {_SLOW_SECONDS}"),
+        f"set cooldownPeriod to {SLOW_SECONDS} or less",
+        offence=fixed(f"{_TRIGGERS} && object.spec.?cooldownPeriod.orValue(300) > {SLOW_SECONDS}"),
     ),
     AdmissionCheck(
         "autoscaler-min-equals-max",
