@@ -12,6 +12,14 @@ SANDBOX_STACK ?= sandbox-dev
 # Programs only the tests need, beside those of the sandbox.
 TEST_PROGRAMS := pulumi-language-yaml nvidia-parsers kueue promtool prometheus karpenter vcsim
 
+# What fails beside other tests runs once more, alone; what fails twice fails (docs/decisions).
+ENGINE_TESTS := (engine or sandbox) and not chaos
+define engine_tests
+$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "$(ENGINE_TESTS)" || { [ $$? -eq 1 ]; \
+	  echo "==> Once more, alone: what failed above"; \
+	  $(BIN)/pytest -q --last-failed --last-failed-no-failures none --maxfail 3 -m "$(ENGINE_TESTS)"; }
+endef
+
 .PHONY: help up down test check unit engine chaos bench generate lock wheel format clean
 
 help: ## Print these words
@@ -43,13 +51,13 @@ unit: $(STAMP) ## Tests that need no built program, in parallel
 engine: $(STAMP) ## Tests on the real engine, control plane and scheduler
 	$(BIN)/gpufleet sandbox programs
 	$(BIN)/gpufleet sandbox programs $(TEST_PROGRAMS)
-	$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "(engine or sandbox) and not chaos"
+	$(engine_tests)
 
 test: check ## Everything CI runs: check, unit and engine tests, the built wheel
 	$(BIN)/gpufleet sandbox programs
 	$(BIN)/gpufleet sandbox programs $(TEST_PROGRAMS)
 	$(BIN)/pytest -q -n 2 -m "not engine and not sandbox and not chaos"
-	$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "(engine or sandbox) and not chaos"
+	$(engine_tests)
 
 chaos: $(STAMP) ## Long campaigns that kill engine and control plane in the middle of updates
 	$(BIN)/gpufleet sandbox programs

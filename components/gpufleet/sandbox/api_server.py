@@ -63,8 +63,8 @@ class ApiServer:
         )
         try:
             connection.request(method, path, body, {"Content-Type": content_type})
-            response = connection.getresponse()
-            return Answer(response.status, response.read())
+            with connection.getresponse() as response:
+                return Answer(response.status, response.read())
         finally:
             connection.close()
 
@@ -104,7 +104,8 @@ class ApiServer:
         )
         try:
             connection.request("GET", path)
-            return connection.getresponse().status == http.HTTPStatus.OK
+            with connection.getresponse() as response:
+                return response.status == http.HTTPStatus.OK
         except (OSError, http.client.HTTPException):
             return False
         finally:
