@@ -29,6 +29,7 @@ from gpufleet.sandbox.program_cache import Entry, cache_folder, go_platform, key
 from gpufleet.sandbox.programs import SANDBOX_PROGRAMS, ProviderPlugin, named
 from gpufleet.sandbox.sandbox import Sandbox
 from gpufleet.sandbox.tools_folder import tools_folder
+from tests.engine.left_behind import ended_with_us
 from tests.engine.namespaces import make_namespace
 from tests.engine.order_of_files import long_ones_first
 from tests.engine.sandbox_stack import Stack, stack_files
@@ -105,6 +106,13 @@ class Project:
     def run(self, command: str, *options: str, **settings: Any) -> Result:
         """`preview`, `up`, `destroy` or `refresh` of this project's stack."""
         return getattr(self.engine, command)(self.stack, *options, **{**self.options, **settings})
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _ends_with_us(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Control planes do not outlive a run that is interrupted or killed."""
+    with ended_with_us(tmp_path_factory.getbasetemp()):
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,61 @@
+"""Ends what a test process started and, killed or interrupted twice, could not end any more.
+
+Run as a program beside a test process: when that is gone, the pipe between them closes.
+"""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+
+GRACE_SECONDS = 5.0
+
+
+@contextmanager
+def ended_with_us(folder: Path) -> Iterator[None]:
+    """Whatever runs in a folder, or names it, ends when this process dies in the block.
+
+    Args:
+        folder: Holds everything the tests of this process start, and nothing else.
+    """
+    watcher = subprocess.Popen(
+        [sys.executable, __file__, str(folder)], stdin=subprocess.PIPE, start_new_session=True
+    )
+    try:
+        yield
+    finally:
+        watcher.kill()  # what is left now is for the tests to say
+        watcher.communicate()
+
+
+def running_in(folder: str) -> list[psutil.Process]:
+    """Processes with their working directory below a folder, or with a path below it as argument
+    or in their environment."""
+    found: list[psutil.Process] = []
+    for process in psutil.process_iter():
+        try:
+            texts = [process.cwd(), *process.cmdline(), *process.environ().values()]
+        except (psutil.Error, OSError):
+            continue
+        if process.pid != psutil.Process().pid and any(f"{folder}/" in f"{t}/" for t in texts):
+            found.append(process)
+    return found
+
+
+def end(processes: list[psutil.Process]) -> None:
+    """First asked, then killed."""
+    for ask in (psutil.Process.terminate, psutil.Process.kill):
+        for process in processes:
+            try:
+                ask(process)
+            except psutil.NoSuchProcess:
+                continue
+        _, processes = psutil.wait_procs(processes, GRACE_SECONDS)
+
+
+if __name__ == "__main__":
+    sys.stdin.buffer.read()
+    end(running_in(sys.argv[1]))
