@@ -3,14 +3,17 @@
 import shutil
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from kubernetes import client, config
 
 from gpufleet.render.horizontal_pod_autoscaler import horizontal_pod_autoscaler
+from gpufleet.render.nim import nim_cache, nim_service
 from gpufleet.render.scaled_object import scaled_object
 from gpufleet.sandbox.engine import Engine
 from gpufleet.sandbox.sandbox import Sandbox
+from gpufleet.spec.nim import Nim
 from gpufleet.spec.scaling import KedaScaling, Scaling
 from tests.engine.namespaces import await_gone
 from tests.engine.sandbox_stack import ROOT
@@ -132,3 +135,36 @@ def test_the_api_server_takes_autoscalers_as_they_are_rendered(api: client.ApiCl
     client.CustomObjectsApi(api).create_namespaced_custom_object(
         "keda.sh", "v1alpha1", "product", "scaledobjects", scaled, **strict
     )
+
+
+def test_the_api_server_takes_nims_as_they_are_rendered(api: client.ApiClient) -> None:
+    """Rules of the NIM operator's definitions included."""
+    nim = Nim.model_validate(
+        {
+            "name": "other",
+            "namespace": "product",
+            "image": "nvcr.io/nim/meta/llama-3.2-1b-instruct",
+            "tag": "1.8.4",
+            "pool": "slices",
+            "scale": {"max": 4},
+            "storage": {"sizeGib": 50, "shared": True},
+        }
+    )
+    strict: Any = {"dry_run": "All", "field_validation": "Strict"}
+    custom: Any = client.CustomObjectsApi(api)
+    where = ("apps.nvidia.com", "v1alpha1", "product")
+    custom.create_namespaced_custom_object(*where, "nimcaches", nim_cache(nim), **strict)
+    custom.create_namespaced_custom_object(*where, "nimservices", nim_service(nim), **strict)
+    monitored = nim_service(nim)
+    monitored["spec"]["metrics"] = {"enabled": True}
+    with pytest.raises(client.ApiException, match="serviceMonitor must say something"):
+        custom.create_namespaced_custom_object(*where, "nimservices", monitored, **strict)
+
+
+def test_a_cache_of_a_model_cannot_be_changed(api: client.ApiClient) -> None:
+    custom = client.CustomObjectsApi(api)
+    patch = {"spec": {"storage": {"pvc": {"size": "60Gi"}}}}
+    with pytest.raises(client.ApiException, match="cannot be changed"):
+        custom.patch_namespaced_custom_object(
+            "apps.nvidia.com", "v1alpha1", "product", "nimcaches", "llama", patch, dry_run="All"
+        )

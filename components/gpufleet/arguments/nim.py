@@ -30,6 +30,9 @@ class NimStorageArgs(TypedDict):
     shared: NotRequired[bool]
     """Whether nodes may mount it together (ReadWriteMany), as several replicas on several nodes
     need it. Default false."""
+    zone: NotRequired[str]
+    """Zone in which the model is fetched, and so the volume made: where the pool is in one zone
+    only, since a zonal disk cannot follow into another. Default: any."""
 
 
 class NimScaleArgs(TypedDict):
@@ -48,7 +51,7 @@ class NimArgs(TypedDict):
     """One NIM: its model, where it runs, how it grows."""
 
     name: str
-    """Name of cache and service."""
+    """Name of the service, at most 50 characters; its cache's has a digest behind it."""
     namespace: str
     """Namespace; the Secrets below must be in it."""
     image: str
@@ -80,5 +83,8 @@ class NimArgs(TypedDict):
     be built first."""
     metrics: NotRequired[bool]
     """Whether a ServiceMonitor is made; its definition must be in the cluster. Default true."""
+    monitor_labels: NotRequired[dict[str, str]]
+    """Labels of the ServiceMonitor, by which a Prometheus selects it: `{"release": "kube-
+    prometheus-stack"}`. Default: none."""
     queue: NotRequired[str]
     """LocalQueue its pods count against (`kueue.x-k8s.io/queue-name`). Default: none."""

@@ -5,10 +5,26 @@ from collections.abc import Iterator
 from gpufleet.findings import Finding, error, warning
 from gpufleet.spec.nim import Nim
 
+LONGEST_NAME = 63 - len("-12345678-job")
+"""Characters of a NIM's name: a job's name is a label of its pod."""
+
 
 def judge_nim(nim: Nim) -> list[Finding]:
     """Everything that is wrong with a NIM; paths begin at the arguments."""
-    return [*_image(nim), *_size(nim), *_growth(nim)]
+    return [*_name(nim), *_image(nim), *_size(nim), *_growth(nim)]
+
+
+def _name(nim: Nim) -> Iterator[Finding]:
+    if len(nim.name) > LONGEST_NAME:
+        yield error(
+            "nim-name-too-long",
+            "name",
+            f"{nim.name} has {len(nim.name)} characters; the operator's job is called "
+            f"`{nim.name}-<digest>-job`, and that must fit a label's 63",
+            f"shorten it to {LONGEST_NAME} characters",
+            found=len(nim.name),
+            limit=LONGEST_NAME,
+        )
 
 
 def _image(nim: Nim) -> Iterator[Finding]:
@@ -63,6 +79,14 @@ def _growth(nim: Nim) -> Iterator[Finding]:
             "write `shared: true` with a storage class that can",
             found=several,
             limit=1,
+        )
+    if nim.monitor_labels and not nim.metrics:
+        yield warning(
+            "nim-monitor-labels-ignored",
+            "monitorLabels",
+            "no ServiceMonitor is made that could carry them",
+            "write `metrics: true`, or remove them",
+            found=sorted(nim.monitor_labels),
         )
     if nim.scale is not None and nim.replicas != 1:
         yield warning(

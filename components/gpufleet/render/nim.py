@@ -1,5 +1,7 @@
 """NIMCache and NIMService (apps.nvidia.com/v1alpha1, NVIDIA k8s-nim-operator v3.1.2)."""
 
+import hashlib
+import json
 from typing import Any
 
 from gpufleet.fleet.config_names import POOL_LABEL
@@ -11,11 +13,38 @@ API_VERSION = "apps.nvidia.com/v1alpha1"
 KV_CACHE = "gpu_cache_usage_perc"
 """Series of a NIM's server that the operator's samples scale by."""
 PROBE_SECONDS = 10
+DIGEST_LENGTH = 8
+ANY_NODE = {"kubernetes.io/os": "linux"}
+"""Where the model is fetched. Without a selector the operator asks for a node with an NVIDIA device
+(`GetNodeSelectors` of its `nimcache_types.go`), whose taint its job does not tolerate: it would
+wait for ever."""
+ZONE_LABEL = "topology.kubernetes.io/zone"
+SCRAPE_INTERVAL = "30s"
+"""Something must be said of the monitor: the operator's admission refuses an empty one."""
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
+
+
+def cache_name(nim: Nim) -> str:
+    """Name of the cache: the service's, and a digest of what is fetched and where it is kept.
+
+    The operator fills a cache once and refuses changes to it, so another model, tag or volume is
+    another cache: it is filled before the service moves to it, and the old one goes last.
+    """
+    content = json.dumps(_cache_spec(nim), sort_keys=True).encode()
+    return f"{nim.name}-{hashlib.sha256(content).hexdigest()[:DIGEST_LENGTH]}"
 
 
 def nim_cache(nim: Nim) -> dict[str, Any]:
     """The volume, and the job that fills it once. Fetching needs no GPU: it stays off GPU nodes."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "NIMCache",
+        "metadata": _metadata(nim, cache_name(nim)),
+        "spec": _cache_spec(nim),
+    }
+
+
+def _cache_spec(nim: Nim) -> dict[str, Any]:
     chosen = nim.model
     model: dict[str, Any] = (
         {"profiles": list(chosen.profiles)}
@@ -26,28 +55,25 @@ def nim_cache(nim: Nim) -> dict[str, Any]:
         model["engine"] = chosen.engine
     if not chosen.profiles and chosen.precision is not None:
         model["precision"] = chosen.precision
+    zone = {} if nim.storage.zone is None else {ZONE_LABEL: nim.storage.zone}
     return {
-        "apiVersion": API_VERSION,
-        "kind": "NIMCache",
-        "metadata": _metadata(nim),
-        "spec": {
-            "source": {
-                "ngc": {
-                    "modelPuller": f"{nim.image}:{nim.tag}",
-                    "authSecret": nim.auth_secret,
-                    "pullSecret": nim.pull_secret,
-                    "model": model,
-                }
-            },
-            "storage": {
-                "pvc": {
-                    "create": True,
-                    "size": f"{nim.storage.size_gib}Gi",
-                    "storageClass": nim.storage.storage_class,
-                    "volumeAccessMode": "ReadWriteMany" if nim.storage.shared else "ReadWriteOnce",
-                }
-            },
+        "source": {
+            "ngc": {
+                "modelPuller": f"{nim.image}:{nim.tag}",
+                "authSecret": nim.auth_secret,
+                "pullSecret": nim.pull_secret,
+                "model": model,
+            }
         },
+        "storage": {
+            "pvc": {
+                "create": True,
+                "size": f"{nim.storage.size_gib}Gi",
+                "storageClass": nim.storage.storage_class,
+                "volumeAccessMode": "ReadWriteMany" if nim.storage.shared else "ReadWriteOnce",
+            }
+        },
+        "nodeSelector": {**ANY_NODE, **zone},
     }
 
 
@@ -61,10 +87,10 @@ def nim_service(nim: Nim) -> dict[str, Any]:
             "pullSecrets": [nim.pull_secret],
         },
         "authSecret": nim.auth_secret,
-        "storage": {"nimCache": {"name": nim.name}},
+        "storage": {"nimCache": {"name": cache_name(nim)}},
         "resources": {"limits": {nim.resource: str(nim.count)}},
         "expose": {"service": {"type": "ClusterIP", "port": nim.port}},
-        "metrics": {"enabled": nim.metrics},
+        "metrics": _metrics(nim),
         "startupProbe": {
             "enabled": True,
             "probe": {
@@ -104,13 +130,22 @@ def nim_service(nim: Nim) -> dict[str, Any]:
     return {
         "apiVersion": API_VERSION,
         "kind": "NIMService",
-        "metadata": _metadata(nim),
+        "metadata": _metadata(nim, nim.name),
         "spec": spec,
     }
 
 
-def _metadata(nim: Nim) -> dict[str, Any]:
-    return {"name": nim.name, "namespace": nim.namespace, "labels": dict(LABELS)}
+def _metadata(nim: Nim, name: str) -> dict[str, Any]:
+    return {"name": name, "namespace": nim.namespace, "labels": dict(LABELS)}
+
+
+def _metrics(nim: Nim) -> dict[str, Any]:
+    if not nim.metrics:
+        return {"enabled": False}
+    monitor: dict[str, Any] = {"interval": SCRAPE_INTERVAL}
+    if nim.monitor_labels:
+        monitor["additionalLabels"] = dict(nim.monitor_labels)
+    return {"enabled": True, "serviceMonitor": monitor}
 
 
 def _placement(nim: Nim) -> dict[str, Any]:

@@ -30,6 +30,9 @@ class NimStorage(SpecModel):
     shared: bool = False
     """Whether nodes may mount it together (ReadWriteMany), as several replicas on several nodes
     need it. Default false."""
+    zone: str | None = Field(default=None, pattern=r"^[a-z0-9-]{1,63}$")
+    """Zone in which the model is fetched, and so the volume made: where the pool is in one zone
+    only, since a zonal disk cannot follow into another. Default: any."""
 
 
 class NimScale(SpecModel):
@@ -54,7 +57,7 @@ class Nim(SpecModel):
     """One NIM: its model, where it runs, how it grows."""
 
     name: DnsLabel
-    """Name of cache and service."""
+    """Name of the service, at most 50 characters; its cache's has a digest behind it."""
     namespace: DnsLabel
     """Namespace; the Secrets below must be in it."""
     image: Annotated[str, StringConstraints(pattern=r"^[a-z0-9.:/_-]+$", min_length=3)]
@@ -86,5 +89,8 @@ class Nim(SpecModel):
     built first."""
     metrics: bool = True
     """Whether a ServiceMonitor is made; its definition must be in the cluster. Default true."""
+    monitor_labels: dict[str, str] = Field(default_factory=dict[str, str])
+    """Labels of the ServiceMonitor, by which a Prometheus selects it:
+    `{"release": "kube-prometheus-stack"}`. Default: none."""
     queue: DnsLabel | None = None
     """LocalQueue its pods count against (`kueue.x-k8s.io/queue-name`). Default: none."""

@@ -38,7 +38,8 @@ def test_the_model_is_cached_before_it_serves(run: Any) -> None:
     assert source["model"] == {"tensorParallelism": "1"}
     spec = service.inputs["spec"]
     assert spec["resources"] == {"limits": {"nvidia.com/mig-2g.20gb": "1"}}
-    assert spec["storage"] == {"nimCache": {"name": "llama"}}
+    assert spec["storage"] == {"nimCache": {"name": cache.inputs["metadata"]["name"]}}
+    assert cache.inputs["metadata"]["name"].startswith("llama-")
     assert spec["nodeSelector"] == {"gpufleet.dev/pool": "slices"}
     assert spec["startupProbe"]["probe"]["failureThreshold"] == 180
     assert spec["replicas"] == 1
@@ -69,6 +70,7 @@ def test_one_volume_for_many_nodes_is_told(run: Any) -> None:
         ({"image": "nvcr.io/nim/x:1.0"}, "nim-image-with-tag"),
         ({"model": {"tensor_parallelism": 2}}, "nim-parallelism-over-count"),
         ({"model": {"tensor_parallelism": 2}, "count": 2}, "nim-parallelism-on-slices"),
+        ({"name": "n" * 51}, "nim-name-too-long"),
         ({"storage": {}}, "argument-missing"),
     ],
 )
