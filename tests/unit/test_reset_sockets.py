@@ -18,5 +18,5 @@ def test_a_reset_before_the_handshake_closes_the_socket() -> None:
         warnings.simplefilter("always")
         with pytest.raises(ConnectionResetError):
             ssl.create_default_context().wrap_socket(connected, server_hostname="127.0.0.1")
-        gc.collect()
+        gc.collect(1)
     assert [str(warning.message) for warning in said] == []
