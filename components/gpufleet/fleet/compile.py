@@ -32,6 +32,7 @@ from gpufleet.fleet.gke_rules import judge_gke
 from gpufleet.fleet.gke_shape import COMPUTE_CLASS
 from gpufleet.fleet.karpenter_rules import judge_karpenter
 from gpufleet.fleet.model import (
+    GKE_ARM_TAINT,
     Fleet,
     Machine,
     NodeTaint,
@@ -261,6 +262,8 @@ def _pool(draft: _Draft, spec: FleetSpec, parts: contract_owners.OwnedParts) -> 
     taints = (*gpu_taint, *(NodeTaint(t.key, t.value, t.effect) for t in pool.taints))
     if _in_class(draft, spec):
         taints = (*taints, NodeTaint(COMPUTE_CLASS, pool.name, "NoSchedule"))
+    if spec.platform is Platform.GKE and draft.machines[0].architecture == "arm64":
+        taints = (*(taint for taint in taints if taint != GKE_ARM_TAINT), GKE_ARM_TAINT)
     previous = draft.previous
     return Pool(
         name=pool.name,

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from gpufleet.catalogue.model import InstanceType
 from gpufleet.findings import Finding, error
-from gpufleet.fleet.gke_shape import GkeShape, host_machine, upgrade_strategy
+from gpufleet.fleet.gke_shape import GkeShape, host_machine, nodes_of_domain, upgrade_strategy
 from gpufleet.fleet.model import Pool
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.gke import UpgradeStrategy
@@ -32,6 +32,7 @@ def judge_place(
     yield from _machines(pool, row)
     yield from _zones(pool, shape, spec)
     yield from _placement(pool, shape)
+    yield from _domain(pool)
 
 
 def _machines(pool: Pool, row: InstanceType) -> Iterable[Finding]:
@@ -143,6 +144,20 @@ def _zones(pool: Pool, shape: GkeShape, spec: FleetSpec) -> Iterable[Finding]:
             f"{', '.join(shape.zones)}",
             f"write zones: [{min(reserved)}]",
             found=list(shape.zones),
+        )
+
+
+def _domain(pool: Pool) -> Iterable[Finding]:
+    most = nodes_of_domain(pool)
+    if most is not None and pool.nodes.maximum > most:
+        yield error(
+            "gke-nvlink-domain-size",
+            f"{pool.path}.nodes.max",
+            f"the nodes of a pool of {pool.machines[0].name} are one NVLink domain, which has "
+            f"{most} machines, and {pool.nodes.maximum} are declared",
+            f"write max: {most}, and a pool for each further domain",
+            found=pool.nodes.maximum,
+            limit=most,
         )
 
 

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from math import prod
 
 from gpufleet.catalogue.model import InstanceType
 from gpufleet.contract.gke_sharing import served_by_gke
@@ -28,6 +29,10 @@ EXTRA_NETWORKS = {"GPUDirect-TCPX": (4, "NetDevice"), "GPUDirect-TCPXO": (8, "Ne
 
 RDMA_NETWORKS = {"a4x": 4}
 """RDMA interfaces by family; every other family with RDMA has 8 (the same sources)."""
+
+NVLINK_DOMAINS = {"a4x": "1x72"}
+"""Family -> GPUs of the NVLink domain that a workload policy keeps a node pool in, as Google writes
+a topology (cluster-toolkit `examples/gke-a4x/gke-a4x.yaml` at 5b89bdc, read 2026-11-22)."""
 
 HYPERDISK = "hyperdisk-balanced"
 BOOT_DISKS = {
@@ -212,6 +217,25 @@ def _rung(name: str, entry: Capacity, options: GkeOptions) -> Rung:
         max_run_seconds=None if dynamic is None else minutes(dynamic.max_run_duration) * 60,
         zone=None if reserved is None else reserved.zone,
     )
+
+
+def placed_topology(pool: Pool) -> str | None:
+    """Topology that a workload policy places the pool's hosts by: of a TPU slice, or of an NVLink
+    domain. None where the node pool itself says how, or nothing has to be said."""
+    slice_ = tpu_slice(pool)
+    if slice_ is not None:
+        return slice_.topology if slice_.workload_policy else None
+    row = pool.machines[0].instance
+    return None if row is None else NVLINK_DOMAINS.get(row.family)
+
+
+def nodes_of_domain(pool: Pool) -> int | None:
+    """Machines of the NVLink domain that holds the whole pool; None where there is none."""
+    row = pool.machines[0].instance
+    topology = None if row is None else NVLINK_DOMAINS.get(row.family)
+    if topology is None:
+        return None
+    return prod(int(side) for side in topology.split("x")) // pool.gpus_per_node
 
 
 def _one_zone(pool: Pool, options: GkeOptions, rungs: tuple[Rung, ...]) -> str | None:

@@ -96,6 +96,10 @@ NEURON_TAINT = NodeTaint("aws.amazon.com/neuron", "present", "NoSchedule")
 """The taint of every Trainium and Inferentia pool: Neuron's device plugin tolerates the key
 (aws-neuron/neuron-helm-charts 1.0.0)."""
 
+GKE_ARM_TAINT = NodeTaint("kubernetes.io/arch", "arm64", "NoSchedule")
+"""What GKE puts on every Arm node by itself, A4X included, so that images of x86 stay away (GKE
+documentation, prepare Arm workloads; cluster-toolkit `examples/gke-a4x`, read 2026-11-22)."""
+
 _TAINTS = {"google": TPU_TAINT, "aws": NEURON_TAINT}
 
 

@@ -96,7 +96,7 @@ class GpuMonitoring(pulumi.ComponentResource):
                 f"{name}-exporter",
                 fleet_chart(fleet, EXPORTER),
                 namespace=monitoring.namespace,
-                values=exporter_chart_values(monitoring),
+                values=exporter_chart_values(fleet, monitoring),
                 depends_on=[namespace],
                 timeout_seconds=TIMEOUT_SECONDS,
             )

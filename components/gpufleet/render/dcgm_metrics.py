@@ -9,7 +9,10 @@ off by default: an alert on them could never fire.
 from dataclasses import dataclass
 from typing import Any
 
+from gpufleet.contract.gke_sharing import served_by_gke
+from gpufleet.contract.tolerations import GPU_TOLERATION, needed
 from gpufleet.fleet.config_names import POOL_LABEL
+from gpufleet.fleet.model import Fleet
 from gpufleet.spec.monitoring import Monitoring
 
 CSV_KEY = "dcgm-metrics.csv"
@@ -88,6 +91,11 @@ def exporter_csv(monitoring: Monitoring) -> str:
     return "\n".join(["# DCGM field, Prometheus metric type, help", *lines, ""])
 
 
+GKE_DRIVER_FOLDER = "/home/kubernetes/bin/nvidia"
+"""Where Google's installer leaves the driver on a node (NVIDIA/dcgm-exporter issue 59; Google Cloud
+documentation, NVIDIA DCGM exporter; read 2026-11-22)."""
+
+
 def exporter_settings(monitoring: Monitoring, config_map: str | None) -> dict[str, Any]:
     """What the GPU Operator is told of its exporter, as its section of a declaration.
 
@@ -101,24 +109,27 @@ def exporter_settings(monitoring: Monitoring, config_map: str | None) -> dict[st
     }
 
 
-def exporter_chart_values(monitoring: Monitoring) -> dict[str, Any]:
+def exporter_chart_values(fleet: Fleet, monitoring: Monitoring) -> dict[str, Any]:
     """Values of the exporter's own chart (dcgm-exporter 4.8.2), where no GPU Operator brings it.
 
+    It runs wherever the fleet has NVIDIA GPUs, so it tolerates what their nodes are tainted with.
     `SYS_ADMIN` is only given where profiling needs it.
     """
+    watched = [pool for pool in fleet.pools if pool.gpu.vendor == "nvidia"]
+    taints = ((t.key, t.value, t.effect) for pool in watched for t in pool.taints)
+    tolerated = [GPU_TOLERATION, *needed(taints)]
     secured: dict[str, Any] = {"capabilities": {"add": ["SYS_ADMIN"], "drop": ["ALL"]}}
     if not monitoring.profiling:
         secured = {"capabilities": {"add": [], "drop": ["ALL"]}}
-    return {
+    interval = {"name": "DCGM_EXPORTER_INTERVAL", "value": str(monitoring.interval_seconds * 1000)}
+    values: dict[str, Any] = {
         "serviceMonitor": {"enabled": False},
         "customMetrics": exporter_csv(monitoring),
         "kubernetes": {
             "enablePodLabels": bool(monitoring.pod_labels),
             "podLabelAllowlistRegex": list(monitoring.pod_labels),
         },
-        "extraEnv": [
-            {"name": "DCGM_EXPORTER_INTERVAL", "value": str(monitoring.interval_seconds * 1000)}
-        ],
+        "extraEnv": [interval],
         "securityContext": secured,
         "affinity": {
             "nodeAffinity": {
@@ -129,5 +140,37 @@ def exporter_chart_values(monitoring: Monitoring) -> dict[str, Any]:
                 }
             }
         },
-        "tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}],
+        "tolerations": [
+            {"key": one.key, "operator": "Exists", "effect": one.effect} for one in tolerated
+        ],
+    }
+    if any(served_by_gke(pool.spec, pool.platform) for pool in watched):
+        values |= _with_gkes_driver(values)
+    return values
+
+
+def _with_gkes_driver(values: dict[str, Any]) -> dict[str, Any]:
+    """What the exporter needs where no NVIDIA runtime hands the driver to containers: Google's
+    installer leaves it in a folder of the node, and only a privileged container sees the devices.
+
+    The chart's own mount, that of the counters, is written again: lists of a chart are replaced.
+    """
+    driver = "nvidia-install-dir-host"
+    counters = "default-counters.csv"
+    return {
+        "extraHostVolumes": [{"name": driver, "hostPath": GKE_DRIVER_FOLDER}],
+        "extraVolumeMounts": [
+            {
+                "name": "exporter-metrics-volume",
+                "mountPath": f"/etc/dcgm-exporter/{counters}",
+                "subPath": counters,
+            },
+            {"name": driver, "mountPath": "/usr/local/nvidia", "readOnly": True},
+        ],
+        "extraEnv": [
+            *values["extraEnv"],
+            {"name": "LD_LIBRARY_PATH", "value": "/usr/local/nvidia/lib64"},
+        ],
+        # The chart's own `allowPrivilegeEscalation: false` beside it is refused by the API server.
+        "securityContext": {"privileged": True, "allowPrivilegeEscalation": True},
     }

@@ -10,7 +10,7 @@ from typing import Any
 
 from gpufleet.contract.gke_sharing import served_by_gke
 from gpufleet.fleet.change_waves import group_labels
-from gpufleet.fleet.model import Pool
+from gpufleet.fleet.model import GKE_ARM_TAINT, Pool
 from gpufleet.fleet.tpu import is_tpu
 
 DRIVER_DEFAULT = "DEFAULT"
@@ -101,7 +101,7 @@ def node_pool_arguments(pool: Pool, accelerator: GkeAccelerator | None) -> dict[
     """The part of a GKE node pool that follows from the partition: machine, GPUs, labels, taints.
 
     GKE adds the GPU taint by itself; it is written out all the same, or the provider would see a
-    difference at every update.
+    difference at every update. That of Arm nodes is GKE's alone.
     """
     return {
         "nodeConfig": {
@@ -111,6 +111,7 @@ def node_pool_arguments(pool: Pool, accelerator: GkeAccelerator | None) -> dict[
             "taints": [
                 {"key": taint.key, "value": taint.value, "effect": _EFFECTS[taint.effect]}
                 for taint in pool.taints
+                if taint != GKE_ARM_TAINT
             ],
         }
     }

@@ -15,6 +15,7 @@ from gpufleet.fleet.gke_shape import (
     GkeShape,
     Rung,
     gke_shape,
+    placed_topology,
     raw_ssds,
     upgrade_strategy,
 )
@@ -53,10 +54,10 @@ def node_pools(pool: Pool, prefix: str, labels: Mapping[str, str]) -> dict[str, 
 def workload_policies(pool: Pool, prefix: str, region: str) -> dict[str, dict[str, Any]]:
     """Suffix of each rung -> arguments of the workload policy that places its hosts; empty where
     the node pool itself says how (`gcp:compute/resourcePolicy`)."""
-    slice_ = tpu_slice(pool)
-    if slice_ is None or not slice_.workload_policy or pool.spec.import_id is not None:
+    topology = placed_topology(pool)
+    if topology is None or pool.spec.import_id is not None:
         return {}
-    throughput = {"type": "HIGH_THROUGHPUT", "acceleratorTopology": slice_.topology}
+    throughput = {"type": "HIGH_THROUGHPUT", "acceleratorTopology": topology}
     return {
         rung.name: {
             "name": node_pool_name(pool, rung, prefix),
@@ -88,7 +89,7 @@ def _node_pool(
     if rung.queued:
         arguments["queuedProvisioning"] = {"enabled": True}
     slice_ = tpu_slice(pool)
-    if slice_ is not None and slice_.workload_policy:
+    if placed_topology(pool) is not None:
         arguments["placementPolicy"] = {"type": "COMPACT", "policyName": arguments["name"]}
     elif slice_ is not None and slice_.hosts > 1:
         arguments["placementPolicy"] = {"type": "COMPACT", "tpuTopology": slice_.topology}

@@ -80,7 +80,7 @@ def _monitored(fleet: Fleet, monitoring: Monitoring) -> Iterator[Artefact]:
             f"values/{EXPORTER}.yaml",
             Kind.VALUES,
             "values of the chart dcgm-exporter, where no GPU Operator brings it",
-            yaml_text(exporter_chart_values(monitoring)),
+            yaml_text(exporter_chart_values(fleet, monitoring)),
         )
     if monitoring.query_url is not None:
         yield Artefact(

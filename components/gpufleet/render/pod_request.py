@@ -40,7 +40,9 @@ def pod_spec(pool: Pool, share: Share, network_resources: Sequence[str] = ()) ->
     """The fragment of a pod's `spec`, with one container called `main`.
 
     Pools with a fabric are for jobs over several nodes: one pod takes a whole node, with its
-    network interfaces where they are resources. `network_resources` are those of the Network
+    network interfaces where they are resources. So it does of TPUs, whose chips of one machine
+    only work together (AI-Hypercomputer/xpk v1.13: `google.com/tpu` is the chips of the machine).
+    `network_resources` are those of the Network
     Operator (`fleet.addon_plan.rdma_resources`): one of each.
     """
     amount = _amount(pool, share)
@@ -123,7 +125,8 @@ def _add_network(container: dict[str, Any], pool: Pool, network_resources: Seque
 
 
 def _amount(pool: Pool, share: Share) -> int:
-    whole_nodes = pool.fabric is not Fabric.NONE and pool.partition.mode == "exclusive"
+    together = pool.fabric is not Fabric.NONE or tpu_slice(pool) is not None
+    whole_nodes = together and pool.partition.mode == "exclusive"
     return share.per_node if whole_nodes else share.quantity
 
 

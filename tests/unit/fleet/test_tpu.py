@@ -218,3 +218,16 @@ def test_hosts_of_ironwood_are_placed_by_a_workload_policy() -> None:
     }
     (one_host,) = compiled("tpu7x-standard-4t").fleet.pools
     assert workload_policies(one_host, "ml", "us-central1") == {}
+
+
+@pytest.mark.parametrize(
+    ("machine", "topology", "chips"),
+    [("ct5lp-hightpu-4t", "4x4", 4), ("ct5lp-hightpu-8t", None, 8), ("ct6e-standard-1t", None, 1)],
+)
+def test_a_pod_takes_all_chips_of_its_machine(
+    machine: str, topology: str | None, chips: int
+) -> None:
+    nodes = {"min": 0, "max": 4}
+    (pool,) = compiled(machine, topology, nodes=nodes).fleet.pools
+    (container,) = pod_spec(pool, pool.partition.shares[0])["containers"]
+    assert container["resources"]["limits"] == {"google.com/tpu": str(chips)}

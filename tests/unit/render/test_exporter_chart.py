@@ -1,0 +1,82 @@
+"""Values of the DCGM exporter's own chart: it runs on every NVIDIA node and finds the driver."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from gpufleet.fleet import compile_data
+from gpufleet.render.dcgm_metrics import exporter_chart_values
+
+VALUES = Path(__file__).parents[4] / "shared/reference/charts/dcgm-exporter-4.8.2.values.yaml"
+L4: dict[str, Any] = {"name": "chat", "gpu": "L4", "nodes": {"min": 0, "max": 2}}
+LADDER = {**L4, "capacity": [{"spot": {}}, {"onDemand": {}}]}
+TPU = {"name": "tpu", "instanceTypes": ["ct6e-standard-4t"], "nodes": {"min": 0, "max": 2}}
+REGIONS = {"gke": "us-central1", "eks": "us-east-1"}
+
+
+def values(*pools: dict[str, Any], platform: str = "gke", **monitoring: Any) -> dict[str, Any]:
+    compiled = compile_data(
+        {
+            "catalogue": "2026.11",
+            "platform": platform,
+            "cluster": {"name": "ml", "region": REGIONS[platform]},
+            "pools": list(pools),
+            "monitoring": monitoring,
+        }
+    )
+    assert compiled.deployable, compiled.findings
+    given = compiled.fleet.spec.monitoring
+    assert given is not None
+    return exporter_chart_values(compiled.fleet, given)
+
+
+def tolerated(made: dict[str, Any]) -> set[tuple[str, str]]:
+    assert all(one["operator"] == "Exists" for one in made["tolerations"])
+    return {(one["key"], one["effect"]) for one in made["tolerations"]}
+
+
+@pytest.mark.parametrize("platform", ["gke", "eks"])
+def test_the_chart_knows_what_it_is_told(platform: str) -> None:
+    if not VALUES.is_file():
+        pytest.skip(f"upstream's values are not beside the checkout ({VALUES})")
+    known = yaml.safe_load(VALUES.read_text())
+    made = values(L4, platform=platform, podLabels=["^app$"])
+    assert set(made) - {"customMetrics"} <= set(known)  # there as a comment only
+    assert set(made["kubernetes"]) <= set(known["kubernetes"])
+    assert set(made["serviceMonitor"]) <= set(known["serviceMonitor"])
+
+
+def test_it_tolerates_every_taint_of_nvidia_nodes() -> None:
+    own = {**L4, "name": "own", "taints": [{"key": "example.com/team", "effect": "NoExecute"}]}
+    assert tolerated(values(LADDER, own, TPU)) == {
+        ("nvidia.com/gpu", "NoSchedule"),
+        ("cloud.google.com/compute-class", "NoSchedule"),
+        ("example.com/team", "NoExecute"),
+    }
+
+
+def test_on_gke_it_is_given_the_driver() -> None:
+    made = values(L4)
+    (volume,) = made["extraHostVolumes"]
+    assert volume["hostPath"] == "/home/kubernetes/bin/nvidia"
+    mounts = {one["name"]: one["mountPath"] for one in made["extraVolumeMounts"]}
+    assert mounts == {
+        "exporter-metrics-volume": "/etc/dcgm-exporter/default-counters.csv",
+        volume["name"]: "/usr/local/nvidia",
+    }
+    assert {one["name"] for one in made["extraEnv"]} == {
+        "DCGM_EXPORTER_INTERVAL",
+        "LD_LIBRARY_PATH",
+    }
+    # The API server refuses a privileged container that may not escalate, as the chart has it.
+    assert made["securityContext"] == {"privileged": True, "allowPrivilegeEscalation": True}
+
+
+def test_elsewhere_the_nvidia_runtime_gives_it() -> None:
+    made = values(L4, platform="eks")
+    assert not {"extraHostVolumes", "extraVolumeMounts"} & set(made)
+    assert made["securityContext"]["capabilities"]["add"] == ["SYS_ADMIN"]
+    plain = values(L4, platform="eks", profiling=False)
+    assert plain["securityContext"]["capabilities"]["add"] == []
