@@ -30,7 +30,7 @@ from gpufleet.render.gpu_operator_values import (
     mig_parted_files,
     plugin_files,
 )
-from gpufleet.render.keda_values import installs_keda, keda_is_watched
+from gpufleet.render.keda_values import installs_keda, keda_fleet_values, keda_is_watched
 from gpufleet.render.manifests import critical_pods_quota
 from gpufleet.render.neuron_values import installs_neuron, neuron_arguments
 from gpufleet.spec.base import Ownership, Platform
@@ -259,7 +259,7 @@ class GpuAddons(pulumi.ComponentResource):
         )
 
     def _keda(self, name: str, fleet: Fleet) -> None:
-        addon = fleet.spec.addons.keda
+        version = fleet.spec.addons.keda.version
         Keda(
             f"{name}-keda",
             cast(
@@ -268,8 +268,8 @@ class GpuAddons(pulumi.ComponentResource):
                     "catalogue": fleet.spec.catalogue,
                     "watched": keda_is_watched(fleet),
                     "charts": charts_of(fleet),
-                    "values": addon.values,
-                    **({} if addon.version is None else {"version": addon.version}),
+                    "values": keda_fleet_values(fleet),
+                    **({} if version is None else {"version": version}),
                 },
             ),
             pulumi.ResourceOptions(parent=self),

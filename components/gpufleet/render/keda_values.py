@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from gpufleet.fleet.chart_values import merged
 from gpufleet.fleet.model import Fleet
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.monitoring import MonitoringBackend
@@ -28,3 +29,14 @@ def keda_is_watched(fleet: Fleet) -> bool:
     """Whether the fleet's monitoring scrapes KEDA too."""
     monitoring = fleet.spec.monitoring
     return monitoring is not None and monitoring.backend is MonitoringBackend.PROMETHEUS
+
+
+def keda_fleet_values(fleet: Fleet) -> dict[str, Any]:
+    """What a fleet adds to the values: the labels by which its Prometheus selects monitors, under
+    the raw values of the declaration."""
+    monitoring = fleet.spec.monitoring
+    own = fleet.spec.addons.keda.values
+    if monitoring is None or not monitoring.labels or not keda_is_watched(fleet):
+        return dict(own)
+    labelled = {"serviceMonitor": {"additionalLabels": dict(monitoring.labels)}}
+    return merged({"prometheus": {"operator": labelled, "metricServer": labelled}}, own)

@@ -9,8 +9,8 @@ from typing import Any
 from gpufleet.fleet.model import Fleet
 from gpufleet.partition.dra import DRIVER
 from gpufleet.render.kueue_quota import class_mappings, memory_selector, pool_units, quota_pools
+from gpufleet.render.scrape_objects import kueue_monitors_itself
 from gpufleet.render.yaml_text import yaml_text
-from gpufleet.spec.monitoring import MonitoringBackend
 
 CONFIG_API = "config.kueue.x-k8s.io/v1beta2"
 FRAMEWORKS = ("batch/job", "pod")
@@ -80,7 +80,7 @@ def kueue_configuration(fleet: Fleet) -> dict[str, Any]:
 def kueue_values(fleet: Fleet) -> dict[str, Any]:
     """Values of the chart kueue."""
     monitoring = fleet.spec.monitoring
-    watched = monitoring is not None and monitoring.backend is MonitoringBackend.PROMETHEUS
+    watched = monitoring is not None and kueue_monitors_itself(monitoring)
     return {
         # The chart's ServiceMonitor needs its definition in the cluster.
         "enablePrometheus": watched,

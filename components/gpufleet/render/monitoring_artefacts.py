@@ -9,7 +9,12 @@ from gpufleet.fleet.model import Fleet
 from gpufleet.render.artefact import Artefact, Kind
 from gpufleet.render.dashboards import dashboard_config_maps, dashboards
 from gpufleet.render.dcgm_metrics import exporter_chart_values
-from gpufleet.render.keda_values import installs_keda, keda_is_watched, keda_values
+from gpufleet.render.keda_values import (
+    installs_keda,
+    keda_fleet_values,
+    keda_is_watched,
+    keda_values,
+)
 from gpufleet.render.prometheus_adapter_rules import adapter_values
 from gpufleet.render.rule_groups import rule_object
 from gpufleet.render.scrape_objects import EXPORTER, runs_operator_exporter, scrape_objects
@@ -41,7 +46,7 @@ def monitoring_files(fleet: Fleet) -> Iterator[Artefact]:
             Kind.VALUES,
             "values of the chart keda",
             yaml_text(
-                merged(keda_values(watched=keda_is_watched(fleet)), fleet.spec.addons.keda.values)
+                merged(keda_values(watched=keda_is_watched(fleet)), keda_fleet_values(fleet))
             ),
         )
 

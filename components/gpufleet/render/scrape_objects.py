@@ -41,9 +41,14 @@ def runs_operator_exporter(fleet: Fleet) -> bool:
     return fleet.addons.gpu_operator.enabled and fleet.addons.gpu_operator.dcgm_exporter
 
 
+def kueue_monitors_itself(monitoring: Monitoring) -> bool:
+    """Whether Kueue's own chart makes its ServiceMonitor. It takes no labels, so a Prometheus that
+    selects by some would not see it (kueue 0.19.2 `templates/prometheus/monitor.yaml`)."""
+    return monitoring.backend is MonitoringBackend.PROMETHEUS and not monitoring.labels
+
+
 def targets(fleet: Fleet, monitoring: Monitoring) -> list[Target]:
-    """What a fleet exports: the GPUs, and Kueue where VictoriaMetrics scrapes it; for Prometheus
-    Kueue's chart makes the ServiceMonitor itself."""
+    """What a fleet exports: the GPUs, and Kueue unless its chart makes the ServiceMonitor."""
     honor = monitoring.honor_labels
     if runs_operator_exporter(fleet):
         # NVIDIA/gpu-operator v26.7.0 `assets/state-dcgm-exporter`: Service, port and label.
@@ -68,11 +73,7 @@ def targets(fleet: Fleet, monitoring: Monitoring) -> list[Target]:
             )
         ]
     kueue = fleet.spec.addons.kueue.ownership is Ownership.MANAGED
-    if (
-        fleet.spec.queues is not None
-        and kueue
-        and monitoring.backend is MonitoringBackend.VICTORIA_METRICS
-    ):
+    if fleet.spec.queues is not None and kueue and not kueue_monitors_itself(monitoring):
         found.append(
             Target(
                 "kueue",
