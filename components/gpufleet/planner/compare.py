@@ -31,12 +31,12 @@ def rank(option: Option) -> _Rank:
     )
 
 
-def _objectives(option: Option) -> tuple[float, ...]:
+def _objectives(option: Option, standing: _Rank) -> tuple[float, ...]:
     """What is better smaller: cost, latency, time; throughput negated."""
     reached = option.reached
     return (
-        rank(option)[1],
-        float(rank(option)[0]),
+        standing[1],
+        float(standing[0]),
         round(reached.token_seconds or 0.0, 9),
         round(reached.first_token_seconds or 0.0, 9),
         round(reached.run_hours or 0.0, 9),
@@ -47,8 +47,9 @@ def _objectives(option: Option) -> tuple[float, ...]:
 def pareto(options: Sequence[Option]) -> tuple[Option, ...]:
     """Options that no other one matches or beats in everything; of equals the first."""
     found: list[tuple[tuple[float, ...], Option]] = []
-    for option in sorted(_comparable(options), key=rank):
-        mine = _objectives(option)
+    ranked = [(rank(option), option) for option in _comparable(options)]
+    for standing, option in sorted(ranked, key=lambda pair: pair[0]):
+        mine = _objectives(option, standing)
         if not any(all(a <= b for a, b in zip(other, mine, strict=True)) for other, _ in found):
             # Sorted by cost, but an equal cost may still be dominated by a later one.
             found = [

@@ -81,7 +81,7 @@ _Devices = tuple[tuple[str, int], ...]
 def _one_profile_each(gpu: Gpu, wanted: Mapping[str, int]) -> dict[_Devices, int]:
     found: dict[_Devices, int] = {}
     for name, count in sorted(wanted.items()):
-        devices = _best_layout(gpu, ((name, min(count, 16)),), True)
+        devices = _best_layout(gpu, _of_one_gpu(gpu, {name: count}), True)
         found[devices] = ceil(count / devices[0][1])
     return found
 
@@ -132,8 +132,7 @@ def _uniform(gpu: Gpu, wanted: _Devices) -> _Devices | None:
         devices = tuple((name, n) for (name, _), n in zip(wanted, numbers, strict=True))
         if not _roomy(gpu, list(devices)):
             continue
-        proof = place(geometry, dict(devices))
-        if not isinstance(proof, Placement) or proof.stranded_compute > MOST_STRANDED:
+        if not _sound(gpu, devices):
             continue
         needed = max(ceil(count / n) for (_, count), n in zip(wanted, numbers, strict=True))
         found = (needed, sum(numbers), devices)
@@ -154,13 +153,28 @@ def _fill_gpus(gpu: Gpu, wanted: Mapping[str, int], mixed: bool) -> dict[_Device
     left: dict[str, int] = {name: count for name, count in wanted.items() if count > 0}
     found: dict[_Devices, int] = {}
     while left:
-        devices = _best_layout(gpu, tuple(sorted((n, min(c, 16)) for n, c in left.items())), mixed)
+        devices = _best_layout(gpu, _of_one_gpu(gpu, left), mixed)
         repeat = min(left[name] // count for name, count in devices)
         found[devices] = found.get(devices, 0) + repeat
         for name, count in devices:
             left[name] -= count * repeat
         left = {name: count for name, count in left.items() if count}
     return found
+
+
+def _of_one_gpu(gpu: Gpu, wanted: Mapping[str, int]) -> _Devices:
+    """What one GPU could serve of each profile: demands beyond it need the same layout."""
+    assert gpu.mig is not None
+    rows = gpu.mig.profiles
+    return tuple(sorted((name, min(n, rows[name].max_instances)) for name, n in wanted.items()))
+
+
+@lru_cache(maxsize=4096)
+def _sound(gpu: Gpu, devices: _Devices) -> bool:
+    """Whether a layout exists and strands no more than policies let pass."""
+    assert gpu.mig is not None
+    proof = place(gpu.mig, dict(devices))
+    return isinstance(proof, Placement) and proof.stranded_compute <= MOST_STRANDED
 
 
 @lru_cache(maxsize=4096)
@@ -182,10 +196,7 @@ def _best_layout(gpu: Gpu, wanted: _Devices, mixed: bool) -> _Devices:
             devices = tuple((name, count) for name, count in chosen if count)
             if not devices:
                 return
-            proof = place(geometry, dict(devices))
-            if not isinstance(proof, Placement):
-                return
-            if proof.stranded_compute > MOST_STRANDED:
+            if not _sound(gpu, devices):
                 return
             memory = sum(rows[n].memory_slots * c for n, c in devices)
             compute = sum(rows[n].compute_slices * c for n, c in devices)

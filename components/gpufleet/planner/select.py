@@ -8,7 +8,6 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from gpufleet.planner.compare import rank
 from gpufleet.planner.filled_pool import (
     Demand,
     FilledPool,
@@ -69,7 +68,8 @@ class _Row:
     item: str | int
     count: int
     part: float
-    order: tuple[object, ...]
+    order: int
+    """Place among the candidate's options: the best alone is first."""
 
 
 def select(candidates: Sequence[Candidate], one_profile: bool, allowed: Fits) -> Selection:
@@ -123,14 +123,14 @@ def _rows(
     """The options that may be declared, best alone first; of those that ask the same of the same
     pool, the one that asks for least."""
     found: dict[tuple[int, str | int], _Row] = {}
-    for option in candidate.options:
+    for order, option in enumerate(candidate.options):
         key = pool_key(candidate.intent, option, one_profile)
         if key not in keys:
             if not allowed(key):
                 continue
             keys[key] = len(keys)
         item, count = item_of(option)
-        row = _Row(option, keys[key], item, count, _part(option), rank(option))
+        row = _Row(option, keys[key], item, count, _part(option), order)
         kept = found.get((row.pool, item))
         if kept is None or row.count < kept.count:
             found[row.pool, item] = row

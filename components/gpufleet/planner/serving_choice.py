@@ -13,7 +13,7 @@ from gpufleet.sizing.embedding import embedding_ledger
 from gpufleet.sizing.embedding_rates import embedding_speed
 from gpufleet.sizing.inference import Serving, serving_ledger
 from gpufleet.sizing.parallel import Parallelism, check_parallelism
-from gpufleet.sizing.serving_rates import ServingSpeed, serving_speed
+from gpufleet.sizing.serving_rates import ServingSpeed, serving_replica
 from gpufleet.sizing.throughput import check_capability
 
 PLANNED_UTILISATION = 0.8
@@ -132,45 +132,38 @@ def _largest(
     """The largest batch up to `most` that keeps the time per token, and its speed. Time per token
     never falls with the batch, so the interval can be halved; the first token waits for the prompt
     alone."""
-
-    def at(batch: int) -> ServingSpeed | None:
-        return serving_speed(need.model, replace(serving, batch=batch), device, parallel)
-
-    target, speed = need.target, at(most)
-    if speed is None:
+    replica = serving_replica(need.model, serving, device, parallel)
+    if replica is None:
         return Miss("speed-unknown", f"the rates of {device.gpu.key} are not sourced")
-    first = 1000 * speed.first_token_seconds
+    target, step = need.target, replica.step
+    first = 1000 * replica.first_token_seconds
     if target.first_token_ms is not None and first > target.first_token_ms:
         text = f"first token after {first:.0f} ms on an idle replica, {target.first_token_ms:g} ms"
         return Miss("first-token", f"{text} allowed", first)
     unlinked = parallel.tensor == 2 and not has_nvlink(device)
     limit = target.token_ms
-    kept = limit is None or 1000 * speed.token_seconds <= limit
+    kept = limit is None or 1000 * step.seconds(most) <= limit
     if kept and not unlinked:
-        return most, speed
-    one = at(1)
-    assert one is not None
-    token = 1000 * one.token_seconds
+        return most, replica.speed(most)
+    token = 1000 * step.seconds(1)
     if limit is not None and token > limit:
         text = f"{token:.1f} ms per token even for one sequence, {limit:g} ms allowed"
         return Miss("token", text, token)
-    share = _communication(need, parallel, device) / one.token_seconds if unlinked else 0.0
+    share = 1000 * _communication(need, parallel, device) / token if unlinked else 0.0
     if share > NVLINK_SHARE_OF_TOKEN:
         text = f"two {device.gpu.key} on PCIe spend {100 * share:.0f} % of each token on"
         return Miss("network", f"{text} all-reduces: NVLink is needed above 15 %")
     if kept:
-        return most, speed
+        return most, replica.speed(most)
     assert limit is not None
-    low, high, best = 1, most, one
+    low, high = 1, most
     while high - low > max(low // 32, 1):
         middle = (low + high) // 2
-        speed = at(middle)
-        assert speed is not None
-        if 1000 * speed.token_seconds <= limit:
-            low, best = middle, speed
+        if 1000 * step.seconds(middle) <= limit:
+            low = middle
         else:
             high = middle
-    return low, best
+    return low, replica.speed(low)
 
 
 def _communication(need: Need, parallel: Parallelism, device: Device) -> float:

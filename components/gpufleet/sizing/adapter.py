@@ -1,6 +1,7 @@
 """LoRA adapters: which matrices get one, and how many parameters that is."""
 
 from enum import StrEnum
+from functools import lru_cache
 
 from gpufleet.sizing.architecture import (
     Architecture,
@@ -54,6 +55,7 @@ def _feed_forward_shapes(model: Architecture, group: LayerGroup) -> list[tuple[i
     return one(block.size)
 
 
+@lru_cache(maxsize=1024)
 def adapter_parameters(model: Architecture, rank: int, targets: AdapterTargets) -> int:
     """Adapter size: the sum over adapted matrices of rank * (in + out)."""
     total = 0

@@ -1,6 +1,7 @@
 """What a given GPU or slice leaves for the cache, and how many sequences that is."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import floor
 
 from gpufleet.sizing.architecture import Architecture
@@ -27,6 +28,7 @@ class Capacity:
     fits, so the engine would refuse to start."""
 
 
+@lru_cache(maxsize=4096)
 def capacity(
     model: Architecture,
     serving: Serving,

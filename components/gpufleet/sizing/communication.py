@@ -6,6 +6,7 @@ vendor; here it is halved first.
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 from gpufleet.catalogue import Gpu
 from gpufleet.sizing.architecture import Architecture, ExpertFeedForward
@@ -74,27 +75,29 @@ def inside_node(gpu: Gpu, board: str = "") -> Link:
     return nvlink(gpu, board) or pcie(gpu)
 
 
-def all_reduce_seconds(link: Link, ranks: int, payload_bytes: float) -> float:
-    """A ring: every rank sends 2*(n-1)/n of the payload."""
-    if ranks == 1:
-        return 0.0
-    return link.latency_seconds + 2 * (ranks - 1) / ranks * payload_bytes / link.bytes_per_second
-
-
 def forward_seconds(model: Architecture, tokens: float, parallel: Parallelism, link: Link) -> float:
-    """Communication of one forward pass of so many tokens, nothing hidden behind arithmetic.
+    """Communication of one forward pass of so many tokens, nothing hidden behind arithmetic."""
+    fixed, each = forward_cost(model, parallel, link)
+    return fixed + tokens * each
 
-    Tensor parallel: two all-reduces of T*h*2 bytes per layer. Expert parallel: two all-to-alls of
+
+@lru_cache(maxsize=4096)
+def forward_cost(model: Architecture, parallel: Parallelism, link: Link) -> tuple[float, float]:
+    """Communication of a forward pass: seconds whatever its size, and seconds for each token.
+
+    Tensor parallel: two all-reduces of T*h*2 bytes per layer, each a ring in which every rank sends
+    2*(n-1)/n of the payload. Expert parallel: two all-to-alls of
     T*k*h*2 bytes per mixture layer. Pipeline: T*h*2 bytes per stage border.
     """
-    payload = tokens * model.hidden * 2
-    layers = model.layers
-    total = 2 * layers * all_reduce_seconds(link, parallel.tensor, payload)
+    payload = model.hidden * 2 / link.bytes_per_second
+    tensor = parallel.tensor
+    reduced = 2 * model.layers if tensor > 1 else 0
+    times: float = reduced
+    weight = reduced * 2 * (tensor - 1) / tensor
     if parallel.expert > 1:
         for group in model.groups:
             if isinstance(group.feed_forward, ExpertFeedForward):
-                moved = payload * group.feed_forward.per_token / parallel.expert
-                each = link.latency_seconds + moved / link.bytes_per_second
-                total += 2 * group.count * each
+                times += 2 * group.count
+                weight += 2 * group.count * group.feed_forward.per_token / parallel.expert
     borders = parallel.pipeline - 1
-    return total + borders * (link.latency_seconds + payload / link.bytes_per_second)
+    return (times + borders) * link.latency_seconds, (weight + borders) * payload

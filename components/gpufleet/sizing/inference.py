@@ -85,8 +85,7 @@ class Serving:
         """Tokens a sequence holds on average, 10 % spare; `context` where no mean is stated."""
         if self.prompt_tokens is None or self.output_tokens is None:
             return self.context
-        mean = Fraction(11, 10) * (self.prompt_tokens + Fraction(self.output_tokens, 2))
-        return min(ceil(mean), self.context)
+        return min(-(-11 * (2 * self.prompt_tokens + self.output_tokens) // 20), self.context)
 
 
 def forward_workspace(

@@ -21,9 +21,9 @@ MBU_NATIVE = 0.65
 A100-80 (gpt-fast), rounded down."""
 MBU_WEIGHT_ONLY = 0.5
 """Where weights are expanded first: 0.42 to 0.65 for int8 and int4, same source."""
-MBU_MIXTURE, MBU_MIXTURE_WEIGHT_ONLY = 0.45, 0.33
-"""Decode where experts are gathered token by token: 0.54 to 0.42 for Mixtral-8x7B in BF16 on 2 to 8
-A100-80, 0.36 to 0.23 in int8 on 1 to 8 (gpt-fast @ 056f8fb, mixtral-moe/README.md)."""
+MBU_MIXTURE_WEIGHT_ONLY = 0.42
+"""Mixtures in int8 on 1 to 8 A100-80, the start of their kernels counted apart (gpt-fast @ 056f8fb,
+mixtral-moe/README.md)."""
 TRAINING_MFU_EAGER = 0.33
 TRAINING_MFU_COMPILED = 0.39
 """BF16 on Hopper, Llama-3.1-8B, 8 to 128 GPUs (torchtitan)."""
@@ -114,9 +114,9 @@ def decode_mbu(model: Architecture, weights: WeightFormat, rate: Rate) -> float:
     """Share of the bandwidth a decode step reaches: less where a unit wider than the stored weights
     multiplies them, as the board has none of theirs."""
     expanded = weights.quantised and rate.unit in (Compute.BF16, Compute.FP16, Compute.INT8)
-    if model.is_mixture:
-        return MBU_MIXTURE_WEIGHT_ONLY if expanded else MBU_MIXTURE
-    return MBU_WEIGHT_ONLY if expanded else MBU_NATIVE
+    if not expanded:
+        return MBU_NATIVE
+    return MBU_MIXTURE_WEIGHT_ONLY if model.is_mixture else MBU_WEIGHT_ONLY
 
 
 def attention_flops(model: Architecture, context: float) -> float:

@@ -85,6 +85,33 @@ MIXTURE = (
     ("int8", 8, 218.48),
 )
 
+# Milliseconds per token of DeepSeek-R1 FP8 on 8 x H200 (SGLang 0.5.7, 1,024 + 1,024 tokens:
+# SemiAnalysisAI/InferenceX#870; TensorRT-LLM 0.21, 1,600 + 600: NVIDIA/TensorRT-LLM#5929, its
+# fastest and slowest split): sequences, prompt, output, least, most.
+LATENT = (
+    (1, 1600, 600, 10.8, 13.8),
+    (8, 1600, 600, 15.7, 18.2),
+    (8, 1024, 1024, 12.8, 12.8),
+    (16, 1024, 1024, 17.2, 17.2),
+    (32, 1024, 1024, 25.6, 25.6),
+    (64, 1024, 1024, 34.6, 34.6),
+)
+
+
+def latent_token_ms(batch: int, prompt: int, output: int) -> float:
+    device = whole_gpu(load().find_gpu("H200-141GB"))
+    assert isinstance(device, Device)
+    serving = Serving(
+        4096,
+        batch=batch,
+        prompt_tokens=prompt,
+        output_tokens=output,
+        weights=WEIGHT_FORMATS["fp8"],
+    )
+    speed = serving_speed(model("DeepSeek-R1"), serving, device, Parallelism(tensor=8))
+    assert speed is not None
+    return 1000 * speed.token_seconds
+
 
 def mixture_tokens_per_second(weights: str, tensor: int) -> float:
     device = whole_gpu(load().find_gpu("A100-80GB"))

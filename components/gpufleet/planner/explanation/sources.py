@@ -33,7 +33,10 @@ TRAINING_ITEMS = {"activations": _ACTIVATIONS, "logits": _ACTIVATIONS}
 """Items that training counts otherwise than serving."""
 MARGIN = "planning constant: allocator fragmentation of 5 % (serving) or 10 % (training)"
 PREFILL = "NVIDIA/TensorRT-LLM @ 00f3768 perf-overview.md"
-DECODE = "pytorch-labs/gpt-fast @ 32971d3 (mixtures @ 056f8fb), batch 1 on A100-80GB"
+DECODE = (
+    "pytorch-labs/gpt-fast @ 32971d3 (mixtures @ 056f8fb), batch 1 on A100-80GB; latent attention "
+    "NVIDIA/TensorRT-LLM#5929, SemiAnalysisAI/InferenceX#870"
+)
 TRAINING = "pytorch/torchtitan @ b5bcd76 benchmarks/llama3_h100_202412_torchtitan.md"
 LINKS = "stas00/ml-engineering @ 744d01e network/README.md"
 SLICES = "NVIDIA MIG user guide: memory slots and multiprocessors of the profile"

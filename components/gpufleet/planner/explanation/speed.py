@@ -4,12 +4,13 @@ from collections.abc import Iterator
 
 from gpufleet.planner.explanation import sources
 from gpufleet.planner.explanation.line import Line
+from gpufleet.sizing.decode_step import EAGER_DECODE
 from gpufleet.sizing.device import Device
 from gpufleet.sizing.embedding_rates import EmbeddingSpeed
 from gpufleet.sizing.inference import Engine, Serving
 from gpufleet.sizing.ledger import Basis
 from gpufleet.sizing.parallel import Parallelism
-from gpufleet.sizing.serving_rates import DECODE_HEAVY, EAGER_DECODE, ServingSpeed, mean_prompt
+from gpufleet.sizing.serving_rates import DECODE_HEAVY, ServingSpeed, mean_prompt
 from gpufleet.sizing.training import Training
 from gpufleet.sizing.training_rates import TrainingSpeed
 
@@ -34,13 +35,20 @@ def explain_serving(
     )
     ranks = max(parallel.tensor, parallel.expert)
     eager = f" x {EAGER_DECODE:g} (eager)" if serving.engine is Engine.TRANSFORMERS else ""
+    opened, started = "", ""
+    if speed.step_started_seconds:
+        opened = "(" if eager else ""
+        started = f" + {1000 * speed.step_started_seconds:.2f} ms to start kernels"
+        started += ")" if eager else ""
     yield Line(
         "speed",
         "token",
         f"{1000 * speed.token_seconds:.2f} ms",
-        f"max({speed.step_read_bytes / 1e9:.2f} GB read / ({_giga(speed.bandwidth_bytes)}/s x MBU "
+        f"{opened}max({speed.step_read_bytes / 1e9:.2f} GB read / "
+        f"({_giga(speed.bandwidth_bytes)}/s x MBU "
         f"{speed.mbu:g}), {_tera(speed.step_operations)} operations / ({ranks} x "
-        f"{_tera(speed.peak_operations)}/s x MFU {speed.mfu:g})){eager} + "
+        f"{_tera(speed.peak_operations)}/s x MFU {speed.mfu:g}))"
+        f"{started}{eager} + "
         f"{1000 * speed.step_moved_seconds:.2f} ms of communication; {serving.batch} sequences, "
         f"{speed.binding} binds",
         speed.basis,
