@@ -26,6 +26,7 @@ def market_of(head: PlanHead, catalogue: Catalogue) -> tuple[Market, tuple[Findi
         tuple(owned),
         keys,
         head.fractional,
+        head.arm,
     )
     return market, findings
 

@@ -95,6 +95,9 @@ class Market:
     fractional: bool = False
     """Whether machines with a vGPU slice of a GPU may be chosen: they need NVIDIA's GRID driver,
     which the usual node images lack."""
+    arm: bool = False
+    """Whether machines with Arm processors (g5g, GB200) may be chosen: images built for x86 do not
+    start there. A GPU that `gpus` names is allowed wherever it is sold."""
 
 
 @lru_cache(maxsize=256)
@@ -164,6 +167,8 @@ def _sold_here(row: InstanceType, platform: str, market: Market, catalogue: Cata
     if row.fractional and not market.fractional:
         return False
     if market.gpus and row.accelerator.gpu not in market.gpus:
+        return False
+    if row.architecture == "arm64" and not (market.arm or market.gpus):
         return False
     gpu = catalogue.gpu(row.accelerator.gpu)
     # Attachable GPUs have no machine of a known size, and no price of the whole.

@@ -108,6 +108,9 @@ class PlanHead(RequestModel):
     fractional: bool = False
     """Whether machines with a part of a GPU (g6f, small g4) may be used. Default false: they need
     NVIDIA's GRID driver, which the usual node images lack."""
+    arm: bool = False
+    """Whether machines with Arm processors (g5g, GB200) may be used. Default false: images built
+    for x86 do not start there. GPUs that `gpus` names are allowed wherever they are sold."""
     hardware: Annotated[tuple[OwnHardware, ...], Field(max_length=100)] = ()
     """Own machines; needed on vSphere and OpenShift."""
     spec: dict[str, Any] = Field(default_factory=dict[str, Any])

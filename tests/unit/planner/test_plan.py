@@ -46,6 +46,20 @@ def test_without_one_gpu_at_least_one_pod_waits(name: str) -> None:
 RHCOS = {"cpus": 64, "memoryGib": 512, "template": "rhcos-gpu"}
 
 
+@pytest.mark.parametrize(
+    ("head", "architectures"),
+    [({}, {"amd64"}), ({"arm": True}, {"arm64"}), ({"gpus": ["T4G"]}, {"arm64"})],
+    ids=["plain", "arm", "named"],
+)
+def test_arm_machines_are_planned_only_where_somebody_says_so(
+    head: dict[str, Any], architectures: set[str]
+) -> None:
+    labs = {"name": "labs", "workload": "notebook", "count": 4, "memoryGib": 6}
+    answer = plan(file(labs, **head))
+    assert errors(answer) == []
+    assert {pool.key.machine.architecture for _, pool in answer.pools} == architectures
+
+
 def _tight(pool: Any) -> bool:
     wanted: dict[str, int] = {}
     for _, option in pool.members:
