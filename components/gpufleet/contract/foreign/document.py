@@ -49,7 +49,11 @@ def read_document(
     In a ConfigMap of the device plugin `select` names the key, as the node label does.
     Raises UnreadableTextError.
     """
-    read = read_yaml(text)
+    return unwrapped(kind, read_yaml(text), select)
+
+
+def unwrapped(kind: str, read: Read, select: str | None) -> tuple[Read | None, tuple[Finding, ...]]:
+    """The same for what was read already. Raises UnreadableTextError."""
     document = as_mapping(read.data)
     if document is None or document.get("kind") != "ConfigMap" or "apiVersion" not in document:
         return read, ()

@@ -28,10 +28,20 @@ class Fields:
     path: str
     report: Report
 
-    def only(self, known: tuple[str, ...]) -> None:
-        """Report every field that is not known."""
+    def only(self, known: tuple[str, ...], elsewhere: Mapping[str, str] | None = None) -> None:
+        """Report every field that is not known; `elsewhere` says of some who has them."""
         for key in self.data:
             if key not in known:
+                owner = (elsewhere or {}).get(key)
+                if owner is not None:
+                    self.report.add(
+                        "dra-field-unknown",
+                        child(self.path, key),
+                        f'strict decoding error: unknown field "{key}"',
+                        f"remove it: only {owner} has it",
+                        value=key,
+                    )
+                    continue
                 near = nearest_names(key, known, limit=1)
                 self.report.add(
                     "dra-field-unknown",
@@ -86,9 +96,10 @@ def judge_sharing(
 ) -> str | None:
     """Judge a sharing block; the strategy where it is known."""
     fields = Fields(sharing, path, report)
-    fields.only(
-        ("strategy", "mpsConfig") if mig else ("strategy", "timeSlicingConfig", "mpsConfig")
-    )
+    if mig:
+        fields.only(("strategy", "mpsConfig"), {"timeSlicingConfig": "GpuConfig"})
+    else:
+        fields.only(("strategy", "timeSlicingConfig", "mpsConfig"))
     strategy = fields.text("strategy") or ""
     if strategy not in STRATEGIES:
         near = nearest_names(strategy, STRATEGIES, limit=1)

@@ -13,6 +13,7 @@ from gpufleet.contract.foreign.gpu_operator_choices import (
     judge_monitors,
     judge_upgrade_policy,
 )
+from gpufleet.contract.foreign.gpu_operator_shapes import judge_shapes
 from gpufleet.contract.foreign.judgement import Report
 from gpufleet.contract.foreign.known_keys import report_unknown
 from gpufleet.contract.foreign.node_selector import selects_within
@@ -72,6 +73,7 @@ def judge_objects(
 
 def _cluster_policy(spec: dict[str, Any], place: str, report: Report) -> None:
     report_unknown(spec, keys.CLUSTER_POLICY, place, "gpu-operator", _READER, report)
+    judge_shapes(spec, keys.CLUSTER_POLICY, place, report)
     judge_choices(spec, CHOICES, f"{place}.", report)
     judge_monitors(spec, f"{place}.", report)
     driver = as_mapping(spec.get("driver")) or {}
@@ -90,6 +92,7 @@ def _driver(
     item: dict[str, Any], spec: dict[str, Any], place: str, context: Context, report: Report
 ) -> None:
     report_unknown(spec, keys.NVIDIA_DRIVER, place, "gpu-operator", _READER, report)
+    judge_shapes(spec, keys.NVIDIA_DRIVER, place, report)
     judge_choices(spec, DRIVER_CHOICES, f"{place}.", report)
     judge_upgrade_policy(spec.get("upgradePolicy"), f"{place}.upgradePolicy", report)
     if spec.get("default") is True and spec.get("nodeSelector"):

@@ -115,7 +115,9 @@ RULES = rule_table(
         "gpu-operator-wrong-type",
         ("go-values",),
         _REJECT,
-        "A value has a type its definition refuses, such as the boolean that an unquoted `on` is.",
+        "A value has a type its definition or the templates refuse: the boolean that an unquoted "
+        "`on` is, a name where a section stands, variables or pull secrets that are no list of "
+        "text.",
         _CRD,
     ),
     Rule(

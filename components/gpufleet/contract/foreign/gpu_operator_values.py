@@ -24,6 +24,7 @@ from gpufleet.contract.foreign.gpu_operator_nested import (
 from gpufleet.contract.foreign.gpu_operator_objects import judge_objects, objects_of
 from gpufleet.contract.foreign.gpu_operator_pods import judge_extra_objects
 from gpufleet.contract.foreign.gpu_operator_rules import RULES
+from gpufleet.contract.foreign.gpu_operator_shapes import judge_shapes
 from gpufleet.contract.foreign.judgement import Judgement, Report
 from gpufleet.contract.foreign.known_keys import report_unknown
 from gpufleet.contract.foreign.text_notes import note_text
@@ -63,6 +64,7 @@ def judge(read: Read, context: Context) -> Judgement:
             report.add(
                 "gpu-operator-key-ignored", path, f"{_READER} does not read {path} any more", fix
             )
+    judge_shapes(values, GPU_OPERATOR_VALUES, "", report)
     _judge_switches(values, "", report)
     _judge_stacks(values, context, report)
     judge_choices(values, CHOICES, "", report)

@@ -1,14 +1,24 @@
 """The kinds of configuration `check` can judge: one file each, loaded when asked for."""
 
 import importlib
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from gpufleet.contract.foreign.context import Context, read_context
-from gpufleet.contract.foreign.document import read_document
+from gpufleet.contract.foreign.document import read_document, unwrapped
 from gpufleet.contract.foreign.go_yaml import Read, UnreadableTextError
-from gpufleet.contract.foreign.judgement import Judgement, Report, RuleTable
-from gpufleet.findings import ordered
+from gpufleet.contract.foreign.judgement import Advertised, Judgement, Report, RuleTable
+from gpufleet.contract.foreign.manifest import (
+    TOGETHER,
+    can_be_manifest,
+    manifest_objects,
+    wanted_objects,
+)
+from gpufleet.contract.foreign.objects import Object
+from gpufleet.contract.foreign.paths import child
+from gpufleet.findings import Finding, ordered
 
 KINDS = {
     "mig-parted": "mig_parted",
@@ -51,6 +61,14 @@ def judge_text(
     """
     where, report = read_context(context, gpu, select)
     try:
+        inside = manifest_objects(text) if can_be_manifest(kind) else None
+        if inside is not None:
+            wanted = wanted_objects(kind, inside, select)
+            if isinstance(wanted, Finding):
+                return Judgement(ordered([*report.findings, wanted]))
+            findings, advertises = _judge_manifest(kind, wanted, select, where)
+            advertises = None if report.rejected else advertises
+            return Judgement(ordered([*report.findings, *findings]), advertises)
         read, found = read_document(kind, text, select)
     except UnreadableTextError as problem:
         if kind not in _JSON_KINDS:
@@ -65,6 +83,38 @@ def judge_text(
     findings = [*report.findings, *found, *judgement.findings]
     advertises = None if report.rejected or found else judgement.advertises
     return Judgement(ordered(findings), advertises)
+
+
+def _judge_manifest(
+    kind: str, wanted: tuple[Object, ...], select: str | None, where: Context
+) -> tuple[list[Finding], Advertised | None]:
+    """Findings about some objects of a text; paths of one alone are those inside it."""
+    judge: Judge = _module(kind).judge
+    if kind in TOGETHER:
+        together = {"apiVersion": "v1", "kind": "List", "items": [item for _, item in wanted]}
+        judged = judge(Read(together), where)
+        places = {child("items", number): path for number, (path, _) in enumerate(wanted)}
+        return [_moved(finding, places) for finding in judged.findings], None
+    findings: list[Finding] = []
+    advertises: Advertised | None = None
+    for path, item in wanted:
+        read, found = unwrapped(kind, Read(item), select)
+        judged = Judgement(found) if read is None else judge(read, where)
+        said = (*found, *judged.findings) if read is not None else found
+        if len(wanted) == 1:
+            return list(said), None if found else judged.advertises
+        findings += [replace(one, path=f"{path}: {one.path}".rstrip(": ")) for one in said]
+    return findings, advertises
+
+
+def _moved(finding: Finding, places: Mapping[str, str]) -> Finding:
+    """A finding about the items of a List, with the place they have in the text."""
+
+    def place(found: re.Match[str]) -> str:
+        return places.get(found[0], found[0])
+
+    path, message = (re.sub(r"items\[\d+\]", place, t) for t in (finding.path, finding.message))
+    return replace(finding, path=path, message=message)
 
 
 def _module(kind: str) -> Any:

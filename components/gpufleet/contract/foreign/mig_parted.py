@@ -1,6 +1,6 @@
 """Kind `mig-parted`: will this file, with a config selected, bring a node into that state?"""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from gpufleet.catalogue import Gpu
 from gpufleet.contract.foreign.context import Context
@@ -14,6 +14,7 @@ from gpufleet.contract.foreign.node import advertise, devices_of
 from gpufleet.contract.foreign.paths import child
 from gpufleet.contract.foreign.strategy_env import mig_strategy
 from gpufleet.contract.foreign.text_notes import note_text
+from gpufleet.findings import Severity
 from gpufleet.partition.profile_name import parse
 
 __all__ = ["RULES", "judge"]
@@ -29,6 +30,8 @@ def judge(read: Read, context: Context) -> Judgement:
     configs = parse_document(read.data, read.empty, report)
     chosen = _select(configs, context.select, report)
     if chosen is None:
+        if context.select is None:
+            _judge_unselected(configs, context, report)
         return report.judgement()
     whole = not report.rejected  # else entries are missing, and nothing covers the node
     judge_filters(chosen, context, DEFAULT_VERSION, report)
@@ -76,6 +79,24 @@ def _select(configs: Configs, select: str | None, report: Report) -> tuple[Entry
         )
         return None
     return configs[name]
+
+
+def _judge_unselected(configs: Configs, context: Context, report: Report) -> None:
+    """What is wrong with configs none of which is selected; with a GPU, those it has the profiles
+    for, as the others are for other GPUs."""
+    profiles = None if context.gpu is None or context.gpu.mig is None else context.gpu.mig.profiles
+    for entries in configs.values():
+        names = {name for entry in entries for name in entry.mig_devices}
+        if profiles is not None and not all(_has(profiles, name) for name in names):
+            continue
+        each = Report(RULES)
+        _judge_hardware(entries, context, each)
+        report.extend(f for f in each.findings if f.severity is not Severity.INFO)
+
+
+def _has(profiles: Container[str], name: str) -> bool:
+    parsed = parse(name)
+    return name in profiles or (parsed is not None and parsed.gpu_instance in profiles)
 
 
 def _nearest_config(name: str, configs: Configs) -> str | None:

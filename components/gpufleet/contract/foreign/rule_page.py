@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from gpufleet.contract.foreign import context, document
+from gpufleet.contract.foreign import context, document, manifest
 from gpufleet.contract.foreign.judgement import RuleTable
 from gpufleet.contract.foreign.kinds import KINDS, rules_of
 
@@ -13,7 +13,7 @@ BEGIN = "<!-- rules: made by `make generate` -->"
 def rule_page() -> str:
     """One table per kind in Markdown, in the order of the kinds and of their rules."""
     parts = [BEGIN, ""]
-    shared = {**context.RULES, **document.RULES}
+    shared = {**context.RULES, **document.RULES, **manifest.RULES}
     for title, rules in (("every kind", shared), *((kind, rules_of(kind)) for kind in KINDS)):
         parts += [f"### {title}", "", _table(rules), ""]
     return "\n".join(parts)

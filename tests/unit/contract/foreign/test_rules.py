@@ -123,9 +123,9 @@ def test_every_code_that_is_reported_has_a_rule() -> None:
     import re
 
     known = {code for kind in KINDS for code in rules_of(kind)}
-    from gpufleet.contract.foreign import context, document
+    from gpufleet.contract.foreign import context, document, manifest
 
-    known |= {*context.RULES, *document.RULES}
+    known |= {*context.RULES, *document.RULES, *manifest.RULES}
     folder = Path(inspect.getfile(context)).parent
     for file in folder.glob("*.py"):
         importlib.import_module(f"gpufleet.contract.foreign.{file.stem}")
