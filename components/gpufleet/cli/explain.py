@@ -21,6 +21,7 @@ from gpufleet.fleet import Fleet, Pool
 from gpufleet.fleet.as_dict import pool_as_dict
 from gpufleet.fleet.contract_facts import cluster_facts
 from gpufleet.fleet.neuron import is_neuron
+from gpufleet.fleet.price_place import price_region
 from gpufleet.render.slots import draw_partition
 from gpufleet.render.slots_svg import draw_partition_svg
 
@@ -109,9 +110,10 @@ def explain_pool(pool: Pool, terms: Sequence[Term] = ()) -> str:
     lines += [f"    {line}" if line else "" for line in drawing.splitlines()]
     if partition.mode == "mig":
         lines.append(f"    placement {partition.evidence.value} (docs/partitioning.md)")
-    price = pool.hourly_usd
+    price, listed = pool.hourly_usd, price_region(pool)
     lines.append(
-        f"  price        {'unknown' if price is None else f'{price:,.4f} USD/h'} a node; "
+        f"  price        {'unknown' if price is None else f'{price:,.4f} USD/h'} a node"
+        f"{'' if listed is None else f' (list of {listed})'}; "
         f"{usd(pool.spend.minimum)} to {usd(pool.spend.maximum)} USD/h for the pool, "
         f"{usd(pool.spend.expected)} expected"
     )

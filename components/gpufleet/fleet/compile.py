@@ -44,6 +44,7 @@ from gpufleet.fleet.neuron import NEURON, hand_out, is_neuron
 from gpufleet.fleet.node_images import choose_image
 from gpufleet.fleet.node_range import node_range
 from gpufleet.fleet.openshift_rules import judge_openshift
+from gpufleet.fleet.price_place import judge_price_place
 from gpufleet.fleet.queue_rules import judge_queue_declaration
 from gpufleet.fleet.vsphere_rules import judge_vsphere
 from gpufleet.partition import Partition, cut
@@ -119,6 +120,7 @@ def compile_fleet(
     members = [(d.spec, d.path, d.partition, d.image) for d in drafts]
     findings += [*judge_dra(members, spec), *judge_vgpu(members, spec)]
     pools = tuple(_pool(draft, spec, parts) for draft in drafts)
+    findings += judge_price_place(spec, pools)
     findings += judge_contract(cluster_facts(spec, pools, catalogue))
     findings += [*judge_eks(spec, pools), *judge_karpenter(pools), *judge_gke(spec, pools)]
     findings += [*judge_vsphere(pools), *judge_autoscalers(spec)]

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from math import isnan
 from typing import Any, cast
 
 from gpufleet.findings import Finding, warning
@@ -66,8 +67,8 @@ def histories(
     smallest distance between two samples. Raises UnreadableDumpError when nothing can be told.
     """
     known = list(series)
-    nodes = [s for s in known if s.labels.get("__name__") == NODE_SERIES]
-    held = [s for s in known if s.labels.get("__name__") == HELD_SERIES]
+    nodes = _united(known, NODE_SERIES, ("node", "pool"))
+    held = _united(known, HELD_SERIES, ("namespace", "pod", "node", "resource"))
     if not nodes:
         raise UnreadableDumpError(f"it has no series {NODE_SERIES}; ask for {QUERY}")
     length = step or _smallest_step(known)
@@ -114,6 +115,25 @@ def histories(
                 )
             )
     return found, list(dict.fromkeys(findings))
+
+
+def _united(series: Iterable[Series], name: str, keys: tuple[str, ...]) -> list[Series]:
+    """The series of a name, one for each node or holding.
+
+    Two servers that record the same, and answers for stretches of time that meet in one sample,
+    tell of the same node and pod more than once: it is paid once.
+    """
+    found: dict[tuple[str, ...], dict[int, float]] = {}
+    for one in series:
+        if one.labels.get("__name__") == name:
+            samples = found.setdefault(tuple(one.labels.get(key, "") for key in keys), {})
+            for moment, value in one.samples:
+                if not isnan(value):
+                    samples[moment] = max(value, samples.get(moment, value))
+    return [
+        Series(dict(zip(keys, labels, strict=True)), tuple(sorted(samples.items())))
+        for labels, samples in found.items()
+    ]
 
 
 def _unusable(node: str, pool_name: str, pool: Pool | None) -> Finding | None:
@@ -201,6 +221,8 @@ def _from_answer(document: object) -> Iterator[Series]:
         body = cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}
         data = body.get("data", body)
         results = cast("dict[str, Any]", data).get("result") if isinstance(data, dict) else None
+        if body.get("status") == "error":
+            raise UnreadableDumpError(f"the server answered an error: {body.get('error')}")
         if not isinstance(results, list):
             raise UnreadableDumpError("it has no `data.result`, as the answer of a range query has")
         for one in cast("list[dict[str, Any]]", results):

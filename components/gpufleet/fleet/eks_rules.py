@@ -17,6 +17,8 @@ from gpufleet.spec.pool import Provisioner
 
 _ZONE_OF_REGION = re.compile(r"^(-[a-z]+-[0-9]+)?[a-z]$")
 """What follows the region: `a`, or of a local zone `-lax-1a`."""
+_WAVELENGTH = re.compile(r"-wl[0-9]+-[a-z]+-wlz-[0-9]+$")
+"""Zone of a mobile network (`us-east-1-wl1-bos-wlz-1`)."""
 _GROUP_ID = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_-]*:[A-Za-z0-9][A-Za-z0-9_-]*$")
 _LINUX_RELEASE = re.compile(r"^(1\.[0-9]+)\.[0-9]+-([0-9]{8})$")
 _BOTTLEROCKET_RELEASE = re.compile(r"^([0-9]+\.[0-9]+\.[0-9]+)-[0-9a-f]{6,12}$")
@@ -202,7 +204,16 @@ def _minor(version: str) -> tuple[int, ...]:
 def _zones(pool: Pool, shape: EksShape, spec: FleetSpec) -> Iterable[Finding]:
     region = spec.cluster.region
     for index, zone in enumerate(pool.spec.zones):
-        if region is not None and not _is_zone(zone, region):
+        if _WAVELENGTH.search(zone):
+            yield error(
+                "zone-of-wavelength",
+                f"{pool.path}.zones[{index}]",
+                f"{zone} is a Wavelength zone: node groups are made in availability zones and "
+                "local zones",
+                f"write an availability zone ({region}a), or a local zone ({region}-bos-1a)",
+                found=zone,
+            )
+        elif region is not None and not _is_zone(zone, region):
             yield error(
                 "zone-not-in-region",
                 f"{pool.path}.zones[{index}]",

@@ -171,6 +171,7 @@ def test_a_wrong_declaration_is_refused(tmp_path: Path) -> None:
         ),
         ('{"data": {"result": [{"metric": {}, "values": [[1]]}]}}', "cannot be read"),
         ('{"data": {"result": []}}', "it has no series gpu:node:pool"),
+        ('{"status": "error", "error": "query timed out"}', "an error: query timed out"),
         ('{a="b"} 1 1000\nrest', "line 2 is no sample"),
         ('{__name__="gpu:node:pool", pool="chat"} 1 1000', "--step"),
     ],
@@ -184,3 +185,45 @@ def test_one_sample_counts_as_long_as_said(tmp_path: Path) -> None:
     text = '{__name__="gpu:node:pool", node="n", pool="chat"} 1 1000'
     report = json.loads(run(tmp_path, text, "--step", "7200", "--format", "json").output)
     assert report["totalMicroUsd"] == 2 * 804_800
+
+
+def cut(first: int, last: int, **labels: str) -> dict[str, Any]:
+    """The answer for a stretch of the hour, both ends included, with a server's own labels."""
+    whole = json.loads(answer())
+    for one in whole["data"]["result"]:
+        one["metric"] |= labels
+        one["values"] = one["values"][first : last + 1]
+    return whole
+
+
+def test_answers_that_meet_in_a_sample_are_paid_once(tmp_path: Path) -> None:
+    """Long times are asked for in pieces, and a piece ends with the sample the next begins with."""
+    pieces = json.dumps([cut(0, 30), cut(30, SAMPLES)])
+    once, twice = (
+        run(tmp_path, answer(), "--format", "json"),
+        run(tmp_path, pieces, "--format", "json"),
+    )
+    assert json.loads(twice.output) == json.loads(once.output)
+
+
+def test_two_servers_that_record_the_same_are_paid_once(tmp_path: Path) -> None:
+    first, second = cut(0, SAMPLES, replica="a"), cut(0, SAMPLES, replica="b")
+    first["data"]["result"] += second["data"]["result"]
+    once, twice = (
+        run(tmp_path, answer(), "--format", "json"),
+        run(tmp_path, json.dumps(first), "--format", "json"),
+    )
+    assert json.loads(twice.output) == json.loads(once.output)
+
+
+def test_a_value_that_is_no_number_hides_none(tmp_path: Path) -> None:
+    silent = cut(0, SAMPLES, replica="b")
+    for one in silent["data"]["result"]:
+        one["values"] = [[moment, "NaN"] for moment, _ in one["values"]]
+    whole = json.loads(answer())
+    whole["data"]["result"] += silent["data"]["result"]
+    once, twice = (
+        run(tmp_path, answer(), "--format", "json"),
+        run(tmp_path, json.dumps(whole), "--format", "json"),
+    )
+    assert json.loads(twice.output) == json.loads(once.output)
