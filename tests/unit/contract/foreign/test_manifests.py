@@ -24,7 +24,8 @@ def config_map(name: str, key: str, text: str) -> str:
     )
 
 
-MIG = "mig-configs: {%s: [{devices: all, mig-enabled: true, mig-devices: {1g.10gb: %d}}]}\nversion: v1"
+MIG = """version: v1
+mig-configs: {%s: [{devices: all, mig-enabled: true, mig-devices: {1g.10gb: %d}}]}"""
 SLICED = "version: v1\nsharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: %s}]}}"
 
 
