@@ -5,9 +5,11 @@ outermost caller decides whether an error stops the work.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Any, cast
+
+from gpufleet.records import record
 
 
 class Severity(StrEnum):
@@ -24,7 +26,7 @@ class Severity(StrEnum):
 _RANK = {severity: rank for rank, severity in enumerate(Severity)}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Finding:
     """One thing found about one place of a declaration.
 

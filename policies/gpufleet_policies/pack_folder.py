@@ -1,9 +1,10 @@
 """The files of a policy pack for a project that installs gpufleet instead of living in it."""
 
 import json
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
+
+from gpufleet.records import record
 
 DESCRIPTION = """\
 description: GPU waste and impossibility, refused before anything is made
@@ -45,7 +46,7 @@ SETTINGS = """\
 """
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PackFolder:
     """What was done with each file."""
 

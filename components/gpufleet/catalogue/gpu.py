@@ -5,10 +5,11 @@ Units: memory is integer bytes, rates are per second. Marketing figures keep the
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
 from gpufleet.catalogue.source import Source
+from gpufleet.records import record
 
 
 class Evidence(StrEnum):
@@ -26,7 +27,7 @@ EVIDENCE_ORDER = (Evidence.VERIFIED, Evidence.PARTLY_VERIFIED, Evidence.INFERRED
 """Strongest first: the weakest of several is the one furthest to the right."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MigProfile:
     """One GPU instance profile of one GPU: what it occupies and where it may start."""
 
@@ -77,7 +78,7 @@ class MigProfile:
         return self.name.replace("+", ".").replace(",", ".")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MigGeometry:
     """What one GPU can be cut into."""
 
@@ -103,7 +104,7 @@ class MigGeometry:
     notes: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rates:
     """Dense peak rates of one board; None where the board cannot do it or it was not sourced."""
 
@@ -123,7 +124,7 @@ class Rates:
     """NVLink only where a bridge joins two boards."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class VgpuBoard:
     """The vGPU types of one GPU, compute series: what a hypervisor can hand to machines."""
 
@@ -140,7 +141,7 @@ class VgpuBoard:
     notes: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Gpu:
     """One GPU model, or another vendor's accelerator, as the fleet names it."""
 

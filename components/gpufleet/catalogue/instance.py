@@ -5,12 +5,13 @@ bytes.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 
 from gpufleet.catalogue.source import Source
+from gpufleet.records import record
 
 MICRO_USD = 1_000_000
 """Micro-dollars in one US dollar."""
@@ -33,7 +34,7 @@ class Offer(StrEnum):
     """It is sold, or may be, but no dated price could be sourced."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Price:
     """Price of one instance for one hour in one region, on one day."""
 
@@ -57,7 +58,7 @@ class Price:
         return Decimal(self.micro_usd_per_hour) / MICRO_USD
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Accelerator:
     """What an instance type carries."""
 
@@ -79,7 +80,7 @@ class Accelerator:
     """Marketing size of each device."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class HostLimit:
     """Largest N1 host that an attachable accelerator count may be put on."""
 
@@ -87,7 +88,7 @@ class HostLimit:
     memory_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class InstanceType:
     """One machine type of one cloud."""
 

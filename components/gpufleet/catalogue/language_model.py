@@ -1,11 +1,10 @@
 """Type of the model table: the shape of one language model, from its published configuration."""
 
-from dataclasses import dataclass
-
 from gpufleet.catalogue.source import Source
+from gpufleet.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Model:
     """Shape of one language model, from its published configuration."""
 

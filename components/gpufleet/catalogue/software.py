@@ -1,12 +1,13 @@
 """Types of the software tables: chart pins and what each node image contains."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gpufleet.catalogue.source import Source
+from gpufleet.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Chart:
     """Pin of one Helm chart."""
 
@@ -31,7 +32,7 @@ class Chart:
     notes: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Package:
     """An operator in the catalogues of Operator Lifecycle Manager, on OpenShift."""
 
@@ -51,7 +52,7 @@ class Package:
     notes: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NodeImage:
     """What a node image brings, so that nothing is installed twice."""
 

@@ -10,7 +10,7 @@ from typing import NoReturn
 
 import click
 
-from gpufleet.cli.output import UnreadableInputError
+from gpufleet.cli.output import EndAtOnce, UnreadableInputError
 
 COMMANDS = {
     "compile": "FleetSpec -> Fleet: everything that follows from a declaration, and every finding",
@@ -70,6 +70,9 @@ def main() -> None:
             _program(prog_name="gpufleet", color=False if os.environ.get("NO_COLOR") else None)
         finally:
             sys.stdout.flush()  # what cannot be written shows here, not while Python ends
+    except EndAtOnce as end:
+        sys.stderr.flush()
+        os._exit(int(end.code or 0))
     except UnreadableInputError as problem:
         _end(str(problem), 2)
     except BrokenPipeError:

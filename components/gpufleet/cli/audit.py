@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gpufleet.cli.output import UnreadableInputError, print_json
+from gpufleet.cli.output import EndAtOnce, UnreadableInputError, print_json
 from gpufleet.findings import FleetError
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def command(
         (write_fixes if fix else print_patches)(result, output_format)
     else:
         _print(result, output_format)
-    sys.exit(1 if any(finding.is_mandatory for finding in result.findings) else 0)
+    raise EndAtOnce(1 if any(finding.is_mandatory for finding in result.findings) else 0)
 
 
 def policy_settings(config: str | None, profile: str | None) -> "Settings":

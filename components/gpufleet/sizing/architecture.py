@@ -4,12 +4,11 @@ One type serves the catalogue, Hugging Face configurations and stated parameter 
 know nothing of where a shape came from.
 """
 
-from dataclasses import dataclass
-
+from gpufleet.records import record
 from gpufleet.sizing.ledger import Basis
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Attention:
     """Multi-head, grouped-query or multi-query attention; keys and values are cached."""
 
@@ -34,7 +33,7 @@ class Attention:
         return self.kv_heads * self.head_dim
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LatentAttention:
     """Multi-head latent attention (DeepSeek): one compressed vector per token is cached."""
 
@@ -61,7 +60,7 @@ class LatentAttention:
         return self.heads * (self.nope_dim + self.rope_dim)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LinearMixer:
     """Linear attention or a state-space layer: a state of constant size per sequence."""
 
@@ -75,7 +74,7 @@ class LinearMixer:
 Mixer = Attention | LatentAttention | LinearMixer
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FeedForward:
     """A dense feed-forward block."""
 
@@ -84,7 +83,7 @@ class FeedForward:
     """Three matrices (SwiGLU, GeGLU) or two."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ExpertFeedForward:
     """A mixture-of-experts block."""
 
@@ -97,7 +96,7 @@ class ExpertFeedForward:
     gated: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LayerGroup:
     """So many layers of one kind. Their order in the model does not matter to memory."""
 
@@ -107,7 +106,7 @@ class LayerGroup:
     """None: the layer only mixes tokens."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Architecture:
     """One model."""
 

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, TypeVar
 
 from gpufleet.catalogue import Catalogue
+from gpufleet.records import record
 from gpufleet_policies.adapters.options import Options
 from gpufleet_policies.adapters.reading import decimal, fact, text
 from gpufleet_policies.facts.container import Container
@@ -38,7 +38,7 @@ _NAMED_PRECISION = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Program:
     """What one GPU container runs, as far as its object tells."""
 

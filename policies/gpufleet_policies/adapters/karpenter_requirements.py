@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from gpufleet.catalogue import Catalogue, InstanceType
+from gpufleet.records import record
 from gpufleet_policies.adapters.blocks import inside
 from gpufleet_policies.adapters.machines import NO_MACHINES, Machines, gpu_by_name, machines
 from gpufleet_policies.adapters.raw_pods import natural
@@ -26,7 +26,7 @@ _GPU_FAMILY = re.compile(r"^(?:[gp][0-9]|gr[0-9]|a[2-9])")
 _DIGITS = re.compile(r"[0-9]+")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Requirement:
     """One requirement, its key without the provider's prefix."""
 

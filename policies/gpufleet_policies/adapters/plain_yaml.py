@@ -27,7 +27,7 @@ _LINE = re.compile(
     r"""(?:("[^"\\\n]*"|'[^'\n]*'|[A-Za-z0-9_./$][A-Za-z0-9_./$+-]*):(?:[ ]+|$))?(.*)$""",
     re.MULTILINE,
 )
-_ODD = re.compile("[^\n -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+_ODD = "[^\n -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
 _COMMON = bytes([10, *range(32, 127)])
 _PLAIN = re.compile(r"(?:[A-Za-z0-9/._+~$(=<^;\\]|-(?![ -]|$)|--(?!-)|[:?](?! |$))")
 _QUOTED = re.compile(
@@ -84,7 +84,7 @@ def plain_documents(text: bytes) -> list[Document] | None:
         decoded = text.decode()
     except UnicodeDecodeError:
         return None
-    odd = text.translate(None, _COMMON) if decoded.isascii() else _ODD.search(decoded)
+    odd = text.translate(None, _COMMON) if decoded.isascii() else re.search(_ODD, decoded)
     if odd or FILLED_IN in decoded:
         return None
     try:

@@ -1,9 +1,10 @@
 """RawGroup and Kind: a pod template before it is read, and what is known about a kind."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from gpufleet.records import record
 from gpufleet_policies.adapters.reading import at, fact, mapping, whole
 from gpufleet_policies.facts.scaling import Scaling
 from gpufleet_policies.facts.tristate import Fact, known, unknown
@@ -12,7 +13,7 @@ from gpufleet_policies.facts.workload import Ray
 ONE: Fact[int] = known(1)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RawContainer:
     """A container that does not stand in a pod spec's list."""
 
@@ -25,7 +26,7 @@ class RawContainer:
     """Whether its resources are written in a form of its kind, which no patch knows."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RawGroup:
     """One pod template, not yet read."""
 
@@ -48,7 +49,7 @@ class RawGroup:
 Groups = Iterator[RawGroup]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class JobFields:
     """Where a kind that runs to completion keeps what decides about its run."""
 
@@ -60,7 +61,7 @@ class JobFields:
     concurrency: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Kind:
     """What is known about a kind that makes pods."""
 

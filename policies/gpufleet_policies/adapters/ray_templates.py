@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from gpufleet.contract.foreign.scalars import UnreadableTextError
+from gpufleet_policies.adapters.plain_yaml import plain_documents
 from gpufleet_policies.adapters.raw_pods import (
     Groups,
     JobFields,
@@ -139,13 +141,16 @@ def _deployments(text: Any) -> Fact[tuple[Any, ...]]:
         return absent(_SERVE)
     if not isinstance(text, str) or "{{" in text or "${" in text:
         return unknown(_SERVE)
-    # Only Ray services with a written configuration pay for reading it.
-    from gpufleet_policies.adapters.yaml_text import UnreadableTextError, read_documents
-
     try:
-        found = next((document.data for document in read_documents(text)), None)
-    except UnreadableTextError:
+        documents = plain_documents(text.encode())
+        if documents is None:
+            # Only Ray services with an unusual configuration pay for reading it.
+            from gpufleet_policies.adapters.yaml_text import read_documents
+
+            documents = read_documents(text)
+    except (UnreadableTextError, UnicodeEncodeError):
         return unknown(_SERVE)
+    found = documents[0].data if documents else None
     if not isinstance(found, dict):
         return unknown(_SERVE)
     applications = items(found.get("applications"))

@@ -2,14 +2,20 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Any, Protocol
 
 from gpufleet.contract.foreign.scalars import UnreadableTextError, scalar
+from gpufleet.records import record
 from gpufleet_policies.adapters.plain import SENTINELS
 from gpufleet_policies.adapters.template_text import FILLED_IN
 from gpufleet_policies.facts.tristate import UNKNOWN
+
+MAX_BYTES = 4 << 20
+"""Largest YAML text that is read. Nodes take about fifty times their text."""
+MAX_JSON_BYTES = 128 << 20
+"""Largest JSON text that is read: dumps of clusters and states are large."""
 
 STR = "tag:yaml.org,2002:str"
 """Tag of a scalar that is text whatever it says."""
@@ -23,7 +29,7 @@ class Written(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Document:
     """One document of a text."""
 

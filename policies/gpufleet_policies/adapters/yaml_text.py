@@ -10,21 +10,23 @@ import json
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import yaml
 
 from gpufleet.contract.foreign.scalars import PLAIN, UnreadableTextError, as_text
+from gpufleet.records import record
 from gpufleet_policies.adapters.plain import SENTINELS
 from gpufleet_policies.adapters.template_text import FILLED_IN_KEY, without_templates
-from gpufleet_policies.adapters.yaml_document import STR, Document, scalar_value
+from gpufleet_policies.adapters.yaml_document import (
+    MAX_BYTES,
+    MAX_JSON_BYTES,
+    STR,
+    Document,
+    scalar_value,
+)
 from gpufleet_policies.facts.tristate import UNKNOWN
 
-MAX_BYTES = 4 << 20
-"""Largest YAML text that is read. Nodes take about fifty times their text."""
-MAX_JSON_BYTES = 128 << 20
-"""Largest JSON text that is read: dumps of clusters and states are large."""
 MAX_DEPTH = 100
 """Deepest nesting that is read: no manifest has a third of it."""
 MAX_VALUES = 1_000_000
@@ -54,7 +56,7 @@ class _Nodes(_Base):
         """Paths choose no tags here."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NodePlace:
     """Where a node of libyaml's is written."""
 

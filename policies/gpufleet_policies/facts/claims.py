@@ -1,7 +1,8 @@
 """Claim: devices asked for through dynamic resource allocation, and the classes they are of."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from gpufleet.records import record
 from gpufleet_policies.facts.container import NOWHERE
 from gpufleet_policies.facts.subject import Subject
 from gpufleet_policies.facts.tristate import Fact
@@ -16,7 +17,7 @@ VFIO_CLASS = "vfio.gpu.nvidia.com"
 """Device class of its GPUs for virtual machines."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DeviceRequest:
     """One device request of a claim, or one of its alternatives."""
 
@@ -42,7 +43,7 @@ class DeviceRequest:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Claim(Subject):
     """A ResourceClaim or ResourceClaimTemplate."""
 
@@ -58,7 +59,7 @@ class Claim(Subject):
         return any(request.is_gpu for request in self.requests)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class DeviceClass(Subject):
     """A DeviceClass somebody declares beside those of the driver."""
 

@@ -1,10 +1,11 @@
 """Container: what one container of a pod template asks for and runs."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from typing import Any
 
+from gpufleet.records import record
 from gpufleet_policies.facts.tristate import Fact, absent, known, unknown
 
 GPU = "nvidia.com/gpu"
@@ -25,7 +26,7 @@ def is_gpu_resource(name: str) -> bool:
     return name == GPU or name.startswith(("nvidia.com/gpu.", MIG_PREFIX))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Amount:
     """A quantity of a resource."""
 
@@ -40,7 +41,7 @@ class Amount:
         return self.number == self.number.to_integral_value()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Launch:
     """How many processes a container starts on its GPUs, from its command line and variables."""
 
@@ -83,7 +84,7 @@ HIDDEN = Launch(_HIDDEN, _HIDDEN, _HIDDEN, _HIDDEN, _HIDDEN, spreads=True)
 """The launch of a command line that cannot be read."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Container:
     """One container of a pod template."""
 

@@ -4,9 +4,10 @@ Money is micro-dollars an hour, memory is bytes.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 
+from gpufleet.records import record
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.tristate import Fact, absent
 
@@ -17,7 +18,7 @@ COMMITTED = frozenset({"reserved", "capacityBlock", "onPrem"})
 """Ways of buying that cost the same whether a node runs or not: fixed sizes are right there."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ShareFacts:
     """What a pod can ask a pool for."""
 
@@ -35,7 +36,7 @@ class ShareFacts:
         return self.profile is None and self.replicas == 1
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PoolFacts:
     """One pool."""
 
@@ -82,7 +83,7 @@ class PoolFacts:
         return min(offered, key=lambda s: (s.memory_bytes or 0, s.replicas), default=None)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FleetFacts:
     """One compiled fleet."""
 

@@ -1,7 +1,8 @@
 """Locator: which object a finding is about, in words a person can search for."""
 
 import re
-from dataclasses import dataclass
+
+from gpufleet.records import record
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
@@ -12,7 +13,7 @@ def one_line(text: str) -> str:
     return _CONTROL.sub(" ", text)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Locator:
     """One object, in a program, a file or a cluster."""
 

@@ -1,16 +1,17 @@
 """NVIDIA's software as facts: what operators and plugins are told."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from gpufleet.records import record
 from gpufleet_policies.facts.subject import Subject
 from gpufleet_policies.facts.tristate import Fact, absent
 
 NOTHING: Fact[Any] = absent()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class ChartRelease(Subject):
     """A Helm chart that is installed, with the values it is given."""
 
@@ -23,7 +24,7 @@ class ChartRelease(Subject):
     """Field of the object that holds the values; empty: the file itself."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class NvidiaConfig(Subject):
     """A configuration that `gpufleet check` can judge."""
 
@@ -47,7 +48,7 @@ class NvidiaConfig(Subject):
     """The text that holds it in the object; empty where it is data."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class OperatorChoices(Subject):
     """What an installation of NVIDIA's software does for all nodes of a cluster."""
 
@@ -73,7 +74,7 @@ class OperatorChoices(Subject):
     place: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class SharedResource:
     """One entry of a device-plugin sharing block."""
 
@@ -82,7 +83,7 @@ class SharedResource:
     place: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class SharingConfig(Subject):
     """The sharing that a device-plugin configuration declares."""
 
@@ -102,7 +103,7 @@ class SharingConfig(Subject):
     """The configuration where the object holds it as text; empty where it is data."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class MigLayouts(Subject):
     """The MIG layouts that a mig-parted configuration names."""
 
@@ -111,7 +112,7 @@ class MigLayouts(Subject):
     place: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class MigEntry:
     """One entry of a mig-parted config."""
 

@@ -1,15 +1,16 @@
 """PodGroup: identical pods of a workload, and what decides where they may run."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from typing import Any
 
+from gpufleet.records import record
 from gpufleet_policies.facts.container import NOWHERE, Amount, Container
 from gpufleet_policies.facts.tristate import Fact, absent, known, unknown
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PodClaim:
     """One entry of a pod's `resourceClaims`."""
 
@@ -21,7 +22,7 @@ class PodClaim:
     """`resourceClaimTemplateName`: a claim of its own for each pod."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Toleration:
     """One toleration; its value does not matter to any rule."""
 
@@ -37,7 +38,7 @@ class Toleration:
         return not self.key and self.operator == "Exists" and self.effect in ("", "NoSchedule")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PodGroup:
     """Identical pods of a workload."""
 
@@ -81,16 +82,25 @@ class PodGroup:
     """Of its pod template, as plain data."""
     gpu_resources: tuple[str, ...] = field(init=False)
     """GPU-like resources any container names, each once."""
+    _counted: dict[str, Fact[int]] = field(init=False, repr=False, compare=False)
+    """What `pod_gpus` answered: most rules ask for it."""
 
     def __post_init__(self) -> None:
         found = dict.fromkeys(name for c in self.containers for name in c.gpu_resources)
         object.__setattr__(self, "gpu_resources", tuple(found))
+        object.__setattr__(self, "_counted", {})
 
     def pod_gpus(self, resource: str) -> Fact[int]:
         """GPUs of one pod: the largest ordinary init container or the sum of all that run on.
 
         Unknown as soon as one container's share is; absent when no container asks for any.
         """
+        found = self._counted.get(resource)
+        if found is None:
+            found = self._counted[resource] = self._pod_gpus(resource)
+        return found
+
+    def _pod_gpus(self, resource: str) -> Fact[int]:
         largest = together = 0
         asked = False
         for container in self.containers:

@@ -4,11 +4,12 @@ Money is micro-dollars an hour, memory is bytes, times are seconds.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
+from gpufleet.records import record
 from gpufleet_policies.facts.fleet import COMMITTED, PoolFacts
 from gpufleet_policies.facts.subject import Subject
 from gpufleet_policies.facts.tristate import Fact, absent, unknown
@@ -36,7 +37,7 @@ class Maker(StrEnum):
     """A pool of GpuFleet, compiled."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Taint:
     """A taint in Kubernetes' spelling; the value does not matter to any rule."""
 
@@ -50,7 +51,7 @@ class Taint:
         return self.effect in ("NoSchedule", "NoExecute")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Size:
     """How many nodes there may be, all zones together."""
 
@@ -73,7 +74,7 @@ class Size:
         return self.current if self.fixed and not self.current.is_absent else self.minimum
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DisruptionBudget:
     """One entry of a Karpenter pool's `disruption.budgets`."""
 
@@ -90,7 +91,7 @@ class DisruptionBudget:
         return self.reasons.is_absent or (self.reasons.is_known and reason in self.reasons.value)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Karpenter:
     """What only a Karpenter NodePool has."""
 
@@ -114,7 +115,7 @@ class Karpenter:
     disruption_known: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Shared:
     """How each GPU of a pool is divided by the machine's own configuration."""
 
@@ -126,7 +127,7 @@ class Shared:
     place: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TagField:
     """Where a pool takes tags or labels for accounting without replacing its machines."""
 
@@ -137,7 +138,7 @@ class TagField:
     """Whether it is a list of keys and values, as in an Auto Scaling group, and no mapping."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class NodePool(Subject):
     """One group of like machines."""
 

@@ -1,16 +1,17 @@
 """Queues as facts: Kueue's ClusterQueues and what surrounds them, KAI's queues."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from gpufleet.records import record
 from gpufleet_policies.facts.subject import Subject
 from gpufleet_policies.facts.tristate import Fact, absent
 
 NOTHING: Fact[Any] = absent()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FlavorQuota:
     """Quota of one GPU-like resource in one flavour."""
 
@@ -24,7 +25,7 @@ class FlavorQuota:
     place: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class ClusterQueue(Subject):
     """A Kueue ClusterQueue."""
 
@@ -35,7 +36,7 @@ class ClusterQueue(Subject):
     """Admission checks it names."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class Cohort(Subject):
     """A Kueue Cohort with quota of its own."""
 
@@ -43,14 +44,14 @@ class Cohort(Subject):
     parent: Fact[str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class LocalQueue(Subject):
     """A Kueue LocalQueue."""
 
     cluster_queue: Fact[str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class ResourceFlavor(Subject):
     """A Kueue ResourceFlavor."""
 
@@ -58,14 +59,14 @@ class ResourceFlavor(Subject):
     topology: Fact[str] = NOTHING
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class AdmissionCheck(Subject):
     """A Kueue AdmissionCheck."""
 
     controller: Fact[str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class KueueConfiguration(Subject):
     """Kueue's own configuration."""
 
@@ -74,7 +75,7 @@ class KueueConfiguration(Subject):
     place: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(kw_only=True)
 class KaiQueue(Subject):
     """A queue of KAI Scheduler; -1 means without a limit."""
 

@@ -1,16 +1,17 @@
 """Scaling: between which sizes something grows and shrinks, by itself or by an autoscaler."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from gpufleet.records import record
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.tristate import Fact, absent
 
 NOTHING: Fact[Any] = absent()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Scaling:
     """Sizes of one group of pods; documented defaults of its kind are applied."""
 
@@ -31,7 +32,7 @@ class Scaling:
     """KEDA's `idleReplicaCount`."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Autoscaler:
     """An object that scales another one: HorizontalPodAutoscaler, ScaledObject, ScaledJob."""
 

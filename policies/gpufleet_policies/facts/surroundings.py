@@ -1,13 +1,15 @@
 """Surroundings: everything else that is declared together with the object that is judged."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeVar
+
+from gpufleet.records import record
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Surroundings:
     """The facts of a whole program, folder or cluster dump, the judged object included."""
 

@@ -1,8 +1,10 @@
 """Fact: a field that has a value, is absent, or is not known yet, and how well it is known."""
 
-from dataclasses import dataclass
 from enum import Enum, IntEnum
+from functools import lru_cache
 from typing import Any, Generic, TypeVar
+
+from gpufleet.records import record
 
 T = TypeVar("T")
 
@@ -39,7 +41,7 @@ class Provenance(IntEnum):
     """Said on purpose, to us: an annotation, an argument of a component, a plan."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Fact(Generic[T]):
     """One field. Build it with `known`, `absent` or `unknown`."""
 
@@ -81,8 +83,9 @@ def known(value: T, provenance: Provenance = Provenance.EXPLICIT, place: str = "
     return Fact(State.VALUE, value, provenance, place)
 
 
+@lru_cache(maxsize=10_000)
 def absent(place: str = "", provenance: Provenance = Provenance.EXPLICIT) -> Fact[Any]:
-    """A field that is not there."""
+    """A field that is not there. Most fields are not: one object stands for all of a place."""
     return Fact(State.ABSENT, None, provenance, place)
 
 

@@ -1,8 +1,9 @@
 """Workload: one object that makes pods, reduced to what rules ask about."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from gpufleet.records import record
 from gpufleet_policies.facts.container import (
     GPU,
     MIG_PREFIX,
@@ -38,7 +39,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Job:
     """What only objects that run to completion have."""
 
@@ -59,7 +60,7 @@ class Job:
     """`concurrencyPolicy` of a CronJob, its default applied."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Ray:
     """What only Ray objects have."""
 
@@ -77,7 +78,7 @@ class Ray:
     """GPUs all Serve applications of a RayService can use together, all replicas counted."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Workload:
     """One object that makes pods."""
 

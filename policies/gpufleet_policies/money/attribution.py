@@ -6,10 +6,11 @@ the pools answer first.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+from gpufleet.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Claim:
     """What the findings about one object say it wastes."""
 

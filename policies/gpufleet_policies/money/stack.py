@@ -4,12 +4,13 @@ Workloads are no part of it: they run on the pools, and would be counted twice.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 from gpufleet.catalogue import Catalogue
+from gpufleet.records import record
 from gpufleet_policies.facts.capacity import Reservation
 from gpufleet_policies.facts.pool import NodePool
 from gpufleet_policies.facts.queues import ClusterQueue
@@ -20,7 +21,7 @@ UNREADABLE = "its limits cannot be read"
 """Why a bound is missing that may exist all the same."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Bound:
     """An amount in micro-dollars an hour, or why there is none."""
 
@@ -34,7 +35,7 @@ class Bound:
         return not self.causes
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PoolSpend:
     """One pool, or what of a reservation no pool uses."""
 
@@ -49,7 +50,7 @@ class PoolSpend:
     """Who pays for it, as its tag or declaration says."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StackSpend:
     """Everything declared together."""
 

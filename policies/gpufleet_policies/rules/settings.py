@@ -1,12 +1,13 @@
 """Settings of the rules: one form for every front, read from plain data, every problem at once."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import date
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from gpufleet.findings import Finding, FleetError, error
+from gpufleet.records import record
 from gpufleet_policies.facts import Provenance
 from gpufleet_policies.rules.context import Context, EnvironmentBudget, Thresholds
 from gpufleet_policies.rules.exceptions import SettledException
@@ -48,7 +49,7 @@ _WHOLE = frozenset(
 """Thresholds that are counts."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Settings:
     """What a project decides about the rules."""
 

@@ -32,20 +32,20 @@ def test_a_thousand_manifests(tmp_path: Path):
     assert [f.fingerprint for f in again.findings] == [f.fingerprint for f in result.findings]
 
 
-def test_manifests_are_judged_without_the_models_of_a_declaration(tmp_path: Path):
-    """They cost each process a third of a second, and no rule on manifests needs them."""
+def test_manifests_are_judged_without_what_is_slow_to_import(tmp_path: Path):
+    """A declaration's models cost each process a third of a second; most YAML is plain."""
     write_manifests(tmp_path, 100)
     script = (
-        "import sys; from gpufleet.cli import main\n"
-        "try: main()\n"
+        "import sys; from gpufleet.cli.audit import command\n"
+        "try: command()\n"
         "except SystemExit: pass\n"
-        "print('pydantic' in sys.modules)"
+        "print([m for m in ('pydantic', 'yaml', 'multiprocessing') if m in sys.modules])"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script, "audit", "--jobs", "1", str(tmp_path)],
+        [sys.executable, "-c", script, "--jobs", "1", str(tmp_path)],
         capture_output=True,
         text=True,
         check=True,
     )
     assert done.stdout.splitlines()[-2].endswith("of 100 files")
-    assert done.stdout.splitlines()[-1] == "False"
+    assert done.stdout.splitlines()[-1] == "[]"

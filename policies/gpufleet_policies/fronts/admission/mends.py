@@ -1,7 +1,6 @@
 """Mends: the changes an API server can make to one object, as CEL that gives JSON patches."""
 
-from dataclasses import dataclass
-
+from gpufleet.records import record
 from gpufleet_policies.fronts.admission.check import Constants, Expression, quoted
 from gpufleet_policies.fronts.admission.policies import CHECKS
 from gpufleet_policies.fronts.admission.targets import (
@@ -26,7 +25,7 @@ _QUEUE = "kueue.x-k8s.io/queue-name"
 _GPU = "nvidia.com/gpu"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Mend:
     """How a rule's finding about one object is mended."""
 

@@ -3,9 +3,9 @@
 import hashlib
 import json
 import re
-from dataclasses import dataclass
 from typing import Any
 
+from gpufleet.records import record
 from gpufleet_policies.adapters.yaml_document import Document
 from gpufleet_policies.rules.finding import PolicyFinding
 from gpufleet_policies.rules.rule import Level
@@ -15,7 +15,7 @@ _STEP = re.compile(r"\[([^\]]*)\]|([^.\[\]]+)")
 _VOLATILE = re.compile(r"usd|money|price|hour", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PlacedFinding:
     """What the audit reports."""
 

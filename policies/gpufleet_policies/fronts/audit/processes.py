@@ -1,81 +1,136 @@
 """An audit in several forked processes."""
 
-import multiprocessing
+import os
 import sys
+import traceback
 from collections.abc import Iterable, Sequence
-from multiprocessing.connection import Connection
-from typing import Any
+from typing import Any, BinaryIO, NoReturn
 
 from gpufleet_policies.fronts.audit.inputs import Input
 from gpufleet_policies.fronts.audit.parcels import packed, unpacked
 from gpufleet_policies.fronts.audit.reading import Reading
-from gpufleet_policies.fronts.audit.run import Part, Task, run_part
+from gpufleet_policies.fronts.audit.run import Part, Task, judged_part, read_part
 
 FILES_PER_PROCESS = 40
 """Fewer files are read in less time than a process takes to start."""
+_ENDED_EARLY = "a process of the audit ended early; try --jobs 1"
+_LENGTH = 8
+"""Bytes before each message that tell its length."""
 
 
 def can_fork() -> bool:
     """Whether processes can be forked safely: not on macOS, whose libraries forbid it."""
-    return "fork" in multiprocessing.get_all_start_methods() and sys.platform != "darwin"
+    return hasattr(os, "fork") and sys.platform != "darwin"
+
+
+class _Line:
+    """Messages from and to another process of the audit.
+
+    Pipes of the system: what `multiprocessing` would bring takes as long to import as a tenth of
+    an audit of a thousand files.
+    """
+
+    def __init__(self, process: int, reads: int, writes: int) -> None:
+        self.process = process
+        self._reads: BinaryIO = os.fdopen(reads, "rb")
+        self._writes: BinaryIO = os.fdopen(writes, "wb")
+
+    def send(self, message: bytes) -> None:
+        """Hand a message over. Raises BrokenPipeError when the other process has ended."""
+        self._writes.write(len(message).to_bytes(_LENGTH))
+        self._writes.write(message)
+        self._writes.flush()
+
+    def receive(self) -> bytes:
+        """The next message. Raises EOFError when the other process ended without one."""
+        length = self._reads.read(_LENGTH)
+        message = self._reads.read(int.from_bytes(length)) if len(length) == _LENGTH else b""
+        if len(length) < _LENGTH or len(message) < int.from_bytes(length):
+            raise EOFError
+        return message
+
+    def close(self) -> None:
+        """Say that nothing more is sent or read."""
+        self._reads.close()
+        self._writes.close()
 
 
 def run_parts(task: Task, inputs: Sequence[Input], jobs: int) -> Part:
     """Read and judge all inputs in up to `jobs` processes; the results are in the inputs' order."""
     count = min(jobs, -(-len(inputs) // FILES_PER_PROCESS)) if can_fork() else 1
     if count <= 1:
-        return run_part(task, inputs, lambda readings: [r.facts for r in readings])
+        return judged_part(task, read_part(inputs))
     parts = [inputs[index::count] for index in range(count)]
-    context = multiprocessing.get_context("fork")
-    pipes = [context.Pipe() for _ in range(1, count)]
-    workers = [
-        context.Process(target=_work, args=(theirs, task, part, index), daemon=True)
-        for index, ((_, theirs), part) in enumerate(zip(pipes, parts[1:], strict=True), start=1)
-    ]
-    for worker, (_, theirs) in zip(workers, pipes, strict=True):
-        worker.start()
-        theirs.close()
-    others = [ours for ours, _ in pipes]
+    others: list[_Line] = []
 
     def exchange(readings: list[Reading]) -> Iterable[Iterable[Any]]:
         """The first part is read here; facts of all are merged and handed round."""
         own = [reading.facts for reading in readings]
-        texts = [packed(own)]
-        texts += [_received(other) for other in others]
+        texts = [packed(own), *(_received(other) for other in others)]
         for index, other in enumerate(others, start=1):
-            other.send([text for at, text in enumerate(texts) if at != index])
+            for at, text in enumerate(texts):
+                if at != index:
+                    other.send(text)
         return _merged([own, *(unpacked(text) for text in texts[1:])])
 
     try:
-        first = run_part(task, parts[0], exchange)
-        results = [first.files]
-        results += [unpacked(_received(other)) for other in others]
+        for index in range(1, count):
+            others.append(_started(task, parts, index, others))
+        first = judged_part(task, read_part(parts[0]), exchange)
+        results = [first.files, *(unpacked(_received(other)) for other in others)]
+    except BrokenPipeError:
+        raise RuntimeError(_ENDED_EARLY) from None
     finally:
         for other in others:
             other.close()
-        for worker in workers:
-            worker.join()
+        for other in others:
+            os.waitpid(other.process, 0)
     return Part(_merged(results), first.spend)
 
 
-def _received(other: "Connection[Any, Any]") -> bytes:
+def _received(other: _Line) -> bytes:
     try:
-        return other.recv()
+        return other.receive()
     except EOFError:
-        raise RuntimeError("a process of the audit ended early; try --jobs 1") from None
+        raise RuntimeError(_ENDED_EARLY) from None
 
 
-def _work(parent: "Connection[Any, Any]", task: Task, part: Sequence[Input], index: int) -> None:
+def _started(
+    task: Task, parts: Sequence[Sequence[Input]], index: int, others: Sequence[_Line]
+) -> _Line:
+    """The line to a new process that reads and judges one of the parts."""
+    here_reads, there_writes = os.pipe()
+    there_reads, here_writes = os.pipe()
+    process = os.fork()
+    if process:
+        os.close(there_reads)
+        os.close(there_writes)
+        return _Line(process, here_reads, here_writes)
+    try:
+        # Kept open here too, these would never tell the others that the first process has ended.
+        for other in others:
+            other.close()
+        os.close(here_reads)
+        os.close(here_writes)
+        _work(_Line(os.getppid(), there_reads, there_writes), task, parts, index)
+    except (BrokenPipeError, EOFError, KeyboardInterrupt):
+        pass  # nobody waits for an answer
+    except BaseException:  # noqa: BLE001  said here: the first process only sees that it ended
+        traceback.print_exc()
+    os._exit(1)
+
+
+def _work(parent: _Line, task: Task, parts: Sequence[Sequence[Input]], index: int) -> NoReturn:
     def exchange(readings: list[Reading]) -> Iterable[Iterable[Any]]:
         own = [reading.facts for reading in readings]
         parent.send(packed(own))
-        texts = parent.recv()
-        theirs = [unpacked(text) for text in texts]
+        theirs = [unpacked(parent.receive()) for _ in range(len(parts) - 1)]
         return _merged([*theirs[:index], own, *theirs[index:]])
 
-    found = run_part(task, part, exchange, reckons=False).files
+    readings = read_part(parts[index])
+    found = judged_part(task, readings, exchange, reckons=False).files
     parent.send(packed(found))
-    parent.close()
+    os._exit(0)  # here, where everything is still held: nobody waits for memory to be given back
 
 
 def _merged(parts: Sequence[Sequence[Any]]) -> list[Any]:

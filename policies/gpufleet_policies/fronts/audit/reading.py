@@ -10,13 +10,7 @@ from typing import Any
 from gpufleet.contract.foreign.scalars import UnreadableTextError
 from gpufleet_policies.adapters.documents import Facts, facts_of_document, typed_member
 from gpufleet_policies.adapters.plain_yaml import plain_documents
-from gpufleet_policies.adapters.yaml_document import Document
-from gpufleet_policies.adapters.yaml_text import (
-    MAX_BYTES,
-    MAX_JSON_BYTES,
-    each_document,
-    read_documents,
-)
+from gpufleet_policies.adapters.yaml_document import MAX_BYTES, MAX_JSON_BYTES, Document
 from gpufleet_policies.fronts.audit.inputs import STANDARD_INPUT, Input
 
 _SMALL_JSON = 256 << 10
@@ -88,7 +82,14 @@ def _text(name: str) -> tuple[bytes, bool]:
 def _documents(text: bytes, is_json: bool) -> Iterable[Document]:
     looks_like_json = text[:64].lstrip()[:1] in (b"{", b"[") and not text.startswith(b"{{")
     if not is_json and not looks_like_json:
-        return _yaml(text)
+        found = plain_documents(text)
+        if found is not None:
+            return found
+    # libyaml and what belongs to it: most folders need none of it.
+    from gpufleet_policies.adapters.yaml_text import each_document, read_documents
+
+    if not is_json and not looks_like_json:
+        return each_document(text)
     if len(text) <= _SMALL_JSON and b"{{" not in text:
         try:
             return read_documents(text)
@@ -100,11 +101,6 @@ def _documents(text: bytes, is_json: bool) -> Iterable[Document]:
         return read_documents(text, is_json=True)
     except UnreadableTextError:
         return each_document(text)
-
-
-def _yaml(text: bytes) -> Iterable[Document]:
-    found = plain_documents(text)
-    return each_document(text) if found is None else found
 
 
 def _members(document: Document) -> Iterator[Document]:

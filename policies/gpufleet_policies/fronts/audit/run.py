@@ -6,12 +6,13 @@ part. What comes out does not depend on the number of processes.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date
 from functools import partial
 from typing import Any
 
 from gpufleet.catalogue import load
+from gpufleet.records import record
 from gpufleet_policies.facts import FleetFacts, Surroundings, absent, known
 from gpufleet_policies.fronts.audit.inputs import Input
 from gpufleet_policies.fronts.audit.placed import PlacedFinding, placed
@@ -23,7 +24,7 @@ from gpufleet_policies.rules.program import spend_of
 from gpufleet_policies.rules.settings import Settings
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FileResult:
     """What became of one input."""
 
@@ -36,7 +37,7 @@ class FileResult:
     findings: tuple[PlacedFinding, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Audit:
     """What became of all inputs, in their order."""
 
@@ -58,7 +59,7 @@ class Audit:
         return tuple(file for file in self.files if file.problem)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Task:
     """What every process of an audit knows."""
 
@@ -91,11 +92,11 @@ def audit(
 
         part = run_parts(task, inputs, jobs)
     else:
-        part = run_part(task, inputs, lambda readings: [r.facts for r in readings])
+        part = judged_part(task, read_part(inputs))
     return Audit(tuple(part.files), today, part.spend)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Part:
     """What one process found."""
 
@@ -107,14 +108,23 @@ Exchange = Callable[[list[Reading]], Iterable[Iterable[Any]]]
 """Hands on what was read here; answers the facts of every input of the run, in their order."""
 
 
-def run_part(
-    task: Task, inputs: Iterable[Input], exchange: Exchange, *, reckons: bool = True
-) -> Part:
-    """Read and judge a part of the inputs beside everything that the others read.
+def read_part(inputs: Iterable[Input]) -> list[Reading]:
+    """What a part of the inputs holds."""
+    return [read_input(one) for one in inputs]
 
-    One part of a run `reckons` what all pools together cost.
+
+def _alone(readings: list[Reading]) -> Iterable[Iterable[Any]]:
+    return [reading.facts for reading in readings]
+
+
+def judged_part(
+    task: Task, readings: list[Reading], exchange: Exchange = _alone, *, reckons: bool = True
+) -> Part:
+    """Judge a part of the inputs beside everything that the others read.
+
+    One part of a run `reckons` what all pools together cost. Default of `exchange`: there are no
+    others.
     """
-    readings = [read_input(one) for one in inputs]
     everything = tuple(fact for facts in exchange(readings) for fact in facts)
     context = _context(task, everything)
     files = [_judged(reading, context, task.settings) for reading in readings]

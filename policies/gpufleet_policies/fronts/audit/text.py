@@ -1,6 +1,5 @@
 """The audit for people: findings by file, what they cost, and how to keep one for a while."""
 
-import textwrap
 from collections.abc import Callable, Iterator
 
 from gpufleet_policies.fronts.audit.placed import PlacedFinding
@@ -61,6 +60,8 @@ def _finding(one: PlacedFinding, style: Style, width: int | None) -> Iterator[st
 def _wrapped(text: str, width: int | None) -> list[str]:
     if width is None:
         return [_INDENT + text]
+    import textwrap  # only a terminal needs it
+
     return textwrap.wrap(
         text,
         width,
