@@ -75,8 +75,8 @@ class TriggerSecretArgs(TypedDict):
     """A parameter of KEDA's authentication from a Secret; never its content."""
 
     parameter: str
-    """One of `bearerToken`, `username`, `password`, `ca`, `cert`, `key`, `customAuthValue`.
-    Parameter of KEDA's Prometheus scaler."""
+    """One of `bearerToken`, `username`, `password`, `ca`, `cert`, `key`, `customAuthHeader`,
+    `customAuthValue`. Parameter of KEDA's Prometheus scaler."""
     secret: str
     """Name of the Secret, in the workload's namespace."""
     key: str

@@ -16,7 +16,19 @@ OF_PODS = frozenset(Signal) - {Signal.QUEUE_LENGTH}
 """Signals that the pods themselves give: they are gone with the last pod."""
 MAX_KEDA_NAME = 54
 """Longest name of a ScaledObject: KEDA's autoscaler is called `keda-hpa-<name>`, at most 63."""
+NEEDED_SECRETS = {
+    "basic": ("username", "password"),
+    "bearer": ("bearerToken",),
+    "tls": ("cert", "key"),
+    "custom": ("customAuthHeader", "customAuthValue"),
+}
+"""What each way of authenticating reads (KEDA 2.20 documentation, Prometheus trigger)."""
 _OF_GPU = (Signal.GPU_UTILISATION, Signal.TENSOR_ACTIVE)
+
+
+def told_by_pods(on: ScaleOn) -> bool:
+    """Whether a signal is gone with the last pod."""
+    return on.signal in OF_PODS and on.query is None
 
 
 def judge_scaling(scaling: Scaling, name: str) -> list[Finding]:
@@ -107,7 +119,7 @@ def _from_zero(scaling: Scaling) -> Iterator[Finding]:
             limit=1,
         )
         return
-    if all(on.signal in OF_PODS and on.query is None for on in scaling.on):
+    if all(told_by_pods(on) for on in scaling.on):
         signals = ", ".join(on.signal.value for on in scaling.on)
         yield error(
             "scaling-from-zero-by-pods",
@@ -142,6 +154,18 @@ def _keda(scaling: KedaScaling, name: str) -> Iterator[Finding]:
             "authModes" if scaling.secrets else "secrets",
             "secrets and authModes belong together",
             "say how KEDA authenticates, and with what",
+        )
+    given = [one.parameter for one in scaling.secrets]
+    missing = [one for one in NEEDED_SECRETS.get(scaling.auth_modes or "", ()) if one not in given]
+    if missing and given:
+        yield error(
+            "scaling-authentication-incomplete",
+            "secrets",
+            f"authModes {scaling.auth_modes} needs {' and '.join(missing)}, and "
+            f"{', '.join(given)} is given: KEDA would refuse every query",
+            f"add {' and '.join(missing)}, or write the authModes that fits",
+            found=given,
+            missing=missing,
         )
     if scaling.fallback is None and scaling.min == 0:
         yield info(

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from gpufleet.fleet.scaling_rules import told_by_pods
 from gpufleet.render.horizontal_pod_autoscaler import LABELS
 from gpufleet.render.scaling_signals import behaviour, query_of, target_of
 from gpufleet.spec.scaling import Fallback, KedaScaling, ScaleOn
@@ -15,7 +16,8 @@ def scaled_object(scaling: KedaScaling) -> dict[str, Any]:
     """A ScaledObject, called like its target.
 
     An empty answer is an error, not a zero: a dead exporter must not end a service. While the
-    signal cannot be read the fallback holds.
+    signal cannot be read the fallback holds. But what the pods themselves tell is nothing where
+    there are none: an error of it at 0 replicas would start the fallback's, for ever.
     """
     target = scaling.target
     fallback = scaling.fallback or Fallback(replicas=max(scaling.min, 1))
@@ -102,7 +104,7 @@ def _trigger(scaling: KedaScaling, on: ScaleOn) -> dict[str, Any]:
         "query": query_of(scaling, on),
         "threshold": f"{target_of(on):g}",
         "activationThreshold": f"{on.activation:g}",
-        "ignoreNullValues": "false",
+        "ignoreNullValues": "true" if scaling.min == 0 and told_by_pods(on) else "false",
         **({} if scaling.auth_modes is None else {"authModes": scaling.auth_modes}),
     }
     name = scaling.authentication or (scaling.target.name if scaling.secrets else None)

@@ -4,12 +4,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpufleet.fleet.scaling_rules import DEFAULT_TARGETS
-from gpufleet.spec.scaling import ScaleOn, Scaling, Signal
+from gpufleet.spec.scaling import ScaleOn, Scaling, ScalingTarget, Signal
 
 MAX_PERIOD = 1800
 """Longest period of a scaling policy (autoscaling/v2)."""
 MAX_WINDOW = 3600
 """Longest stabilisation window."""
+LONGEST_UNCUT = 63 - 5 - len("-0123456789-")
+"""Longest name of a Deployment whose pods carry its whole hash."""
 LEAST_WINDOW = 300
 """Kubernetes' own window for removing replicas."""
 
@@ -60,9 +62,23 @@ def query_of(scaling: Scaling, on: ScaleOn) -> str:
     source = SOURCES[on.signal]
     who = (
         f'{source.namespace_label}="{scaling.target.namespace}", '
-        f'{source.pod_label}=~"{scaling.target.name}-.*"'
+        f'{source.pod_label}=~"{pod_pattern(scaling.target)}"'
     )
     return f"sum({source.series}{{{who}}})"
+
+
+def pod_pattern(target: ScalingTarget) -> str:
+    """Regular expression of the names of the target's pods, and of no other's: pods of `vllm-large`
+    begin with `vllm-` too.
+
+    A Deployment's are `<name>-<hash>-<5 characters>`, a StatefulSet's `<name>-<number>`. Names of
+    pods are cut at 63 characters, so of a Deployment with a long name less is known.
+    """
+    if target.kind == "StatefulSet":
+        return f"{target.name}-[0-9]+"
+    if target.kind == "Deployment" and len(target.name) <= LONGEST_UNCUT:
+        return f"{target.name}-[a-z0-9]{{1,10}}-[a-z0-9]{{5}}"
+    return f"{target.name}-.*"
 
 
 def quantity(value: float) -> str:

@@ -106,7 +106,14 @@ class TriggerSecret(SpecModel):
     """A parameter of KEDA's authentication from a Secret; never its content."""
 
     parameter: Literal[
-        "bearerToken", "username", "password", "ca", "cert", "key", "customAuthValue"
+        "bearerToken",
+        "username",
+        "password",
+        "ca",
+        "cert",
+        "key",
+        "customAuthHeader",
+        "customAuthValue",
     ]
     """Parameter of KEDA's Prometheus scaler."""
     secret: SecretName

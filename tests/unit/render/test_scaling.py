@@ -1,5 +1,6 @@
 """Autoscalers by the right signal, and a clear word about the wrong one."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,9 @@ from gpufleet.fleet.scaling_rules import judge_scaling
 from gpufleet.render.horizontal_pod_autoscaler import horizontal_pod_autoscaler
 from gpufleet.render.prometheus_adapter_rules import adapter_rules, adapter_values
 from gpufleet.render.scaled_object import scaled_job, scaled_object, trigger_authentication
-from gpufleet.render.scaling_signals import SOURCES
+from gpufleet.render.scaling_signals import SOURCES, pod_pattern
 from gpufleet.render.series import KNOWN
-from gpufleet.spec.scaling import KedaScaling, Scaling, Signal
+from gpufleet.spec.scaling import KedaScaling, Scaling, ScalingTarget, Signal
 from tests.unit.render.upstream_definitions import assert_accepted
 
 ADAPTER = Path(__file__).parents[4] / "shared/reference/charts/prometheus-adapter-5.3.0.values.yaml"
@@ -174,8 +175,71 @@ def test_kedas_definition_accepts_the_object() -> None:
     assert all(isinstance(value, str) for value in first["metadata"].values())
     assert first["authenticationRef"] == {"name": "chat"}
     assert second["metadata"]["query"] == (
-        'sum(vllm:kv_cache_usage_perc{namespace="product", pod=~"chat-.*"})'
+        'sum(vllm:kv_cache_usage_perc{namespace="product", pod=~"chat-[a-z0-9]{1,10}-[a-z0-9]{5}"})'
     )
+
+
+def test_at_zero_replicas_what_pods_tell_is_zero() -> None:
+    """As an error it would start the fallback's replica again after every cooldown."""
+    both = [
+        {"signal": "queueLength", "target": 5, "query": "sum(q)"},
+        {"signal": "kvCache"},
+    ]
+
+    def ignored(least: int) -> list[str]:
+        triggers = scaled_object(keda(min=least, on=both))["spec"]["triggers"]
+        return [one["metadata"]["ignoreNullValues"] for one in triggers]
+
+    assert ignored(0) == ["false", "true"]
+    assert ignored(1) == ["false", "false"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "own", "others"),
+    [
+        (
+            "Deployment",
+            ["chat-6d4b75cb6d-x7k2p", "chat-5c7-abcde"],
+            ["chat-large-6d4b75cb6d-x7k2p", "chat-0", "chat-benchmark", "achat-6d4b75cb6d-x7k2p"],
+        ),
+        ("StatefulSet", ["chat-0", "chat-12"], ["chat-large-0", "chat-6d4b75cb6d-x7k2p"]),
+        ("LeaderWorkerSet", ["chat-0", "chat-0-1"], ["chatty-0"]),
+    ],
+)
+def test_pods_of_others_are_not_counted(kind: str, own: list[str], others: list[str]) -> None:
+    pattern = pod_pattern(ScalingTarget.model_validate({**TARGET, "kind": kind}))
+    assert all(re.fullmatch(pattern, name) for name in own)
+    assert not any(re.fullmatch(pattern, name) for name in others)
+
+
+def test_pods_of_a_long_name_are_cut() -> None:
+    """The API server makes names of at most 63 characters: the hash is cut, then 5 are added."""
+    name = "c" * 54
+    pattern = pod_pattern(ScalingTarget.model_validate({**TARGET, "name": name}))
+    assert re.fullmatch(pattern, f"{name}-6d4b75cb6d-"[:58] + "x7k2p")
+
+
+@pytest.mark.parametrize(
+    ("mode", "parameters", "missing"),
+    [
+        ("basic", ["username"], ["password"]),
+        ("bearer", ["username", "password"], ["bearerToken"]),
+        ("tls", ["ca", "cert"], ["key"]),
+        ("custom", ["customAuthValue"], ["customAuthHeader"]),
+        ("custom", ["customAuthValue", "customAuthHeader"], []),
+        ("tls", ["ca", "cert", "key"], []),
+    ],
+)
+def test_a_way_of_authenticating_needs_its_secrets(
+    mode: str, parameters: list[str], missing: list[str]
+) -> None:
+    secrets = [{"parameter": one, "secret": "s", "key": one} for one in parameters]
+    found = [
+        one
+        for one in judge_scaling(keda(secrets=secrets, authModes=mode), "chat")
+        if one.code == "scaling-authentication-incomplete"
+    ]
+    assert [one.evidence["missing"] for one in found] == ([missing] if missing else [])
 
 
 def test_authentication_names_secrets() -> None:
