@@ -30,6 +30,10 @@ class Model:
     source: Source
     released_weights: str | None = None
     """Format its maker publishes the weights in, by its name in `sizing`; None: 16 bit."""
+    hub: tuple[str, ...] = ()
+    """Repositories of the Hugging Face Hub that hold this shape in the released format, as their
+    model cards and vLLM's list of supported models name them (2026-11-22). The first is the model
+    of this name, further ones are other tunings of it."""
     experts: int | None = None
     """Routed experts of a mixture-of-experts layer; None: a dense model."""
     experts_per_token: int | None = None

@@ -102,6 +102,7 @@ def _model(raw: RawRow, sources: SourceTable) -> Model:
         notes=raw.get("notes", ""),
         source=source_of(raw, sources),
         released_weights=raw.get("released_weights"),
+        hub=tuple(raw.get("hub", ())),
         experts=raw.get("experts"),
         experts_per_token=raw.get("experts_per_token"),
         shared_experts=raw.get("shared_experts", 0),

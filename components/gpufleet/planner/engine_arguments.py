@@ -10,6 +10,7 @@ from gpufleet.findings import Finding, info
 from gpufleet.planner.option import Option
 from gpufleet.planner.plan import PlacedWorkload, Plan
 from gpufleet.planner.workloads import ModelWorkload
+from gpufleet.sizing.catalogue_models import named_format
 from gpufleet.sizing.device import Share
 from gpufleet.sizing.inference import Engine, Serving
 
@@ -22,7 +23,8 @@ _CACHES = {"fp8": "fp8"}
 
 def engine_arguments(work: PlacedWorkload) -> list[str]:
     """Arguments of `vllm serve` in vLLM's image; empty for other engines and images, which have
-    arguments of their own. The model is named as the file names it."""
+    arguments of their own. The model is named as the file names it; of a name of the catalogue its
+    repository on the Hub is."""
     entry = work.entry
     if work.need is None or work.need.trains or not isinstance(entry, ModelWorkload):
         return []
@@ -30,7 +32,7 @@ def engine_arguments(work: PlacedWorkload) -> list[str]:
         return []
     option = work.option
     serving = next(s for s in work.need.serving if s.weights.name == option.reached.precision)
-    found = [f"--model={entry.model}", f"--max-model-len={serving.context}"]
+    found = [f"--model={_repository(work)}", f"--max-model-len={serving.context}"]
     if work.need.model.causal:
         found += [
             f"--max-num-seqs={serving.max_sequences}",
@@ -41,28 +43,54 @@ def engine_arguments(work: PlacedWorkload) -> list[str]:
     return [
         *found,
         f"--gpu-memory-utilization={_utilisation(serving, option)}",
-        *_forms(serving),
+        *_forms(serving, converted=named_format(entry.model) is not None),
         *_split(option),
     ]
 
 
 def check_model_names(plan: Plan) -> tuple[Finding, ...]:
-    """Where the engine is handed a name it cannot fetch: the Hub's ids are `organisation/name`, and
-    the catalogue knows shapes, not who publishes them."""
-    return tuple(
-        info(
-            "model-not-a-hub-id",
-            f"{work.path}.model",
-            f"the manifest of {work.entry.name} passes --model={work.entry.model}, and vLLM "
-            "fetches models by their id on the Hugging Face Hub",
-            "write the id, such as meta-llama/Llama-3.1-8B-Instruct",
-            value=work.entry.model,
+    """Where a name is no id of the Hub (`organisation/name`): which id the engine is handed for it,
+    or that it cannot fetch the model."""
+    findings: list[Finding] = []
+    for work in plan.workloads:
+        entry = work.entry
+        if not isinstance(entry, ModelWorkload) or "/" in entry.model or not engine_arguments(work):
+            continue
+        path, others = f"{work.path}.model", () if work.need is None else work.need.hub[1:]
+        handed = _repository(work)
+        if "/" in handed:
+            also = f"; {', '.join(others)} have the same shape" if others else ""
+            findings.append(
+                info(
+                    "model-hub-id-chosen",
+                    path,
+                    f"the manifest of {entry.name} runs {handed} of the Hugging Face Hub for "
+                    f"{entry.model}{also}",
+                    "write the id you mean as `model`",
+                    value=entry.model,
+                    repository=handed,
+                    others=list(others),
+                )
+            )
+            continue
+        findings.append(
+            info(
+                "model-not-a-hub-id",
+                path,
+                f"the manifest of {entry.name} passes --model={entry.model}, and vLLM fetches "
+                "models by their id on the Hugging Face Hub",
+                "write the id, such as meta-llama/Llama-3.1-8B-Instruct",
+                value=entry.model,
+            )
         )
-        for work in plan.workloads
-        if isinstance(work.entry, ModelWorkload)
-        and "/" not in work.entry.model
-        and engine_arguments(work)
-    )
+    return tuple(findings)
+
+
+def _repository(work: PlacedWorkload) -> str:
+    """What the engine fetches the model by."""
+    assert isinstance(work.entry, ModelWorkload)
+    hub = () if work.need is None else work.need.hub
+    return hub[0] if hub and "/" not in work.entry.model else work.entry.model
 
 
 PORT = 8000
@@ -91,12 +119,14 @@ def _utilisation(serving: Serving, option: Option) -> str:
     return f"{floor(part * 100) / 100:.2f}"
 
 
-def _forms(serving: Serving) -> list[str]:
+def _forms(serving: Serving, *, converted: bool) -> list[str]:
+    """`converted`: the checkpoint's name says that it is in its format already, and its own
+    configuration says how."""
     name = serving.weights.name
     found: list[str] = []
     if name in _DTYPES:
         found.append(f"--dtype={_DTYPES[name]}")
-    elif name in _QUANTISED_AT_START and serving.stored_bytes is None:
+    elif name in _QUANTISED_AT_START and serving.stored_bytes is None and not converted:
         found.append(f"--quantization={_QUANTISED_AT_START[name]}")
     if serving.kv_cache.name in _CACHES:
         found.append(f"--kv-cache-dtype={_CACHES[serving.kv_cache.name]}")

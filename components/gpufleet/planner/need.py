@@ -63,6 +63,8 @@ class Need:
     most_gpus: int
     global_batch: int | None
     """Training: samples of one optimizer step; None: not bounded."""
+    hub: tuple[str, ...] = ()
+    """Repositories of the Hugging Face Hub with the model, the one that was named first."""
 
     @property
     def trains(self) -> bool:
@@ -150,6 +152,7 @@ def resolve(
         replicas=allowed.replicas,
         most_gpus=allowed.most_gpus,
         global_batch=allowed.global_batch,
+        hub=found.hub,
     )
     return need, ordered(findings)
 

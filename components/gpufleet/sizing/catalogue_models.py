@@ -34,6 +34,8 @@ def find_catalogue_model(
     """The model somebody means: exact name, or as the Hugging Face Hub names its releases
     (`meta-llama/Llama-3.1-8B-Instruct`). An unknown one is an error with the nearest names."""
     names = {name.lower(): name for name in catalogue.models}
+    for row in catalogue.models.values():
+        names |= {one.rpartition("/")[2].lower().removeprefix("meta-"): row.name for one in row.hub}
     plain = _release_words(text)
     found = next((names[name] for name in plain if name in names), text)
     plain = plain[-1]
@@ -50,6 +52,31 @@ def find_catalogue_model(
             value=text,
             nearest=list(close),
         )
+
+
+_FORMATS = (
+    ("-unsloth-bnb-4bit", "nf4-double"),
+    ("-bnb-4bit", "nf4-double"),
+    ("-awq-int4", "awq-int4"),
+    ("-awq", "awq-int4"),
+    ("-gptq-int4", "gptq-int4"),
+    ("-gptq-int8", "int8"),
+    ("-quantized.w4a16", "gptq-int4"),
+    ("-quantized.w8a8", "int8"),
+    ("-fp8-dynamic", "fp8"),
+    ("-fp8", "fp8"),
+    ("-nvfp4", "nvfp4"),
+)
+"""How releases in another format are called on the Hub, and the format; groups are of 128."""
+
+
+def named_format(text: str) -> tuple[str, str] | None:
+    """A release's name without the format at its end, and the format; None where it names none."""
+    plain = text.strip()
+    for ending, form in _FORMATS:
+        if plain.lower().endswith(ending):
+            return plain[: -len(ending)], form
+    return None
 
 
 def _release_words(text: str) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from gpufleet.catalogue import Catalogue
 from gpufleet.findings import Finding, error, info
 from gpufleet.sizing.architecture import Architecture
-from gpufleet.sizing.catalogue_models import find_catalogue_model
+from gpufleet.sizing.catalogue_models import find_catalogue_model, named_format
 from gpufleet.sizing.request import Workload
 from gpufleet.sizing.stated_size import from_parameter_count, stated_parameters
 
@@ -25,6 +25,9 @@ class ChosenModel:
     findings: tuple[Finding, ...] = ()
     released_weights: str | None = None
     """Format its maker publishes the model in, to be served as it is; None: 16 bit."""
+    hub: tuple[str, ...] = ()
+    """Repositories of the Hugging Face Hub with this model, the one that was named first; empty:
+    none is known."""
 
     def default_weights(self, workload: Workload) -> str | None:
         """Format of the weights where nobody states one; None: 16 bit.
@@ -52,10 +55,7 @@ def choose_model(
         return read_checkpoint(place)
     count = stated_parameters(text)
     if count is None:
-        found = find_catalogue_model(text, catalogue)
-        if isinstance(found, Finding):
-            return (found,)
-        return ChosenModel(found, released_weights=catalogue.model(found.name).released_weights)
+        return _named(text, catalogue)
     active = None if active_parameters is None else stated_parameters(active_parameters)
     if active_parameters is not None and (active is None or active > count):
         return (
@@ -81,3 +81,31 @@ def choose_model(
             ),
         ),
     )
+
+
+def _named(text: str, catalogue: Catalogue) -> ChosenModel | tuple[Finding, ...]:
+    """A model of the catalogue by its name or a release's, which may end in its format."""
+    found = find_catalogue_model(text, catalogue)
+    if not isinstance(found, Finding):
+        row = catalogue.model(found.name)
+        return ChosenModel(found, released_weights=row.released_weights, hub=_hub(text, row.hub))
+    told = named_format(text)
+    inside = None if told is None else find_catalogue_model(told[0], catalogue)
+    if told is None or inside is None or isinstance(inside, Finding):
+        return (found,)
+    form = told[1]
+    noted = info(
+        "model-format-from-name",
+        "model",
+        f"{text!r} is read as {inside.name} in {form}: its name ends so",
+        "give its config.json for measured sizes, or state `weights`",
+        value=text,
+        weights=form,
+    )
+    return ChosenModel(inside, findings=(noted,), released_weights=form)
+
+
+def _hub(text: str, known: tuple[str, ...]) -> tuple[str, ...]:
+    """The repositories, the one whose name was written first."""
+    name = text.strip().rpartition("/")[2].lower()
+    return tuple(sorted(known, key=lambda one: one.rpartition("/")[2].lower() != name))

@@ -60,12 +60,33 @@ def test_a_name_the_engine_cannot_fetch_is_said() -> None:
         service("known", gpus=["L40S"]),
         service("own", model="Llama-3.1-8B", image="registry.example/own:1", gpus=["L40S"]),
     )
-    assert "--model=Llama-3.1-8B" in arguments(answer, "chat")
+    assert "--model=meta-llama/Llama-3.1-8B" in arguments(answer, "chat")
+    (found,) = check_model_names(answer)
+    assert (found.code, found.path) == ("model-hub-id-chosen", "workloads[0].model")
+    assert found.severity.value == "info"
+    assert "meta-llama/Llama-3.1-8B-Instruct" in found.message
+
+
+def test_a_model_without_an_id_cannot_be_fetched() -> None:
+    answer = planned(service("chat", model="8B", gpus=["L40S"]))
+    assert "--model=8B" in arguments(answer, "chat")
     (found,) = check_model_names(answer)
     assert (found.code, found.path) == ("model-not-a-hub-id", "workloads[0].model")
-    assert found.severity.value == "info"
-    assert "--model=Llama-3.1-8B" in found.message
+    assert "--model=8B" in found.message
     assert "meta-llama/Llama-3.1-8B-Instruct" in (found.fix or "")
+
+
+def test_a_release_without_its_organisation_gets_its_own_id() -> None:
+    answer = planned(service("chat", model="Llama-3.1-8B-Instruct", gpus=["L40S"]))
+    assert "--model=meta-llama/Llama-3.1-8B-Instruct" in arguments(answer, "chat")
+
+
+def test_a_checkpoint_in_its_format_is_not_quantised_again() -> None:
+    named = planned(service("chat", model="RedHatAI/Llama-3.1-8B-Instruct-FP8", gpus=["L40S"]))
+    assert not [a for a in arguments(named, "chat") if a.startswith("--quantization")]
+    assert named.workloads[0].option.reached.precision == "fp8"
+    stated = planned(service("chat", weights="fp8", gpus=["L40S"]))
+    assert "--quantization=fp8" in arguments(stated, "chat")
 
 
 def test_beside_others_it_takes_its_part_only() -> None:

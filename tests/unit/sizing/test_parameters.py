@@ -14,6 +14,8 @@ from gpufleet.sizing import (
     from_catalogue,
     token_bytes,
 )
+from gpufleet.sizing.model_choice import ChosenModel, choose_model
+from gpufleet.sizing.request import Workload
 from gpufleet.sizing.weights import weight_bytes
 from tests.unit.sizing.measurements import GIB, model
 
@@ -114,12 +116,42 @@ def test_no_format_is_larger_than_the_next_wider(name: str) -> None:
         ("Qwen/Qwen3-30B-A3B-Instruct-2507", "Qwen3-30B-A3B"),
         ("deepseek-ai/DeepSeek-V3-0324", "DeepSeek-V3"),
         ("openai/gpt-oss-20b", "gpt-oss-20b"),
+        ("meta-llama/Meta-Llama-3-8B-Instruct", "Llama-3.1-8B"),
+        ("meta-llama/Llama-4-Scout-17B-16E-Instruct", "Llama-4-Scout"),
+        ("deepseek-ai/DeepSeek-R1-Distill-Llama-70B", "Llama-3.3-70B"),
+        ("Qwen/Qwen2.5-Coder-32B-Instruct", "Qwen2.5-32B"),
     ],
 )
 def test_names_of_releases_on_the_hub_are_understood(hub: str, name: str) -> None:
     found = find_catalogue_model(hub, CATALOGUE)
     assert isinstance(found, Architecture), found
     assert found.name == name
+
+
+@pytest.mark.parametrize(
+    ("hub", "name", "weights"),
+    [
+        ("Qwen/Qwen2.5-7B-Instruct-AWQ", "Qwen2.5-7B", "awq-int4"),
+        ("Qwen/Qwen3-30B-A3B-Instruct-2507-FP8", "Qwen3-30B-A3B", "fp8"),
+        ("RedHatAI/Meta-Llama-3.1-8B-Instruct-quantized.w4a16", "Llama-3.1-8B", "gptq-int4"),
+        ("meta-llama/Llama-4-Maverick-17B-128E-Instruct-FP8", "Llama-4-Maverick", "fp8"),
+    ],
+)
+def test_a_release_says_its_format_in_its_name(hub: str, name: str, weights: str) -> None:
+    found = choose_model(hub, CATALOGUE)
+    assert isinstance(found, ChosenModel), found
+    assert (found.architecture.name, found.released_weights) == (name, weights)
+    assert [f.code for f in found.findings] == ["model-format-from-name"]
+    assert found.default_weights(Workload.LORA) is None
+
+
+def test_every_model_has_a_repository_that_names_it() -> None:
+    for row in CATALOGUE.models.values():
+        assert row.hub, row.name
+        for hub in row.hub:
+            found = find_catalogue_model(hub, CATALOGUE)
+            assert isinstance(found, Architecture), hub
+            assert found.name == row.name
 
 
 @pytest.mark.parametrize(
