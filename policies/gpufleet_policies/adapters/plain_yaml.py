@@ -24,8 +24,7 @@ MAX_OPEN = 60
 
 _LINE = re.compile(
     r"""^([ ]*)((?:-[ ]+)?)"""
-    r"""(?:("[^"\\\n]*"|'[^'\n]*'|[A-Za-z0-9_./$][A-Za-z0-9_./$+-]*):(?:[ ]+|$))?(.*)$""",
-    re.MULTILINE,
+    r"""(?:("[^"\\\n]*"|'[^'\n]*'|[A-Za-z0-9_./$][A-Za-z0-9_./$+-]*):(?:[ ]+|$))?(.*)$"""
 )
 _ODD = "[^\n -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
 _COMMON = bytes([10, *range(32, 127)])
@@ -46,9 +45,18 @@ _EMPTY_MAP = re.compile(r"\{[ ]*\}[ ]*(?:(?<=[ ])#.*)?")
 _LITERAL = re.compile(r"\|(-?)[ ]*")
 
 _NOTHING = object()
-"""What a memo holds for a text that is not read here."""
+"""Stands for no value, which None is."""
+_MORE = frozenset("[{|")
+"""What begins more than a scalar."""
 _MEMO_SIZE = 20_000
 _LONGEST_KEY = 200
+_LONGEST_LINE = 200
+"""Longer lines are not worth remembering."""
+_Part = tuple[int, int, str | None, Any]
+"""Of one line: blanks before it, width of its dash, key, value."""
+_EMPTY: _Part = (-1, 0, None, None)
+_END: _Part = (-1, 1, None, None)
+_parts: dict[str, _Part] = {}
 _scalars: dict[str, Any] = {}
 _keys: dict[str, Any] = {}
 
@@ -70,6 +78,15 @@ class _Place:
         if type(value) is list and isinstance(step, int) and step < len(value):
             return self.lines[id(value)][step], _Place(self.lines, value[step])
         return None
+
+
+class _Text:
+    """A text after a key or dash that is read where it stands."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
 
 
 class _NotPlainError(Exception):
@@ -96,26 +113,25 @@ def plain_documents(text: bytes) -> list[Document] | None:
 class _Lines:
     """The lines of one text, put together."""
 
-    __slots__ = ("at", "lines", "rows", "text", "written")
+    __slots__ = ("at", "lines", "text", "written")
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.rows = _LINE.findall(text)
-        self.written: list[str] = []
+        self.written = text.split("\n")
         self.at = 0
         self.lines: dict[int, Any] = {}
 
     def documents(self) -> list[Document]:
         """Each from one `---` to the next."""
         found: list[Document] = []
-        while self.at < len(self.rows):
+        while self.at < len(self.written):
             document = self._document()
             if document is not None:
                 found.append(document)
         return found
 
     def _document(self) -> Document | None:
-        rows, lines = self.rows, self.lines
+        written, lines = self.written, self.lines
         top: Any = None
         first = 0
         indents: list[int] = []
@@ -126,16 +142,14 @@ class _Lines:
         pending: str | None = None  # its last key, whose value follows
         at = self.at
         try:
-            while at < len(rows):
-                spaces, dash, key, rest = rows[at]
+            while at < len(written):
+                line = written[at]
                 at += 1
-                if not key and not dash:
-                    if not rest or rest[0] == "#":
-                        continue
-                    if rest == "---" and not spaces:
+                column, dash, name, value = _parts.get(line) or _part(line)
+                if column < 0:
+                    if dash:
                         break
-                    raise _NotPlainError
-                column = len(spaces)
+                    continue
                 if pending is not None and (column > indent or (dash and column == indent)):
                     made: Any = [] if dash else {}
                     inside[pending] = made
@@ -152,7 +166,7 @@ class _Lines:
                     indents.append(column)
                     open_.append(top)
                     where = lines[id(top)] = [] if dash else {}
-                elif column != indent or (type(inside) is list) is not bool(dash):
+                elif column != indent or (type(inside) is list) is not (dash > 0):
                     kind = list if dash else dict
                     while indents and (indents[-1] > column or type(open_[-1]) is not kind):
                         if indents[-1] < column:
@@ -166,39 +180,33 @@ class _Lines:
                 pending = None
                 if dash:
                     where.append(at)
-                    if key:
-                        made = {}
-                        inside.append(made)
-                        indent = column + len(dash)
-                        indents.append(indent)
-                        open_.append(made)
-                        inside = made
-                        where = lines[id(made)] = {}
-                    else:
-                        value = _scalars.get(rest, _NOTHING)
-                        if value is _NOTHING:
-                            value, at = self._value(rest, at, indent)
+                    if name is None:
+                        if type(value) is _Text:
+                            value, at = self._value(value.text, at, indent)
                         inside.append(value)
                         continue
-                name = _keys.get(key)
-                if name is None:
-                    name = _key(key)
+                    made = {}
+                    inside.append(made)
+                    indent = column + dash
+                    indents.append(indent)
+                    open_.append(made)
+                    inside = made
+                    where = lines[id(made)] = {}
                 where[name] = at
-                if not rest or rest[0] == "#":
+                if value is _NOTHING:
                     inside[name] = None
                     pending = name
                     continue
-                value = _scalars.get(rest, _NOTHING)
-                if value is _NOTHING:
-                    value, at = self._value(rest, at, indent)
+                if type(value) is _Text:
+                    value, at = self._value(value.text, at, indent)
                 inside[name] = value
         finally:
             self.at = at
         return None if top is None else Document(top, first, False, _Place(lines, top))
 
     def _value(self, rest: str, at: int, indent: int) -> tuple[Any, int]:
-        """The value that a text after a key or dash stands for, and the row after it."""
-        begin = rest[:1]
+        """The list, mapping or literal text that follows a key or dash, and the row after it."""
+        begin = rest[0]
         if begin == "[":
             return self._flow_list(rest, at), at
         if begin == "{":
@@ -207,12 +215,7 @@ class _Lines:
             made: dict[str, Any] = {}
             self.lines[id(made)] = {}
             return made, at
-        if begin == "|":
-            return self._literal(rest, at, indent)
-        if len(_scalars) > _MEMO_SIZE:
-            _scalars.clear()
-        value = _scalars[rest] = _scalar(rest)
-        return value, at
+        return self._literal(rest, at, indent)
 
     def _flow_list(self, rest: str, at: int) -> list[Any]:
         match = _FLOW_LIST.fullmatch(rest)
@@ -228,8 +231,6 @@ class _Lines:
         if match is None or self.text[-1] != "\n":
             raise _NotPlainError
         written = self.written  # ends with an empty string: the text ends a line
-        if not written:
-            written = self.written = self.text.split("\n")
         deep = len(written[at]) - len(written[at].lstrip(" "))
         if deep <= indent or deep == len(written[at]):
             raise _NotPlainError
@@ -248,6 +249,40 @@ class _Lines:
             found.pop()
         value = "\n".join(found) + ("" if match[1] else "\n")
         return UNKNOWN if value in SENTINELS else value, at
+
+
+def _part(line: str) -> _Part:
+    """What one line says by itself; lines of manifests repeat, so most are taken apart once."""
+    match = _LINE.match(line)
+    assert match is not None  # every line matches
+    spaces, dash, key, rest = match.groups()
+    if not key and not dash:
+        if rest and rest[0] != "#":
+            if rest != "---" or spaces:
+                raise _NotPlainError
+            return _END
+        found = _EMPTY
+    else:
+        found = (len(spaces), len(dash), _key(key) if key else None, _said(key, rest))
+    if len(line) <= _LONGEST_LINE:
+        if len(_parts) > _MEMO_SIZE:
+            _parts.clear()
+        _parts[line] = found
+    return found
+
+
+def _said(key: str | None, rest: str) -> Any:
+    """The scalar of a line; _NOTHING: what follows its key, or nothing; _Text: more than that."""
+    if key and (not rest or rest[0] == "#"):
+        return _NOTHING
+    if rest[:1] in _MORE:
+        return _Text(rest)
+    value = _scalars.get(rest, _NOTHING)
+    if value is _NOTHING:
+        if len(_scalars) > _MEMO_SIZE:
+            _scalars.clear()
+        value = _scalars[rest] = _scalar(rest)
+    return value
 
 
 def _key(written: str) -> str:
