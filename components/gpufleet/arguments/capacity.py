@@ -18,7 +18,8 @@ class ReservedArgs(TypedDict):
     """Capacity that was reserved beforehand: an EC2 ODCR, a Google reservation."""
 
     id: str
-    """EC2: `cr-...`. Google: name, or projects/P/reservations/R for a shared one."""
+    """EC2: `cr-...`, or the ARN of a resource group of reservations; while that is full, nodes
+    are on demand. Google: name, or projects/P/reservations/R for a shared one."""
     zone: NotRequired[str]
     """Zone the reservation is in; needed when the pool's subnets span zones."""
     blocks: NotRequired[list[str]]

@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterable
 
 from gpufleet.findings import Finding, error, warning
-from gpufleet.fleet.eks_shape import EksShape
+from gpufleet.fleet.eks_shape import EksShape, reservation_group_region
 from gpufleet.fleet.model import Pool
+from gpufleet.spec.capacity import Capacity
 from gpufleet.spec.pool import Provisioner
 
 MOST_INSTANCES = 64
@@ -24,7 +25,7 @@ def judge_purchase(pool: Pool, shape: EksShape) -> Iterable[Finding]:
 
 
 def _reservations(pool: Pool, shape: EksShape) -> Iterable[Finding]:
-    modes = [entry.mode for entry in pool.capacity]
+    modes = [entry.mode for entry in pool.capacity if not _of_group(entry)]
     group = pool.provisioner is not Provisioner.KARPENTER
     if "reserved" in modes and group and len(pool.machines) > 1:
         yield error(
@@ -37,20 +38,49 @@ def _reservations(pool: Pool, shape: EksShape) -> Iterable[Finding]:
     if "reserved" in modes and group and len(shape.zones) != 1:
         yield error(
             "reservation-zone-missing",
-            f"{pool.path}.capacity[{modes.index('reserved')}].reserved.zone",
+            f"{pool.path}.capacity[{_place(pool)}].reserved.zone",
             "a reservation is in one zone, and the group would launch in every zone with a subnet",
             "add `zone: us-east-1a`, the reservation's own",
             found=list(shape.zones),
         )
     for index, entry in enumerate(pool.capacity):
-        if entry.reserved is not None and not _RESERVATION.match(entry.reserved.id):
+        if entry.reserved is not None:
+            yield from _reservation_id(pool, f"{pool.path}.capacity[{index}].reserved.id", entry)
+
+
+def _place(pool: Pool) -> int:
+    """Which way of buying is the first reservation by its own id."""
+    ways = enumerate(pool.capacity)
+    return next(i for i, one in ways if one.reserved is not None and not _of_group(one))
+
+
+def _of_group(entry: Capacity) -> bool:
+    """Whether a resource group of reservations is meant, which may hold several types and zones."""
+    return entry.reserved is not None and reservation_group_region(entry.reserved.id) is not None
+
+
+def _reservation_id(pool: Pool, place: str, entry: Capacity) -> Iterable[Finding]:
+    assert entry.reserved is not None
+    identifier = entry.reserved.id
+    if not _of_group(entry):
+        if not _RESERVATION.match(identifier):
             yield error(
                 "reservation-id",
-                f"{pool.path}.capacity[{index}].reserved.id",
-                f"{entry.reserved.id!r} is no EC2 capacity reservation",
-                "write its id, cr- and 17 hexadecimal digits",
-                found=entry.reserved.id,
+                place,
+                f"{identifier!r} is no EC2 capacity reservation",
+                "write its id, cr- and 17 hexadecimal digits, or the ARN of a resource group of "
+                "reservations",
+                found=identifier,
             )
+        return
+    if pool.provisioner is Provisioner.KARPENTER:
+        yield error(
+            "reservation-group-with-karpenter",
+            place,
+            "Karpenter takes reservations by id or by tags, and no resource group",
+            "name the ids, one `reserved` each, or write `karpenter: {reservationTags: ...}`",
+            found=identifier,
+        )
 
 
 def _block(pool: Pool, shape: EksShape) -> Iterable[Finding]:

@@ -8,7 +8,7 @@ from gpufleet.findings import Finding, Severity, error, warning
 from gpufleet.fleet.autoscaler_rules import judge_scaled_group
 from gpufleet.fleet.eks_purchase_rules import judge_purchase
 from gpufleet.fleet.eks_raw_rules import judge_raw
-from gpufleet.fleet.eks_shape import EksShape, eks_shape
+from gpufleet.fleet.eks_shape import EksShape, eks_shape, reservation_group_region
 from gpufleet.fleet.eks_tags import judge_karpenter_tags, judge_role_tags, judge_tags
 from gpufleet.fleet.model import Pool
 from gpufleet.spec.base import Ownership, Platform
@@ -233,6 +233,16 @@ def _zones(pool: Pool, shape: EksShape, spec: FleetSpec) -> Iterable[Finding]:
         )
     for index, entry in enumerate(pool.capacity):
         bought = entry.capacity_block or entry.reserved
+        of_group = None if bought is None else reservation_group_region(bought.id)
+        if None not in (of_group, region) and of_group != region:
+            yield error(
+                "reservation-group-in-other-region",
+                f"{pool.path}.capacity[{index}].reserved.id",
+                f"the resource group is in {of_group}, and the cluster in {region}",
+                "name a group of reservations in the cluster's region",
+                found=of_group,
+                limit=region,
+            )
         if bought is None or bought.zone is None:
             continue
         place = f"{pool.path}.capacity[{index}].{entry.mode}.zone"

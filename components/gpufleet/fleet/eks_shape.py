@@ -1,5 +1,6 @@
 """What an EKS pool's declaration decides about its machines: purchase, zones, image, interfaces."""
 
+import re
 from dataclasses import dataclass
 
 from gpufleet.fleet.model import Machine, Pool
@@ -29,7 +30,7 @@ class EksShape:
     capacity_type: str
     """`ON_DEMAND`, `SPOT` or `CAPACITY_BLOCK`: how a managed node group buys."""
     reservations: tuple[str, ...]
-    """Capacity reservations, by id."""
+    """Capacity reservations, by id, or by the ARN of a resource group of them."""
     zones: tuple[str, ...]
     """Zones the declaration allows; empty: every zone there is a subnet for."""
     one_zone: str | None
@@ -56,6 +57,15 @@ class EksShape:
     def bottlerocket(self) -> bool:
         """Whether the image is Bottlerocket, with settings for user data and a data disk."""
         return self.ami_type.startswith("BOTTLEROCKET")
+
+
+_GROUP = re.compile(r"^arn:aws[a-z-]*:resource-groups:([a-z0-9-]+):[0-9]{12}:group/[\w.-]+$")
+
+
+def reservation_group_region(identifier: str) -> str | None:
+    """Region of a resource group of capacity reservations; None where the id is none of one."""
+    found = _GROUP.match(identifier)
+    return None if found is None else found[1]
 
 
 def interfaces(machine: Machine) -> tuple[Interface, ...]:

@@ -1,18 +1,28 @@
 """Whether an EC2 capacity reservation or Capacity Block is what a pool takes it for."""
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from gpufleet.findings import Finding, error
+from gpufleet.findings import Finding, error, warning
 from gpufleet.fleet.config_names import POOL_LABEL
+from gpufleet.fleet.eks_shape import reservation_group_region
 from gpufleet.fleet.model import Pool
 from gpufleet.preflight.answers import Answers, MissingError, NotAnsweredError
 from gpufleet.preflight.aws_client import AwsClient
 from gpufleet.spec.capacity import Capacity, CapacityBlock
 
+NEARLY_OVER = timedelta(days=1)
+"""How long before its end a Capacity Block is no place to deploy to without a word: the shortest is
+sold for a day."""
+
 USABLE = ("active", "scheduled", "pending", "assessing")
 """States of a reservation that gives capacity now or later (EC2 CapacityReservationState)."""
+
+
+def utc_now() -> datetime:
+    """The present, to compare a block's end with."""
+    return datetime.now(UTC)
 
 
 def ask_reservation(
@@ -21,6 +31,14 @@ def ask_reservation(
     """It exists, is of the pool's type and zone, and has room for the pool's largest size."""
     bought = entry.capacity_block or entry.reserved
     assert bought is not None
+    if reservation_group_region(bought.id) is not None:
+        answers.could_not_check(
+            f"{path}.id",
+            f"the reservations of {bought.id}",
+            "they are the resource group's, which is not read",
+            "look at each by its id: type, zone and room",
+        )
+        return
     try:
         answer = aws.ask(
             "ec2",
@@ -48,7 +66,7 @@ def ask_reservation(
     own = _own_instances(aws, pool, path, bought.id)
     answers.findings += _judge(pool, path, found[0], bought.zone, own)
     if entry.capacity_block is not None:
-        answers.findings += _window(path, found[0], entry.capacity_block)
+        answers.findings += judge_window(path, found[0], entry.capacity_block, utc_now())
 
 
 def _own_instances(aws: AwsClient, pool: Pool, path: str, reservation: str) -> int | None:
@@ -127,7 +145,21 @@ def _judge(
         )
 
 
-def _window(path: str, found: Mapping[str, Any], block: CapacityBlock) -> Iterable[Finding]:
+def judge_window(
+    path: str, found: Mapping[str, Any], block: CapacityBlock, now: datetime
+) -> Iterable[Finding]:
+    """Whether the block's window is the declared one, and whether it is nearly over."""
+    end = found.get("EndDate")
+    if isinstance(end, datetime) and now < end < now + NEARLY_OVER:
+        left = int((end - now).total_seconds() // 60)
+        yield warning(
+            "capacity-block-nearly-over",
+            f"{path}.until",
+            f"the block ends in {left // 60} h {left % 60} min: EKS takes its nodes away 40 "
+            "minutes before, EC2 ends them from 30 minutes before",
+            "let jobs write their last checkpoint, and declare the next block in its place",
+            found=end.isoformat(),
+        )
     for field, words, key, written in (
         ("starts", "begins", "StartDate", block.starts),
         ("until", "ends", "EndDate", block.until),

@@ -7,7 +7,7 @@ group's name, user data that needs the cluster's address.
 from collections.abc import Mapping
 from typing import Any
 
-from gpufleet.fleet.eks_shape import EksShape
+from gpufleet.fleet.eks_shape import EksShape, reservation_group_region
 from gpufleet.fleet.model import Pool
 from gpufleet.render.eks_names import name_prefix, pool_tags
 from gpufleet.render.eks_user_data import image_family
@@ -51,8 +51,11 @@ def launch_template(
             for one in shape.interfaces
         ]
     if shape.reservations:
+        taken = shape.reservations[0]
+        grouped = reservation_group_region(taken) is not None
+        target = "capacityReservationResourceGroupArn" if grouped else "capacityReservationId"
         arguments["capacityReservationSpecification"] = {
-            "capacityReservationTarget": {"capacityReservationId": shape.reservations[0]}
+            "capacityReservationTarget": {target: taken}
         }
     if shape.capacity_type == "CAPACITY_BLOCK":
         arguments["instanceType"] = pool.machines[0].name

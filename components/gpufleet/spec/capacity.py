@@ -51,7 +51,8 @@ class Reserved(SpecModel):
     """Capacity that was reserved beforehand: an EC2 ODCR, a Google reservation."""
 
     id: str = Field(min_length=1, max_length=256)
-    """EC2: `cr-...`. Google: name, or projects/P/reservations/R for a shared one."""
+    """EC2: `cr-...`, or the ARN of a resource group of reservations; while that is full, nodes are
+    on demand. Google: name, or projects/P/reservations/R for a shared one."""
     zone: str | None = None
     """Zone the reservation is in; needed when the pool's subnets span zones."""
     blocks: tuple[str, ...] = ()

@@ -12,6 +12,7 @@ from gpufleet.fleet.document import Compiled
 from gpufleet.fleet.eks_rules import pinning_missing, release_of
 from gpufleet.fleet.eks_shape import eks_shape, interfaces
 from gpufleet.partition.shares import RESOURCES
+from gpufleet.render.eks_launch_template import launch_template
 from tests.unit.fleet.eks_wrong_pools import BLOCK, KARPENTER, PIN, WRONG
 
 NODES = {"min": 0, "max": 2}
@@ -287,3 +288,33 @@ def test_a_pool_of_every_type_with_efa_has_a_template_that_eks_takes(
     (made,) = result.fleet.pools
     assert len(eks_shape(made).interfaces) == 1 + row.efa_interfaces
     assert judge_pool(made, CONNECTION) == []
+
+
+GROUP = "arn:aws:resource-groups:us-east-1:123456789012:group/gpu-reservations"
+
+
+def reserved_by_group(arn: str = GROUP, **more: Any) -> dict[str, Any]:
+    return {"instanceTypes": ["g6.xlarge"], "capacity": [{"reserved": {"id": arn}}], **more}
+
+
+def test_a_resource_group_of_reservations_is_a_way_of_buying() -> None:
+    """It may hold reservations of several zones, so no zone is asked for."""
+    result = compiled(reserved_by_group())
+    assert result.deployable, result.findings
+    pool = result.fleet.pools[0]
+    template = launch_template(pool, eks_shape(pool), "ml", {})
+    assert template["capacityReservationSpecification"] == {
+        "capacityReservationTarget": {"capacityReservationResourceGroupArn": GROUP}
+    }
+
+
+@pytest.mark.parametrize(
+    ("pool", "code"),
+    [
+        (reserved_by_group(**KARPENTER), "reservation-group-with-karpenter"),
+        (reserved_by_group(GROUP.replace("us-east-1", "eu-west-1")), "reservation-group-in-other"),
+        (reserved_by_group("arn:aws:ec2:us-east-1:1:group/x"), "reservation-id"),
+    ],
+)
+def test_a_resource_group_that_cannot_work(pool: dict[str, Any], code: str) -> None:
+    assert code in errors(pool)

@@ -1,6 +1,7 @@
 """One account for all tests of preflight against AWS."""
 
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import botocore.client
 import pytest
 from moto import mock_aws
 
+from gpufleet.preflight import aws_reservations
 from tests.unit.preflight.aws_account import REGION, Account
 
 
@@ -37,6 +39,12 @@ def subnets() -> Iterator[dict[str, str]]:
             resourcesVpcConfig={"subnetIds": [made["us-east-1a"]]},
         )
         yield made
+
+
+@pytest.fixture(autouse=True)
+def _present(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The day these tests are about, a day into the block's window."""
+    monkeypatch.setattr(aws_reservations, "utc_now", lambda: datetime(2026, 12, 14, tzinfo=UTC))
 
 
 @pytest.fixture

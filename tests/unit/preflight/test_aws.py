@@ -11,6 +11,7 @@ import yaml
 from click.testing import CliRunner
 
 from gpufleet.cli.preflight import command
+from gpufleet.preflight import aws_reservations
 from tests.unit.preflight.aws_account import BLOCK, REGION, RESERVATION, Account
 
 BLOCK_POOL = {"instanceTypes": ["p5.48xlarge"], "capacity": [{"capacityBlock": BLOCK}]}
@@ -95,6 +96,34 @@ def test_a_reservation_is_what_the_pool_takes_it_for(
     (finding,) = answer["findings"]
     assert finding["code"] == code
     assert said in finding["message"]
+
+
+@pytest.mark.parametrize(
+    ("now", "said"),
+    [
+        (datetime(2026, 12, 19, 11, 30, tzinfo=UTC), None),
+        (datetime(2026, 12, 20, 6, 10, tzinfo=UTC), "the block ends in 5 h 20 min"),
+        (datetime(2026, 12, 20, 11, 30, tzinfo=UTC), None),  # expired: its state says so
+    ],
+)
+def test_a_block_that_is_nearly_over(
+    account: Account, monkeypatch: pytest.MonkeyPatch, now: datetime, said: str | None
+) -> None:
+    monkeypatch.setattr(aws_reservations, "utc_now", lambda: now)
+    status, answer = account.ask(BLOCK_POOL)
+    found = [one["message"] for one in answer["findings"]]
+    assert status == 0
+    assert [one for one in found if said is not None and said in one] == found
+    assert bool(found) is (said is not None)
+
+
+def test_a_group_of_reservations_is_not_taken_for_fine(account: Account) -> None:
+    group = "arn:aws:resource-groups:us-east-1:123456789012:group/gpu"
+    pool = {"instanceTypes": ["g6.xlarge"], "capacity": [{"reserved": {"id": group}}]}
+    status, answer = account.ask(pool)
+    (found,) = answer["findings"]
+    assert (status, found["code"]) == (0, "could-not-check")
+    assert group in found["message"]
 
 
 def run_machines(
