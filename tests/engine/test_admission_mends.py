@@ -16,7 +16,7 @@ from gpufleet_policies.fronts.admission.mending_policies import (
 from gpufleet_policies.rules.settings import read_settings
 from tests.engine.admission_cases import OFFENDING
 from tests.engine.admission_kinds import CLUSTER_SCOPED, CRDS, plural_of
-from tests.engine.admission_objects import WITH_PODS, changed, pod_spec
+from tests.engine.admission_objects import GPU, WITH_PODS, changed, pod_spec
 from tests.engine.conftest import Project
 from tests.engine.waiting import until
 
@@ -216,3 +216,30 @@ def test_without_a_run_policy_one_is_made(
     until(lambda: not wrong_answers(server), lambda: wrong_answers(server), 60)
     job = changed(WITH_PODS["PyTorchJob"](pod_spec()), "spec/runPolicy", None)
     assert create(server, job).json()["spec"]["runPolicy"] == {"activeDeadlineSeconds": 86_400}
+
+
+@pytest.mark.parametrize("kind", sorted(TEMPLATES))
+def test_every_container_is_given_the_limits_it_lacks(
+    sandbox: Sandbox, installed: tuple[MendingPolicy, ...], kind: str
+) -> None:
+    server = sandbox.server()
+    until(lambda: not wrong_answers(server), lambda: wrong_answers(server), 60)
+    mig = "nvidia.com/mig-1g.10gb"
+    fine = {"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {GPU: "2"}}
+    spec = pod_spec(
+        {"name": "fine", "image": "x", "resources": fine},
+        {"name": "bare", "image": "x", "resources": {"requests": {GPU: "4", "cpu": "1"}}},
+        {"name": "none", "image": "x"},
+        {
+            "name": "partly",
+            "image": "x",
+            "resources": {"requests": {mig: "1", GPU: "1"}, "limits": {GPU: "1", "cpu": "2"}},
+        },
+        initContainers=[{"name": "first", "image": "x", "resources": {"requests": {GPU: "1"}}}],
+    )
+    answer = create(server, WITH_PODS[kind](spec))
+    assert answer.status == 201, answer.body[:600]
+    made = at(answer.json(), f"{TEMPLATES[kind]}/spec")
+    limits = [one.get("resources", {}).get("limits") for one in made["containers"]]
+    assert limits == [{GPU: "2"}, {GPU: "4"}, None, {GPU: "1", "cpu": "2", mig: "1"}]
+    assert made["initContainers"][0]["resources"]["limits"] == {GPU: "1"}

@@ -2,6 +2,7 @@
 
 from gpufleet.records import record
 from gpufleet_policies.fronts.admission.check import Constants, Expression, quoted
+from gpufleet_policies.fronts.admission.container_checks import IS_GPU, LIMITS, REQUESTS
 from gpufleet_policies.fronts.admission.policies import CHECKS
 from gpufleet_policies.fronts.admission.targets import (
     CRON_JOBS,
@@ -12,6 +13,7 @@ from gpufleet_policies.fronts.admission.targets import (
     MPI_JOBS,
     NODE_POOLS,
     NOTEBOOKS,
+    POD_TARGETS,
     PYTORCH_JOBS,
     RAY_JOBS,
     SCALED_OBJECTS,
@@ -118,7 +120,7 @@ def _never(target: Target, constants: Constants) -> str:
     return f"{_offence('karpenter-never-consolidates')(target, constants)} && {own}"
 
 
-_FIRST: dict[str, tuple[str, str, str]] = {
+_TEMPLATES: dict[str, tuple[str, str, str]] = {
     NOTEBOOKS.name: ("['template']", "object.spec[?t]", "'/spec/' + t"),
     LEADER_WORKER_SETS.name: (
         "['leaderTemplate', 'workerTemplate']",
@@ -137,36 +139,35 @@ _FIRST: dict[str, tuple[str, str, str]] = {
     ),
 }
 """Target -> keys `t` of its pod templates, the template and its JSON pointer, in CEL."""
-
-
-def _first_resources(target: Target) -> tuple[str, str, str]:
-    keys, template, pointer = _FIRST[target.name]
-    first = f"{template}.?spec.?containers[?0].?resources"
-    return keys, first, f"{pointer} + '/spec/containers/0/resources/limits'"
+_LISTS = "['containers', 'initContainers']"
+_MISSING = f"{IS_GPU} && !(k in {LIMITS})"
+"""Of a key `k` of a container's requests: no limit says the same."""
 
 
 def _lacks_limit(target: Target, constants: Constants) -> str:
-    """The first container asks for whole GPUs by request alone."""
+    """Some container asks for GPUs by request alone."""
     del constants
-    keys, found, _ = _first_resources(target)
-    return f"{keys}.exists(t, {_asks_only(found)})"
-
-
-def _asks_only(found: str) -> str:
-    return f"{found}.?requests[?'{_GPU}'].hasValue() && !{found}.?limits[?'{_GPU}'].hasValue()"
+    keys, template, _ = _TEMPLATES[target.name]
+    asks = f"{REQUESTS}.exists(k, {_MISSING})"
+    listed = f"{template}.?spec[?l].orValue([])"
+    return f"{keys}.exists(t, {_LISTS}.exists(l, {listed}.exists(c, {asks})))"
 
 
 def _copied(target: Target, constants: Constants) -> str:
+    """Each GPU that a container asks for by request alone, as a limit too."""
     del constants
-    keys, found, pointer = _first_resources(target)
-    asked = f"string({found}.?requests[?'{_GPU}'].orValue('0'))"
-    one = (
-        f"JSONPatch{{op: 'add', path: {pointer} + '/' + jsonpatch.escapeKey('{_GPU}'),"
-        f" value: {asked}}}"
-    )
-    whole = f"JSONPatch{{op: 'add', path: {pointer}, value: {{'{_GPU}': {asked}}}}}"
-    chosen = f"{found}.?limits.hasValue() ? {one} : {whole}"
-    return f"{keys}.filter(t, {_asks_only(found)}).map(t, {chosen})"
+    keys, template, pointer = _TEMPLATES[target.name]
+    limits = f"{pointer} + '/spec/' + l + '/' + string(i) + '/resources/limits'"
+    amount = f"string({REQUESTS}[k])"
+    each = f"{REQUESTS}.map(k, k).filter(k, {_MISSING}).map(k, JSONPatch{{op: 'add', path:"
+    each += f" {limits} + '/' + jsonpatch.escapeKey(k), value: {amount}}})"
+    copy = f"{REQUESTS}.transformMap(k, v, {_MISSING}, string(v))"
+    whole = f"[JSONPatch{{op: 'add', path: {limits}, value: {copy}}}]"
+    asks = f"{REQUESTS}.exists(k, {_MISSING})"
+    chosen = f"c.?resources.?limits.hasValue() ? {each} : {whole}"
+    listed = f"{template}.?spec[?l].orValue([])"
+    of_list = f"{listed}.transformList(i, c, {asks}, {chosen}).flatten()"
+    return f"{keys}.map(t, {_LISTS}.map(l, {of_list}).flatten()).flatten()"
 
 
 MENDS = (
@@ -192,7 +193,7 @@ MENDS = (
     ),
     _mend(
         "gpu-request-without-limit",
-        (NOTEBOOKS, LEADER_WORKER_SETS, PYTORCH_JOBS, MPI_JOBS),
+        tuple(target for target in POD_TARGETS if target.name in _TEMPLATES),
         _copied,
         _lacks_limit,
     ),
