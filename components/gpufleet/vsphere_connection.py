@@ -66,13 +66,17 @@ class VsphereConnectionArgs(TypedDict):
     resource_pool: NotRequired[str]
     """Default: the cluster's root pool."""
     network: NotRequired[str]
-    """Network of the first adapter. Default: the template's."""
+    """Network of the first adapter, for pools that declare no `networks`. Default: the
+    template's."""
     network_adapter: NotRequired[str]
     """Type of the first adapter, `vmxnet3` or `e1000e`; another type is another MAC address.
     Default: the template's."""
     meta_data: NotRequired[dict[str, Any]]
     """Further meta data of cloud-init for every machine, not secret: `network`, `wait-on-network`.
     Another is another machine. Default: none."""
+    vendor_data: NotRequired[pulumi.Input[str]]
+    """cloud-init vendor data of every machine, kept as a secret: runs before the user data that
+    `join` writes, which has the last word. Another is another machine. Default: none."""
     user_data: NotRequired[pulumi.Input[str]]
     """First-boot data of every machine, as it is. This or `join`; with neither, the template must
     know how to join."""

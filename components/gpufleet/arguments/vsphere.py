@@ -5,6 +5,9 @@ Generated from the models by tests/unit/components/write_arguments.py: edit thos
 
 from typing import NotRequired, TypedDict
 
+from gpufleet.arguments.vsphere_devices import VsphereDiskArgs, VsphereNetworkArgs
+from gpufleet.arguments.vsphere_policy import VsphereTimeoutsArgs
+
 
 class VsphereTagArgs(TypedDict):
     """A tag of vCenter, by its category and its name."""
@@ -96,5 +99,37 @@ class VsphereOptionsArgs(TypedDict):
     Default dynamicDirectPath."""
     datastore: NotRequired[str]
     """Datastore of the machine's disks. Default: the template's."""
+    datastore_cluster: NotRequired[str]
+    """Datastore cluster instead: each machine goes to the datastore in it that its host mounts
+    and that has most room when it is made. Default: none."""
+    extra_disks: NotRequired[list[VsphereDiskArgs]]
+    """Disks of each machine beside the template's, at most 14. One more, or a larger one, comes
+    while the machine runs; one less needs it off. Default: none."""
+    networks: NotRequired[list[VsphereNetworkArgs]]
+    """All network adapters of each machine, at most 10, in place of the connection's `network`:
+    the template's are taken for them in order, and further ones removed. Default: the template's,
+    the first of them on the connection's `network`."""
+    drs_behavior: NotRequired[str]
+    """One of `fullyAutomated`, `partiallyAutomated`, `manual`, `disabled`. What DRS may do with
+    each machine. Default: as with others of the cluster."""
+    deny_hosts: NotRequired[list[str]]
+    """Hosts of the cluster that must not be used, by name. Default: none."""
+    latency_sensitivity: NotRequired[str]
+    """One of `normal`, `high`. Whether virtual CPUs get cores of their own. Changes while the
+    machine is off. Default normal."""
+    extra_config: NotRequired[dict[str, str]]
+    """Further keys of each machine's configuration, at most 256; those under `guestinfo.`,
+    `pciPassthru.` and `gpufleet.` are gpufleet's. Change while the machine is off. Default:
+    none."""
+    ignore_user_data_changes: NotRequired[bool]
+    """Whether other first-boot data leaves machines that exist as they are. Default false: it
+    makes them anew."""
+    on_create_failure: NotRequired[str]
+    """One of `delete`, `keep`. What becomes of a machine whose making failed. Default delete."""
+    delete_policy: NotRequired[str]
+    """One of `trySoft`, `hard`. How a running machine is stopped before it is destroyed. Default
+    trySoft."""
+    timeouts: NotRequired[VsphereTimeoutsArgs]
+    """Longest each step may take."""
     folder: NotRequired[str]
-    """Folder the machines are in. Default: the template's."""
+    """Folder the machines are in. Default: the datacenter's own."""

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from gpufleet.catalogue.gpu import Gpu
 from gpufleet.findings import Finding, error, info
 from gpufleet.fleet.model import Pool
+from gpufleet.fleet.vsphere_device_rules import judge_devices
 from gpufleet.spec.base import Platform
 from gpufleet.spec.vsphere import DYNAMIC_HARDWARE, Attachment, VsphereOptions
 
@@ -43,6 +44,7 @@ def _judge(compiled: Pool, options: VsphereOptions) -> Iterable[Finding]:
     yield from _dynamic(options, gpu, place)
     yield from _hardware(options, place)
     yield from _tags(options, place)
+    yield from judge_devices(options, place)
     if pool.nodes.min != pool.nodes.max:
         yield info(
             "vsphere-nodes-not-fixed",

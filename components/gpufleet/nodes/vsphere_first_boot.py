@@ -29,6 +29,13 @@ def _judge(connection: Mapping[str, Any], pool: Pool) -> Iterator[Finding]:
             f"write {IGNITION} for Red Hat CoreOS, Fedora CoreOS and Flatcar",
             found=chosen,
         )
+    if connection.get("vendorData") is not None and chosen == IGNITION:
+        yield error(
+            "vsphere-vendor-data-unread",
+            "connection.vendorData",
+            "vendor data is cloud-init's, and the first-boot data is Ignition",
+            "leave it out, and put into the Ignition configuration what it should do",
+        )
     join = connection.get("join")
     if join is None:
         return
@@ -106,11 +113,12 @@ def first_boot(pool: Pool, connection: Mapping[str, Any], machine: PoolMachine) 
         machine: The machine: its node has its name.
     """
     join, user_data = connection.get("join"), connection.get("userData")
+    vendor = {key: connection[key] for key in ("vendorData",) if connection.get(key) is not None}
     chosen = connection.get("userDataFormat", CLOUD_INIT)
     if user_data is not None:
-        return {"userData": user_data, "userDataFormat": chosen}
+        return {**vendor, "userData": user_data, "userDataFormat": chosen}
     if join is None:
-        return {}
+        return vendor
 
     def text(known: dict[str, Any]) -> str:
         way = Join(
@@ -130,4 +138,4 @@ def first_boot(pool: Pool, connection: Mapping[str, Any], machine: PoolMachine) 
         authority=join.get("caCertificate"),
     ).apply(text)
     other = {} if chosen == CLOUD_INIT else {"userDataFormat": chosen}
-    return {"userData": pulumi.Output.secret(made), **other}
+    return {**vendor, "userData": pulumi.Output.secret(made), **other}

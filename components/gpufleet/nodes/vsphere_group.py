@@ -11,13 +11,19 @@ from gpufleet.findings import Finding, error
 from gpufleet.fleet import Pool, compile_data
 from gpufleet.fleet.change_waves import nodes_before
 from gpufleet.inputs import declared, refuse
-from gpufleet.nodes.vsphere.adapter import ADAPTERS
+from gpufleet.nodes.vsphere.adapters import ADAPTERS
 from gpufleet.nodes.vsphere.batch_node import VsphereGpuNodeBatch
 from gpufleet.nodes.vsphere.guest_data import META_DATA_KEYS
 from gpufleet.nodes.vsphere.node import VsphereGpuNode
 from gpufleet.nodes.vsphere.settings import ClusterAccess
 from gpufleet.nodes.vsphere_first_boot import CLOUD_INIT, first_boot, judge_first_boot
-from gpufleet.render.vsphere_node import PoolMachine, machine_inputs, own_inputs, pool_machines
+from gpufleet.render.vsphere_node import (
+    PoolMachine,
+    machine_inputs,
+    own_inputs,
+    place_inputs,
+    pool_machines,
+)
 from gpufleet.spec.vsphere import VsphereOptions, VsphereWaitFor
 from gpufleet.vsphere_connection import VsphereConnectionArgs
 
@@ -268,12 +274,12 @@ def _place(connection: Mapping[str, Any], options: VsphereOptions) -> dict[str, 
     place: dict[str, Any] = {
         "datacenter": connection["datacenter"],
         "cluster": connection["computeCluster"],
-        "template": options.template,
         "resourcePool": connection.get("resourcePool"),
-        "network": connection.get("network"),
-        "adapter": connection.get("networkAdapter"),
-        "datastore": options.datastore,
-        "folder": options.folder,
-        "hosts": list(options.hosts),
+        **({} if options.networks else _first_adapter(connection)),
+        **place_inputs(options),
     }
-    return {key: value for key, value in place.items() if value not in (None, [])}
+    return {key: value for key, value in place.items() if value is not None}
+
+
+def _first_adapter(connection: Mapping[str, Any]) -> dict[str, Any]:
+    return {"network": connection.get("network"), "adapter": connection.get("networkAdapter")}

@@ -10,7 +10,9 @@ from typing import Any
 
 from gpufleet.fleet.change_waves import labels_of
 from gpufleet.fleet.model import Pool
+from gpufleet.spec.base import SpecModel
 from gpufleet.spec.vsphere import Attachment, VsphereOptions, VsphereWaitFor
+from gpufleet.spec.vsphere_policy import CreateFailure, DeletePolicy, LatencySensitivity
 
 MODE_LABEL = "gpufleet.dev/gpu-attachment"
 """How a node got its GPU: `passthrough`, `dynamicDirectPath` or `vgpu`. Drivers differ: a guest
@@ -103,11 +105,41 @@ def machine_inputs(pool: Pool) -> dict[str, Any]:
         "mmioGib": options.mmio_gib,
         "maxPerHost": options.max_per_host,
         "vmGroup": options.vm_group,
+        "extraDisks": [_written(disk) for disk in options.extra_disks] or None,
+        "drsBehavior": None if options.drs_behavior is None else options.drs_behavior.value,
+        "extraConfig": dict(sorted(options.extra_config.items())) or None,
+        "ignoreUserDataChanges": options.ignore_user_data_changes or None,
+        "timeouts": _written(options.timeouts) or None,
     }
+    chosen = (
+        ("latencySensitivity", options.latency_sensitivity, LatencySensitivity.NORMAL),
+        ("onCreateFailure", options.on_create_failure, CreateFailure.DELETE),
+        ("deletePolicy", options.delete_policy, DeletePolicy.TRY_SOFT),
+    )
+    optional |= {key: value.value for key, value, default in chosen if value is not default}
     inputs.update({key: value for key, value in optional.items() if value is not None})
     if options.wait_for is not VsphereWaitFor.POWER_ON:
         inputs["waitFor"] = options.wait_for.value
     return inputs
+
+
+def place_inputs(options: VsphereOptions) -> dict[str, Any]:
+    """What the pool says of a machine's place, in the spelling of `VsphereGpuNode`."""
+    place: dict[str, Any] = {
+        "template": options.template,
+        "datastore": options.datastore,
+        "datastoreCluster": options.datastore_cluster,
+        "folder": options.folder,
+        "networks": [_written(network) for network in options.networks],
+        "hosts": list(options.hosts),
+        "denyHosts": list(options.deny_hosts),
+    }
+    return {key: value for key, value in place.items() if value not in (None, [])}
+
+
+def _written(model: SpecModel) -> dict[str, Any]:
+    """What differs from the defaults, in the spelling of files."""
+    return model.model_dump(mode="json", by_alias=True, exclude_defaults=True)
 
 
 def own_inputs(machine: PoolMachine, pool: Pool) -> dict[str, Any]:

@@ -6,6 +6,19 @@ from typing import Annotated
 from pydantic import Field, StringConstraints
 
 from gpufleet.spec.base import SpecModel
+from gpufleet.spec.vsphere_devices import (
+    MOST_DISKS,
+    MOST_NETWORKS,
+    DrsBehavior,
+    VsphereDisk,
+    VsphereNetwork,
+)
+from gpufleet.spec.vsphere_policy import (
+    CreateFailure,
+    DeletePolicy,
+    LatencySensitivity,
+    VsphereTimeouts,
+)
 
 PciAddress = Annotated[
     str, StringConstraints(pattern=r"^[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]$")
@@ -25,6 +38,9 @@ documentation of assignable hardware, read 2026-11-21)."""
 
 GuestId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]{1,79}$")]
 """Guest operating system as vCenter spells it: `ubuntu64Guest`, `rhel9_64Guest`."""
+
+OWNED_PREFIXES = ("guestinfo.", "pcipassthru.", "gpufleet.")
+"""Extra configuration that gpufleet writes itself, compared in lower case."""
 
 Note = Annotated[str, StringConstraints(min_length=1, max_length=4096)]
 """Text that people read in vCenter, 1 to 4096 characters."""
@@ -162,7 +178,39 @@ class VsphereOptions(SpecModel):
     """How far a new machine must come before it counts. Default powerOn."""
     attachment: Attachment = Attachment.DYNAMIC_DIRECT_PATH
     """How the GPU gets into the machine. Default dynamicDirectPath."""
-    datastore: str | None = None
+    datastore: str | None = Field(default=None, min_length=1, max_length=200)
     """Datastore of the machine's disks. Default: the template's."""
+    datastore_cluster: str | None = Field(default=None, min_length=1, max_length=200)
+    """Datastore cluster instead: each machine goes to the datastore in it that its host mounts and
+    that has most room when it is made. Default: none."""
+    extra_disks: Annotated[tuple[VsphereDisk, ...], Field(max_length=MOST_DISKS)] = ()
+    """Disks of each machine beside the template's, at most 14. One more, or a larger one, comes
+    while the machine runs; one less needs it off. Default: none."""
+    networks: Annotated[tuple[VsphereNetwork, ...], Field(max_length=MOST_NETWORKS)] = ()
+    """All network adapters of each machine, at most 10, in place of the connection's `network`: the
+    template's are taken for them in order, and further ones removed. Default: the template's, the
+    first of them on the connection's `network`."""
+    drs_behavior: DrsBehavior | None = None
+    """What DRS may do with each machine. Default: as with others of the cluster."""
+    deny_hosts: Annotated[tuple[str, ...], Field(max_length=1000)] = ()
+    """Hosts of the cluster that must not be used, by name. Default: none."""
+    latency_sensitivity: LatencySensitivity = LatencySensitivity.NORMAL
+    """Whether virtual CPUs get cores of their own. Changes while the machine is off. Default
+    normal."""
+    extra_config: Annotated[dict[str, str], Field(max_length=256)] = Field(
+        default_factory=dict[str, str]
+    )
+    """Further keys of each machine's configuration, at most 256; those under `guestinfo.`,
+    `pciPassthru.` and `gpufleet.` are gpufleet's. Change while the machine is off. Default: none.
+    """
+    ignore_user_data_changes: bool = False
+    """Whether other first-boot data leaves machines that exist as they are. Default false: it makes
+    them anew."""
+    on_create_failure: CreateFailure = CreateFailure.DELETE
+    """What becomes of a machine whose making failed. Default delete."""
+    delete_policy: DeletePolicy = DeletePolicy.TRY_SOFT
+    """How a running machine is stopped before it is destroyed. Default trySoft."""
+    timeouts: VsphereTimeouts = Field(default_factory=VsphereTimeouts)
+    """Longest each step may take."""
     folder: str | None = None
-    """Folder the machines are in. Default: the template's."""
+    """Folder the machines are in. Default: the datacenter's own."""

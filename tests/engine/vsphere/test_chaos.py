@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from pyVmomi import vim
 
 from gpufleet.sandbox.vcenter.fault_proxy import Action, Rule
 from tests.engine.vcenter_fixture import (
@@ -37,6 +38,19 @@ CALLS = 55
 FAULTS = ("TaskInProgress", "NoDiskSpace", "NotAuthenticated", "ResourceInUse", "InvalidState")
 OF_MANY = ("makeBatch", "updateBatch", "deleteBatch", "deleteTogether")
 REPEATS = 6
+SCRATCH = {"name": "scratch", "sizeGib": 10.0}
+MODELS = {"name": "models", "sizeGib": 20.0, "keep": True}
+TWO = [{"network": "DC0_DVPG0"}, {"network": "VM Network"}]
+DEVICES: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (
+    ({}, {}),
+    ({}, {"extraDisks": [SCRATCH, MODELS], "networks": TWO}),
+    (
+        {"extraDisks": [SCRATCH, MODELS]},
+        {"extraDisks": [{**SCRATCH, "sizeGib": 15.0}, {"name": "logs", "sizeGib": 1.0}]},
+    ),
+    ({"networks": TWO}, {"networks": [{"network": "VM Network", "adapter": "vmxnet3"}]}),
+)
+"""Disks and adapters of a machine as it is made, and as it is changed."""
 FAILURES = (
     *(("connection", action) for action in (Action.DROP_REQUEST, Action.DROP_REPLY)),
     *(("fault", Action.FAULT),),
@@ -84,22 +98,49 @@ def _until_done(
     raise AssertionError(f"{operation} with {rule} never succeeded: {answers}")
 
 
+def on(place: dict[str, Any], devices: dict[str, Any]) -> dict[str, Any]:
+    """Inputs of a machine at the place with these devices."""
+    networks = {"networks": devices["networks"]} if "networks" in devices else {}
+    disks = {"extraDisks": devices["extraDisks"]} if "extraDisks" in devices else {}
+    return {**disks, "place": {**place, **networks}}
+
+
+def counted(devices: dict[str, Any]) -> tuple[int, int]:
+    """Disks and adapters that a machine with these devices has, the template's included."""
+    return 1 + len(devices.get("extraDisks", ())), len(devices.get("networks", "1"))
+
+
+def plugged(cloud: Vcenter, name: str) -> tuple[int, int]:
+    """Disks and adapters that the machine has."""
+    with cloud.machine(name) as machine:
+        devices: list[Any] = machine.config.hardware.device
+    kinds = (vim.vm.device.VirtualDisk, vim.vm.device.VirtualEthernetCard)
+    disks, cards = (sum(isinstance(item, kind) for item in devices) for kind in kinds)
+    return disks, cards
+
+
 def _one_life(cloud: Vcenter, seed: int) -> None:
     chance = random.Random(seed)
     cloud.mortal.forget_changes()
     before = cloud.machines()
     gpu = chance.choice([DYNAMIC, VGPU, FIXED])
-    node = cloud.node(seed, gpu, updatePolicy="restart")
+    devices, more = chance.choice(DEVICES)
+    place = cloud.node(seed)["place"]
+    node = cloud.node(seed, gpu, updatePolicy="restart", **on(place, devices))
     made = _until_done(cloud, chance, "create", news=node)
     assert cloud.owned() == [node["owner"]], f"seed {seed}: after create"
     assert made["outs"]["drifted"] == {}, f"seed {seed}"
     assert made["outs"]["powerState"] == "poweredOn", f"seed {seed}"
 
-    larger = {**node, "cpus": 16.0, "extraConfig": {"example.key": str(seed)}}
+    assert plugged(cloud, node["name"]) == counted(devices), f"seed {seed}: after create"
+
+    extra = {"cpus": 16.0, "extraConfig": {"example.key": str(seed)}}
+    larger = {**node, **extra, **on(place, more)}
     changed = _until_done(cloud, chance, "update", id=made["id"], olds=made["outs"], news=larger)
     assert changed["outs"]["cpus"] == 16, f"seed {seed}"
     assert changed["outs"]["drifted"] == {}, f"seed {seed}"
     assert cloud.owned() == [node["owner"]], f"seed {seed}: after update"
+    assert plugged(cloud, node["name"]) == counted(more), f"seed {seed}: after update"
     seen = cloud.worker.run("read", id=made["id"], olds=changed["outs"])["result"]
     assert seen["outs"] == changed["outs"], f"seed {seed}: a second look sees the same"
 

@@ -15,7 +15,7 @@ from tests.engine.vcenter_fixture import Vcenter
 from tests.engine.vsphere.direct import PROVIDER, UNCLOSED, created, finished, refused
 
 pytestmark = UNCLOSED
-PARTS = ("pool", "folder", "datastore", "template", "network")
+PARTS = ("pool", "folder", "datastore", "template")
 
 
 def without(*privileges: str) -> Rule:

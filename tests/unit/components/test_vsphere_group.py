@@ -6,6 +6,8 @@ import pytest
 
 from gpufleet import GpuFleet, VsphereGpuNodeGroup
 from gpufleet.inputs import InvalidArgumentsError
+from gpufleet.nodes.vsphere.opened import declared
+from gpufleet.nodes.vsphere.settings import NodeSettings
 
 NODE = "pulumi-python:gpufleet:VsphereGpuNode"
 TOKEN = "token-0123456789"
@@ -90,6 +92,54 @@ def test_hardware_and_what_people_read_of_a_machine(run: Any) -> None:
     assert not {"coresPerSocket", "hardwareVersion", "guestId", "annotation"} & plain.keys()
     assert not {"customAttributes", "tags", "metaData"} & plain.keys()
     assert first["generation"] != plain["generation"], "another first boot"
+
+
+def test_devices_storage_and_ways_of_going_about(run: Any) -> None:
+    disk = {"name": "scratch", "size_gib": 500, "datastore": "fast", "keep": True}
+    adapters = [{"network": "machines"}, {"network": "storage", "adapter": "vmxnet3"}]
+    more = {
+        "extra_disks": [disk],
+        "networks": adapters,
+        "datastore_cluster": "pod",
+        "drs_behavior": "partiallyAutomated",
+        "deny_hosts": ["esx9"],
+        "latency_sensitivity": "high",
+        "extra_config": {"disk.EnableUUID": "TRUE"},
+        "ignore_user_data_changes": True,
+        "on_create_failure": "keep",
+        "delete_policy": "hard",
+        "timeouts": {"clone": 3600},
+    }
+    shape = {"cpus": 8, "memory_gib": 64, "template": "t", **more}
+    given = arguments({"vsphere": shape}, network="else", network_adapter="e1000e")
+    first = nodes(run, given)[0].inputs
+    assert first["extraDisks"] == [
+        {"name": "scratch", "sizeGib": 500, "datastore": "fast", "keep": True}
+    ]
+    assert first["place"]["networks"] == adapters, "in place of the connection's"
+    assert not {"network", "adapter", "datastore"} & first["place"].keys()
+    assert first["place"]["datastoreCluster"] == "pod"
+    assert first["place"]["denyHosts"] == ["esx9"]
+    assert (first["drsBehavior"], first["latencySensitivity"]) == ("partiallyAutomated", "high")
+    assert (first["onCreateFailure"], first["deletePolicy"]) == ("keep", "hard")
+    assert first["timeouts"] == {"clone": 3600}
+    assert first["extraConfig"] == {"disk.EnableUUID": "TRUE"}
+    assert first["ignoreUserDataChanges"] is True
+    settings = NodeSettings.model_validate(declared(first))
+    assert (settings.timeouts.clone, settings.timeouts.destroy) == (3600, 600)
+
+    plain = nodes(run, arguments(network="else"))[0].inputs
+    assert plain["place"]["network"] == "else"
+    assert not plain.keys() & {"extraDisks", "timeouts", "drsBehavior", "onCreateFailure"}
+
+
+def test_vendor_data_is_a_secret_and_part_of_what_a_machine_is(run: Any) -> None:
+    given = nodes(run, arguments(vendor_data=TOKEN))[0].inputs
+    assert TOKEN not in str({k: v for k, v in given.items() if k != "vendorData"})
+    assert given["vendorData"]["4dabf18193072939515e22adb298388d"], "marked as a secret"
+    assert given["generation"] != nodes(run, arguments())[0].inputs["generation"]
+    ignition = arguments(vendor_data=TOKEN, user_data_format="ignition")
+    assert "vsphere-vendor-data-unread" in refused(run, ignition)
 
 
 def test_lanes_as_wide_as_the_rollout(run: Any) -> None:

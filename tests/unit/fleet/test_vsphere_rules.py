@@ -17,6 +17,7 @@ ADDRESSED = {
     ],
 }
 OWN = {**ADDRESSED, "attachment": "passthrough"}
+DISK = {"name": "scratch", "sizeGib": 10}
 TAG = {"category": "environment", "name": "production"}
 PROFILE = {"vgpu": {"profile": "grid_a100d-10c", "licenseSecret": "licence"}}
 
@@ -105,6 +106,37 @@ def findings(**pool: Any) -> dict[str, Finding]:
             "vsphere-tags-twice",
             {"vsphere": {**MACHINE, "tags": [TAG, TAG]}},
             {"vsphere": {**MACHINE, "tags": [TAG, {**TAG, "name": "trial"}]}},
+        ),
+        (
+            "vsphere-datastore-and-cluster",
+            {"vsphere": {**MACHINE, "datastore": "a", "datastoreCluster": "pod"}},
+            {"vsphere": {**MACHINE, "datastoreCluster": "pod"}},
+        ),
+        (
+            "vsphere-disks-named-twice",
+            {"vsphere": {**MACHINE, "extraDisks": [DISK, DISK]}},
+            {"vsphere": {**MACHINE, "extraDisks": [DISK, {**DISK, "name": "b"}]}},
+        ),
+        (
+            "vsphere-kept-disk-stopped-hard",
+            {
+                "vsphere": {
+                    **MACHINE,
+                    "extraDisks": [{**DISK, "keep": True}],
+                    "deletePolicy": "hard",
+                }
+            },
+            {"vsphere": {**MACHINE, "extraDisks": [{**DISK, "keep": True}]}},
+        ),
+        (
+            "vsphere-extra-config-taken",
+            {"vsphere": {**MACHINE, "extraConfig": {"PCIPassthru.64bitMMIOSizeGB": "64"}}},
+            {"vsphere": {**MACHINE, "extraConfig": {"disk.EnableUUID": "TRUE"}}},
+        ),
+        (
+            "vsphere-host-allowed-and-denied",
+            {"vsphere": {**MACHINE, "hosts": ["a", "b"], "denyHosts": ["b"]}},
+            {"vsphere": {**MACHINE, "hosts": ["a"], "denyHosts": ["b"]}},
         ),
         (
             "vsphere-nodes-not-fixed",

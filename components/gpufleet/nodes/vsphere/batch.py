@@ -50,14 +50,14 @@ def make(
         return {}
     first = members[0].settings
     with in_words(f"looking for the place of {first.name}"):
-        rooms = rooms_of(session, find_place(session, first.place), per_gpu)
+        rooms = rooms_of(session, find_place(session, first), per_gpu)
     return _each(members, width, lambda member: _make_one(session, member, rooms, per_gpu))
 
 
 def _make_one(session: Session, member: Member, rooms: Rooms, per_gpu: PerGpu) -> None:
     settings, identity = member.settings, member.identity(session)
     with in_words(f"making {settings.name}"):
-        place = find_place(session, settings.place)
+        place = find_place(session, settings)
         live = find_owned(session, place.datacenter, identity)
         if live is not None and not live.extra_config.get(PENDING):
             return

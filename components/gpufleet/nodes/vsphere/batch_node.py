@@ -7,7 +7,7 @@ import pulumi
 from pulumi.dynamic import Resource
 
 from gpufleet.nodes.vsphere.batch_provider import VsphereGpuNodeBatchProvider
-from gpufleet.nodes.vsphere.node import generation
+from gpufleet.nodes.vsphere.node import generation, secrets_of
 
 
 class VsphereGpuNodeBatch(Resource, module="gpufleet", name="VsphereGpuNodeBatch"):
@@ -42,11 +42,7 @@ class VsphereGpuNodeBatch(Resource, module="gpufleet", name="VsphereGpuNodeBatch
         listed = [
             {
                 **node,
-                **(
-                    {"userData": pulumi.Output.secret(node["userData"])}
-                    if node.get("userData") is not None
-                    else {}
-                ),
+                **secrets_of(node),
                 "generation": generation({**common, **node}),
             }
             for node in nodes

@@ -38,7 +38,7 @@ def judge_new(
     reasons: list[str] = []
     try:
         with in_words(f"looking at the place of {wanted[0].name}"):
-            found = find_place(session, wanted[0].place)
+            found = find_place(session, wanted[0])
             absent = [item for item in wanted if _is_absent(session, found, item, reasons)]
             if absent:
                 _judge_place(session, found, absent, leaving, per_gpu, reasons)
@@ -70,15 +70,13 @@ def _judge_place(
     reasons: list[str],
 ) -> None:
     first = absent[0]
-    store: str | None = None
     try:
-        store = check_before(session, first, found, len(absent))
+        reach, _ = check_before(session, first, found, len(absent))
         group = None if first.vm_group is None else drs_group(session, found, first.vm_group)
     except VsphereError as failure:
         reasons.append(str(failure))
         return
     inventory = read_inventory(session, found.datacenter, found.compute).without(leaving)
-    network = None if found.network is None else str(found.network._moId)
     kinds: Counter[tuple[GpuAttachment, tuple[str, ...]]] = Counter()
     example: dict[tuple[GpuAttachment, tuple[str, ...]], NodeSettings] = {}
     for settings in absent:
@@ -87,6 +85,6 @@ def _judge_place(
         example.setdefault(kind, settings)
     for kind, count in kinds.items():
         try:
-            choose_hosts(inventory, example[kind], store, per_gpu, group, count, network)
+            choose_hosts(inventory, example[kind], reach, per_gpu, group, count)
         except VsphereError as failure:
             reasons.append(str(failure))

@@ -24,11 +24,11 @@ from gpufleet.nodes.vsphere.calls_at_once import allow_more_calls
 from gpufleet.nodes.vsphere.changes import UNKNOWN
 from gpufleet.nodes.vsphere.errors import Code, VsphereError
 from gpufleet.nodes.vsphere.opened import StackSettings, has_unknown, logged_in, read_settings
+from gpufleet.nodes.vsphere.outputs import SECRETS
 from gpufleet.nodes.vsphere.per_gpu import per_gpu
 from gpufleet.nodes.vsphere.settings import normalised
 
 _UNKNOWN_GENERATION = "0" * 12
-_SECRET = ("userData",)
 _REACHED_BY = ("endpoint", "place", "kubernetes", "timeouts", "deletePolicy")
 """Parts of what the machines have in common whose change matters to a batch: how they are found and
 removed. What a machine is, is its own resource's to change."""
@@ -124,7 +124,8 @@ def _inputs(given: Mapping[str, Any], *, known: bool = True) -> list[dict[str, A
     for node in given.get("nodes") or []:
         item = {**common, **node}
         if not known:
-            item.pop("userData", None)
+            for name in SECRETS:
+                item.pop(name, None)
             if item.get("generation") == UNKNOWN:
                 item["generation"] = _UNKNOWN_GENERATION
         found.append(item)
@@ -142,7 +143,7 @@ def _owners(given: Mapping[str, Any]) -> set[str]:
 def _kept(given: Mapping[str, Any]) -> dict[str, Any]:
     """What the state keeps: enough to find and remove a machine, nothing secret."""
     nodes = [
-        {key: value for key, value in node.items() if key not in _SECRET}
+        {key: value for key, value in node.items() if key not in SECRETS}
         for node in given.get("nodes") or []
     ]
     return {**{key: given.get(key) for key in ("group", "width", "common")}, "nodes": nodes}

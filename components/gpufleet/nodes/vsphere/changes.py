@@ -4,11 +4,17 @@ Compared are the inputs of the last run (`old`, with what a refresh found differ
 `drifted`) and the inputs as they are now declared.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from gpufleet.nodes.vsphere.listed_changes import (
+    Rows,
+    adapters_need_power_off,
+    disks_need_power_off,
+    impossible_disks,
+)
 from gpufleet.nodes.vsphere.settings import UpdatePolicy
 
 UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
@@ -44,10 +50,12 @@ TABLE: Mapping[str, Kind] = {
     "place.template": Kind.REPLACE,
     "place.cluster": Kind.REFUSED,
     "place.datastore": Kind.REFUSED,
+    "place.datastoreCluster": Kind.REFUSED,
     "place.resourcePool": Kind.IN_PLACE,
     "place.folder": Kind.IN_PLACE,
     "place.network": Kind.IN_PLACE,
     "place.adapter": Kind.POWERED_OFF,
+    "place.networks": Kind.IN_PLACE,
     "place.hosts": Kind.SETTING,
     "place.denyHosts": Kind.SETTING,
     "name": Kind.REPLACE,
@@ -56,6 +64,7 @@ TABLE: Mapping[str, Kind] = {
     "memoryMib": Kind.POWERED_OFF,
     "memoryLocked": Kind.IN_PLACE,
     "diskGib": Kind.IN_PLACE,
+    "extraDisks": Kind.IN_PLACE,
     "firmware": Kind.REFUSED,
     "guestId": Kind.REFUSED,
     "hardwareVersion": Kind.POWERED_OFF,
@@ -66,6 +75,7 @@ TABLE: Mapping[str, Kind] = {
     "extraConfig": Kind.POWERED_OFF,
     "userDataSha256": Kind.REPLACE,
     "userDataFormat": Kind.REPLACE,
+    "vendorDataSha256": Kind.REPLACE,
     "metaData": Kind.REPLACE,
     "annotation": Kind.IN_PLACE,
     "customAttributes": Kind.IN_PLACE,
@@ -75,6 +85,7 @@ TABLE: Mapping[str, Kind] = {
     "kubernetes": Kind.SETTING,
     "maxPerHost": Kind.SETTING,
     "vmGroup": Kind.IN_PLACE,
+    "drsBehavior": Kind.IN_PLACE,
     "updatePolicy": Kind.SETTING,
     "ignoreUserDataChanges": Kind.SETTING,
     "onCreateFailure": Kind.SETTING,
@@ -83,6 +94,13 @@ TABLE: Mapping[str, Kind] = {
 }
 """Property -> what its change means. A property that is not here is not compared: what may move
 by itself (host, addresses, change version)."""
+
+NEEDS_POWER_OFF: Mapping[str, Callable[[Rows, Rows], bool]] = {
+    "extraDisks": disks_need_power_off,
+    "place.networks": adapters_need_power_off,
+}
+"""Lists of devices -> whether a change of them takes something away: only while the machine is
+off."""
 
 DRIFT_ONLY = frozenset(("memoryLocked", "powerState", "firmware"))
 """Not declared: all memory is always reserved, a machine always runs, and its firmware is the one
@@ -96,7 +114,7 @@ AS_IN_TEMPLATE = frozenset(
 ACTUAL = {"guestId": "guestIdActual", "hardwareVersion": "hardwareVersionActual"}
 """Property -> output with what the machine has of it, declared or not."""
 
-FIRST_BOOT = frozenset(("userDataSha256", "metaData"))
+FIRST_BOOT = frozenset(("userDataSha256", "vendorDataSha256", "metaData"))
 """What a guest reads once: `ignoreUserDataChanges` leaves its changes alone."""
 
 REFUSED_BECAUSE = {
@@ -106,6 +124,7 @@ REFUSED_BECAUSE = {
     "another template",
     "place.cluster": "a machine with GPUs moves cold, by an administrator",
     "place.datastore": "disks move by an administrator, with Storage vMotion while off",
+    "place.datastoreCluster": "disks move by an administrator, with Storage vMotion while off",
 }
 
 
@@ -139,10 +158,22 @@ def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[Change, ...
         if path in DRIFT_ONLY and path not in drifted:
             continue
         if path in drifted:
-            found.append(Change(path, kind, drifted[path], after))
-        elif before != after:
-            found.append(Change(path, kind, before, after))
+            before = _plain(drifted[path])
+        elif before == after:
+            continue
+        found.append(Change(path, _kind(path, kind, before, after), before, after))
     return tuple(found)
+
+
+def _kind(path: str, kind: Kind, before: Any, after: Any) -> Kind:
+    takes_away = NEEDS_POWER_OFF.get(path)
+    if takes_away is None or UNKNOWN in (before, after):
+        return kind
+    return Kind.POWERED_OFF if takes_away(_rows(before), _rows(after)) else kind
+
+
+def _rows(value: Any) -> Rows:
+    return value if isinstance(value, list) else ()
 
 
 def replaces(found: tuple[Change, ...], policy: str) -> list[str]:
@@ -200,6 +231,8 @@ def impossible(change: Change) -> str | None:
         return _refused(change)
     if change.path == "diskGib" and change.old is not None and change.new < change.old:
         return _smaller(change)
+    if change.path == "extraDisks":
+        return impossible_disks(_rows(change.old), _rows(change.new))
     if change.path == "hardwareVersion" and change.new < change.old:
         return _older(change)
     return None

@@ -1,6 +1,6 @@
 """Making a machine what is declared, from whatever state it is in. Safe to run again and again."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from pyVmomi import vim, vmodl
@@ -16,7 +16,7 @@ from gpufleet.nodes.vsphere.observed import Observed
 from gpufleet.nodes.vsphere.power import power_off, still_there
 from gpufleet.nodes.vsphere.session import Session
 from gpufleet.nodes.vsphere.settings import FixedPassthrough, NodeSettings, UpdatePolicy
-from gpufleet.nodes.vsphere.specs import Difference, difference, mmio_of
+from gpufleet.nodes.vsphere.specs import NOTHING_BEFORE, Difference, Former, difference, mmio_of
 from gpufleet.nodes.vsphere.tasks import TaskTimeoutError, run, timed_out
 
 _ATTEMPTS = 4
@@ -31,7 +31,7 @@ def converge(
     live: Observed,
     *,
     first_boot: bool,
-    former: Collection[tuple[str, str, str]] = (),
+    former: Former = NOTHING_BEFORE,
 ) -> Observed:
     """Reconfigure what differs. Returns the machine as it is afterwards.
 
@@ -44,7 +44,7 @@ def converge(
         found: Its place.
         live: The machine.
         first_boot: Whether its guest has not started yet.
-        former: Backings of GPUs that were declared before, and go if they are not wanted.
+        former: What was declared before, and goes if it is not wanted.
 
     Raises:
         VsphereError: a difference cannot be mended, or needs the machine off and the update
@@ -117,11 +117,11 @@ def lacks(
     live: Observed,
     *,
     first_boot: bool,
-    former: Collection[tuple[str, str, str]] = (),
+    former: Former = NOTHING_BEFORE,
 ) -> Difference:
     """What differs between declaration and machine."""
     devices = fixed_backings(session, settings, found, live.host)
-    return difference(settings, identity, live, found.network, devices, first_boot, former)
+    return difference(settings, identity, live, found, devices, first_boot, former)
 
 
 def fixed_backings(

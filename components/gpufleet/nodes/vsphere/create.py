@@ -1,5 +1,6 @@
 """Making a machine, or going on with one that an earlier run began."""
 
+from dataclasses import replace
 from typing import Any
 
 from pyVmomi import vim
@@ -10,6 +11,7 @@ from gpufleet.nodes.vsphere.cluster_node import node_of
 from gpufleet.nodes.vsphere.converge import converge
 from gpufleet.nodes.vsphere.described import Description, describe
 from gpufleet.nodes.vsphere.drs import drs_group, put_in
+from gpufleet.nodes.vsphere.drs_behavior import behave
 from gpufleet.nodes.vsphere.errors import Code, VsphereError
 from gpufleet.nodes.vsphere.identity import Identity
 from gpufleet.nodes.vsphere.inventory import PerGpu
@@ -26,7 +28,9 @@ from gpufleet.nodes.vsphere.reservations import release, runs
 from gpufleet.nodes.vsphere.rooms import Rooms
 from gpufleet.nodes.vsphere.session import Session
 from gpufleet.nodes.vsphere.settings import NodeSettings
+from gpufleet.nodes.vsphere.storage import chosen_store, members
 from gpufleet.nodes.vsphere.tasks import TaskTimeoutError
+from gpufleet.spec.vsphere_policy import CreateFailure
 
 
 def create(
@@ -52,7 +56,7 @@ def create(
         VsphereError: it cannot be made. What was made in this call is removed again, or the text
             says what was left.
     """
-    found = find_place(session, settings.place)
+    found = find_place(session, settings)
     live = find_owned(session, found.datacenter, identity)
     if live is None:
         seconds = settings.timeouts.clone
@@ -88,19 +92,18 @@ def _make(
     """Clone and finish, on one host after the other until one can."""
     machine = identity.instance_uuid
     check_name(session, found, settings, machine)
-    store = check_before(session, settings, found)
+    reach, size = check_before(session, settings, found)
     group = None if settings.vm_group is None else drs_group(session, found, settings.vm_group)
-    network = None if found.network is None else str(found.network._moId)
     refused: set[str] = set()
     last: VsphereError | None = None
     while True:
-        name = rooms.claim(settings, machine, store, group, refused, network)
+        name = rooms.claim(settings, machine, reach, group, refused)
         if name is None:
             assert last is not None
             raise last
         live: Observed | None = None
         try:
-            live = clone(session, settings, identity, found, _host(session, found, name))
+            live = _cloned(session, settings, identity, found, name, size)
             live = _run(session, settings, identity, found, live)
             runs(session.server_id, machine)
             return await_ready(session, settings, live)
@@ -126,14 +129,36 @@ def _run(
     live = converge(session, settings, identity, found, live, first_boot=live.power == "poweredOff")
     if settings.vm_group is not None:
         put_in(session, found, settings.vm_group, live.reference, settings.timeouts.reconfigure)
+    if settings.drs_behavior is not None:
+        behave(session, found, settings, live)
     describe(session, settings, live, Description())
     return power_on(session, settings, found, live)
 
 
-def _host(session: Session, found: FoundPlace, name: str) -> Any:
-    for host, entry in children(session, found.compute, vim.HostSystem, ("name",)):
+def _cloned(
+    session: Session,
+    settings: NodeSettings,
+    identity: Identity,
+    found: FoundPlace,
+    name: str,
+    size: int,
+) -> Observed:
+    """The clone on the host of this name: where a datastore cluster is declared, on the datastore
+    of it that has most room."""
+    host, mounted = _host(session, found, name)
+    if found.pod is None:
+        return clone(session, settings, identity, found, host)
+    rooms, machine = members(session, found), identity.instance_uuid
+    with chosen_store(session.server_id, machine, settings, rooms, mounted, size) as store:
+        return clone(session, settings, identity, replace(found, datastore=store), host)
+
+
+def _host(session: Session, found: FoundPlace, name: str) -> tuple[Any, frozenset[str]]:
+    """The host, and ids of the datastores it mounts."""
+    paths = ("name", "datastore")
+    for host, entry in children(session, found.compute, vim.HostSystem, paths):
         if entry.get("name") == name:
-            return host
+            return host, frozenset(str(store._moId) for store in entry.get("datastore") or ())
     raise VsphereError(Code.NOT_FOUND, f"host {name} is gone", "run again")
 
 
@@ -142,7 +167,7 @@ def _clean_up(
 ) -> None:
     """Remove what this call made, unless it waits for a person's answer; a failure to do so never
     hides the first one."""
-    if settings.on_create_failure == "keep" or failure.code is Code.QUESTION:
+    if settings.on_create_failure is CreateFailure.KEEP or failure.code is Code.QUESTION:
         raise failure.with_left(kept(live)) from None
     try:
         destroy(session, settings, live)

@@ -15,6 +15,8 @@ ENCODING = "gzip+base64"
 USER_DATA_KEYS = (
     "guestinfo.userdata",
     "guestinfo.userdata.encoding",
+    "guestinfo.vendordata",
+    "guestinfo.vendordata.encoding",
     "guestinfo.ignition.config.data",
     "guestinfo.ignition.config.data.encoding",
 )
@@ -63,6 +65,7 @@ def guest_keys(
     user_data: str | None,
     user_data_format: str,
     more: Mapping[str, Any],
+    vendor_data: str | None = None,
 ) -> Mapping[str, str]:
     """Keys of the extra configuration that the guest's first boot reads."""
     if user_data_format == "ignition":
@@ -76,7 +79,8 @@ def guest_keys(
         "guestinfo.metadata": packed(meta_data(instance_id, host_name, more)),
         "guestinfo.metadata.encoding": ENCODING,
     }
-    if user_data is not None:
-        keys["guestinfo.userdata"] = packed(user_data)
-        keys["guestinfo.userdata.encoding"] = ENCODING
+    for name, text in (("userdata", user_data), ("vendordata", vendor_data)):
+        if text is not None:
+            keys[f"guestinfo.{name}"] = packed(text)
+            keys[f"guestinfo.{name}.encoding"] = ENCODING
     return keys

@@ -84,6 +84,7 @@ def pool_row(pool: Pool, inventory: Inventory, per_gpu: PerGpu, name_prefix: str
                 options.memory_gib * 1024,
                 count,
                 hosts,
+                options.deny_hosts,
                 at_most_per_host=options.max_per_host,
                 group=_group_of(inventory, there),
             ),

@@ -1,16 +1,28 @@
 """Finding objects by path or by name, and machines by their instance uuid."""
 
 import difflib
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
 
 from pyVmomi import vim, vmodl
 
+from gpufleet.nodes.vsphere.adapters import WantedAdapter
 from gpufleet.nodes.vsphere.errors import Code, VsphereError
+from gpufleet.nodes.vsphere.networks import FoundNetwork, found_network
 from gpufleet.nodes.vsphere.reading import children, one
 from gpufleet.nodes.vsphere.session import Session
-from gpufleet.nodes.vsphere.settings import Place
+from gpufleet.nodes.vsphere.settings import NodeSettings, Place
+
+
+@dataclass(frozen=True, slots=True)
+class FoundStore:
+    """A datastore."""
+
+    reference: Any
+    name: str
+    """As vCenter writes it into paths of files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,22 +37,29 @@ class FoundPlace:
     folder: Any
     datastore: Any | None
     template: Any
-    network: Any | None
+    pod: Any | None = None
+    """Datastore cluster."""
+    adapters: tuple[WantedAdapter, ...] = ()
+    """An adapter for each that is declared."""
+    disk_stores: Mapping[str, FoundStore] = field(default_factory=dict[str, FoundStore])
+    """Datastores of further disks, as the declaration names them."""
 
 
-def find_place(session: Session, place: Place) -> FoundPlace:
-    """Every object the place names.
+def find_place(session: Session, settings: NodeSettings) -> FoundPlace:
+    """Every object that the declaration names.
 
     Raises:
         VsphereError: a name matches nothing (the text has near names) or more than one object
             (the text has them all).
     """
-    if place not in session.places:
-        session.places[place] = _looked_up(session, place)
-    return session.places[place]
+    stores = tuple(sorted({d.datastore for d in settings.extra_disks if d.datastore is not None}))
+    known = (settings.place, stores)
+    if known not in session.places:
+        session.places[known] = _looked_up(session, settings.place, stores)
+    return session.places[known]
 
 
-def _looked_up(session: Session, place: Place) -> FoundPlace:
+def _looked_up(session: Session, place: Place, stores: tuple[str, ...]) -> FoundPlace:
     root = session.content.rootFolder
     datacenter = by_name(session, root, vim.Datacenter, place.datacenter, "datacenter")
     compute = by_name(session, datacenter, vim.ComputeResource, place.cluster, "cluster")
@@ -61,9 +80,45 @@ def _looked_up(session: Session, place: Place) -> FoundPlace:
         else by_name(session, datacenter, vim.Datastore, place.datastore, "datastore"),
         by_name(session, datacenter, vim.VirtualMachine, place.template, "template"),
         None
-        if place.network is None
-        else by_name(session, datacenter, vim.Network, place.network, "network"),
+        if place.datastore_cluster is None
+        else by_name(
+            session, datacenter, vim.StoragePod, place.datastore_cluster, "datastore cluster"
+        ),
+        tuple(_adapter(session, datacenter, *wish) for wish in place.adapters),
+        {name: _store(session, datacenter, name) for name in stores},
     )
+
+
+def _adapter(
+    session: Session, datacenter: Any, network: str | None, kind: str | None
+) -> WantedAdapter:
+    return WantedAdapter(None if network is None else _network(session, datacenter, network), kind)
+
+
+def _network(session: Session, datacenter: Any, wanted: str) -> FoundNetwork:
+    return found_network(session, by_name(session, datacenter, vim.Network, wanted, "network"))
+
+
+def _store(session: Session, datacenter: Any, wanted: str) -> FoundStore:
+    found = by_name(session, datacenter, vim.Datastore, wanted, "datastore")
+    known = one(session, found, vim.Datastore, ("name",)) or {}
+    return FoundStore(found, str(known.get("name", wanted)))
+
+
+def former_networks(
+    session: Session, datacenter: Any, former: Sequence[str | None]
+) -> tuple[str | None, ...]:
+    """Ids of networks that were declared before; None for one that is gone, or was left to the
+    template."""
+    found: list[str | None] = []
+    for name in former:
+        try:
+            found.append(None if name is None else _network(session, datacenter, name).id)
+        except VsphereError as problem:
+            if problem.code not in (Code.NOT_FOUND, Code.AMBIGUOUS):
+                raise
+            found.append(None)
+    return tuple(found)
 
 
 def by_name(session: Session, root: Any, kind: type, wanted: str, what: str) -> Any:
@@ -100,6 +155,11 @@ def by_name(session: Session, root: Any, kind: type, wanted: str, what: str) -> 
         f"no {what} named {wanted!r} that this user can see{hint}",
         "correct the name, or grant the user read access to it",
     )
+
+
+def last_name(wanted: str) -> str:
+    """The name of an object that is given by its name, or by its inventory path."""
+    return unquote(wanted.rsplit("/", 1)[1]) if wanted.startswith("/") else wanted
 
 
 def inventory_path(session: Session, item: Any) -> str:

@@ -7,7 +7,7 @@ import pulumi
 from pulumi.dynamic import Resource
 
 from gpufleet.nodes.vsphere.identity import generation_of
-from gpufleet.nodes.vsphere.outputs import digest
+from gpufleet.nodes.vsphere.outputs import SECRETS, digest, digest_name
 from gpufleet.nodes.vsphere.provider import VsphereGpuNodeProvider
 
 _OUTPUTS = (
@@ -27,7 +27,8 @@ _OUTPUTS = (
     "adopted",
     "warnings",
     "drifted",
-    "userDataSha256",
+    "disks",
+    *map(digest_name, SECRETS),
     "memoryLocked",
 )
 
@@ -52,14 +53,12 @@ class VsphereGpuNode(Resource, module="gpufleet", name="VsphereGpuNode"):
         Args:
             name: Name of the resource.
             inputs: As `nodes/vsphere/settings.py` describes them, without `generation`, in
-                camelCase; `userData` should be a secret.
+                camelCase; `userData` and `vendorData` become secrets.
             opts: Options. The machine is deleted before its replacement is made: GPUs are scarce,
                 and two nodes cannot have one name.
         """
         given = dict(inputs)
-        user_data = given.get("userData")
-        if user_data is not None:
-            given["userData"] = pulumi.Output.secret(user_data)
+        given.update(secrets_of(given))
         given["generation"] = generation(given)
         options = pulumi.ResourceOptions.merge(
             opts, pulumi.ResourceOptions(delete_before_replace=True)
@@ -95,6 +94,13 @@ class VsphereGpuNode(Resource, module="gpufleet", name="VsphereGpuNode"):
         return cast("pulumi.Output[str]", pulumi.get(self, name))
 
 
+def secrets_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The secret ones among the inputs of a machine, marked as such."""
+    return {
+        name: pulumi.Output.secret(given[name]) for name in SECRETS if given.get(name) is not None
+    }
+
+
 def generation(given: Mapping[str, Any]) -> Any:
     """Digest of everything whose change means another machine; not secret itself.
 
@@ -103,6 +109,7 @@ def generation(given: Mapping[str, Any]) -> Any:
     """
     ignored = bool(given.get("ignoreUserDataChanges", False))
     user_data = "" if ignored else given.get("userData") or ""
+    vendor_data = "" if ignored else given.get("vendorData") or ""
     meta_data = None if ignored else given.get("metaData") or None
 
     def text(parts: dict[str, Any]) -> str:
@@ -114,7 +121,9 @@ def generation(given: Mapping[str, Any]) -> Any:
                 "datacenter": place.get("datacenter"),
                 "template": place.get("template"),
                 "userData": digest(str(parts["userData"])),
+                # Absent, they leave the digest as it was before there were any.
                 **({"metaData": parts["metaData"]} if parts["metaData"] else {}),
+                **({"vendorData": digest(parts["vendorData"])} if parts["vendorData"] else {}),
             }
         )
 
@@ -124,6 +133,7 @@ def generation(given: Mapping[str, Any]) -> Any:
             place=given.get("place"),
             endpoint=given.get("endpoint"),
             userData=user_data,
+            vendorData=vendor_data,
             metaData=meta_data,
         ).apply(text)
     )

@@ -34,6 +34,7 @@ PATHS = (
     "guest.ipAddress",
     "guest.toolsRunningStatus",
     "datastore",
+    "network",
     "customValue",
 )
 
@@ -77,10 +78,8 @@ class Observed:
     cpus: int
     memory_mib: int
     gpus: tuple[GpuDevice, ...]
-    disk: Any | None
-    disk_bytes: int
-    adapter: Any | None
-    mac_addresses: tuple[str, ...]
+    devices: tuple[Any, ...]
+    """All virtual devices, as vCenter lists them."""
     power: str
     """`poweredOn`, `poweredOff`, `suspended`."""
     connection: str
@@ -95,11 +94,30 @@ class Observed:
     """0: vCenter does not say."""
     custom_values: Mapping[int, str] = field(default_factory=dict[int, str])
     """Key of a custom attribute -> value; vCenter's custom attributes manager has the names."""
+    networks: tuple[Any, ...] = ()
+    """Networks that its adapters are on."""
 
     @property
     def moref(self) -> str:
         """`vm-42`."""
         return str(self.reference._moId)
+
+    @property
+    def disks(self) -> tuple[Any, ...]:
+        """Virtual disks."""
+        return tuple(item for item in self.devices if isinstance(item, vim.vm.device.VirtualDisk))
+
+    @property
+    def adapters(self) -> tuple[Any, ...]:
+        """Network adapters, in the order of their places on the machine's PCI bus."""
+        kind = vim.vm.device.VirtualEthernetCard
+        cards = (item for item in self.devices if isinstance(item, kind))
+        return tuple(sorted(cards, key=lambda card: (card.unitNumber or 0, card.key)))
+
+    @property
+    def mac_addresses(self) -> tuple[str, ...]:
+        """Of the adapters."""
+        return tuple(str(card.macAddress) for card in self.adapters if card.macAddress)
 
 
 def observe(session: Session, machine: Any) -> Observed | None:
@@ -111,8 +129,6 @@ def observe(session: Session, machine: Any) -> Observed | None:
 def observed(machine: Any, found: Mapping[str, Any]) -> Observed:
     """The machine that these properties describe."""
     devices: list[Any] = list(found.get("config.hardware.device") or [])
-    disks = [item for item in devices if isinstance(item, vim.vm.device.VirtualDisk)]
-    cards = [item for item in devices if isinstance(item, vim.vm.device.VirtualEthernetCard)]
     question = found.get("runtime.question")
     return Observed(
         machine,
@@ -130,10 +146,7 @@ def observed(machine: Any, found: Mapping[str, Any]) -> Observed:
         int(found["config.hardware.numCPU"]),
         int(found["config.hardware.memoryMB"]),
         tuple(gpu for item in devices if (gpu := gpu_device(item)) is not None),
-        disks[0] if disks else None,
-        _bytes(disks[0]) if disks else 0,
-        cards[0] if cards else None,
-        tuple(card.macAddress for card in cards if card.macAddress),
+        tuple(devices),
         str(found.get("runtime.powerState", "")),
         str(found.get("runtime.connectionState", "")),
         found.get("runtime.host"),
@@ -149,6 +162,7 @@ def observed(machine: Any, found: Mapping[str, Any]) -> Observed:
             for entry in found.get("customValue") or ()
             if isinstance(entry, vim.CustomFieldsManager.StringValue)
         },
+        tuple(found.get("network") or ()),
     )
 
 
@@ -168,10 +182,6 @@ def gpu_device(device: Any) -> GpuDevice | None:
     if isinstance(backing, kinds.DeviceBackingInfo):
         return GpuDevice(device.key, "fixed", backing.id)
     return None
-
-
-def _bytes(disk: Any) -> int:
-    return int(disk.capacityInBytes or disk.capacityInKB * 1024)
 
 
 def _version(text: str) -> int:

@@ -7,11 +7,11 @@ from gpufleet.nodes.vsphere.changes import UNKNOWN
 from gpufleet.nodes.vsphere.credentials import credentials
 from gpufleet.nodes.vsphere.errors import Code, VsphereError
 from gpufleet.nodes.vsphere.faults import in_words
-from gpufleet.nodes.vsphere.outputs import OBSERVED
+from gpufleet.nodes.vsphere.outputs import OBSERVED, SECRETS, digest_name
 from gpufleet.nodes.vsphere.session import Session, session_for
 from gpufleet.nodes.vsphere.settings import Endpoint, NodeSettings, problems
 
-_OUTPUT_ONLY = OBSERVED | {"userDataSha256", "__provider"}
+_OUTPUT_ONLY = OBSERVED | {"__provider", *map(digest_name, SECRETS)}
 
 
 class StackSettings:

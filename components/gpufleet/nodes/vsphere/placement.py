@@ -18,6 +18,19 @@ from gpufleet.nodes.vsphere.slots import Slots, dynamic_slots, fixed_slots, prof
 
 
 @dataclass(frozen=True, slots=True)
+class Reach:
+    """Datastores and networks that machines need on their host, by id."""
+
+    stores: tuple[frozenset[str], ...] = ()
+    """Of each set, the host must mount one."""
+    networks: frozenset[str] = frozenset()
+    """The host must be on all of them."""
+
+
+ANYWHERE = Reach()
+
+
+@dataclass(frozen=True, slots=True)
 class Wish:
     """Machines of one kind that want a place."""
 
@@ -28,8 +41,8 @@ class Wish:
     allowed: tuple[str, ...] = ()
     """Hosts that may be used; empty: all."""
     denied: tuple[str, ...] = ()
-    datastore: str | None = None
-    """Id of a datastore the host must mount; None: any."""
+    reach: Reach = ANYWHERE
+    """Datastores and networks that the host must have."""
     at_most_per_host: int | None = None
     """Anti-affinity: machines of `group` on one host, those that are there included. None: no
     limit."""
@@ -37,8 +50,6 @@ class Wish:
     """Owner of the group the machines belong to."""
     may_run_on: Callable[[str], bool] = lambda _: True
     """Whether the rules of the machines' DRS group leave a host, by name. Default: all."""
-    network: str | None = None
-    """Id of a network the host must be on; None: any."""
 
     def holding(self, machine: str) -> Holding:
         """What a machine of the wish will hold of the host it goes to.
@@ -103,10 +114,7 @@ def slots_of(host: Host, wish: Wish, per_gpu: PerGpu) -> Slots:
         lacking.append("denied")
     if not wish.may_run_on(host.name):
         lacking.append("mandatory rules of the DRS group keep the machine away")
-    if wish.datastore is not None and wish.datastore not in host.datastores:
-        lacking.append("does not mount the datastore")
-    if wish.network is not None and wish.network not in host.networks:
-        lacking.append("is not on the network")
+    lacking += _out_of_reach(host, wish.reach)
     by_memory = host.free_memory_mib // wish.memory_mib
     if by_memory < 1:
         lacking.append(
@@ -128,6 +136,18 @@ def slots_of(host: Host, wish: Wish, per_gpu: PerGpu) -> Slots:
         if there >= wish.at_most_per_host:
             lacking.append(f"has {there} machines of the group, the most per host")
     return Slots(host.name, 0 if lacking else free, tuple(lacking), certain)
+
+
+def _out_of_reach(host: Host, reach: Reach) -> list[str]:
+    stores = [store for store in reach.stores if not store & host.datastores]
+    networks = reach.networks - host.networks
+    found = [f"does not mount {_counted(len(stores), len(reach.stores), 'datastore')}"]
+    others = [f"is not on {_counted(len(networks), len(reach.networks), 'network')}"]
+    return [*(found if stores else ()), *(others if networks else ())]
+
+
+def _counted(lacking: int, wanted: int, what: str) -> str:
+    return f"the {what}" if wanted == 1 else f"{lacking} of the {wanted} {what}s"
 
 
 def place(inventory: Inventory, wish: Wish, per_gpu: PerGpu) -> Placement:

@@ -11,9 +11,10 @@ from gpufleet.nodes.vsphere.faults import translated
 from gpufleet.nodes.vsphere.lookup import FoundPlace
 from gpufleet.nodes.vsphere.observed import Observed, observe
 from gpufleet.nodes.vsphere.session import Session
-from gpufleet.nodes.vsphere.settings import DeletePolicy, NodeSettings
+from gpufleet.nodes.vsphere.settings import NodeSettings
 from gpufleet.nodes.vsphere.specs import mmio_of
 from gpufleet.nodes.vsphere.tasks import TaskTimeoutError, run, timed_out, wait
+from gpufleet.spec.vsphere_policy import DeletePolicy
 
 _ATTEMPTS = 3
 _LOST_SECONDS = 2.0

@@ -1,17 +1,14 @@
 """What must hold before a machine is cloned: asked of vCenter, judged without it."""
 
-from dataclasses import dataclass
-from typing import Any
-
 from pyVmomi import vim
 
+from gpufleet.nodes.vsphere.disks import disk_bytes, first_disk
 from gpufleet.nodes.vsphere.drs import DrsGroup
 from gpufleet.nodes.vsphere.errors import Code, VsphereError
 from gpufleet.nodes.vsphere.inventory import Inventory, PerGpu
 from gpufleet.nodes.vsphere.lookup import FoundPlace
 from gpufleet.nodes.vsphere.observed import Observed, observe
-from gpufleet.nodes.vsphere.placement import Placement, Wish, place
-from gpufleet.nodes.vsphere.reading import one
+from gpufleet.nodes.vsphere.placement import Placement, Reach, Wish, place
 from gpufleet.nodes.vsphere.session import Session
 from gpufleet.nodes.vsphere.settings import (
     DynamicPassthrough,
@@ -22,16 +19,6 @@ from gpufleet.spec.vsphere import DYNAMIC_HARDWARE
 
 DYNAMIC_API = (7, 0)
 LABEL_API = (7, 0, 2)
-RESERVE = 1.1
-"""Room a datastore must have beyond the disk: 10 % for logs, snapshots and swap."""
-
-
-@dataclass(frozen=True, slots=True)
-class DatastoreRoom:
-    """A datastore and what is free on it."""
-
-    name: str
-    free_bytes: int
 
 
 def check_api(session: Session, settings: NodeSettings) -> None:
@@ -80,11 +67,16 @@ def check_template(settings: NodeSettings, template: Observed) -> None:
             f"its guest is {template.guest_id or 'not told'} and guestId is {settings.guest_id}: "
             "the guest is what was installed"
         )
-    if settings.disk_gib is not None and settings.disk_gib << 30 < template.disk_bytes:
+    first = first_disk(template)
+    has = 0 if first is None else disk_bytes(first)
+    if settings.disk_gib is not None and settings.disk_gib << 30 < has:
         wrong.append(
-            f"its disk has {template.disk_bytes >> 30} GiB and diskGib is {settings.disk_gib}: a "
-            "disk can only grow"
+            f"its disk has {has >> 30} GiB and diskGib is {settings.disk_gib}: a disk can only grow"
         )
+    if (settings.disk_gib is not None or settings.extra_disks) and first is None:
+        wrong.append("it has no disk, and disks are declared")
+    if not template.adapters and settings.place.adapters == ((None, None),):
+        wrong.append("it has no network adapter, and networks declares none")
     if wrong:
         raise VsphereError(
             Code.TEMPLATE,
@@ -115,33 +107,11 @@ def name_taken(settings: NodeSettings, live: Observed) -> VsphereError:
     )
 
 
-def check_datastore(
-    settings: NodeSettings, disk_bytes: int, store: DatastoreRoom, count: int = 1
-) -> None:
-    """Refuse a datastore without room. All memory is reserved, so no swap file is counted."""
-    needed = int(disk_bytes * RESERVE) * count
-    who = settings.name if count == 1 else f"{count} machines like {settings.name}"
-    if store.free_bytes < needed:
-        raise VsphereError(
-            Code.DATASTORE_FULL,
-            f"datastore {store.name} has {store.free_bytes >> 30} GiB free, and {who} "
-            f"{'needs' if count == 1 else 'need'} {-(-needed >> 30)} GiB",
-            "free space, or name another datastore",
-        )
-
-
-def datastore_room(session: Session, store: Any) -> DatastoreRoom:
-    """Name and free space of a datastore."""
-    found = one(session, store, vim.Datastore, ("name", "summary.freeSpace")) or {}
-    return DatastoreRoom(str(found.get("name", "")), int(found.get("summary.freeSpace") or 0))
-
-
 def wish_for(
     settings: NodeSettings,
-    datastore: str | None,
+    reach: Reach,
     group: DrsGroup | None = None,
     count: int = 1,
-    network: str | None = None,
 ) -> Wish:
     """What machines of this kind ask of a host."""
     return Wish(
@@ -150,29 +120,27 @@ def wish_for(
         count,
         settings.place.hosts,
         settings.place.deny_hosts,
-        datastore,
+        reach,
         settings.max_per_host,
         settings.group,
         (lambda _: True) if group is None else group.allows,
-        network,
     )
 
 
 def choose_hosts(
     inventory: Inventory,
     settings: NodeSettings,
-    datastore: str | None,
+    reach: Reach,
     per_gpu: PerGpu,
     group: DrsGroup | None = None,
     count: int = 1,
-    network: str | None = None,
 ) -> Placement:
     """Where machines of this kind can go, one if nothing else is said.
 
     Raises:
         VsphereError: not all find a place; the text says what each host lacks.
     """
-    placement = place(inventory, wish_for(settings, datastore, group, count, network), per_gpu)
+    placement = place(inventory, wish_for(settings, reach, group, count), per_gpu)
     if placement.complete:
         return placement
     gpu = settings.gpu

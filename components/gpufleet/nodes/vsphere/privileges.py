@@ -26,14 +26,18 @@ ON_FOLDER = (
     "VirtualMachine.Interact.PowerOn",
 )
 """On the machine's folder: it has them from there."""
+FOR_DISKS = ("VirtualMachine.Config.AddNewDisk", "VirtualMachine.Config.RemoveDisk")
 FOR_UPGRADE = ("VirtualMachine.Config.UpgradeVirtualHardware",)
 FOR_NOTES = ("VirtualMachine.Config.Annotation",)
 FOR_ATTRIBUTES = ("Global.SetCustomField",)
 FOR_TAGS = ("InventoryService.Tagging.AttachTag",)
-"""On the folder too, where hardwareVersion, annotation, customAttributes and tags are declared."""
+"""On the folder too, where extraDisks, hardwareVersion, annotation, customAttributes and tags are
+declared."""
 ON_POOL = ("Resource.AssignVMToPool",)
 ON_DATASTORE = ("Datastore.AllocateSpace",)
 ON_NETWORK = ("Network.Assign",)
+ON_CLUSTER = ("Host.Inventory.EditCluster",)
+"""Where vmGroup or drsBehavior is declared."""
 ON_TEMPLATE = ("VirtualMachine.Provisioning.DeployTemplate",)
 ON_SOURCE_MACHINE = ("VirtualMachine.Provisioning.Clone",)
 """The template, where it is a machine that is switched off."""
@@ -44,7 +48,6 @@ def check_privileges(
     settings: NodeSettings,
     found: FoundPlace,
     template: Observed,
-    store: Any,
 ) -> None:
     """Refuse when a privilege is missing. All of them at once, each with its object.
 
@@ -58,8 +61,11 @@ def check_privileges(
         (found.pool, ON_POOL),
         (found.template, ON_TEMPLATE if template.is_template else ON_SOURCE_MACHINE),
     ]
-    asked += [(store, ON_DATASTORE)] if store is not None else []
-    asked += [(found.network, ON_NETWORK)] if found.network is not None else []
+    asked += [(item, ON_DATASTORE) for item in _stores(found, template)]
+    networks = [wish.network.reference for wish in found.adapters if wish.network is not None]
+    asked += [(network, ON_NETWORK) for network in dict.fromkeys(networks)]
+    if settings.vm_group is not None or settings.drs_behavior is not None:
+        asked.append((found.compute, ON_CLUSTER))
     known = ("privileges", *((str(item._moId), tuple(names)) for item, names in asked))
     if known in session.checked:
         return
@@ -78,10 +84,18 @@ def check_privileges(
     session.checked.add(known)
 
 
+def _stores(found: FoundPlace, template: Observed) -> list[Any]:
+    """Datastores, or the cluster of them, that disks will be on."""
+    own = found.pod or found.datastore or next(iter(template.datastores), None)
+    further = [store.reference for store in found.disk_stores.values()]
+    return list(dict.fromkeys(item for item in (own, *further) if item is not None))
+
+
 def _asked_for(settings: NodeSettings, template: Observed) -> tuple[str, ...]:
     """Privileges on the folder that only some declarations need."""
     upgraded = (settings.hardware_version or 0) > template.hardware_version
     return (
+        *(FOR_DISKS if settings.extra_disks else ()),
         *(FOR_UPGRADE if upgraded else ()),
         *(FOR_NOTES if settings.annotation is not None else ()),
         *(FOR_ATTRIBUTES if settings.custom_attributes else ()),

@@ -32,12 +32,15 @@ from gpufleet.nodes.vsphere.changes import (
 from gpufleet.nodes.vsphere.converge import converge
 from gpufleet.nodes.vsphere.create import create
 from gpufleet.nodes.vsphere.described import check_description, describe, former_of, found_on
+from gpufleet.nodes.vsphere.drift import Seen
 from gpufleet.nodes.vsphere.drs import put_in, take_out
+from gpufleet.nodes.vsphere.drs_behavior import behave
 from gpufleet.nodes.vsphere.errors import Code, VsphereError
 from gpufleet.nodes.vsphere.faults import in_words
 from gpufleet.nodes.vsphere.identity import Identity
-from gpufleet.nodes.vsphere.lookup import FoundPlace, by_name, find_place
+from gpufleet.nodes.vsphere.lookup import FoundPlace, by_name, find_place, former_networks
 from gpufleet.nodes.vsphere.moves import move
+from gpufleet.nodes.vsphere.networks import network_names
 from gpufleet.nodes.vsphere.observed import Observed
 from gpufleet.nodes.vsphere.opened import (
     StackSettings,
@@ -46,7 +49,7 @@ from gpufleet.nodes.vsphere.opened import (
     logged_in,
     read_settings,
 )
-from gpufleet.nodes.vsphere.outputs import Seen, inputs_kept, observed_of, outputs
+from gpufleet.nodes.vsphere.outputs import inputs_kept, observed_of, outputs
 from gpufleet.nodes.vsphere.owned import find_owned
 from gpufleet.nodes.vsphere.per_gpu import per_gpu
 from gpufleet.nodes.vsphere.power import power_on, still_there
@@ -54,8 +57,8 @@ from gpufleet.nodes.vsphere.reading import one
 from gpufleet.nodes.vsphere.ready import await_ready
 from gpufleet.nodes.vsphere.remove import remove
 from gpufleet.nodes.vsphere.session import Session
-from gpufleet.nodes.vsphere.settings import NodeSettings, normalised, problems
-from gpufleet.nodes.vsphere.specs import gpus_of
+from gpufleet.nodes.vsphere.settings import NodeSettings, Place, normalised, problems
+from gpufleet.nodes.vsphere.specs import Former, gpus_of
 
 MOVES = ("place.resourcePool", "place.folder")
 """Properties whose change moves a machine. Who else moves one is not undone."""
@@ -101,7 +104,7 @@ class VsphereGpuNodeProvider(ResourceProvider):
         settings, session, identity = _opened(given)
         with in_words(f"making {settings.name}"):
             live, adopted = create(session, settings, identity, per_gpu)
-            seen = Seen(_host_name(session, live), adopted, "", found_on(session, settings, live))
+            seen = _seen(session, settings, live, {"adopted": adopted})
         return CreateResult(identity.instance_uuid, outputs(given, settings, live, seen))
 
     def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
@@ -134,7 +137,7 @@ class VsphereGpuNodeProvider(ResourceProvider):
         settings, session, identity = _opened(given)
         _refuse_impossible(settings, found)
         with in_words(f"changing {settings.name}"):
-            place = find_place(session, settings.place)
+            place = find_place(session, settings)
             live = find_owned(session, place.datacenter, identity)
             if live is None:
                 raise VsphereError(
@@ -151,7 +154,7 @@ class VsphereGpuNodeProvider(ResourceProvider):
                 place,
                 live,
                 first_boot=False,
-                former=gpus_of(olds),
+                former=_former(session, place, settings, olds),
             )
             _regroup(session, settings, place, live, found)
             describe(session, settings, live, former_of(olds))
@@ -167,6 +170,20 @@ class VsphereGpuNodeProvider(ResourceProvider):
         settings, session, identity = _opened(normalised(_props))
         with in_words(f"removing {settings.name}"):
             remove(session, settings, identity, str(_props.get("biosUuid") or ""))
+
+
+def _former(
+    session: Session, place: FoundPlace, settings: NodeSettings, olds: Mapping[str, Any]
+) -> Former:
+    """What the last run declared of devices."""
+    before = tuple(network for network, _ in Place.model_validate(olds["place"]).adapters)
+    if before == tuple(network for network, _ in settings.place.adapters):
+        return Former(gpus_of(olds), _ids(place))
+    return Former(gpus_of(olds), former_networks(session, place.datacenter, before))
+
+
+def _ids(place: FoundPlace) -> tuple[str | None, ...]:
+    return tuple(None if wish.network is None else wish.network.id for wish in place.adapters)
 
 
 def _opened(given: Mapping[str, Any]) -> tuple[NodeSettings, Session, Identity]:
@@ -189,7 +206,7 @@ def _regroup(
     live: Observed,
     found: tuple[Change, ...],
 ) -> None:
-    """Follow a change of the DRS group."""
+    """Follow a change of the DRS group, and of what DRS may do."""
     for change in found:
         if change.path == "vmGroup":
             seconds = settings.timeouts.reconfigure
@@ -197,6 +214,8 @@ def _regroup(
                 take_out(session, place, str(change.old), live.reference, seconds)
             if settings.vm_group is not None:
                 put_in(session, place, settings.vm_group, live.reference, seconds)
+        if change.path == "drsBehavior":
+            behave(session, place, settings, live)
 
 
 def _seen(
@@ -207,7 +226,15 @@ def _seen(
         bool(olds.get("adopted", False)),
         str(olds.get("firmware") or ""),
         found_on(session, settings, live),
+        _network_names(session, settings, live),
     )
+
+
+def _network_names(session: Session, settings: NodeSettings, live: Observed) -> dict[str, str]:
+    """Names of the networks the machine is on; asked only where adapters are declared."""
+    if all(network is None for network, _ in settings.place.adapters):
+        return {}
+    return network_names(session, live.networks)
 
 
 def _host_name(session: Session, live: Observed) -> str:

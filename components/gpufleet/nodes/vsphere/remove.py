@@ -3,6 +3,7 @@
 from pyVmomi import vim, vmodl
 
 from gpufleet.nodes.vsphere.cluster_node import node_of
+from gpufleet.nodes.vsphere.disks import MARK, marked_disks, removal
 from gpufleet.nodes.vsphere.errors import Code, OutcomeUnknownError, VsphereError
 from gpufleet.nodes.vsphere.faults import translated
 from gpufleet.nodes.vsphere.identity import Identity
@@ -45,15 +46,25 @@ def remove(
         if live is not None:
             if node is not None and live.power == "poweredOn":
                 node.empty(identity.instance_uuid)
-            destroy(session, settings, live)
+            destroy(session, settings, live, spare=True)
         if node is not None:
             node.forget()
     release(session.server_id, identity.instance_uuid)
     return live is not None
 
 
-def destroy(session: Session, settings: NodeSettings, live: Observed) -> None:
-    """Power off and destroy. A machine that vanishes meanwhile is a success."""
+def destroy(
+    session: Session, settings: NodeSettings, live: Observed, *, spare: bool = False
+) -> None:
+    """Power off and destroy, with all disks. A machine that vanishes meanwhile is a success.
+
+    Args:
+        session: Login.
+        settings: What was declared.
+        live: The machine.
+        spare: Whether disks that are to be kept are detached before. Default: nothing is on them
+            yet, and they go.
+    """
     name = live.name
     now: Observed | None = live
     for attempt in range(_ATTEMPTS):
@@ -63,6 +74,8 @@ def destroy(session: Session, settings: NodeSettings, live: Observed) -> None:
         try:
             if now.power != "poweredOff":
                 now = power_off(session, settings, now)
+            if spare:
+                _detach_kept(session, settings, now)
             run(session, live.reference.Destroy_Task, settings.timeouts.destroy)
         except vmodl.fault.ManagedObjectNotFound:
             return
@@ -90,3 +103,15 @@ def destroy(session: Session, settings: NodeSettings, live: Observed) -> None:
             "run again",
             left=f"{name} still exists",
         )
+
+
+def _detach_kept(session: Session, settings: NodeSettings, live: Observed) -> None:
+    """Take the disks off that are to outlive the machine: destroying it deletes all others."""
+    kept = [disk for disk in marked_disks(live).values() if disk.keep and disk.device is not None]
+    if not kept:
+        return
+    spec = vim.vm.ConfigSpec(
+        deviceChange=[removal(disk) for disk in kept],
+        extraConfig=[vim.option.OptionValue(key=MARK + disk.name, value="") for disk in kept],
+    )
+    run(session, lambda: live.reference.ReconfigVM_Task(spec), settings.timeouts.reconfigure)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from gpufleet.nodes.vsphere.drs import DrsGroup
 from gpufleet.nodes.vsphere.errors import Code, VsphereError
 from gpufleet.nodes.vsphere.inventory import Inventory, PerGpu
+from gpufleet.nodes.vsphere.placement import Reach
 from gpufleet.nodes.vsphere.preflight import choose_hosts, wish_for
 from gpufleet.nodes.vsphere.reservations import claim
 from gpufleet.nodes.vsphere.settings import NodeSettings
@@ -39,10 +40,9 @@ class Rooms:
         self,
         settings: NodeSettings,
         machine: str,
-        datastore: str | None,
+        reach: Reach,
         group: DrsGroup | None,
         refused: set[str],
-        network: str | None = None,
     ) -> str | None:
         """A host with room for the machine, claimed. None: every host has refused it.
 
@@ -53,16 +53,14 @@ class Rooms:
             VsphereError: no host has room; the text says what each lacks.
         """
         deadline = time.monotonic() + settings.timeouts.clone
-        wish = wish_for(settings, datastore, group, network=network)
+        wish = wish_for(settings, reach, group)
         pause = _PAUSE
         (inventory, read_at), fresh = self._inventory(None)
         while True:
             if refused and refused >= {host.name for host in inventory.hosts}:
                 return None
             try:
-                placement = choose_hosts(
-                    inventory, settings, datastore, self._per_gpu, group, network=network
-                )
+                placement = choose_hosts(inventory, settings, reach, self._per_gpu, group)
             except VsphereError:
                 if fresh:
                     raise

@@ -1,7 +1,6 @@
 """What a vSphere GPU node is told: the inputs of the resource, read once and checked whole."""
 
 from collections.abc import Mapping
-from enum import StrEnum
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, StringConstraints, ValidationError, model_validator
@@ -10,6 +9,7 @@ from gpufleet.nodes.vsphere.guest_data import GUEST_DATA_LIMIT, META_DATA_KEYS, 
 from gpufleet.spec.base import SpecModel
 from gpufleet.spec.vsphere import (
     DYNAMIC_HARDWARE,
+    OWNED_PREFIXES,
     GuestId,
     HardwareVersion,
     InventoryName,
@@ -18,23 +18,25 @@ from gpufleet.spec.vsphere import (
     VsphereWaitFor,
 )
 from gpufleet.spec.vsphere import VsphereUpdatePolicy as UpdatePolicy
-
-OWNED_PREFIXES = ("guestinfo.", "pcipassthru.", "gpufleet.")
-"""Extra configuration the provider writes itself, compared in lower case."""
+from gpufleet.spec.vsphere_devices import (
+    LARGEST_DISK_GIB,
+    MOST_DISKS,
+    MOST_NETWORKS,
+    DrsBehavior,
+    VsphereDisk,
+    VsphereNetwork,
+)
+from gpufleet.spec.vsphere_policy import (
+    CreateFailure,
+    DeletePolicy,
+    LatencySensitivity,
+    VsphereTimeouts,
+)
 
 HexId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{4}$", to_lower=True)]
 PciAddress = Annotated[
     str, StringConstraints(pattern=r"^[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$", to_lower=True)
 ]
-
-
-class DeletePolicy(StrEnum):
-    """How a running machine is stopped before it is destroyed."""
-
-    TRY_SOFT = "trySoft"
-    """Guest shutdown, and after `shutdown` seconds power off. The default."""
-    HARD = "hard"
-    """Power off at once."""
 
 
 class FixedPassthrough(SpecModel):
@@ -75,23 +77,6 @@ class SharedProfile(SpecModel):
 GpuAttachment = Annotated[
     FixedPassthrough | DynamicPassthrough | SharedProfile, Field(discriminator="mode")
 ]
-
-
-class Timeouts(SpecModel):
-    """Longest each step may take, in seconds, 1 to 86400."""
-
-    clone: int = Field(default=1800, ge=1, le=86_400)
-    """Default 1800."""
-    reconfigure: int = Field(default=300, ge=1, le=86_400)
-    """Default 300."""
-    power_on: int = Field(default=600, ge=1, le=86_400)
-    """Default 600."""
-    address: int = Field(default=900, ge=1, le=86_400)
-    """Until the guest reports an address, when that is waited for. Default 900."""
-    shutdown: int = Field(default=300, ge=1, le=86_400)
-    """Default 300."""
-    destroy: int = Field(default=600, ge=1, le=86_400)
-    """Default 600."""
 
 
 class ClusterAccess(SpecModel):
@@ -163,6 +148,8 @@ class Place(SpecModel):
     """Folder of the machine. Default: the datacenter's own."""
     datastore: str | None = Field(default=None, max_length=200)
     """Default: the template's."""
+    datastore_cluster: str | None = Field(default=None, max_length=200)
+    """Datastore cluster, in which a datastore is chosen. Default: none."""
     template: str = Field(min_length=1, max_length=200)
     """EFI firmware; hardware version 17 or later for dynamic passthrough."""
     network: str | None = Field(default=None, max_length=200)
@@ -170,10 +157,30 @@ class Place(SpecModel):
     adapter: Literal["vmxnet3", "e1000e"] | None = None
     """Type of the first adapter; another type is another adapter, with another MAC address.
     Default: the template's."""
+    networks: Annotated[tuple[VsphereNetwork, ...], Field(max_length=MOST_NETWORKS)] = ()
+    """All adapters, 1 to 10, in place of `network` and `adapter`. Default: as these say."""
     hosts: tuple[str, ...] = ()
     """Hosts that may be used. Default: all of the cluster."""
     deny_hosts: tuple[str, ...] = ()
     """Hosts that must not be used. Default: none."""
+
+    @property
+    def adapters(self) -> tuple[tuple[str | None, str | None], ...]:
+        """Network and type of each adapter that is declared; None: the template's."""
+        if self.networks:
+            return tuple((item.network, item.adapter) for item in self.networks)
+        return ((self.network, self.adapter),)
+
+    @model_validator(mode="after")
+    def _said_once(self) -> Self:
+        if self.datastore is not None and self.datastore_cluster is not None:
+            raise ValueError(
+                f"datastore is {self.datastore} and datastoreCluster {self.datastore_cluster}: "
+                "give one of them"
+            )
+        if self.networks and (self.network is not None or self.adapter is not None):
+            raise ValueError("networks has every adapter: leave out network and adapter")
+        return self
 
 
 class NodeSettings(SpecModel):
@@ -194,8 +201,10 @@ class NodeSettings(SpecModel):
     """Virtual CPUs of each socket. Default: the template's."""
     memory_mib: int = Field(ge=1024, le=25_165_824, multiple_of=4)
     """All of it is reserved: a machine with GPUs cannot overcommit. Multiple of 4."""
-    disk_gib: int | None = Field(default=None, ge=1, le=62_000)
+    disk_gib: int | None = Field(default=None, ge=1, le=LARGEST_DISK_GIB)
     """First disk; not smaller than the template's. Default: the template's."""
+    extra_disks: Annotated[tuple[VsphereDisk, ...], Field(max_length=MOST_DISKS)] = ()
+    """Further disks, at most 14. Default: none."""
     hardware_version: HardwareVersion | None = None
     """Virtual hardware version; an older machine is upgraded while it is off. Default: the
     template's."""
@@ -212,10 +221,13 @@ class NodeSettings(SpecModel):
     """Memory of each physical GPU as sold: sizes the MMIO window."""
     mmio_gib: int | None = Field(default=None, ge=1, le=65_536)
     """Default: computed from the GPUs."""
-    latency_sensitivity: Literal["normal", "high"] = "normal"
+    latency_sensitivity: LatencySensitivity = LatencySensitivity.NORMAL
     user_data: str | None = Field(default=None, repr=False)
     """cloud-init user data, or Ignition: secret, never in outputs. Default: none."""
     user_data_format: Literal["cloudInit", "ignition"] = "cloudInit"
+    vendor_data: str | None = Field(default=None, repr=False)
+    """cloud-init vendor data, which user data overrides: secret, never in outputs. Default:
+    none."""
     meta_data: dict[str, Any] = Field(default_factory=dict[str, Any])
     """Further meta data of cloud-init, such as `network` for static addresses; not secret. Default:
     none."""
@@ -230,12 +242,14 @@ class NodeSettings(SpecModel):
     """Anti-affinity: most machines of the group on one host, 1 to 64. Default: no limit."""
     vm_group: str | None = Field(default=None, min_length=1, max_length=80)
     """DRS group of virtual machines the machine is put into; it must exist. Default: none."""
+    drs_behavior: DrsBehavior | None = None
+    """What DRS may do with the machine. Default: what it does in the cluster."""
     update_policy: UpdatePolicy = UpdatePolicy.REFUSE
     ignore_user_data_changes: bool = False
-    on_create_failure: Literal["delete", "keep"] = "delete"
+    on_create_failure: CreateFailure = CreateFailure.DELETE
     """What becomes of a machine whose making failed. Default delete: the stack forgets it."""
     delete_policy: DeletePolicy = DeletePolicy.TRY_SOFT
-    timeouts: Timeouts = Field(default_factory=Timeouts)
+    timeouts: VsphereTimeouts = Field(default_factory=VsphereTimeouts)
 
     @property
     def group(self) -> str:
@@ -262,6 +276,17 @@ class NodeSettings(SpecModel):
         return self
 
     @model_validator(mode="after")
+    def _disks_are_told_apart(self) -> Self:
+        names = [disk.name for disk in self.extra_disks]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(
+                f"extraDisks has {', '.join(twice)} more than once: give each disk a name of its "
+                "own"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _meta_data_is_read(self) -> Self:
         taken = sorted(META_DATA_KEYS & self.meta_data.keys())
         if taken:
@@ -269,8 +294,9 @@ class NodeSettings(SpecModel):
                 f"metaData holds {', '.join(taken)}, which the provider writes itself; leave them "
                 "out"
             )
-        if self.meta_data and self.user_data_format == "ignition":
-            raise ValueError("metaData is cloud-init's, and the first-boot data is Ignition")
+        for name, given in (("metaData", self.meta_data), ("vendorData", self.vendor_data)):
+            if given and self.user_data_format == "ignition":
+                raise ValueError(f"{name} is cloud-init's, and the first-boot data is Ignition")
         return self
 
     @model_validator(mode="after")
@@ -281,11 +307,11 @@ class NodeSettings(SpecModel):
                 f"extraConfig holds {', '.join(sorted(taken))}, which the provider writes itself; "
                 "leave them out"
             )
-        if self.user_data is not None:
-            size = len(packed(self.user_data))
+        for name, text in (("userData", self.user_data), ("vendorData", self.vendor_data)):
+            size = 0 if text is None else len(packed(text))
             if size > GUEST_DATA_LIMIT:
                 raise ValueError(
-                    f"userData is {size} bytes compressed, more than the {GUEST_DATA_LIMIT} that "
+                    f"{name} is {size} bytes compressed, more than the {GUEST_DATA_LIMIT} that "
                     "guestinfo holds; fetch the larger part from the network"
                 )
         return self

@@ -1,13 +1,14 @@
 """Declarations as vCenter's specs: the clone, and what still differs from a live machine."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic import TypeAdapter
 from pyVmomi import vim
 
-from gpufleet.nodes.vsphere.adapter import adapter_changes
+from gpufleet.nodes.vsphere.adapters import adapter_changes
+from gpufleet.nodes.vsphere.disks import disk_bytes, disk_changes, first_disk
 from gpufleet.nodes.vsphere.guest_data import guest_keys
 from gpufleet.nodes.vsphere.identity import PENDING, Identity
 from gpufleet.nodes.vsphere.lookup import FoundPlace
@@ -32,6 +33,17 @@ _ADDED_KEY = -100
 
 
 @dataclass(frozen=True, slots=True)
+class Former:
+    """What was declared before a change, and goes if it is declared no more. Anything else that a
+    machine has beyond its declaration is somebody's who added it."""
+
+    gpus: Collection[tuple[str, str, str]] = ()
+    """Backings of GPUs, as `GpuDevice.backing` spells them."""
+    networks: Sequence[str | None] = ()
+    """Ids of the networks of adapters; None: one that is not known, or not there any more."""
+
+
+@dataclass(frozen=True, slots=True)
 class Difference:
     """What a live machine lacks."""
 
@@ -48,6 +60,9 @@ class Difference:
     def properties(self) -> bool:
         """Whether anything differs."""
         return self.spec is not None or self.upgrade is not None
+
+
+NOTHING_BEFORE = Former()
 
 
 def mmio_of(settings: NodeSettings) -> int:
@@ -105,10 +120,10 @@ def difference(
     settings: NodeSettings,
     identity: Identity,
     live: Observed,
-    network: Any | None,
+    found: FoundPlace,
     devices: dict[str, Any],
     first_boot: bool,
-    former: Collection[tuple[str, str, str]] = (),
+    former: Former = NOTHING_BEFORE,
 ) -> Difference:
     """What to change on a live machine.
 
@@ -116,11 +131,10 @@ def difference(
         settings: What is declared.
         identity: Whose machine it is.
         live: What it is now.
-        network: Network its first adapter must be on; None: as the template has it.
+        found: Its place: networks and datastores.
         devices: Address -> fixed backing of the host's device; only for fixed passthrough.
         first_boot: Whether the guest has not started yet: only then is first-boot data written.
-        former: Backings of GPUs that were declared before. After the first boot these and no
-            others are removed: a device that nobody declared is somebody's who added it.
+        former: What was declared before. After the first boot this and nothing else is removed.
     """
     spec: Any = vim.vm.ConfigSpec()
     off: list[str] = []
@@ -142,7 +156,7 @@ def difference(
         spec.memoryAllocation = vim.ResourceAllocationInfo(reservation=settings.memory_mib)
         changed = True
     if live.latency != settings.latency_sensitivity:
-        spec.latencySensitivity = vim.LatencySensitivity(level=settings.latency_sensitivity)
+        spec.latencySensitivity = vim.LatencySensitivity(level=settings.latency_sensitivity.value)
         changed = True
         off.append("latencySensitivity")
     keys = wanted_extra_config(settings, identity)
@@ -154,26 +168,36 @@ def difference(
                 settings.user_data,
                 settings.user_data_format,
                 settings.meta_data,
+                settings.vendor_data,
             )
         )
     if live.extra_config.get(PENDING) and not identity.pending:
         keys[PENDING] = ""  # its resource takes over
-    stale = {key: value for key, value in keys.items() if live.extra_config.get(key) != value}
+    disks = disk_changes(settings.extra_disks, live, found.disk_stores)
+    keys.update(disks.marks)
+    refused += disks.refused
+    off += [f"extraDisks ({name} goes)" for name in disks.removed]
+    stale = {key: value for key, value in keys.items() if live.extra_config.get(key, "") != value}
     if stale:
         spec.extraConfig, changed = _options(stale), True
         if set(stale) & {USE_MMIO, MMIO_SIZE}:
             off.append("mmioGib")
         if set(stale) & set(settings.extra_config):
             off.append("extraConfig")
-    own = None if first_boot else [*wanted_gpus(settings), *former]
+    own = None if first_boot else [*wanted_gpus(settings), *former.gpus]
     changes = _gpu_changes(settings, live, devices, own)
     if changes:
         off.append("gpu")
-    changes += _disk_change(settings, live, refused)
-    adapter = adapter_changes(settings, live, network)
-    if len(adapter) > 1:
-        off.append("place.adapter")
-    changes += adapter
+    changes += _disk_change(settings, live, refused) + disks.changes
+    adapters = adapter_changes(
+        found.adapters,
+        live,
+        None if first_boot else former.networks,
+        all_told=bool(settings.place.networks),
+    )
+    if adapters.needs_power_off:
+        off.append("place.networks" if settings.place.networks else "place.adapter")
+    changes += adapters.changes
     if changes:
         spec.deviceChange, changed = changes, True
     upgrade = _upgrade(settings, live, refused)
@@ -247,19 +271,19 @@ def _backing(settings: NodeSettings, wish: tuple[str, str, str], devices: dict[s
 def _disk_change(settings: NodeSettings, live: Observed, refused: list[str]) -> list[Any]:
     if settings.disk_gib is None:
         return []
-    wanted = settings.disk_gib << 30
-    if live.disk is None:
+    wanted, disk = settings.disk_gib << 30, first_disk(live)
+    if disk is None:
         refused.append("diskGib is set and the machine has no disk")
         return []
-    if wanted == live.disk_bytes:
+    has = disk_bytes(disk)
+    if wanted == has:
         return []
-    if wanted < live.disk_bytes:
+    if wanted < has:
         refused.append(
-            f"diskGib {settings.disk_gib} is smaller than the {live.disk_bytes >> 30} GiB there "
-            "are, and vCenter cannot shrink a disk"
+            f"diskGib {settings.disk_gib} is smaller than the {has >> 30} GiB there are, and "
+            "vCenter cannot shrink a disk"
         )
         return []
-    disk = live.disk
     disk.capacityInKB = wanted >> 10
     disk.capacityInBytes = wanted
     return [_Change(operation=_Change.Operation.edit, device=disk)]

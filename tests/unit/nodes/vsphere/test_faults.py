@@ -11,6 +11,7 @@ from gpufleet.nodes.vsphere.credentials import Credentials
 from gpufleet.nodes.vsphere.errors import Code, OutcomeUnknownError, VsphereError
 from gpufleet.nodes.vsphere.faults import in_words, translated
 from gpufleet.nodes.vsphere.inventory import Host, Inventory, PassthroughState, PhysicalGpu
+from gpufleet.nodes.vsphere.placement import ANYWHERE
 from gpufleet.nodes.vsphere.preflight import choose_hosts
 from gpufleet.nodes.vsphere.reading import checked
 from gpufleet.nodes.vsphere.settings import NodeSettings
@@ -140,7 +141,7 @@ def test_why_no_host_will_do(
     hosts: tuple[Host, ...], gpu: dict[str, object], code: Code, expected: str
 ) -> None:
     with pytest.raises(VsphereError) as caught:
-        choose_hosts(Inventory(hosts), settings(gpu), None, lambda _: 8)
+        choose_hosts(Inventory(hosts), settings(gpu), ANYWHERE, lambda _: 8)
     assert caught.value.code is code
     assert expected in str(caught.value)
 

@@ -22,6 +22,17 @@ NODE: dict[str, Any] = {
     "gpu": {"mode": "vgpu", "profile": "grid_a100d-10c", "count": 1},
     "gpuMemoryGib": 80,
 }
+DEVICES = (
+    vim.vm.device.ParaVirtualSCSIController(key=1000),
+    vim.vm.device.VirtualDisk(
+        key=2000,
+        controllerKey=1000,
+        unitNumber=0,
+        capacityInKB=200 << 20,
+        capacityInBytes=200 << 30,
+    ),
+    vim.vm.device.VirtualVmxnet3(key=4000, unitNumber=7),
+)
 LIVE = Observed(
     reference=vim.VirtualMachine("vm-7"),
     name="gpu-0",
@@ -38,10 +49,7 @@ LIVE = Observed(
     cpus=8,
     memory_mib=65_536,
     gpus=(GpuDevice(13_000, "vgpu", "grid_a100d-10c"),),
-    disk=None,
-    disk_bytes=200 << 30,
-    adapter=vim.vm.device.VirtualVmxnet3(),
-    mac_addresses=(),
+    devices=DEVICES,
     power="poweredOn",
     connection="connected",
     host=None,

@@ -12,7 +12,7 @@ from gpufleet.nodes.vsphere.inventory import (
     PassthroughState,
     PhysicalGpu,
 )
-from gpufleet.nodes.vsphere.placement import Wish, place, slots_of
+from gpufleet.nodes.vsphere.placement import Reach, Wish, place, slots_of
 from gpufleet.nodes.vsphere.settings import (
     DynamicPassthrough,
     FixedPassthrough,
@@ -98,9 +98,16 @@ def test_each_requirement_is_named() -> None:
     assert limits(host(maintenance=True), wish()) == "in maintenance"
     assert limits(host(), wish(allowed=("esx2",))) == "not among the allowed hosts"
     assert limits(host(), wish(denied=("esx1",))) == "denied"
-    assert limits(host(), wish(datastore="datastore-2")) == "does not mount the datastore"
-    assert limits(host(networks=frozenset({"n-1"})), wish(network="n-2")) == "is not on the network"
-    assert limits(host(networks=frozenset({"n-1"})), wish(network="n-1")) == ""
+    here, there = frozenset({"datastore-1"}), frozenset({"datastore-2"})
+    assert limits(host(), wish(reach=Reach((there,)))) == "does not mount the datastore"
+    both = wish(reach=Reach((here, there)))
+    assert limits(host(), both) == "does not mount 1 of the 2 datastores"
+    assert limits(host(), wish(reach=Reach((here | there,)))) == "", "one of them will do"
+    one, two = frozenset({"n-1"}), frozenset({"n-1", "n-2"})
+    on = host(networks=one)
+    assert limits(on, wish(reach=Reach((), two - one))) == "is not on the network"
+    assert limits(on, wish(reach=Reach((), two))) == "is not on 1 of the 2 networks"
+    assert limits(on, wish(reach=Reach((), one))) == ""
     assert limits(host(memory_mib=512), wish()) == (
         "512 MiB of memory unreserved, a machine reserves 1024"
     )

@@ -1,0 +1,36 @@
+"""Inputs of components that restate `gpufleet.spec.vsphere_devices`.
+
+Generated from the models by tests/unit/components/write_arguments.py: edit those.
+"""
+
+from typing import NotRequired, TypedDict
+
+
+class VsphereDiskArgs(TypedDict):
+    """A disk of each machine beside the template's."""
+
+    name: str
+    """Its identity: another name is another disk, and the old one goes with what is on it. 1 to
+    32 of a-z, 0-9 and inner hyphens."""
+    size_gib: int
+    """1 to 63488 (62 TiB). It can grow while the machine runs, and never shrink."""
+    format: NotRequired[str]
+    """One of `thin`, `thick`, `eagerZeroed`. How its space is taken. It is chosen when the disk
+    is made. Default thin."""
+    datastore: NotRequired[str]
+    """Datastore of the disk, which every host of the machine must mount. Default: beside the
+    machine's first disk."""
+    keep: NotRequired[bool]
+    """Whether its file stays in the datastore when the disk or its machine goes: detached, and
+    not attached to another by gpufleet. Default false: it is deleted."""
+
+
+class VsphereNetworkArgs(TypedDict):
+    """A network adapter of each machine."""
+
+    network: str
+    """Port group or distributed port group, by name or inventory path. It may change while the
+    machine runs."""
+    adapter: NotRequired[str]
+    """One of `vmxnet3`, `e1000e`. Type of the adapter; another type is another adapter, with
+    another MAC address. Default: vmxnet3, or what the template has at its place."""

@@ -1,0 +1,96 @@
+"""What DRS may do with one machine: an override in the settings of its cluster."""
+
+from typing import Any
+
+from pyVmomi import vim, vmodl
+
+from gpufleet.nodes.vsphere.errors import Code, OutcomeUnknownError, VsphereError
+from gpufleet.nodes.vsphere.faults import translated
+from gpufleet.nodes.vsphere.history import last_event
+from gpufleet.nodes.vsphere.lookup import FoundPlace
+from gpufleet.nodes.vsphere.observed import Observed
+from gpufleet.nodes.vsphere.reading import one
+from gpufleet.nodes.vsphere.session import Session
+from gpufleet.nodes.vsphere.settings import NodeSettings
+from gpufleet.nodes.vsphere.tasks import TaskTimeoutError, run, timed_out
+from gpufleet.spec.vsphere_devices import DrsBehavior
+
+_PATH = "configurationEx.drsVmConfig"
+_ATTEMPTS = 4
+
+
+def behave(session: Session, found: FoundPlace, settings: NodeSettings, live: Observed) -> None:
+    """Write the machine's override, or remove it where none is declared. Safe to run again: each
+    machine has an override of its own, so nobody's is lost.
+
+    Raises:
+        VsphereError: the place is no cluster, or vCenter refuses.
+    """
+    wanted = settings.drs_behavior
+    if not found.is_cluster:
+        if wanted is None:
+            return
+        raise VsphereError(
+            Code.DRS_BEHAVIOR,
+            f"drsBehavior is {wanted.value}, and a standalone host has no DRS",
+            "name a cluster, or leave drsBehavior out",
+        )
+    doing = f"setting what DRS may do with {live.name}"
+    compute, seconds = found.compute, settings.timeouts.reconfigure
+    for _ in range(_ATTEMPTS):
+        spec = override_change(wanted, _override(session, found, live), live)
+        if spec is None:
+            return
+        try:
+            run(
+                session,
+                lambda spec=spec: compute.ReconfigureComputeResource_Task(spec, True),
+                seconds,
+            )
+        except (OutcomeUnknownError, vim.fault.ConcurrentAccess):
+            continue  # look again
+        except TaskTimeoutError as problem:
+            left = f"{live.name} exists, and its setting may change yet"
+            raise timed_out(doing, problem, "reconfigure", left) from None
+        except vmodl.MethodFault as fault:
+            raise translated(fault, doing) from None
+    if override_change(wanted, _override(session, found, live), live) is not None:
+        raise VsphereError(
+            Code.CONFLICT,
+            f"{doing}: it still differs after {_ATTEMPTS} changes{last_event(session, compute)}",
+            "look at the cluster's events for who else changes it",
+        )
+
+
+def _override(session: Session, found: FoundPlace, live: Observed) -> Any | None:
+    known = one(session, found.compute, vim.ClusterComputeResource, (_PATH,)) or {}
+    rows = known.get(_PATH) or ()
+    return next((row for row in rows if row.key == live.reference), None)
+
+
+def override_change(wanted: DrsBehavior | None, now: Any | None, live: Observed) -> Any | None:
+    """The change of the cluster that makes the override what is wanted; None: it is."""
+    operations = vim.option.ArrayUpdateSpec.Operation
+    if wanted is None:
+        if now is None:
+            return None
+        row = vim.cluster.DrsVmConfigSpec(operation=operations.remove, removeKey=live.reference)
+    else:
+        enabled = wanted is not DrsBehavior.DISABLED
+        if now is not None and _is(now, wanted):
+            return None
+        row = vim.cluster.DrsVmConfigSpec(
+            operation=operations.add if now is None else operations.edit,
+            info=vim.cluster.DrsVmConfigInfo(
+                key=live.reference,
+                enabled=enabled,
+                behavior=wanted.value if enabled else None,
+            ),
+        )
+    return vim.cluster.ConfigSpecEx(drsVmConfigSpec=[row])
+
+
+def _is(now: Any, wanted: DrsBehavior) -> bool:
+    if wanted is DrsBehavior.DISABLED or not now.enabled:
+        return wanted is DrsBehavior.DISABLED and not now.enabled
+    return str(now.behavior) == wanted.value
