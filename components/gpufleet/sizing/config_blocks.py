@@ -3,7 +3,14 @@
 from gpufleet.findings import error, warning
 from gpufleet.sizing.architecture import ExpertFeedForward, FeedForward
 from gpufleet.sizing.config_fields import Fields
-from gpufleet.sizing.model_families import GATED, GATED_ACTIVATIONS, LATENT, PLAIN
+from gpufleet.sizing.model_families import (
+    GATED,
+    GATED_ACTIVATIONS,
+    GLU,
+    LATENT,
+    PLAIN,
+    STATE_SPACE,
+)
 
 _EXPERTS = ("n_routed_experts", "num_local_experts", "num_experts", "moe_num_experts")
 _SHARED = (
@@ -25,11 +32,11 @@ def is_gated(config: Fields) -> bool:
     """Whether the feed-forward has three matrices. An unknown family is judged by its activation
     and noted; where that says nothing either, it is an error."""
     family = config.text("model_type")
-    if family in PLAIN:
-        return False
-    if family in GATED:
-        return True
     activation = config.text("hidden_act", "hidden_activation", "activation_function")
+    if family in PLAIN and activation not in GLU:
+        return False
+    if family in GATED or activation in GLU:
+        return True
     if activation in GATED_ACTIVATIONS:
         config.findings.append(
             warning(
@@ -46,8 +53,9 @@ def is_gated(config: Fields) -> bool:
         error(
             "model-type-unknown",
             f"{config.path}model_type",
-            f"model type {family!r} is not known here and its activation {activation!r} does not "
-            "say whether the feed-forward has two matrices or three",
+            f"model type {family!r} is not known here, and "
+            + (f"its activation {activation!r} does not say" if activation else "nothing says")
+            + " whether the feed-forward has two matrices or three",
             "give the parameter count instead, such as 8B",
             value=family,
         )
@@ -55,8 +63,12 @@ def is_gated(config: Fields) -> bool:
     return True
 
 
-def read_blocks(config: Fields, layers: int, hidden: int) -> list[FeedForward | ExpertFeedForward]:
-    """One feed-forward per layer."""
+def read_blocks(
+    config: Fields, layers: int, hidden: int
+) -> list[FeedForward | ExpertFeedForward | None]:
+    """One feed-forward per layer; None in models that are all Mamba."""
+    if config.text("model_type") in STATE_SPACE:
+        return [None] * layers
     gated = is_gated(config)
     experts = config.number(*_EXPERTS, least=0)
     if experts is None and config.has(*_PER_TOKEN) and config.text("model_type") in LATENT:
@@ -109,8 +121,8 @@ def _is_sparse(config: Fields, index: int) -> bool:
     period = config.number("expert_layer_period")
     if period is not None:
         return index % period == (config.number("expert_layer_offset", least=0) or 0)
-    last = config.number("moe_layer_end_index", least=0)
-    if last is not None and index > last:
+    last = config.number("moe_layer_end_index", least=-1)
+    if last not in (None, -1) and index > last:
         return False
     step = config.number(*_STEP)
     return (index + 1) % (step or 1) == 0

@@ -3,7 +3,12 @@
 from gpufleet.findings import error
 from gpufleet.sizing.architecture import Attention, LatentAttention, LinearMixer, Mixer
 from gpufleet.sizing.config_fields import Fields
-from gpufleet.sizing.model_families import FULL_ATTENTION_EVERY, LATENT, PER_HEAD_NORM
+from gpufleet.sizing.model_families import (
+    FULL_ATTENTION_EVERY,
+    LATENT,
+    PER_HEAD_NORM,
+    STATE_SPACE,
+)
 
 _OWN_WORDS = ("linear_attn_config", "attn_type_list", "hybrid_override_pattern", "block_types")
 _LINEAR_KINDS = ("linear_attention", "mamba", "mamba2", "recurrent")
@@ -11,6 +16,8 @@ _LINEAR_KINDS = ("linear_attention", "mamba", "mamba2", "recurrent")
 
 def read_mixers(config: Fields, layers: int, hidden: int) -> list[Mixer]:
     """One mixer per layer. Kinds that cannot be counted are noted as errors."""
+    if config.text("model_type") in STATE_SPACE:
+        return [_state_space(config, hidden)] * layers
     latent = config.has("kv_lora_rank") or config.text("model_type") in LATENT
     full = _latent(config) if latent else _attention(config, hidden)
     _refuse_unknown_hybrids(config)
@@ -36,6 +43,8 @@ def _refuse_unknown_hybrids(config: Fields) -> None:
     family = config.text("model_type")
     parallel = family == "falcon_h1"  # attention and Mamba side by side in every layer
     named = next((name for name in _OWN_WORDS if config.has(name)), None)
+    if named == "attn_type_list" and set(config.numbers(named)) == {1}:
+        named = None  # full attention in every layer (MiniMax-M2)
     if parallel or named is not None:
         config.findings.append(
             error(
@@ -159,6 +168,15 @@ def _linear(config: Fields, kind: str, hidden: int) -> LinearMixer:
             + kernel * (2 * keys + values),
             width=width,
         )
+    if config.has("mamba_d_state") and config.has("mamba_dt_rank"):
+        inner = (config.number("mamba_expand") or 2) * hidden
+        return _first_mamba(
+            hidden,
+            inner,
+            state=config.required("mamba_d_state"),
+            rank=config.number("mamba_dt_rank") or -(-hidden // 16),
+            kernel=config.number("mamba_d_conv") or 4,
+        )
     if config.has("mamba_d_state") and config.has("mamba_n_heads", "mamba_expand"):
         inner = (config.number("mamba_expand") or 2) * hidden
         if config.has("mamba_n_heads") and config.has("mamba_d_head"):
@@ -167,12 +185,7 @@ def _linear(config: Fields, kind: str, hidden: int) -> LinearMixer:
         groups = config.number("mamba_n_groups") or 1
         heads = config.number("mamba_n_heads") or 1
         kernel = config.number("mamba_d_conv") or 4
-        mixed = inner + 2 * groups * state
-        return LinearMixer(
-            parameters=hidden * (inner + mixed + heads) + inner * hidden + kernel * mixed,
-            state_elements=inner * state + kernel * mixed,
-            width=inner + mixed,
-        )
+        return _second_mamba(hidden, inner, state, groups, heads, kernel)
     noted = error(
         "config-linear-layer-unknown",
         f"{config.path}layer_types",
@@ -183,3 +196,41 @@ def _linear(config: Fields, kind: str, hidden: int) -> LinearMixer:
     if noted not in config.findings:
         config.findings.append(noted)
     return LinearMixer(0, 0, hidden)
+
+
+def _state_space(config: Fields, hidden: int) -> LinearMixer:
+    """A layer of a model that is all Mamba (`state_size` and the like)."""
+    state = config.required("state_size")
+    kernel = config.number("conv_kernel") or 4
+    inner = (config.number("expand") or 2) * hidden
+    if config.text("model_type") == "mamba2":
+        heads, groups = config.required("num_heads"), config.number("n_groups") or 1
+        inner = heads * config.required("head_dim")
+        return _second_mamba(hidden, inner, state, groups, heads, kernel)
+    inner = config.number("intermediate_size", "d_inner") or inner
+    rank = -(-hidden // 16)
+    if config.data.get("time_step_rank") != "auto":
+        rank = config.number("time_step_rank") or rank
+    return _first_mamba(hidden, inner, state=state, rank=rank, kernel=kernel)
+
+
+def _first_mamba(hidden: int, inner: int, *, state: int, rank: int, kernel: int) -> LinearMixer:
+    """Mamba 1: two projections in, one out, the selection of step, B and C, and its matrix A."""
+    selection = inner * (rank + 2 * state) + rank * inner + inner * (state + kernel + 3)
+    return LinearMixer(
+        parameters=3 * hidden * inner + selection,
+        state_elements=inner * (state + kernel),
+        width=2 * inner,
+    )
+
+
+def _second_mamba(
+    hidden: int, inner: int, state: int, groups: int, heads: int, kernel: int
+) -> LinearMixer:
+    """Mamba 2: one projection of everything in, one out, a convolution over what is mixed."""
+    mixed = inner + 2 * groups * state
+    return LinearMixer(
+        parameters=hidden * (inner + mixed + heads) + inner * hidden + kernel * mixed,
+        state_elements=inner * state + kernel * mixed,
+        width=inner + mixed,
+    )

@@ -10,7 +10,7 @@ from gpufleet.sizing.config_blocks import read_blocks
 from gpufleet.sizing.config_fields import Fields
 from gpufleet.sizing.config_mixers import read_mixers
 from gpufleet.sizing.ledger import Basis
-from gpufleet.sizing.model_families import ENCODERS, TIED, VISION_GATED
+from gpufleet.sizing.model_families import DEFAULTS, ENCODERS, TIED, VISION_GATED
 
 MAX_LAYERS = 4096
 _ENCODER_DECODERS = (
@@ -35,7 +35,7 @@ def architecture_from_config(
     Encoder-decoders and diffusion models are refused: the formulas do not reach them.
     """
     whole = Fields(data)
-    text = whole.part("text_config") or whole.part("llm_config") or whole
+    text = _language_part(whole)
     family = text.text("model_type") or whole.text("model_type")
     if whole.flag("is_encoder_decoder") or "_class_name" in data or family in _ENCODER_DECODERS:
         whole.findings.append(_unreachable(family))
@@ -79,7 +79,7 @@ def architecture_from_config(
         layer_norm=text.has("layer_norm_epsilon", "layer_norm_eps", "norm_epsilon")
         and not text.has("rms_norm_eps"),
         causal=not encoder,
-        has_head=not encoder and _generates(whole),
+        has_head=not encoder and _generates(text, whole),
         other_parameters=other,
         max_context=text.number("max_position_embeddings", "n_positions", "seq_length"),
     )
@@ -97,9 +97,21 @@ def _unreachable(family: str) -> Finding:
     )
 
 
-def _generates(config: Fields) -> bool:
-    """Whether the model has a vocabulary projection: by its architecture's name."""
-    names = config.texts("architectures")
+def _language_part(whole: Fields) -> Fields:
+    """What describes the language model, completed by the defaults of its family where it is a part
+    of something else."""
+    for name in ("text_config", "llm_config"):
+        part = whole.part(name)
+        if part is not None:
+            missing = DEFAULTS.get(part.text("model_type"), {})
+            return Fields({**missing, **part.data}, part.path, part.findings)
+    return whole
+
+
+def _generates(text: Fields, whole: Fields) -> bool:
+    """Whether the model has a vocabulary projection: by its architecture's name, that of its
+    language part first (`InternVLChatModel` generates by an `InternLM2ForCausalLM`)."""
+    names = text.texts("architectures") or whole.texts("architectures")
     if not names:
         return True
     return not all(
@@ -124,7 +136,9 @@ def _other_parameters(
     """Position embeddings, vision and audio towers, with what was assumed about them."""
     notes: list[str] = []
     other = 0
-    rotary = text.has("rope_theta", "global_rope_theta", "rotary_emb_base", "rope_scaling")
+    rotary = text.has(
+        "rope_theta", "global_rope_theta", "rotary_emb_base", "rotary_emb_fraction", "rope_scaling"
+    )
     absolute = encoder and not rotary
     if absolute or text.text("model_type") in ("gpt2", "opt", "gpt_bigcode"):
         positions = text.number("max_position_embeddings", "n_positions") or 0

@@ -34,9 +34,39 @@ PER_HEAD_NORM = ("qwen3", "olmo2", "olmo3", "gemma3", "hunyuan", "exaone4")
 LATENT = ("deepseek_v2", "deepseek_v3", "deepseek_v32", "kimi_k2", "glm_moe_dsa", "minicpm3")
 """Families that cache one compressed vector per token: without their latent fields (kv_lora_rank
 and the like) a configuration says nothing of their attention."""
+STATE_SPACE = ("mamba", "mamba2", "falcon_mamba")
+"""Families without attention and feed-forward: every layer is a Mamba block."""
+DEFAULTS: dict[str, dict[str, int]] = {
+    "llama": {
+        "hidden_size": 4096,
+        "intermediate_size": 11008,
+        "num_hidden_layers": 32,
+        "num_attention_heads": 32,
+        "vocab_size": 32000,
+    },
+    "mistral": {
+        "hidden_size": 4096,
+        "intermediate_size": 14336,
+        "num_hidden_layers": 32,
+        "num_attention_heads": 32,
+        "num_key_value_heads": 8,
+        "vocab_size": 32000,
+    },
+    "gemma3_text": {
+        "num_attention_heads": 8,
+        "num_key_value_heads": 4,
+        "head_dim": 256,
+        "vocab_size": 262208,
+    },
+}
+"""What Transformers takes where the language part of a vision-language model leaves a size out
+(huggingface/transformers `configuration_llama.py`, `configuration_mistral.py`,
+`configuration_gemma3.py`, 2026-11-22): such parts hold only what differs from it."""
 TIED = ("gemma", "gpt2", "falcon", "opt", "gpt_bigcode", "starcoder2", "cohere", "bloom", "mpt")
 """Prefixes of families that tie the head where the configuration does not say."""
 FULL_ATTENTION_EVERY = {"gemma2": 2, "gemma3_text": 6, "gemma3": 6, "cohere2": 4, "gpt_oss": 2}
 """One layer in this many has full attention by default; the rest have a window."""
-GATED_ACTIVATIONS = ("silu", "swish", "swiglu", "geglu")
+GLU = ("swiglu", "geglu")
+"""Activations that are gates by name, whatever the family usually has (nomic-embed)."""
+GATED_ACTIVATIONS = ("silu", "swish", *GLU)
 """Activations that only gated feed-forwards use."""

@@ -25,6 +25,7 @@ from gpufleet.sizing.inference import Serving, serving_ledger
 from gpufleet.sizing.ledger import Ledger
 from gpufleet.sizing.model_choice import ChosenModel, choose_model
 from gpufleet.sizing.parallel import Parallelism, check_parallelism
+from gpufleet.sizing.relief import relief
 from gpufleet.sizing.request import SizeRequest, Workload, find_workload
 from gpufleet.sizing.serving_rates import ServingSpeed, serving_speed
 from gpufleet.sizing.throughput import check_capability
@@ -233,7 +234,7 @@ def _training_answer(
                     "use a whole GPU or a MIG slice",
                 )
             )
-    fits = _fits(need, device, findings)
+    fits = _fits(model, job, parallel, need, device, findings)
     gpus = parallel.training_gpus
     told = ordered(findings)
     return Sizing(model, need, device, gpus, fits, None, speed, told, job, parallel, link)
@@ -248,7 +249,7 @@ def _serving_answer(
 ) -> Sizing:
     if not model.causal:
         need = embedding_ledger(model, serving, parallel)
-        fits = _fits(need, device, findings)
+        fits = _fits(model, serving, parallel, need, device, findings)
         gpus = parallel.serving_gpus
         passes = None if device is None else embedding_speed(model, serving, device, parallel)
         told = ordered(findings)
@@ -258,7 +259,7 @@ def _serving_answer(
     if device is not None:
         room = capacity(model, serving, device.usable_bytes, parallel)
         speed = serving_speed(model, serving, device, parallel)
-    fits = _fits(need, device, findings)
+    fits = _fits(model, serving, parallel, need, device, findings)
     if fits and room is not None and room.sequences < serving.batch:
         fits = False
         findings.append(
@@ -278,7 +279,21 @@ def _serving_answer(
     return Sizing(model, need, device, gpus, fits, room, speed, told, serving, parallel)
 
 
-def _fits(need: Ledger, device: Device | None, findings: list[Finding]) -> bool | None:
+_SMALLER = {
+    True: "shorten context or batch, divide the state (data ranks with zero3), or take a larger GPU",
+    False: "quantise, shorten context or batch, add GPUs, or take a larger one",
+}
+"""Whether it trains -> what is left where no single step suffices."""
+
+
+def _fits(
+    model: Architecture,
+    work: Training | Serving,
+    parallel: Parallelism,
+    need: Ledger,
+    device: Device | None,
+    findings: list[Finding],
+) -> bool | None:
     if device is None:
         return None
     if need.planning_bytes <= device.usable_bytes:
@@ -290,7 +305,7 @@ def _fits(need: Ledger, device: Device | None, findings: list[Finding]) -> bool 
             "gpu",
             f"{need.planning_bytes / gib:.2f} GiB are needed with margin, and {device.label} has "
             f"{device.usable_bytes / gib:.2f} GiB usable",
-            "quantise, shorten context or batch, add GPUs, or take a larger one",
+            relief(model, work, parallel, device) or _SMALLER[isinstance(work, Training)],
             need=need.planning_bytes,
             limit=device.usable_bytes,
         )

@@ -117,6 +117,58 @@ def test_layers_that_cannot_be_counted_are_refused(more: dict[str, Any], named: 
     assert [named in finding.path for finding in refused] == [True]
 
 
+def test_a_language_part_has_the_defaults_of_its_family() -> None:
+    """LLaVA 1.5 writes none of its language model's sizes, Gemma 3 4B no heads."""
+    llava = {
+        "model_type": "llava",
+        "architectures": ["LlavaForConditionalGeneration"],
+        "text_config": {"model_type": "llama", "vocab_size": 32064},
+    }
+    found, fields = architecture_from_config(llava, "llava", "test")
+    assert found is not None, fields.findings
+    assert found.hidden == 4096
+    assert count_parameters(found).total == pytest.approx(6.74e9, rel=0.001)
+    # The same without a family around it is a file that lacks fields.
+    alone, fields = architecture_from_config(llava["text_config"], "llama", "test")
+    assert alone is None
+    assert {f.code for f in fields.findings} == {"config-field-missing"}
+
+
+def test_a_chat_model_with_a_language_part_has_a_head() -> None:
+    llm = {**published.LLAMA_8B, "architectures": ["InternLM2ForCausalLM"]}
+    whole = {
+        "model_type": "internvl_chat",
+        "architectures": ["InternVLChatModel"],
+        "llm_config": llm,
+    }
+    found, _ = architecture_from_config(whole, "internvl", "test")
+    assert found is not None
+    assert found.has_head
+
+
+def test_an_activation_that_is_a_gate_makes_three_matrices() -> None:
+    nomic = {
+        "model_type": "nomic_bert",
+        "architectures": ["NomicBertModel"],
+        "n_embd": 768,
+        "n_head": 12,
+        "n_inner": 3072,
+        "n_layer": 12,
+        "vocab_size": 30528,
+        "activation_function": "swiglu",
+        "rotary_emb_fraction": 1.0,
+    }
+    found, fields = architecture_from_config(nomic, "nomic", "test")
+    assert found is not None, fields.findings
+    assert count_parameters(found).total == pytest.approx(136_731_648, rel=0.002)
+
+
+def test_full_attention_in_every_layer_is_no_mixture_of_kinds() -> None:
+    config = {**published.LLAMA_8B, "attn_type_list": [1] * 32}
+    found, fields = architecture_from_config(config, "x", "test")
+    assert found is not None, fields.findings
+
+
 def test_attention_at_named_places_among_mamba_layers() -> None:
     """Bamba: three attention layers of 32, the rest Mamba 2."""
     config = {

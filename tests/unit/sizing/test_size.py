@@ -175,6 +175,41 @@ def test_what_does_not_fit_is_an_answer() -> None:
     assert "L4 has 22.35 GiB usable" in answer.findings[0].message
 
 
+@pytest.mark.parametrize(
+    ("more", "fix"),
+    [
+        (
+            {"model": "Llama-3.1-70B", "workload": "qlora", "context": 2048, "gpu": "A100-80GB"},
+            "write `loss: chunked` and `checkpointing: selective`: 77.43 GiB with margin",
+        ),
+        ({"workload": "lora", "gpu": "L4"}, "`loss: chunked` and `checkpointing: full`"),
+        (
+            {
+                "workload": "lora",
+                "gpu": "A30",
+                "checkpointing": "full",
+                "loss": "chunked",
+                "batch": 8,
+            },
+            "`workload: qlora`",
+        ),
+        ({"model": "Llama-3.1-70B", "gpu": "H100"}, "write `weights: fp8`: "),
+        ({"model": "Qwen2.5-32B", "gpu": "A10G"}, "write `weights: awq-int4`: "),
+        ({"model": "Llama-3.1-70B", "gpu": "L4"}, "quantise, shorten context or batch"),
+        ({"workload": "full-fine-tuning", "gpu": "H100"}, "divide the state"),
+    ],
+)
+def test_what_does_not_fit_names_the_step_that_does(more: dict[str, Any], fix: str) -> None:
+    told = next(f for f in ask(**more).findings if f.code == "does-not-fit")
+    assert fix in (told.fix or "")
+
+
+def test_the_named_step_is_one_that_fits() -> None:
+    asked = {"model": "Llama-3.1-70B", "workload": "qlora", "context": 2048, "gpu": "A100-80GB"}
+    assert not ask(**asked).fits
+    assert ask(**asked, loss="chunked", checkpointing="selective").fits
+
+
 def test_a_batch_beyond_the_cache_does_not_fit() -> None:
     answer = ask(gpu="L4", batch=8, utilisation="0.8")
     assert answer.fits is False

@@ -1,0 +1,79 @@
+"""What would make a workload fit: the cheapest step that does, tried on the ledger itself."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gpufleet.sizing.activations import Checkpointing, Loss
+from gpufleet.sizing.architecture import Architecture
+from gpufleet.sizing.cache_capacity import capacity
+from gpufleet.sizing.device import Device
+from gpufleet.sizing.embedding import embedding_ledger
+from gpufleet.sizing.formats import WEIGHT_FORMATS
+from gpufleet.sizing.inference import Serving, serving_ledger
+from gpufleet.sizing.parallel import Parallelism
+from gpufleet.sizing.throughput import check_capability
+from gpufleet.sizing.training import Method, Training, training_ledger
+
+_GIB = 1 << 30
+_NARROWER = ("fp8", "awq-int4")
+"""Formats to try, the one that costs least quality first."""
+
+
+def relief(
+    model: Architecture, work: Training | Serving, parallel: Parallelism, device: Device
+) -> str | None:
+    """What to write so that it fits the device, with what it then needs; None: nothing here does.
+
+    Training: chunked loss, selective, then full checkpointing, then a 4-bit base under an adapter.
+    Serving: FP8 weights, then 4-bit weights of another checkpoint, where the GPU runs them.
+    """
+    steps = _jobs(work) if isinstance(work, Training) else _formats(work, device)
+    for text, changed in steps:
+        need = _need(model, changed, parallel)
+        if need <= device.usable_bytes and _room(model, changed, parallel, device):
+            return f"{text}: {need / _GIB:.2f} GiB with margin"
+    return None
+
+
+def _need(model: Architecture, work: Training | Serving, parallel: Parallelism) -> int:
+    if isinstance(work, Training):
+        return training_ledger(model, work, parallel).planning_bytes
+    if not model.causal:
+        return embedding_ledger(model, work, parallel).planning_bytes
+    return serving_ledger(model, work, parallel).planning_bytes
+
+
+def _room(
+    model: Architecture, work: Training | Serving, parallel: Parallelism, device: Device
+) -> bool:
+    """Whether an engine could hold the batch in the part of the GPU that it takes."""
+    if isinstance(work, Training) or not model.causal:
+        return True
+    return capacity(model, work, device.usable_bytes, parallel).sequences >= work.batch
+
+
+def _jobs(job: Training) -> Iterator[tuple[str, Training]]:
+    here, said = job, list[str]()
+    if job.loss is not Loss.CHUNKED:
+        here = replace(here, loss=Loss.CHUNKED)
+        said.append("`loss: chunked`")
+        yield f"write {said[0]}", here
+    for level in (Checkpointing.SELECTIVE, Checkpointing.FULL):
+        if list(Checkpointing).index(level) <= list(Checkpointing).index(job.checkpointing):
+            continue
+        here = replace(here, checkpointing=level)
+        yield f"write {' and '.join([*said, f'`checkpointing: {level.value}`'])}", here
+    if here.checkpointing is not job.checkpointing:
+        said.append(f"`checkpointing: {here.checkpointing.value}`")
+    if job.method is Method.LORA and not job.base.quantised:
+        said.append("`workload: qlora`")
+        yield f"write {' and '.join(said)}", replace(here, base=WEIGHT_FORMATS["nf4-double"])
+
+
+def _formats(serving: Serving, device: Device) -> Iterator[tuple[str, Serving]]:
+    for name in _NARROWER:
+        form = WEIGHT_FORMATS[name]
+        findings = check_capability(device, form)
+        narrower = form.bytes_per_parameter < serving.weights.bytes_per_parameter
+        if narrower and not any(f.severity.value == "error" for f in findings):
+            yield f"write `weights: {name}`", replace(serving, weights=form, stored_bytes=None)
