@@ -7,8 +7,14 @@ Sources: preconditions of Google's own module (GoogleCloudPlatform/cluster-toolk
 from collections.abc import Iterable
 
 from gpufleet.catalogue.model import InstanceType
-from gpufleet.findings import Finding, error, warning
-from gpufleet.fleet.gke_shape import GkeShape, boot_disks, bundled_ssds, raw_ssds
+from gpufleet.findings import Finding, error, info, warning
+from gpufleet.fleet.gke_shape import (
+    ASSUMED_BOOT_DISKS,
+    GkeShape,
+    boot_disks,
+    bundled_ssds,
+    raw_ssds,
+)
 from gpufleet.fleet.model import Pool
 from gpufleet.fleet.tpu import is_tpu
 from gpufleet.spec.fleet_spec import FleetSpec
@@ -59,7 +65,17 @@ def _disks(pool: Pool, shape: GkeShape, row: InstanceType) -> Iterable[Finding]:
             else "remove localSsdUse",
         )
     taken = boot_disks(row)
-    if taken and shape.disk_type not in taken:
+    if row.family in ASSUMED_BOOT_DISKS:
+        if options.disk_type is None:
+            yield info(
+                "gke-disk-type-assumed",
+                f"{pool.path}.gke.diskType",
+                f"{row.name} is taken to boot from {shape.disk_type}, as the generation before "
+                "does: no source names its disks",
+                "write `diskType` where you know better",
+                found=shape.disk_type,
+            )
+    elif taken and shape.disk_type not in taken:
         yield error(
             "gke-disk-type",
             f"{pool.path}.gke.diskType",

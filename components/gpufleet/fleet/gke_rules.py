@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from gpufleet.contract.dra import GKE_ROOT, OPERATOR_ROOT, driver_root
 from gpufleet.contract.gke_sharing import served_by_gke
 from gpufleet.findings import Finding, error, info, warning
+from gpufleet.fleet.gke_floors import judge_floors
 from gpufleet.fleet.gke_names import node_pool_name
 from gpufleet.fleet.gke_node_rules import judge_node
 from gpufleet.fleet.gke_place_rules import judge_place
@@ -38,6 +39,7 @@ def judge_gke(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
             *judge_purchase(pool, shape),
             *judge_node(pool, shape, row, spec),
             *judge_tpu(pool),
+            *judge_floors(pool, spec.cluster.kubernetes_version),
             *judge_raw(pool, shape),
         ]
     return findings

@@ -51,7 +51,11 @@ BOOT_DISKS = {
 }
 """Family, or series where one differs -> types of boot disk it takes, our default first (GKE's
 autoscaler, machine families; cluster-toolkit `examples/gke-a4`, `gke-a4x`; Google Compute Engine
-machine families, all read 2026-11-21)."""
+machine families, all read 2026-11-21; TPUs: cloud.google.com/tpu/docs/setup-persistent-disk, which
+ends with v6e, read 2026-11-22)."""
+
+ASSUMED_BOOT_DISKS = frozenset({"tpu7x"})
+"""Families whose boot disk no source names: taken to be that of the generation before."""
 
 
 @dataclass(frozen=True, slots=True)

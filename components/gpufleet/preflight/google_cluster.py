@@ -1,34 +1,17 @@
 """Whether a GKE cluster is there, new enough for what pools use, and has what they take over."""
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
 from gpufleet.findings import error
+from gpufleet.fleet.gke_floors import floors, release
 from gpufleet.fleet.gke_shape import gke_shape
 from gpufleet.fleet.model import Fleet, Pool
-from gpufleet.fleet.tpu import is_tpu
 from gpufleet.preflight.answers import Answers, MissingError, NotAnsweredError
 from gpufleet.preflight.google_client import GoogleClient
 from gpufleet.preflight.google_imports import judge_imports
 
-FLOORS = {
-    "automatic": (
-        "1.34.1-gke.1829001",
-        "gke.acceleratorNetworkProfile",
-        "networks that GKE makes by itself",
-    ),
-    "ladder": ("1.30.3-gke.1451000", "capacity", "a ComputeClass over several ways of buying"),
-    "timeSlicing": ("1.23.7-gke.1400", "sharing", "time-sharing of GPUs"),
-    "mps": ("1.27.7-gke.1088000", "sharing.mps", "NVIDIA MPS"),
-    "ironwood": ("1.34.0-gke.2201000", "instanceTypes", "TPU7x"),
-    "driver": ("1.30.1-gke.1156000", "gke.driver", "GKE's own installation of the driver"),
-}
-"""What a pool uses -> the first release that has it, the field, and what it is (GKE
-documentation and provider documentation, read 2026-11-21)."""
-
 ADVANCED_DATAPATH = "ADVANCED_DATAPATH"
-_RELEASE = re.compile(r"^(\d+)\.(\d+)\.(\d+)(?:-gke\.(\d+))?")
 
 
 def ask_cluster(
@@ -81,27 +64,17 @@ def ask_cluster(
 
 
 def _floors(pool: Pool, version: str, answers: Answers) -> None:
-    shape, row = gke_shape(pool), pool.machines[0].instance
-    mig = pool.spec.sharing.mig
-    used = {
-        "automatic": shape.automatic_networks,
-        "ladder": shape.ladder,
-        "driver": not shape.operator and not is_tpu(pool),
-        "timeSlicing": not shape.operator
-        and (pool.partition.mode == "timeSlicing" or (mig is not None and bool(mig.time_slicing))),
-        "mps": not shape.operator and pool.partition.mode == "mps",
-        "ironwood": row is not None and row.family == "tpu7x",
-    }
-    for key, (floor, field, what) in FLOORS.items():
-        if used[key] and _release(version) < _release(floor):
+    for floor in floors(pool):
+        if release(version) < release(floor.release):
             answers.findings.append(
                 error(
                     "cluster-too-old",
-                    f"{pool.path}.{field}",
-                    f"{what} needs GKE {floor} or newer, and the cluster runs {version}",
+                    f"{pool.path}.{floor.field}",
+                    f"{floor.what} needs GKE {floor.release} or newer, and the cluster runs "
+                    f"{version}",
                     "upgrade the cluster",
                     found=version,
-                    limit=floor,
+                    limit=floor.release,
                 )
             )
 
@@ -131,8 +104,3 @@ def _datapath(pool: Pool, network: Any, answers: Answers) -> None:
                 "make a cluster with `enableMultiNetworking`; it cannot be changed",
             )
         )
-
-
-def _release(version: str) -> tuple[int, ...]:
-    found = _RELEASE.match(version)
-    return tuple(int(part or 0) for part in found.groups()) if found else ()

@@ -231,3 +231,35 @@ def test_a_pod_takes_all_chips_of_its_machine(
     (pool,) = compiled(machine, topology, nodes=nodes).fleet.pools
     (container,) = pod_spec(pool, pool.partition.shares[0])["containers"]
     assert container["resources"]["limits"] == {"google.com/tpu": str(chips)}
+
+
+def test_what_ironwood_boots_from_is_called_assumed() -> None:
+    (found,) = compiled("tpu7x-standard-4t").findings
+    assert (found.code, found.severity.value) == ("gke-disk-type-assumed", "info")
+    assert "hyperdisk-balanced" in found.message
+    said = compiled("tpu7x-standard-4t", gke={"diskType": "hyperdisk-ml"})
+    assert (said.deployable, said.findings) == (True, ())
+    sourced = compiled("ct6e-standard-4t", gke={"diskType": "pd-balanced"})
+    assert "gke-disk-type" in [one.code for one in sourced.findings]
+
+
+@pytest.mark.parametrize(
+    ("version", "codes"), [("1.33", {"gke-version-too-old"}), ("1.34", set()), ("1.36", set())]
+)
+def test_ironwood_needs_a_release_that_has_it(version: str, codes: set[str]) -> None:
+    result = compile_data(
+        {
+            "catalogue": "2026.11",
+            "platform": "gke",
+            "cluster": {"name": "ml", "region": "us-central1", "kubernetesVersion": version},
+            "pools": [
+                {
+                    "name": "tpu",
+                    "instanceTypes": ["tpu7x-standard-4t"],
+                    "nodes": {"min": 0, "max": 2},
+                }
+            ],
+        }
+    )
+    errors = {one.code for one in result.findings if one.severity.value == "error"}
+    assert errors == codes
