@@ -280,7 +280,7 @@ def _serving_answer(
 
 
 _SMALLER = {
-    True: "shorten context or batch, divide the state (data ranks with zero3), or take a larger GPU",
+    True: "shorten context or batch, divide the state (data ranks, zero3), or take a larger GPU",
     False: "quantise, shorten context or batch, add GPUs, or take a larger one",
 }
 """Whether it trains -> what is left where no single step suffices."""
