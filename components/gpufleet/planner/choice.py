@@ -2,7 +2,8 @@
 and for every other one the limit it breaks."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import ceil
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.findings import Finding, error, info, warning
@@ -72,7 +73,7 @@ def choose(
                 cost = rank(found)[1]
                 ceiling = cost if ceiling is None else min(ceiling, cost)
     kept = sorted(dict.fromkeys(options), key=rank)
-    findings = _findings(need, kept, rejected, offered, path)
+    findings = _findings(need, kept, rejected, offered, path, market, catalogue)
     return Choice(tuple(kept), pareto(kept), tuple(dict.fromkeys(rejected)), findings)
 
 
@@ -92,6 +93,8 @@ def _findings(
     rejected: Sequence[Rejected],
     offered: Sequence[Machine],
     path: str,
+    market: Market,
+    catalogue: Catalogue,
 ) -> tuple[Finding, ...]:
     if not offered:
         text = f"nothing is on sale for {need.name} on this platform"
@@ -108,32 +111,83 @@ def _findings(
         return ()
     missed = {r.miss.code for r in rejected if r.miss.code in _LIMITS}
     if len(missed) >= 2:
-        return (_contradiction(need, rejected, missed, path),)
+        return (_contradiction(need, rejected, missed, path, market, catalogue),)
     if missed:
         code = missed.pop()
         near = _nearest(rejected, code)
         text = f"nothing keeps {_LIMITS[code]}; the nearest is {near.what}: {near.miss.reason}"
-        return (error("target-unreachable", path, text, f"relax {_LIMITS[code]}", target=code),)
+        fix = f"relax {_LIMITS[code]}"
+        if near.miss.figure:
+            fix = f"write {_LIMITS[code]} of {_upwards(near.miss.figure)} or more"
+        return (error("target-unreachable", path, text, fix, target=code),)
     return (_nothing_fits(need, rejected, path),)
 
 
 def _contradiction(
-    need: Need, rejected: Sequence[Rejected], missed: Iterable[str], path: str
+    need: Need,
+    rejected: Sequence[Rejected],
+    missed: Iterable[str],
+    path: str,
+    market: Market,
+    catalogue: Catalogue,
 ) -> Finding:
-    """Which targets exclude each other: each is kept by something, and nothing keeps all."""
+    """Which targets exclude each other: what each would have to be for the others to be kept."""
     names = sorted(missed, key=list(_LIMITS).index)
-    nearest = {code: _nearest(rejected, code) for code in names}
-    shown = "; ".join(
-        f"{_LIMITS[code]}: {near.what}, {near.miss.reason}" for code, near in nearest.items()
-    )
+    shown: list[str] = []
+    raised: list[str] = []
+    for code in names:
+        best = choose(_without(need, code), market, catalogue, thorough=False).best
+        if best is None:
+            near = _nearest(rejected, code)
+            shown.append(f"{_LIMITS[code]}: {near.what}, {near.miss.reason}")
+            continue
+        figure = _reached(best, code)
+        shown.append(f"{_LIMITS[code]} given up: {best.label}, {figure}")
+        raised.append(f"raise {_LIMITS[code]} to {figure}")
     return error(
         "target-contradiction",
         path,
         f"{' and '.join(_LIMITS[code] for code in names)} cannot be kept together by anything on "
-        f"the market for {need.name}; nearest for each: {shown}",
-        f"relax {' or '.join(_LIMITS[code] for code in names)}",
+        f"the market for {need.name}; nearest for each: {'; '.join(shown)}",
+        " or ".join(raised) or f"relax {' and '.join(_LIMITS[code] for code in names)}",
         targets=[_LIMITS[code] for code in names],
     )
+
+
+_FIELDS = {
+    "first-token": "first_token_ms",
+    "token": "token_ms",
+    "deadline": "deadline_hours",
+    "budget-hour": "budget_usd_per_hour",
+    "budget": "budget_usd",
+}
+"""Limit -> field of the target."""
+
+
+def _without(need: Need, code: str) -> Need:
+    """The need with one limit given up."""
+    if code == "gpus":
+        return replace(need, most_gpus=1 << 14)
+    return replace(need, target=need.target.model_copy(update={_FIELDS[code]: None}))
+
+
+def _reached(option: Option, code: str) -> str:
+    """What an option reaches of a limit, in its unit, rounded up."""
+    reached = option.reached
+    figures = {
+        "first-token": (reached.first_token_seconds or 0.0) * 1000,
+        "token": (reached.token_seconds or 0.0) * 1000,
+        "deadline": reached.run_hours or 0.0,
+        "budget-hour": (option.billed_micro_usd or 0) / 1e6,
+        "budget": option.usd_per_run or 0.0,
+        "gpus": float(option.devices),
+    }
+    return _upwards(figures[code])
+
+
+def _upwards(figure: float) -> str:
+    """A figure with at most two decimals, rounded up so that it can be written as a limit."""
+    return f"{ceil(figure * 100 - 1e-6) / 100:.2f}".rstrip("0").rstrip(".")
 
 
 def _nearest(rejected: Sequence[Rejected], code: str) -> Rejected:

@@ -266,11 +266,31 @@ def test_contradictory_targets_are_named_in_pairs() -> None:
     assert "nearest for each" in problem.message
 
 
+def test_a_contradiction_says_what_each_target_would_have_to_be() -> None:
+    asked = {"model": "Llama-3.1-70B", "context": 8192}
+    (problem,) = choice(Target(token_ms=10, budget_usd_per_hour="1"), **asked).findings
+    assert problem.code == "target-contradiction"
+    assert problem.fix is not None
+    # Nothing at all runs it for a dollar, so giving up tokenMs does not help.
+    assert problem.fix.startswith("raise budgetUsdPerHour to ")
+    assert "tokenMs" not in problem.fix
+    price = problem.fix.rpartition(" ")[2]
+    assert choice(Target(token_ms=10, budget_usd_per_hour=price), **asked).options
+    (problem,) = choice(Target(token_ms=10, budget_usd_per_hour="20"), **asked).findings
+    budget, token = (problem.fix or "").split(" or ")
+    budget, token = sorted((budget, token), key=lambda text: "token" in text)
+    assert budget.startswith("raise budgetUsdPerHour to ")
+    slower = float(token.rpartition(" ")[2])
+    assert choice(Target(token_ms=slower, budget_usd_per_hour="20"), **asked).options
+
+
 def test_one_target_out_of_reach_names_the_nearest() -> None:
     found = choice(Target(token_ms=0.5), model="Llama-3.1-70B", context=4096)
     (problem,) = found.findings
     assert problem.code == "target-unreachable"
     assert "B200" in problem.message
+    reachable = float((problem.fix or "").removeprefix("write tokenMs of ").split(" ")[0])
+    assert choice(Target(token_ms=reachable), model="Llama-3.1-70B", context=4096).options
 
 
 def test_unpriced_machines_are_compared_in_gpu_hours() -> None:
