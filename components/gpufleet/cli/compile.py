@@ -7,7 +7,9 @@ import click
 from gpufleet.cli.output import exit_code, format_option, print_findings, print_json
 from gpufleet.cli.source import compile_source
 from gpufleet.cli.tables import print_fleet
+from gpufleet.findings import has_errors
 from gpufleet.fleet import fleet_as_dict
+from gpufleet.render.artefacts import judge_artefacts
 
 
 @click.command()
@@ -31,11 +33,14 @@ def command(source: str, prices: str | None, output_format: str) -> None:
     SPEC cannot be read.
     """
     compiled = compile_source(source, prices)
+    findings = list(compiled.findings)
+    if compiled.fleet is not None and compiled.deployable:
+        findings += judge_artefacts(compiled.fleet)
     if output_format == "json":
         fleet = None if compiled.fleet is None else fleet_as_dict(compiled.fleet)
-        print_json({"fleet": fleet, "findings": [f.as_dict() for f in compiled.findings]})
+        print_json({"fleet": fleet, "findings": [f.as_dict() for f in findings]})
     else:
-        print_findings(compiled.findings)
-        if compiled.fleet is not None and compiled.deployable:
+        print_findings(findings)
+        if compiled.fleet is not None and not has_errors(findings):
             print_fleet(compiled.fleet)
-    sys.exit(exit_code(compiled.findings))
+    sys.exit(exit_code(findings))

@@ -33,13 +33,13 @@ class Row:
 
 
 def team_of_namespaces(fleet: Fleet) -> dict[str, str]:
-    """Namespace -> team, as the queues of the declaration say."""
+    """Namespace -> team, as the queues of the declaration say; of several teams the first."""
     queues = fleet.spec.queues
-    return {
-        namespace: team.name
-        for team in (() if queues is None else queues.teams)
-        for namespace in team.namespaces or (team.name,)
-    }
+    found: dict[str, str] = {}
+    for team in () if queues is None else queues.teams:
+        for namespace in sorted(set(team.namespaces) or {team.name}):
+            found.setdefault(namespace, team.name)
+    return found
 
 
 def rows(lines: Iterable[Line], by: By, teams: Mapping[str, str]) -> list[Row]:

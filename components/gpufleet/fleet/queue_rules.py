@@ -6,6 +6,7 @@ on topology-aware scheduling and ProvisioningRequests.
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 
 from gpufleet.findings import Finding, error, warning
 from gpufleet.fleet.model import Pool
@@ -14,6 +15,28 @@ from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import Provisioner
 from gpufleet.spec.queues import NetworkTopology, Queues, Reclaim
+
+FRAMEWORKS = (
+    "batch/job",
+    "pod",
+    "deployment",
+    "statefulset",
+    "leaderworkerset.x-k8s.io/leaderworkerset",
+    "jobset.x-k8s.io/jobset",
+    "kubeflow.org/mpijob",
+    "kubeflow.org/pytorchjob",
+    "kubeflow.org/tfjob",
+    "kubeflow.org/paddlejob",
+    "kubeflow.org/xgboostjob",
+    "kubeflow.org/jaxjob",
+    "trainer.kubeflow.org/trainjob",
+    "ray.io/rayjob",
+    "ray.io/raycluster",
+    "ray.io/rayservice",
+    "workload.codeflare.dev/appwrapper",
+    "sparkoperator.k8s.io/sparkapplication",
+)
+"""Integrations of Kueue v0.19.2, as the configuration of its chart lists them."""
 
 
 def judge_queue_declaration(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
@@ -28,6 +51,7 @@ def judge_queue_declaration(spec: FleetSpec, pools: Sequence[Pool]) -> list[Find
         *_shares(queues),
         *_cohorts(queues),
         *_namespaces(queues),
+        *_frameworks(queues),
         *_preemption(queues),
         *_priorities(queues),
         *_topologies(spec, queues, known, declared),
@@ -135,6 +159,31 @@ def _namespaces(queues: Queues) -> Iterator[Finding]:
                 f"{' and '.join(teams)} both run in {namespace}, which can have one default queue",
                 "give each team namespaces of its own, or write `defaultQueue: false`",
                 found=teams,
+            )
+        elif len(teams) > 1:
+            yield warning(
+                "namespace-of-two-teams",
+                "queues.teams",
+                f"{' and '.join(teams)} both run in {namespace}: quota is by the queue a job "
+                f"names, and all cost of the namespace is booked on {teams[0]}",
+                "give each team namespaces of its own",
+                found=teams,
+                namespace=namespace,
+            )
+
+
+def _frameworks(queues: Queues) -> Iterator[Finding]:
+    for index, name in enumerate(queues.frameworks):
+        if name not in FRAMEWORKS:
+            near = get_close_matches(name, FRAMEWORKS, 1, 0.5)
+            yield error(
+                "kueue-framework-unknown",
+                f"queues.frameworks[{index}]",
+                f"Kueue has no integration {name!r}, and its controller does not start with one it "
+                "does not have",
+                f"write {near[0]}" if near else "remove it",
+                found=name,
+                allowed=sorted(FRAMEWORKS),
             )
 
 

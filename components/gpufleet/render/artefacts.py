@@ -12,6 +12,11 @@ from gpufleet.render.addon_artefacts import network_operator_files, neuron_files
 from gpufleet.render.alerts import judge_alerts
 from gpufleet.render.artefact import Artefact, Kind
 from gpufleet.render.autoscaler_tags import judge_autoscaler_tags
+from gpufleet.render.cluster_autoscaler_values import (
+    judge_priorities,
+    judge_program,
+    scaled_pools,
+)
 from gpufleet.render.device_plugin import device_plugin_files
 from gpufleet.render.dra import claims, device_classes
 from gpufleet.render.dra_driver_values import (
@@ -70,7 +75,21 @@ def artefacts(fleet: Fleet) -> tuple[Artefact, ...]:
 def judge_artefacts(fleet: Fleet) -> list[Finding]:
     """What the targets cannot hold though the declaration is legal."""
     judged = [finding for pool in fleet.pools for finding in judge_autoscaler_tags(pool)]
-    return [*judge_queues(fleet), *judge_alerts(fleet), *judged]
+    return [*judge_queues(fleet), *judge_alerts(fleet), *judged, *_scaler(fleet)]
+
+
+def _scaler(fleet: Fleet) -> list[Finding]:
+    """What Cluster Autoscaler cannot do with the fleet's node groups."""
+    addon = fleet.spec.addons.cluster_autoscaler
+    ours = addon.enabled is not False and addon.ownership is Ownership.MANAGED
+    if fleet.spec.platform is not Platform.EKS or not ours or not scaled_pools(fleet.pools):
+        return []
+    cluster = fleet.spec.cluster
+    prefix = fleet.spec.name_prefix or cluster.name
+    return [
+        *judge_program(addon, cluster.kubernetes_version),
+        *judge_priorities(addon, fleet.pools, prefix),
+    ]
 
 
 def _gpu_operator(fleet: Fleet) -> Iterator[Artefact]:

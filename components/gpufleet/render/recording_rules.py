@@ -9,12 +9,12 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from gpufleet.fleet.cost_report import team_of_namespaces
 from gpufleet.fleet.kube_state_names import label_name, sanitised
 from gpufleet.fleet.model import Fleet
 from gpufleet.fleet.neuron import is_neuron
 from gpufleet.partition.neuron import CORE
 from gpufleet.partition.shares import RESOURCES
-from gpufleet.render.kueue_queues import team_namespaces
 from gpufleet.render.unit_prices import unit_prices
 from gpufleet.spec.monitoring import Monitoring
 
@@ -151,11 +151,9 @@ def _counted_otherwise(fleet: Fleet) -> str:
 
 def _teams(fleet: Fleet) -> list[Rule]:
     """Which team a namespace is of: what a dashboard of a team needs."""
-    queues = fleet.spec.queues
     return [
-        Rule("gpu:team:info", "vector(1)", {"namespace": namespace, "team": team.name})
-        for team in (() if queues is None else queues.teams)
-        for namespace in sorted(team_namespaces(team))
+        Rule("gpu:team:info", "vector(1)", {"namespace": namespace, "team": team})
+        for namespace, team in team_of_namespaces(fleet).items()
     ]
 
 

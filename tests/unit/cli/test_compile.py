@@ -106,3 +106,21 @@ def test_prices_of_ones_own_replace_the_catalogues(tmp_path: Path) -> None:
     )
     result = run("-", "--prices", str(prices), given=SPEC)
     assert "Spend: at least 0.50, expected 1.00, at most 1.50 USD/h" in result.stdout, result.stderr
+
+
+def test_what_the_targets_cannot_hold_is_said_too() -> None:
+    """As `render` and the deployment say it: a fleet that compiles can be deployed."""
+    pools = "\n".join(
+        f"  - {{name: p{i}, instanceTypes: [g6.xlarge], nodes: {{min: 0, max: 1}}}}"
+        for i in range(65)
+    )
+    base = SPEC[: SPEC.index("pools:")]
+    queues = "queues: {teams: [{name: lab, share: 1}]}"
+    result = run("-", given=f"{base}pools:\n{pools}\n{queues}\n")
+    assert result.exit_code == 1
+    assert "65 flavors of the group with nvidia.com/gpu" in result.stderr
+    assert result.stdout == ""
+    old = 'cluster: {name: ml, region: us-east-1, kubernetesVersion: "1.34"}'
+    scaled = SPEC.replace("cluster: {name: ml, region: us-east-1}", old)
+    given = scaled.replace("nodes:", "provisioner: clusterAutoscaler, nodes:")
+    assert "cluster-autoscaler-version-unknown" in run("-", given=given).stderr

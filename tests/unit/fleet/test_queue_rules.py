@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 
 from gpufleet.fleet import compile_data
+from gpufleet.fleet.cost_report import team_of_namespaces
+from gpufleet.render.recording_rules import recording_rules
 
 POOLS: list[dict[str, Any]] = [
     {"name": "chat", "gpu": "L4", "nodes": {"min": 0, "max": 4}, "provisioner": "karpenter"},
@@ -206,3 +208,40 @@ def test_queues_need_a_controller(kueue: dict[str, Any], codes: list[str]) -> No
         }
     )
     assert [f.code for f in result.findings if f.path == "queues"] == codes
+
+
+def test_a_namespace_of_two_teams_is_booked_on_the_first() -> None:
+    teams = [{**team, "namespaces": ["shared", team["name"]]} for team in TEAMS]
+    result = compile_data(
+        {
+            "catalogue": "2026.11",
+            "platform": "eks",
+            "cluster": {"name": "ml", "region": "us-east-1"},
+            "pools": [{"name": "chat", "gpu": "L4", "nodes": {"min": 0, "max": 2}}],
+            "queues": {"teams": teams},
+            "monitoring": {},
+        }
+    )
+    (said,) = [one for one in result.findings if one.code == "namespace-of-two-teams"]
+    assert "booked on a" in said.message
+    assert result.deployable
+    assert team_of_namespaces(result.fleet) == {"shared": "a", "a": "a", "b": "b"}
+    monitoring = result.fleet.spec.monitoring
+    assert monitoring is not None
+    # Two of a namespace would be an error of the rule that joins them, for all teams.
+    named = [
+        rule.labels["namespace"]
+        for rule in recording_rules(result.fleet, monitoring)
+        if rule.record == "gpu:team:info"
+    ]
+    assert sorted(named) == ["a", "b", "shared"]
+
+
+@pytest.mark.parametrize(
+    ("name", "fix"),
+    [("kubeflow.org/pytorch", "write kubeflow.org/pytorchjob"), ("x", "remove it")],
+)
+def test_kueue_has_the_frameworks(name: str, fix: str) -> None:
+    result = found(teams=TEAMS, frameworks=["ray.io/rayjob", name])
+    assert result["kueue-framework-unknown"].path == "queues.frameworks[1]"
+    assert result["kueue-framework-unknown"].fix == fix
