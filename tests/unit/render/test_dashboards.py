@@ -204,3 +204,12 @@ def test_the_budget_is_the_red_line() -> None:
     (panel,) = (p for p in ALL["gpufleet-cost"]["panels"] if p["title"] == "An hour costs")
     steps = panel["fieldConfig"]["defaults"]["thresholds"]["steps"]
     assert [step["value"] for step in steps] == [None, 720.0, 900.0]
+
+
+def test_a_gpu_that_pods_share_counts_once() -> None:
+    """Each of its pods may have a series of the whole GPU."""
+    asked = [one for one in queries(ALL["gpufleet-fleet"]) if "gpu:" in one]
+    measured = [one for one in asked if re.search("engine_active|memory_used|power:watts", one)]
+    assert len(measured) == 5
+    for query in measured:
+        assert re.search(r"^\(?(avg|sum)( by \(node\) )?.*max by \((node, )?UUID", query), query

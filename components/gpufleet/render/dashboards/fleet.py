@@ -8,6 +8,12 @@ from gpufleet.render.dashboards.panel import Panel, dashboard, variable
 _ON_NODE = 'node=~"$node"'
 
 
+def _of_devices(series: str, which: str = "") -> str:
+    """A series once for each GPU or slice: pods that share one have a series each."""
+    selector = f"{{{which}}}" if which else ""
+    return f"max by (node, UUID, GPU_I_ID) ({series}{selector})"
+
+
 def fleet_dashboard(fleet: Fleet) -> dict[str, Any]:
     """Dashboard of the whole fleet."""
     total = "sum(gpu:allocatable:count)"
@@ -34,7 +40,7 @@ def fleet_dashboard(fleet: Fleet) -> dict[str, Any]:
                 ),
                 Panel(
                     "Engines busy",
-                    (("avg(gpu:engine_active:ratio) or vector(0)", ""),),
+                    ((f"avg({_of_devices('gpu:engine_active:ratio')}) or vector(0)", ""),),
                     "stat",
                     "percentunit",
                     4,
@@ -95,13 +101,23 @@ def fleet_dashboard(fleet: Fleet) -> dict[str, Any]:
             [
                 Panel(
                     "Engine",
-                    ((f"avg by (node) (gpu:engine_active:ratio{{{_ON_NODE}}})", "{{node}}"),),
+                    (
+                        (
+                            f"avg by (node) ({_of_devices('gpu:engine_active:ratio', _ON_NODE)})",
+                            "{{node}}",
+                        ),
+                    ),
                     unit="percentunit",
                     most=1,
                 ),
                 Panel(
                     "Memory used",
-                    ((f"avg by (node) (gpu:memory_used:ratio{{{_ON_NODE}}})", "{{node}}"),),
+                    (
+                        (
+                            f"avg by (node) ({_of_devices('gpu:memory_used:ratio', _ON_NODE)})",
+                            "{{node}}",
+                        ),
+                    ),
                     unit="percentunit",
                     most=1,
                 ),
@@ -117,7 +133,12 @@ def fleet_dashboard(fleet: Fleet) -> dict[str, Any]:
                 ),
                 Panel(
                     "Power",
-                    ((f"sum by (node) (gpu:power:watts{{{_ON_NODE}}})", "{{node}}"),),
+                    (
+                        (
+                            f"sum by (node) (max by (node, UUID) (gpu:power:watts{{{_ON_NODE}}}))",
+                            "{{node}}",
+                        ),
+                    ),
                     unit="watt",
                     stacked=True,
                 ),
