@@ -70,12 +70,19 @@ class VspherePlace(BaseModel):
 
     server: str
     port: int | None = None
+    insecure: bool | None = None
+    credentials_key: str | None = None
+    """Default `vsphere`: VSPHERE_USER and VSPHERE_PASSWORD."""
     ca_cert_file: str | None = None
     thumbprint_sha256: str | None = Field(default=None, alias="thumbprintSha256")
     datacenter: str
     compute_cluster: str
     resource_pool: str | None = None
     network: str | None = None
+    network_adapter: str | None = None
+    """`vmxnet3` or `e1000e`."""
+    meta_data: dict[str, Any] | None = None
+    """Of cloud-init, not secret."""
     user_data_format: str | None = None
     """`cloudInit` or `ignition`."""
     join: VsphereJoin | None = None

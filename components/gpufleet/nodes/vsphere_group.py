@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NotRequired, TypedDict, cast
 
 import pulumi
+from pulumi.runtime.config import get_config, is_config_secret
 from pydantic import ValidationError
 
 from gpufleet.arguments import GpuPoolArgs
@@ -199,6 +200,7 @@ def _judge(connection: Mapping[str, Any], options: VsphereOptions) -> list[Findi
                 found=adapter,
             )
         )
+    found += _judge_password(connection)
     found += _judge_meta_data(connection)
     if options.wait_for is VsphereWaitFor.JOINED and connection.get("join") is None:
         found.append(
@@ -221,6 +223,23 @@ def _judge(connection: Mapping[str, Any], options: VsphereOptions) -> list[Findi
             for row in invalid.errors(include_input=False, include_url=False)
         ]
     return found
+
+
+def _judge_password(connection: Mapping[str, Any]) -> list[Finding]:
+    """The engine hands all settings of a stack to dynamic providers and writes them into the state:
+    secret ones encrypted, others as they are."""
+    setting = f"{connection.get('credentialsKey', 'vsphere')}:password"
+    if get_config(setting) is None or is_config_secret(setting):
+        return []
+    return [
+        error(
+            "vsphere-password-not-secret",
+            setting,
+            "the vCenter's password is a plain setting of the stack: it would stand in the state "
+            "for everybody to read",
+            f"`pulumi config set --secret {setting}`, and change the password where it was stored",
+        )
+    ]
 
 
 def _judge_meta_data(connection: Mapping[str, Any]) -> list[Finding]:
