@@ -2,15 +2,17 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 
 from gpufleet.sizing.activations import Checkpointing, Loss
 from gpufleet.sizing.architecture import Architecture
 from gpufleet.sizing.cache_capacity import capacity
-from gpufleet.sizing.device import Device
+from gpufleet.sizing.communication import nvlink
+from gpufleet.sizing.device import Device, Share
 from gpufleet.sizing.embedding import embedding_ledger
 from gpufleet.sizing.formats import WEIGHT_FORMATS
 from gpufleet.sizing.inference import Serving, serving_ledger
-from gpufleet.sizing.parallel import Parallelism
+from gpufleet.sizing.parallel import Parallelism, check_parallelism
 from gpufleet.sizing.throughput import check_capability
 from gpufleet.sizing.training import Method, Training, training_ledger
 
@@ -25,12 +27,18 @@ def relief(
     """What to write so that it fits the device, with what it then needs; None: nothing here does.
 
     Training: chunked loss, selective, then full checkpointing, then a 4-bit base under an adapter.
-    Serving: FP8 weights, then 4-bit weights of another checkpoint, where the GPU runs them.
+    Serving: FP8 weights, then 4-bit weights of another checkpoint, where the GPU runs them, then
+    more whole GPUs of a machine.
     """
-    steps = _jobs(work) if isinstance(work, Training) else _formats(work, device)
-    for text, changed in steps:
-        need = _need(model, changed, parallel)
-        if need <= device.usable_bytes and _room(model, changed, parallel, device):
+    steps: Iterator[tuple[str, Training | Serving, Parallelism]]
+    if isinstance(work, Training):
+        steps = ((text, job, parallel) for text, job in _jobs(work))
+    else:
+        formats = ((text, serving, parallel) for text, serving in _formats(work, device))
+        steps = chain(formats, _spread(model, work, parallel, device))
+    for text, changed, split in steps:
+        need = _need(model, changed, split)
+        if need <= device.usable_bytes and _room(model, changed, split, device):
             return f"{text}: {need / _GIB:.2f} GiB with margin"
     return None
 
@@ -77,3 +85,18 @@ def _formats(serving: Serving, device: Device) -> Iterator[tuple[str, Serving]]:
         narrower = form.bytes_per_parameter < serving.weights.bytes_per_parameter
         if narrower and not any(f.severity.value == "error" for f in findings):
             yield f"write `weights: {name}`", replace(serving, weights=form, stored_bytes=None)
+
+
+def _spread(
+    model: Architecture, serving: Serving, parallel: Parallelism, device: Device
+) -> Iterator[tuple[str, Serving, Parallelism]]:
+    """The same on 2, 4 or 8 whole GPUs: tensor groups over NVLink, else stages beyond two."""
+    if device.share is not Share.WHOLE or parallel.serving_gpus > 1:
+        return
+    linked = nvlink(device.gpu, device.board) is not None
+    for gpus in (2, 4, 8):
+        wide = linked or gpus == 2
+        kind = "tensor" if wide else "pipeline"
+        split = Parallelism(tensor=gpus) if wide else Parallelism(pipeline=gpus)
+        if not any(f.severity.value == "error" for f in check_parallelism(model, split)):
+            yield f"write `parallelism: {{{kind}: {gpus}}}`", serving, split

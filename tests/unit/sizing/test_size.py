@@ -189,7 +189,12 @@ def test_what_does_not_fit_is_an_answer() -> None:
         ),
         ({"model": "Llama-3.1-70B", "gpu": "H100"}, "write `weights: fp8`: "),
         ({"model": "Llama-3.1-70B", "gpu": "L40S"}, "write `weights: awq-int4`: "),
-        ({"model": "Llama-3.1-70B", "gpu": "L4"}, "quantise, shorten context or batch"),
+        (
+            {"model": "Llama-2-70B", "gpu": "L40S", "batch": 16},
+            "write `parallelism: {pipeline: 4}`",
+        ),
+        ({"model": "Llama-3.1-405B", "gpu": "H200"}, "write `parallelism: {tensor: 8}`: "),
+        ({"model": "3T", "gpu": "B300"}, "quantise, shorten context or batch"),
         ({"workload": "full-fine-tuning", "gpu": "H100"}, "divide the state"),
     ],
 )
