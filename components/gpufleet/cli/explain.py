@@ -22,6 +22,7 @@ from gpufleet.fleet.as_dict import pool_as_dict
 from gpufleet.fleet.contract_facts import cluster_facts
 from gpufleet.fleet.neuron import is_neuron
 from gpufleet.fleet.price_place import price_region
+from gpufleet.render.pod_request import requested_units
 from gpufleet.render.slots import draw_partition
 from gpufleet.render.slots_svg import draw_partition_svg
 
@@ -96,16 +97,18 @@ def explain_pool(pool: Pool, terms: Sequence[Term] = ()) -> str:
         "  pods ask for",
     ]
     for share in partition.shares:
-        memory = "" if share.memory_bytes is None else f", {share.memory_bytes / 2**30:.1f} GiB"
+        size = share.memory_bytes
+        memory = "" if size is None else f", {size / 2**30:.1f} GiB each"
         claim = share.device_class
         what = share.resource if claim in (None, share.resource) else f"{share.resource} or {claim}"
-        lines.append(f"    {what}: 1   ({share.per_node} per node{memory} each)")
+        asked = requested_units(pool, share)
+        lines.append(f"    {what}: {asked}   ({share.per_node} per node{memory})")
     lines.append("  and tolerate")
     lines += [
         f"    {taint.key}{f'={taint.value}' if taint.value else ''}:{taint.effect}"
         for taint in pool.taints
     ]
-    lines.append("  Devices of one node" if is_neuron(pool.gpu) else "  GPUs of one node")
+    lines.append("  GPUs of one node" if pool.gpu.vendor == "nvidia" else "  Devices of one node")
     drawing = draw_partition(pool.gpu, partition)
     lines += [f"    {line}" if line else "" for line in drawing.splitlines()]
     if partition.mode == "mig":

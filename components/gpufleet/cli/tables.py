@@ -9,7 +9,6 @@ from rich.table import Table
 from gpufleet.catalogue.model import MICRO_USD
 from gpufleet.fleet import Fleet, Pool, Unbounded
 from gpufleet.fleet.model import Money
-from gpufleet.fleet.neuron import is_neuron
 from gpufleet.partition.dra import DraCut
 from gpufleet.partition.neuron import CORE
 
@@ -26,7 +25,7 @@ def sharing_line(pool: Pool) -> str:
     partition = pool.partition
     if partition.mode == "exclusive":
         units = "single cores" if CORE in pool.advertised else "whole devices"
-        return units if is_neuron(pool.gpu) else "whole GPUs"
+        return "whole GPUs" if pool.gpu.vendor == "nvidia" else units
     if partition.mode == "mig":
         slices = ", ".join(f"{n} x {profile}" for profile, n in partition.slices.items())
         shared = f", each shared by {partition.replicas}" if partition.replicas > 1 else ""

@@ -262,7 +262,7 @@ def _shares(pool: Pool, network: Sequence[str], head: Mapping[str, object]) -> I
         yield yaml_text(
             {**head, "spec": pod_spec(pool, share, network)},
             f"{share.resource}: {share.per_node} on each node of {pool.name}, "
-            f"{_memory(share.memory_bytes)} each{note}",
+            f"{_memory(share.memory_bytes)}{note}",
         )
 
 
@@ -275,9 +275,9 @@ def _claims(pool: Pool, network: Sequence[str], head: Mapping[str, object]) -> I
         yield yaml_text(
             {**head, "spec": claiming_pod_spec(pool, offer, network)},
             f"{offer.device_class}: {offer.per_node} on each node of {pool.name}, "
-            f"{_memory(offer.memory_bytes)} each; claims {places}",
+            f"{_memory(offer.memory_bytes)}; claims {places}",
         )
 
 
 def _memory(amount: int | None) -> str:
-    return "memory not sourced" if amount is None else gib(amount)
+    return "memory not sourced" if amount is None else f"{gib(amount)} each"

@@ -45,7 +45,7 @@ def pod_spec(pool: Pool, share: Share, network_resources: Sequence[str] = ()) ->
     `network_resources` are those of the Network
     Operator (`fleet.addon_plan.rdma_resources`): one of each.
     """
-    amount = _amount(pool, share)
+    amount = requested_units(pool, share)
     limits = {share.resource: str(amount)}
     container: dict[str, Any] = {"name": "main", "resources": {"limits": limits}}
     spec: dict[str, Any] = {
@@ -124,7 +124,8 @@ def _add_network(container: dict[str, Any], pool: Pool, network_resources: Seque
         container["securityContext"] = {"capabilities": {"add": ["IPC_LOCK"]}}
 
 
-def _amount(pool: Pool, share: Share) -> int:
+def requested_units(pool: Pool, share: Share) -> int:
+    """How many of a share one pod asks for."""
     together = pool.fabric is not Fabric.NONE or tpu_slice(pool) is not None
     whole_nodes = together and pool.partition.mode == "exclusive"
     return share.per_node if whole_nodes else share.quantity

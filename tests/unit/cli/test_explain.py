@@ -72,3 +72,17 @@ def test_the_picture_is_a_drawing_of_every_slot(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_done_is_one_sentence(arguments: tuple[str, ...], said: str) -> None:
     assert refused(STACK_FILE, *arguments) == said
+
+
+def test_what_a_pod_asks_for_is_what_its_fragment_says(tmp_path: Path) -> None:
+    """Jobs over several nodes take a whole one, and so do TPUs, which are no GPUs."""
+    spec = tmp_path / "fleet.yaml"
+    pool = "{name: slice, instanceTypes: [ct5lp-hightpu-4t], nodes: {min: 0, max: 4}"
+    spec.write_text(
+        'catalogue: "2026.11"\nplatform: gke\ncluster: {name: ml, region: us-central1}\n'
+        f"pools: [{pool}, zones: [us-central1-a], gke: {{tpuTopology: 4x4}}}}]\n"
+    )
+    output = run(str(spec)).output
+    for line in ("google.com/tpu: 4   (4 per node)", "whole devices", "Devices of one node"):
+        assert line in output
+    assert "GPUs of one node" not in output
