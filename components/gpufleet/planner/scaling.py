@@ -4,14 +4,12 @@ from typing import Any
 
 from gpufleet.planner.plan import PlacedWorkload
 from gpufleet.render.scaled_object import scaled_object
-from gpufleet.render.scaling_signals import SOURCES
+from gpufleet.render.scaling_signals import PROMETHEUS, SOURCES
 from gpufleet.sizing.device import Share
 from gpufleet.spec.scaling import KedaScaling, Signal
 
 SIGNAL = Signal.REQUESTS_RUNNING
 """Requests in flight, as vLLM exports them. Not GPU utilisation: that is high with one sequence."""
-PROMETHEUS = "http://prometheus-operated.monitoring:9090"
-"""Where the Prometheus operator's service is unless somebody moved it."""
 _HELD = 0.8
 """Part of the planned batch at which another replica starts, before requests queue (assumed)."""
 

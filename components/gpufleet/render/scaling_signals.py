@@ -6,6 +6,8 @@ from typing import Any
 from gpufleet.fleet.scaling_rules import DEFAULT_TARGETS
 from gpufleet.spec.scaling import ScaleOn, Scaling, ScalingTarget, Signal
 
+PROMETHEUS = "http://prometheus-operated.monitoring:9090"
+"""Where the Prometheus operator's service is unless somebody moved it."""
 MAX_PERIOD = 1800
 """Longest period of a scaling policy (autoscaling/v2)."""
 MAX_WINDOW = 3600

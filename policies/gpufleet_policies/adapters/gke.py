@@ -190,13 +190,15 @@ def cluster(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[
     surroundings = {
         key: inside(document, key) for key in ("location", "nodeLocations") if key in document
     }
-    inline = items(inside(document, "nodePools") or inside(document, "nodePool"))
+    key = "nodePools" if inside(document, "nodePools") else "nodePool"
+    inline = items(inside(document, key))
     for index, pool in enumerate(inline):
         if isinstance(pool, dict):
             name = _text(pool, "name") or str(index)
             where = replace(locator, kind="NodePool", name=f"{locator.name}/{name}")
             own = {**surroundings, "cluster": locator.name, **pool}
-            yield _pool(own, inside(own, "nodeConfig"), where, load)
+            found = _pool(own, inside(own, "nodeConfig"), where, load)
+            yield _below(found, f"{key}[{index}]")
     if inside(document, "removeDefaultNodePool") is not True and not inline:
         own = {"name": "default-pool", "cluster": locator.name, **surroundings, **document}
         default = replace(locator, name=f"{locator.name}/default-pool")
@@ -217,6 +219,25 @@ def cluster(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[
     components = inside(document, "monitoringConfig.enableComponents")
     if isinstance(components, list) and "DCGM" in components:
         yield Monitoring(locator=locator, what="GKE managed DCGM metrics")
+
+
+def _below(pool: NodePool, place: str) -> NodePool:
+    """A pool whose fields stand inside another object: patches of it change that object."""
+    size, shared = pool.size, pool.shared
+    return replace(
+        pool,
+        instance_types_place=f"{place}.{pool.instance_types_place}",
+        capacity_place=f"{place}.{pool.capacity_place}",
+        taints_place=f"{place}.{pool.taints_place}",
+        tags_place=f"{place}.{pool.tags_place}",
+        repair_place=f"{place}.{pool.repair_place}",
+        size=replace(
+            size,
+            minimum_place=f"{place}.{size.minimum_place}",
+            maximum_place=f"{place}.{size.maximum_place}",
+        ),
+        shared=replace(shared, place=f"{place}.{shared.place}"),
+    )
 
 
 def reservation(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:

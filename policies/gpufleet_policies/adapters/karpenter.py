@@ -21,6 +21,7 @@ from gpufleet_policies.adapters.karpenter_requirements import (
     hardware_of,
     read_requirements,
     single_values,
+    types_listed_at,
     ways_of,
     zones_of,
 )
@@ -69,6 +70,7 @@ def node_pool(document: dict[str, Any], locator: Locator, load: Load) -> Iterato
         maker=Maker.KARPENTER,
         instance_types=types,
         instance_types_place="spec.template.spec.requirements",
+        types_listed_at=types_listed_at(requirements),
         gpu=found.gpu,
         gpus_per_node=found.gpus_per_node,
         is_gpu_pool=found.carries_gpus,

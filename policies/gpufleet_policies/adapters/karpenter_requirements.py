@@ -90,6 +90,12 @@ def hardware_of(
     return unknown(place), Machines(gpu, count, known(True, place=place)), False
 
 
+def types_listed_at(requirements: tuple[Requirement, ...] | None) -> str:
+    """The one list that names machine types; empty where there is none, or several."""
+    found = [i for i, r in enumerate(requirements or ()) if r.key == _TYPE and r.operator == "In"]
+    return f"spec.template.spec.requirements[{found[0]}].values" if len(found) == 1 else ""
+
+
 _GPU_KEYS = frozenset(
     {"instance-gpu-name", "instance-gpu-count", "instance-gpu-manufacturer", "instance-gpu-memory"}
 )

@@ -8,13 +8,14 @@ is read here reads there alike: the same data and the same lines (tests/policies
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from gpufleet.contract.foreign.scalars import PLAIN, UnreadableTextError
 from gpufleet_policies.adapters.plain import SENTINELS
 from gpufleet_policies.adapters.template_text import FILLED_IN
-from gpufleet_policies.adapters.yaml_document import Document, scalar_value
+from gpufleet_policies.adapters.yaml_document import Document, Known, scalar_value
 from gpufleet_policies.facts.tristate import UNKNOWN
 
 MAX_TEXT = 1 << 20
@@ -62,7 +63,7 @@ _keys: dict[str, Any] = {}
 
 
 @dataclass(slots=True)
-class _Place:
+class _Place(Known):
     """A collection, or a scalar, and where everything in it is written."""
 
     lines: "dict[int, Any]"
@@ -78,6 +79,21 @@ class _Place:
         if type(value) is list and isinstance(step, int) and step < len(value):
             return self.lines[id(value)][step], _Place(self.lines, value[step])
         return None
+
+    def located(self, steps: Sequence[str | int], line: int) -> tuple[int, int]:
+        """As one `child` after the other."""
+        value, lines = self.value, self.lines
+        for depth, step in enumerate(steps):
+            if type(value) is dict:
+                found = lines[id(value)].get(str(step))
+                if found is None:
+                    return depth, line
+                line, value = found, value[str(step)]
+            elif type(value) is list and isinstance(step, int) and step < len(value):
+                line, value = lines[id(value)][step], value[step]
+            else:
+                return depth, line
+        return len(steps), line
 
 
 class _Text:

@@ -1,6 +1,7 @@
 """One document of a YAML or JSON text, whichever reader read it, and what its scalars stand for."""
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import field
 from functools import lru_cache
@@ -27,6 +28,14 @@ class Written(Protocol):
     def child(self, step: str | int) -> "tuple[int, Written] | None":
         """Line and place of a part of it; None where that is not written."""
         ...
+
+
+class Known(ABC):
+    """A part of a text that finds the way to what is in it by itself, in one go."""
+
+    @abstractmethod
+    def located(self, steps: Sequence[str | int], line: int) -> tuple[int, int]:
+        """How many steps are written, and the line of the last of them; `line` is its own."""
 
 
 @record
@@ -57,6 +66,8 @@ class Document:
     def located(self, steps: Sequence[str | int]) -> tuple[int, int]:
         """How many steps of a path are written, and the line of the last of them."""
         node, line = self.node, self.line
+        if isinstance(node, Known):
+            return node.located(steps, line)
         for depth, step in enumerate(steps):
             found = None if node is None else node.child(step)
             if found is None:

@@ -149,6 +149,8 @@ class NodePool(Subject):
     instance_types: Fact[tuple[str, ...]] = NOTHING
     """Every type it may be made of, where they can be listed; absent: not said here."""
     instance_types_place: str = ""
+    types_listed_at: str = ""
+    """The list of machine types, where one can be dropped and the pool stays; empty: nowhere."""
     gpu: Fact[str] = NOTHING
     """Key of the catalogue; absent: certainly none, or none that the pool tells of."""
     gpus_per_node: Fact[int] = NOTHING

@@ -8,9 +8,10 @@ from gpufleet_policies.facts.queues import LocalQueue
 from gpufleet_policies.facts.workload import GPU
 from gpufleet_policies.rules.context import Context
 from gpufleet_policies.rules.hardware import held
+from gpufleet_policies.rules.owners import label_patch
 from gpufleet_policies.rules.placement import candidates, gpu_requests, offering
 from gpufleet_policies.rules.purpose import is_inference
-from gpufleet_policies.rules.remediation import JsonPatch, add
+from gpufleet_policies.rules.remediation import JsonPatch
 from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 
 _QUEUE = "kueue.x-k8s.io/queue-name"
@@ -75,7 +76,7 @@ def without_gang(context: Context, workload: Workload) -> Iterator[Violation]:
         if workload.runs_to_completion and not _has_runtime(workload)
         else Level.ADVISORY,
         evidence={"gpus": int(total)},
-        remediation=_labelled(workload, queue) if queue else (),
+        remediation=queue_patch(workload, queue),
     )
 
 
@@ -95,10 +96,9 @@ def _only_queue(context: Context, workload: Workload) -> str:
     return names.pop() if len(names) == 1 else ""
 
 
-def _labelled(workload: Workload, queue: str) -> JsonPatch:
-    if workload.labels_written:
-        return (add(queue, "metadata.labels", _QUEUE),)
-    return (add({_QUEUE: queue}, "metadata.labels"),)
+def queue_patch(workload: Workload, queue: str) -> JsonPatch:
+    """The label of a LocalQueue, where the object that is written takes labels; no queue: none."""
+    return label_patch(workload, (_QUEUE,), {_QUEUE: queue}) if queue else ()
 
 
 def _has_gang(workload: Workload) -> bool:

@@ -12,8 +12,9 @@ from gpufleet_policies.money import Kind, Money
 from gpufleet_policies.money.amounts import usd_hour
 from gpufleet_policies.rules.context import Context
 from gpufleet_policies.rules.placed import accepts, place_of
-from gpufleet_policies.rules.pool_money import smallest
+from gpufleet_policies.rules.pool_money import patchable, smallest
 from gpufleet_policies.rules.pools import POOLS, gpu_pools, gpu_workloads, place
+from gpufleet_policies.rules.remediation import JsonPatch, remove
 from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 
 _SAME = Fraction(9, 10)
@@ -55,9 +56,11 @@ def cheaper_instance(context: Context, subject: NodePool | FleetFacts) -> Iterat
     """A cheaper type has the same GPU, memory and count, and all pods declared for the pool fit.
 
     Pods must say what they need; EFA and local NVMe of the machine are kept, since it may have been
-    chosen for them.
+    chosen for them. Of a list of types those are named that a cheaper one of the same list stands
+    for; only where nodes are bought on demand: spot needs the choice.
     """
     for pool in gpu_pools(context, subject):
+        yield from _listed_beside_smaller(context, pool)
         row = _row(pool, context.catalogue)
         if row is None or row.accelerator.count is None:
             continue
@@ -103,6 +106,71 @@ def _need(context: Context, pool: NodePool, count: int) -> tuple[Decimal, Decima
     return max(c for c, _ in worst), max(m for _, m in worst)
 
 
+def _listed_beside_smaller(context: Context, pool: NodePool) -> Iterator[Violation]:
+    """Types of a list that are larger than another of it, which would do."""
+    if not pool.instance_types.is_known or pool.capacity.found != {"onDemand"}:
+        return
+    names = pool.instance_types.value
+    rows = [row for name in names if (row := context.catalogue.instances.get(name)) is not None]
+    if len(names) < 2 or len(rows) < len(names):
+        return
+    counts = {row.accelerator.count for row in rows}
+    count = counts.pop() if len(counts) == 1 else None
+    need = None if count is None else _need(context, pool, count)
+    if need is None:
+        return
+    larger = [row for row in rows if any(_stands_for(one, row, need) for one in rows)]
+    if not larger:
+        return
+    dearest = max(larger, key=lambda row: _price(row, "onDemand") or 0)
+    enough = [row for row in rows if _stands_for(row, dearest, need)]
+    kept = min(enough, key=lambda row: _price(row, "onDemand") or 0)
+    own, least = _price(dearest, "onDemand") or 0, _price(kept, "onDemand") or 0
+    listed = ", ".join(row.name for row in larger)
+    cores, memory = need
+    yield Violation(
+        where=place(pool, pool.types_listed_at or pool.instance_types_place),
+        found=f"{listed} beside {kept.name}, and its pods ask for {float(cores):g} CPUs and "
+        f"{float(memory) / (1 << 30):.0f} GiB on a node",
+        limit=f"{kept.name} has the same GPUs at {usd_hour(least)}, {dearest.name} costs "
+        f"{usd_hour(own)}",
+        alternative=f"drop {listed}",
+        money=Money(
+            Kind.EXPOSURE,
+            Fraction(own - least),
+            Fraction(0),
+            f"each node that is a {dearest.name} and no {kept.name}",
+        ),
+        evidence={"larger": [row.name for row in larger], "smaller": kept.name},
+        at_most=Level.ADVISORY,
+        remediation=_dropped(pool, {row.name for row in larger}),
+    )
+
+
+def _stands_for(other: InstanceType, row: InstanceType, need: tuple[Decimal, Decimal]) -> bool:
+    """Whether a machine is cheaper than another and does everything that it is needed for."""
+    own, price = _price(row, "onDemand"), _price(other, "onDemand")
+    if own is None or price is None or price >= own:
+        return False
+    same = other.accelerator.gpu == row.accelerator.gpu
+    return same and other.architecture == row.architecture and _fits(other, row, need)
+
+
+def _fits(other: InstanceType, row: InstanceType, need: tuple[Decimal, Decimal]) -> bool:
+    """Whether the pods have room on it, beside the node's own, and nothing is lost."""
+    cores, memory = (amount * _DAEMONS.numerator / _DAEMONS.denominator for amount in need)
+    has_room = (other.vcpu or 0) >= cores and (other.memory_bytes or 0) >= memory
+    return has_room and not _loses(row, other)
+
+
+def _dropped(pool: NodePool, names: set[str]) -> JsonPatch:
+    """Items from the end, so that the places of those before them stay right."""
+    if not pool.types_listed_at or not patchable(pool):
+        return ()
+    found = [i for i, name in enumerate(pool.instance_types.value) if name in names]
+    return tuple(remove(f"{pool.types_listed_at}[{index}]") for index in reversed(found))
+
+
 Ask = tuple[PodGroup, int | None, Decimal | None, Decimal | None]
 """A group of pods, GPUs, cores and bytes of each; None where it does not say."""
 
@@ -125,7 +193,6 @@ def _asks(context: Context) -> dict[object, Ask]:
 def _smaller(
     catalogue: Catalogue, row: InstanceType, need: tuple[Decimal, Decimal], own: int, way: str
 ) -> tuple[str, int] | None:
-    cores, memory = need
     found: list[tuple[int, str]] = []
     for other in catalogue.instances_with_gpu(row.accelerator.gpu, row.cloud):
         price = _price(other, way)
@@ -133,11 +200,7 @@ def _smaller(
             continue
         if other.architecture != row.architecture or other.attachable:
             continue
-        if (other.vcpu or 0) < cores * _DAEMONS.numerator / _DAEMONS.denominator:
-            continue
-        if (other.memory_bytes or 0) < memory * _DAEMONS.numerator / _DAEMONS.denominator:
-            continue
-        if _loses(row, other):
+        if not _fits(other, row, need):
             continue
         found.append((price, other.name))
     if not found:

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 from fractions import Fraction
+from math import ceil
 
-from gpufleet_policies.facts import FleetFacts
+from gpufleet_policies.facts import Autoscaler, FleetFacts, Workload
 from gpufleet_policies.facts.capacity import Reservation
 from gpufleet_policies.facts.monitoring import CloudBudget, GpuQuota, Monitoring, Namespace
 from gpufleet_policies.facts.nvidia import OperatorChoices
@@ -13,6 +14,7 @@ from gpufleet_policies.money import HOURS_PER_MONTH, Kind, Money
 from gpufleet_policies.money.amounts import MICRO_USD, usd_hour
 from gpufleet_policies.money.stack import UNREADABLE, StackSpend, stack_spend
 from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.creation import Creation
 from gpufleet_policies.rules.pools import POOLS, all_pools, gpu_workloads, judged_pools
 from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 
@@ -225,4 +227,36 @@ def without_quota(context: Context, namespace: Namespace) -> Iterator[Violation]
         limit="a namespace with GPU workloads needs a quota or a queue",
         alternative='add a ResourceQuota with hard: {"requests.nvidia.com/gpu": N}, or a '
         "LocalQueue",
+        creates=_quota(context, name, inside),
     )
+
+
+def _quota(context: Context, namespace: str, inside: list[Workload]) -> tuple[Creation, ...]:
+    """As many GPUs as the workloads ask for now, and room for a rollout's new pods beside the old.
+
+    None where that is not certain: sizes that are not known, that something scales, or that come
+    again and again.
+    """
+    assert context.surroundings is not None
+    scalers = context.surroundings.of(Autoscaler)
+    if any(scaler.locator.namespace == namespace for scaler in scalers):
+        return ()
+    hard: dict[str, int] = {}
+    for workload in inside:
+        again = workload.job is not None and not workload.job.schedule.is_absent
+        if workload.scaling or again or workload.node_agent:
+            return ()
+        for group in workload.pod_groups:
+            for resource in group.gpu_resources:
+                asked = group.pod_gpus(resource)
+                if not asked.is_known or not group.pods.is_known:
+                    return ()
+                surge = 0 if workload.runs_to_completion else ceil(group.pods.value * _SURGE)
+                key = f"requests.{resource}"
+                hard[key] = hard.get(key, 0) + asked.value * (group.pods.value + surge)
+    content = {key: str(most) for key, most in sorted(hard.items()) if most}
+    return (Creation("ResourceQuota", "gpus", namespace, content),) if content else ()
+
+
+_SURGE = Fraction(1, 4)
+"""A Deployment's `maxSurge` unless it is written (Kubernetes API reference)."""

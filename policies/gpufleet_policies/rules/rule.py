@@ -10,6 +10,7 @@ from gpufleet_policies.facts import Provenance
 from gpufleet_policies.facts.locator import one_line
 from gpufleet_policies.money import Money
 from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.creation import Creation
 from gpufleet_policies.rules.remediation import JsonPatch
 
 
@@ -69,6 +70,8 @@ class Violation:
     evidence: Mapping[str, object] = field(default_factory=dict[str, object], hash=False)
     remediation: JsonPatch = field(default=(), hash=False)
     """Operations of RFC 6902 on the judged object; empty: a person must decide."""
+    creates: tuple[Creation, ...] = ()
+    """Objects whose being there mends it; none of them is declared yet."""
 
     def __post_init__(self) -> None:
         for name in ("where", "found", "limit", "alternative"):

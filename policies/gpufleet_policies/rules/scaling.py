@@ -1,13 +1,15 @@
 """Scaling of workloads: servers that never shrink, useless signals, sizes without a limit."""
 
+import re
 from collections.abc import Iterator
 from fractions import Fraction
 
 from gpufleet_policies.facts import Autoscaler, Locator, PodGroup, Scaling, Workload
 from gpufleet_policies.facts.tristate import Fact, known
-from gpufleet_policies.facts.workload import GPU
+from gpufleet_policies.facts.workload import GPU, Container
 from gpufleet_policies.money import Money
 from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.creation import Creation
 from gpufleet_policies.rules.hardware import waste, whole_gpu
 from gpufleet_policies.rules.pools import gpu_workloads
 from gpufleet_policies.rules.remediation import JsonPatch, add, replace
@@ -18,6 +20,9 @@ _IDLE = Fraction(1, 2)
 
 _OFF_HOURS = Fraction(65, 100)
 """Part of a month outside office hours: 110 of 168 h a week."""
+
+_LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
+"""Names that every object may have (Kubernetes documentation, Object Names and IDs)."""
 
 SLOW_SECONDS = 1800
 """An idle replica should be gone after half an hour."""
@@ -108,7 +113,32 @@ def without_autoscaler(context: Context, workload: Workload) -> Iterator[Violati
             alternative="add a ScaledObject or a HorizontalPodAutoscaler on its queue length",
             money=_money(context, workload, group, _less(group.pods), _IDLE),
             provenance=workload.intent.mode.provenance,
+            creates=_scaled(workload, group),
         )
+
+
+def _scaled(workload: Workload, group: PodGroup) -> tuple[Creation, ...]:
+    """One replica to as many as now, by what vLLM says of its cache; of other servers no signal is
+    known that all of them have."""
+    where = workload.locator
+    if where.kind not in ("Deployment", "StatefulSet"):
+        return ()
+    if not all(_LABEL.fullmatch(name) for name in (where.name, where.namespace)):
+        return ()
+    if not any(_is_vllm(container) for container in group.containers):
+        return ()
+    declared = {
+        "target": {"kind": where.kind, "name": where.name},
+        "min": 1,
+        "max": group.pods.value,
+        "on": [{"signal": "kvCache"}],
+    }
+    return (Creation("ScaledObject", where.name, where.namespace, declared),)
+
+
+def _is_vllm(container: Container) -> bool:
+    said = [container.image.found or "", *(container.words.found or ())]
+    return bool(container.gpu_resources) and any("vllm" in word for word in said)
 
 
 def _less(pods: Fact[int]) -> Fact[int]:

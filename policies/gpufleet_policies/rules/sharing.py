@@ -96,7 +96,7 @@ def _of_pool(pool: NodePool) -> Iterator[Violation]:
         return
     if pool.maker is Maker.GKE and not 2 <= replicas.value <= GKE_MOST_CLIENTS:
         nearest = min(max(replicas.value, 2), GKE_MOST_CLIENTS)
-        where = "nodeConfig.guestAccelerators[0].gpuSharingConfig"
+        where = f"{pool.shared.place}.gpuSharingConfig"
         yield Violation(
             where=f"{where}.maxSharedClientsPerGpu",
             found=f"{replicas.value} clients of each GPU",

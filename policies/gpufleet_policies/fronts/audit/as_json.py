@@ -3,6 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
+from gpufleet_policies.fronts.audit.created import manifest
 from gpufleet_policies.fronts.audit.placed import PlacedFinding
 from gpufleet_policies.fronts.audit.run import Audit
 from gpufleet_policies.fronts.audit.totals import totals
@@ -24,6 +25,7 @@ def finding_as_dict(one: PlacedFinding) -> dict[str, Any]:
         "usdPerMonth": None if money is None else money.usd_per_month,
         "money": None if money is None else money.kind.value,
         "patch": [dict(operation) for operation in one.finding.remediation],
+        "create": [manifest(creation) for creation in violation.creates],
         "fingerprint": one.fingerprint,
     }
 

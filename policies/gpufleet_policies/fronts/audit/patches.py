@@ -1,4 +1,4 @@
-"""Changes that mend findings: the JSON patches of one object as one, tried on the object itself."""
+"""Changes that mend findings: one patch for each object, and what to make beside it."""
 
 import copy
 from collections.abc import Iterable, Mapping
@@ -6,8 +6,10 @@ from typing import Any
 
 from gpufleet.records import record
 from gpufleet_policies.facts.tristate import UNKNOWN
+from gpufleet_policies.fronts.audit.created import manifest
 from gpufleet_policies.fronts.audit.placed import PlacedFinding
 from gpufleet_policies.fronts.audit.run import Audit
+from gpufleet_policies.rules.creation import Creation
 
 Operation = Mapping[str, Any]
 
@@ -26,6 +28,8 @@ class ObjectPatch:
     object: str
     rules: tuple[str, ...]
     operations: tuple[Operation, ...]
+    creates: tuple[Creation, ...] = ()
+    """Objects to make beside it."""
 
     def as_dict(self) -> dict[str, Any]:
         """The JSON form."""
@@ -35,6 +39,7 @@ class ObjectPatch:
             "object": self.object,
             "rules": list(self.rules),
             "patch": [dict(operation) for operation in self.operations],
+            "create": [manifest(creation) for creation in self.creates],
         }
 
 
@@ -42,11 +47,18 @@ def object_patches(result: Audit) -> list[ObjectPatch]:
     """The patch of each object that has one, in the order of the inputs."""
     found: dict[tuple[str, int, str], list[PlacedFinding]] = {}
     for one in result.findings:
-        if one.finding.remediation:
+        if one.finding.remediation or one.finding.violation.creates:
             locator = one.finding.locator
             found.setdefault((one.file, locator.line, str(locator)), []).append(one)
     return [
-        ObjectPatch(file, line, name, _rules(findings), _operations(findings))
+        ObjectPatch(
+            file,
+            line,
+            name,
+            _rules(findings),
+            _operations(findings),
+            tuple(creation for one in findings for creation in one.finding.violation.creates),
+        )
         for (file, line, name), findings in found.items()
     ]
 

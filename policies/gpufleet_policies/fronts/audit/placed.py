@@ -10,6 +10,7 @@ from gpufleet_policies.adapters.yaml_document import Document
 from gpufleet_policies.rules.finding import PolicyFinding
 from gpufleet_policies.rules.rule import Level
 
+_ENCODER = json.JSONEncoder(sort_keys=True, default=str, ensure_ascii=True)
 _PATH = re.compile(r"[A-Za-z_$][\w$-]*(?:\.[\w$/-]+|\[[^\]\s]*\])*")
 _STEP = re.compile(r"\[([^\]]*)\]|([^.\[\]]+)")
 _VOLATILE = re.compile(r"usd|money|price|hour", re.IGNORECASE)
@@ -69,5 +70,4 @@ def fingerprint(finding: PolicyFinding) -> str:
         key: value for key, value in finding.violation.evidence.items() if not _VOLATILE.search(key)
     }
     known: list[Any] = [finding.rule, str(finding.locator), finding.violation.where, evidence]
-    text = json.dumps(known, sort_keys=True, default=str, ensure_ascii=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
+    return hashlib.sha256(_ENCODER.encode(known).encode()).hexdigest()[:32]

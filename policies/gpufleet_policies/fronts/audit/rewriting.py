@@ -12,8 +12,10 @@ from typing import Any
 import yaml
 
 from gpufleet.contract.foreign.scalars import UnreadableTextError
+from gpufleet.render.yaml_text import yaml_text
 from gpufleet_policies.adapters.yaml_document import Document
 from gpufleet_policies.adapters.yaml_text import NodePlace, read_documents
+from gpufleet_policies.fronts.audit.created import manifest
 from gpufleet_policies.fronts.audit.patches import (
     ObjectPatch,
     Operation,
@@ -60,7 +62,22 @@ def _with(text: str, patch: ObjectPatch) -> str:
         if read != [d.data if i != index else wanted for i, d in enumerate(documents)]:
             raise PatchConflictError("its text cannot be changed line by line")
         text = changed
-    return text
+    return _with_created(text, patch) if patch.creates else text
+
+
+def _with_created(text: str, patch: ObjectPatch) -> str:
+    """A text with new objects at its end: what applies the file applies them too."""
+    documents = read_documents(text)
+    if any(document.is_template for document in documents):
+        raise PatchConflictError("the file is a template; make the object by hand")
+    if all(document.line != patch.line for document in documents):
+        raise PatchConflictError("the object is part of a list; make the other by hand")
+    manifests = [manifest(creation) for creation in patch.creates]
+    end = "" if text.endswith("\n") else "\n"
+    changed = text + end + "".join(f"---\n{yaml_text(made)}" for made in manifests)
+    if [found.data for found in read_documents(changed)] != [d.data for d in documents] + manifests:
+        raise PatchConflictError("nothing can be added to the end of its text")
+    return changed
 
 
 def _edited(text: str, document: Document, operation: Operation) -> str:

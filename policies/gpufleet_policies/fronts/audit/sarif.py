@@ -3,6 +3,7 @@
 from typing import Any
 from urllib.parse import quote
 
+from gpufleet_policies.fronts.audit.created import manifest
 from gpufleet_policies.fronts.audit.placed import PlacedFinding
 from gpufleet_policies.fronts.audit.run import Audit
 from gpufleet_policies.rules.registry import by_id
@@ -96,6 +97,9 @@ def _result(one: PlacedFinding, index: dict[str, int], is_known: bool) -> dict[s
     money = finding.violation.money
     if money is not None and money.usd_per_month is not None:
         result["properties"] = {"usdPerMonth": money.usd_per_month, "money": money.kind.value}
+    if finding.violation.creates:
+        created = [manifest(creation) for creation in finding.violation.creates]
+        result["properties"] = {**result.get("properties", {}), "create": created}
     if is_known:
         result["suppressions"] = [{"kind": "external", "justification": "in the baseline"}]
     return result

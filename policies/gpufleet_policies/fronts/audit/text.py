@@ -55,6 +55,9 @@ def _finding(one: PlacedFinding, style: Style, width: int | None) -> Iterator[st
         yield from _wrapped(f"it {violation.money}", width)
     if one.finding.remediation:
         yield from _wrapped("`gpufleet audit --patch` has the change", width)
+    for creation in violation.creates:
+        words = f"`gpufleet audit --patch` has the {creation.kind}, `--fix` adds it to the file"
+        yield from _wrapped(words, width)
 
 
 def _wrapped(text: str, width: int | None) -> list[str]:

@@ -1,0 +1,22 @@
+"""Creation: an object that mends a finding by being there, described without being rendered.
+
+A patch changes what is written; where something is missing there is nothing to change. Fronts
+render a creation when somebody asks for it: rules name hundreds, and most runs print none.
+"""
+
+from collections.abc import Mapping
+from dataclasses import field
+
+from gpufleet.records import record
+
+
+@record
+class Creation:
+    """A Kubernetes object to make beside the judged one."""
+
+    kind: str
+    """`ResourceQuota` or `ScaledObject`."""
+    name: str
+    namespace: str
+    content: Mapping[str, object] = field(default_factory=dict[str, object], hash=False)
+    """Of a quota its `hard` limits; of a ScaledObject what `gpufleet.spec.scaling` takes."""

@@ -1,0 +1,61 @@
+"""Larger machine types of a pool's list: named, and dropped where the pool stays."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gpufleet_policies.rules.finding import PolicyFinding
+from tests.policies.cases.case import Thing
+from tests.policies.cases.pool_hardware import SERVER, TYPES
+from tests.policies.cases.pools import QUIET, karpenter, node_group
+from tests.policies.test_patches import found as all_found
+from tests.policies.test_remediation import applied
+
+RULE = "cheaper-instance-same-gpu"
+WAYS = "spec.template.spec.requirements[1].values"
+ON_DEMAND = {WAYS: ["on-demand"]}
+
+
+def found(thing: Thing, *beside: Thing) -> list[PolicyFinding]:
+    return all_found(thing, RULE, *(beside or (*QUIET, SERVER)))
+
+
+def test_types_that_a_smaller_one_of_the_list_stands_for_are_dropped():
+    thing = karpenter({**ON_DEMAND, TYPES: ["g6.4xlarge", "g6.xlarge", "g6.2xlarge"]})
+    (finding,) = found(thing)
+    assert finding.violation.found.startswith("g6.4xlarge, g6.2xlarge beside g6.xlarge")
+    assert finding.violation.alternative == "drop g6.4xlarge, g6.2xlarge"
+    properties = applied(thing.properties, finding.remediation)
+    kept = properties["spec"]["template"]["spec"]["requirements"]
+    assert kept[0]["values"] == ["g6.xlarge"]
+    assert kept[1] == thing.properties["spec"]["template"]["spec"]["requirements"][1]
+    assert found(replace(thing, properties=properties)) == []
+
+
+def test_a_node_group_is_told_and_not_changed_since_that_replaces_it():
+    (finding,) = found(node_group({"instanceTypes": ["g6.2xlarge", "g6.xlarge"]}))
+    assert finding.violation.where.endswith("instanceTypes")
+    assert finding.violation.alternative == "drop g6.2xlarge"
+    assert finding.remediation == ()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {TYPES: ["g6.xlarge", "g6.2xlarge"], WAYS: ["spot", "on-demand"]},
+        {TYPES: ["g6.xlarge", "g6.2xlarge"], WAYS: ["spot"]},
+        {**ON_DEMAND, TYPES: ["g6.xlarge"]},
+        {**ON_DEMAND, TYPES: ["g6.xlarge", "g6.12xlarge"]},  # four GPUs
+        {**ON_DEMAND, TYPES: ["g6.xlarge", "g5.2xlarge"]},  # another GPU
+        {**ON_DEMAND, TYPES: ["g6.xlarge", "g9.2xlarge"]},  # nobody knows its price
+    ],
+    ids=["spot-too", "spot", "one", "counts", "gpus", "unpriced"],
+)
+def test_lists_that_are_a_choice_are_left(changes: dict[str, Any]):
+    assert found(karpenter(changes)) == []
+
+
+def test_where_no_pod_says_what_it_needs_nothing_is_too_large():
+    thing = karpenter({**ON_DEMAND, TYPES: ["g6.2xlarge", "g6.xlarge"]})
+    assert found(thing, *QUIET) == []
