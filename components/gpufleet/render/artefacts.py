@@ -1,6 +1,7 @@
 """Every artefact of a fleet as a file: path, purpose, text. Pure; `gpufleet render` writes them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from gpufleet.findings import Finding
 from gpufleet.fleet.addon_plan import rdma_resources
@@ -26,7 +27,7 @@ from gpufleet.render.dra_driver_values import (
 )
 from gpufleet.render.eks_artefacts import eks_files
 from gpufleet.render.gke_compute_class import compute_class
-from gpufleet.render.gke_node_pool import node_pools
+from gpufleet.render.gke_node_pool import node_pools, workload_policies
 from gpufleet.render.gpu_operator_values import (
     MIG_PARTED_KEY,
     ConfigFiles,
@@ -235,13 +236,14 @@ def _capacity(fleet: Fleet, pool: Pool) -> Iterator[Artefact]:
 
 def _gke(fleet: Fleet, pool: Pool) -> Iterator[Artefact]:
     prefix = fleet.spec.name_prefix or fleet.spec.cluster.name
+    policies = workload_policies(pool, prefix, fleet.spec.cluster.region or "")
     for rung, arguments in node_pools(pool, prefix, fleet.spec.tags).items():
         yield Artefact(
             f"clouds/gke/{'-'.join(part for part in (pool.name, rung) if part)}.yaml",
             Kind.ARGUMENTS,
             f"arguments of the GKE node pool {arguments['name']}, but for cluster, networks and "
             "service account",
-            yaml_text(arguments),
+            yaml_text(arguments, _placed_by(policies[rung]) if rung in policies else ""),
         )
     manifest = compute_class(pool, prefix)
     if manifest is not None:
@@ -251,6 +253,16 @@ def _gke(fleet: Fleet, pool: Pool) -> Iterator[Artefact]:
             f"order in which GKE tries the node pools of {pool.name}",
             yaml_text(manifest),
         )
+
+
+def _placed_by(policy: Mapping[str, Any]) -> str:
+    """What has to be there before the node pool, which names it."""
+    wanted = policy["workloadPolicy"]
+    return (
+        f"Make this resource policy first (gcp:compute/resourcePolicy), in {policy['region']}:\n"
+        f"{policy['name']}, workloadPolicy of type {wanted['type']}, "
+        f"acceleratorTopology {wanted['acceleratorTopology']}"
+    )
 
 
 def _shares(pool: Pool, network: Sequence[str], head: Mapping[str, object]) -> Iterator[str]:

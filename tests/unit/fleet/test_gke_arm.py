@@ -73,6 +73,17 @@ def test_a_node_pool_is_one_nvlink_domain() -> None:
     assert arguments["placementPolicy"] == {"type": "COMPACT", "policyName": policy["name"]}
 
 
+def test_who_applies_the_file_by_hand_is_told_of_the_policy() -> None:
+    files = {one.path: one.text for one in artefacts(compiled().fleet)}
+    head = files["clouds/gke/wide.yaml"].splitlines()[:2]
+    assert head[0].startswith("# Make this resource policy first")
+    assert head[1] == (
+        "# ml-wide, workloadPolicy of type HIGH_THROUGHPUT, acceleratorTopology 1x72"
+    )
+    plain = {one.path: one.text for one in artefacts(compiled("a4-highgpu-8g").fleet)}
+    assert not plain["clouds/gke/wide.yaml"].startswith("#")
+
+
 def test_more_machines_than_a_domain_has_are_refused() -> None:
     (found,) = [one for one in compiled(most=19).findings if one.code == "gke-nvlink-domain-size"]
     assert (found.path, found.evidence["limit"]) == ("pools[0].nodes.max", 18)
