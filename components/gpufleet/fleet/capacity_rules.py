@@ -111,6 +111,16 @@ def judge(
                 "write `intent: batch` if the jobs restart from checkpoints, else drop spot",
             )
         )
+    if pool.intent is Intent.INTERACTIVE and "spot" in modes:
+        findings.append(
+            warning(
+                "spot-for-interactive",
+                f"{path}.capacity",
+                "a session on spot capacity ends two minutes or less after the cloud's word, with "
+                "all that was not saved",
+                "write `onDemand: {}`, or `intent: batch` if nobody sits in front of it",
+            )
+        )
     if "capacityBlock" in modes and len(machines) > 1:
         findings.append(
             error(

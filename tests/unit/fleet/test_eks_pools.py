@@ -318,3 +318,20 @@ def test_a_resource_group_of_reservations_is_a_way_of_buying() -> None:
 )
 def test_a_resource_group_that_cannot_work(pool: dict[str, Any], code: str) -> None:
     assert code in errors(pool)
+
+
+@pytest.mark.parametrize(
+    ("intent", "code"),
+    [
+        ("interactive", "spot-for-interactive"),
+        ("training", "spot-for-training"),
+        ("batch", None),
+        ("inference", None),
+    ],
+)
+def test_spot_is_for_what_can_be_ended(intent: str, code: str | None) -> None:
+    types = ["g6.xlarge", "g6.2xlarge"]
+    pool = {"instanceTypes": types, "capacity": [{"spot": {}}], "intent": intent, "eks": PIN}
+    result = compiled(pool)
+    assert result.deployable
+    assert [one.code for one in result.findings] == ([] if code is None else [code])
