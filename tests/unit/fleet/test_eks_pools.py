@@ -306,6 +306,7 @@ def test_a_resource_group_of_reservations_is_a_way_of_buying() -> None:
     assert template["capacityReservationSpecification"] == {
         "capacityReservationTarget": {"capacityReservationResourceGroupArn": GROUP}
     }
+    assert judge_pool(pool, CONNECTION) == []
 
 
 @pytest.mark.parametrize(
