@@ -102,6 +102,9 @@ def command(
         raise click.UsageError("name at least one file or folder, or `-`")
     if patch and fix:
         raise click.UsageError("--patch prints and --fix writes: choose one")
+    # Modules and documents make many objects and no cycles: the collector would only walk them, for
+    # half a second in an audit of a thousand files.
+    gc.disable()
     result = _result(paths, policy_settings(config, profile), config, jobs)
     _stop_at_unreadable(result, paths)
     if write_baseline:
@@ -153,9 +156,6 @@ def _result(
         raise UnreadableInputError(f"{problem.filename}: {problem.strerror}") from None
     except UnreadableFleetError as problem:
         raise UnreadableInputError(str(problem)) from None
-    # Documents make many objects and no cycles: the collector would only walk them, for half a
-    # second in an audit of a thousand files.
-    gc.disable()
     today = datetime.now(UTC).date()
     most = jobs or min(os.cpu_count() or 1, MOST_JOBS)
     return audit(inputs, settings, today, told=told, jobs=most)

@@ -1,7 +1,7 @@
 """Which files are audited: those that are named, and what may hold declarations below folders."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from gpufleet.records import record
@@ -35,8 +35,8 @@ def find_inputs(paths: Sequence[str]) -> list[Input]:
         if path == STANDARD_INPUT:
             found.setdefault(path, Input(path))
         elif Path(path).is_dir():
-            for name in _below(path):
-                found.setdefault(_identity(name), Input(name, named=False))
+            for name, identity in _below(path):
+                found.setdefault(identity, Input(name, named=False))
         elif Path(path).exists():
             found.setdefault(_identity(path), Input(path))
         else:
@@ -44,15 +44,39 @@ def find_inputs(paths: Sequence[str]) -> list[Input]:
     return list(found.values())
 
 
-def _below(folder: str) -> Iterator[str]:
-    for here, folders, files in os.walk(folder):
-        folders[:] = sorted(
-            name for name in folders if not name.startswith(".") and name not in _SKIPPED_FOLDERS
-        )
-        for name in sorted(files):
-            path = os.path.join(here, name)  # noqa: PTH118  strings: thousands of files
-            if os.path.splitext(name)[1].lower() in SUFFIXES and os.path.isfile(path):  # noqa: PTH113, PTH122
-                yield os.path.normpath(path)
+def _below(folder: str) -> Iterator[tuple[str, str]]:
+    """Name and identity of each file, folder by folder, in order."""
+    waiting = [os.path.normpath(folder)]
+    while waiting:
+        here = waiting.pop()
+        try:
+            with os.scandir(here) as entries:
+                there = sorted(entries, key=lambda entry: entry.name)
+        except OSError:
+            continue  # nobody may look into it
+        # Symbolic links in the way are followed once for a folder, not for each of its files.
+        resolved = _identity(here)
+        prefix = "" if here == os.curdir else f"{here.rstrip(os.sep)}{os.sep}"
+        folders: list[str] = []
+        for entry in there:
+            name = entry.name
+            if _answers(entry.is_dir):
+                hidden = name.startswith(".") or name in _SKIPPED_FOLDERS
+                if not hidden and not entry.is_symlink():
+                    folders.append(f"{prefix}{name}")
+            elif os.path.splitext(name)[1].lower() in SUFFIXES and _answers(entry.is_file):  # noqa: PTH122
+                linked = entry.is_symlink()
+                whole = _identity(f"{prefix}{name}") if linked else os.path.join(resolved, name)  # noqa: PTH118
+                yield f"{prefix}{name}", whole
+        waiting += reversed(folders)
+
+
+def _answers(question: Callable[[], bool]) -> bool:
+    """Whether it is so; what cannot be asked is not."""
+    try:
+        return question()
+    except OSError:
+        return False
 
 
 def _identity(path: str) -> str:

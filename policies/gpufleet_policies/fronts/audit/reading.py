@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from io import RawIOBase
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from gpufleet_policies.adapters.plain_yaml import plain_documents
 from gpufleet_policies.adapters.yaml_document import MAX_BYTES, MAX_JSON_BYTES, Document
 from gpufleet_policies.fronts.audit.inputs import STANDARD_INPUT, Input
 
+_CHUNK = 1 << 20
 _SMALL_JSON = 256 << 10
 """JSON up to this size is read as YAML, which tells lines."""
 
@@ -70,13 +72,25 @@ def _text(name: str) -> tuple[bytes, bool]:
             raise OSError(0, "standard input is closed")
         return sys.stdin.buffer.read(MAX_JSON_BYTES + 1), False
     is_json = name.lower().endswith(".json")
-    with open(name, "rb") as file:  # noqa: PTH123  strings: thousands of files
+    # Without a buffer: a file is read whole.
+    with open(name, "rb", buffering=0) as file:  # noqa: PTH123  strings: thousands of files
         size = os.fstat(file.fileno()).st_size
         limit = MAX_JSON_BYTES if is_json else MAX_BYTES
         if size > limit:
             raise UnreadableTextError(f"{size} bytes are more than the limit of {limit >> 20} MiB")
-        # A pipe tells no size; asking a file for the limit would set that much memory aside.
-        return file.read(size + 1 if size else MAX_JSON_BYTES + 1), is_json
+        text = file.read(size + 1 if size else _CHUNK) or b""
+        # A pipe tells no size, and gives what is in it now.
+        return text if len(text) == size else _rest(file, text), is_json
+
+
+def _rest(file: RawIOBase, text: bytes) -> bytes:
+    """A text with everything that follows it, or a byte more than may be read."""
+    parts, size, more = [text], len(text), text
+    while more and size <= MAX_JSON_BYTES:
+        more = file.read(min(_CHUNK, MAX_JSON_BYTES + 1 - size)) or b""
+        parts.append(more)
+        size += len(more)
+    return b"".join(parts)
 
 
 def _documents(text: bytes, is_json: bool) -> Iterable[Document]:
