@@ -13,7 +13,7 @@ from gpufleet.nodes.vsphere.errors import Code
 from gpufleet.nodes.vsphere.networks import on_network
 from gpufleet.sandbox.vcenter.fault_proxy import Action, Rule
 from tests.engine.vcenter_fixture import Vcenter
-from tests.engine.vsphere.direct import PROVIDER, UNCLOSED, created, finished, read, refused
+from tests.engine.vsphere.direct import PROVIDER, UNCLOSED, Made, created, finished, read, refused
 
 pytestmark = UNCLOSED
 SCRATCH = {"name": "scratch", "sizeGib": 10.0}
@@ -192,6 +192,49 @@ def test_a_datastore_without_room_for_all_disks(cloud: Vcenter) -> None:
     assert cloud.proxy.changing == {}
 
 
+def test_a_template_with_two_disks_and_two_adapters(other: Made) -> None:
+    cloud = other(hosts=1)
+    with cloud.machine("gpu-template") as template:
+        (first,) = of(template, vim.vm.device.VirtualDisk)
+        (card,) = of(template, vim.vm.device.VirtualEthernetCard)
+        second = vim.vm.device.VirtualDisk(
+            key=-1,
+            controllerKey=first.controllerKey,
+            unitNumber=first.unitNumber + 1,
+            capacityInKB=30 << 20,
+            capacityInBytes=30 << 30,
+            backing=vim.vm.device.VirtualDisk.FlatVer2BackingInfo(
+                fileName="", diskMode="persistent"
+            ),
+        )
+        more = vim.vm.device.VirtualVmxnet3(key=-2, backing=card.backing)
+        kind = vim.vm.device.VirtualDeviceSpec
+        spec = vim.vm.ConfigSpec(
+            deviceChange=[
+                kind(operation="add", fileOperation="create", device=second),
+                kind(operation="add", device=more),
+            ]
+        )
+        clusters: list[Any] = template.parent.parent.hostFolder.childEntity
+        (pool,) = [item.resourcePool for item in clusters if item.name == "DC0_C0"]
+        template.MarkAsVirtualMachine(pool, None)
+        finished(template.ReconfigVM_Task(spec))
+        template.MarkAsTemplate()
+    plain = created(cloud.node(2))
+    assert (plain["drifted"], len(plain["macAddresses"])) == ({}, 2), "as the template has it"
+    node = on(cloud, "VM Network", extraDisks=[SCRATCH], diskGib=50.0, updatePolicy="restart")
+    outs = created(node)
+    assert (outs["drifted"], len(outs["macAddresses"])) == ({}, 1)
+    assert sizes(cloud) == [30, 10]
+    outs = updated(outs, {**node, "diskGib": 60.0, "extraDisks": []})
+    assert (sizes(cloud), outs["drifted"]) == ([30], {}), "the template's own stays"
+    with cloud.machine("gpu-1") as machine:
+        assert sorted(d.capacityInBytes >> 30 for d in of(machine, vim.vm.device.VirtualDisk)) == [
+            30,
+            60,
+        ]
+
+
 def cards(cloud: Vcenter) -> list[tuple[str, str]]:
     """Type and network of each adapter, by place."""
     with cloud.machine("gpu-1") as machine:
@@ -298,6 +341,7 @@ def test_an_adapter_that_somebody_moved_or_added(cloud: Vcenter) -> None:
     ]
     outs = updated(seen, node)
     assert outs["drifted"] == {}
+    assert outs["warnings"] == ["the machine has an adapter on rdma/50% that nobody declared"]
     assert [network for _, network in cards(cloud)] == ["DC0_DVPG0", "storage", "rdma/50%"]
     fewer = {**on(cloud, "DC0_DVPG0"), "updatePolicy": "restart"}
     updated(outs, fewer)

@@ -99,6 +99,27 @@ def told_adapters(live: Observed, networks: Mapping[str, str]) -> list[dict[str,
 
 def adapter_drift(place: Place, told: Sequence[Mapping[str, str]]) -> dict[str, Any]:
     """Which of the declared adapters the machine has not got, and what it has instead."""
+    lacking, _ = _matched(place, told)
+    if not lacking:
+        return {}
+    if place.networks:
+        return {"place.networks": [dict(card) for card in told]}
+    first = next(iter(told), {"network": "", "adapter": ""})
+    declared = (("network", place.network and last_name(place.network)), ("adapter", place.adapter))
+    return {
+        f"place.{name}": first[name] for name, wish in declared if wish not in (None, first[name])
+    }
+
+
+def strange_adapters(place: Place, told: Sequence[Mapping[str, str]]) -> list[Mapping[str, str]]:
+    """Adapters beyond those that are declared, where all are."""
+    return _matched(place, told)[1] if place.networks else []
+
+
+def _matched(
+    place: Place, told: Sequence[Mapping[str, str]]
+) -> tuple[list[tuple[str | None, str | None]], list[Mapping[str, str]]]:
+    """Declared adapters that the machine has not got, and its adapters that nobody declared."""
     free = list(told)
     lacking: list[tuple[str | None, str | None]] = []
     for network, kind in sorted(place.adapters, key=lambda wish: wish[0] is None):
@@ -110,15 +131,7 @@ def adapter_drift(place: Place, told: Sequence[Mapping[str, str]]) -> dict[str, 
             lacking.append((network, kind))
         else:
             free.remove(card)
-    if not lacking:
-        return {}
-    if place.networks:
-        return {"place.networks": [dict(card) for card in told]}
-    first = next(iter(told), {"network": "", "adapter": ""})
-    declared = (("network", place.network and last_name(place.network)), ("adapter", place.adapter))
-    return {
-        f"place.{name}": first[name] for name, wish in declared if wish not in (None, first[name])
-    }
+    return lacking, free
 
 
 def device_row(mode: str, what: str, label: str) -> dict[str, str]:

@@ -42,7 +42,8 @@ def found_network(session: Session, network: Any) -> FoundNetwork:
         backing = _Card.OpaqueNetworkBackingInfo(opaqueNetworkId=key, opaqueNetworkType=kind)
         return FoundNetwork(network, key, backing)
     known = one(session, network, vim.Network, ("name",)) or {}
-    backing = _Card.NetworkBackingInfo(network=network, deviceName=unquote(known.get("name", "")))
+    # As vCenter says it, escapes included: so govmomi writes it, too (object/network.go, 0.56).
+    backing = _Card.NetworkBackingInfo(network=network, deviceName=known.get("name", ""))
     return FoundNetwork(network, str(network._moId), backing)
 
 

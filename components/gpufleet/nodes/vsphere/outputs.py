@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpufleet.nodes.vsphere.disks import disks_told
-from gpufleet.nodes.vsphere.drift import Seen, device_row, drifted
+from gpufleet.nodes.vsphere.drift import Seen, device_row, drifted, strange_adapters, told_adapters
 from gpufleet.nodes.vsphere.observed import Observed
 from gpufleet.nodes.vsphere.settings import NodeSettings
 from gpufleet.nodes.vsphere.specs import wanted_gpus
@@ -85,17 +85,21 @@ def outputs(
             # The form the vSphere cloud provider gives its nodes.
             "providerId": f"vsphere://{live.bios_uuid}",
             "adopted": seen.adopted,
-            "warnings": _warnings(settings, live),
+            "warnings": _warnings(settings, live, seen),
         }
     )
     return kept
 
 
-def _warnings(settings: NodeSettings, live: Observed) -> list[str]:
+def _warnings(settings: NodeSettings, live: Observed, seen: Seen) -> list[str]:
     found: list[str] = []
     strange = Counter(gpu.backing for gpu in live.gpus) - Counter(wanted_gpus(settings))
     for mode, what, _ in sorted(strange):
         found.append(f"the machine has a {mode} device {what} that nobody declared")
+    found += [
+        f"the machine has an adapter on {card['network']} that nobody declared"
+        for card in strange_adapters(settings.place, told_adapters(live, seen.networks))
+    ]
     if live.power == "suspended":
         found.append("the machine is suspended, which nobody declared")
     if live.connection not in ("", "connected"):
