@@ -53,6 +53,15 @@ class Cluster(Protocol):
         ...
 
 
+_WITH_CLOUD_INIT = "look at /var/log/cloud-init-output.log"
+_WITH_IGNITION = (
+    "on OpenShift approve the node's certificate signing requests (`oc get csr`, `oc adm "
+    "certificate approve`), its client's first and then its server's; look at `journalctl -u "
+    "ignition-firstboot-complete`"
+)
+"""What may keep a guest from joining, by the format of its first-boot data."""
+
+
 class ClusterNode:
     """The node of one machine."""
 
@@ -76,6 +85,7 @@ class ClusterNode:
         assert settings.kubernetes is not None
         self._cluster, self._access, self._name = cluster, settings.kubernetes, settings.name
         self._bios_uuid = bios_uuid
+        self._ignition = settings.user_data_format == "ignition"
         self._sleep, self._clock = sleep, clock
 
     def await_ready(self) -> None:
@@ -93,8 +103,8 @@ class ClusterNode:
         raise VsphereError(
             Code.TIMEOUT,
             f"{self._name} runs, and was no Ready node of its cluster after {seconds} s: {why}",
-            "look at /var/log/cloud-init-output.log and the kubelet's log in the guest; allow more "
-            "with kubernetes.readySeconds",
+            f"{_WITH_IGNITION if self._ignition else _WITH_CLOUD_INIT} and the kubelet's log in "
+            "the guest; allow more with kubernetes.readySeconds",
         )
 
     def empty(self, machine: str) -> None:

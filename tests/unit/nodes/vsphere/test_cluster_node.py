@@ -192,6 +192,13 @@ def test_a_node_is_waited_for_and_what_lacks_is_told() -> None:
     absent.the_node = None
     text = refused(Code.TIMEOUT, lambda: node(absent, readySeconds=5).await_ready())
     assert "no node of that name has registered" in text
+    assert "look at /var/log/cloud-init-output.log and the kubelet's log" in text
+    clock = Clock()
+    coreos = settings(readySeconds=5).model_copy(update={"user_data_format": "ignition"})
+    patient = ClusterNode(absent, coreos, BIOS, clock.sleep, clock)
+    text = refused(Code.TIMEOUT, patient.await_ready)
+    assert "approve the node's certificate signing requests (`oc get csr`, `oc adm cert" in text
+    assert "cloud-init" not in text
     silent = FakeCluster()
     assert silent.the_node is not None
     silent.the_node["status"]["conditions"] = []
