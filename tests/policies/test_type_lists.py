@@ -40,6 +40,17 @@ def test_a_node_group_is_told_and_not_changed_since_that_replaces_it():
     assert finding.remediation == ()
 
 
+def test_each_larger_type_has_one_that_keeps_what_it_is_chosen_for():
+    """g6.8xlarge has EFA and stands for g6.16xlarge; g6.xlarge, which has none, for g6.2xlarge."""
+    types = ["g6.xlarge", "g6.2xlarge", "g6.8xlarge", "g6.16xlarge"]
+    (finding,) = found(karpenter({**ON_DEMAND, TYPES: types}))
+    assert finding.violation.found.startswith(
+        "g6.2xlarge, g6.16xlarge beside g6.xlarge, g6.8xlarge"
+    )
+    assert finding.violation.limit.startswith("g6.8xlarge has the same GPUs at ")
+    assert "g6.16xlarge costs" in finding.violation.limit
+
+
 @pytest.mark.parametrize(
     "changes",
     [

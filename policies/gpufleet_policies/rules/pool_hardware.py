@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from gpufleet.catalogue import Catalogue, InstanceType
 from gpufleet_policies.facts import FleetFacts, PodGroup
-from gpufleet_policies.facts.pool import NodePool
+from gpufleet_policies.facts.pool import Maker, NodePool
 from gpufleet_policies.money import Kind, Money
 from gpufleet_policies.money.amounts import usd_hour
 from gpufleet_policies.rules.context import Context
@@ -108,6 +108,8 @@ def _need(context: Context, pool: NodePool, count: int) -> tuple[Decimal, Decima
 
 def _listed_beside_smaller(context: Context, pool: NodePool) -> Iterator[Violation]:
     """Types of a list that are larger than another of it, which would do."""
+    if pool.maker is Maker.FLEET:
+        return  # its types follow from the GPU it names
     if not pool.instance_types.is_known or pool.capacity.found != {"onDemand"}:
         return
     names = pool.instance_types.value
@@ -127,10 +129,11 @@ def _listed_beside_smaller(context: Context, pool: NodePool) -> Iterator[Violati
     kept = min(enough, key=lambda row: _price(row, "onDemand") or 0)
     own, least = _price(dearest, "onDemand") or 0, _price(kept, "onDemand") or 0
     listed = ", ".join(row.name for row in larger)
+    left = ", ".join(row.name for row in rows if row not in larger)
     cores, memory = need
     yield Violation(
         where=place(pool, pool.types_listed_at or pool.instance_types_place),
-        found=f"{listed} beside {kept.name}, and its pods ask for {float(cores):g} CPUs and "
+        found=f"{listed} beside {left}, and its pods ask for {float(cores):g} CPUs and "
         f"{float(memory) / (1 << 30):.0f} GiB on a node",
         limit=f"{kept.name} has the same GPUs at {usd_hour(least)}, {dearest.name} costs "
         f"{usd_hour(own)}",
