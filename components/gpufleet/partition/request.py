@@ -37,7 +37,7 @@ def read_request(geometry: MigGeometry, devices: Mapping[str, int]) -> Request:
         profile = geometry.profiles.get(own)
         if profile is None:
             request.unknown[name] = request.unknown.get(name, 0) + count
-            near = similar(name, geometry.profiles)
+            near = similar(name.removeprefix("nvidia.com/mig-"), geometry.profiles)
             nearest = f", nearest is {near[0]}" if near else ""
             request.reasons.append(
                 Reason(

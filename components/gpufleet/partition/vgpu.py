@@ -8,7 +8,7 @@ host offers, only the host says.
 import difflib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from gpufleet.catalogue.gpu import Gpu, VgpuBoard
@@ -42,6 +42,8 @@ class VgpuType:
     """`c`, `q`, `b` or `a`."""
     media: bool = False
     """MIG-backed with the media extension."""
+    prefix: str = field(default="grid_", compare=False)
+    """What the name began with: hosts of newer releases list `nvidia_`."""
 
     @property
     def name(self) -> str:
@@ -88,6 +90,7 @@ def parse_type(name: str) -> VgpuType | None:
         gigabytes=int(match["gb"]),
         series=match["series"],
         media=match["media"] is not None,
+        prefix="nvidia_" if name.lower().startswith("nvidia_") else "grid_",
     )
 
 
@@ -137,22 +140,22 @@ def _per_gpu(board: VgpuBoard, found: VgpuType) -> int | None:
     return board.time_sliced.get(found.gigabytes)
 
 
-def _types(board: VgpuBoard) -> list[str]:
+def _types(board: VgpuBoard, prefix: str) -> list[str]:
     """Every type of a GPU as vCenter would list it."""
     first = board.names[0]
-    sliced = [f"grid_{first}-{gb}c" for gb in board.time_sliced]
+    sliced = [f"{prefix}{first}-{gb}c" for gb in board.time_sliced]
     backed: list[str] = []
     for profile in board.mig_backed:
         slices, _, size = profile.partition("g.")
         gigabytes, _, media = size.partition("gb")
-        backed.append(f"grid_{first}-{slices}-{gigabytes}c{media.removeprefix('+')}")
+        backed.append(f"{prefix}{first}-{slices}-{gigabytes}c{media.removeprefix('+')}")
     return sliced + backed
 
 
-def _examples(gpu: Gpu, near: str | None = None) -> str | None:
+def _examples(gpu: Gpu, near: str | None = None, prefix: str = "grid_") -> str | None:
     if gpu.vgpu is None:
         return None
-    known = _types(gpu.vgpu)
+    known = _types(gpu.vgpu, prefix)
     close = difflib.get_close_matches(near.lower(), known, n=3, cutoff=0) if near else known[:3]
     return f"write one of {', '.join(close)}, as the host offers it"
 
@@ -167,7 +170,7 @@ def _check_series(found: VgpuType, where: str) -> Iterable[Finding]:
             "vgpu-series-not-compute",
             where,
             f"{text}; its capacities are not in the table and are taken from the compute series",
-            f"write `grid_{plain}` for containers",
+            f"write `{found.prefix}{plain}` for containers",
             value=found.series,
         )
         return
@@ -175,7 +178,7 @@ def _check_series(found: VgpuType, where: str) -> Iterable[Finding]:
         "vgpu-series-not-compute",
         where,
         f"{text}: CUDA containers need the compute series",
-        f"write `grid_{plain}`",
+        f"write `{found.prefix}{plain}`",
         value=found.series,
     )
 
@@ -196,7 +199,7 @@ def _check_board(gpu: Gpu, found: VgpuType, where: str) -> Iterable[Finding]:
             where,
             f"{found.name} is a type of another board: those of {gpu.key} begin with "
             f"{' or '.join(gpu.vgpu.names)}",
-            _examples(gpu, f"grid_{gpu.vgpu.names[0]}-{found.gigabytes}c"),
+            _examples(gpu, f"{found.prefix}{gpu.vgpu.names[0]}-{found.gigabytes}c", found.prefix),
             value=found.board,
             allowed=gpu.vgpu.names,
         )
@@ -208,7 +211,7 @@ def _check_size(gpu: Gpu, found: VgpuType, per_gpu: int | None, where: str) -> I
             "vgpu-larger-than-gpu",
             where,
             f"a frame buffer of {found.gigabytes} GB on a GPU of {gpu.nominal_gb} GB",
-            _examples(gpu, found.name),
+            _examples(gpu, found.prefix + found.name, found.prefix),
             value=found.gigabytes,
             limit=gpu.nominal_gb,
         )
@@ -218,7 +221,7 @@ def _check_size(gpu: Gpu, found: VgpuType, per_gpu: int | None, where: str) -> I
             "vgpu-mig-unsupported",
             where,
             f"{found.name} is MIG-backed, and {gpu.key} has no MIG",
-            f"write `grid_{found.board}-{found.gigabytes}c`",
+            f"write `{found.prefix}{found.board}-{found.gigabytes}c`",
             gpu=gpu.key,
         )
         return
@@ -229,7 +232,7 @@ def _check_size(gpu: Gpu, found: VgpuType, per_gpu: int | None, where: str) -> I
             where,
             f"{found.name} would be backed by {found.mig_profile}, which {gpu.key} does not have "
             f"(it has {', '.join(profiles)})",
-            _examples(gpu, f"grid_{found.name}"),
+            _examples(gpu, found.prefix + found.name, found.prefix),
             value=found.mig_profile,
         )
         return
@@ -239,7 +242,7 @@ def _check_size(gpu: Gpu, found: VgpuType, per_gpu: int | None, where: str) -> I
             where,
             f"{found.name} is in no published table of {gpu.key}: how many fit on a GPU is not "
             "checked",
-            _examples(gpu, f"grid_{found.name}"),
+            _examples(gpu, found.prefix + found.name, found.prefix),
             value=found.name,
         )
 

@@ -70,6 +70,13 @@ def test_errors_are_findings(gpu: str, want: str, code: str) -> None:
     assert [f["code"] for f in document["findings"]] == [code]
 
 
+def test_a_resource_name_leads_to_its_profile() -> None:
+    _, document = answer("A100-80GB", '{"nvidia.com/mig-1g.10gb.me": 1}')
+    (finding,) = document["findings"]
+    assert finding["code"] == "mig-profile-unknown"
+    assert finding["fix"] == "write `1g.10gb+me`"
+
+
 @pytest.mark.parametrize(
     ("want", "says"),
     [

@@ -79,6 +79,8 @@ def test_mig_backed() -> None:
         ("L4", "grid_l4-1-12c", "vgpu-mig-unsupported", "grid_l4-12c"),
         ("A100-80GB", "grid_a100d-2-40c", "vgpu-mig-profile-unknown", "grid_a100d-2-20c"),
         ("T4", "grid_t4-1b", "vgpu-series-not-compute", "grid_t4-1c"),
+        ("L40S", "nvidia_l40s-2b", "vgpu-series-not-compute", "`nvidia_l40s-2c`"),
+        ("L4", "nvidia_l4-48c", "vgpu-larger-than-gpu", "nvidia_l4-"),
     ],
 )
 def test_what_cannot_work(key: str, profile: str, code: str, words: str) -> None:
