@@ -136,8 +136,8 @@ def test_a_service_that_may_scale_says_how_and_shows_the_object() -> None:
     assert scaled["spec"]["minReplicaCount"] == 2
     assert scaled["spec"]["maxReplicaCount"] == document["spec"]["replicas"]
     query = scaled["spec"]["triggers"][0]["metadata"]["query"]
-        own = "chat-[a-z0-9]{1,10}-[a-z0-9]{5}"
-        assert query == f'sum(vllm:num_requests_running{{namespace="default", pod=~"{own}"}})'
+    own = "chat-[a-z0-9]{1,10}-[a-z0-9]{5}"
+    assert query == f'sum(vllm:num_requests_running{{namespace="default", pod=~"{own}"}})'
     assert list(yaml.safe_load_all(text)) == [document]
 
 
