@@ -168,17 +168,19 @@ def _one_group(cloud: Vcenter, seed: int) -> None:
     before = cloud.machines()
     group = "organisation/project/stack/group"
     ordinals = [seed * 10 + number for number in range(4)]
-    wanted = batch_inputs(cloud, *ordinals)
+    disks: dict[str, Any] = {"extraDisks": [SCRATCH]}
+    wanted = batch_inputs(cloud, *ordinals, **disks)
     made = _until_done(cloud, chance, "makeBatch", news=wanted)["outs"]
     taken = ordinals[: chance.randint(0, 4)]
     owners = sorted(f"{group}/{ordinal}" for ordinal in ordinals)
     assert set(cloud.owned()) <= set(owners), f"seed {seed}: after the batch"
     nodes: list[dict[str, Any]] = []
     for ordinal in taken:
-        node = cloud.node(ordinal)
+        node = cloud.node(ordinal, **disks)
         nodes.append(_until_done(cloud, chance, "create", news=node))
+        assert plugged(cloud, node["name"]) == (2, 1), f"seed {seed}: a disk of its own, once"
     assert len(cloud.owned()) == len(set(cloud.owned())), f"seed {seed}: none twice"
-    fewer = batch_inputs(cloud, *ordinals[:2])
+    fewer = batch_inputs(cloud, *ordinals[:2], **disks)
     kept = _until_done(cloud, chance, "updateBatch", id=group, olds=made, news=fewer)["outs"]
     left = {f"{group}/{ordinal}" for ordinal in (*taken, *ordinals[:2])}
     assert set(cloud.owned()) <= left, f"seed {seed}: what nobody took over and nothing declares"

@@ -92,6 +92,7 @@ def test_machines_go_to_a_datastore_that_their_host_mounts(cloud: Vcenter) -> No
     assert [outs["host"] for outs in made] == ["DC0_C0_H0", "DC0_C0_H1"]
     assert [outs["drifted"] for outs in made] == [{}, {}]
     assert stores_of(cloud, "gpu-0") == {"one"}
+    assert made[0]["datastore"] == "one"
     assert stores_of(cloud, "gpu-1") <= {"one", "two"}
     node, outs = nodes[1], made[1]
     assert PROVIDER.diff("", outs, node).changes is False

@@ -55,8 +55,7 @@ class MarkedDisk:
     @property
     def file(self) -> str:
         """`[datastore] folder/file.vmdk`, as vCenter says it now."""
-        backing = getattr(self.device, "backing", None)
-        return str(getattr(backing, "fileName", None) or "")
+        return _file(self.device)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +92,15 @@ def first_disk(live: Observed) -> Any | None:
     """The disk that `diskGib` is about: the template's with the lowest place."""
     ours = {disk.slot for disk in marked_disks(live).values()}
     return min((d for d in live.disks if _slot(d) not in ours), key=_slot, default=None)
+
+
+def store_of(live: Observed) -> str:
+    """Name of the datastore that the first disk is on; empty: there is no disk."""
+    return _file(first_disk(live)).partition("]")[0].removeprefix("[")
+
+
+def _file(disk: Any | None) -> str:
+    return str(getattr(getattr(disk, "backing", None), "fileName", None) or "")
 
 
 def disk_changes(

@@ -27,6 +27,7 @@ _OUTPUTS = (
     "adopted",
     "warnings",
     "drifted",
+    "datastore",
     "disks",
     *map(digest_name, SECRETS),
     "memoryLocked",

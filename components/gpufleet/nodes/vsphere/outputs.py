@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from gpufleet.nodes.vsphere.disks import disks_told
+from gpufleet.nodes.vsphere.disks import disks_told, store_of
 from gpufleet.nodes.vsphere.drift import Seen, device_row, drifted, strange_adapters, told_adapters
 from gpufleet.nodes.vsphere.observed import Observed
 from gpufleet.nodes.vsphere.settings import NodeSettings
@@ -15,7 +15,7 @@ OBSERVED = frozenset(
     (
         *("drifted", "instanceUuid", "biosUuid", "moRef", "host", "powerState", "firmware"),
         *("hardwareVersionActual", "guestIdActual", "macAddresses", "ipAddress", "gpuDevices"),
-        "disks",
+        *("datastore", "disks"),
         *("nodeName", "providerId", "adopted", "warnings"),
     )
 )
@@ -80,6 +80,7 @@ def outputs(
                 {**device_row(gpu.mode, gpu.what, gpu.label), "assigned": gpu.assigned}
                 for gpu in live.gpus
             ],
+            "datastore": store_of(live),
             "disks": disks_told(live),
             "nodeName": settings.name,
             # The form the vSphere cloud provider gives its nodes.

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pyVmomi import vim
 
-from gpufleet.nodes.vsphere.disks import MARK, disk_changes, first_disk, marked_disks
+from gpufleet.nodes.vsphere.disks import MARK, disk_changes, first_disk, marked_disks, store_of
 from gpufleet.nodes.vsphere.lookup import FoundStore
 from gpufleet.nodes.vsphere.observed import Observed
 from gpufleet.spec.vsphere_devices import VsphereDisk
@@ -72,6 +72,9 @@ def test_the_first_disk_is_found_wherever_it_stands_in_the_list() -> None:
     machine = live(disk(1000, 1), *DEVICES, scratch=f"1000:1 {UUID}")
     assert first_disk(machine) is DEVICES[1]
     assert marked_disks(machine)["scratch"].size_gib == 10
+    assert marked_disks(machine)["scratch"].file == "[ds] m/1000-1.vmdk"
+    assert store_of(live(disk(1000, 0))) == "ds"
+    assert store_of(live()) == ""
     assert disk_changes((wanted(),), machine, {}).changes == []
 
 
