@@ -21,9 +21,9 @@ from pulumi.dynamic import (
 from gpufleet.nodes.vsphere.batch import Member, clear, make
 from gpufleet.nodes.vsphere.batch_preflight import judge_new
 from gpufleet.nodes.vsphere.calls_at_once import allow_more_calls
-from gpufleet.nodes.vsphere.changes import UNKNOWN
+from gpufleet.nodes.vsphere.changes import UNKNOWN, has_unknown
 from gpufleet.nodes.vsphere.errors import Code, VsphereError
-from gpufleet.nodes.vsphere.opened import StackSettings, has_unknown, logged_in, read_settings
+from gpufleet.nodes.vsphere.opened import StackSettings, logged_in, read_settings
 from gpufleet.nodes.vsphere.outputs import SECRETS
 from gpufleet.nodes.vsphere.per_gpu import per_gpu
 from gpufleet.nodes.vsphere.settings import normalised

@@ -12,6 +12,7 @@ from typing import Any
 from gpufleet.nodes.vsphere.listed_changes import (
     Rows,
     adapters_need_power_off,
+    by_name,
     disks_need_power_off,
     impossible_disks,
 )
@@ -139,8 +140,8 @@ class Change:
 
     @property
     def unknown(self) -> bool:
-        """Whether the new value is not known yet."""
-        return self.new == UNKNOWN
+        """Whether the new value, or a part of it, is not known yet."""
+        return has_unknown(self.new)
 
 
 def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[Change, ...]:
@@ -149,6 +150,8 @@ def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[Change, ...
     drifted: Mapping[str, Any] = old.get("drifted") or {}
     for path, kind in TABLE.items():
         before, after = _at(old, path), _at(new, path)
+        if path == "extraDisks":
+            before, after = by_name(before), by_name(after)
         if path in ACTUAL:
             before = _at(old, ACTUAL[path]) or before
         if path in FIRST_BOOT and new.get("ignoreUserDataChanges"):
@@ -167,7 +170,7 @@ def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[Change, ...
 
 def _kind(path: str, kind: Kind, before: Any, after: Any) -> Kind:
     takes_away = NEEDS_POWER_OFF.get(path)
-    if takes_away is None or UNKNOWN in (before, after):
+    if takes_away is None or has_unknown(after):
         return kind
     return Kind.POWERED_OFF if takes_away(_rows(before), _rows(after)) else kind
 
@@ -286,3 +289,12 @@ def _plain(value: Any) -> Any:
     if value in ({}, [], ""):
         return None  # absent and empty are the same wish
     return value
+
+
+def has_unknown(value: Any) -> bool:
+    """Whether the engine does not know some part of it yet."""
+    if isinstance(value, Mapping):
+        return any(has_unknown(item) for item in value.values())
+    if isinstance(value, list):
+        return any(has_unknown(item) for item in value)
+    return value == UNKNOWN

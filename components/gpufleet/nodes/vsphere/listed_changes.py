@@ -13,6 +13,15 @@ def disks_need_power_off(old: Rows, new: Rows) -> bool:
     return bool(_names(old) - _names(new))
 
 
+def by_name(rows: Any) -> Any:
+    """Disks in the order of their names: the order they are written in decides only where new ones
+    are plugged in. What is no list is given back."""
+    if not isinstance(rows, list):
+        return rows
+    listed: list[Any] = rows
+    return sorted(listed, key=lambda row: str(row.get("name")) if isinstance(row, Mapping) else "")
+
+
 def impossible_disks(old: Rows, new: Rows) -> str | None:
     """Why a disk cannot become what it is to be, or None."""
     before = {str(row.get("name")): row for row in old}

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gpufleet.nodes.vsphere.changes import UNKNOWN
 from gpufleet.nodes.vsphere.credentials import credentials
 from gpufleet.nodes.vsphere.errors import Code, VsphereError
 from gpufleet.nodes.vsphere.faults import in_words
@@ -54,12 +53,3 @@ def logged_in(endpoint: Endpoint) -> Session:
     known = credentials(endpoint.credentials_key, setting)
     with in_words(f"logging in to {endpoint.server}"):
         return session_for(endpoint, known)
-
-
-def has_unknown(value: Any) -> bool:
-    """Whether the engine does not know some part of it yet."""
-    if isinstance(value, Mapping):
-        return any(has_unknown(item) for item in value.values())
-    if isinstance(value, list):
-        return any(has_unknown(item) for item in value)
-    return value == UNKNOWN

@@ -24,6 +24,7 @@ from gpufleet.nodes.vsphere.changes import (
     Change,
     Kind,
     changes,
+    has_unknown,
     impossible,
     is_same_machine,
     refusals,
@@ -45,7 +46,6 @@ from gpufleet.nodes.vsphere.observed import Observed
 from gpufleet.nodes.vsphere.opened import (
     StackSettings,
     declared,
-    has_unknown,
     logged_in,
     read_settings,
 )

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet.nodes.vsphere.changes import Kind, changes, impossible, refusals, replaces
+from gpufleet.nodes.vsphere.changes import UNKNOWN, Kind, changes, impossible, refusals, replaces
 from tests.unit.nodes.vsphere.test_changes import OLD
 
 A = {"name": "a", "sizeGib": 10}
@@ -73,6 +73,22 @@ def test_disks(old: Any, new: Any, kind: Kind) -> None:
 def test_what_no_disk_can_become(new: Any, reason: str) -> None:
     ((where, told),) = refusals(node("extraDisks", [A, B]), node("extraDisks", [A, new]))
     assert (where, told) == ("extraDisks", reason)
+
+
+def test_the_order_of_disks_is_no_change() -> None:
+    assert changes(node("extraDisks", [A, B]), node("extraDisks", [B, A])) == ()
+
+
+@pytest.mark.parametrize("path", ["extraDisks", "place.networks"])
+@pytest.mark.parametrize(
+    "unknown", [UNKNOWN, [UNKNOWN], [{"name": UNKNOWN}], [A, {"sizeGib": UNKNOWN}]]
+)
+def test_devices_that_are_not_known_yet(path: str, unknown: Any) -> None:
+    for old in ([A], []):
+        before, after = node(path, old), node(path, unknown)
+        (change,) = changes(before, after)
+        assert (change.kind, change.unknown) == (Kind.IN_PLACE, True)
+        assert refusals(before, after) == []
 
 
 def test_a_disk_that_somebody_enlarged_is_not_shrunk() -> None:
