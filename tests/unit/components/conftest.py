@@ -85,7 +85,7 @@ class Registered:
 
 @dataclass
 class Recording:
-    """All that one program registered, and what it said."""
+    """All that one program registered, by name, and what it said."""
 
     resources: list[Registered] = field(default_factory=list[Registered])
     warnings: list[str] = field(default_factory=list[str])
@@ -96,7 +96,7 @@ class Recording:
         return found[0]
 
     def all(self, type_: str) -> list[Registered]:
-        return sorted((r for r in self.resources if r.type == type_), key=lambda r: r.name)
+        return [r for r in self.resources if r.type == type_]
 
 
 class _Monitor(mocks.MockMonitor):
@@ -166,6 +166,8 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
             return program()
 
         body()
+        # Worker threads register; in which order they come to it is nobody's to say.
+        recording.resources.sort(key=lambda made: (made.name, made.type))
         return recording
 
     yield go
