@@ -126,3 +126,11 @@ def test_a_file_with_a_template_is_left(file: Path):
     before = file.read_text()
     assert "make the object by hand" in run("--fix", str(file)).stdout
     assert file.read_text() == before
+
+
+@pytest.mark.parametrize(("replicas", "made"), [(10_000, 1), (10_001, 0)])
+def test_no_autoscaler_is_made_for_more_replicas_than_one_takes(
+    file: Path, replicas: int, made: int
+):
+    file.write_text(VLLM.replace("replicas: 4", f"replicas: {replicas}"))
+    assert len(findings(file)[SCALER]["create"]) == made

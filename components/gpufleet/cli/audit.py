@@ -146,7 +146,7 @@ def _result(
     paths: tuple[str, ...], settings: "Settings", config: str | None, jobs: int | None
 ) -> "Audit":
     from gpufleet_policies.fronts.audit.inputs import find_inputs
-    from gpufleet_policies.fronts.audit.run import audit
+    from gpufleet_policies.fronts.audit.run import EndedEarlyError, audit
     from gpufleet_policies.fronts.told_fleet import UnreadableFleetError, told_fleet
 
     try:
@@ -158,7 +158,10 @@ def _result(
         raise UnreadableInputError(str(problem)) from None
     today = datetime.now(UTC).date()
     most = jobs or min(os.cpu_count() or 1, MOST_JOBS)
-    return audit(inputs, settings, today, told=told, jobs=most)
+    try:
+        return audit(inputs, settings, today, told=told, jobs=most)
+    except EndedEarlyError as problem:
+        raise UnreadableInputError(str(problem)) from None
 
 
 def _stop_at_unreadable(result: "Audit", paths: Iterable[str]) -> None:

@@ -1,6 +1,8 @@
 """What `gpufleet audit --patch` prints and `--fix` writes."""
 
+from codecs import BOM_UTF8
 from collections.abc import Iterable
+from io import FileIO
 from pathlib import Path
 
 import click
@@ -31,16 +33,35 @@ def write_fixes(result: Audit, output_format: str) -> None:
             continue
         path = Path(file)
         try:
-            text = path.read_bytes().decode("utf-8")
-            changed = rewritten(text, patches)
+            before = path.read_bytes()
+            mark = BOM_UTF8 if before.startswith(BOM_UTF8) else b""
+            changed = rewritten(before.removeprefix(mark).decode("utf-8"), patches)
             if changed.done:
-                path.write_bytes(changed.text.encode("utf-8"))
+                _write(path, before, mark + changed.text.encode("utf-8"))
         except (OSError, UnicodeDecodeError) as problem:
             left += [(patch, str(problem)) for patch in patches]
             continue
         done += changed.done
         left += changed.left
     _say(done, left, output_format)
+
+
+def _write(path: Path, before: bytes, after: bytes) -> None:
+    """Put another text into a file. Raises OSError, with the text of before in it again."""
+    with path.open("r+b", buffering=0) as file:
+        try:
+            _fill(file, after)
+        except OSError:  # no room for more; what was there has its room
+            _fill(file, before)
+            raise
+
+
+def _fill(file: FileIO, content: bytes) -> None:
+    file.seek(0)
+    left = memoryview(content)
+    while left:
+        left = left[file.write(left) :]
+    file.truncate()
 
 
 def _say(

@@ -24,6 +24,9 @@ _OFF_HOURS = Fraction(65, 100)
 _LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 """Names that every object may have (Kubernetes documentation, Object Names and IDs)."""
 
+_MOST_REPLICAS = 10_000
+"""Most that a declaration of an autoscaler takes (`gpufleet.spec.scaling`)."""
+
 SLOW_SECONDS = 1800
 """An idle replica should be gone after half an hour."""
 
@@ -126,6 +129,8 @@ def _scaled(workload: Workload, group: PodGroup) -> tuple[Creation, ...]:
     if not all(_LABEL.fullmatch(name) for name in (where.name, where.namespace)):
         return ()
     if not any(_is_vllm(container) for container in group.containers):
+        return ()
+    if group.pods.value > _MOST_REPLICAS:
         return ()
     declared = {
         "target": {"kind": where.kind, "name": where.name},

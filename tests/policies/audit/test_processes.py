@@ -5,14 +5,17 @@ import subprocess
 import sys
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from benchmarks.public_manifests import write_manifests
 from gpufleet.cli.audit import command
+from gpufleet.cli.output import UnreadableInputError
 from gpufleet_policies.fronts.audit import processes, run
 from gpufleet_policies.fronts.audit.inputs import find_inputs
+from gpufleet_policies.fronts.audit.parcels import packed
 from gpufleet_policies.fronts.audit.run import Task, audit
 from gpufleet_policies.rules.settings import Settings
 
@@ -85,3 +88,24 @@ def test_few_files_are_read_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     inputs = find_inputs([str(tmp_path)])
     found = processes.run_parts(Task(Settings(), TODAY, None), inputs, 8)
     assert len(found.files) == len(inputs)
+
+
+def test_a_process_that_ends_while_it_is_told_of_the_others_is_said_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    write_manifests(tmp_path, 100)
+    here = os.getpid()
+
+    def receive(line: Any) -> bytes:
+        if os.getpid() != here:
+            os._exit(3)
+        return original(line)
+
+    original = processes._Line.receive  # type: ignore[reportPrivateUsage]
+    monkeypatch.setattr(processes._Line, "receive", receive)  # type: ignore[reportPrivateUsage]
+    # More than a pipe holds: it can be written only while somebody reads.
+    monkeypatch.setattr(processes, "packed", lambda value: packed(value) + bytes(1 << 20))
+    with pytest.raises(UnreadableInputError, match="ended early; try --jobs 1"):
+        CliRunner().invoke(command, ["--jobs", "2", str(tmp_path)], catch_exceptions=False)
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)  # all have been waited for

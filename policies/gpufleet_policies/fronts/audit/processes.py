@@ -4,12 +4,13 @@ import os
 import sys
 import traceback
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any, BinaryIO, NoReturn
 
 from gpufleet_policies.fronts.audit.inputs import Input
 from gpufleet_policies.fronts.audit.parcels import packed, unpacked
 from gpufleet_policies.fronts.audit.reading import Reading
-from gpufleet_policies.fronts.audit.run import Part, Task, judged_part, read_part
+from gpufleet_policies.fronts.audit.run import EndedEarlyError, Part, Task, judged_part, read_part
 
 FILES_PER_PROCESS = 40
 """Fewer files are read in less time than a process takes to start."""
@@ -52,11 +53,15 @@ class _Line:
     def close(self) -> None:
         """Say that nothing more is sent or read."""
         self._reads.close()
-        self._writes.close()
+        with suppress(BrokenPipeError):  # what an interrupted `send` left, to a process that ended
+            self._writes.close()
 
 
 def run_parts(task: Task, inputs: Sequence[Input], jobs: int) -> Part:
-    """Read and judge all inputs in up to `jobs` processes; the results are in the inputs' order."""
+    """Read and judge all inputs in up to `jobs` processes; the results are in the inputs' order.
+
+    Raises EndedEarlyError when a process ends without an answer.
+    """
     count = min(jobs, -(-len(inputs) // FILES_PER_PROCESS)) if can_fork() else 1
     if count <= 1:
         return judged_part(task, read_part(inputs))
@@ -79,7 +84,7 @@ def run_parts(task: Task, inputs: Sequence[Input], jobs: int) -> Part:
         first = judged_part(task, read_part(parts[0]), exchange)
         results = [first.files, *(unpacked(_received(other)) for other in others)]
     except BrokenPipeError:
-        raise RuntimeError(_ENDED_EARLY) from None
+        raise EndedEarlyError(_ENDED_EARLY) from None
     finally:
         for other in others:
             other.close()
@@ -92,7 +97,7 @@ def _received(other: _Line) -> bytes:
     try:
         return other.receive()
     except EOFError:
-        raise RuntimeError(_ENDED_EARLY) from None
+        raise EndedEarlyError(_ENDED_EARLY) from None
 
 
 def _started(

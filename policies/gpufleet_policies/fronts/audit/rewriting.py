@@ -73,8 +73,10 @@ def _with_created(text: str, patch: ObjectPatch) -> str:
     if all(document.line != patch.line for document in documents):
         raise PatchConflictError("the object is part of a list; make the other by hand")
     manifests = [manifest(creation) for creation in patch.creates]
-    end = "" if text.endswith("\n") else "\n"
-    changed = text + end + "".join(f"---\n{yaml_text(made)}" for made in manifests)
+    ending = _line_ending(text)
+    end = "" if text.endswith("\n") else ending
+    added = "".join(f"---\n{yaml_text(made)}" for made in manifests)
+    changed = text + end + added.replace("\n", ending)
     if [found.data for found in read_documents(changed)] != [d.data for d in documents] + manifests:
         raise PatchConflictError("nothing can be added to the end of its text")
     return changed
@@ -164,11 +166,17 @@ def _without(text: str, parent: Any, last: str | int) -> str:
 
 def _after(text: str, node: Any, line: str) -> str:
     """A text with a line put after everything a node takes."""
-    lines = text.splitlines(keepends=True)
+    lines, ending = text.splitlines(keepends=True), _line_ending(text)
     at = _last_line(node) + 1
     if at <= len(lines) and not lines[at - 1].endswith("\n"):
-        lines[at - 1] += "\n"
-    return "".join([*lines[:at], line + "\n", *lines[at:]])
+        lines[at - 1] += ending
+    return "".join([*lines[:at], line + ending, *lines[at:]])
+
+
+def _line_ending(text: str) -> str:
+    """How the first line of a text ends."""
+    first, ends, _ = text.partition("\n")
+    return "\r\n" if ends and first.endswith("\r") else "\n"
 
 
 def _last_line(node: Any) -> int:

@@ -24,6 +24,10 @@ from gpufleet_policies.rules.program import spend_of
 from gpufleet_policies.rules.settings import Settings
 
 
+class EndedEarlyError(RuntimeError):
+    """A process of the audit ended without an answer: killed, or out of memory."""
+
+
 @record
 class FileResult:
     """What became of one input."""
@@ -85,6 +89,9 @@ def audit(
         today: UTC; exceptions end by it.
         told: The pools of workloads whose fleet is declared elsewhere.
         jobs: Most processes. Systems that cannot fork use one.
+
+    Raises:
+        EndedEarlyError: one of several processes was killed, or ran out of memory.
     """
     task = Task(settings, today, told)
     if jobs > 1 and len(inputs) > 1:

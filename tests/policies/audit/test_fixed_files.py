@@ -1,0 +1,67 @@
+"""`gpufleet audit --fix`: bytes of files that are changed, and of those that cannot be."""
+
+import subprocess
+import sys
+from codecs import BOM_UTF8
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from gpufleet.cli.audit import command
+from tests.policies.test_creations import VLLM
+
+ONE = VLLM.replace("replicas: 4", "replicas: 4 # so many").replace(
+    "limits: {nvidia.com/gpu: 2}", "limits:\n              nvidia.com/gpu: 2"
+)
+DIFFERS = ONE.replace('cpu: "4", memory: 16Gi', 'cpu: "4", memory: 16Gi, nvidia.com/gpu: 1')
+MENDED = DIFFERS.replace("nvidia.com/gpu: 1}", 'nvidia.com/gpu: "2"}')
+
+
+IN_LITTLE_ROOM = """
+import resource, sys
+from gpufleet.cli import main
+
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv.pop(1)), resource.RLIM_INFINITY))
+main()
+"""
+
+
+def fixed(folder: Path, content: bytes) -> bytes:
+    folder.mkdir()
+    path = folder / "chat.yaml"
+    path.write_bytes(content)
+    said = CliRunner().invoke(
+        command, ["--profile", "prod", "--jobs", "1", "--fix", str(path)], catch_exceptions=False
+    )
+    assert "not fixed" not in said.stdout
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+@pytest.mark.parametrize("mark", [b"", BOM_UTF8])
+@pytest.mark.parametrize("last", ["\n", ""])
+def test_lines_end_and_a_file_begins_as_they_did(
+    tmp_path: Path, ending: str, mark: bytes, last: str
+):
+    usual = fixed(tmp_path / "usual", DIFFERS.encode())
+    assert usual.startswith(MENDED.encode() + b"---\n")
+    assert usual.endswith(b'requests.nvidia.com/gpu: "10"\n')
+    given = (DIFFERS.rstrip("\n") + last).replace("\n", ending).encode()
+    assert fixed(tmp_path / "this", mark + given) == mark + usual.replace(b"\n", ending.encode())
+
+
+def test_a_file_that_cannot_grow_is_as_it_was(tmp_path: Path):
+    path = tmp_path / "chat.yaml"
+    path.write_text(DIFFERS)
+    program = [sys.executable, "-c", IN_LITTLE_ROOM, str(len(DIFFERS) + 20)]
+    done = subprocess.run(
+        [*program, "audit", "--profile", "prod", "--jobs", "1", "--fix", str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert not done.stderr
+    assert "not fixed" in done.stdout
+    assert "File too large" in done.stdout
+    assert path.read_text() == DIFFERS
