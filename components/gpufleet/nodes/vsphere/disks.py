@@ -8,7 +8,7 @@ keys. A mark names its machine too: a template that was made of a machine has th
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -118,6 +118,7 @@ def disk_changes(
     marks: dict[str, str] = {}
     refused: list[str] = []
     gone = [disk for disk in known.values() if disk.name not in {item.name for item in wanted}]
+    refused += not_to_be_kept(live, gone)
     for disk in gone:
         marks[MARK + disk.name] = ""
         if disk.device is not None:
@@ -141,6 +142,21 @@ def disk_changes(
             change = _growth(disk, there, refused)
             changes += [] if change is None else [change]
     return DiskChanges(changes, marks, removed, tuple(refused))
+
+
+def not_to_be_kept(live: Observed, gone: Iterable[MarkedDisk]) -> list[str]:
+    """Why disks that are to be kept cannot be taken off: a sentence for each.
+
+    A snapshot has the disk, too: what is taken off is then the part written since, and the rest of
+    it is deleted with the snapshot, at the latest with the machine.
+    """
+    return [
+        f"disk {disk.name} is to be kept and {live.name} has snapshots, which have a part of it "
+        "and delete it when they go: delete the snapshots first, or write keep: false and apply "
+        "that, if the disk may go"
+        for disk in gone
+        if disk.keep and disk.device is not None and live.has_snapshots
+    ]
 
 
 def removal(disk: MarkedDisk) -> Any:

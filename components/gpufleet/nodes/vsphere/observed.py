@@ -36,6 +36,7 @@ PATHS = (
     "datastore",
     "network",
     "customValue",
+    "snapshot",
 )
 
 
@@ -96,6 +97,7 @@ class Observed:
     """Key of a custom attribute -> value; vCenter's custom attributes manager has the names."""
     networks: tuple[Any, ...] = ()
     """Networks that its adapters are on."""
+    has_snapshots: bool = False
 
     @property
     def moref(self) -> str:
@@ -163,6 +165,7 @@ def observed(machine: Any, found: Mapping[str, Any]) -> Observed:
             if isinstance(entry, vim.CustomFieldsManager.StringValue)
         },
         tuple(found.get("network") or ()),
+        found.get("snapshot") is not None,
     )
 
 

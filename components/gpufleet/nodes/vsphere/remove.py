@@ -3,7 +3,7 @@
 from pyVmomi import vim, vmodl
 
 from gpufleet.nodes.vsphere.cluster_node import node_of
-from gpufleet.nodes.vsphere.disks import MARK, marked_disks, removal
+from gpufleet.nodes.vsphere.disks import MARK, marked_disks, not_to_be_kept, removal
 from gpufleet.nodes.vsphere.errors import Code, OutcomeUnknownError, VsphereError
 from gpufleet.nodes.vsphere.faults import translated
 from gpufleet.nodes.vsphere.identity import Identity
@@ -32,7 +32,7 @@ def remove(
 
     Raises:
         VsphereError: a machine with the uuid belongs to somebody else, the node cannot be emptied,
-            or vCenter refuses.
+            a disk that is to be kept would be lost, or vCenter refuses.
     """
     datacenter = by_name(
         session,
@@ -42,6 +42,8 @@ def remove(
         "datacenter",
     )
     live = find_owned(session, datacenter, identity)
+    if live is not None:
+        check_kept(live)
     with node_of(settings, bios_uuid if live is None else live.bios_uuid) as node:
         if live is not None:
             if node is not None and live.power == "poweredOn":
@@ -51,6 +53,17 @@ def remove(
             node.forget()
     release(session.server_id, identity.instance_uuid)
     return live is not None
+
+
+def check_kept(live: Observed) -> None:
+    """Refuse to remove a machine whose disks would not outlive it, before anything is done.
+
+    Raises:
+        VsphereError: it has snapshots, and disks that are to be kept.
+    """
+    wrong = not_to_be_kept(live, marked_disks(live).values())
+    if wrong:
+        raise VsphereError(Code.UNSUPPORTED, f"removing {live.name}: {'; '.join(wrong)}")
 
 
 def destroy(

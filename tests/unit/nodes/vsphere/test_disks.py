@@ -7,8 +7,10 @@ import pytest
 from pyVmomi import vim
 
 from gpufleet.nodes.vsphere.disks import MARK, disk_changes, first_disk, marked_disks, store_of
+from gpufleet.nodes.vsphere.errors import Code, VsphereError
 from gpufleet.nodes.vsphere.lookup import FoundStore
 from gpufleet.nodes.vsphere.observed import Observed
+from gpufleet.nodes.vsphere.remove import check_kept
 from gpufleet.spec.vsphere_devices import VsphereDisk
 from tests.unit.nodes.vsphere.test_outputs import DEVICES, LIVE
 
@@ -134,3 +136,22 @@ def test_a_disk_cannot_shrink() -> None:
     machine = live(*DEVICES, disk(1000, 1, gib=30), scratch=f"1000:1 {UUID}")
     (reason,) = disk_changes((wanted(),), machine, {}).refused
     assert reason.startswith("disk scratch of 10 GiB is smaller than the 30 GiB there are")
+
+
+def test_a_disk_that_is_to_be_kept_is_not_taken_from_its_snapshots() -> None:
+    machine = live(*DEVICES, disk(1000, 1), scratch=f"1000:1 {UUID} keep")
+    check_kept(machine)
+    assert disk_changes((), machine, {}).refused == ()
+    machine = dataclasses.replace(machine, has_snapshots=True)
+    (refused,) = disk_changes((), machine, {}).refused
+    assert "disk scratch is to be kept" in refused
+    assert disk_changes((wanted(keep=True),), machine, {}).refused == ()
+    with pytest.raises(VsphereError, match="delete the snapshots first") as problem:
+        check_kept(machine)
+    assert problem.value.code is Code.UNSUPPORTED
+
+
+@pytest.mark.parametrize("mark", ["1000:1", f"1000:1 {UUID}", f"1000:9 {UUID} keep"])
+def test_snapshots_of_a_machine_without_a_disk_to_keep_are_no_obstacle(mark: str) -> None:
+    machine = live(*DEVICES, disk(1000, 1), scratch=mark)
+    check_kept(dataclasses.replace(machine, has_snapshots=True))
