@@ -176,7 +176,9 @@ def _write_baseline(result: "Audit", path: str) -> None:
     from gpufleet_policies.fronts.audit.baseline import baseline_text
 
     try:
-        Path(path).write_text(baseline_text(result.findings), encoding="utf-8")
+        # A name that no encoding has is written as JSON escapes it, as on standard output.
+        text = baseline_text(result.findings).encode(errors="backslashreplace")
+        Path(path).write_bytes(text)
     except OSError as problem:
         raise UnreadableInputError(f"{path}: {problem.strerror}") from None
     click.echo(f"wrote {path}: {len(result.findings)} findings that no longer count", err=True)

@@ -1,5 +1,6 @@
 """SARIF 2.1.0, as code scanning reads it (OASIS, Static Analysis Results Interchange Format)."""
 
+import os
 from typing import Any
 from urllib.parse import quote
 
@@ -106,7 +107,8 @@ def _result(one: PlacedFinding, index: dict[str, int], is_known: bool) -> dict[s
 
 
 def _location(file: str, line: int) -> dict[str, Any]:
-    uri = "stdin" if file == "-" else quote(file.removeprefix("./"), safe="/")
+    # As bytes: names of files need not be text of any encoding.
+    uri = "stdin" if file == "-" else quote(os.fsencode(file.removeprefix("./")), safe="/")
     return {
         "physicalLocation": {
             "artifactLocation": {"uri": uri},
