@@ -13,6 +13,7 @@ from tests.policies.test_patches import found as all_found
 from tests.policies.test_remediation import applied
 
 RULE = "cheaper-instance-same-gpu"
+LEAST = "spec.template.spec.requirements[0].minValues"
 WAYS = "spec.template.spec.requirements[1].values"
 ON_DEMAND = {WAYS: ["on-demand"]}
 
@@ -60,8 +61,9 @@ def test_each_larger_type_has_one_that_keeps_what_it_is_chosen_for():
         {**ON_DEMAND, TYPES: ["g6.xlarge", "g6.12xlarge"]},  # four GPUs
         {**ON_DEMAND, TYPES: ["g6.xlarge", "g5.2xlarge"]},  # another GPU
         {**ON_DEMAND, TYPES: ["g6.xlarge", "g9.2xlarge"]},  # nobody knows its price
+        {**ON_DEMAND, TYPES: ["g6.xlarge", "g6.2xlarge"], LEAST: 2},  # refused with fewer
     ],
-    ids=["spot-too", "spot", "one", "counts", "gpus", "unpriced"],
+    ids=["spot-too", "spot", "one", "counts", "gpus", "unpriced", "minimum"],
 )
 def test_lists_that_are_a_choice_are_left(changes: dict[str, Any]):
     assert found(karpenter(changes)) == []

@@ -18,6 +18,7 @@ from gpufleet_policies.adapters.durations import NEVER, seconds
 from gpufleet_policies.adapters.eks import is_committed, taints
 from gpufleet_policies.adapters.karpenter_requirements import (
     CAPACITY_TYPE,
+    asks_for_choice,
     hardware_of,
     read_requirements,
     single_values,
@@ -71,6 +72,7 @@ def node_pool(document: dict[str, Any], locator: Locator, load: Load) -> Iterato
         instance_types=types,
         instance_types_place="spec.template.spec.requirements",
         types_listed_at=types_listed_at(requirements),
+        asks_for_choice=asks_for_choice(requirements),
         gpu=found.gpu,
         gpus_per_node=found.gpus_per_node,
         is_gpu_pool=found.carries_gpus,

@@ -35,6 +35,8 @@ class Requirement:
     key: str
     operator: str
     values: tuple[str, ...]
+    counts: bool = False
+    """Whether it asks for a number of different values (`minValues`)."""
 
 
 def read_requirements(value: Any) -> tuple[Requirement, ...] | None:
@@ -58,7 +60,8 @@ def read_requirements(value: Any) -> tuple[Requirement, ...] | None:
             return None
         provider = next((prefix for prefix in _PREFIXES if key.startswith(prefix)), "")
         key = key.removeprefix(provider)
-        found.append(Requirement(provider, key, operator, tuple(str(v) for v in values)))
+        counts = inside(one, "minValues") is not None
+        found.append(Requirement(provider, key, operator, tuple(str(v) for v in values), counts))
     return tuple(found)
 
 
@@ -88,6 +91,11 @@ def hardware_of(
     if len(counts) == 1:
         count = fact(counts[0], natural, place)
     return unknown(place), Machines(gpu, count, known(True, place=place)), False
+
+
+def asks_for_choice(requirements: tuple[Requirement, ...] | None) -> bool:
+    """Whether some number of different machines must remain."""
+    return any(requirement.counts for requirement in requirements or ())
 
 
 def types_listed_at(requirements: tuple[Requirement, ...] | None) -> str:

@@ -151,6 +151,8 @@ class NodePool(Subject):
     instance_types_place: str = ""
     types_listed_at: str = ""
     """The list of machine types, where one can be dropped and the pool stays; empty: nowhere."""
+    asks_for_choice: bool = False
+    """Whether it says how many different machines there must be to choose from."""
     gpu: Fact[str] = NOTHING
     """Key of the catalogue; absent: certainly none, or none that the pool tells of."""
     gpus_per_node: Fact[int] = NOTHING

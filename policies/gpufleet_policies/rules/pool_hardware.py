@@ -110,6 +110,8 @@ def _listed_beside_smaller(context: Context, pool: NodePool) -> Iterator[Violati
     """Types of a list that are larger than another of it, which would do."""
     if pool.maker is Maker.FLEET:
         return  # its types follow from the GPU it names
+    if pool.asks_for_choice:
+        return  # with fewer types it would be refused, or find none
     if not pool.instance_types.is_known or pool.capacity.found != {"onDemand"}:
         return
     names = pool.instance_types.value
