@@ -34,6 +34,10 @@ COMMANDS = {
 """Name -> one line of help. The module `gpufleet.cli.<name>` holds `command`."""
 
 
+_MOST_TOOLS = 6
+"""Tools that `sys.monitoring` takes."""
+
+
 class _LazyGroup(click.Group):
     """Imports a command's module when the command is named, so that `--help` costs nothing."""
 
@@ -72,6 +76,8 @@ def main() -> None:
             sys.stdout.flush()  # what cannot be written shows here, not while Python ends
     except EndAtOnce as end:
         sys.stderr.flush()
+        if _is_watched():
+            raise
         os._exit(int(end.code or 0))
     except UnreadableInputError as problem:
         _end(str(problem), 2)
@@ -82,6 +88,15 @@ def main() -> None:
         # Commands name the files they were given; what is left is output that cannot be written.
         _forget_output()
         _end(f"{problem.filename or 'standard output'}: {problem.strerror or problem}", 2)
+
+
+def _is_watched() -> bool:
+    """Whether a profiler, debugger or measurement of coverage runs, which writes what it saw at the
+    end of the program."""
+    if sys.gettrace() is not None or sys.getprofile() is not None:
+        return True
+    tools = getattr(sys, "monitoring", None)  # Python 3.12
+    return tools is not None and any(tools.get_tool(number) for number in range(_MOST_TOOLS))
 
 
 def _open_closed_streams() -> None:

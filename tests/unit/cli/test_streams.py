@@ -119,3 +119,13 @@ def test_text_that_no_encoding_has() -> None:
     wanted = shell("""gpufleet partition --gpu A30 --want '{"\\ud800": 1}' --format json""")
     (finding,) = json.loads(wanted.stdout)["findings"]
     assert "there is no profile \ud800" in finding["message"]
+
+
+def test_a_profiler_writes_what_it_saw_of_an_audit(tmp_path: Path) -> None:
+    """The program leaves at once after an audit, and never under what waits for its end."""
+    (tmp_path / "pod.yaml").write_text("apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n")
+    profile = tmp_path / "profile"
+    arguments = ["-m", "cProfile", "-o", str(profile), "-m", "gpufleet.cli", "audit", str(tmp_path)]
+    done = subprocess.run([sys.executable, *arguments], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert profile.stat().st_size > 0
