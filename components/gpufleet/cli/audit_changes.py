@@ -32,6 +32,9 @@ def write_fixes(result: Audit, output_format: str) -> None:
             left += [(patch, "only YAML files are rewritten") for patch in patches]
             continue
         path = Path(file)
+        if not path.is_file():
+            left += [(patch, "only files are rewritten, and this is none") for patch in patches]
+            continue
         try:
             before = path.read_bytes()
             mark = BOM_UTF8 if before.startswith(BOM_UTF8) else b""

@@ -1,8 +1,10 @@
 """`gpufleet audit --fix`: bytes of files that are changed, and of those that cannot be."""
 
+import os
 import subprocess
 import sys
 from codecs import BOM_UTF8
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -65,3 +67,13 @@ def test_a_file_that_cannot_grow_is_as_it_was(tmp_path: Path):
     assert "not fixed" in done.stdout
     assert "File too large" in done.stdout
     assert path.read_text() == DIFFERS
+
+
+def test_a_pipe_is_not_read_again(tmp_path: Path):
+    path = tmp_path / "chat.yaml"
+    os.mkfifo(path)
+    with ThreadPoolExecutor() as writing:
+        written = writing.submit(path.write_text, DIFFERS)
+        said = CliRunner().invoke(command, ["--profile", "prod", "--jobs", "1", "--fix", str(path)])
+        written.result()
+    assert said.stdout.count("only files are rewritten, and this is none") == 2
