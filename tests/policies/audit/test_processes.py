@@ -1,5 +1,6 @@
 """An audit in several processes: the same report, and no process is left behind."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -131,3 +132,22 @@ def test_a_process_that_ends_while_it_is_told_of_the_others_is_said_too(
     for process in forked:
         with pytest.raises(ChildProcessError):
             os.waitpid(process, os.WNOHANG)  # it has been waited for
+
+
+def test_a_process_that_cannot_be_started_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forked: list[int]
+):
+    write_manifests(tmp_path, 100)
+
+    def fork() -> int:
+        if forked:
+            raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+        return original()
+
+    original = os.fork
+    monkeypatch.setattr(os, "fork", fork)
+    with pytest.raises(UnreadableInputError, match="cannot be started: Resource"):
+        CliRunner().invoke(command, ["--jobs", "3", str(tmp_path)], catch_exceptions=False)
+    (process,) = forked
+    with pytest.raises(ChildProcessError):
+        os.waitpid(process, os.WNOHANG)

@@ -15,6 +15,7 @@ from gpufleet_policies.fronts.audit.run import EndedEarlyError, Part, Task, judg
 FILES_PER_PROCESS = 40
 """Fewer files are read in less time than a process takes to start."""
 _ENDED_EARLY = "a process of the audit ended early; try --jobs 1"
+_NOT_STARTED = "a process of the audit cannot be started"
 _LENGTH = 8
 """Bytes before each message that tell its length."""
 
@@ -60,7 +61,7 @@ class _Line:
 def run_parts(task: Task, inputs: Sequence[Input], jobs: int) -> Part:
     """Read and judge all inputs in up to `jobs` processes; the results are in the inputs' order.
 
-    Raises EndedEarlyError when a process ends without an answer.
+    Raises EndedEarlyError when a process cannot be started, or ends without an answer.
     """
     count = min(jobs, -(-len(inputs) // FILES_PER_PROCESS)) if can_fork() else 1
     if count <= 1:
@@ -106,7 +107,12 @@ def _started(
     """The line to a new process that reads and judges one of the parts."""
     here_reads, there_writes = os.pipe()
     there_reads, here_writes = os.pipe()
-    process = os.fork()
+    try:
+        process = os.fork()
+    except OSError as problem:
+        for end in (here_reads, there_writes, there_reads, here_writes):
+            os.close(end)
+        raise EndedEarlyError(f"{_NOT_STARTED}: {problem.strerror}; try --jobs 1") from None
     if process:
         os.close(there_reads)
         os.close(there_writes)

@@ -25,7 +25,7 @@ from gpufleet_policies.rules.settings import Settings
 
 
 class EndedEarlyError(RuntimeError):
-    """A process of the audit ended without an answer: killed, or out of memory."""
+    """A process of the audit ended without an answer: killed, or out of memory, or never begun."""
 
 
 @record
