@@ -11,6 +11,8 @@ from pathlib import Path
 
 import psutil
 
+from gpufleet.sandbox import processes
+
 GRACE_SECONDS = 5.0
 
 
@@ -45,17 +47,6 @@ def running_in(folder: str) -> list[psutil.Process]:
     return found
 
 
-def end(processes: list[psutil.Process]) -> None:
-    """First asked, then killed."""
-    for ask in (psutil.Process.terminate, psutil.Process.kill):
-        for process in processes:
-            try:
-                ask(process)
-            except psutil.NoSuchProcess:
-                continue
-        _, processes = psutil.wait_procs(processes, GRACE_SECONDS)
-
-
 if __name__ == "__main__":
     sys.stdin.buffer.read()
-    end(running_in(sys.argv[1]))
+    processes.stop([process.pid for process in running_in(sys.argv[1])], GRACE_SECONDS)

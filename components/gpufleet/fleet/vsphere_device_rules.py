@@ -1,9 +1,10 @@
 """What vSphere refuses of the disks, adapters and settings of a pool's machines."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from gpufleet.findings import Finding, error, warning
-from gpufleet.spec.vsphere import OWNED_PREFIXES, VsphereOptions
+from gpufleet.spec.vsphere import VsphereOptions, owned_keys
+from gpufleet.spec.vsphere_devices import named_twice
 
 
 def judge_devices(options: VsphereOptions, place: str) -> Iterable[Finding]:
@@ -20,7 +21,7 @@ def judge_devices(options: VsphereOptions, place: str) -> Iterable[Finding]:
             f"datastore is {options.datastore} and datastoreCluster {options.datastore_cluster}",
             "give one of them",
         )
-    twice = _twice([disk.name for disk in options.extra_disks])
+    twice = named_twice(options.extra_disks)
     if twice:
         yield error(
             "vsphere-disks-named-twice",
@@ -37,7 +38,7 @@ def judge_devices(options: VsphereOptions, place: str) -> Iterable[Finding]:
                 "and what was not written yet is lost",
                 "write `deletePolicy: trySoft`",
             )
-    taken = sorted(key for key in options.extra_config if key.lower().startswith(OWNED_PREFIXES))
+    taken = owned_keys(options.extra_config)
     if taken:
         yield error(
             "vsphere-extra-config-taken",
@@ -53,7 +54,3 @@ def judge_devices(options: VsphereOptions, place: str) -> Iterable[Finding]:
             f"{', '.join(both)} stands in hosts, too",
             "write each host in one of them",
         )
-
-
-def _twice(names: Sequence[str]) -> list[str]:
-    return sorted({name for name in names if names.count(name) > 1})

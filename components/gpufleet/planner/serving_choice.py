@@ -3,6 +3,7 @@
 from dataclasses import replace
 from math import ceil
 
+from gpufleet.findings import has_errors
 from gpufleet.planner.need import Need, mean_output
 from gpufleet.planner.network import NVLINK_SHARE_OF_TOKEN, has_nvlink
 from gpufleet.planner.option import Miss, Reached
@@ -43,7 +44,7 @@ def splits(need: Need, device: Device, most: int) -> tuple[Parallelism, ...]:
             options += [Parallelism(pipeline=gpus)]
         for parallel in options:
             problems = check_parallelism(need.model, parallel)
-            if not any(p.severity.value == "error" for p in problems):
+            if not has_errors(problems):
                 found.append(parallel)
     return tuple(found)
 
@@ -53,7 +54,7 @@ def fitting_format(need: Need, device: Device) -> tuple[Serving, ...] | Miss:
     runnable = [
         serving
         for serving in need.serving
-        if not any(f.severity.value == "error" for f in check_capability(device, serving.weights))
+        if not has_errors(check_capability(device, serving.weights))
     ]
     names = [serving.weights.name for serving in runnable]
     if "bf16" in names and len(need.serving) == 2 and {"bf16", "fp16"} == set(names):

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from math import ceil
 
+from gpufleet.findings import has_errors
 from gpufleet.planner.need import Need
 from gpufleet.planner.network import RdmaVerdict, has_nvlink, link_between, rdma
 from gpufleet.planner.offers import Machine
@@ -65,14 +66,14 @@ def train(
 ) -> tuple[Reached, RdmaVerdict | None] | Miss:
     """The fastest spread of the job over so many GPUs that fits, or which limit breaks."""
     capability = check_capability(device, _arithmetic(need.training[0]))
-    if any(f.severity.value == "error" for f in capability):
+    if has_errors(capability):
         return Miss("precision", capability[0].message)
     best: tuple[float, Reached, RdmaVerdict | None] | None = None
     smallest: int | None = None
     network: Miss | None = None
     for parallel in training_splits(need, device, gpus, machine.gpus):
         problems = check_parallelism(need.model, parallel, training=True)
-        if any(p.severity.value == "error" for p in problems):
+        if has_errors(problems):
             continue
         if need.global_batch is not None and parallel.data > need.global_batch:
             continue

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
 
+from gpufleet.findings import has_errors
 from gpufleet.sizing.activations import Checkpointing, Loss
 from gpufleet.sizing.architecture import Architecture
 from gpufleet.sizing.cache_capacity import capacity
@@ -83,7 +84,7 @@ def _formats(serving: Serving, device: Device) -> Iterator[tuple[str, Serving]]:
         form = WEIGHT_FORMATS[name]
         findings = check_capability(device, form)
         narrower = form.bytes_per_parameter < serving.weights.bytes_per_parameter
-        if narrower and not any(f.severity.value == "error" for f in findings):
+        if narrower and not has_errors(findings):
             yield f"write `weights: {name}`", replace(serving, weights=form, stored_bytes=None)
 
 
@@ -98,5 +99,5 @@ def _spread(
         wide = linked or gpus == 2
         kind = "tensor" if wide else "pipeline"
         split = Parallelism(tensor=gpus) if wide else Parallelism(pipeline=gpus)
-        if not any(f.severity.value == "error" for f in check_parallelism(model, split)):
+        if not has_errors(check_parallelism(model, split)):
             yield f"write `parallelism: {{{kind}: {gpus}}}`", serving, split

@@ -1,5 +1,6 @@
 """What only vSphere needs to know of a pool."""
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Annotated
 
@@ -41,6 +42,12 @@ GuestId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]{1,79}
 
 OWNED_PREFIXES = ("guestinfo.", "pcipassthru.", "gpufleet.")
 """Extra configuration that gpufleet writes itself, compared in lower case."""
+
+
+def owned_keys(extra_config: Iterable[str]) -> list[str]:
+    """Keys among these that gpufleet writes itself, sorted."""
+    return sorted(key for key in extra_config if key.lower().startswith(OWNED_PREFIXES))
+
 
 Note = Annotated[str, StringConstraints(min_length=1, max_length=4096)]
 """Text that people read in vCenter, 1 to 4096 characters."""

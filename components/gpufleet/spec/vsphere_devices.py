@@ -1,5 +1,7 @@
 """Disks and network adapters of a machine on vSphere."""
 
+from collections import Counter
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated, Literal
 
@@ -48,6 +50,11 @@ class VsphereDisk(SpecModel):
     keep: bool = False
     """Whether its file stays in the datastore when the disk or its machine goes: detached, and not
     attached to another by gpufleet. Default false: it is deleted."""
+
+
+def named_twice(disks: Sequence[VsphereDisk]) -> list[str]:
+    """Names that more than one of the disks has, sorted."""
+    return sorted(name for name, count in Counter(disk.name for disk in disks).items() if count > 1)
 
 
 class VsphereNetwork(SpecModel):

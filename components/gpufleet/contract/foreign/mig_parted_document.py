@@ -9,6 +9,7 @@ from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.contract.foreign.go_json import integer, kind_of, shown
 from gpufleet.contract.foreign.judgement import Report
 from gpufleet.contract.foreign.paths import child
+from gpufleet.findings import has_errors
 
 _PROFILE = re.compile(r"(?:[+-]?[0-9]+c\.)?[0-9]+g\.[+-]?[0-9]+gb")
 _ATTRIBUTE = re.compile(r"[A-Za-z](?:[A-Za-z0-9.]*[A-Za-z0-9])?")
@@ -178,7 +179,7 @@ def _entry(value: Any, path: str, report: Report) -> Entry | None:
             "MIG devices are listed although 'mig-enabled' is false",
             "write `mig-enabled: true`, or remove `mig-devices`",
         )
-    if any(finding.severity.value == "error" for finding in report.findings[before:]):
+    if has_errors(report.findings[before:]):
         return None
     return Entry(path, filters, indices, bool(enabled), devices)
 

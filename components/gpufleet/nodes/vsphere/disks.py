@@ -50,7 +50,7 @@ class MarkedDisk:
     @property
     def size_gib(self) -> int:
         """Whole GiB it has; 0: it is not there."""
-        return 0 if self.device is None else disk_bytes(self.device) >> 30
+        return disk_bytes(self.device) >> 30
 
     @property
     def file(self) -> str:
@@ -71,8 +71,10 @@ class DiskChanges:
     """What cannot be done, a sentence for each."""
 
 
-def disk_bytes(disk: Any) -> int:
-    """Bytes that the guest sees."""
+def disk_bytes(disk: Any | None) -> int:
+    """Bytes that the guest sees; 0: there is no disk."""
+    if disk is None:
+        return 0
     return int(disk.capacityInBytes or (disk.capacityInKB or 0) * 1024)
 
 

@@ -53,8 +53,7 @@ def drifted(settings: NodeSettings, live: Observed, firmware: str, seen: Seen) -
         found["memoryMib"] = live.memory_mib
     if not live.memory_locked:
         found["memoryLocked"] = False
-    first = first_disk(live)
-    has = 0 if first is None else disk_bytes(first)
+    has = disk_bytes(first_disk(live))
     if settings.disk_gib is not None and has != settings.disk_gib << 30:
         found["diskGib"] = has >> 30
     disks = disk_drift(settings.extra_disks, live)

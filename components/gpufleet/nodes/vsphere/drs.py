@@ -5,18 +5,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from pyVmomi import vim, vmodl
+from pyVmomi import vim
 
-from gpufleet.nodes.vsphere.errors import Code, OutcomeUnknownError, VsphereError
-from gpufleet.nodes.vsphere.faults import translated
-from gpufleet.nodes.vsphere.history import last_event
+from gpufleet.nodes.vsphere.cluster_change import change_cluster
+from gpufleet.nodes.vsphere.errors import Code, VsphereError
 from gpufleet.nodes.vsphere.lookup import FoundPlace
 from gpufleet.nodes.vsphere.reading import one, properties
 from gpufleet.nodes.vsphere.session import Session
-from gpufleet.nodes.vsphere.tasks import TaskTimeoutError, run, timed_out
 
 _PATHS = ("name", "configurationEx.group", "configurationEx.rule")
-_ATTEMPTS = 4
 _CHANGING = threading.Lock()
 """A group is written whole: two writers of this process would undo each other."""
 
@@ -119,41 +116,29 @@ def _rewrite(
     *,
     inside: bool,
 ) -> None:
-    doing = f"changing the DRS group {name}"
-    for _ in range(_ATTEMPTS):
-        with _CHANGING:
-            group = drs_group(session, found, name)
-            if (machine in group.machines) is inside:
-                return
-            others = [item for item in group.machines if item != machine]
-            members = [*others, machine] if inside else others
-            spec = vim.cluster.ConfigSpecEx(
-                groupSpec=[
-                    vim.cluster.GroupSpec(
-                        operation=vim.option.ArrayUpdateSpec.Operation.edit,
-                        info=vim.cluster.VmGroup(name=name, vm=members),
-                    )
-                ]
-            )
-            compute = found.compute
-            try:
-                run(
-                    session,
-                    lambda spec=spec, compute=compute: compute.ReconfigureComputeResource_Task(
-                        spec, True
+    def lacking() -> Any | None:
+        group = drs_group(session, found, name)
+        if (machine in group.machines) is inside:
+            return None
+        others = [item for item in group.machines if item != machine]
+        return vim.cluster.ConfigSpecEx(
+            groupSpec=[
+                vim.cluster.GroupSpec(
+                    operation=vim.option.ArrayUpdateSpec.Operation.edit,
+                    info=vim.cluster.VmGroup(
+                        name=name, vm=[*others, machine] if inside else others
                     ),
-                    seconds,
                 )
-            except (OutcomeUnknownError, vim.fault.ConcurrentAccess):
-                continue  # look again
-            except TaskTimeoutError as problem:
-                raise timed_out(doing, problem, "reconfigure", "the group may change yet") from None
-            except vmodl.MethodFault as fault:
-                raise translated(fault, doing) from None
-    if (machine in drs_group(session, found, name).machines) is not inside:
-        raise VsphereError(
-            Code.CONFLICT,
-            f"the DRS group {name} still differs after {_ATTEMPTS} changes"
-            f"{last_event(session, found.compute)}",
-            "look at the cluster's events for who else changes it",
+            ]
         )
+
+    change_cluster(
+        session,
+        found.compute,
+        lacking,
+        seconds,
+        doing=f"changing the DRS group {name}",
+        subject=f"the DRS group {name}",
+        left="the group may change yet",
+        alone=_CHANGING,
+    )

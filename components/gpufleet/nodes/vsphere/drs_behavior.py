@@ -2,21 +2,18 @@
 
 from typing import Any
 
-from pyVmomi import vim, vmodl
+from pyVmomi import vim
 
-from gpufleet.nodes.vsphere.errors import Code, OutcomeUnknownError, VsphereError
-from gpufleet.nodes.vsphere.faults import translated
-from gpufleet.nodes.vsphere.history import last_event
+from gpufleet.nodes.vsphere.cluster_change import change_cluster
+from gpufleet.nodes.vsphere.errors import Code, VsphereError
 from gpufleet.nodes.vsphere.lookup import FoundPlace
 from gpufleet.nodes.vsphere.observed import Observed
 from gpufleet.nodes.vsphere.reading import one
 from gpufleet.nodes.vsphere.session import Session
 from gpufleet.nodes.vsphere.settings import NodeSettings
-from gpufleet.nodes.vsphere.tasks import TaskTimeoutError, run, timed_out
 from gpufleet.spec.vsphere_devices import DrsBehavior
 
 _PATH = "configurationEx.drsVmConfig"
-_ATTEMPTS = 4
 
 
 def behave(session: Session, found: FoundPlace, settings: NodeSettings, live: Observed) -> None:
@@ -36,30 +33,15 @@ def behave(session: Session, found: FoundPlace, settings: NodeSettings, live: Ob
             "name a cluster, or leave drsBehavior out",
         )
     doing = f"setting what DRS may do with {live.name}"
-    compute, seconds = found.compute, settings.timeouts.reconfigure
-    for _ in range(_ATTEMPTS):
-        spec = override_change(wanted, _override(session, found, live), live)
-        if spec is None:
-            return
-        try:
-            run(
-                session,
-                lambda spec=spec: compute.ReconfigureComputeResource_Task(spec, True),
-                seconds,
-            )
-        except (OutcomeUnknownError, vim.fault.ConcurrentAccess):
-            continue  # look again
-        except TaskTimeoutError as problem:
-            left = f"{live.name} exists, and its setting may change yet"
-            raise timed_out(doing, problem, "reconfigure", left) from None
-        except vmodl.MethodFault as fault:
-            raise translated(fault, doing) from None
-    if override_change(wanted, _override(session, found, live), live) is not None:
-        raise VsphereError(
-            Code.CONFLICT,
-            f"{doing}: it still differs after {_ATTEMPTS} changes{last_event(session, compute)}",
-            "look at the cluster's events for who else changes it",
-        )
+    change_cluster(
+        session,
+        found.compute,
+        lambda: override_change(wanted, _override(session, found, live), live),
+        settings.timeouts.reconfigure,
+        doing=doing,
+        subject=f"{doing}: it",
+        left=f"{live.name} exists, and its setting may change yet",
+    )
 
 
 def _override(session: Session, found: FoundPlace, live: Observed) -> Any | None:

@@ -68,7 +68,7 @@ def check_template(settings: NodeSettings, template: Observed) -> None:
             "the guest is what was installed"
         )
     first = first_disk(template)
-    has = 0 if first is None else disk_bytes(first)
+    has = disk_bytes(first)
     if settings.disk_gib is not None and settings.disk_gib << 30 < has:
         wrong.append(
             f"its disk has {has >> 30} GiB and diskGib is {settings.disk_gib}: a disk can only grow"

@@ -9,13 +9,13 @@ from gpufleet.nodes.vsphere.guest_data import GUEST_DATA_LIMIT, META_DATA_KEYS, 
 from gpufleet.spec.base import SpecModel
 from gpufleet.spec.vsphere import (
     DYNAMIC_HARDWARE,
-    OWNED_PREFIXES,
     GuestId,
     HardwareVersion,
     InventoryName,
     Note,
     VsphereTag,
     VsphereWaitFor,
+    owned_keys,
 )
 from gpufleet.spec.vsphere import VsphereUpdatePolicy as UpdatePolicy
 from gpufleet.spec.vsphere_devices import (
@@ -25,6 +25,7 @@ from gpufleet.spec.vsphere_devices import (
     DrsBehavior,
     VsphereDisk,
     VsphereNetwork,
+    named_twice,
 )
 from gpufleet.spec.vsphere_policy import (
     CreateFailure,
@@ -277,8 +278,7 @@ class NodeSettings(SpecModel):
 
     @model_validator(mode="after")
     def _disks_are_told_apart(self) -> Self:
-        names = [disk.name for disk in self.extra_disks]
-        twice = sorted({name for name in names if names.count(name) > 1})
+        twice = named_twice(self.extra_disks)
         if twice:
             raise ValueError(
                 f"extraDisks has {', '.join(twice)} more than once: give each disk a name of its "
@@ -301,10 +301,10 @@ class NodeSettings(SpecModel):
 
     @model_validator(mode="after")
     def _keys_are_free(self) -> Self:
-        taken = [key for key in self.extra_config if key.lower().startswith(OWNED_PREFIXES)]
+        taken = owned_keys(self.extra_config)
         if taken:
             raise ValueError(
-                f"extraConfig holds {', '.join(sorted(taken))}, which the provider writes itself; "
+                f"extraConfig holds {', '.join(taken)}, which the provider writes itself; "
                 "leave them out"
             )
         for name, text in (("userData", self.user_data), ("vendorData", self.vendor_data)):

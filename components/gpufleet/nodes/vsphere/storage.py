@@ -57,8 +57,8 @@ def sizes(settings: NodeSettings, template: Observed) -> Mapping[str | None, int
     machine's own. Thin disks count whole: they may be written full."""
     first = first_disk(template)
     own = sum(disk_bytes(disk) for disk in template.disks if disk is not first)
-    had = 0 if first is None else disk_bytes(first)
-    found: dict[str | None, int] = {None: own + max(had, (settings.disk_gib or 0) << 30)}
+    size = max(disk_bytes(first), (settings.disk_gib or 0) << 30)
+    found: dict[str | None, int] = {None: own + size}
     for disk in settings.extra_disks:
         found[disk.datastore] = found.get(disk.datastore, 0) + (disk.size_gib << 30)
     return found

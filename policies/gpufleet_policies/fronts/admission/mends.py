@@ -142,15 +142,20 @@ _TEMPLATES: dict[str, tuple[str, str, str]] = {
 _LISTS = "['containers', 'initContainers']"
 _MISSING = f"{IS_GPU} && !(k in {LIMITS})"
 """Of a key `k` of a container's requests: no limit says the same."""
+_ASKS = f"{REQUESTS}.exists(k, {_MISSING})"
+"""Of a container `c`: it asks for a GPU by request alone."""
+
+
+def _containers(template: str) -> str:
+    """Those of a template that stand in its list `l`."""
+    return f"{template}.?spec[?l].orValue([])"
 
 
 def _lacks_limit(target: Target, constants: Constants) -> str:
     """Some container asks for GPUs by request alone."""
     del constants
     keys, template, _ = _TEMPLATES[target.name]
-    asks = f"{REQUESTS}.exists(k, {_MISSING})"
-    listed = f"{template}.?spec[?l].orValue([])"
-    return f"{keys}.exists(t, {_LISTS}.exists(l, {listed}.exists(c, {asks})))"
+    return f"{keys}.exists(t, {_LISTS}.exists(l, {_containers(template)}.exists(c, {_ASKS})))"
 
 
 def _copied(target: Target, constants: Constants) -> str:
@@ -158,15 +163,12 @@ def _copied(target: Target, constants: Constants) -> str:
     del constants
     keys, template, pointer = _TEMPLATES[target.name]
     limits = f"{pointer} + '/spec/' + l + '/' + string(i) + '/resources/limits'"
-    amount = f"string({REQUESTS}[k])"
-    each = f"{REQUESTS}.map(k, k).filter(k, {_MISSING}).map(k, JSONPatch{{op: 'add', path:"
-    each += f" {limits} + '/' + jsonpatch.escapeKey(k), value: {amount}}})"
+    one = f"{limits} + '/' + jsonpatch.escapeKey(k), value: string({REQUESTS}[k])"
+    each = f"{REQUESTS}.map(k, k).filter(k, {_MISSING}).map(k, JSONPatch{{op: 'add', path: {one}}})"
     copy = f"{REQUESTS}.transformMap(k, v, {_MISSING}, string(v))"
     whole = f"[JSONPatch{{op: 'add', path: {limits}, value: {copy}}}]"
-    asks = f"{REQUESTS}.exists(k, {_MISSING})"
     chosen = f"c.?resources.?limits.hasValue() ? {each} : {whole}"
-    listed = f"{template}.?spec[?l].orValue([])"
-    of_list = f"{listed}.transformList(i, c, {asks}, {chosen}).flatten()"
+    of_list = f"{_containers(template)}.transformList(i, c, {_ASKS}, {chosen}).flatten()"
     return f"{keys}.map(t, {_LISTS}.map(l, {of_list}).flatten()).flatten()"
 
 
