@@ -25,12 +25,12 @@ endef
 help: ## Print these words
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-$(STAMP): requirements/dev.txt pyproject.toml
+$(STAMP): requirements/dev.txt pyproject.toml sandbox/pyproject.toml
 	@[ -n "$(PYTHON)" ] || { echo "make: Python 3.11, 3.12 or 3.13 is needed, and none is on PATH" >&2; exit 2; }
 	@echo "==> Python environment in $(VENV) (about a minute the first time)"
 	@[ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . -e sandbox
 	@touch $@
 
 up: $(STAMP) ## Bring up the sandbox: control plane, GPU fleet, workloads; ends with a table
@@ -43,7 +43,7 @@ check: $(STAMP) ## Format, lint, types, import order
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/pyright
-	PYTHONPATH=components:policies $(BIN)/lint-imports
+	PYTHONPATH=components:policies:sandbox $(BIN)/lint-imports
 
 unit: $(STAMP) ## Tests that need no built program, in parallel
 	$(BIN)/pytest -q -n 2 -m "not engine and not sandbox and not chaos"

@@ -152,8 +152,8 @@ def _judge(analyzer: Any, process: int, requests: tuple[list[Any], list[Any], An
 def _audit_rows(
     root: Path, words: str, paths: list[Path], checkov: str, beside: tuple[str, ...]
 ) -> list[str]:
-    from gpufleet.sandbox import bootstrap
-    from gpufleet.sandbox.progress import SilentProgress
+    from gpufleet_sandbox import bootstrap
+    from gpufleet_sandbox.progress import SilentProgress
 
     folder = paths[0].parents[1]
     files = [str(path) for path in paths]

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from benchmarks.paired import seconds
 from benchmarks.specs import fleet
-from gpufleet.sandbox import Sandbox
+from gpufleet_sandbox import Sandbox
 
 RUNS = int(os.environ.get("GPUFLEET_BENCH_RUNS", "7"))
 SIZES = tuple(int(n) for n in os.environ.get("GPUFLEET_BENCH_POOLS", "10,100,1000").split(","))

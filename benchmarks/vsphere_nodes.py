@@ -16,12 +16,12 @@ from typing import Any
 import psutil
 
 from benchmarks.paired import seconds
-from gpufleet.nodes.vsphere.batch_provider import VsphereGpuNodeBatchProvider
-from gpufleet.nodes.vsphere.provider import VsphereGpuNodeProvider
-from gpufleet.nodes.vsphere.session import close_all
-from gpufleet.sandbox import bootstrap
-from gpufleet.sandbox.progress import SilentProgress
-from gpufleet.sandbox.vcenter.simulator import (
+from gpufleet.platforms.vsphere.vcenter.batch_provider import VsphereGpuNodeBatchProvider
+from gpufleet.platforms.vsphere.vcenter.provider import VsphereGpuNodeProvider
+from gpufleet.platforms.vsphere.vcenter.session import close_all
+from gpufleet_sandbox import bootstrap
+from gpufleet_sandbox.progress import SilentProgress
+from gpufleet_sandbox.vcenter.simulator import (
     SimulatedGpu,
     SimulatedHost,
     SimulatedVcenter,

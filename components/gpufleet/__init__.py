@@ -12,32 +12,32 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gpufleet.addons.device_plugin import DevicePlugin
     from gpufleet.addons.dra_driver import DraDriver
-    from gpufleet.addons.efa_device_plugin import EfaDevicePlugin
     from gpufleet.addons.gpu_addons import GpuAddons
+    from gpufleet.addons.gpu_monitoring import GpuMonitoring
     from gpufleet.addons.gpu_operator import GpuOperator
+    from gpufleet.addons.horizontal_pod_autoscaler import GpuHorizontalPodAutoscaler
     from gpufleet.addons.keda import Keda
+    from gpufleet.addons.kueue_queues import KueueQueues
     from gpufleet.addons.network_operator import NetworkOperator
     from gpufleet.addons.neuron_device_plugin import NeuronDevicePlugin
     from gpufleet.addons.nim_operator import NimOperator
     from gpufleet.addons.nim_service import NimService
-    from gpufleet.addons.node_monitoring_agent import NodeMonitoringAgent
-    from gpufleet.addons.olm_operator import OlmOperator
     from gpufleet.addons.prometheus_adapter import PrometheusAdapter
+    from gpufleet.addons.scaled_object import GpuScaledObject
     from gpufleet.arguments import AddonsArgs, ChartsArgs, GpuPoolArgs
-    from gpufleet.autoscaling.cluster_autoscaler import ClusterAutoscaler
-    from gpufleet.autoscaling.horizontal_pod_autoscaler import GpuHorizontalPodAutoscaler
-    from gpufleet.autoscaling.karpenter import Karpenter
-    from gpufleet.autoscaling.karpenter_node_pool import KarpenterGpuNodePool
-    from gpufleet.autoscaling.openshift_cluster_autoscaler import OpenShiftClusterAutoscaler
-    from gpufleet.autoscaling.scaled_object import GpuScaledObject
     from gpufleet.gpu_fleet import GpuFleet
-    from gpufleet.monitoring.gpu_monitoring import GpuMonitoring
-    from gpufleet.nodes.eks import EksGpuNodeGroup
-    from gpufleet.nodes.gke import GkeGpuNodePool
-    from gpufleet.nodes.openshift import OpenShiftGpuMachineSet
-    from gpufleet.nodes.simulated import SimulatedGpuNodePool
-    from gpufleet.nodes.vsphere_group import VsphereGpuNodeGroup
-    from gpufleet.queueing.kueue_queues import KueueQueues
+    from gpufleet.platforms.eks.cluster_autoscaler import ClusterAutoscaler
+    from gpufleet.platforms.eks.efa_device_plugin import EfaDevicePlugin
+    from gpufleet.platforms.eks.karpenter import Karpenter
+    from gpufleet.platforms.eks.karpenter_node_pool import KarpenterGpuNodePool
+    from gpufleet.platforms.eks.node_group import EksGpuNodeGroup
+    from gpufleet.platforms.eks.node_monitoring_agent import NodeMonitoringAgent
+    from gpufleet.platforms.gke.node_pool import GkeGpuNodePool
+    from gpufleet.platforms.openshift.cluster_autoscaler import OpenShiftClusterAutoscaler
+    from gpufleet.platforms.openshift.machine_set import OpenShiftGpuMachineSet
+    from gpufleet.platforms.openshift.olm_operator import OlmOperator
+    from gpufleet.platforms.sandbox.node_pool import SimulatedGpuNodePool
+    from gpufleet.platforms.vsphere.node_group import VsphereGpuNodeGroup
 
 __all__ = [
     "AddonsArgs",
@@ -75,34 +75,34 @@ __all__ = [
 _HOMES = {
     "AddonsArgs": "gpufleet.arguments",
     "ChartsArgs": "gpufleet.arguments",
-    "ClusterAutoscaler": "gpufleet.autoscaling.cluster_autoscaler",
+    "ClusterAutoscaler": "gpufleet.platforms.eks.cluster_autoscaler",
     "DevicePlugin": "gpufleet.addons.device_plugin",
     "DraDriver": "gpufleet.addons.dra_driver",
-    "EfaDevicePlugin": "gpufleet.addons.efa_device_plugin",
-    "EksGpuNodeGroup": "gpufleet.nodes.eks",
-    "GkeGpuNodePool": "gpufleet.nodes.gke",
+    "EfaDevicePlugin": "gpufleet.platforms.eks.efa_device_plugin",
+    "EksGpuNodeGroup": "gpufleet.platforms.eks.node_group",
+    "GkeGpuNodePool": "gpufleet.platforms.gke.node_pool",
     "GpuAddons": "gpufleet.addons.gpu_addons",
     "GpuFleet": "gpufleet.gpu_fleet",
-    "GpuHorizontalPodAutoscaler": "gpufleet.autoscaling.horizontal_pod_autoscaler",
-    "GpuMonitoring": "gpufleet.monitoring.gpu_monitoring",
+    "GpuHorizontalPodAutoscaler": "gpufleet.addons.horizontal_pod_autoscaler",
+    "GpuMonitoring": "gpufleet.addons.gpu_monitoring",
     "GpuOperator": "gpufleet.addons.gpu_operator",
     "GpuPoolArgs": "gpufleet.arguments",
-    "GpuScaledObject": "gpufleet.autoscaling.scaled_object",
-    "Karpenter": "gpufleet.autoscaling.karpenter",
-    "KarpenterGpuNodePool": "gpufleet.autoscaling.karpenter_node_pool",
+    "GpuScaledObject": "gpufleet.addons.scaled_object",
+    "Karpenter": "gpufleet.platforms.eks.karpenter",
+    "KarpenterGpuNodePool": "gpufleet.platforms.eks.karpenter_node_pool",
     "Keda": "gpufleet.addons.keda",
-    "KueueQueues": "gpufleet.queueing.kueue_queues",
+    "KueueQueues": "gpufleet.addons.kueue_queues",
     "NetworkOperator": "gpufleet.addons.network_operator",
     "NeuronDevicePlugin": "gpufleet.addons.neuron_device_plugin",
     "NimOperator": "gpufleet.addons.nim_operator",
     "NimService": "gpufleet.addons.nim_service",
     "PrometheusAdapter": "gpufleet.addons.prometheus_adapter",
-    "NodeMonitoringAgent": "gpufleet.addons.node_monitoring_agent",
-    "OlmOperator": "gpufleet.addons.olm_operator",
-    "OpenShiftClusterAutoscaler": "gpufleet.autoscaling.openshift_cluster_autoscaler",
-    "OpenShiftGpuMachineSet": "gpufleet.nodes.openshift",
-    "SimulatedGpuNodePool": "gpufleet.nodes.simulated",
-    "VsphereGpuNodeGroup": "gpufleet.nodes.vsphere_group",
+    "NodeMonitoringAgent": "gpufleet.platforms.eks.node_monitoring_agent",
+    "OlmOperator": "gpufleet.platforms.openshift.olm_operator",
+    "OpenShiftClusterAutoscaler": "gpufleet.platforms.openshift.cluster_autoscaler",
+    "OpenShiftGpuMachineSet": "gpufleet.platforms.openshift.machine_set",
+    "SimulatedGpuNodePool": "gpufleet.platforms.sandbox.node_pool",
+    "VsphereGpuNodeGroup": "gpufleet.platforms.vsphere.node_group",
 }
 
 

@@ -8,6 +8,8 @@ import pulumi
 
 from gpufleet.addons.gpu_addons import GpuAddons, GpuAddonsArgs
 from gpufleet.arguments import GpuPoolArgs
+from gpufleet.components_base.inputs import declared, refuse
+from gpufleet.components_base.known_output import known_output
 from gpufleet.findings import Finding, Severity, has_errors, ordered
 from gpufleet.fleet import (
     Compiled,
@@ -19,18 +21,16 @@ from gpufleet.fleet import (
     fleet_as_dict,
 )
 from gpufleet.fleet.model import Money
-from gpufleet.gke_connection import GkeNetworkArgs
-from gpufleet.inputs import declared, refuse
-from gpufleet.known_output import known_output
-from gpufleet.openshift_connection import OpenShiftConnectionArgs
-from gpufleet.platforms import FleetPlatform, platform_of
+from gpufleet.platforms.gke.connection import GkeNetworkArgs
+from gpufleet.platforms.openshift.connection import OpenShiftConnectionArgs
+from gpufleet.platforms.registry import FleetPlatform, platform_of
+from gpufleet.platforms.vsphere.connection import VsphereConnectionArgs
 from gpufleet.render.kueue_rules import judge_queues
 from gpufleet.spec.base import Ownership, SpecModel
-from gpufleet.vsphere_connection import VsphereConnectionArgs
 
 if TYPE_CHECKING:
-    from gpufleet.monitoring.gpu_monitoring import GpuMonitoringArgs
-    from gpufleet.queueing.kueue_queues import KueueQueuesArgs
+    from gpufleet.addons.gpu_monitoring import GpuMonitoringArgs
+    from gpufleet.addons.kueue_queues import KueueQueuesArgs
 
 
 class GpuFleetConnectionArgs(TypedDict):
@@ -223,7 +223,7 @@ class GpuFleet(pulumi.ComponentResource):
         if monitoring is None:
             return
         # Rules and dashboards are a tenth of what a program imports; most fleets have none.
-        from gpufleet.monitoring.gpu_monitoring import GpuMonitoring
+        from gpufleet.addons.gpu_monitoring import GpuMonitoring
 
         queues = fleet.spec.queues
         GpuMonitoring(
@@ -245,7 +245,7 @@ class GpuFleet(pulumi.ComponentResource):
     def _queues(self, name: str, fleet: Fleet, declarations: Mapping[str, GpuPoolArgs]) -> None:
         if fleet.spec.queues is None or fleet.spec.addons.kueue.ownership is Ownership.GITOPS:
             return
-        from gpufleet.queueing.kueue_queues import KueueQueues
+        from gpufleet.addons.kueue_queues import KueueQueues
 
         KueueQueues(
             f"{name}-queues",

@@ -10,7 +10,7 @@ from pulumi.provider import main
 from pulumi.provider.experimental.component import ComponentProvider
 from pulumi.provider.server import ComponentInitError
 
-from gpufleet.component_host import serving
+from gpufleet.components_base.component_host import serving
 
 
 class Provider(ComponentProvider):

@@ -5,9 +5,9 @@ from typing import Any, NotRequired, TypedDict, cast
 
 import pulumi
 
+from gpufleet.components_base.inputs import declared, refuse
+from gpufleet.components_base.manifest_object import ManifestObject
 from gpufleet.findings import FleetError, error
-from gpufleet.inputs import declared, refuse
-from gpufleet.manifest_object import ManifestObject
 from gpufleet_policies.fronts.admission.files import AnyPolicy
 from gpufleet_policies.fronts.admission.mending_policies import mending_policies
 from gpufleet_policies.fronts.admission.policies import (

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gpufleet.sandbox.tools_folder import tools_folder
+from gpufleet_sandbox.tools_folder import tools_folder
 
 
 def module_folder(tool: str, module: str, inside: str) -> Path:

@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 
 from gpufleet.fleet.model import Machine, Pool
-from gpufleet.sandbox import custom_resources
-from gpufleet.sandbox.ports import choose, listens
-from gpufleet.sandbox.sandbox import Sandbox
+from gpufleet_sandbox import custom_resources
+from gpufleet_sandbox.ports import choose, listens
+from gpufleet_sandbox.sandbox import Sandbox
 from tests.engine.conftest import require
 from tests.engine.go_module import module_folder
 
@@ -132,7 +132,7 @@ def karpenter(sandbox: Sandbox, folder: Path, pools: Sequence[Pool]) -> Iterator
     finally:
         process.kill()  # it has nothing to save
         process.wait()
-        ours = files("gpufleet.sandbox") / "crds"
+        ours = files("gpufleet_sandbox") / "crds"
         names = {path.name for path in crds}
         custom_resources.apply(
             server,

@@ -21,10 +21,10 @@ from typing import Any
 import pytest
 import yaml
 
-from gpufleet.sandbox import custom_resources
-from gpufleet.sandbox.certificates import Certificates
-from gpufleet.sandbox.ports import choose, listens
-from gpufleet.sandbox.sandbox import Sandbox
+from gpufleet_sandbox import custom_resources
+from gpufleet_sandbox.certificates import Certificates
+from gpufleet_sandbox.ports import choose, listens
+from gpufleet_sandbox.sandbox import Sandbox
 from tests.engine.conftest import require
 from tests.engine.go_module import module_folder
 from tests.engine.waiting import until
@@ -73,7 +73,7 @@ def kueue(
     finally:
         process.kill()  # it has nothing to save, and takes its time to say goodbye
         process.wait()
-        ours = files("gpufleet.sandbox") / "crds"
+        ours = files("gpufleet_sandbox") / "crds"
         names = {path.name for path in crds}
         custom_resources.apply(
             server,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import psutil
 
-from gpufleet.sandbox import processes
+from gpufleet_sandbox import processes
 
 GRACE_SECONDS = 5.0
 

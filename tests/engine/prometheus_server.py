@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import yaml
 
-from gpufleet.sandbox.ports import choose
+from gpufleet_sandbox.ports import choose
 
 PATIENCE = 120.0
 """Seconds a condition may take: far more than a busy machine needs."""

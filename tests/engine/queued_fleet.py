@@ -11,8 +11,8 @@ from kubernetes import client
 
 from gpufleet.fleet import Fleet, compile_data
 from gpufleet.render.kueue_configuration import kueue_configuration
-from gpufleet.sandbox.engine import Engine
-from gpufleet.sandbox.sandbox import Sandbox
+from gpufleet_sandbox.engine import Engine
+from gpufleet_sandbox.sandbox import Sandbox
 from tests.engine.kueue_controller import kueue
 from tests.engine.waiting import until
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from kubernetes import client
 
-from gpufleet.sandbox.engine_result import EngineError, Result
+from gpufleet_sandbox.engine_result import EngineError, Result
 from tests.engine.conftest import Project
 from tests.engine.waiting import until
 

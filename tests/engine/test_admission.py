@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from gpufleet.sandbox.api_server import Answer, ApiServer
-from gpufleet.sandbox.sandbox import Sandbox
 from gpufleet_policies.fronts.admission.policies import (
     CHECKS,
     Enforcement,
@@ -21,6 +19,8 @@ from gpufleet_policies.fronts.told_fleet import told_fleet
 from gpufleet_policies.rules.registry import by_id
 from gpufleet_policies.rules.rule import Level
 from gpufleet_policies.rules.settings import read_settings
+from gpufleet_sandbox.api_server import Answer, ApiServer
+from gpufleet_sandbox.sandbox import Sandbox
 from tests.engine.admission_cases import COMPLIANT, OFFENDING
 from tests.engine.admission_kinds import CLUSTER_SCOPED, CRDS, plural_of
 from tests.engine.admission_objects import WITH_PODS, container, node_pool, pod_spec

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from gpufleet.sandbox.api_server import Answer, ApiServer
-from gpufleet.sandbox.sandbox import Sandbox
 from gpufleet_policies.fronts.admission.mending_policies import (
     MendingPolicy,
     mendable,
     mending_policies,
 )
 from gpufleet_policies.rules.settings import read_settings
+from gpufleet_sandbox.api_server import Answer, ApiServer
+from gpufleet_sandbox.sandbox import Sandbox
 from tests.engine.admission_cases import OFFENDING
 from tests.engine.admission_kinds import CLUSTER_SCOPED, CRDS, plural_of
 from tests.engine.admission_objects import GPU, WITH_PODS, changed, pod_spec

@@ -14,11 +14,11 @@ import psutil
 import pytest
 import yaml
 
-from gpufleet.sandbox import Sandbox, SandboxError, ports, processes
-from gpufleet.sandbox.api_server import ApiServer
-from gpufleet.sandbox.certificates import Certificates
-from gpufleet.sandbox.state import State
-from gpufleet.sandbox.status import PodStatus
+from gpufleet_sandbox import Sandbox, SandboxError, ports, processes
+from gpufleet_sandbox.api_server import ApiServer
+from gpufleet_sandbox.certificates import Certificates
+from gpufleet_sandbox.state import State
+from gpufleet_sandbox.status import PodStatus
 from tests.engine.waiting import until
 
 pytestmark = pytest.mark.sandbox
@@ -214,7 +214,7 @@ def test_two_at_once_are_one(running: Sandbox) -> None:
 
 def test_a_start_that_is_killed_is_picked_up(running: Sandbox) -> None:
     running.down()
-    code = f"from gpufleet.sandbox import Sandbox; Sandbox({str(running.layout.root)!r}).up()"
+    code = f"from gpufleet_sandbox import Sandbox; Sandbox({str(running.layout.root)!r}).up()"
     with subprocess.Popen([sys.executable, "-c", code]) as starting:
         until(lambda: processes.find(running.layout.root, {}))
         starting.kill()
@@ -226,8 +226,8 @@ def test_an_interrupted_start_leaves_no_process(running: Sandbox) -> None:
     running.down()
     # Nothing gets ready in it: it is still at its beginning when the interrupt comes.
     code = (
-        "from gpufleet.sandbox.api_server import ApiServer\n"
-        "from gpufleet.sandbox import Sandbox\n"
+        "from gpufleet_sandbox.api_server import ApiServer\n"
+        "from gpufleet_sandbox import Sandbox\n"
         "ApiServer.is_healthy = lambda *_: False\n"
         f"Sandbox({str(running.layout.root)!r}).up(timeout=600)"
     )

@@ -10,10 +10,10 @@ from urllib.parse import urlparse
 
 import pytest
 
-from gpufleet.sandbox.engine import Engine, EngineError, deploy
-from gpufleet.sandbox.errors import SandboxError
-from gpufleet.sandbox.orphaned_plugins import plugins
-from gpufleet.sandbox.stack_repair import release_stale_lock
+from gpufleet_sandbox.engine import Engine, EngineError, deploy
+from gpufleet_sandbox.errors import SandboxError
+from gpufleet_sandbox.orphaned_plugins import plugins
+from gpufleet_sandbox.stack_repair import release_stale_lock
 from tests.engine.waiting import until
 
 SETTINGS = """

@@ -14,9 +14,9 @@ from kubernetes import client
 from gpufleet.catalogue import load
 from gpufleet.fleet.config_names import birth_labels
 from gpufleet.partition import cut
-from gpufleet.sandbox.engine_result import EngineError
-from gpufleet.sandbox.sandbox import Sandbox
 from gpufleet.spec.sharing import Sharing
+from gpufleet_sandbox.engine_result import EngineError
+from gpufleet_sandbox.sandbox import Sandbox
 from tests.engine.conftest import Project
 from tests.engine.waiting import until
 
@@ -252,7 +252,7 @@ k8s.helm.v3.Release(
     "driver",
     name="driver",
     namespace=namespace.metadata["name"],
-    chart=str(files("gpufleet.sandbox") / "charts" / "dra-driver-nvidia-gpu"),
+    chart=str(files("gpufleet_sandbox") / "charts" / "dra-driver-nvidia-gpu"),
     values={values!r},
 )
 """

@@ -11,10 +11,10 @@ import pytest
 import yaml
 from kubernetes import client, config
 
-from gpufleet.sandbox.cloud.clouds import Clouds
-from gpufleet.sandbox.cloud.scenario import Rule
-from gpufleet.sandbox.engine import EngineError
-from gpufleet.sandbox.sandbox import Sandbox
+from gpufleet_sandbox.cloud.clouds import Clouds
+from gpufleet_sandbox.cloud.scenario import Rule
+from gpufleet_sandbox.engine import EngineError
+from gpufleet_sandbox.sandbox import Sandbox
 from tests.unit.components.eks_pools import POOLS
 
 GROUP = "aws:eks/nodeGroup:NodeGroup"
@@ -22,7 +22,7 @@ TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
 TAG = "aws:autoscaling/tag:Tag"
 STACKS = Path(__file__).parents[2] / "stacks"
 PROGRAM_FILES = ("__main__.py", "settings.py", "eks.py")
-CHARTS = str(files("gpufleet") / "sandbox" / "charts")
+CHARTS = str(files("gpufleet_sandbox") / "charts")
 
 PROGRAM = """
 import json

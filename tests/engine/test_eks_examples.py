@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 import yaml
 
-from gpufleet.sandbox.cloud.clouds import Clouds
-from gpufleet.sandbox.engine import EngineError
+from gpufleet_sandbox.cloud.clouds import Clouds
+from gpufleet_sandbox.engine import EngineError
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-CHARTS = str(files("gpufleet") / "sandbox" / "charts")
+CHARTS = str(files("gpufleet_sandbox") / "charts")
 GROUP = "aws:eks/nodeGroup:NodeGroup"
 
 FLEETS = {

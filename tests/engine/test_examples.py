@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from kubernetes import client
 
-from gpufleet.sandbox.engine import Engine
-from gpufleet.sandbox.sandbox import Sandbox
+from gpufleet_sandbox.engine import Engine
+from gpufleet_sandbox.sandbox import Sandbox
 from tests.engine.sandbox_stack import ROOT, Stack, gpus, nodes_advertise
 from tests.engine.waiting import until
 

@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 from kubernetes import client, config
 
-from gpufleet.sandbox.cloud.clouds import Clouds
-from gpufleet.sandbox.cloud.scenario import Rule
-from gpufleet.sandbox.cloud.store import Stored
-from gpufleet.sandbox.engine import EngineError
-from gpufleet.sandbox.sandbox import Sandbox
+from gpufleet_sandbox.cloud.clouds import Clouds
+from gpufleet_sandbox.cloud.scenario import Rule
+from gpufleet_sandbox.cloud.store import Stored
+from gpufleet_sandbox.engine import EngineError
+from gpufleet_sandbox.sandbox import Sandbox
 from tests.engine.sandbox_stack import Stack, stack_files
 from tests.unit.components.gke_pools import CONNECTION, POOLS
 
 NODE_POOL = "gcp:container/nodePool:NodePool"
-CHARTS = str(files("gpufleet") / "sandbox" / "charts")
+CHARTS = str(files("gpufleet_sandbox") / "charts")
 ALONE = {name: pool for name, pool in POOLS.items() if name != "ladder"}
 
 PROGRAM = """

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from kubernetes import client
 
-from gpufleet.sandbox.cloud.clouds import Clouds
+from gpufleet_sandbox.cloud.clouds import Clouds
 from tests.engine.namespaces import make_namespace
 from tests.engine.sandbox_stack import ROOT
 
-CHARTS = str(files("gpufleet") / "sandbox" / "charts")
+CHARTS = str(files("gpufleet_sandbox") / "charts")
 NODE_POOL = "gcp:container/nodePool:NodePool"
 TIME_SHARING = ROOT / "examples" / "gke-time-sharing"
 MIG_NOTEBOOKS = ROOT / "examples" / "gke-mig-notebooks"

@@ -17,12 +17,12 @@ from kubernetes import client, config
 
 from gpufleet.fleet import compile_data
 from gpufleet.fleet.config_names import POOL_LABEL
-from gpufleet.fleet.eks_shape import eks_shape
 from gpufleet.fleet.model import Fleet
-from gpufleet.render.karpenter_node_pool import karpenter_name, node_pool
-from gpufleet.render.karpenter_overlay import node_overlay
+from gpufleet.platforms.eks.karpenter_node_pool_manifest import karpenter_name, node_pool
+from gpufleet.platforms.eks.karpenter_overlay import node_overlay
+from gpufleet.platforms.eks.shape import eks_shape
 from gpufleet.render.pod_request import pod_spec
-from gpufleet.sandbox.sandbox import Sandbox
+from gpufleet_sandbox.sandbox import Sandbox
 from tests.engine.karpenter_controller import karpenter, with_kwok_class
 from tests.engine.namespaces import make_namespace
 from tests.engine.waiting import until

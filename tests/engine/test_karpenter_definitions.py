@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 
 from gpufleet.fleet import compile_data
-from gpufleet.fleet.eks_shape import eks_shape
 from gpufleet.fleet.model import Pool
-from gpufleet.render.karpenter_node_class import node_class
-from gpufleet.render.karpenter_node_pool import karpenter_name, node_pool
-from gpufleet.render.karpenter_overlay import node_overlay
-from gpufleet.sandbox import custom_resources
-from gpufleet.sandbox.sandbox import Sandbox
+from gpufleet.platforms.eks.karpenter_node_class import node_class
+from gpufleet.platforms.eks.karpenter_node_pool_manifest import karpenter_name, node_pool
+from gpufleet.platforms.eks.karpenter_overlay import node_overlay
+from gpufleet.platforms.eks.shape import eks_shape
+from gpufleet_sandbox import custom_resources
+from gpufleet_sandbox.sandbox import Sandbox
 from tests.engine.waiting import until
 
 pytestmark = [pytest.mark.sandbox]
@@ -140,7 +140,7 @@ def judged(sandbox: Sandbox) -> Iterator[Callable[[dict[str, Any]], str]]:
         return "" if answer.status == 201 else answer.body.decode()
 
     yield ask
-    ours = files("gpufleet.sandbox") / "crds"
+    ours = files("gpufleet_sandbox") / "crds"
     names = {path.name for path in theirs}
     back = [file for file in ours.iterdir() if file.name in names]
     custom_resources.apply(server, back, time.monotonic() + 120)

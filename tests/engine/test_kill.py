@@ -20,10 +20,10 @@ from kubernetes import client
 from kubernetes.client.exceptions import ApiException
 from urllib3.exceptions import HTTPError
 
-from gpufleet.sandbox import SandboxError
-from gpufleet.sandbox.engine import deploy
-from gpufleet.sandbox.orphaned_plugins import plugins
-from gpufleet.sandbox.stack_repair import release_stale_lock
+from gpufleet_sandbox import SandboxError
+from gpufleet_sandbox.engine import deploy
+from gpufleet_sandbox.orphaned_plugins import plugins
+from gpufleet_sandbox.stack_repair import release_stale_lock
 from tests.engine.sandbox_stack import ADVERTISED, Stack, nodes_advertise
 from tests.engine.waiting import until
 

@@ -16,10 +16,10 @@ from kubernetes import client, config
 
 from gpufleet.catalogue import load
 from gpufleet.fleet.model import NodeRange
+from gpufleet.platforms.sandbox.simulated_node import simulated_nodes
 from gpufleet.render.series import KUEUE
-from gpufleet.render.simulated_node import simulated_nodes
-from gpufleet.sandbox.certificates import Certificates
-from gpufleet.sandbox.sandbox import Sandbox
+from gpufleet_sandbox.certificates import Certificates
+from gpufleet_sandbox.sandbox import Sandbox
 from tests.engine.queued_fleet import GPU, GROUP, SLICE, TEAMS, Queued, queued_fleet
 from tests.engine.waiting import until
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet.sandbox.engine import EngineError
+from gpufleet_sandbox.engine import EngineError
 from tests.engine.waiting import until
 
 COMPONENTS = """

@@ -14,9 +14,9 @@ import pytest
 import yaml
 from kubernetes import client
 
+from gpufleet.change.fleet_change import change_plan
+from gpufleet.change.nodes import Stage, explain_nodes, read_nodes
 from gpufleet.fleet import Fleet, compile_data
-from gpufleet.fleet.change import change_plan
-from gpufleet.fleet.change_nodes import Stage, explain_nodes, read_nodes
 from tests.engine.node_watch import Watched, nvidia_resources, watching
 from tests.engine.waiting import until
 

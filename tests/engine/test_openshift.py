@@ -8,8 +8,8 @@ import yaml
 from kubernetes import client, config
 
 from gpufleet.fleet import compile_data
-from gpufleet.render.openshift_machine_set import MachinePlace, machine_set
-from gpufleet.sandbox.sandbox import Sandbox
+from gpufleet.platforms.openshift.machine_set_manifest import MachinePlace, machine_set
+from gpufleet_sandbox.sandbox import Sandbox
 from tests.engine.namespaces import make_namespace
 from tests.engine.sandbox_stack import ROOT, Stack, stack_files
 from tests.engine.test_gke_examples import program

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from kubernetes import client
 
-from gpufleet.sandbox.sandbox import Sandbox
+from gpufleet_sandbox.sandbox import Sandbox
 from tests.engine.node_watch import nvidia_resources, watching
 from tests.engine.waiting import until
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from gpufleet.sandbox.engine import Engine
-from gpufleet.sandbox.engine_result import Result
-from gpufleet.sandbox.sandbox import Sandbox
+from gpufleet_sandbox.engine import Engine
+from gpufleet_sandbox.engine_result import Result
+from gpufleet_sandbox.sandbox import Sandbox
 from tests.engine.conftest import Project
 
 pytestmark = pytest.mark.sandbox

@@ -28,8 +28,8 @@ from gpufleet.fleet.config_names import (
 from gpufleet.partition import Partition, Placement, cut, place
 from gpufleet.render.device_plugin import device_plugin_files
 from gpufleet.render.mig_parted import mig_parted_config, mig_parted_file
-from gpufleet.sandbox.tools_folder import tools_folder
 from gpufleet.spec.sharing import Sharing
+from gpufleet_sandbox.tools_folder import tools_folder
 from tests.engine.nvidia_parsers import DEVICE_PLUGIN, MIG_PARTED, ask
 
 pytestmark = pytest.mark.sandbox

@@ -18,8 +18,8 @@ from gpufleet.fleet import Fleet, Pool, compile_data
 from gpufleet.fleet.addon_plan import rdma_resources
 from gpufleet.render.dra import claims
 from gpufleet.render.pod_request import claiming_pod_spec, pod_spec
-from gpufleet.sandbox.engine import Engine
-from gpufleet.sandbox.sandbox import Sandbox
+from gpufleet_sandbox.engine import Engine
+from gpufleet_sandbox.sandbox import Sandbox
 from tests.engine.conftest import Project
 from tests.engine.waiting import until
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from kubernetes import client
 
-from gpufleet.sandbox.engine_result import EngineError
+from gpufleet_sandbox.engine_result import EngineError
 from tests.engine.conftest import Project
 from tests.engine.sandbox_stack import gpus
 from tests.engine.waiting import until
@@ -29,7 +29,7 @@ k8s.helm.v3.Release(
     "gpu-operator",
     name="gpu-operator",
     namespace=namespace,
-    chart=str(files("gpufleet.sandbox") / "charts" / "gpu-operator"),
+    chart=str(files("gpufleet_sandbox") / "charts" / "gpu-operator"),
     values={values!r},
     opts=ResourceOptions(parent=made),
 )

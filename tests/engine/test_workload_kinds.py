@@ -11,10 +11,10 @@ from kubernetes import client, config
 from gpufleet.render.horizontal_pod_autoscaler import horizontal_pod_autoscaler
 from gpufleet.render.nim import nim_cache, nim_service
 from gpufleet.render.scaled_object import scaled_object
-from gpufleet.sandbox.engine import Engine
-from gpufleet.sandbox.sandbox import Sandbox
 from gpufleet.spec.nim import Nim
 from gpufleet.spec.scaling import KedaScaling, Scaling
+from gpufleet_sandbox.engine import Engine
+from gpufleet_sandbox.sandbox import Sandbox
 from tests.engine.namespaces import await_gone
 from tests.engine.sandbox_stack import ROOT
 from tests.engine.waiting import until

@@ -17,10 +17,10 @@ from typing import Any
 from pyVim.connect import Disconnect, SmartConnect
 from pyVmomi import vim
 
-from gpufleet.nodes.vsphere.identity import OWNER
-from gpufleet.sandbox.vcenter.fault_proxy import FaultProxy, fault_proxy
-from gpufleet.sandbox.vcenter.mortal import MortalVcenter
-from gpufleet.sandbox.vcenter.simulator import (
+from gpufleet.platforms.vsphere.vcenter.identity import OWNER
+from gpufleet_sandbox.vcenter.fault_proxy import FaultProxy, fault_proxy
+from gpufleet_sandbox.vcenter.mortal import MortalVcenter
+from gpufleet_sandbox.vcenter.simulator import (
     RunningVcenter,
     SimulatedGpu,
     SimulatedHost,

@@ -13,9 +13,9 @@ import traceback
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from gpufleet.nodes.vsphere.batch_provider import VsphereGpuNodeBatchProvider
-from gpufleet.nodes.vsphere.errors import VsphereError
-from gpufleet.nodes.vsphere.provider import VsphereGpuNodeProvider
+from gpufleet.platforms.vsphere.vcenter.batch_provider import VsphereGpuNodeBatchProvider
+from gpufleet.platforms.vsphere.vcenter.errors import VsphereError
+from gpufleet.platforms.vsphere.vcenter.provider import VsphereGpuNodeProvider
 
 
 def _do(request: dict[str, Any]) -> Any:

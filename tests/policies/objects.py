@@ -8,9 +8,9 @@ from typing import Any
 
 from gpufleet.catalogue import load
 from gpufleet.fleet import compile_data, fleet_as_dict
-from gpufleet_policies.adapters.fleet import fleet_from
-from gpufleet_policies.adapters.pulumi_props import from_pulumi_props
 from gpufleet_policies.facts import FleetFacts, Locator, Workload
+from gpufleet_policies.readers.fleet import fleet_from
+from gpufleet_policies.readers.pulumi_props import from_pulumi_props
 from gpufleet_policies.rules.context import Context
 from gpufleet_policies.rules.finding import PolicyFinding
 from gpufleet_policies.rules.judge import judge

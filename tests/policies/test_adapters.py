@@ -6,10 +6,10 @@ import pytest
 from pulumi_policy.proxy import unknown_checking_proxy
 
 from gpufleet.catalogue import load
-from gpufleet_policies.adapters.plain import SENTINELS, plain
-from gpufleet_policies.adapters.pulumi_props import from_pulumi_props
-from gpufleet_policies.adapters.quantities import amount
 from gpufleet_policies.facts import UNKNOWN, Provenance, Workload
+from gpufleet_policies.readers.plain import SENTINELS, plain
+from gpufleet_policies.readers.pulumi_props import from_pulumi_props
+from gpufleet_policies.readers.quantities import amount
 from gpufleet_policies.rules.model_memory import memory_need
 from tests.policies.objects import CONTAINER, changed, deployment, findings, workload
 from tests.policies.objects import DEPLOYMENT as GOOD

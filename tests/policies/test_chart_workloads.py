@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from gpufleet_policies.adapters.documents import facts_of_document
 from gpufleet_policies.facts import Workload
+from gpufleet_policies.readers.documents import facts_of_document
 from gpufleet_policies.rules.rule import Level
 from tests.policies.cases.case import Thing
 from tests.policies.objects import changed
@@ -96,7 +96,7 @@ def test_models_of_the_vllm_stack_are_pods():
 @pytest.mark.parametrize(("chart", "values"), [("jupyterhub", HUB), ("vllm-stack", STACK)])
 def test_a_release_is_read_like_its_values_file(chart: str, values: dict[str, Any]):
     from gpufleet.catalogue import load
-    from gpufleet_policies.adapters.pulumi_props import facts_from_pulumi
+    from gpufleet_policies.readers.pulumi_props import facts_from_pulumi
 
     thing = released(chart, values)
     found = facts_from_pulumi(thing.type, thing.properties, "r", "urn", load)

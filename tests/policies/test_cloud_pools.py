@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from gpufleet.catalogue import load
-from gpufleet_policies.adapters.pulumi_props import facts_from_pulumi
 from gpufleet_policies.facts import Surroundings
 from gpufleet_policies.facts.capacity import LaunchTemplate, Reservation
 from gpufleet_policies.facts.monitoring import Monitoring
 from gpufleet_policies.facts.pool import Maker, NodePool
 from gpufleet_policies.facts.tristate import UNKNOWN
+from gpufleet_policies.readers.pulumi_props import facts_from_pulumi
 from gpufleet_policies.rules.pools import completed
 from tests.policies.cases.pools import GKE_POOL, NODE_GROUP
 from tests.policies.objects import REMOVE, changed

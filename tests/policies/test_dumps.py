@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from gpufleet_policies.adapters.documents import facts_of_document
-from gpufleet_policies.adapters.plain import plain
 from gpufleet_policies.facts import Workload
+from gpufleet_policies.readers.documents import facts_of_document
+from gpufleet_policies.readers.plain import plain
 from tests.policies.cases.workloads import template
 from tests.policies.objects import DEPLOYMENT, changed
 

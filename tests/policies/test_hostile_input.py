@@ -4,12 +4,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpufleet.catalogue import load
-from gpufleet_policies.adapters.documents import facts_of_document
-from gpufleet_policies.adapters.fleet import fleet_from
-from gpufleet_policies.adapters.plain import SENTINELS
-from gpufleet_policies.adapters.pod_templates import KINDS
-from gpufleet_policies.adapters.pulumi_props import from_pulumi_props
 from gpufleet_policies.facts import Locator, Surroundings, Workload
+from gpufleet_policies.readers.documents import facts_of_document
+from gpufleet_policies.readers.fleet import fleet_from
+from gpufleet_policies.readers.plain import SENTINELS
+from gpufleet_policies.readers.pod_templates import KINDS
+from gpufleet_policies.readers.pulumi_props import from_pulumi_props
 from gpufleet_policies.rules.context import Context
 from gpufleet_policies.rules.judge import judge
 from gpufleet_policies.rules.registry import RULE_FAILED, judging

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from gpufleet_policies.adapters.durations import seconds
-from gpufleet_policies.adapters.quantities import amount
-from gpufleet_policies.adapters.reading import decimal, whole
+from gpufleet_policies.readers.durations import seconds
+from gpufleet_policies.readers.quantities import amount
+from gpufleet_policies.readers.reading import decimal, whole
 from gpufleet_policies.rules.cron import shortest_interval
 from gpufleet_policies.rules.settings import FleetError, read_settings
 from tests.policies.cases.case import Case, Thing

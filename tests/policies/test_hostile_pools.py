@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpufleet.catalogue import load
-from gpufleet_policies.adapters.documents import facts_of_document
-from gpufleet_policies.adapters.plain import plain
-from gpufleet_policies.adapters.pulumi_props import facts_from_pulumi
-from gpufleet_policies.adapters.pulumi_types import READERS
 from gpufleet_policies.facts import Surroundings
+from gpufleet_policies.readers.documents import facts_of_document
+from gpufleet_policies.readers.plain import plain
+from gpufleet_policies.readers.pulumi_props import facts_from_pulumi
+from gpufleet_policies.readers.pulumi_types import READERS
 from gpufleet_policies.rules.context import Context
 from gpufleet_policies.rules.judge import judge
 from gpufleet_policies.rules.registry import RULE_FAILED

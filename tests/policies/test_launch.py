@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from gpufleet.catalogue import load
-from gpufleet_policies.adapters.documents import facts_of_document
-from gpufleet_policies.adapters.options import read_options
 from gpufleet_policies.facts import Autoscaler, Claim, Provenance, Workload
 from gpufleet_policies.facts.container import Launch
+from gpufleet_policies.readers.documents import facts_of_document
+from gpufleet_policies.readers.options import read_options
 from gpufleet_policies.rules.cron import shortest_interval
 from tests.policies.cases.control_pods import RAY
 from tests.policies.cases.workloads import CONTAINER, LIMITS, deployment

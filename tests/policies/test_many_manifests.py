@@ -3,8 +3,8 @@
 import json
 
 from gpufleet.catalogue import load
-from gpufleet_policies.adapters.documents import facts_of_document
 from gpufleet_policies.facts import FleetFacts, Surroundings
+from gpufleet_policies.readers.documents import facts_of_document
 from gpufleet_policies.rules.context import Context
 from gpufleet_policies.rules.judge import judge
 from gpufleet_policies.rules.registry import RULE_FAILED, judging

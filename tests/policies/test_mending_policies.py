@@ -11,7 +11,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from gpufleet.cli.policies import command
-from gpufleet.inputs import InvalidArgumentsError
+from gpufleet.components_base.inputs import InvalidArgumentsError
 from gpufleet_policies.fronts.admission.mending_policies import mendable, mending_policies
 from gpufleet_policies.fronts.admission.mends import MENDS
 from gpufleet_policies.fronts.admission.policies import expressible

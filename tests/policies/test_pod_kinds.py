@@ -3,9 +3,9 @@
 import pytest
 
 from gpufleet.catalogue import load
-from gpufleet_policies.adapters.pod_templates import KINDS
-from gpufleet_policies.adapters.pulumi_props import from_pulumi_props, group_and_kind, is_judged
 from gpufleet_policies.facts import Workload
+from gpufleet_policies.readers.pod_templates import KINDS
+from gpufleet_policies.readers.pulumi_props import from_pulumi_props, group_and_kind, is_judged
 from tests.policies.objects import workload
 
 GPU_CONTAINER = {"name": "c", "image": "i", "resources": {"limits": {"nvidia.com/gpu": 2}}}

@@ -8,9 +8,9 @@ import pytest
 from gpufleet.catalogue import load
 from gpufleet.contract.foreign.go_yaml import read_yaml
 from gpufleet.fleet import compile_data, fleet_as_dict
-from gpufleet_policies.adapters.documents import facts_of_document
-from gpufleet_policies.adapters.plain import plain
 from gpufleet_policies.facts import Surroundings
+from gpufleet_policies.readers.documents import facts_of_document
+from gpufleet_policies.readers.plain import plain
 from gpufleet_policies.rules.context import Context
 from gpufleet_policies.rules.judge import judge
 from gpufleet_policies.rules.rule import Level

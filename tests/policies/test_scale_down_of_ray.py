@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from gpufleet.catalogue import load
-from gpufleet_policies.adapters.documents import facts_of_document
 from gpufleet_policies.facts import Workload
+from gpufleet_policies.readers.documents import facts_of_document
 from tests.policies.cases.case import Case, manifest
 from tests.policies.cases.scaling import RAY
 from tests.policies.objects import changed

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from gpufleet_policies.adapters.plain import SENTINELS
 from gpufleet_policies.facts import FleetFacts
+from gpufleet_policies.readers.plain import SENTINELS
 from gpufleet_policies.rules.registry import RULE_FAILED
 from tests.policies.cases import CASES, Case
 from tests.policies.test_hostile_input import paths, with_value

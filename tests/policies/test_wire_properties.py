@@ -11,9 +11,9 @@ from pulumi_policy import EnforcementLevel, ResourceValidationArgs, ResourceVali
 from pulumi_policy.deserialize import deserialize_properties
 from pulumi_policy.proxy import UNKNOWN_OBJECT_VALUE, UNKNOWN_STRING_VALUE, unknown_checking_proxy
 
-from gpufleet_policies.adapters.plain import plain, plain_struct
 from gpufleet_policies.facts.tristate import UNKNOWN
 from gpufleet_policies.fronts.crossguard_server import handed_properties, servicer
+from gpufleet_policies.readers.plain import plain, plain_struct
 
 SIGNATURE = "4dabf18193072939515e22adb298388d"
 ASSET = {SIGNATURE: "c44067f5952c0a294b673a41bacd8c17", "path": "values.yaml"}

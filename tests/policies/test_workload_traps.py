@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from gpufleet_policies.adapters.documents import facts_of_document
 from gpufleet_policies.facts import Workload
+from gpufleet_policies.readers.documents import facts_of_document
 from gpufleet_policies.rules.rule import Level
 from tests.policies.cases.case import FLEET, Case, Thing, fleet_thing, manifest
 from tests.policies.cases.control_pods import HEAD, RAY

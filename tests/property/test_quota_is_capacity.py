@@ -18,12 +18,12 @@ from gpufleet.catalogue import load
 from gpufleet.fleet import Fleet, compile_data
 from gpufleet.fleet.model import Pool
 from gpufleet.fleet.unit_weights import unit_capacity, unit_weights
+from gpufleet.platforms.eks.autoscaler_tags import TEMPLATE, autoscaler_tags
+from gpufleet.platforms.eks.karpenter_node_pool_manifest import limits
+from gpufleet.platforms.eks.karpenter_overlay import node_overlay
+from gpufleet.platforms.eks.node_template import modelled_gpus
 from gpufleet.render.alerts import alerts
-from gpufleet.render.autoscaler_tags import TEMPLATE, autoscaler_tags
-from gpufleet.render.karpenter_node_pool import limits
-from gpufleet.render.karpenter_overlay import node_overlay
 from gpufleet.render.kueue_queues import cluster_queues, team_quota
-from gpufleet.render.node_template import modelled_gpus
 from gpufleet.spec.monitoring import Monitoring
 from tests.property.test_renders_agree import UNHURRIED, fleets
 

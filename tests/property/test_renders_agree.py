@@ -12,13 +12,13 @@ from gpufleet.catalogue.model import Cloud, InstanceType
 from gpufleet.fleet import Fleet, compile_data
 from gpufleet.fleet.model import Pool
 from gpufleet.partition import Placement, place
+from gpufleet.platforms.eks.autoscaler_tags import TEMPLATE, autoscaler_tags
+from gpufleet.platforms.eks.karpenter_overlay import node_overlay
+from gpufleet.platforms.eks.node_template import modelled_gpus
+from gpufleet.platforms.gke.addresses import gke_accelerator
 from gpufleet.render.artefact import Kind
 from gpufleet.render.artefacts import artefacts
-from gpufleet.render.autoscaler_tags import TEMPLATE, autoscaler_tags
-from gpufleet.render.gke import gke_accelerator
-from gpufleet.render.karpenter_overlay import node_overlay
 from gpufleet.render.kueue_queues import cluster_queues
-from gpufleet.render.node_template import modelled_gpus
 from gpufleet.render.pod_request import pod_spec
 
 UNHURRIED = settings(

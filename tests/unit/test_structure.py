@@ -37,7 +37,7 @@ def tracked(*patterns: str) -> list[Path]:
 def components() -> dict[str, type[pulumi.ComponentResource]]:
     """Every public component that the sources define, exported or not."""
     found: dict[str, type[pulumi.ComponentResource]] = {}
-    folders = ("nodes", "addons", "autoscaling", "queueing", "monitoring")
+    folders = ("platforms", "addons")
     names = ["gpufleet.gpu_fleet"]
     for folder in folders:
         if (ROOT / "components" / "gpufleet" / folder).is_dir():

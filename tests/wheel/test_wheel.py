@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from gpufleet.sandbox.program_cache import go_platform, key
-from gpufleet.sandbox.programs import PROGRAMS, SANDBOX_PROGRAMS
-from gpufleet.sandbox.tools_folder import tools_folder
+from gpufleet_sandbox.program_cache import go_platform, key
+from gpufleet_sandbox.programs import PROGRAMS, SANDBOX_PROGRAMS
+from gpufleet_sandbox.tools_folder import tools_folder
 from tests.engine.conftest import require
 
 pytestmark = pytest.mark.sandbox
@@ -183,9 +183,9 @@ def test_the_pins_are_those_of_the_checkout_so_nothing_is_built_again(
 ) -> None:
     code = (
         "import json\n"
-        "from gpufleet.sandbox.program_cache import go_platform, key\n"
-        "from gpufleet.sandbox.programs import PROGRAMS\n"
-        "from gpufleet.sandbox.tools_folder import tools_folder\n"
+        "from gpufleet_sandbox.program_cache import go_platform, key\n"
+        "from gpufleet_sandbox.programs import PROGRAMS\n"
+        "from gpufleet_sandbox.tools_folder import tools_folder\n"
         "print(json.dumps({name: key(program, tools_folder(), go_platform())\n"
         "                  for name, program in PROGRAMS.items()}))"
     )

@@ -5,13 +5,13 @@ from typing import Any, NotRequired, TypedDict, cast
 import pulumi
 from pydantic import Field
 
-from gpufleet.addons.charts import ChartChoice, chosen_chart
 from gpufleet.addons.gpu_operator import OperandTolerationArgs
-from gpufleet.addons.judged import judged
-from gpufleet.addons.release import chart_release
 from gpufleet.arguments import ChartsArgs, ImagesArgs
+from gpufleet.components_base.addon_findings import judged
+from gpufleet.components_base.charts import ChartChoice, chosen_chart
+from gpufleet.components_base.inputs import checked
+from gpufleet.components_base.release import chart_release
 from gpufleet.fleet.device_plugin_rules import ADDON, judge_keys
-from gpufleet.inputs import checked
 from gpufleet.render.device_plugin_values import PluginSettings, plugin_values
 from gpufleet.render.gpu_operator_values import merged
 from gpufleet.spec.images import Images

@@ -4,13 +4,13 @@ from typing import NotRequired, TypedDict
 
 import pulumi
 
-from gpufleet.addons.charts import fleet_chart
-from gpufleet.addons.declarations import declared_fleet
-from gpufleet.addons.release import release_in_own_namespace
 from gpufleet.arguments import AddonsArgs, GpuPoolArgs
+from gpufleet.components_base.charts import fleet_chart
+from gpufleet.components_base.declarations import declared_fleet
+from gpufleet.components_base.helm_release import HelmRelease
+from gpufleet.components_base.manifest_object import ManifestObject
+from gpufleet.components_base.release import release_in_own_namespace
 from gpufleet.fleet import Fleet
-from gpufleet.helm_release import HelmRelease
-from gpufleet.manifest_object import ManifestObject
 from gpufleet.render.dra import Manifest, claims, device_classes
 from gpufleet.render.dra_driver_values import dra_driver_values, fleet_dra_driver_settings
 from gpufleet.render.gpu_operator_values import merged

@@ -4,22 +4,22 @@ from typing import Any, NotRequired, TypedDict, cast
 
 import pulumi
 
-from gpufleet.addons.charts import charts_of
-from gpufleet.addons.declarations import declared_fleet
 from gpufleet.addons.device_plugin import DevicePlugin, DevicePluginArgs
 from gpufleet.addons.dra_driver import DraDriver, DraDriverArgs
 from gpufleet.addons.gpu_operator import GpuOperator, GpuOperatorArgs
 from gpufleet.addons.keda import Keda, KedaArgs
-from gpufleet.addons.namespaces import operator_namespace
 from gpufleet.addons.network_operator import NetworkOperator, NetworkOperatorArgs
 from gpufleet.addons.neuron_device_plugin import NeuronDevicePlugin, NeuronDevicePluginArgs
-from gpufleet.addons.openshift_operators import OpenShiftOperators
 from gpufleet.arguments import AddonsArgs, GpuPoolArgs
-from gpufleet.core_objects import ConfigMap, Namespace
+from gpufleet.components_base.charts import charts_of
+from gpufleet.components_base.core_objects import ConfigMap, Namespace
+from gpufleet.components_base.declarations import declared_fleet
+from gpufleet.components_base.known_output import known_output
+from gpufleet.components_base.manifest_object import ManifestObject
+from gpufleet.components_base.namespaces import operator_namespace
 from gpufleet.fleet import Fleet
 from gpufleet.fleet.model import DevicePluginPlan, NetworkPlan, OperatorPlan
-from gpufleet.known_output import known_output
-from gpufleet.manifest_object import ManifestObject
+from gpufleet.platforms.openshift.operators import OpenShiftOperators
 from gpufleet.render.device_plugin_values import planned_plugin_settings
 from gpufleet.render.dra_driver_values import needs_dra_driver
 from gpufleet.render.gpu_operator_values import (

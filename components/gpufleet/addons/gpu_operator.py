@@ -4,13 +4,13 @@ from typing import Any, NotRequired, TypedDict, cast
 
 import pulumi
 
-from gpufleet.addons.charts import ChartChoice, chosen_chart
-from gpufleet.addons.judged import judged
-from gpufleet.addons.release import chart_release
 from gpufleet.arguments import ChartsArgs, GpuOperatorSettingsArgs, ImagesArgs
+from gpufleet.components_base.addon_findings import judged
+from gpufleet.components_base.charts import ChartChoice, chosen_chart
+from gpufleet.components_base.inputs import checked
+from gpufleet.components_base.release import chart_release
 from gpufleet.fleet.gpu_operator_rules import ADDON, judge_values
 from gpufleet.fleet.raw_values import judge_contradictions
-from gpufleet.inputs import checked
 from gpufleet.render.gpu_operator_values import OperatorSettings, merged, operator_values
 from gpufleet.spec.gpu_operator_keys import declared_path, typed_settings
 from gpufleet.spec.secrets import judge_secrets

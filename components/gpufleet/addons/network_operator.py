@@ -5,19 +5,19 @@ from typing import Any, NotRequired, TypedDict, cast
 import pulumi
 from pydantic import Field
 
-from gpufleet.addons.charts import ChartChoice, chosen_chart
 from gpufleet.addons.gpu_operator import OperandTolerationArgs
-from gpufleet.addons.judged import judged
-from gpufleet.addons.namespaces import operator_namespace
-from gpufleet.addons.release import chart_release
 from gpufleet.arguments import ChartsArgs, ImagesArgs, NetworkOperatorSettingsArgs
+from gpufleet.components_base.addon_findings import judged
+from gpufleet.components_base.charts import ChartChoice, chosen_chart
+from gpufleet.components_base.inputs import checked
+from gpufleet.components_base.manifest_object import ManifestObject
+from gpufleet.components_base.namespaces import operator_namespace
+from gpufleet.components_base.release import chart_release
 from gpufleet.contract.tolerations import Toleration
 from gpufleet.fleet.model import NetworkPlan
 from gpufleet.fleet.network_operator_chart import network_operator_values
 from gpufleet.fleet.network_rules import ADDON, judge_documents
 from gpufleet.fleet.nic_cluster_policy import networks, policy
-from gpufleet.inputs import checked
-from gpufleet.manifest_object import ManifestObject
 from gpufleet.spec.addons import Addons
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.images import Images

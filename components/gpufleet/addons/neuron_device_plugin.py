@@ -4,13 +4,13 @@ from typing import Any, NotRequired, TypedDict, cast
 
 import pulumi
 
-from gpufleet.addons.charts import ChartChoice, chosen_chart
 from gpufleet.addons.gpu_operator import OperandTolerationArgs
-from gpufleet.addons.release import chart_release
 from gpufleet.arguments import ChartsArgs
+from gpufleet.components_base.charts import ChartChoice, chosen_chart
+from gpufleet.components_base.inputs import checked, refuse
+from gpufleet.components_base.release import chart_release
 from gpufleet.fleet.chart_values import merged
 from gpufleet.fleet.neuron import recovery_without_detector
-from gpufleet.inputs import checked, refuse
 from gpufleet.render.neuron_values import CHART, SCHEDULER_NAME, neuron_values
 
 

@@ -4,10 +4,10 @@ from typing import Any, NotRequired, TypedDict, cast
 
 import pulumi
 
-from gpufleet.addons.charts import ChartChoice, chosen_chart
-from gpufleet.addons.release import release_in_own_namespace
 from gpufleet.arguments import ChartsArgs
-from gpufleet.inputs import checked
+from gpufleet.components_base.charts import ChartChoice, chosen_chart
+from gpufleet.components_base.inputs import checked
+from gpufleet.components_base.release import release_in_own_namespace
 
 CHART = "k8s-nim-operator"
 

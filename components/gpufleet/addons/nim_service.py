@@ -4,11 +4,11 @@ from typing import Any, TypedDict, cast
 
 import pulumi
 
-from gpufleet.addons.judged import judged
 from gpufleet.arguments import NimArgs
+from gpufleet.components_base.addon_findings import judged
+from gpufleet.components_base.inputs import checked
+from gpufleet.components_base.manifest_object import ManifestObject
 from gpufleet.fleet.nim_rules import judge_nim
-from gpufleet.inputs import checked
-from gpufleet.manifest_object import ManifestObject
 from gpufleet.render.nim import nim_cache, nim_service
 from gpufleet.spec.base import SpecModel
 from gpufleet.spec.nim import Nim

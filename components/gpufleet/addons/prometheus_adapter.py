@@ -5,11 +5,11 @@ from typing import Annotated, Any, NotRequired, TypedDict, cast
 import pulumi
 from pydantic import Field
 
-from gpufleet.addons.charts import ChartChoice, chosen_chart
-from gpufleet.addons.release import release_in_own_namespace
 from gpufleet.arguments import ChartsArgs
+from gpufleet.components_base.charts import ChartChoice, chosen_chart
+from gpufleet.components_base.inputs import checked
+from gpufleet.components_base.release import release_in_own_namespace
 from gpufleet.fleet.chart_values import merged
-from gpufleet.inputs import checked
 from gpufleet.render.prometheus_adapter_rules import adapter_values
 
 CHART = "prometheus-adapter"

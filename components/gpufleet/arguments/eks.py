@@ -1,4 +1,4 @@
-"""Inputs of components that restate `gpufleet.spec.eks`.
+"""Inputs of components that restate `gpufleet.spec.platforms.eks`.
 
 Generated from the models by tests/unit/components/write_arguments.py: edit those.
 """

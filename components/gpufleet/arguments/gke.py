@@ -1,4 +1,4 @@
-"""Inputs of components that restate `gpufleet.spec.gke`.
+"""Inputs of components that restate `gpufleet.spec.platforms.gke`.
 
 Generated from the models by tests/unit/components/write_arguments.py: edit those.
 """

@@ -1,4 +1,4 @@
-"""Inputs of components that restate `gpufleet.spec.openshift`.
+"""Inputs of components that restate `gpufleet.spec.platforms.openshift`.
 
 Generated from the models by tests/unit/components/write_arguments.py: edit those.
 """

@@ -1,4 +1,4 @@
-"""Inputs of components that restate `gpufleet.spec.vsphere_devices`.
+"""Inputs of components that restate `gpufleet.spec.platforms.vsphere_devices`.
 
 Generated from the models by tests/unit/components/write_arguments.py: edit those.
 """

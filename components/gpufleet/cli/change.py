@@ -5,6 +5,9 @@ from collections.abc import Mapping
 
 import click
 
+from gpufleet.change.as_dict import plan_as_dict, reports_as_dict
+from gpufleet.change.fleet_change import change_plan
+from gpufleet.change.nodes import NodeReport, explain_nodes, read_nodes
 from gpufleet.cli.change_text import plan_text, reports_text
 from gpufleet.cli.output import (
     UnreadableInputError,
@@ -16,9 +19,6 @@ from gpufleet.cli.output import (
 from gpufleet.cli.source import compile_source, read_bytes
 from gpufleet.findings import Finding, has_errors, ordered
 from gpufleet.fleet import Fleet
-from gpufleet.fleet.change import change_plan
-from gpufleet.fleet.change_dict import plan_as_dict, reports_as_dict
-from gpufleet.fleet.change_nodes import NodeReport, explain_nodes, read_nodes
 from gpufleet.spec import UnreadableDocumentError, read_document
 
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import click
 
+from gpufleet.change.nodes import NodeReport, Stage
+from gpufleet.change.plan import Capacity, ChangePlan, Kind, PoolChange
 from gpufleet.fleet import Fleet
-from gpufleet.fleet.change_nodes import NodeReport, Stage
-from gpufleet.fleet.change_plan import Capacity, ChangePlan, Kind, PoolChange
-from gpufleet.render.simulated_node import node_name
+from gpufleet.platforms.sandbox.simulated_node import node_name
 from gpufleet.spec.base import Platform
 
 _KINDS = {

@@ -17,10 +17,10 @@ from gpufleet.cli.output import (
     print_json,
 )
 from gpufleet.cli.source import compile_source
+from gpufleet.cost.cost import Use, attribute
+from gpufleet.cost.dump import UnreadableDumpError, histories, read_series
+from gpufleet.cost.report import By, Row, rows, team_of_namespaces
 from gpufleet.findings import Finding, has_errors, ordered
-from gpufleet.fleet.cost import Use, attribute
-from gpufleet.fleet.cost_dump import UnreadableDumpError, histories, read_series
-from gpufleet.fleet.cost_report import By, Row, rows, team_of_namespaces
 
 
 @click.command()

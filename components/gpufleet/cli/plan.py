@@ -113,9 +113,9 @@ def _policies(answer: Plan, documents: tuple[dict[str, Any], ...]) -> list[Findi
     """What the policy rules say about the planned fleet and its workloads."""
     if answer.fleet is None:
         return []
-    from gpufleet_policies.adapters.fleet import fleet_from
-    from gpufleet_policies.adapters.workload import workload_from
     from gpufleet_policies.facts import Locator
+    from gpufleet_policies.readers.fleet import fleet_from
+    from gpufleet_policies.readers.workload import workload_from
     from gpufleet_policies.rules.context import Context
     from gpufleet_policies.rules.judge import judge
     from gpufleet_policies.rules.settings import Settings

@@ -14,13 +14,13 @@ from gpufleet.cli.output import (
     print_json,
 )
 from gpufleet.cli.source import compile_source
+from gpufleet.components_base.answers import Answers, CannotAskError, Wiring
 from gpufleet.findings import ordered
-from gpufleet.preflight.answers import Answers, CannotAskError, Wiring
 from gpufleet.spec.base import Platform
 
 PLATFORMS = {
-    Platform.EKS: "gpufleet.preflight.aws",
-    Platform.GKE: "gpufleet.preflight.google",
+    Platform.EKS: "gpufleet.platforms.eks.preflight",
+    Platform.GKE: "gpufleet.platforms.gke.preflight",
 }
 """Platform -> the module whose `ask(fleet, wiring)` asks."""
 

@@ -70,7 +70,7 @@ def up(directory: Path | None, stack: str | None, timeout: float, output_format:
     with _session(directory) as sandbox:
         sandbox.up(timeout=timeout)
         if stack is not None:
-            from gpufleet.sandbox import engine
+            from gpufleet_sandbox import engine
 
             # The engine speaks on standard output; a document must be alone there.
             engine.deploy(sandbox, stack, out=sys.stderr if output_format == "json" else None)
@@ -143,8 +143,8 @@ def programs(names: tuple[str, ...], output_format: str) -> None:
     ~/.cache/gpufleet/programs, or $GPUFLEET_CACHE/programs.
     """
     with _session(None) as sandbox:
-        from gpufleet.sandbox import bootstrap
-        from gpufleet.sandbox.programs import SANDBOX_PROGRAMS
+        from gpufleet_sandbox import bootstrap
+        from gpufleet_sandbox.programs import SANDBOX_PROGRAMS
 
         if names:
             found = sandbox.add(names)
@@ -167,7 +167,7 @@ def env(directory: Path | None, output_format: str) -> None:
     The same lines are in the file `env` of the sandbox folder. They hold paths, no secrets.
     """
     with _session(directory) as sandbox:
-        from gpufleet.sandbox import environment
+        from gpufleet_sandbox import environment
 
         if output_format == "json":
             document = environment.variables(sandbox.layout)
@@ -180,9 +180,9 @@ def env(directory: Path | None, output_format: str) -> None:
 def _session(directory: Path | None) -> Iterator[Any]:
     """A sandbox that reports to the terminal; its errors become one text and exit code 1."""
     try:
-        from gpufleet.sandbox import Sandbox, SandboxError
-        from gpufleet.sandbox.engine_result import EngineError
-        from gpufleet.sandbox.progress import terminal_progress
+        from gpufleet_sandbox import Sandbox, SandboxError
+        from gpufleet_sandbox.engine_result import EngineError
+        from gpufleet_sandbox.progress import terminal_progress
     except ModuleNotFoundError as problem:
         click.echo(f"gpufleet: the sandbox needs {problem.name}: {_NEEDS}", err=True)
         sys.exit(2)

@@ -5,9 +5,9 @@ from collections import Counter
 from rich.console import Console
 from rich.table import Table
 
-from gpufleet.sandbox.progress import duration
-from gpufleet.sandbox.report import WIDTH_WITHOUT_TERMINAL
-from gpufleet.sandbox.status import PodStatus, Status
+from gpufleet_sandbox.progress import duration
+from gpufleet_sandbox.report import WIDTH_WITHOUT_TERMINAL
+from gpufleet_sandbox.status import PodStatus, Status
 
 _WAITING_SHOWN = 10
 

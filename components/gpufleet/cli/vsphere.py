@@ -71,7 +71,7 @@ def inventory(
         spec = compiled.fleet.spec
         prefix = name_prefix or spec.name_prefix or spec.cluster.name
     with _library():
-        from gpufleet.nodes.vsphere.ask_inventory import ask_inventory
+        from gpufleet.platforms.vsphere.vcenter.ask_inventory import ask_inventory
 
         found = ask_inventory(_endpoint(asked), asked["datacenter"], cluster, pools, prefix)
     if output_format == "json":
@@ -108,8 +108,8 @@ def orphans(
     read or vCenter cannot be asked.
     """
     with _library():
-        from gpufleet.nodes.vsphere.ask_orphans import ask_orphans
-        from gpufleet.nodes.vsphere.orphan_report import Standing, declared_by
+        from gpufleet.platforms.vsphere.vcenter.ask_orphans import ask_orphans
+        from gpufleet.platforms.vsphere.vcenter.orphan_report import Standing, declared_by
 
         try:
             declared = declared_by([_state(name) for name in states], stacks)
@@ -146,8 +146,8 @@ def _state(name: str) -> Any:
 def _library() -> Iterator[None]:
     """What lacks or fails on the way to vCenter, as an error of the command."""
     try:
-        from gpufleet.nodes.vsphere.errors import VsphereError
-        from gpufleet.nodes.vsphere.session import Session  # noqa: F401
+        from gpufleet.platforms.vsphere.vcenter.errors import VsphereError
+        from gpufleet.platforms.vsphere.vcenter.session import Session  # noqa: F401
     except ModuleNotFoundError as problem:
         raise UnreadableInputError(
             f"{problem.name} is not installed: pip install 'pulumi-gpufleet[vsphere]'"

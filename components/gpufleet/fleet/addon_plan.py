@@ -6,17 +6,9 @@ from typing import Any
 from gpufleet.catalogue import Catalogue
 from gpufleet.contract.dra import GKE_ROOT, driver_root
 from gpufleet.contract.feature_discovery import DiscoveryOwner
-from gpufleet.contract.gke_sharing import served_by_gke
 from gpufleet.contract.owners import OwnedParts, Owner
 from gpufleet.contract.rdma import BY_NETWORK_OPERATOR, network_operator_present
 from gpufleet.contract.tolerations import Toleration, needed
-from gpufleet.fleet.lifecycle import (
-    GPU_OPERATOR,
-    NETWORK_OPERATOR,
-    Subscribed,
-    discovery_subscription,
-    operator_subscription,
-)
 from gpufleet.fleet.model import (
     GPU_TAINT,
     NEURON_TAINT,
@@ -29,6 +21,14 @@ from gpufleet.fleet.model import (
     Pool,
 )
 from gpufleet.fleet.neuron import is_neuron
+from gpufleet.platforms.gke.sharing import served_by_gke
+from gpufleet.platforms.openshift.lifecycle import (
+    GPU_OPERATOR,
+    NETWORK_OPERATOR,
+    Subscribed,
+    discovery_subscription,
+    operator_subscription,
+)
 from gpufleet.spec.base import Ownership, Platform
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.network_operator import RdmaResource

@@ -9,13 +9,6 @@ from gpufleet.catalogue.regions import check_region
 from gpufleet.contract import owners as contract_owners
 from gpufleet.contract.dra import judge_dra
 from gpufleet.contract.feature_discovery import decide_discovery
-from gpufleet.contract.gke_sharing import (
-    GKE_PLUGIN_OFF,
-    as_gke_publishes,
-    judge_gke_sharing,
-    served_by_gke,
-    without_gke_stack,
-)
 from gpufleet.contract.judge import judge_contract
 from gpufleet.contract.rdma import network_operator_present
 from gpufleet.contract.vgpu import judge_vgpu
@@ -24,13 +17,8 @@ from gpufleet.fleet import capacity_rules, machines, pool_rules, spend
 from gpufleet.fleet.addon_plan import plan_addons
 from gpufleet.fleet.addon_rules import judge_addons
 from gpufleet.fleet.autoscaler_rules import judge_autoscalers
-from gpufleet.fleet.change_previous import cut_previous
 from gpufleet.fleet.config_names import POOL_LABEL, birth_labels
 from gpufleet.fleet.contract_facts import cluster_facts
-from gpufleet.fleet.eks_rules import judge_eks
-from gpufleet.fleet.gke_rules import judge_gke
-from gpufleet.fleet.gke_shape import COMPUTE_CLASS
-from gpufleet.fleet.karpenter_rules import judge_karpenter
 from gpufleet.fleet.model import (
     GKE_ARM_TAINT,
     Fleet,
@@ -43,11 +31,23 @@ from gpufleet.fleet.model import (
 from gpufleet.fleet.neuron import NEURON, hand_out, is_neuron
 from gpufleet.fleet.node_images import choose_image
 from gpufleet.fleet.node_range import node_range
-from gpufleet.fleet.openshift_rules import judge_openshift
+from gpufleet.fleet.previous_sharing import cut_previous
 from gpufleet.fleet.price_place import judge_price_place
 from gpufleet.fleet.queue_rules import judge_queue_declaration
-from gpufleet.fleet.vsphere_rules import judge_vsphere
 from gpufleet.partition import Partition, cut
+from gpufleet.platforms.eks.karpenter_rules import judge_karpenter
+from gpufleet.platforms.eks.rules import judge_eks
+from gpufleet.platforms.gke.rules import judge_gke
+from gpufleet.platforms.gke.shape import COMPUTE_CLASS
+from gpufleet.platforms.gke.sharing import (
+    GKE_PLUGIN_OFF,
+    as_gke_publishes,
+    judge_gke_sharing,
+    served_by_gke,
+    without_gke_stack,
+)
+from gpufleet.platforms.openshift.rules import judge_openshift
+from gpufleet.platforms.vsphere.rules import judge_vsphere
 from gpufleet.spec.base import Platform
 from gpufleet.spec.capacity import Capacity
 from gpufleet.spec.fleet_spec import FleetSpec

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.contract.facts import ClusterFacts, PoolFacts
-from gpufleet.contract.gke_sharing import served_by_gke
 from gpufleet.fleet.model import Pool
+from gpufleet.platforms.gke.sharing import served_by_gke
 from gpufleet.spec.fleet_spec import FleetSpec
 
 

@@ -1,1 +1,1 @@
-"""Components that make GPU nodes: one file per platform."""
+"""Names that states of stacks made before 0.1.0 hold; nothing else imports them."""

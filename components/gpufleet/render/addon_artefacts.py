@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from gpufleet.fleet.lifecycle import NETWORK_OPERATOR
 from gpufleet.fleet.model import Fleet
+from gpufleet.platforms.openshift.lifecycle import NETWORK_OPERATOR
 from gpufleet.render.artefact import Artefact, Kind
 from gpufleet.render.device_plugin_values import plugin_release_values
 from gpufleet.render.gpu_operator_values import plugin_files

@@ -6,18 +6,22 @@ from typing import Any
 from gpufleet.findings import Finding
 from gpufleet.fleet.addon_plan import rdma_resources
 from gpufleet.fleet.config_names import DEVICE_PLUGIN_CONFIG_LABEL, MIG_CONFIG_LABEL
-from gpufleet.fleet.lifecycle import GPU_OPERATOR
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.partition.shares import gib
-from gpufleet.render.addon_artefacts import network_operator_files, neuron_files, plugin_chart_files
-from gpufleet.render.alerts import judge_alerts
-from gpufleet.render.artefact import Artefact, Kind
-from gpufleet.render.autoscaler_tags import judge_autoscaler_tags
-from gpufleet.render.cluster_autoscaler_values import (
+from gpufleet.platforms.eks.artefacts import eks_files
+from gpufleet.platforms.eks.autoscaler_tags import judge_autoscaler_tags
+from gpufleet.platforms.eks.cluster_autoscaler_values import (
     judge_priorities,
     judge_program,
     scaled_pools,
 )
+from gpufleet.platforms.gke.compute_class import compute_class
+from gpufleet.platforms.gke.node_pool_arguments import node_pools, workload_policies
+from gpufleet.platforms.openshift.artefacts import autoscaler_files, operator_files, pool_files
+from gpufleet.platforms.openshift.lifecycle import GPU_OPERATOR
+from gpufleet.render.addon_artefacts import network_operator_files, neuron_files, plugin_chart_files
+from gpufleet.render.alerts import judge_alerts
+from gpufleet.render.artefact import Artefact, Kind
 from gpufleet.render.device_plugin import device_plugin_files
 from gpufleet.render.dra import claims, device_classes
 from gpufleet.render.dra_driver_values import (
@@ -25,9 +29,6 @@ from gpufleet.render.dra_driver_values import (
     fleet_dra_driver_settings,
     needs_dra_driver,
 )
-from gpufleet.render.eks_artefacts import eks_files
-from gpufleet.render.gke_compute_class import compute_class
-from gpufleet.render.gke_node_pool import node_pools, workload_policies
 from gpufleet.render.gpu_operator_values import (
     MIG_PARTED_KEY,
     ConfigFiles,
@@ -45,7 +46,6 @@ from gpufleet.render.manifests import (
     operator_namespace,
 )
 from gpufleet.render.monitoring_artefacts import monitoring_files
-from gpufleet.render.openshift_artefacts import autoscaler_files, operator_files, pool_files
 from gpufleet.render.pod_request import claiming_pod_spec, pod_spec, topology_hint
 from gpufleet.render.vgpu import vgpu_device_file
 from gpufleet.render.yaml_text import commented, yaml_stream, yaml_text

@@ -9,10 +9,10 @@ off by default: an alert on them could never fire.
 from dataclasses import dataclass
 from typing import Any
 
-from gpufleet.contract.gke_sharing import served_by_gke
 from gpufleet.contract.tolerations import GPU_TOLERATION, needed
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Fleet
+from gpufleet.platforms.gke.sharing import served_by_gke
 from gpufleet.spec.monitoring import Monitoring
 
 CSV_KEY = "dcgm-metrics.csv"

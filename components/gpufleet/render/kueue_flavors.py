@@ -6,9 +6,9 @@ Format: kubernetes-sigs/kueue v0.19.2 `kueue.x-k8s.io/v1beta2`.
 from typing import Any
 
 from gpufleet.fleet.config_names import POOL_LABEL
-from gpufleet.fleet.gke_shape import COMPUTE_CLASS
 from gpufleet.fleet.model import Fleet, Pool, accelerator_taint
 from gpufleet.fleet.queue_topologies import topology_levels
+from gpufleet.platforms.gke.shape import COMPUTE_CLASS
 
 API_VERSION = "kueue.x-k8s.io/v1beta2"
 LABELS = {"app.kubernetes.io/managed-by": "gpufleet"}

@@ -6,15 +6,15 @@ Resource name, node selector, tolerations, and what the way of sharing needs of 
 from collections.abc import Sequence
 from typing import Any
 
-from gpufleet.contract.gke_sharing import served_by_gke
 from gpufleet.fleet.config_names import POOL_LABEL
-from gpufleet.fleet.gke_shape import COMPUTE_CLASS, gke_shape
 from gpufleet.fleet.model import NodeTaint, Pool, accelerator_taint
 from gpufleet.fleet.queue_topologies import HOSTNAME, topology_levels
-from gpufleet.fleet.tpu import tpu_slice
 from gpufleet.partition import Share
 from gpufleet.partition.dra import Offer
-from gpufleet.render.autoscaler_tags import EFA
+from gpufleet.platforms.eks.autoscaler_tags import EFA
+from gpufleet.platforms.gke.shape import COMPUTE_CLASS, gke_shape
+from gpufleet.platforms.gke.sharing import served_by_gke
+from gpufleet.platforms.gke.tpu import tpu_slice
 from gpufleet.render.dra import pod_claim
 from gpufleet.spec.base import Platform
 from gpufleet.spec.pool import Fabric

@@ -9,7 +9,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpufleet.fleet.cost_report import team_of_namespaces
+from gpufleet.cost.report import team_of_namespaces
 from gpufleet.fleet.kube_state_names import label_name, sanitised
 from gpufleet.fleet.model import Fleet
 from gpufleet.fleet.neuron import is_neuron

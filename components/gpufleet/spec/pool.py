@@ -7,13 +7,13 @@ from pydantic import Field, StringConstraints, model_validator
 
 from gpufleet.spec.base import DnsLabel, Ownership, PoolName, SpecModel
 from gpufleet.spec.capacity import Capacity
-from gpufleet.spec.eks import EksOptions
-from gpufleet.spec.gke import GkeOptions
 from gpufleet.spec.karpenter import KarpenterPoolOptions
 from gpufleet.spec.neuron import NeuronOptions
-from gpufleet.spec.openshift import OpenShiftOptions
+from gpufleet.spec.platforms.eks import EksOptions
+from gpufleet.spec.platforms.gke import GkeOptions
+from gpufleet.spec.platforms.openshift import OpenShiftOptions
+from gpufleet.spec.platforms.vsphere import VsphereOptions
 from gpufleet.spec.sharing import Sharing, exclusive
-from gpufleet.spec.vsphere import VsphereOptions
 
 LabelKey = Annotated[
     str,

@@ -31,11 +31,6 @@ from pulumi_policy import (
 )
 
 from gpufleet.catalogue import load
-from gpufleet_policies.adapters.pulumi_props import (
-    facts_from_pulumi,
-    facts_of_properties,
-    is_judged,
-)
 from gpufleet_policies.facts import FleetFacts, Surroundings, Workload, absent, known
 from gpufleet_policies.fronts.config_schema import schema_properties
 from gpufleet_policies.fronts.crossguard_configuration import (
@@ -45,6 +40,11 @@ from gpufleet_policies.fronts.crossguard_configuration import (
 )
 from gpufleet_policies.fronts.crossguard_remediation import remediated
 from gpufleet_policies.fronts.crossguard_server import handed_properties, serve
+from gpufleet_policies.readers.pulumi_props import (
+    facts_from_pulumi,
+    facts_of_properties,
+    is_judged,
+)
 from gpufleet_policies.rules.context import Context
 from gpufleet_policies.rules.finding import PolicyFinding
 from gpufleet_policies.rules.judge import judge

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from gpufleet.findings import FleetError
-from gpufleet_policies.adapters.plain import plain
 from gpufleet_policies.facts import FleetFacts, Locator
 from gpufleet_policies.fronts.settings_file import settings_beside
 from gpufleet_policies.fronts.told_fleet import UnreadableFleetError, told_fleet
+from gpufleet_policies.readers.plain import plain
 from gpufleet_policies.rules.context import Context
 from gpufleet_policies.rules.finding import PolicyFinding
 from gpufleet_policies.rules.rule import Level, Violation

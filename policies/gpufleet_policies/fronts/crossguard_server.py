@@ -16,8 +16,8 @@ import pulumi_policy.policy as sdk
 from pulumi.runtime.proto import analyzer_pb2
 from pulumi_policy import Policy, PolicyPack
 
-from gpufleet_policies.adapters.plain import plain_struct
-from gpufleet_policies.adapters.pulumi_props import is_judged
+from gpufleet_policies.readers.plain import plain_struct
+from gpufleet_policies.readers.pulumi_props import is_judged
 
 _Servicer: Any = getattr(sdk, "_PolicyAnalyzerServicer", None)
 

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from gpufleet_policies.adapters.fleet import fleet_from_declaration
 from gpufleet_policies.facts import FleetFacts
+from gpufleet_policies.readers.fleet import fleet_from_declaration
 
 CONFIG_KEY = "gpufleet:fleet"
 

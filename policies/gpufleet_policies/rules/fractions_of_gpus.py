@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from fractions import Fraction
 
-from gpufleet_policies.adapters.reading import decimal
 from gpufleet_policies.facts import Workload
 from gpufleet_policies.facts.workload import GPU
+from gpufleet_policies.readers.reading import decimal
 from gpufleet_policies.rules.context import Context
 from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.remediation import remove

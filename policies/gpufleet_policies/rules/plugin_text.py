@@ -5,8 +5,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gpufleet_policies.adapters.nvidia_configs import parsed
 from gpufleet_policies.facts.nvidia import NvidiaConfig, SharingConfig
+from gpufleet_policies.readers.nvidia_configs import parsed
 from gpufleet_policies.rules.remediation import JsonPatch, add, replace, steps
 
 

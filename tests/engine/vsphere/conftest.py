@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from gpufleet.nodes.vsphere.session import close_all
+from gpufleet.platforms.vsphere.vcenter.session import close_all
 from tests.engine.vcenter_fixture import PASSWORD, USER, Vcenter, inventory, simulated
 from tests.engine.vsphere.direct import Made
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from gpufleet.nodes.vsphere.batch_provider import VsphereGpuNodeBatchProvider
-from gpufleet.nodes.vsphere.errors import Code, VsphereError
-from gpufleet.nodes.vsphere.provider import VsphereGpuNodeProvider
+from gpufleet.platforms.vsphere.vcenter.batch_provider import VsphereGpuNodeBatchProvider
+from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
+from gpufleet.platforms.vsphere.vcenter.provider import VsphereGpuNodeProvider
 from tests.engine.vcenter_fixture import PASSWORD, SECRET, Vcenter
 
 Made = Callable[..., Vcenter]

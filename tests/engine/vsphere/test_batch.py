@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from pyVmomi import vim
 
-from gpufleet.nodes.vsphere.errors import Code
-from gpufleet.nodes.vsphere.identity import PENDING
-from gpufleet.sandbox.vcenter.fault_proxy import Action, Rule
+from gpufleet.platforms.vsphere.vcenter.errors import Code
+from gpufleet.platforms.vsphere.vcenter.identity import PENDING
+from gpufleet_sandbox.vcenter.fault_proxy import Action, Rule
 from tests.engine.vcenter_fixture import FIXED, PASSWORD, SECRET, Vcenter
 from tests.engine.vsphere.direct import (
     BATCH,

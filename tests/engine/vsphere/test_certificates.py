@@ -14,11 +14,11 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from gpufleet.nodes.vsphere.certificate import tls_context
-from gpufleet.nodes.vsphere.credentials import Credentials
-from gpufleet.nodes.vsphere.errors import Code
-from gpufleet.nodes.vsphere.session import Session
-from gpufleet.nodes.vsphere.settings import Endpoint
+from gpufleet.platforms.vsphere.vcenter.certificate import tls_context
+from gpufleet.platforms.vsphere.vcenter.credentials import Credentials
+from gpufleet.platforms.vsphere.vcenter.errors import Code
+from gpufleet.platforms.vsphere.vcenter.session import Session
+from gpufleet.platforms.vsphere.vcenter.settings import Endpoint
 from tests.engine.vcenter_fixture import PASSWORD, USER
 from tests.engine.vsphere.direct import UNCLOSED, Made, refused
 

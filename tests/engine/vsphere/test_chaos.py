@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from pyVmomi import vim
 
-from gpufleet.sandbox.vcenter.fault_proxy import Action, Rule
+from gpufleet_sandbox.vcenter.fault_proxy import Action, Rule
 from tests.engine.vcenter_fixture import (
     DYNAMIC,
     FIXED,

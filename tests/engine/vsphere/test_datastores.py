@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from gpufleet.nodes.vsphere.drs_behavior import behave
-from gpufleet.nodes.vsphere.errors import Code
-from gpufleet.nodes.vsphere.guest_data import USER_DATA_KEYS
-from gpufleet.nodes.vsphere.lookup import FoundPlace
-from gpufleet.nodes.vsphere.settings import NodeSettings
-from gpufleet.sandbox.vcenter.fault_proxy import Action, Rule
+from gpufleet.platforms.vsphere.vcenter.drs_behavior import behave
+from gpufleet.platforms.vsphere.vcenter.errors import Code
+from gpufleet.platforms.vsphere.vcenter.guest_data import USER_DATA_KEYS
+from gpufleet.platforms.vsphere.vcenter.lookup import FoundPlace
+from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings
+from gpufleet_sandbox.vcenter.fault_proxy import Action, Rule
 from tests.engine.vcenter_fixture import Vcenter, inventory, simulated
 from tests.engine.vsphere.direct import (
     BATCH,

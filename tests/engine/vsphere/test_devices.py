@@ -7,11 +7,11 @@ from urllib.parse import unquote
 import pytest
 from pyVmomi import vim
 
-from gpufleet.nodes.vsphere.adapters import adapter_type
-from gpufleet.nodes.vsphere.disks import MARK
-from gpufleet.nodes.vsphere.errors import Code
-from gpufleet.nodes.vsphere.networks import on_network
-from gpufleet.sandbox.vcenter.fault_proxy import Action, Rule
+from gpufleet.platforms.vsphere.vcenter.adapters import adapter_type
+from gpufleet.platforms.vsphere.vcenter.disks import MARK
+from gpufleet.platforms.vsphere.vcenter.errors import Code
+from gpufleet.platforms.vsphere.vcenter.networks import on_network
+from gpufleet_sandbox.vcenter.fault_proxy import Action, Rule
 from tests.engine.vcenter_fixture import Vcenter
 from tests.engine.vsphere.direct import PROVIDER, UNCLOSED, Made, created, finished, read, refused
 

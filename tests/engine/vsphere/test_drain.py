@@ -6,11 +6,11 @@ import pytest
 from kubernetes import client
 from kubernetes.client.exceptions import ApiException
 
-from gpufleet.nodes.vsphere.cluster_api import ClusterApi
-from gpufleet.nodes.vsphere.cluster_node import ClusterNode
-from gpufleet.nodes.vsphere.errors import Code
-from gpufleet.nodes.vsphere.settings import ClusterAccess, NodeSettings
-from gpufleet.sandbox.sandbox import Sandbox
+from gpufleet.platforms.vsphere.vcenter.cluster_api import ClusterApi
+from gpufleet.platforms.vsphere.vcenter.cluster_node import ClusterNode
+from gpufleet.platforms.vsphere.vcenter.errors import Code
+from gpufleet.platforms.vsphere.vcenter.settings import ClusterAccess, NodeSettings
+from gpufleet_sandbox.sandbox import Sandbox
 from tests.engine.vcenter_fixture import DYNAMIC
 from tests.engine.vsphere.direct import refused
 

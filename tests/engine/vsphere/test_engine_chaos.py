@@ -15,9 +15,9 @@ from typing import Any
 import psutil
 import pytest
 
-from gpufleet.sandbox.checkpoints import restore_cut_off_checkpoints
-from gpufleet.sandbox.stack_repair import release_stale_lock
-from gpufleet.sandbox.vcenter.fault_proxy import Action, Rule
+from gpufleet_sandbox.checkpoints import restore_cut_off_checkpoints
+from gpufleet_sandbox.stack_repair import release_stale_lock
+from gpufleet_sandbox.vcenter.fault_proxy import Action, Rule
 from tests.engine.conftest import Project
 from tests.engine.vcenter_fixture import PASSWORD, SECRET, USER, Vcenter, inventory, simulated
 from tests.engine.vsphere.test_group import PROGRAM

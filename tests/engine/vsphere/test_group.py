@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from gpufleet.sandbox.engine import EngineError
-from gpufleet.sandbox.vcenter.fault_proxy import Action, Rule
+from gpufleet_sandbox.engine import EngineError
+from gpufleet_sandbox.vcenter.fault_proxy import Action, Rule
 from tests.engine.conftest import Project
 from tests.engine.vcenter_fixture import (
     PASSWORD,

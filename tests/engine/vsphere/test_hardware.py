@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from pyVmomi import vim
 
-from gpufleet.nodes.vsphere.errors import Code
-from gpufleet.sandbox.vcenter.fault_proxy import Action, Rule
+from gpufleet.platforms.vsphere.vcenter.errors import Code
+from gpufleet_sandbox.vcenter.fault_proxy import Action, Rule
 from tests.engine.vcenter_fixture import VGPU, Vcenter
 from tests.engine.vsphere.direct import PROVIDER, UNCLOSED, created, finished, read, refused
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from pyVmomi import vim
 
-from gpufleet.nodes.vsphere.errors import Code
-from gpufleet.nodes.vsphere.guest_data import JOINED_KEY, USER_DATA_KEYS
-from gpufleet.sandbox.vcenter.fault_proxy import Action, Rule
+from gpufleet.platforms.vsphere.vcenter.errors import Code
+from gpufleet.platforms.vsphere.vcenter.guest_data import JOINED_KEY, USER_DATA_KEYS
+from gpufleet_sandbox.vcenter.fault_proxy import Action, Rule
 from tests.engine.vcenter_fixture import SECRET, Vcenter
 from tests.engine.vsphere.direct import PROVIDER, UNCLOSED, created, finished, read, refused
 from tests.engine.vsphere.played_cluster import PlayedCluster, played_cluster

@@ -15,10 +15,10 @@ from kubernetes import client
 from pyVim.connect import Disconnect, SmartConnect
 from pyVmomi import vim, vmodl
 
-from gpufleet.nodes.vsphere.guest_data import USER_DATA_KEYS
-from gpufleet.nodes.vsphere.identity import OWNER
-from gpufleet.sandbox.sandbox import Sandbox
-from gpufleet.sandbox.vcenter.simulator import (
+from gpufleet.platforms.vsphere.vcenter.guest_data import USER_DATA_KEYS
+from gpufleet.platforms.vsphere.vcenter.identity import OWNER
+from gpufleet_sandbox.sandbox import Sandbox
+from gpufleet_sandbox.vcenter.simulator import (
     RunningVcenter,
     SimulatedGpu,
     SimulatedHost,

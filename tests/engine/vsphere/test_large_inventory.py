@@ -5,11 +5,11 @@ import time
 import psutil
 from pyVmomi import vim
 
-from gpufleet.nodes.vsphere.credentials import Credentials
-from gpufleet.nodes.vsphere.lookup import by_name
-from gpufleet.nodes.vsphere.read_inventory import read_inventory
-from gpufleet.nodes.vsphere.session import session_for
-from gpufleet.nodes.vsphere.settings import Endpoint
+from gpufleet.platforms.vsphere.vcenter.credentials import Credentials
+from gpufleet.platforms.vsphere.vcenter.lookup import by_name
+from gpufleet.platforms.vsphere.vcenter.read_inventory import read_inventory
+from gpufleet.platforms.vsphere.vcenter.session import session_for
+from gpufleet.platforms.vsphere.vcenter.settings import Endpoint
 from tests.engine.vcenter_fixture import PASSWORD, USER
 from tests.engine.vsphere.direct import PROVIDER, UNCLOSED, Made, created
 

@@ -4,9 +4,9 @@ import socket
 
 import pytest
 
-from gpufleet.nodes.vsphere.errors import Code
-from gpufleet.nodes.vsphere.session import close_all
-from gpufleet.sandbox.vcenter.fault_proxy import Action, Rule
+from gpufleet.platforms.vsphere.vcenter.errors import Code
+from gpufleet.platforms.vsphere.vcenter.session import close_all
+from gpufleet_sandbox.vcenter.fault_proxy import Action, Rule
 from tests.engine.vcenter_fixture import PASSWORD, SECRET, Vcenter
 from tests.engine.vsphere.direct import PROVIDER, UNCLOSED, created, read, refused
 

@@ -2,9 +2,9 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
-from gpufleet.nodes.vsphere.errors import Code, VsphereError
-from gpufleet.sandbox.vcenter.fault_proxy import Action, Rule
-from gpufleet.sandbox.vcenter.simulator import SimulatedTemplate
+from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
+from gpufleet_sandbox.vcenter.fault_proxy import Action, Rule
+from gpufleet_sandbox.vcenter.simulator import SimulatedTemplate
 from tests.engine.vcenter_fixture import FIXED, Vcenter
 from tests.engine.vsphere.direct import UNCLOSED, Made, created, refused
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from pyVmomi import vim
 
-from gpufleet.nodes.vsphere.drs import drs_group
-from gpufleet.nodes.vsphere.errors import Code
-from gpufleet.nodes.vsphere.lookup import FoundPlace
-from gpufleet.sandbox.vcenter.fault_proxy import Action, Rule
+from gpufleet.platforms.vsphere.vcenter.drs import drs_group
+from gpufleet.platforms.vsphere.vcenter.errors import Code
+from gpufleet.platforms.vsphere.vcenter.lookup import FoundPlace
+from gpufleet_sandbox.vcenter.fault_proxy import Action, Rule
 from tests.engine.vcenter_fixture import Vcenter
 from tests.engine.vsphere.direct import PROVIDER, UNCLOSED, created, finished, refused
 

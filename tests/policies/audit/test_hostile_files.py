@@ -11,18 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.public_manifests import manifests
-from gpufleet_policies.adapters.yaml_text import (
-    MAX_BYTES,
-    MAX_DEPTH,
-    UnreadableTextError,
-    read_documents,
-)
 from gpufleet_policies.facts.tristate import UNKNOWN
 from gpufleet_policies.fronts.audit.github import as_annotations
 from gpufleet_policies.fronts.audit.inputs import Input
 from gpufleet_policies.fronts.audit.reading import read_input
 from gpufleet_policies.fronts.audit.run import audit
 from gpufleet_policies.fronts.audit.text import as_text
+from gpufleet_policies.readers.yaml_text import (
+    MAX_BYTES,
+    MAX_DEPTH,
+    UnreadableTextError,
+    read_documents,
+)
 from gpufleet_policies.rules.settings import read_settings
 from tests.policies.objects import TODAY
 

@@ -6,8 +6,8 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from gpufleet.catalogue import load
-from gpufleet_policies.adapters.documents import facts_of_document
 from gpufleet_policies.fronts.audit.parcels import packed, unpacked
+from gpufleet_policies.readers.documents import facts_of_document
 from tests.policies.cases import CASES
 
 

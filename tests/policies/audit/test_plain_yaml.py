@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.public_manifests import manifests, write_manifests
-from gpufleet_policies.adapters.plain_yaml import MAX_OPEN, MAX_TEXT, plain_documents
-from gpufleet_policies.adapters.yaml_text import read_documents
 from gpufleet_policies.facts.tristate import UNKNOWN
+from gpufleet_policies.readers.plain_yaml import MAX_OPEN, MAX_TEXT, plain_documents
+from gpufleet_policies.readers.yaml_text import read_documents
 
 FILES = [documents for _, documents, _ in manifests(60)]
 

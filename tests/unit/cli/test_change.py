@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from gpufleet.cli.change import command
 from gpufleet.cli.output import UnreadableInputError
-from tests.unit.fleet.change_fleets import EIGHTHS, HALVES, WHOLE, fleet_data
+from tests.unit.change.fleets import EIGHTHS, HALVES, WHOLE, fleet_data
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ from click.testing import CliRunner, Result
 
 from gpufleet.cli.sandbox import command
 from gpufleet.cli.sandbox_tables import print_status
-from gpufleet.sandbox import Sandbox, SandboxError, bootstrap
-from gpufleet.sandbox.status import NodeStatus, PodStatus, ProcessStatus, Status
+from gpufleet_sandbox import Sandbox, SandboxError, bootstrap
+from gpufleet_sandbox.status import NodeStatus, PodStatus, ProcessStatus, Status
 
 
 def run(*arguments: str) -> Result:

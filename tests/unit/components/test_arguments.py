@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gpufleet import arguments
-from gpufleet.inputs import InvalidArgumentsError, declared
+from gpufleet.components_base.inputs import InvalidArgumentsError, declared
 
 WRITER = Path(__file__).with_name("write_arguments.py")
 

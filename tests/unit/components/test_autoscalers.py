@@ -2,12 +2,12 @@ from typing import Any
 
 import pytest
 
+from gpufleet.addons.horizontal_pod_autoscaler import GpuHorizontalPodAutoscaler
 from gpufleet.addons.keda import Keda
 from gpufleet.addons.prometheus_adapter import PrometheusAdapter
-from gpufleet.autoscaling.horizontal_pod_autoscaler import GpuHorizontalPodAutoscaler
-from gpufleet.autoscaling.scaled_object import GpuScaledObject
+from gpufleet.addons.scaled_object import GpuScaledObject
+from gpufleet.components_base.inputs import InvalidArgumentsError
 from gpufleet.gpu_fleet import GpuFleet
-from gpufleet.inputs import InvalidArgumentsError
 
 RELEASE = "kubernetes:helm.sh/v3:Release"
 SCALING: dict[str, Any] = {

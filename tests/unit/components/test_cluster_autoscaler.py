@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gpufleet import ClusterAutoscaler
-from gpufleet.inputs import InvalidArgumentsError
+from gpufleet.components_base.inputs import InvalidArgumentsError
 
 RELEASE = "kubernetes:helm.sh/v3:Release"
 POOLS: list[dict[str, Any]] = [

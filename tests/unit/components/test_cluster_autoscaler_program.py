@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from gpufleet.fleet.model import Pool
-from gpufleet.render.autoscaler_tags import TEMPLATE, autoscaler_tags
-from gpufleet.render.cluster_autoscaler_values import cluster_autoscaler_values
+from gpufleet.platforms.eks.autoscaler_tags import TEMPLATE, autoscaler_tags
+from gpufleet.platforms.eks.cluster_autoscaler_values import cluster_autoscaler_values
 from gpufleet.spec.addons import ClusterAutoscaler, Expander
 from tests.unit.components.cluster_autoscaler_program import EXPANDERS, FLAGS, OPTIONS, VALUES
 from tests.unit.render.fleets import one

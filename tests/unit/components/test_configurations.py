@@ -6,8 +6,8 @@ import pulumi
 import pytest
 
 from gpufleet import GpuAddons, SimulatedGpuNodePool
-from gpufleet.inputs import InvalidArgumentsError
-from gpufleet.nodes.configurations import judge_labels
+from gpufleet.components_base.configurations import judge_labels
+from gpufleet.components_base.inputs import InvalidArgumentsError
 
 MIG = "nvidia.com/mig.config"
 PLUGIN = "nvidia.com/device-plugin.config"

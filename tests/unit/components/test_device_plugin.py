@@ -4,7 +4,7 @@ import pulumi
 import pytest
 
 from gpufleet import DevicePlugin
-from gpufleet.inputs import InvalidArgumentsError
+from gpufleet.components_base.inputs import InvalidArgumentsError
 
 RELEASE = "kubernetes:helm.sh/v3:Release"
 

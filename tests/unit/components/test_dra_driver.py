@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from gpufleet.addons.dra_driver import DraDriver
-from gpufleet.inputs import InvalidArgumentsError
+from gpufleet.components_base.inputs import InvalidArgumentsError
 
 RELEASE = "kubernetes:helm.sh/v3:Release"
 CLASS = "kubernetes:resource.k8s.io/v1:DeviceClass"

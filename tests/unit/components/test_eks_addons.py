@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from gpufleet import EfaDevicePlugin, NodeMonitoringAgent
-from gpufleet.inputs import InvalidArgumentsError
+from gpufleet.components_base.inputs import InvalidArgumentsError
 
 RELEASE = "kubernetes:helm.sh/v3:Release"
 ADDON = "aws:eks/addon:Addon"

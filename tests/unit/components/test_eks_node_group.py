@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from gpufleet import EksGpuNodeGroup
-from gpufleet.inputs import InvalidArgumentsError
+from gpufleet.components_base.inputs import InvalidArgumentsError
 from tests.unit.components.eks_pools import POOLS, arguments
 from tests.unit.components.snapshots import assert_snapshot
 

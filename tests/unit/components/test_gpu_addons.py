@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from gpufleet import GpuAddons
-from gpufleet.inputs import InvalidArgumentsError
+from gpufleet.components_base.inputs import InvalidArgumentsError
 
 POOLS: list[Any] = [
     {"name": "whole", "gpu": "L4", "nodes": {"min": 0, "max": 1}},

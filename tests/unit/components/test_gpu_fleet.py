@@ -6,7 +6,7 @@ import pulumi
 import pytest
 
 from gpufleet import GpuFleet
-from gpufleet.inputs import InvalidArgumentsError
+from gpufleet.components_base.inputs import InvalidArgumentsError
 
 SPEC: dict[str, Any] = {
     "catalogue": "2026.11",

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from gpufleet import GpuFleet
-from gpufleet.inputs import InvalidArgumentsError
+from gpufleet.components_base.inputs import InvalidArgumentsError
 
 PIN = {"releaseVersion": "1.36.0-20261101"}
 CONNECTION: dict[str, Any] = {

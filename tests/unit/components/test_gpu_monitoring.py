@@ -3,9 +3,9 @@ from typing import Any
 
 import pytest
 
+from gpufleet.addons.gpu_monitoring import GpuMonitoring
+from gpufleet.components_base.inputs import InvalidArgumentsError
 from gpufleet.gpu_fleet import GpuFleet
-from gpufleet.inputs import InvalidArgumentsError
-from gpufleet.monitoring.gpu_monitoring import GpuMonitoring
 
 RELEASE = "kubernetes:helm.sh/v3:Release"
 CONFIG_MAP = "kubernetes:core/v1:ConfigMap"

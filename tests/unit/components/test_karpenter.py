@@ -4,8 +4,8 @@ from typing import Any
 import pytest
 
 from gpufleet import Karpenter
-from gpufleet.inputs import InvalidArgumentsError
-from gpufleet.render.karpenter_access import EVENTS
+from gpufleet.components_base.inputs import InvalidArgumentsError
+from gpufleet.platforms.eks.karpenter_access import EVENTS
 
 RELEASE = "kubernetes:helm.sh/v3:Release"
 

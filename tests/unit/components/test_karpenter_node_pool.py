@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from gpufleet import KarpenterGpuNodePool
-from gpufleet.inputs import InvalidArgumentsError
+from gpufleet.components_base.inputs import InvalidArgumentsError
 from tests.unit.components.eks_pools import NODES, arguments
 from tests.unit.components.snapshots import assert_snapshot
 

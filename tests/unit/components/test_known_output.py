@@ -5,7 +5,7 @@ import pulumi
 import pytest
 from pulumi.runtime import settings
 
-from gpufleet.known_output import keep_known, known_later, known_output
+from gpufleet.components_base.known_output import keep_known, known_later, known_output
 
 
 def tasks_for(make: Any) -> tuple[Any, int]:

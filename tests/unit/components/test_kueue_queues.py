@@ -3,8 +3,8 @@ from typing import Any
 import pytest
 import yaml
 
-from gpufleet.inputs import InvalidArgumentsError
-from gpufleet.queueing.kueue_queues import KueueQueues
+from gpufleet.addons.kueue_queues import KueueQueues
+from gpufleet.components_base.inputs import InvalidArgumentsError
 
 RELEASE = "kubernetes:helm.sh/v3:Release"
 KUEUE = "kubernetes:kueue.x-k8s.io/v1beta2:"

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from gpufleet import NetworkOperator
-from gpufleet.inputs import InvalidArgumentsError
+from gpufleet.components_base.inputs import InvalidArgumentsError
 
 RELEASE = "kubernetes:helm.sh/v3:Release"
 NAMESPACE = "kubernetes:core/v1:Namespace"

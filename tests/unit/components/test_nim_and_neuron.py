@@ -5,7 +5,7 @@ import pytest
 from gpufleet.addons.neuron_device_plugin import NeuronDevicePlugin
 from gpufleet.addons.nim_operator import NimOperator
 from gpufleet.addons.nim_service import NimService
-from gpufleet.inputs import InvalidArgumentsError
+from gpufleet.components_base.inputs import InvalidArgumentsError
 
 RELEASE = "kubernetes:helm.sh/v3:Release"
 CACHE = "kubernetes:apps.nvidia.com/v1alpha1:NIMCache"

@@ -16,9 +16,9 @@ from gpufleet import (
     OpenShiftClusterAutoscaler,
     OpenShiftGpuMachineSet,
 )
-from gpufleet.inputs import InvalidArgumentsError
+from gpufleet.components_base.inputs import InvalidArgumentsError
 from tests.unit.components.openshift_pools import CHAT, CONNECTION, MACHINE, TRAIN
-from tests.unit.fleet.openshift_fleets import declaration
+from tests.unit.platforms.openshift.fleets import declaration
 
 ROOT = Path(__file__).parents[3]
 SET = "kubernetes:machine.openshift.io/v1beta1:MachineSet"

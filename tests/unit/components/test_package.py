@@ -42,8 +42,8 @@ def test_a_fleet_imports_what_it_uses_and_no_more() -> None:
         "requests",
         "pulumi_kubernetes.helm.v3",
         "pulumi_kubernetes.core.v1",
-        "gpufleet.monitoring.gpu_monitoring",
-        "gpufleet.queueing.kueue_queues",
+        "gpufleet.addons.gpu_monitoring",
+        "gpufleet.addons.kueue_queues",
         "pulumi_aws",
         "pulumi_gcp",
     }

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from gpufleet import GpuFleet, VsphereGpuNodeGroup
-from gpufleet.inputs import InvalidArgumentsError
-from gpufleet.nodes.vsphere.opened import declared
-from gpufleet.nodes.vsphere.settings import NodeSettings
+from gpufleet.components_base.inputs import InvalidArgumentsError
+from gpufleet.platforms.vsphere.vcenter.opened import declared
+from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings
 
 NODE = "pulumi-python:gpufleet:VsphereGpuNode"
 TOKEN = "token-0123456789"
@@ -327,7 +327,7 @@ def test_a_fleet_without_a_vcenter_is_refused(run: Any) -> None:
 def test_a_component_host_refuses_machines_it_cannot_make(
     run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gpufleet.component_host._SERVING", [True])
+    monkeypatch.setattr("gpufleet.components_base.component_host._SERVING", [True])
     spec: dict[str, Any] = {
         "catalogue": "2026.11",
         "platform": "vsphere",

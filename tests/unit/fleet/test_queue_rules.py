@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from gpufleet.cost.report import team_of_namespaces
 from gpufleet.fleet import compile_data
-from gpufleet.fleet.cost_report import team_of_namespaces
 from gpufleet.render.recording_rules import recording_rules
 
 POOLS: list[dict[str, Any]] = [

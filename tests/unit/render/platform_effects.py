@@ -11,12 +11,17 @@ from gpufleet.catalogue import load
 from gpufleet.findings import Severity
 from gpufleet.fleet import Fleet, Pool, compile_data
 from gpufleet.fleet.as_dict import fleet_as_dict
-from gpufleet.fleet.eks_shape import eks_shape
-from gpufleet.fleet.gke_shape import gke_shape
+from gpufleet.platforms.eks.shape import eks_shape
+from gpufleet.platforms.eks.user_data import user_data
+from gpufleet.platforms.gke.shape import gke_shape
+from gpufleet.platforms.sandbox.simulated_node import simulated_nodes
+from gpufleet.platforms.vsphere.machine_arguments import (
+    machine_inputs,
+    node_labels,
+    own_inputs,
+    pool_machines,
+)
 from gpufleet.render.artefacts import artefacts, judge_artefacts
-from gpufleet.render.eks_user_data import user_data
-from gpufleet.render.simulated_node import simulated_nodes
-from gpufleet.render.vsphere_node import machine_inputs, node_labels, own_inputs, pool_machines
 from gpufleet.spec.base import Ownership, Platform
 from gpufleet.spec.pool import Provisioner
 

@@ -9,9 +9,9 @@ from pydantic import BaseModel
 from gpufleet.spec.addons import Addons
 from gpufleet.spec.capacity import Capacity
 from gpufleet.spec.cluster import Cluster
-from gpufleet.spec.eks import EksOptions
 from gpufleet.spec.fleet_spec import Budget, FleetSpec
-from gpufleet.spec.gke import GkeOptions
+from gpufleet.spec.platforms.eks import EksOptions
+from gpufleet.spec.platforms.gke import GkeOptions
 from gpufleet.spec.pool import Disk, GpuPool, Nodes
 from gpufleet.spec.sharing import Sharing
 

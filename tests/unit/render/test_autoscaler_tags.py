@@ -1,4 +1,4 @@
-from gpufleet.render.autoscaler_tags import (
+from gpufleet.platforms.eks.autoscaler_tags import (
     TEMPLATE,
     autoscaler_tags,
     judge_autoscaler_tags,

@@ -19,8 +19,8 @@ from gpufleet.render.dra_driver_values import (
     fleet_dra_driver_settings,
     needs_dra_driver,
 )
-from gpufleet.sandbox.operands.dra_claims import ClaimError, check_claim
-from gpufleet.sandbox.operands.dra_driver import read_dra_driver
+from gpufleet_sandbox.operands.dra_claims import ClaimError, check_claim
+from gpufleet_sandbox.operands.dra_driver import read_dra_driver
 
 LAYOUTS = [{"devices": {"3g.40gb": 2}}]
 

@@ -1,6 +1,6 @@
 import pytest
 
-from gpufleet.render.karpenter_overlay import (
+from gpufleet.platforms.eks.karpenter_overlay import (
     REFUSED_ON_AWS,
     REFUSED_RESOURCES,
     WEIGHT,

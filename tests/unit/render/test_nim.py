@@ -11,7 +11,7 @@ from gpufleet.spec.nim import Nim
 from tests.unit.render.upstream_definitions import assert_fits, problems_of
 
 ROOT = Path(__file__).parents[3]
-DEFINITIONS = ROOT / "components/gpufleet/sandbox/crds"
+DEFINITIONS = ROOT / "sandbox/gpufleet_sandbox/crds"
 EXAMPLE = ROOT / "examples/workload-kinds/manifests/nim.yaml"
 PLAIN: dict[str, Any] = {
     "name": "llama",

@@ -9,26 +9,26 @@ import pytest
 import yaml
 
 from gpufleet.fleet import Fleet
-from gpufleet.fleet.openshift_shape import machine_set_name
-from gpufleet.render.artefacts import artefacts
-from gpufleet.render.olm import (
-    namespace,
-    node_feature_discovery,
-    operator_group,
-    subscription,
-)
-from gpufleet.render.openshift_cluster_autoscaler import cluster_autoscaler
-from gpufleet.render.openshift_machine_config import machine_config, machine_config_pool
-from gpufleet.render.openshift_machine_set import (
+from gpufleet.platforms.openshift.cluster_autoscaler_manifest import cluster_autoscaler
+from gpufleet.platforms.openshift.machine_config import machine_config, machine_config_pool
+from gpufleet.platforms.openshift.machine_set_manifest import (
     MachinePlace,
     health_check,
     machine_autoscaler,
     machine_set,
 )
-from tests.unit.fleet.openshift_fleets import CHAT, MACHINE, NOTEBOOKS, TRAIN, fleet
+from gpufleet.platforms.openshift.olm import (
+    namespace,
+    node_feature_discovery,
+    operator_group,
+    subscription,
+)
+from gpufleet.platforms.openshift.shape import machine_set_name
+from gpufleet.render.artefacts import artefacts
+from tests.unit.platforms.openshift.fleets import CHAT, MACHINE, NOTEBOOKS, TRAIN, fleet
 from tests.unit.render.upstream_definitions import assert_fits, problems_of
 
-DEFINITIONS = Path(__file__).parents[3] / "components/gpufleet/sandbox/crds"
+DEFINITIONS = Path(__file__).parents[3] / "sandbox/gpufleet_sandbox/crds"
 PLACE = MachinePlace(
     infrastructure="lab-x7k2p",
     server="vcenter.example.com",

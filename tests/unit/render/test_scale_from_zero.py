@@ -12,13 +12,13 @@ import pytest
 
 from gpufleet.findings import Severity
 from gpufleet.fleet import compile_data
-from gpufleet.fleet.eks_shape import eks_shape
 from gpufleet.fleet.model import Pool
-from gpufleet.render.autoscaler_tags import autoscaler_tags
-from gpufleet.render.cluster_autoscaler_values import cluster_autoscaler_values
-from gpufleet.render.karpenter_node_class import node_class
-from gpufleet.render.karpenter_node_pool import limits, node_pool
-from gpufleet.render.karpenter_overlay import node_overlay
+from gpufleet.platforms.eks.autoscaler_tags import autoscaler_tags
+from gpufleet.platforms.eks.cluster_autoscaler_values import cluster_autoscaler_values
+from gpufleet.platforms.eks.karpenter_node_class import node_class
+from gpufleet.platforms.eks.karpenter_node_pool_manifest import limits, node_pool
+from gpufleet.platforms.eks.karpenter_overlay import node_overlay
+from gpufleet.platforms.eks.shape import eks_shape
 from gpufleet.spec.addons import ClusterAutoscaler
 from tests.unit.render.fleets import one
 

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parents[3]
-CHARTS = ROOT / "components/gpufleet/sandbox/charts"
+CHARTS = ROOT / "sandbox/gpufleet_sandbox/charts"
 UPSTREAM = ROOT.parent / "shared/reference/charts"
 HELM = os.environ.get("GPUFLEET_TEST_HELM") or shutil.which("helm")
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from gpufleet.sandbox import bootstrap, go_build, installed_programs, program_cache
-from gpufleet.sandbox.errors import SandboxError
-from gpufleet.sandbox.programs import PROGRAMS
-from gpufleet.sandbox.tools_folder import tools_folder
+from gpufleet_sandbox import bootstrap, go_build, installed_programs, program_cache
+from gpufleet_sandbox.errors import SandboxError
+from gpufleet_sandbox.programs import PROGRAMS
+from gpufleet_sandbox.tools_folder import tools_folder
 from tests.engine.waiting import until
 
 FAKE_GO = """#!/bin/sh
@@ -179,8 +179,8 @@ def test_an_unknown_program_is_refused() -> None:
 
 
 SCRIPT = """
-from gpufleet.sandbox import bootstrap
-from gpufleet.sandbox.progress import SilentProgress
+from gpufleet_sandbox import bootstrap
+from gpufleet_sandbox.progress import SilentProgress
 bootstrap.prepare(["etcd"], SilentProgress())
 """
 
@@ -297,7 +297,7 @@ def test_programs_of_a_sandbox_on_path_are_not_installed_ones(
 
 
 def test_the_provider_is_taken_from_the_plugin_folder(machine: Path, tmp_path: Path) -> None:
-    from gpufleet.sandbox.programs import ProviderPlugin
+    from gpufleet_sandbox.programs import ProviderPlugin
 
     folder = tmp_path / "home" / "plugins" / ProviderPlugin().folder
     folder.mkdir(parents=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 
-from gpufleet.sandbox import certificates, kubeconfig
+from gpufleet_sandbox import certificates, kubeconfig
 
 NOW = datetime.datetime(2026, 11, 21, tzinfo=datetime.UTC)
 

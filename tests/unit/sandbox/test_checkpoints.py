@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from gpufleet.sandbox.checkpoints import restore_cut_off_checkpoints
+from gpufleet_sandbox.checkpoints import restore_cut_off_checkpoints
 
 
 def old(file: Path, text: str) -> Path:

@@ -4,10 +4,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gpufleet.sandbox.certificates import Certificates
-from gpufleet.sandbox.control_plane import COMPONENTS, Plan, command_line, select
-from gpufleet.sandbox.errors import SandboxError
-from gpufleet.sandbox.layout import Layout
+from gpufleet_sandbox.certificates import Certificates
+from gpufleet_sandbox.control_plane import COMPONENTS, Plan, command_line, select
+from gpufleet_sandbox.errors import SandboxError
+from gpufleet_sandbox.layout import Layout
 
 PORTS = {name: 4000 + n for n, name in enumerate(p for c in COMPONENTS for p in c.ports)}
 
@@ -55,7 +55,7 @@ def test_service_accounts_are_off_without_their_controller() -> None:
 
 
 def test_stages_cover_the_life_of_nodes_and_pods() -> None:
-    text = (files("gpufleet.sandbox") / "kwok_stages.yaml").read_text()
+    text = (files("gpufleet_sandbox") / "kwok_stages.yaml").read_text()
     stages = {stage["metadata"]["name"]: stage for stage in yaml.safe_load_all(text)}
     assert list(stages) == [
         "node-ready",

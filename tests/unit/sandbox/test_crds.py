@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parents[3]
-OURS = ROOT / "components/gpufleet/sandbox/crds"
+OURS = ROOT / "sandbox/gpufleet_sandbox/crds"
 UPSTREAM = ROOT.parent / "shared/reference/crds"
 DEFINITIONS = sorted(path.name for path in OURS.glob("*.yaml"))
 COMPARED = ("type", "enum", "default", "minimum", "maximum", "pattern", "format")

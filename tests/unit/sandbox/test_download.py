@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gpufleet.sandbox import download
-from gpufleet.sandbox.programs import PROGRAMS, Program, Vendor
+from gpufleet_sandbox import download
+from gpufleet_sandbox.programs import PROGRAMS, Program, Vendor
 
 SYSTEMS = ("linux", "darwin")
 BINARY = b"#!/bin/sh\necho 3.6.14\n"

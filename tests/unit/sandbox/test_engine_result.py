@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet.sandbox.engine_result import EngineError, Result
+from gpufleet_sandbox.engine_result import EngineError, Result
 
 
 def write_log(folder: Path, *events: dict[str, Any], tail: str = "") -> Path:

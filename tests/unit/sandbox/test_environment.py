@@ -1,8 +1,8 @@
 import subprocess
 from pathlib import Path
 
-from gpufleet.sandbox import environment
-from gpufleet.sandbox.layout import Layout
+from gpufleet_sandbox import environment
+from gpufleet_sandbox.layout import Layout
 
 
 def test_sourcing_twice_is_sourcing_once(tmp_path: Path) -> None:

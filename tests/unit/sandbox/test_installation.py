@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from gpufleet.sandbox import installation
-from gpufleet.sandbox.layout import Layout
-from gpufleet.sandbox.programs import ProviderPlugin
+from gpufleet_sandbox import installation
+from gpufleet_sandbox.layout import Layout
+from gpufleet_sandbox.programs import ProviderPlugin
 
 
 def program(folder: Path, name: str, text: str = "#!/bin/sh\n") -> Path:

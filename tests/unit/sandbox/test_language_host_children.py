@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from gpufleet.sandbox.language_host import dependencies
-from gpufleet.sandbox.language_host.children import ENTRY, PATIENCE, Children
-from gpufleet.sandbox.language_host.interpreter import Interpreter, OptionError
-from gpufleet.sandbox.language_host.lifeline import PARENT_GONE
-from gpufleet.sandbox.language_host.program import program_traceback
+from gpufleet_sandbox.language_host import dependencies
+from gpufleet_sandbox.language_host.children import ENTRY, PATIENCE, Children
+from gpufleet_sandbox.language_host.interpreter import Interpreter, OptionError
+from gpufleet_sandbox.language_host.lifeline import PARENT_GONE
+from gpufleet_sandbox.language_host.program import program_traceback
 
 HERE = Interpreter(sys.executable)
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gpufleet.sandbox import language_host
-from gpufleet.sandbox.language_host.installation import DYNAMIC_PROVIDER, HOST, vendor_host
+from gpufleet_sandbox import language_host
+from gpufleet_sandbox.language_host.installation import DYNAMIC_PROVIDER, HOST, vendor_host
 
 
 @pytest.fixture

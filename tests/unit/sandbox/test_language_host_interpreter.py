@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gpufleet.sandbox.language_host.interpreter import (
+from gpufleet_sandbox.language_host.interpreter import (
     Interpreter,
     OptionError,
     environment_folder,

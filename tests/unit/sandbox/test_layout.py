@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from gpufleet.sandbox.errors import SandboxError
-from gpufleet.sandbox.layout import Layout, locate
+from gpufleet_sandbox.errors import SandboxError
+from gpufleet_sandbox.layout import Layout, locate
 
 
 def test_an_explicit_folder_wins(tmp_path: Path) -> None:

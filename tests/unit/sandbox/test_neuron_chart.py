@@ -15,7 +15,7 @@ from gpufleet.render.neuron_values import CHART as NAME
 from gpufleet.render.neuron_values import neuron_release_values, neuron_values
 
 ROOT = Path(__file__).parents[3]
-CHART = ROOT / "components/gpufleet/sandbox/charts" / NAME
+CHART = ROOT / "sandbox/gpufleet_sandbox/charts" / NAME
 UPSTREAM = ROOT.parent / "shared/reference/charts"
 SHORTENED = (
     "devicePlugin.env",

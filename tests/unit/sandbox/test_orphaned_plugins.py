@@ -8,9 +8,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from gpufleet.sandbox import Sandbox
-from gpufleet.sandbox.orphaned_plugins import end_orphaned_plugins
-from gpufleet.sandbox.state import State
+from gpufleet_sandbox import Sandbox
+from gpufleet_sandbox.orphaned_plugins import end_orphaned_plugins
+from gpufleet_sandbox.state import State
 from tests.engine.waiting import until
 
 Start = Callable[..., psutil.Process]

@@ -3,7 +3,7 @@ import threading
 
 import pytest
 
-from gpufleet.sandbox import ports
+from gpufleet_sandbox import ports
 
 
 @pytest.fixture

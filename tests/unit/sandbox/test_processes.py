@@ -8,10 +8,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from gpufleet.sandbox import processes
-from gpufleet.sandbox.errors import SandboxError
-from gpufleet.sandbox.processes import Command
-from gpufleet.sandbox.state import ProcessRecord
+from gpufleet_sandbox import processes
+from gpufleet_sandbox.errors import SandboxError
+from gpufleet_sandbox.processes import Command
+from gpufleet_sandbox.state import ProcessRecord
 from tests.engine.waiting import until
 
 STUBBORN = """

@@ -3,7 +3,7 @@ import time
 
 import pytest
 
-from gpufleet.sandbox import progress
+from gpufleet_sandbox import progress
 
 
 def test_durations_read_well() -> None:
@@ -41,7 +41,7 @@ def test_a_long_task_speaks_up_now_and_then(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_bars_run_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gpufleet.sandbox import progress_bars
+    from gpufleet_sandbox import progress_bars
 
     stream = io.StringIO()
     console = progress_bars.Console(file=stream, force_terminal=True, width=200)
@@ -62,7 +62,7 @@ def test_bars_run_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_bars_leave_standard_output_alone(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from gpufleet.sandbox import progress_bars
+    from gpufleet_sandbox import progress_bars
 
     stream = io.StringIO()
     console = progress_bars.Console(file=stream, force_terminal=True, width=200)

@@ -1,4 +1,4 @@
-from gpufleet.sandbox.vcenter.references import References
+from gpufleet_sandbox.vcenter.references import References
 
 
 def later(life: int) -> References:

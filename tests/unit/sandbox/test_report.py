@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from gpufleet.sandbox import report
-from gpufleet.sandbox.report import WaitingPod, build
+from gpufleet_sandbox import report
+from gpufleet_sandbox.report import WaitingPod, build
 
 
 def node(name: str, *, pool: str = "chat", usd: str | None = "1.25", ready: bool = True) -> Any:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet.sandbox.stack_repair import kubernetes_id, settled
+from gpufleet_sandbox.stack_repair import kubernetes_id, settled
 
 URN = "urn:pulumi:dev::demo::kubernetes:core/v1:ConfigMap::settings"
 

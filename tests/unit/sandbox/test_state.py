@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from gpufleet.sandbox.state import ProcessRecord, State, write_atomically
+from gpufleet_sandbox.state import ProcessRecord, State, write_atomically
 
 
 def test_what_is_saved_is_loaded(tmp_path: Path) -> None:

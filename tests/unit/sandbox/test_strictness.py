@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet.sandbox.crds.strictness import admission, is_strict, opened
+from gpufleet_sandbox.crds.strictness import admission, is_strict, opened
 
 STRING = {"type": "string"}
 SPEC: dict[str, Any] = {

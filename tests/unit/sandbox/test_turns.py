@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from gpufleet.sandbox import SandboxError, turns
+from gpufleet_sandbox import SandboxError, turns
 
 
 def test_the_second_command_waits_for_the_first_and_says_so(tmp_path: Path) -> None:

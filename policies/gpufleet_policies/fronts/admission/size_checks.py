@@ -9,15 +9,6 @@ from fractions import Fraction
 from functools import cache
 
 from gpufleet.catalogue import load
-from gpufleet_policies.adapters.launch import (
-    DATA,
-    DATA_LOCAL,
-    PIPELINE,
-    PROCESSES,
-    SEVERAL_PODS,
-    TENSOR,
-    TRAINERS,
-)
 from gpufleet_policies.fronts.admission.check import AdmissionCheck, Constants, listed
 from gpufleet_policies.fronts.admission.container_checks import LIMITS
 from gpufleet_policies.fronts.admission.targets import (
@@ -33,6 +24,15 @@ from gpufleet_policies.fronts.admission.targets import (
     Target,
 )
 from gpufleet_policies.money import cheapest_offers
+from gpufleet_policies.readers.launch import (
+    DATA,
+    DATA_LOCAL,
+    PIPELINE,
+    PROCESSES,
+    SEVERAL_PODS,
+    TENSOR,
+    TRAINERS,
+)
 from gpufleet_policies.rules.hardware import SHARING_LABELS
 from gpufleet_policies.rules.model_memory import ENGINE_NAMES, GIB, largest_model
 from gpufleet_policies.rules.model_width import MODEST_BYTES, PREMIUM_NOMINAL_GB, ROOM

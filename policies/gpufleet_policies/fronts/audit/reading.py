@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from gpufleet.contract.foreign.scalars import UnreadableTextError
-from gpufleet_policies.adapters.documents import Facts, facts_of_document, typed_member
-from gpufleet_policies.adapters.plain_yaml import plain_documents
-from gpufleet_policies.adapters.yaml_document import MAX_BYTES, MAX_JSON_BYTES, Document
 from gpufleet_policies.fronts.audit.inputs import STANDARD_INPUT, Input
+from gpufleet_policies.readers.documents import Facts, facts_of_document, typed_member
+from gpufleet_policies.readers.plain_yaml import plain_documents
+from gpufleet_policies.readers.yaml_document import MAX_BYTES, MAX_JSON_BYTES, Document
 
 _CHUNK = 1 << 20
 _SMALL_JSON = 256 << 10
@@ -100,7 +100,7 @@ def _documents(text: bytes, is_json: bool) -> Iterable[Document]:
         if found is not None:
             return found
     # libyaml and what belongs to it: most folders need none of it.
-    from gpufleet_policies.adapters.yaml_text import each_document, read_documents
+    from gpufleet_policies.readers.yaml_text import each_document, read_documents
 
     if not is_json and not looks_like_json:
         return each_document(text)

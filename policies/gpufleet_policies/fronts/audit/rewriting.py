@@ -13,8 +13,6 @@ import yaml
 
 from gpufleet.contract.foreign.scalars import UnreadableTextError
 from gpufleet.render.yaml_text import yaml_text
-from gpufleet_policies.adapters.yaml_document import Document
-from gpufleet_policies.adapters.yaml_text import NodePlace, read_documents
 from gpufleet_policies.fronts.audit.created import manifest
 from gpufleet_policies.fronts.audit.patches import (
     ObjectPatch,
@@ -23,6 +21,8 @@ from gpufleet_policies.fronts.audit.patches import (
     patched,
 )
 from gpufleet_policies.fronts.audit.placed import pointer_steps
+from gpufleet_policies.readers.yaml_document import Document
+from gpufleet_policies.readers.yaml_text import NodePlace, read_documents
 
 
 @dataclass(slots=True)

@@ -19,10 +19,10 @@ from gpufleet.contract.foreign.karpenter_keys import (
 )
 from gpufleet.contract.foreign.karpenter_machines import machines
 from gpufleet.contract.foreign.kinds import judge_text
-from gpufleet.fleet.eks_shape import eks_shape
-from gpufleet.render.karpenter_node_class import node_class
-from gpufleet.render.karpenter_node_pool import karpenter_name, node_pool
-from gpufleet.render.karpenter_overlay import node_overlay
+from gpufleet.platforms.eks.karpenter_node_class import node_class
+from gpufleet.platforms.eks.karpenter_node_pool_manifest import karpenter_name, node_pool
+from gpufleet.platforms.eks.karpenter_overlay import node_overlay
+from gpufleet.platforms.eks.shape import eks_shape
 from tests.unit.contract.foreign.karpenter_cases import pool, text
 from tests.unit.render.fleets import eks, one
 

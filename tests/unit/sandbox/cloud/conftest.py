@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from gpufleet.sandbox.cloud.aws.account import close
-from gpufleet.sandbox.cloud.clouds import Clouds
-from gpufleet.sandbox.cloud.service import Provider
+from gpufleet_sandbox.cloud.aws.account import close
+from gpufleet_sandbox.cloud.clouds import Clouds
+from gpufleet_sandbox.cloud.service import Provider
 from tests.unit.sandbox.cloud.provider_calls import Caller
 
 

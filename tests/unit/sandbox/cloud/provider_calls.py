@@ -6,8 +6,8 @@ from typing import Any
 import grpc
 from pulumi.runtime.proto import provider_pb2
 
-from gpufleet.sandbox.cloud.service import Provider
-from gpufleet.sandbox.cloud.values import from_struct, to_struct
+from gpufleet_sandbox.cloud.service import Provider
+from gpufleet_sandbox.cloud.values import from_struct, to_struct
 
 
 class RefusedError(Exception):

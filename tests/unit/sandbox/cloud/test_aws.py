@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from gpufleet.sandbox.cloud.aws.account import close
-from gpufleet.sandbox.cloud.aws.admission import admit_node_group, admit_template
-from gpufleet.sandbox.cloud.aws.model import request
-from gpufleet.sandbox.cloud.cloud import CloudError
-from gpufleet.sandbox.cloud.clouds import Clouds
-from gpufleet.sandbox.cloud.service import Provider
+from gpufleet_sandbox.cloud.aws.account import close
+from gpufleet_sandbox.cloud.aws.admission import admit_node_group, admit_template
+from gpufleet_sandbox.cloud.aws.model import request
+from gpufleet_sandbox.cloud.cloud import CloudError
+from gpufleet_sandbox.cloud.clouds import Clouds
+from gpufleet_sandbox.cloud.service import Provider
 from tests.unit.sandbox.cloud.provider_calls import Caller, RefusedError
 
 TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
@@ -315,7 +315,7 @@ import sys
 import subprocess
 import sys
 from pathlib import Path
-from gpufleet.sandbox.cloud.clouds import Clouds
+from gpufleet_sandbox.cloud.clouds import Clouds
 
 clouds = Clouds(Path(sys.argv[1]))
 for index in range(2):

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from gpufleet.sandbox.cloud.cloud import CloudError
-from gpufleet.sandbox.cloud.gcp.admission import admit_node_pool
-from gpufleet.sandbox.cloud.gcp.message import node_pool_message
+from gpufleet_sandbox.cloud.cloud import CloudError
+from gpufleet_sandbox.cloud.gcp.admission import admit_node_pool
+from gpufleet_sandbox.cloud.gcp.message import node_pool_message
 from tests.unit.sandbox.cloud.provider_calls import Caller, RefusedError
 
 NODE_POOL = "gcp:container/nodePool:NodePool"

@@ -2,14 +2,14 @@
 
 import pytest
 
-from gpufleet.sandbox.cloud.checking import problems
-from gpufleet.sandbox.cloud.cloud import sdk
-from gpufleet.sandbox.cloud.naming import NAMED
-from gpufleet.sandbox.cloud.replacement import REPLACING, replaces
-from gpufleet.sandbox.cloud.schema import package_schema
-from gpufleet.sandbox.cloud.sdk import UnknownTypeError
-from gpufleet.sandbox.cloud.shapes import ListOf, MapOf, Record, Scalar
-from gpufleet.sandbox.cloud.values import UNKNOWN, Secret
+from gpufleet_sandbox.cloud.checking import problems
+from gpufleet_sandbox.cloud.cloud import sdk
+from gpufleet_sandbox.cloud.naming import NAMED
+from gpufleet_sandbox.cloud.replacement import REPLACING, replaces
+from gpufleet_sandbox.cloud.schema import package_schema
+from gpufleet_sandbox.cloud.sdk import UnknownTypeError
+from gpufleet_sandbox.cloud.shapes import ListOf, MapOf, Record, Scalar
+from gpufleet_sandbox.cloud.values import UNKNOWN, Secret
 
 NODE_GROUP = "aws:eks/nodeGroup:NodeGroup"
 GROUP = {

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from gpufleet.sandbox.operands.hardware import HARDWARE_ANNOTATION, Hardware, read_hardware
+from gpufleet_sandbox.operands.hardware import HARDWARE_ANNOTATION, Hardware, read_hardware
 
 Build = Callable[..., Hardware]
 MEMORY = {

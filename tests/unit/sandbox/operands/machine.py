@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from gpufleet.sandbox.operands.cluster import ClusterView, Decision, NodeView
-from gpufleet.sandbox.operands.cluster_policy import read_cluster_policy
-from gpufleet.sandbox.operands.hardware import HARDWARE_ANNOTATION
-from gpufleet.sandbox.operands.simulated_node import SimulatedNode
+from gpufleet_sandbox.operands.cluster import ClusterView, Decision, NodeView
+from gpufleet_sandbox.operands.cluster_policy import read_cluster_policy
+from gpufleet_sandbox.operands.hardware import HARDWARE_ANNOTATION
+from gpufleet_sandbox.operands.simulated_node import SimulatedNode
 
 A100 = {"product": "NVIDIA A100-SXM4-80GB", "memoryMiB": 81920, "count": 2}
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gpufleet.catalogue import load
-from gpufleet.sandbox.operands.boards import BOARDS, Board, board_named
+from gpufleet_sandbox.operands.boards import BOARDS, Board, board_named
 
 GEOMETRY = Path(__file__).parents[5] / "shared/reference/mig_profiles.json"
 CUT = [board for board in BOARDS.values() if board.mig_capable]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpufleet.sandbox.operands.device_plugin_config import (
+from gpufleet_sandbox.operands.device_plugin_config import (
     PluginConfigError,
     Sharing,
     check_together,

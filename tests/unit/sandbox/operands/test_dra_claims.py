@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet.sandbox.operands.dra_claims import ClaimError, allocated_on, check_claim
+from gpufleet_sandbox.operands.dra_claims import ClaimError, allocated_on, check_claim
 
 API = "resource.nvidia.com/v1beta1"
 ALL = {"TimeSlicingSettings": True, "MPSSupport": True}

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from gpufleet.sandbox.operands.dra_driver import DraDriver, read_dra_driver
+from gpufleet_sandbox.operands.dra_driver import DraDriver, read_dra_driver
 from tests.unit.sandbox.test_dra_chart import CHART
 
 LABELS = {

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from gpufleet.sandbox.operands.api import ApiError
-from gpufleet.sandbox.operands.cluster import ClusterView
-from gpufleet.sandbox.operands.dra_driver import DraDriver
-from gpufleet.sandbox.operands.dra_operand import CLAIMS, DRA_ANNOTATION, SLICES, DraOperand
-from gpufleet.sandbox.operands.hardware import HARDWARE_ANNOTATION
-from gpufleet.sandbox.operands.views import node_view
+from gpufleet_sandbox.operands.api import ApiError
+from gpufleet_sandbox.operands.cluster import ClusterView
+from gpufleet_sandbox.operands.dra_driver import DraDriver
+from gpufleet_sandbox.operands.dra_operand import CLAIMS, DRA_ANNOTATION, SLICES, DraOperand
+from gpufleet_sandbox.operands.hardware import HARDWARE_ANNOTATION
+from gpufleet_sandbox.operands.views import node_view
 from tests.unit.sandbox.operands.machine import Machine, policy_of
 
 HOPPER = {"product": "NVIDIA H100 80GB HBM3", "memoryMiB": 81559, "count": 1}

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from gpufleet.sandbox.operands.boards import BOARDS
-from gpufleet.sandbox.operands.dra_driver import DraDriver
-from gpufleet.sandbox.operands.dra_slices import objects, slices
-from gpufleet.sandbox.operands.hardware import HARDWARE_ANNOTATION, Hardware, read_hardware
-from gpufleet.sandbox.operands.silicon import GpuState, PlacementError, cut
+from gpufleet_sandbox.operands.boards import BOARDS
+from gpufleet_sandbox.operands.dra_driver import DraDriver
+from gpufleet_sandbox.operands.dra_slices import objects, slices
+from gpufleet_sandbox.operands.hardware import HARDWARE_ANNOTATION, Hardware, read_hardware
+from gpufleet_sandbox.operands.silicon import GpuState, PlacementError, cut
 
 DYNAMIC = DraDriver({"DynamicMIG": True}, "/", {}, (), (), None)
 STATIC = DraDriver({"DynamicMIG": False}, "/", {}, (), (), None)

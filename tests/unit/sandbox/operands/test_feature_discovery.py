@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
-from gpufleet.sandbox.operands.device_plugin_config import Replicated, Sharing
-from gpufleet.sandbox.operands.feature_discovery import DiscoveryError, discover, owns
-from gpufleet.sandbox.operands.hardware import Hardware
-from gpufleet.sandbox.operands.silicon import GpuState, cut
+from gpufleet_sandbox.operands.device_plugin_config import Replicated, Sharing
+from gpufleet_sandbox.operands.feature_discovery import DiscoveryError, discover, owns
+from gpufleet_sandbox.operands.hardware import Hardware
+from gpufleet_sandbox.operands.silicon import GpuState, cut
 
 Build = Callable[..., Hardware]
 A100, L4 = "NVIDIA A100-SXM4-80GB", "NVIDIA L4"

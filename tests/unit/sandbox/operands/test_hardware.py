@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from gpufleet.sandbox.operands.hardware import HARDWARE_ANNOTATION, HardwareError, read_hardware
+from gpufleet_sandbox.operands.hardware import HARDWARE_ANNOTATION, HardwareError, read_hardware
 
 GPU = {"product": "NVIDIA L4", "memoryMiB": 23034, "count": 2}
 A100 = {"product": "NVIDIA A100-SXM4-80GB", "memoryMiB": 81920, "count": 1}

@@ -4,17 +4,17 @@ from collections.abc import Callable
 
 import pytest
 
-from gpufleet.sandbox.operands.hardware import Hardware
-from gpufleet.sandbox.operands.mig_default_configs import generated_configs
-from gpufleet.sandbox.operands.mig_manager import (
+from gpufleet_sandbox.operands.hardware import Hardware
+from gpufleet_sandbox.operands.mig_default_configs import generated_configs
+from gpufleet_sandbox.operands.mig_manager import (
     States,
     after_reboot,
     apply,
     change_modes,
     is_applied,
 )
-from gpufleet.sandbox.operands.mig_parted_config import Config, Entry
-from gpufleet.sandbox.operands.silicon import GpuState, cut
+from gpufleet_sandbox.operands.mig_parted_config import Config, Entry
+from gpufleet_sandbox.operands.silicon import GpuState, cut
 
 Build = Callable[..., Hardware]
 A100, H100, L4 = "NVIDIA A100-SXM4-80GB", "NVIDIA H100 80GB HBM3", "NVIDIA L4"

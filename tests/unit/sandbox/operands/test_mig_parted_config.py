@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpufleet.sandbox.operands.mig_parted_config import (
+from gpufleet_sandbox.operands.mig_parted_config import (
     Entry,
     MigConfigError,
     check_profile,

@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from gpufleet.sandbox.operands.api import ApiError
-from gpufleet.sandbox.operands.network_operator import (
+from gpufleet_sandbox.operands.api import ApiError
+from gpufleet_sandbox.operands.network_operator import (
     NAME,
     POLICIES,
     NetworkOperand,

@@ -9,11 +9,11 @@ import yaml
 from gpufleet.catalogue import load
 from gpufleet.fleet import Fleet, compile_data
 from gpufleet.fleet.chart_values import merged
+from gpufleet.platforms.sandbox.simulated_node import simulated_nodes
 from gpufleet.render.neuron_values import neuron_release_values
-from gpufleet.render.simulated_node import simulated_nodes
-from gpufleet.sandbox.operands.cluster import ClusterView, NodeView
-from gpufleet.sandbox.operands.hardware import HARDWARE_ANNOTATION, HardwareError, read_hardware
-from gpufleet.sandbox.operands.neuron import (
+from gpufleet_sandbox.operands.cluster import ClusterView, NodeView
+from gpufleet_sandbox.operands.hardware import HARDWARE_ANNOTATION, HardwareError, read_hardware
+from gpufleet_sandbox.operands.neuron import (
     CHART_NAME,
     COMPONENT,
     COMPONENT_LABEL,
@@ -21,7 +21,7 @@ from gpufleet.sandbox.operands.neuron import (
     NAME_LABEL,
     read_neuron_plugin,
 )
-from gpufleet.sandbox.operands.simulated_node import SimulatedNode
+from gpufleet_sandbox.operands.simulated_node import SimulatedNode
 from tests.unit.sandbox.test_neuron_chart import CHART
 
 DEVICE, CORE = "aws.amazon.com/neuron", "aws.amazon.com/neuroncore"

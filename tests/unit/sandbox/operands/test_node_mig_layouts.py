@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpufleet.sandbox.operands.simulated_node import SimulatedNode
+from gpufleet_sandbox.operands.simulated_node import SimulatedNode
 from tests.unit.sandbox.operands.machine import A100, MIG, STATE, Machine
 
 

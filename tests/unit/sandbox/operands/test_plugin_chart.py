@@ -4,11 +4,11 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from gpufleet.sandbox.operands.cluster import ClusterView, Decision, NodeView
-from gpufleet.sandbox.operands.cluster_policy import read_cluster_policy
-from gpufleet.sandbox.operands.hardware import HARDWARE_ANNOTATION
-from gpufleet.sandbox.operands.plugin_chart import read_plugin_chart
-from gpufleet.sandbox.operands.simulated_node import TWO_PLUGINS, SimulatedNode
+from gpufleet_sandbox.operands.cluster import ClusterView, Decision, NodeView
+from gpufleet_sandbox.operands.cluster_policy import read_cluster_policy
+from gpufleet_sandbox.operands.hardware import HARDWARE_ANNOTATION
+from gpufleet_sandbox.operands.plugin_chart import read_plugin_chart
+from gpufleet_sandbox.operands.simulated_node import TWO_PLUGINS, SimulatedNode
 
 SHARED = """\
 version: v1

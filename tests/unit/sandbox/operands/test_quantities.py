@@ -2,7 +2,7 @@ from decimal import Decimal
 
 import pytest
 
-from gpufleet.sandbox.operands.quantities import quantity
+from gpufleet_sandbox.operands.quantities import quantity
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ import pytest
 
 from gpufleet.fleet import compile_data
 from gpufleet.fleet.nic_cluster_policy import policy_spec
-from gpufleet.sandbox.operands.cluster import ClusterView, NodeView
-from gpufleet.sandbox.operands.gpu_operator import NIC_LABEL
-from gpufleet.sandbox.operands.hardware import HARDWARE_ANNOTATION, HardwareError, read_hardware
-from gpufleet.sandbox.operands.rdma_plugin import RDMA_ANNOTATION, read_rdma_plugin
-from gpufleet.sandbox.operands.simulated_node import SimulatedNode
+from gpufleet_sandbox.operands.cluster import ClusterView, NodeView
+from gpufleet_sandbox.operands.gpu_operator import NIC_LABEL
+from gpufleet_sandbox.operands.hardware import HARDWARE_ANNOTATION, HardwareError, read_hardware
+from gpufleet_sandbox.operands.rdma_plugin import RDMA_ANNOTATION, read_rdma_plugin
+from gpufleet_sandbox.operands.simulated_node import SimulatedNode
 
 GPU_TAINT = {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}
 TOLERATIONS = [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}]

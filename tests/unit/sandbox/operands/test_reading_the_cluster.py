@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 import urllib3
 
-from gpufleet.sandbox.operands.api import ApiError
-from gpufleet.sandbox.operands.informer import Informer, Key
-from gpufleet.sandbox.operands.policy_status import policy_status
-from gpufleet.sandbox.operands.views import cluster_view, gpu_pod_names, node_view
+from gpufleet_sandbox.operands.api import ApiError
+from gpufleet_sandbox.operands.informer import Informer, Key
+from gpufleet_sandbox.operands.policy_status import policy_status
+from gpufleet_sandbox.operands.views import cluster_view, gpu_pod_names, node_view
 
 
 def named(name: str, namespace: str = "", version: int = 1, **fields: Any) -> dict[str, Any]:
@@ -120,7 +120,7 @@ def listing(version: int, *items: dict[str, Any]) -> dict[str, Any]:
 
 
 def followed(api: ScriptedApi, monkeypatch: pytest.MonkeyPatch) -> tuple[Informer, list[Key]]:
-    monkeypatch.setattr("gpufleet.sandbox.operands.informer.FIRST_PAUSE", 0.01)
+    monkeypatch.setattr("gpufleet_sandbox.operands.informer.FIRST_PAUSE", 0.01)
     seen: list[Key] = []
     informer = Informer(api, "/things", seen.append)  # type: ignore[arg-type]
     informer.start()

@@ -2,9 +2,9 @@ import threading
 
 import pytest
 
-from gpufleet.sandbox.operands import settling
-from gpufleet.sandbox.operands.api import ApiError
-from gpufleet.sandbox.operands.settling import Settling
+from gpufleet_sandbox.operands import settling
+from gpufleet_sandbox.operands.api import ApiError
+from gpufleet_sandbox.operands.settling import Settling
 
 
 def test_what_the_server_refused_is_written_once_it_lets_it(

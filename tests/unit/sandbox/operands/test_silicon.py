@@ -6,8 +6,8 @@ from itertools import product
 
 import pytest
 
-from gpufleet.sandbox.operands.boards import BOARDS, Board
-from gpufleet.sandbox.operands.silicon import (
+from gpufleet_sandbox.operands.boards import BOARDS, Board
+from gpufleet_sandbox.operands.silicon import (
     GpuState,
     MigDevice,
     PlacementError,

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet.sandbox.operands.cluster import ClusterView
+from gpufleet_sandbox.operands.cluster import ClusterView
 from tests.unit.sandbox.operands.machine import A100, L4, MIG, STATE, Machine
 
 

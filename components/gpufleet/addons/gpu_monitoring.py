@@ -1,0 +1,124 @@
+"""GpuMonitoring: metrics, rules, alerts and dashboards of a fleet."""
+
+from typing import NotRequired, TypedDict
+
+import pulumi
+
+from gpufleet.arguments import AddonsArgs, GpuPoolArgs, MonitoringArgs, QueuesArgs
+from gpufleet.components_base.charts import fleet_chart
+from gpufleet.components_base.declarations import declared_fleet
+from gpufleet.components_base.inputs import refuse
+from gpufleet.components_base.manifest_object import ManifestObject
+from gpufleet.components_base.namespaces import operator_namespace
+from gpufleet.components_base.release import chart_release
+from gpufleet.findings import Severity, error
+from gpufleet.fleet import Fleet
+from gpufleet.render.alerts import alerts, judge_alerts
+from gpufleet.render.dashboards import dashboards
+from gpufleet.render.dcgm_metrics import exporter_chart_values
+from gpufleet.render.monitoring_artefacts import monitoring_objects
+from gpufleet.render.scrape_objects import EXPORTER, runs_operator_exporter
+from gpufleet.spec.monitoring import MonitoringBackend
+
+TIMEOUT_SECONDS = 300
+"""How long the exporter's release may take to become ready."""
+
+
+class GpuMonitoringArgs(TypedDict):
+    """Inputs of `GpuMonitoring`."""
+
+    catalogue: str
+    """Edition of facts and pins, `"2026.11"`."""
+    platform: str
+    """One of `eks`, `gke`, `vsphere`, `openshift`, `sandbox`."""
+    pools: list[GpuPoolArgs]
+    """Declarations of every GPU pool of the cluster: prices, slices and quotas follow from them."""
+    monitoring: MonitoringArgs
+    """Backend, thresholds, dashboards."""
+    queues: NotRequired[QueuesArgs]
+    """Teams, as `KueueQueues` takes them. Default: none; then nothing is said of queues."""
+    addons: NotRequired[AddonsArgs]
+    """Overrides: `gpuOperator` and `charts` are read here. Default: none."""
+    region: NotRequired[str]
+    """Region of an EKS or GKE cluster; needed there."""
+    kubernetes_version: NotRequired[str]
+    """Minor version of the cluster, `"1.36"`. Default: 1.36."""
+
+
+class GpuMonitoring(pulumi.ComponentResource):
+    """Namespace, recording rules, alerts, what is scraped, dashboards; and the DCGM exporter's own
+    chart where no GPU Operator brings it.
+
+    One per cluster; `GpuFleet` makes it when the spec has `monitoring`. The definitions of the
+    backend (Prometheus operator or VictoriaMetrics operator) must be in the cluster.
+    """
+
+    namespace: pulumi.Output[str]
+    """Namespace of everything made here."""
+    alerts: pulumi.Output[list[str]]
+    """Names of the alerts."""
+    dashboards: pulumi.Output[list[str]]
+    """Ids of the dashboards, as Grafana's addresses have them: `/d/<id>`."""
+
+    def __init__(
+        self,
+        name: str,
+        args: GpuMonitoringArgs,
+        opts: pulumi.ResourceOptions | None = None,
+        *,
+        compiled: Fleet | None = None,
+    ) -> None:
+        """Make rules, scrapes and dashboards.
+
+        Args:
+            name: Name of the component, unique in its stack.
+            args: The declarations.
+            opts: Options; `provider` or `providers` must hold the cluster's Kubernetes provider.
+            compiled: What the declarations mean, when the caller has compiled them already.
+
+        Raises:
+            InvalidArgumentsError: a declaration has an error; the text holds all of them.
+        """
+        component = f'GpuMonitoring "{name}"'
+        fleet = declared_fleet(component, GpuMonitoringArgs, args, compiled)
+        monitoring = fleet.spec.monitoring
+        if monitoring is None:
+            missing = "nothing is declared to be monitored"
+            refuse(component, [error("monitoring-missing", "monitoring", missing)])
+        super().__init__("gpufleet:index:GpuMonitoring", name, {}, opts)
+        for finding in judge_alerts(fleet):
+            if finding.severity is Severity.WARNING:
+                pulumi.log.warn(str(finding).removeprefix("warning "), self)
+        namespace = operator_namespace(self, name, f"{name}-namespace", monitoring.namespace)
+        if not runs_operator_exporter(fleet):
+            chart_release(
+                self,
+                f"{name}-exporter",
+                fleet_chart(fleet, EXPORTER),
+                namespace=monitoring.namespace,
+                values=exporter_chart_values(fleet, monitoring),
+                depends_on=[namespace],
+                timeout_seconds=TIMEOUT_SECONDS,
+            )
+        for document in monitoring_objects(fleet):
+            metadata = document["metadata"]
+            words = (document["kind"].lower(), metadata["namespace"], metadata["name"])
+            ManifestObject(
+                "-".join([name, *words]),
+                document,
+                pulumi.ResourceOptions(parent=self, depends_on=[namespace]),
+            )
+        self.namespace = pulumi.Output.from_input(monitoring.namespace)
+        watched = monitoring.backend is not MonitoringBackend.NONE
+        self.alerts = pulumi.Output.from_input(
+            [alert.name for alert in alerts(fleet, monitoring)] if watched else []
+        )
+        drawn = dashboards(fleet, monitoring) if monitoring.dashboards.enabled else []
+        self.dashboards = pulumi.Output.from_input([one["uid"] for one in drawn])
+        self.register_outputs(
+            {
+                "namespace": self.namespace,
+                "alerts": self.alerts,
+                "dashboards": self.dashboards,
+            }
+        )

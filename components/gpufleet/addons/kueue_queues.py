@@ -1,0 +1,155 @@
+"""KueueQueues: Kueue and its queues, so that teams share a fleet by quota."""
+
+from typing import Any, NotRequired, TypedDict
+
+import pulumi
+
+from gpufleet.arguments import AddonsArgs, GpuPoolArgs, QueuesArgs
+from gpufleet.components_base.charts import fleet_chart
+from gpufleet.components_base.core_objects import Namespace
+from gpufleet.components_base.declarations import declared_fleet
+from gpufleet.components_base.inputs import refuse
+from gpufleet.components_base.manifest_object import ManifestObject
+from gpufleet.components_base.release import release_in_own_namespace
+from gpufleet.findings import Severity, error, has_errors
+from gpufleet.fleet import Fleet
+from gpufleet.fleet.chart_values import merged
+from gpufleet.render.kueue_artefacts import kueue_objects
+from gpufleet.render.kueue_configuration import kueue_values
+from gpufleet.render.kueue_queues import local_queues, team_namespaces, team_quota
+from gpufleet.render.kueue_rules import judge_queues
+from gpufleet.spec.base import Ownership
+
+CHART = "kueue"
+
+
+class KueueQueuesArgs(TypedDict):
+    """Inputs of `KueueQueues`."""
+
+    catalogue: str
+    """Edition of facts and pins, `"2026.11"`."""
+    platform: str
+    """One of `eks`, `gke`, `vsphere`, `openshift`, `sandbox`."""
+    pools: list[GpuPoolArgs]
+    """Declarations of every GPU pool of the cluster, whoever makes it: quotas count them all."""
+    queues: QueuesArgs
+    """Teams and how they share."""
+    addons: NotRequired[AddonsArgs]
+    """Overrides: `kueue` and `charts` are read here. Default: none."""
+    region: NotRequired[str]
+    """Region of an EKS or GKE cluster; needed there."""
+    kubernetes_version: NotRequired[str]
+    """Minor version of the cluster, `"1.36"`. Default: 1.36."""
+
+
+class KueueQueues(pulumi.ComponentResource):
+    """Kueue's chart with its configuration, and on it the flavors, cohorts, queues, priorities,
+    topologies and admission checks that follow from pools and teams.
+
+    One per cluster; `GpuFleet` makes it when the spec has `queues`. Quotas are the resources that
+    nodes advertise, of the pools at their largest size.
+    """
+
+    namespace: pulumi.Output[str]
+    """Namespace of the controller."""
+    chart_version: pulumi.Output[str]
+    """Version of the chart that is asked for."""
+    queues: pulumi.Output[dict[str, list[str]]]
+    """Team -> its queues, `<namespace>/<name>`, as the label `kueue.x-k8s.io/queue-name` in that
+    namespace names them."""
+    quota: pulumi.Output[dict[str, dict[str, int]]]
+    """Team -> resource -> nominal quota over all pools."""
+
+    def __init__(
+        self,
+        name: str,
+        args: KueueQueuesArgs,
+        opts: pulumi.ResourceOptions | None = None,
+        *,
+        compiled: Fleet | None = None,
+    ) -> None:
+        """Install Kueue and make the queues.
+
+        Args:
+            name: Name of the component, unique in its stack.
+            args: The declarations.
+            opts: Options; `provider` or `providers` must hold the cluster's Kubernetes provider.
+            compiled: What the declarations mean, when the caller has compiled them already.
+
+        Raises:
+            InvalidArgumentsError: a declaration has an error; the text holds all of them.
+        """
+        component = f'KueueQueues "{name}"'
+        fleet = declared_fleet(component, KueueQueuesArgs, args, compiled)
+        findings = judge_queues(fleet)
+        if fleet.spec.queues is None:
+            refuse(component, [error("queues-missing", "queues", "there is no team to queue for")])
+        if has_errors(findings):
+            refuse(component, findings)
+        super().__init__("gpufleet:index:KueueQueues", name, {}, opts)
+        for finding in findings:
+            if finding.severity is Severity.WARNING:
+                pulumi.log.warn(str(finding).removeprefix("warning "), self)
+        addon = fleet.spec.addons.kueue
+        chart = fleet_chart(fleet, CHART, addon)
+        before: list[pulumi.Resource] = self._namespaces(name, fleet)
+        if addon.ownership is Ownership.MANAGED:
+            values = merged(kueue_values(fleet), addon.values)
+            before.append(release_in_own_namespace(self, name, chart, values))
+        for documents, _ in kueue_objects(fleet).values():
+            # Each kind names objects of the one before: the webhook and the queues look for them.
+            made = [self._object(name, document, before) for document in documents]
+            before = [*before, *made] if made else before
+        self.namespace = pulumi.Output.from_input(chart.pin.namespace)
+        self.chart_version = pulumi.Output.from_input(chart.version)
+        self.queues = pulumi.Output.from_input(_queues(fleet))
+        self.quota = pulumi.Output.from_input(team_quota(fleet))
+        self.register_outputs(
+            {
+                "namespace": self.namespace,
+                "chartVersion": self.chart_version,
+                "queues": self.queues,
+                "quota": self.quota,
+            }
+        )
+
+    def _namespaces(self, name: str, fleet: Fleet) -> list[pulumi.Resource]:
+        queues = fleet.spec.queues
+        if queues is None or not queues.create_namespaces:
+            return []
+        places = sorted({place for team in queues.teams for place in team_namespaces(team)})
+        return [
+            Namespace(
+                f"{name}-{place}",
+                metadata={"name": place},
+                # What teams run there is theirs, whatever becomes of the quota.
+                opts=pulumi.ResourceOptions(parent=self, retain_on_delete=True),
+            )
+            for place in places
+        ]
+
+    def _object(
+        self, name: str, document: dict[str, Any], before: list[pulumi.Resource]
+    ) -> pulumi.Resource:
+        metadata = document["metadata"]
+        words = (document["kind"].lower(), metadata.get("namespace"), metadata["name"])
+        # A LocalQueue cannot move to another ClusterQueue, nor a Topology change its levels.
+        fixed = document["kind"] in ("LocalQueue", "Topology")
+        return ManifestObject(
+            "-".join([name, *(word for word in words if word)]),
+            document,
+            pulumi.ResourceOptions(
+                parent=self,
+                depends_on=before,
+                replace_on_changes=["spec"] if fixed else [],
+                delete_before_replace=fixed or None,
+            ),
+        )
+
+
+def _queues(fleet: Fleet) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for queue in local_queues(fleet):
+        place = f"{queue['metadata']['namespace']}/{queue['metadata']['name']}"
+        found.setdefault(queue["spec"]["clusterQueue"], []).append(place)
+    return found

@@ -1,1 +1,0 @@
-"""Components that add and remove nodes and pods: one file per autoscaler."""

@@ -1,0 +1,1 @@
+"""From one fleet to another: what happens to nodes, in which order."""

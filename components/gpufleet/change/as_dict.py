@@ -1,0 +1,47 @@
+"""A change plan and the state of its nodes as plain data: what the command prints as JSON."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpufleet.change.nodes import NodeReport
+from gpufleet.change.plan import Capacity, ChangePlan, PoolChange
+
+
+def plan_as_dict(plan: ChangePlan) -> dict[str, Any]:
+    """The whole plan, findings left out. Hours are decimal text."""
+    return {"pools": [_pool(pool) for pool in plan.pools], "stops": list(plan.stops)}
+
+
+def reports_as_dict(reports: Sequence[NodeReport]) -> list[dict[str, Any]]:
+    """Where the nodes are."""
+    return [
+        {
+            "name": report.name,
+            "pool": report.pool,
+            "stage": report.stage.value,
+            "offers": dict(report.offers),
+            "promised": dict(report.promised),
+        }
+        for report in reports
+    ]
+
+
+def _pool(pool: PoolChange) -> dict[str, Any]:
+    return {
+        "name": pool.name,
+        "path": pool.path,
+        "kind": pool.kind.value,
+        "differences": [{"field": d.field, "old": d.old, "new": d.new} for d in pool.differences],
+        "nodes": pool.nodes,
+        "waves": [list(wave) for wave in pool.waves],
+        "steps": [{"act": s.act.value, "who": s.who, "text": s.text} for s in pool.steps],
+        "labels": dict(pool.labels),
+        "gpus": _capacity(pool.gpus),
+        "resources": [_capacity(one) for one in pool.resources],
+        "gpuHours": str(pool.gpu_hours),
+        "gpuHoursAtMost": str(pool.gpu_hours_at_most),
+    }
+
+
+def _capacity(one: Capacity) -> dict[str, Any]:
+    return {"name": one.name, "before": one.before, "lowest": one.lowest, "after": one.after}

@@ -1,0 +1,37 @@
+"""What is offered while waves go through a pool: an exact walk, not an estimate."""
+
+from collections.abc import Mapping, Sequence
+
+from gpufleet.change.plan import Capacity, Kind
+
+
+def waves_of(nodes: int, width: int) -> tuple[tuple[int, ...], ...]:
+    """Ordinals of the nodes, `width` at a time."""
+    return tuple(tuple(range(first, min(first + width, nodes))) for first in range(0, nodes, width))
+
+
+def walk(
+    old: Mapping[str, int],
+    new: Mapping[str, int],
+    waves: Sequence[Sequence[int]],
+    kind: Kind,
+) -> tuple[Capacity, ...]:
+    """Every resource before, at its lowest and after.
+
+    A node that is cut anew offers nothing from its drain on; one whose plugin restarts keeps
+    offering. A resource that only one side knows has its lowest point at 0, before the first wave
+    or after the last.
+    """
+    nodes = sum(len(wave) for wave in waves)
+    found: list[Capacity] = []
+    for name in sorted({*old, *new}):
+        before, after = nodes * old.get(name, 0), nodes * new.get(name, 0)
+        lowest, done = min(before, after), 0
+        for wave in waves:
+            away = 0 if kind is Kind.PLUGIN else len(wave)
+            rest = nodes - done - (away or len(wave))
+            stays = len(wave) * old.get(name, 0) if not away else 0
+            lowest = min(lowest, done * new.get(name, 0) + rest * old.get(name, 0) + stays)
+            done += len(wave)
+        found.append(Capacity(name, before, lowest, after))
+    return tuple(found)

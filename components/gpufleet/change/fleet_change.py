@@ -1,0 +1,196 @@
+"""change_plan: the way from one fleet to another. Pure: it subtracts two Fleets."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from gpufleet.change.capacity import walk, waves_of
+from gpufleet.change.plan import Capacity, ChangePlan, Difference, Kind, PoolChange
+from gpufleet.change.rules import STOPS, judge_cluster, judge_pool
+from gpufleet.change.steps import (
+    DRAIN_SECONDS,
+    expected_seconds,
+    gpu_hours,
+    kind_in_place,
+    steps,
+)
+from gpufleet.contract.mig_mode import reboots
+from gpufleet.findings import Finding, ordered
+from gpufleet.fleet.model import Fleet, Pool
+from gpufleet.fleet.previous_sharing import IN_PLACE
+from gpufleet.platforms.gke.fixed_fields import new_pool_because, taken_over
+from gpufleet.platforms.gke.sharing import served_by_gke
+from gpufleet.spec.base import Ownership, Platform
+from gpufleet.spec.pool import LayoutChange, Provisioner
+
+
+def change_plan(old: Fleet, new: Fleet, nodes: Mapping[str, int] | None = None) -> ChangePlan:
+    """What happens to every pool, in which order, at what cost, and when to stop.
+
+    `nodes` says how many nodes a pool has now, by name; by default a simulated pool has its
+    smallest number and any other the expected one. Raises ValueError for a pool that is not there
+    and for a number below 0.
+    """
+    counts = _counted(old, nodes or {})
+    before = {pool.name: pool for pool in old.pools}
+    after = {pool.name: pool for pool in new.pools}
+    changes: list[PoolChange] = []
+    findings: list[Finding] = judge_cluster(old, new)
+    for name in dict.fromkeys((*before, *after)):
+        one, two = before.get(name), after.get(name)
+        if one is None or two is None:
+            changes.append(_alone(one or two, one is None, counts.get(name, 0)))
+            continue
+        change = _change(one, two, counts[name], new)
+        changes.append(change)
+        findings += judge_pool(one, two, change, new)
+    touched = any(c.kind in {Kind.RECUT, Kind.PLUGIN} for c in changes)
+    return ChangePlan(tuple(changes), STOPS if touched else (), ordered(findings))
+
+
+def _counted(old: Fleet, nodes: Mapping[str, int]) -> dict[str, int]:
+    known = {pool.name: pool for pool in old.pools}
+    for name, count in nodes.items():
+        if name not in known:
+            raise ValueError(f"the old fleet has no pool {name!r}; it has {', '.join(known)}")
+        if count < 0:
+            raise ValueError(f"pool {name!r} cannot have {count} nodes")
+    return {name: nodes.get(name, _usual(pool)) for name, pool in known.items()}
+
+
+def _usual(pool: Pool) -> int:
+    simulated = pool.platform is Platform.SANDBOX
+    return pool.nodes.minimum if simulated else pool.nodes.expected
+
+
+def _alone(pool: Pool | None, added: bool, nodes: int) -> PoolChange:
+    assert pool is not None
+    gpus = nodes * pool.gpus_per_node
+    count = (0, 0, 0) if added else (gpus, 0, 0)
+    return PoolChange(
+        name=pool.name,
+        path=pool.path,
+        kind=Kind.ADDED if added else Kind.REMOVED,
+        differences=(),
+        nodes=nodes,
+        waves=(),
+        steps=(),
+        labels={},
+        gpus=Capacity("GPUs", *count),
+        resources=(),
+        gpu_hours=gpu_hours(0, 0, 0),
+        gpu_hours_at_most=gpu_hours(0, 0, 0),
+    )
+
+
+def _change(old: Pool, new: Pool, nodes: int, fleet: Fleet) -> PoolChange:
+    kind = _kind(old, new)
+    in_place = kind in {Kind.RECUT, Kind.PLUGIN}
+    width = _width(new, nodes)
+    waves = waves_of(nodes, width) if in_place else ()
+    env = fleet.spec.addons.gpu_operator.mig_manager.env
+    done = steps(old.partition, new.partition, kind, new.gpu, new.platform, reboots=reboots(env))
+    per_node = old.gpus_per_node
+    away = width if kind is Kind.RECUT else 0
+    total = nodes * per_node
+    lowest = {
+        Kind.NEW_POOL: 0,
+        Kind.NEW_NODES: 0,
+        Kind.RECUT: max(0, nodes - away) * per_node,
+    }.get(kind, total)
+    changed = nodes if kind is Kind.RECUT else 0
+    declared = new.spec.change
+    limit = declared.timeout_seconds if declared is not None else _TIMEOUT
+    return PoolChange(
+        name=new.name,
+        path=new.path,
+        kind=kind,
+        differences=tuple(_differences(old, new)),
+        nodes=nodes,
+        waves=waves,
+        steps=done,
+        labels=_relabelled(old, new) if in_place else {},
+        gpus=Capacity("GPUs", total, lowest, nodes * new.gpus_per_node),
+        resources=walk(old.advertised, new.advertised, waves, kind) if in_place else (),
+        gpu_hours=gpu_hours(changed, per_node, expected_seconds(done)),
+        gpu_hours_at_most=gpu_hours(changed, per_node, DRAIN_SECONDS + limit),
+    )
+
+
+def _relabelled(old: Pool, new: Pool) -> dict[str, str]:
+    """Labels that differ: those that choose configurations."""
+    return {key: value for key, value in new.labels.items() if old.labels.get(key) != value}
+
+
+_TIMEOUT = int(LayoutChange.model_fields["timeout_seconds"].default)
+
+
+def _width(pool: Pool, nodes: int) -> int:
+    """Nodes that change together: all of them unless waves are declared."""
+    return max(1, min(pool.spec.change.width, nodes) if pool.spec.change is not None else nodes)
+
+
+def _kind(old: Pool, new: Pool) -> Kind:
+    if old.ownership is not Ownership.MANAGED and new.ownership is not Ownership.MANAGED:
+        return Kind.UNTOUCHED
+    if taken_over(old, new):
+        return Kind.UNTOUCHED
+    other_machine = (
+        old.gpu.key != new.gpu.key
+        or [m.name for m in old.machines] != [m.name for m in new.machines]
+        or old.image != new.image
+    )
+    kind = kind_in_place(old.partition, new.partition)
+    modes = {old.partition.mode, new.partition.mode}
+    if kind is not Kind.UNTOUCHED and served_by_gke(new.spec, new.platform):
+        return Kind.NEW_POOL
+    if new_pool_because(old, new):
+        return Kind.NEW_POOL
+    foreign = not modes <= IN_PLACE and old.spec.sharing != new.spec.sharing
+    replaced = new.provisioner is not Provisioner.MANAGED and kind is not Kind.UNTOUCHED
+    if other_machine or foreign or replaced:
+        return Kind.NEW_NODES
+    return kind
+
+
+def _differences(old: Pool, new: Pool) -> Iterable[Difference]:
+    pairs: Sequence[tuple[str, object, object]] = (
+        ("gpu", old.gpu.key, new.gpu.key),
+        ("machines", _names(old), _names(new)),
+        (
+            "image",
+            old.image.key if old.image else "none",
+            new.image.key if new.image else "none",
+        ),
+        ("nodes", f"{old.nodes.minimum} to {old.nodes.maximum}", _range(new)),
+        ("each node offers", _offers(old), _offers(new)),
+        ("GPUs are", _cuts(old), _cuts(new)),
+    )
+    for field, one, two in pairs:
+        if one != two:
+            yield Difference(field, str(one), str(two))
+    for field, (one, two) in new_pool_because(old, new).items():
+        yield Difference(field, one, two)
+
+
+def _names(pool: Pool) -> str:
+    return ", ".join(machine.name for machine in pool.machines)
+
+
+def _range(pool: Pool) -> str:
+    return f"{pool.nodes.minimum} to {pool.nodes.maximum}"
+
+
+def _offers(pool: Pool) -> str:
+    return ", ".join(f"{n} {name}" for name, n in sorted(pool.advertised.items())) or "nothing"
+
+
+def _cuts(pool: Pool) -> str:
+    """What the GPUs of a node are cut into, equal neighbours together."""
+    shown: list[tuple[str, int]] = []
+    for gpu in pool.partition.gpus:
+        text = " + ".join(f"{n} x {profile}" for profile, n in sorted(gpu.devices.items()))
+        text = text or "whole"
+        if shown and shown[-1][0] == text:
+            shown[-1] = (text, shown[-1][1] + 1)
+        else:
+            shown.append((text, 1))
+    return "; ".join(f"{count} GPUs: {text}" for text, count in shown)

@@ -1,0 +1,196 @@
+"""What speaks against a change, or has to be known before it starts."""
+
+from collections.abc import Iterable
+from typing import cast
+
+from gpufleet.change.plan import Kind, PoolChange
+from gpufleet.change.steps import changes_mode
+from gpufleet.contract.mig_mode import RESET_MAY_BE_FORBIDDEN, reboots
+from gpufleet.findings import Finding, error, info, warning
+from gpufleet.fleet.model import Fleet, Pool
+from gpufleet.partition import Partition
+from gpufleet.spec.pool import Intent
+
+_DRAIN = (
+    "a drain does not end within its time: a disruption budget or a pod without controller holds "
+    "the node; nothing has changed yet, uncordon it"
+)
+_FAILED = (
+    "nvidia.com/mig.config.state becomes `failed`: the layout was not applied; the GPUs before the "
+    "failing one are cut anew, that one is empty, those after it are as before"
+)
+_PAUSED = (
+    "it stays `pending` longer than timeoutSeconds, or nvidia.com/gpu.deploy.* stay "
+    "`paused-for-mig-change`: mig-manager waits for a label that will not change again"
+)
+_LESS = "the node offers less than promised, or nothing: the device plugin did not come back"
+_FULL = (
+    "pods that left a drained node stay Pending: the rest of the pool is full, and the next wave "
+    "would only add to them"
+)
+STOPS = (_DRAIN, _FAILED, _PAUSED, _LESS, _FULL)
+"""When to stop. The first node that does not offer what is promised stops `pulumi up` by itself."""
+
+
+def judge_cluster(old: Fleet, new: Fleet) -> list[Finding]:
+    """What changes for every node at once, waves or not."""
+    findings: list[Finding] = []
+    before, after = old.addons.gpu_operator, new.addons.gpu_operator
+    cut = [p.name for p in old.pools if p.partition.mig_enabled]
+    if {before.mig_strategy, after.mig_strategy} == {"single", "mixed"}:
+        findings.append(
+            error(
+                "change-strategy-for-everyone",
+                "pools",
+                f"the MIG strategy goes from {before.mig_strategy} to {after.mig_strategy} on every"
+                f" node at once: {', '.join(cut)} would offer other resources, or none, before "
+                "their own change",
+                "keep one strategy, or empty these pools first and change them at the same time",
+                old=before.mig_strategy,
+                new=after.mig_strategy,
+            )
+        )
+    if before.mig_manager and not after.mig_manager and after.enabled:
+        left = [p.name for p in new.pools if p.name in cut and p.previous is None]
+        if left:
+            findings.append(
+                error(
+                    "mig-manager-leaves-too-early",
+                    "addons.gpuOperator.migManager",
+                    f"GPUs of {', '.join(left)} are cut, and the new fleet has no MIG manager left "
+                    "that would take MIG off: the nodes would offer nothing",
+                    "declare the change with `change: {previous: ...}` on the pool",
+                    pools=left,
+                )
+            )
+    return findings
+
+
+def judge_pool(old: Pool, new: Pool, change: PoolChange, fleet: Fleet) -> list[Finding]:
+    """Findings about the change of one pool."""
+    findings: list[Finding] = [*_previous(old, new, change)]
+    if change.kind in {Kind.NEW_NODES, Kind.NEW_POOL}:
+        findings.append(_replaced(new, change))
+    if change.kind is not Kind.RECUT or change.nodes == 0:
+        return findings
+    findings += [*_waves(old, new, change), *_mode(old, new, fleet), *_pods(old, new, change)]
+    return findings
+
+
+def _previous(old: Pool, new: Pool, change: PoolChange) -> Iterable[Finding]:
+    if new.previous is None or change.kind not in {Kind.RECUT, Kind.PLUGIN}:
+        return
+    if _shape(new.previous.partition) != _shape(old.partition) and new.spec.change is not None:
+        yield error(
+            "change-previous-is-another",
+            f"{new.path}.change.previous",
+            f"nodes of {new.name} are shared otherwise than `previous` says: their labels would "
+            "name a configuration that no longer exists, and they would offer nothing",
+            "copy `sharing` of the old declaration",
+            found=dict(new.previous.partition.advertised),
+            wanted=dict(old.partition.advertised),
+        )
+
+
+def _shape(partition: Partition) -> object:
+    return (
+        partition.mode,
+        partition.replicas,
+        partition.rename,
+        [dict(gpu.devices) for gpu in partition.gpus],
+        dict(partition.advertised),
+    )
+
+
+def _replaced(new: Pool, change: PoolChange) -> Finding:
+    who = "GKE" if change.kind is Kind.NEW_POOL else f"{new.provisioner.value} provisioning"
+    return warning(
+        "change-by-replacement",
+        new.path,
+        f"{who} replaces the nodes of {new.name}; what stays in service meanwhile is decided there"
+        + (", and GKE deletes the old pool first" if change.kind is Kind.NEW_POOL else ""),
+        "make a second pool with the new sharing, move the work, then remove this one",
+        kind=change.kind.value,
+    )
+
+
+def _waves(old: Pool, new: Pool, change: PoolChange) -> Iterable[Finding]:
+    if new.spec.change is None and change.nodes > 1:
+        yield warning(
+            "change-all-at-once",
+            f"{new.path}.sharing",
+            f"all {change.nodes} nodes of {new.name} would change at the same time, and the "
+            "present configuration would vanish under those that are not done",
+            "add to the pool: change: {width: 1, previous: "
+            + _yaml(old.spec.sharing.model_dump(mode="json", by_alias=True, exclude_unset=True))
+            + "}",
+            nodes=change.nodes,
+        )
+    elif change.gpus.lowest == 0:
+        yield warning(
+            "change-without-rest",
+            f"{new.path}.change.width" if new.spec.change is not None else new.path,
+            f"no GPU of {new.name} stays in service: {change.nodes} nodes, changed "
+            f"{len(change.waves[0])} at a time",
+            "lower `width`, or add a node before",
+            nodes=change.nodes,
+        )
+
+
+def _mode(old: Pool, new: Pool, fleet: Fleet) -> Iterable[Finding]:
+    mig = new.gpu.mig
+    if mig is None or not mig.reset_needed or not changes_mode(old.partition, new.partition):
+        return
+    if new.platform in RESET_MAY_BE_FORBIDDEN and not reboots(
+        fleet.spec.addons.gpu_operator.mig_manager.env
+    ):
+        yield error(
+            "change-may-hang",
+            "addons.gpuOperator.migManager.env",
+            f"{new.gpu.key} switches MIG mode by a GPU reset, which {new.platform.value} may forbid"
+            "; without WITH_REBOOT the first node would stay in `failed`, without any GPU",
+            'write `migManager: {env: {WITH_REBOOT: "true"}}`',
+            gpu=new.gpu.key,
+        )
+
+
+def _pods(old: Pool, new: Pool, change: PoolChange) -> Iterable[Finding]:
+    if new.intent is Intent.TRAINING:
+        yield warning(
+            "change-ends-jobs",
+            new.path,
+            f"{new.name} is for training: a drain ends the jobs on each node",
+            "let them write a checkpoint, or wait for them to end",
+        )
+    gone = sorted(set(old.advertised) - set(new.advertised))
+    if gone:
+        yield info(
+            "change-takes-resources-away",
+            new.path,
+            f"pods that ask for {', '.join(gone)} find less of it with every wave, and none in "
+            f"{new.name} after the last",
+            "change their requests before the wave that leaves too little",
+            resources=gone,
+        )
+    fresh = sorted(set(new.advertised) - set(old.advertised))
+    if fresh and len(change.waves) > 1:
+        yield info(
+            "changed-node-attracts-pods",
+            new.path,
+            f"the first changed node is the only one with {', '.join(fresh)}: every waiting pod "
+            "goes there, and if it is broken all of them fail on it",
+            "keep it cordoned until one pod of yours has run on it",
+            resources=fresh,
+        )
+
+
+def _yaml(value: object) -> str:
+    """Plain data in YAML's flow style, as it can be pasted."""
+    if isinstance(value, dict):
+        mapping = cast("dict[str, object]", value)
+        return "{" + ", ".join(f"{key}: {_yaml(one)}" for key, one in mapping.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(_yaml(one) for one in cast("list[object]", value)) + "]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value)

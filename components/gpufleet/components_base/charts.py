@@ -1,0 +1,81 @@
+"""Where the add-ons' charts come from."""
+
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any, cast
+
+from pydantic import Field
+
+from gpufleet.arguments import ChartsArgs
+from gpufleet.catalogue import UnknownKeyError, load
+from gpufleet.catalogue.model import Chart
+from gpufleet.components_base.inputs import refuse
+from gpufleet.findings import error
+from gpufleet.fleet import Fleet
+from gpufleet.spec.addons import Addon, Charts
+from gpufleet.spec.base import Platform, SpecModel
+
+_OCI = "oci://"
+
+
+class ChartChoice(SpecModel):
+    """The arguments by which every add-on of one chart chooses it."""
+
+    catalogue: str
+    version: str | None = None
+    charts: Charts = Field(default_factory=Charts)
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenChart:
+    """The chart of an add-on."""
+
+    pin: Chart
+    version: str
+    """The pin's or another."""
+    charts: Charts
+    """Where charts come from."""
+
+
+def chosen_chart(component: str, choice: ChartChoice, chart: str) -> ChosenChart:
+    """What a component's arguments choose.
+
+    Raises InvalidArgumentsError for an edition that does not exist.
+    """
+    try:
+        pin = load(choice.catalogue).chart(chart)
+    except UnknownKeyError as unknown:
+        refuse(component, [error("catalogue-edition-unknown", "catalogue", str(unknown))])
+    return ChosenChart(pin, choice.version or pin.version, choice.charts)
+
+
+def fleet_chart(fleet: Fleet, chart: str, addon: Addon | None = None) -> ChosenChart:
+    """What a fleet's declaration chooses."""
+    pin = load(fleet.spec.catalogue).chart(chart)
+    version = pin.version if addon is None else addon.version or pin.version
+    return ChosenChart(pin, version, Charts.model_validate(charts_of(fleet)))
+
+
+def chart_location(pin: Chart, charts: Charts) -> dict[str, Any]:
+    """Arguments of a Release that say where its chart is: repository, OCI registry or folder."""
+    source = charts.source
+    if source is None and pin.repository.startswith(_OCI):
+        return {"chart": pin.repository}
+    if source is None or source.repository is not None:
+        address = pin.repository if source is None else source.repository
+        return {"chart": pin.name, "repositoryOpts": {"repo": address}}
+    if source.oci is not None:
+        return {"chart": f"{source.oci.rstrip('/')}/{pin.name}"}
+    assert source.folder is not None
+    return {"chart": str(Path(source.folder) / pin.name)}
+
+
+def charts_of(fleet: Fleet) -> ChartsArgs:
+    """The declared source; in the sandbox, by default, the charts that play the real ones."""
+    source = fleet.spec.addons.charts.source
+    if source is not None:
+        return {"source": cast("Any", source.model_dump(exclude_none=True))}
+    if fleet.spec.platform is Platform.SANDBOX:
+        return {"source": {"folder": str(resources.files("gpufleet_sandbox") / "charts")}}
+    return {}

@@ -1,0 +1,70 @@
+"""Pools of other stacks may use only layouts and ways of sharing that their cluster's add-ons know.
+
+A node whose label names a configuration that is not in the ConfigMaps advertises nothing: the
+device plugin's pod stays in its init container, and mig-manager reports `failed`.
+"""
+
+import difflib
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import pulumi
+
+from gpufleet.components_base.inputs import refuse
+from gpufleet.findings import Finding, error
+from gpufleet.fleet.config_names import DEVICE_PLUGIN_CONFIG_LABEL, MIG_CONFIG_LABEL
+
+CHOOSING = (MIG_CONFIG_LABEL, DEVICE_PLUGIN_CONFIG_LABEL)
+"""Labels by which a node chooses a configuration."""
+
+
+def judge_labels(
+    labels: Mapping[str, str], configurations: Collection[str], pool: str
+) -> list[Finding]:
+    """A finding for each label that names a configuration the add-ons do not have."""
+    findings: list[Finding] = []
+    for label in CHOOSING:
+        wanted = labels.get(label)
+        if wanted is None or wanted in configurations:
+            continue
+        near = difflib.get_close_matches(wanted, sorted(configurations), 1, 0.5)
+        listed = ", ".join(sorted(configurations)) or "none"
+        findings.append(
+            error(
+                "configuration-not-declared",
+                "configurations",
+                f"nodes of {pool} would choose {label}={wanted}, and the cluster's GpuAddons has "
+                f"{listed}"
+                + (f" (nearest: {near[0]}, another layout of the same pool?)" if near else ""),
+                f"add the declaration of {pool} to `pools` of the cluster's GpuAddons, as it is "
+                "here, and deploy that stack first",
+                found=wanted,
+                allowed=sorted(configurations),
+            )
+        )
+    return findings
+
+
+def checked_labels(
+    component: str,
+    pool: str,
+    labels: Mapping[str, str],
+    configurations: pulumi.Input[list[str]] | None,
+) -> Any:
+    """The labels, once they are known to name what the add-ons have.
+
+    Without `configurations` (the add-ons are of the same program) they come back at once. Raises
+    InvalidArgumentsError, for an Output when it is known: before the node is made.
+    """
+    if configurations is None:
+        return labels
+
+    def check(names: list[str]) -> dict[str, str]:
+        findings = judge_labels(labels, names, pool)
+        if findings:
+            refuse(component, findings)
+        return dict(labels)
+
+    if isinstance(configurations, list):
+        return check(configurations)
+    return pulumi.Output.from_input(configurations).apply(check)

@@ -1,0 +1,1 @@
+"""Who pays for a node."""

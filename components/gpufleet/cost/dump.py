@@ -1,0 +1,259 @@
+"""Samples from Prometheus or VictoriaMetrics as node histories.
+
+Two recorded series say it all: `gpu:node:pool` (a node of a pool was there) and
+`gpu:requested:count` (a pod held so many units on it). They are read from the answer of a range
+query, or from the lines of `promtool tsdb dump`.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from math import isnan
+from typing import Any, cast
+
+from gpufleet.cost.cost import Holding, NodeHistory
+from gpufleet.findings import Finding, warning
+from gpufleet.fleet.kube_state_names import sanitised
+from gpufleet.fleet.model import Fleet, Pool
+from gpufleet.fleet.unit_weights import unit_capacity, unit_weights
+
+NODE_SERIES = "gpu:node:pool"
+HELD_SERIES = "gpu:requested:count"
+QUERY = f'{{__name__=~"{NODE_SERIES}|{HELD_SERIES}"}}'
+"""The range query whose answer is read."""
+
+_LINE = re.compile(r"^\{(?P<labels>.*)\}\s+(?P<value>\S+)\s+(?P<time>-?[0-9]+)\s*$")
+_LABEL = re.compile(r'\s*([A-Za-z_][A-Za-z0-9_]*)="((?:[^"\\]|\\.)*)"\s*,?')
+
+
+class UnreadableDumpError(ValueError):
+    """The text is no dump; the message says what was expected and what was found."""
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One series with its samples, in order of time."""
+
+    labels: Mapping[str, str]
+    samples: tuple[tuple[int, float], ...]
+    """Seconds since 1970 and value."""
+
+
+def read_series(text: str) -> list[Series]:
+    """The series of a dump. Raises UnreadableDumpError."""
+    stripped = text.lstrip()
+    if not stripped:
+        raise UnreadableDumpError("it is empty")
+    first = stripped.splitlines()[0]
+    if _LINE.match(first):
+        return _from_lines(stripped.splitlines())
+    try:
+        return list(_from_answer(json.loads(stripped)))
+    except json.JSONDecodeError as problem:
+        raise UnreadableDumpError(
+            "neither the JSON of a range query nor lines of `promtool tsdb dump`: "
+            f"{problem.msg} in line {problem.lineno}"
+        ) from None
+
+
+def histories(
+    fleet: Fleet, series: Iterable[Series], step: int | None
+) -> tuple[list[NodeHistory], list[Finding]]:
+    """One history for each node and stretch of time it was there, and what could not be used.
+
+    A sample holds until the next of its series, at most one step; without `step` that is the
+    smallest distance between two samples. Raises UnreadableDumpError when nothing can be told.
+    """
+    known = list(series)
+    nodes = _united(known, NODE_SERIES, ("node", "pool"))
+    held = _united(known, HELD_SERIES, ("namespace", "pod", "node", "resource"))
+    if not nodes:
+        raise UnreadableDumpError(f"it has no series {NODE_SERIES}; ask for {QUERY}")
+    length = step or _smallest_step(known)
+    findings: list[Finding] = []
+    pools = {pool.name: pool for pool in fleet.pools}
+    spelling = {
+        pool.name: {sanitised(name): name for name in unit_capacity(pool)} for pool in fleet.pools
+    }
+    holdings: dict[str, list[Holding]] = {}
+    for one in held:
+        node = one.labels.get("node", "")
+        for start, end, value in _stretches(one.samples, length):
+            holdings.setdefault(node, []).append(
+                Holding(
+                    one.labels.get("namespace", ""),
+                    one.labels.get("pod", ""),
+                    one.labels.get("resource", ""),
+                    round(value),
+                    start,
+                    end,
+                )
+            )
+    found: list[NodeHistory] = []
+    for one in nodes:
+        name, pool_name = one.labels.get("node", ""), one.labels.get("pool", "")
+        pool = pools.get(pool_name)
+        problem = _unusable(name, pool_name, pool)
+        if problem is not None or pool is None:
+            findings += [] if problem is None else [problem]
+            continue
+        own = tuple(_spelt(h, spelling[pool_name]) for h in holdings.get(name, []))
+        findings += _unknown_units(name, own, pool)
+        for start, end in _merged((s, e) for s, e, _ in _stretches(one.samples, length)):
+            found.append(
+                NodeHistory(
+                    name,
+                    pool_name,
+                    start,
+                    end,
+                    cast("int", pool.hourly_micro_usd),
+                    unit_capacity(pool),
+                    unit_weights(pool),
+                    own,
+                )
+            )
+    return found, list(dict.fromkeys(findings))
+
+
+def _united(series: Iterable[Series], name: str, keys: tuple[str, ...]) -> list[Series]:
+    """The series of a name, one for each node or holding.
+
+    Two servers that record the same, and answers for stretches of time that meet in one sample,
+    tell of the same node and pod more than once: it is paid once.
+    """
+    found: dict[tuple[str, ...], dict[int, float]] = {}
+    for one in series:
+        if one.labels.get("__name__") == name:
+            samples = found.setdefault(tuple(one.labels.get(key, "") for key in keys), {})
+            for moment, value in one.samples:
+                if not isnan(value):
+                    samples[moment] = max(value, samples.get(moment, value))
+    return [
+        Series(dict(zip(keys, labels, strict=True)), tuple(sorted(samples.items())))
+        for labels, samples in found.items()
+    ]
+
+
+def _unusable(node: str, pool_name: str, pool: Pool | None) -> Finding | None:
+    if pool is None:
+        return warning(
+            "cost-pool-unknown",
+            node,
+            f"the node is of the pool {pool_name!r}, which the declaration does not have",
+            "give the declaration that the cluster runs",
+            found=pool_name,
+        )
+    if pool.hourly_micro_usd is None:
+        return warning(
+            "cost-pool-without-price",
+            pool.path,
+            f"nodes of {pool_name} have no price: {node} is left out",
+            "give prices of your own with --prices, or `usdPerGpuHour` under onPrem",
+        )
+    return None
+
+
+def _unknown_units(node: str, held: Iterable[Holding], pool: Pool) -> Iterator[Finding]:
+    capacity = unit_capacity(pool)
+    for resource in sorted({h.resource for h in held} - set(capacity)):
+        yield warning(
+            "cost-resource-unknown",
+            node,
+            f"pods held {resource}, which nodes of {pool.name} do not offer: it is paid as idle",
+            "give the declaration that the cluster ran at that time",
+            found=resource,
+            allowed=sorted(capacity),
+        )
+
+
+def _spelt(holding: Holding, spelling: Mapping[str, str]) -> Holding:
+    """The resource as nodes advertise it, not as kube-state-metrics writes it."""
+    return Holding(
+        holding.namespace,
+        holding.pod,
+        spelling.get(holding.resource, holding.resource),
+        holding.units,
+        holding.start,
+        holding.end,
+    )
+
+
+def _smallest_step(series: Iterable[Series]) -> int:
+    steps = [
+        later - earlier
+        for one in series
+        for (earlier, _), (later, _) in pairwise(one.samples)
+        if later > earlier
+    ]
+    if not steps:
+        raise UnreadableDumpError(
+            "no series has two samples, so their distance must be said: --step"
+        )
+    return min(steps)
+
+
+def _stretches(
+    samples: tuple[tuple[int, float], ...], step: int
+) -> Iterator[tuple[int, int, float]]:
+    """Times with the value that held: until the next sample, at most one step."""
+    for index, (moment, value) in enumerate(samples):
+        following = samples[index + 1][0] if index + 1 < len(samples) else moment + step
+        end = min(moment + step, following)
+        if 0 < value < float("inf") and end > moment:
+            yield moment, end, value
+
+
+def _merged(stretches: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    found: list[tuple[int, int]] = []
+    for start, end in sorted(stretches):
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], max(found[-1][1], end))
+        else:
+            found.append((start, end))
+    return found
+
+
+def _from_answer(document: object) -> Iterator[Series]:
+    answers = cast("list[object]", document) if isinstance(document, list) else [document]
+    for answer in answers:
+        body = cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}
+        data = body.get("data", body)
+        results = cast("dict[str, Any]", data).get("result") if isinstance(data, dict) else None
+        if body.get("status") == "error":
+            raise UnreadableDumpError(f"the server answered an error: {body.get('error')}")
+        if not isinstance(results, list):
+            raise UnreadableDumpError("it has no `data.result`, as the answer of a range query has")
+        for one in cast("list[dict[str, Any]]", results):
+            if "values" not in one:
+                raise UnreadableDumpError("it is the answer of an instant query; ask /query_range")
+            try:
+                samples = tuple(
+                    sorted((int(float(moment)), float(value)) for moment, value in one["values"])
+                )
+                labels = {str(k): str(v) for k, v in one["metric"].items()}
+            except (KeyError, TypeError, ValueError, AttributeError) as problem:
+                raise UnreadableDumpError(f"a series of it cannot be read: {problem}") from None
+            yield Series(labels, samples)
+
+
+def _from_lines(lines: Iterable[str]) -> list[Series]:
+    found: dict[tuple[tuple[str, str], ...], list[tuple[int, float]]] = {}
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        match = _LINE.match(line)
+        if match is None:
+            raise UnreadableDumpError(f"line {number} is no sample: {line[:60]!r}")
+        labels = tuple(sorted((k, _unescaped(v)) for k, v in _LABEL.findall(match["labels"])))
+        try:
+            value = float(match["value"])
+        except ValueError:
+            raise UnreadableDumpError(f"line {number} has no number: {line[:60]!r}") from None
+        found.setdefault(labels, []).append((int(match["time"]) // 1000, value))
+    return [Series(dict(labels), tuple(sorted(samples))) for labels, samples in found.items()]
+
+
+def _unescaped(value: str) -> str:
+    return value.replace('\\"', '"').replace("\\n", "\n").replace("\\\\", "\\")

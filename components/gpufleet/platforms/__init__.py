@@ -1,0 +1,1 @@
+"""Platforms whose nodes a fleet can make: one folder each, found through `registry`."""

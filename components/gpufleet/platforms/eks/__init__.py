@@ -1,0 +1,1 @@
+"""Amazon EKS: rules, renderers, components and preflight."""

@@ -1,0 +1,171 @@
+"""Tags of an AWS node group that tell Cluster Autoscaler what an empty group would give.
+
+Format: kubernetes/autoscaler 1.36 `cluster-autoscaler/cloudprovider/aws`. The group's Auto Scaling
+group carries them, and the EKS node group too: from a group that never had a node Cluster
+Autoscaler asks EKS.
+"""
+
+from gpufleet.findings import Finding, error
+from gpufleet.fleet.autoscaler_rules import has_whole_gpus
+from gpufleet.fleet.model import GIB, Pool
+from gpufleet.platforms.eks.node_template import template_resources
+from gpufleet.platforms.eks.user_data import joins_disks
+from gpufleet.spec.base import Platform
+from gpufleet.spec.platforms.eks import EksOptions, LocalStorage
+from gpufleet.spec.pool import Fabric, Intent, Provisioner
+
+TEMPLATE = "k8s.io/cluster-autoscaler/node-template/"
+OPTIONS = f"{TEMPLATE}autoscaling-options/"
+NOTHING_RUNS = "0.001"
+"""Part of CPU and memory below which no pod is on a node; 0 would be below nothing."""
+ACCELERATOR_LABEL = "k8s.amazonaws.com/accelerator"
+"""Label that makes Cluster Autoscaler wait for the device plugin of a new node instead of starting
+another one. Nodes must be born with it."""
+EFA = "vpc.amazonaws.com/efa"
+
+MAX_TAGS = 50
+"""Most tags of one Auto Scaling group (Amazon EC2 Auto Scaling quotas)."""
+MAX_KEY = 128
+"""Longest tag key, characters (same source)."""
+MAX_VALUE = 256
+"""Longest tag value, characters."""
+
+USABLE_PERCENT = 88
+"""Of a disk, what kubelet offers: 10 % is its eviction threshold (`nodefs.available`), the rest the
+file system and 1 GiB of reserve. Promising more would start nodes for pods that do not fit."""
+
+UNNEEDED = {
+    Intent.TRAINING: "1h0m0s",
+    Intent.BATCH: "10m0s",
+    Intent.INFERENCE: "10m0s",
+    Intent.INTERACTIVE: "30m0s",
+}
+"""How long a node must be idle before it goes, by what the pool is for."""
+
+_OWN_TAGS = 10
+"""Tags left to whoever makes the group: name, cluster, discovery, cost allocation."""
+
+_ACCELERATORS = {
+    "K80": "nvidia-tesla-k80",
+    "P100": "nvidia-tesla-p100",
+    "V100-16GB": "nvidia-tesla-v100",
+    "V100-32GB": "nvidia-tesla-v100",
+    "T4": "nvidia-tesla-t4",
+    "A100-40GB": "nvidia-tesla-a100",
+    "A100-80GB": "nvidia-tesla-a100",
+    "A10G": "nvidia-a10g",
+    "L4": "nvidia-l4",
+    "L40S": "nvidia-l40s",
+}
+"""Names Cluster Autoscaler's metrics know; others work and are counted as `not-listed`."""
+
+
+def accelerator_label(pool: Pool) -> str:
+    """Value of `ACCELERATOR_LABEL` on the pool's nodes."""
+    return _ACCELERATORS.get(pool.gpu.key, f"nvidia-{pool.gpu.key.lower()}")
+
+
+def node_group_labels(pool: Pool) -> dict[str, str]:
+    """Labels of a node group that Cluster Autoscaler scales: the pool's, and the accelerator.
+
+    Nodes that never advertise a whole GPU (all are cut, shares have names of their own, claims,
+    Neuron) have none: with it they would be taken for unready for ever.
+    """
+    if not has_whole_gpus(pool):
+        return dict(sorted(pool.labels.items()))
+    return dict(sorted({**pool.labels, ACCELERATOR_LABEL: accelerator_label(pool)}.items()))
+
+
+def autoscaler_tags(pool: Pool) -> dict[str, str] | None:
+    """The tags of a pool on EKS that Cluster Autoscaler provisions; None for other pools.
+
+    Resources: what the partition advertises, 0 for whole GPUs that are all cut, the EFA interfaces
+    of a pool with that fabric, and the disk that holds ephemeral storage.
+    """
+    if pool.platform is not Platform.EKS or pool.provisioner is not Provisioner.CLUSTER_AUTOSCALER:
+        return None
+    resources = {name: str(amount) for name, amount in template_resources(pool).items()}
+    if pool.fabric is Fabric.EFA:
+        # Machines of one pool may differ here: promise what all of them have.
+        resources[EFA] = str(min(machine.efa_interfaces for machine in pool.machines))
+    resources["ephemeral-storage"] = f"{ephemeral_gib(pool)}Gi"
+    labels = node_group_labels(pool)
+    return {
+        **{f"{TEMPLATE}label/{key}": value for key, value in labels.items()},
+        **{f"{TEMPLATE}resources/{name}": resources[name] for name in sorted(resources)},
+        **{f"{TEMPLATE}taint/{key}": value for key, value in _taints(pool).items()},
+        **{f"{OPTIONS}{name}": value for name, value in _options(pool).items()},
+    }
+
+
+def _options(pool: Pool) -> dict[str, str]:
+    """When a node may go. On nodes without a whole GPU only CPU and memory would count, and half of
+    those free is no sign that slices or shares are: such nodes go when nothing runs there."""
+    idle = {"scaledownunneededtime": UNNEEDED[pool.intent]}
+    if has_whole_gpus(pool):
+        return idle
+    return {
+        "ignoredaemonsetsutilization": "true",
+        **idle,
+        "scaledownutilizationthreshold": NOTHING_RUNS,
+    }
+
+
+def ephemeral_gib(pool: Pool) -> int:
+    """Ephemeral storage a pod can have on a node, GiB: of the local disks where they are joined to
+    one volume, else of the root disk, less file system, kubelet's reserve and eviction threshold.
+    """
+    options = pool.spec.eks or EksOptions()
+    local = min((machine.local_nvme_bytes or 0) for machine in pool.machines) // GIB
+    joined = local > 0 and options.local_storage is LocalStorage.RAID0 and joins_disks(pool)
+    return (local if joined else pool.spec.disk.size_gib) * USABLE_PERCENT // 100
+
+
+def _taints(pool: Pool) -> dict[str, str]:
+    return {taint.key: f"{taint.value}:{taint.effect}" for taint in pool.taints}
+
+
+def judge_autoscaler_tags(pool: Pool) -> list[Finding]:
+    """What of the pool does not fit into tags; nothing for pools without."""
+    tags = autoscaler_tags(pool)
+    if tags is None:
+        return []
+    findings: list[Finding] = []
+    if len(tags) > MAX_TAGS - _OWN_TAGS:
+        findings.append(
+            error(
+                "autoscaler-tags-too-many",
+                pool.path,
+                f"labels, taints and resources of {pool.name} need {len(tags)} tags of the "
+                f"{MAX_TAGS} an Auto Scaling group may have, {_OWN_TAGS} of which are taken",
+                "remove labels, or write `provisioner: karpenter`, which needs no tags",
+                found=len(tags),
+                limit=MAX_TAGS - _OWN_TAGS,
+            )
+        )
+    for key in tags:
+        if len(key) > MAX_KEY:
+            findings.append(
+                error(
+                    "autoscaler-tag-too-long",
+                    pool.path,
+                    f"tag {key} of {pool.name} has {len(key)} characters, at most {MAX_KEY} fit",
+                    "choose a shorter label or taint key",
+                    found=len(key),
+                    limit=MAX_KEY,
+                )
+            )
+    taken: set[str] = set()
+    for taint in pool.taints:
+        if taint.key in taken:
+            findings.append(
+                error(
+                    "autoscaler-taint-twice",
+                    pool.path,
+                    f"{pool.name} has {taint.key} with two effects, and a tag holds one",
+                    "keep one effect, or write `provisioner: karpenter`",
+                    found=taint.key,
+                )
+            )
+        taken.add(taint.key)
+    return findings

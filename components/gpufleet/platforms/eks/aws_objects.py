@@ -1,0 +1,51 @@
+"""Resources of the AWS provider, by type, from rendered arguments (`cloud_object`)."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pulumi
+from pulumi_aws import _utilities as aws_sdk
+
+from gpufleet.components_base.cloud_object import CloudObject
+
+LAUNCH_TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
+PLACEMENT_GROUP = "aws:ec2/placementGroup:PlacementGroup"
+SECURITY_GROUP = "aws:ec2/securityGroup:SecurityGroup"
+SUBNET_TAG = "aws:ec2/tag:Tag"
+NODE_GROUP = "aws:eks/nodeGroup:NodeGroup"
+ADDON = "aws:eks/addon:Addon"
+POD_IDENTITY = "aws:eks/podIdentityAssociation:PodIdentityAssociation"
+SCALING_GROUP_TAG = "aws:autoscaling/tag:Tag"
+ROLE = "aws:iam/role:Role"
+ROLE_POLICY = "aws:iam/rolePolicy:RolePolicy"
+QUEUE = "aws:sqs/queue:Queue"
+QUEUE_POLICY = "aws:sqs/queuePolicy:QueuePolicy"
+EVENT_RULE = "aws:cloudwatch/eventRule:EventRule"
+EVENT_TARGET = "aws:cloudwatch/eventTarget:EventTarget"
+
+
+class AwsObject(CloudObject):
+    """One resource of the AWS provider."""
+
+    def __init__(
+        self,
+        type_: str,
+        name: str,
+        arguments: Mapping[str, Any],
+        opts: pulumi.ResourceOptions,
+        outputs: Iterable[str] = (),
+    ) -> None:
+        """Register it; as `CloudObject`."""
+        options = pulumi.ResourceOptions.merge(aws_sdk.get_resource_opts_defaults(), opts)
+        super().__init__(type_, name, arguments, options, outputs)
+
+
+def look_up(component: pulumi.Resource, function: str, arguments: Mapping[str, Any]) -> Any:
+    """The answer of a function of the AWS provider that the component was given.
+
+    Waits for it. Raises Exception with the provider's words when it refuses.
+    """
+    options = pulumi.InvokeOptions.merge(
+        aws_sdk.get_invoke_opts_defaults(), pulumi.InvokeOptions(parent=component)
+    )
+    return pulumi.runtime.invoke(function, dict(arguments), options).value

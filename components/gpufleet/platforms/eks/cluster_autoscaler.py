@@ -1,0 +1,187 @@
+"""ClusterAutoscaler: chart and role, for node groups of EKS."""
+
+import json
+from typing import Any, NotRequired, TypedDict, cast
+
+import pulumi
+from pydantic import Field
+
+from gpufleet.arguments import ChartsArgs, ClusterAutoscalerOptionsArgs, GpuPoolArgs
+from gpufleet.components_base.charts import ChartChoice, chosen_chart
+from gpufleet.components_base.declarations import compiled_declarations
+from gpufleet.components_base.inputs import checked, declared, refuse
+from gpufleet.components_base.release import chart_release
+from gpufleet.findings import error
+from gpufleet.fleet import Pool
+from gpufleet.platforms.eks.cluster_autoscaler_values import (
+    SERVICE_ACCOUNT,
+    cluster_autoscaler_policy,
+    cluster_autoscaler_values,
+    judge_program,
+)
+from gpufleet.platforms.eks.pod_identity import pod_identity
+from gpufleet.platforms.eks.tags import judge_role_tags, judge_tags
+from gpufleet.render.gpu_operator_values import merged
+from gpufleet.spec.addons import Charts
+from gpufleet.spec.addons import ClusterAutoscaler as Settings
+from gpufleet.spec.base import SpecModel
+
+NAMESPACE = "kube-system"
+
+
+class ClusterAutoscalerArgs(TypedDict):
+    """Inputs of `ClusterAutoscaler`."""
+
+    catalogue: str
+    """Edition of pins, `"2026.11"`."""
+    platform: NotRequired[str]
+    """Only `eks`; GKE runs its own autoscaler. Default `eks`."""
+    cluster_name: pulumi.Input[str]
+    """Cluster it runs in and whose node groups it scales."""
+    region: str
+    """Region of the cluster, `us-east-1`."""
+    pools: NotRequired[list[GpuPoolArgs]]
+    """Declarations of the pools it scales, for the order of preference. Default: none."""
+    kubernetes_version: NotRequired[str]
+    """Minor version of the cluster, `"1.36"`: the program is matched to it. Default: 1.36."""
+    settings: NotRequired[ClusterAutoscalerOptionsArgs]
+    """Expander, thresholds, ProvisioningRequests, raw values. Default: the program's own."""
+    charts: NotRequired[ChartsArgs]
+    """Where the chart comes from. Default: the vendor's repository."""
+    name_prefix: NotRequired[str]
+    """First part of names in AWS. Default `gpufleet`."""
+    tags: NotRequired[dict[str, str]]
+    """Tags of everything that takes them. Default: none."""
+
+
+class _Declared(SpecModel):
+    """The arguments that must be known before deployment."""
+
+    catalogue: str
+    platform: str = "eks"
+    region: str
+    kubernetes_version: str = "1.36"
+    settings: Settings = Field(default_factory=Settings)
+    charts: Charts = Field(default_factory=Charts)
+    name_prefix: str = "gpufleet"
+    tags: dict[str, str] = Field(default_factory=dict[str, str])
+
+
+class ClusterAutoscaler(pulumi.ComponentResource):
+    """Cluster Autoscaler on EKS: Helm release whose program is matched to the cluster's version,
+    and an IAM role that reaches this cluster's groups only.
+
+    It knows what an empty group would give from the tags that `EksGpuNodeGroup` sets.
+    """
+
+    release_name: pulumi.Output[str]
+    """Name of the Helm release."""
+    chart_version: pulumi.Output[str]
+    """Version of the chart that is asked for."""
+    role_arn: pulumi.Output[str]
+    """IAM role of the program."""
+
+    def __init__(
+        self,
+        name: str,
+        args: ClusterAutoscalerArgs,
+        opts: pulumi.ResourceOptions | None = None,
+        *,
+        compiled: tuple[Pool, ...] | None = None,
+        provisioning_requests: bool = False,
+    ) -> None:
+        """Install it.
+
+        Args:
+            name: Name of the component, unique in its stack.
+            args: The settings.
+            opts: Options; `providers` must hold the AWS provider of the cluster's account and the
+                cluster's Kubernetes provider.
+            compiled: What the declarations mean, when the caller has compiled them already.
+            provisioning_requests: Whether a queue of the fleet makes ProvisioningRequests.
+
+        Raises:
+            InvalidArgumentsError: an argument cannot work; the text holds all problems.
+        """
+        component = f'ClusterAutoscaler "{name}"'
+        given = checked(component, ClusterAutoscalerArgs, cast("dict[str, Any]", args), _Declared)
+        findings = judge_program(given.settings, given.kubernetes_version)
+        findings += [*judge_tags(given.tags, "tags"), *judge_role_tags(given.tags, "tags")]
+        if given.platform != "eks":
+            findings.append(
+                error(
+                    "cluster-autoscaler-on-other-platform",
+                    "platform",
+                    f"{given.platform} runs an autoscaler of its own or none that this component "
+                    "can drive",
+                    "use `nodes.min` and `nodes.max` of the pool",
+                    found=given.platform,
+                    allowed=["eks"],
+                )
+            )
+        if findings:
+            refuse(component, findings)
+        pools = compiled if compiled is not None else _compiled(component, given, args)
+        choice = ChartChoice(
+            catalogue=given.catalogue, version=given.settings.version, charts=given.charts
+        )
+        chart = chosen_chart(component, choice, "cluster-autoscaler")
+        super().__init__("gpufleet:index:ClusterAutoscaler", name, {}, opts)
+        role, identity = pod_identity(
+            self,
+            name,
+            prefix=given.name_prefix,
+            role="cluster-autoscaler",
+            policy=pulumi.Output.from_input(args["cluster_name"]).apply(_policy),
+            cluster_name=args["cluster_name"],
+            namespace=NAMESPACE,
+            service_account=SERVICE_ACCOUNT,
+            tags=given.tags,
+        )
+        values = cluster_autoscaler_values(
+            given.settings,
+            pools,
+            given.name_prefix,
+            given.region,
+            given.kubernetes_version,
+            provisioning_requests=provisioning_requests,
+        )
+        wired = {"autoDiscovery": {"clusterName": args["cluster_name"]}}
+        made = chart_release(
+            self,
+            f"{name}-release",
+            chart,
+            namespace=NAMESPACE,
+            values=merged(merged(values, wired), given.settings.values),
+            depends_on=[identity],
+        )
+        self.release_name = cast("pulumi.Output[str]", made.name)
+        self.chart_version = pulumi.Output.from_input(chart.version)
+        self.role_arn = role.output("arn")
+        self.register_outputs(
+            {
+                "releaseName": self.release_name,
+                "chartVersion": self.chart_version,
+                "roleArn": self.role_arn,
+            }
+        )
+
+
+def _compiled(component: str, given: _Declared, args: ClusterAutoscalerArgs) -> tuple[Pool, ...]:
+    pools = declared(component, ClusterAutoscalerArgs, cast("dict[str, Any]", args)).get("pools")
+    if not pools:
+        return ()
+    return compiled_declarations(
+        component,
+        {
+            "catalogue": given.catalogue,
+            "platform": "eks",
+            "region": given.region,
+            "kubernetesVersion": given.kubernetes_version,
+            "pools": pools,
+        },
+    ).pools
+
+
+def _policy(cluster: str) -> str:
+    return json.dumps(cluster_autoscaler_policy(cluster))

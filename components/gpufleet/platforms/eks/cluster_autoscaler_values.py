@@ -1,0 +1,183 @@
+"""Values of Cluster Autoscaler's chart (9.59.0) on EKS, and what it may do in AWS.
+
+The program is matched to the cluster's Kubernetes minor; the chart's own default is not. Sources:
+kubernetes/autoscaler `cluster-autoscaler/cloudprovider/aws`, `expander/priority`, tag 1.36.1.
+"""
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from gpufleet.findings import Finding, error
+from gpufleet.fleet.model import Pool
+from gpufleet.platforms.eks.names import LONGEST, name_prefix
+from gpufleet.spec.addons import ClusterAutoscaler, Expander
+from gpufleet.spec.pool import Provisioner
+
+SERVICE_ACCOUNT = "cluster-autoscaler"
+PROGRAMS = {"1.35": "v1.35.0", "1.36": "v1.36.1"}
+"""Kubernetes minor -> newest program of that minor that was read (2026-08)."""
+
+PROVISION_MINUTES = 30
+"""How long a new GPU node may take; the program's default of 15 minutes is too short for large
+machines and reserved capacity."""
+
+PRIORITIES = {"capacityBlock": 50, "reserved": 50, "spot": 30, "onDemand": 10}
+"""Way of buying -> priority, highest first. What is paid for already comes first."""
+FALLBACK = 1
+"""Priority of every other group: one that matches no entry would never be chosen."""
+
+_DIGITS = "[0-9a-f]{7,26}"
+"""What a provider adds to a prefix: 7 hexadecimal digits (Pulumi) or 26 (Terraform)."""
+_UUID = "[0-9a-f]{8}-"
+"""Beginning of what EKS adds."""
+
+ADDON = "addons.clusterAutoscaler"
+
+
+def scaled_pools(pools: Sequence[Pool]) -> list[Pool]:
+    """Pools whose nodes Cluster Autoscaler adds and removes."""
+    return [pool for pool in pools if pool.provisioner is Provisioner.CLUSTER_AUTOSCALER]
+
+
+def judge_program(addon: ClusterAutoscaler, kubernetes_version: str) -> list[Finding]:
+    """Whether a program for the cluster's version is known, or was named."""
+    if _named_tag(addon) is not None or kubernetes_version in PROGRAMS:
+        return []
+    return [
+        error(
+            "cluster-autoscaler-version-unknown",
+            f"{ADDON}.values.image.tag",
+            f"no program for Kubernetes {kubernetes_version} is pinned; pinned are "
+            f"{', '.join(PROGRAMS)}",
+            f"name one: `values: {{image: {{tag: v{kubernetes_version}.0}}}}`",
+            found=kubernetes_version,
+            allowed=list(PROGRAMS),
+        )
+    ]
+
+
+def _named_tag(addon: ClusterAutoscaler) -> str | None:
+    image = cast("dict[str, object]", addon.values.get("image") or {})
+    tag = image.get("tag")
+    return tag if isinstance(tag, str) else None
+
+
+def cluster_autoscaler_values(
+    addon: ClusterAutoscaler,
+    pools: Sequence[Pool],
+    prefix: str,
+    region: str,
+    kubernetes_version: str,
+    *,
+    provisioning_requests: bool,
+) -> dict[str, Any]:
+    """The values, without the cluster's name, which is wired."""
+    arguments: dict[str, Any] = {
+        "expander": addon.expander.value,
+        "scale-down-gpu-utilization-threshold": addon.scale_down_gpu_utilization_threshold,
+        "max-node-provision-time": f"{PROVISION_MINUTES}m",
+        "balance-similar-node-groups": False,
+        "skip-nodes-with-system-pods": False,
+    }
+    answers = addon.provisioning_requests
+    if provisioning_requests if answers is None else answers:
+        arguments["enable-provisioning-requests"] = True
+    if any(pool.spec.sharing.dra is not None for pool in scaled_pools(pools)):
+        arguments["enable-dynamic-resource-allocation"] = True  # off before 1.36
+    values: dict[str, Any] = {
+        "cloudProvider": "aws",
+        "awsRegion": region,
+        "rbac": {"serviceAccount": {"create": True, "name": SERVICE_ACCOUNT}},
+        "extraArgs": arguments,
+    }
+    if kubernetes_version in PROGRAMS:
+        values["image"] = {"tag": PROGRAMS[kubernetes_version]}
+    if addon.expander is Expander.PRIORITY:
+        values["expanderPriorities"] = priorities(pools, prefix)
+    return values
+
+
+def priorities(pools: Sequence[Pool], prefix: str) -> dict[str, list[str]]:
+    """Priority -> patterns over names of Auto Scaling groups, highest first.
+
+    EKS calls the group of node group G `eks-G-<uuid>`, and of all patterns that match the highest
+    priority counts: `^eks-ml-chat-.*` would raise the pool `chat-large` too. So each pattern ends
+    where the digits of the name do.
+    """
+    found: dict[int, list[str]] = {}
+    for pool in scaled_pools(pools):
+        found.setdefault(_rank(pool), []).append(_pattern(pool, prefix))
+    found.setdefault(FALLBACK, []).append(".*")
+    return {str(rank): found[rank] for rank in sorted(found, reverse=True)}
+
+
+def judge_priorities(addon: ClusterAutoscaler, pools: Sequence[Pool], prefix: str) -> list[Finding]:
+    """Pools whose groups the priority expander could not tell apart: long names are cut."""
+    if addon.expander is not Expander.PRIORITY:
+        return []
+    first: dict[str, Pool] = {}
+    findings: list[Finding] = []
+    for pool in scaled_pools(pools):
+        other = first.setdefault(_pattern(pool, prefix), pool)
+        if _rank(other) != _rank(pool):
+            findings.append(
+                error(
+                    "cluster-autoscaler-pools-alike",
+                    f"{pool.path}.name",
+                    f"the node groups of {other.name} and {pool.name} have names that begin alike, "
+                    "and the priority expander would give both the higher priority: EKS takes "
+                    f"{LONGEST['node group']} characters",
+                    "shorten one of the two, or let them differ at the beginning",
+                    found=pool.name,
+                    limit=LONGEST["node group"],
+                )
+            )
+    return findings
+
+
+def _rank(pool: Pool) -> int:
+    return PRIORITIES.get(pool.capacity[0].mode, FALLBACK)
+
+
+def _pattern(pool: Pool, prefix: str) -> str:
+    """Matches the Auto Scaling group of the pool, and of no other pool."""
+    if pool.spec.import_id is not None:
+        return f"^eks-{pool.spec.import_id.rsplit(':', 1)[-1]}-{_UUID}"
+    return f"^eks-{name_prefix(prefix, pool.name, 'node group')}{_DIGITS}-{_UUID}"
+
+
+def cluster_autoscaler_policy(cluster: str) -> dict[str, Any]:
+    """The policy of its role: it changes only groups that carry the cluster's discovery tag."""
+    return {
+        "Version": "2012-10-17",
+        "Statement": [
+            {
+                "Effect": "Allow",
+                "Action": [
+                    "autoscaling:DescribeAutoScalingGroups",
+                    "autoscaling:DescribeAutoScalingInstances",
+                    "autoscaling:DescribeLaunchConfigurations",
+                    "autoscaling:DescribeScalingActivities",
+                    "ec2:DescribeImages",
+                    "ec2:DescribeInstanceTypes",
+                    "ec2:DescribeLaunchTemplateVersions",
+                    "ec2:GetInstanceTypesFromInstanceRequirements",
+                    "eks:DescribeNodegroup",
+                ],
+                "Resource": ["*"],
+            },
+            {
+                "Effect": "Allow",
+                "Action": [
+                    "autoscaling:SetDesiredCapacity",
+                    "autoscaling:TerminateInstanceInAutoScalingGroup",
+                ],
+                "Resource": ["*"],
+                "Condition": {
+                    "StringEquals": {
+                        f"aws:ResourceTag/k8s.io/cluster-autoscaler/{cluster}": "owned"
+                    }
+                },
+            },
+        ],
+    }

@@ -1,0 +1,100 @@
+"""EC2NodeClass of a pool: image, disks, interfaces, reservations (karpenter.k8s.aws/v1, v1.14.1).
+
+Role, subnets, security groups and the placement group's name are wired by the component.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from gpufleet.fleet.config_names import POOL_LABEL
+from gpufleet.fleet.model import Pool
+from gpufleet.platforms.eks.launch_template import disks
+from gpufleet.platforms.eks.names import pool_tags
+from gpufleet.platforms.eks.rules import LATEST, release_of
+from gpufleet.platforms.eks.shape import EksShape
+from gpufleet.platforms.eks.user_data import image_family
+from gpufleet.spec.platforms.eks import LocalStorage
+
+API_VERSION = "karpenter.k8s.aws/v1"
+FAMILIES = {"al2023": "AL2023", "al2": "AL2", "bottlerocket": "Bottlerocket", "ubuntu": "Custom"}
+"""Image family -> `amiFamily` of an image without alias."""
+
+
+def node_class(
+    pool: Pool, shape: EksShape, prefix: str, tags: Mapping[str, str], name: str
+) -> dict[str, Any]:
+    """The object, without what is wired."""
+    family = image_family(pool)
+    spec: dict[str, Any] = {
+        "amiSelectorTerms": _images(shape, family),
+        "blockDeviceMappings": _disks(pool, family),
+        "metadataOptions": {
+            "httpEndpoint": "enabled",
+            "httpProtocolIPv6": "disabled",
+            "httpPutResponseHopLimit": shape.options.metadata_hop_limit,
+            "httpTokens": "required",
+        },
+        "tags": pool_tags(pool, prefix, tags),
+    }
+    if shape.options.ami_id is not None:
+        spec["amiFamily"] = FAMILIES[family]
+    raid = shape.nvme and shape.options.local_storage is LocalStorage.RAID0
+    if raid and family in {"al2023", "al2", "bottlerocket"}:
+        spec["instanceStorePolicy"] = "RAID0"
+    if shape.interfaces:
+        spec["networkInterfaces"] = [
+            {
+                "networkCardIndex": one.card,
+                "deviceIndex": one.device,
+                "interfaceType": one.kind,
+            }
+            for one in shape.interfaces
+        ]
+    reservations: list[dict[str, Any]] = [{"id": one} for one in shape.reservations]
+    by_tag = {} if pool.spec.karpenter is None else pool.spec.karpenter.reservation_tags
+    if by_tag:
+        reservations.append({"tags": dict(by_tag)})
+    if reservations:
+        spec["capacityReservationSelectorTerms"] = reservations
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "EC2NodeClass",
+        "metadata": {
+            "name": name,
+            "labels": {"app.kubernetes.io/managed-by": "gpufleet", POOL_LABEL: pool.name},
+        },
+        "spec": spec,
+    }
+
+
+def alias(shape: EksShape, family: str) -> str:
+    """`al2023@v20261101`: the image release as Karpenter names it."""
+    written = shape.options.release_version
+    release = None if written in {None, LATEST} else release_of(str(written))
+    return f"{family}@{LATEST if release is None else release[0]}"
+
+
+def _images(shape: EksShape, family: str) -> list[dict[str, Any]]:
+    if shape.options.ami_id is not None:
+        return [{"id": shape.options.ami_id}]
+    return [{"alias": alias(shape, family)}]
+
+
+def _disks(pool: Pool, family: str) -> list[dict[str, Any]]:
+    mappings: list[dict[str, Any]] = []
+    for one in disks(pool):
+        ebs = one["ebs"]
+        mappings.append(
+            {
+                "deviceName": one["deviceName"],
+                "ebs": {
+                    "volumeSize": f"{ebs['volumeSize']}Gi",
+                    "volumeType": ebs["volumeType"],
+                    "encrypted": True,
+                    "deleteOnTermination": True,
+                },
+            }
+        )
+    if family == "ubuntu":
+        mappings[0]["rootVolume"] = True
+    return mappings

@@ -1,0 +1,59 @@
+"""Values of Karpenter's chart (1.14.1): gates that pools need, and where it is told of events."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gpufleet.fleet.model import Pool
+from gpufleet.platforms.eks.karpenter_overlay import node_overlay
+from gpufleet.spec.base import Ownership
+from gpufleet.spec.platforms.eks import EksOptions
+from gpufleet.spec.pool import Provisioner
+
+SERVICE_ACCOUNT = "karpenter"
+
+
+@dataclass(frozen=True, slots=True)
+class Gates:
+    """Feature gates that differ from Karpenter's own defaults."""
+
+    node_overlay: bool = False
+    """Alpha: what shared, cut and partial GPUs advertise."""
+    node_repair: bool = False
+    """Alpha: replaces nodes whose GPUs are reported broken."""
+
+
+def karpenter_pools(pools: Sequence[Pool]) -> list[Pool]:
+    """Pools whose nodes Karpenter makes, for us or in a GitOps tool's name."""
+    return [
+        pool
+        for pool in pools
+        if pool.provisioner is Provisioner.KARPENTER and pool.ownership is not Ownership.EXISTING
+    ]
+
+
+def needed_gates(pools: Sequence[Pool], declared_overlay: bool | None = None) -> Gates:
+    """What the pools need. `declared_overlay` is `addons.karpenter.nodeOverlay`."""
+    ours = karpenter_pools(pools)
+    overlay = any(node_overlay(pool) is not None for pool in ours)
+    return Gates(
+        node_overlay=overlay if declared_overlay is None else declared_overlay,
+        node_repair=any((pool.spec.eks or EksOptions()).node_repair for pool in ours),
+    )
+
+
+def karpenter_values(gates: Gates) -> dict[str, Any]:
+    """The values, without the cluster's name and the queue, which are wired.
+
+    One replica of the controller leads and one waits; both keep off the nodes they make.
+    """
+    return {
+        "serviceAccount": {"name": SERVICE_ACCOUNT},
+        "settings": {
+            "featureGates": {
+                "nodeOverlay": gates.node_overlay,
+                "nodeRepair": gates.node_repair,
+                "reservedCapacity": True,
+            }
+        },
+    }

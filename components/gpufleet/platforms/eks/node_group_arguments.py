@@ -1,0 +1,180 @@
+"""Managed node group of an EKS pool: `aws:eks/nodeGroup` in the provider's spelling.
+
+Cluster, role, subnets and launch template are wired by the component.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gpufleet.findings import Finding, error
+from gpufleet.fleet.layout_waves import group_labels as labels_of_group
+from gpufleet.fleet.model import Pool
+from gpufleet.platforms.eks.autoscaler_tags import autoscaler_tags, node_group_labels
+from gpufleet.platforms.eks.names import name_prefix, pool_tags
+from gpufleet.platforms.eks.rules import LATEST
+from gpufleet.platforms.eks.shape import EksShape
+from gpufleet.spec.platforms.eks import UpdateStrategy
+from gpufleet.spec.pool import Provisioner
+
+EFFECTS = {
+    "NoSchedule": "NO_SCHEDULE",
+    "NoExecute": "NO_EXECUTE",
+    "PreferNoSchedule": "PREFER_NO_SCHEDULE",
+}
+"""Kubernetes' spelling -> the EKS API's."""
+
+STRATEGIES = {UpdateStrategy.MINIMAL: "MINIMAL", UpdateStrategy.SURGE: "DEFAULT"}
+
+CREATION_ONLY = (
+    "amiType",
+    "capacityType",
+    "diskSize",
+    "forceUpdateVersion",
+    "instanceTypes",
+    "launchTemplate",
+    "nodeGroupNamePrefix",
+    "nodeRoleArn",
+    "region",
+    "releaseVersion",
+    "remoteAccess",
+    "subnetIds",
+    "version",
+    "warmPoolConfig",
+)
+"""What an imported group keeps as it was made."""
+
+MANAGED = (
+    "labels",
+    "nodeRepairConfig",
+    "scalingConfig",
+    "tags",
+    "taints",
+    "updateConfig",
+)
+"""What an imported group takes over once it is managed."""
+
+DESIRED = "scalingConfig.desiredSize"
+"""Set once: afterwards it belongs to whoever scales."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSize:
+    """The size of a node group as EKS reports it, in nodes."""
+
+    minimum: int
+    maximum: int
+    desired: int
+
+
+def scaled(
+    scaling: Mapping[str, Any], present: GroupSize | None
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """`scalingConfig` as it is sent, and what of it the engine has to leave alone.
+
+    The provider sends all three sizes whenever one differs from what the engine remembers. An
+    ignored `desiredSize` would be the remembered one: a group that was scaled up would shrink, and
+    EKS refuses a new minimum above it or a new maximum below it. So new bounds go together with the
+    present size, moved into them; with the same bounds the size is ignored.
+
+    Args:
+        scaling: The declared `scalingConfig`.
+        present: What the group has now; None for one that does not exist.
+    """
+    declared = dict(scaling)
+    least, most = declared.get("minSize"), declared.get("maxSize")
+    if present is None or least is None or most is None:
+        return declared, (DESIRED,)
+    if (present.minimum, present.maximum) == (least, most):
+        return declared, (DESIRED,)
+    return {**declared, "desiredSize": min(max(present.desired, least), most)}, ()
+
+
+def node_group(
+    pool: Pool, shape: EksShape, prefix: str, tags: Mapping[str, str], kubernetes_version: str
+) -> dict[str, Any]:
+    """The arguments, without what is wired."""
+    arguments: dict[str, Any] = {
+        "nodeGroupNamePrefix": name_prefix(prefix, pool.name, "node group"),
+        "capacityType": shape.capacity_type,
+        "labels": group_labels(pool),
+        "taints": [
+            {"key": taint.key, "value": taint.value, "effect": EFFECTS[taint.effect]}
+            for taint in pool.taints
+        ],
+        "scalingConfig": {
+            "minSize": pool.nodes.minimum,
+            "maxSize": pool.nodes.maximum,
+            "desiredSize": pool.nodes.minimum,
+        },
+        "updateConfig": {
+            "maxUnavailable": min(shape.options.update.max_unavailable, pool.nodes.maximum),
+            "updateStrategy": STRATEGIES[shape.options.update.strategy],
+        },
+        "nodeRepairConfig": {"enabled": shape.options.node_repair},
+        "tags": {**pool_tags(pool, prefix, tags), **(autoscaler_tags(pool) or {})},
+    }
+    if shape.capacity_type != "CAPACITY_BLOCK":
+        arguments["instanceTypes"] = [machine.name for machine in pool.machines]
+    if not shape.custom:
+        arguments["amiType"] = shape.ami_type
+        arguments["version"] = kubernetes_version
+        release = shape.options.release_version
+        if release is not None and release != LATEST:
+            arguments["releaseVersion"] = release
+    for entry in pool.capacity:
+        if entry.capacity_block is not None:
+            window = entry.capacity_block
+            arguments["tags"]["gpufleet.dev/capacity-block-until"] = window.until.isoformat()
+            if window.starts is not None:
+                arguments["tags"]["gpufleet.dev/capacity-block-starts"] = window.starts.isoformat()
+    return {**arguments, **shape.options.node_group}
+
+
+def group_labels(pool: Pool) -> dict[str, str]:
+    """Labels nodes of the group are born with."""
+    if pool.provisioner is Provisioner.CLUSTER_AUTOSCALER:
+        return node_group_labels(pool)
+    return dict(labels_of_group(pool))
+
+
+def chosen_zones(
+    pool: Pool, shape: EksShape, available: Collection[str]
+) -> tuple[tuple[str, ...], list[Finding]]:
+    """The zones whose subnets the pool gets, of those the connection has one in."""
+    there = sorted(available)
+    wanted = shape.zones or tuple(there)
+    findings: list[Finding] = []
+    for zone in wanted:
+        if zone not in available:
+            findings.append(
+                error(
+                    "zone-without-subnet",
+                    "subnetIdsByZone",
+                    f"{pool.name} needs {zone}, and there are subnets in {', '.join(there) or '-'}",
+                    f"add the subnet of {zone}",
+                    found=zone,
+                    allowed=there,
+                )
+            )
+    if shape.one_zone is not None and len(wanted) > 1:
+        findings.append(
+            error(
+                "zones-too-many",
+                f"{pool.path}.zones",
+                f"{pool.name} would span {', '.join(wanted)}, and {shape.one_zone}",
+                f"write `zones: [{wanted[0]}]`, and make a pool for each zone",
+                found=list(wanted),
+                limit=1,
+            )
+        )
+    if not wanted:
+        findings.append(
+            error(
+                "zone-without-subnet",
+                "subnetIdsByZone",
+                "no subnet is given",
+                "map each zone to a private subnet: {us-east-1a: subnet-...}",
+            )
+        )
+    return wanted, findings

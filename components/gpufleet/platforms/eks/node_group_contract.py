@@ -1,0 +1,267 @@
+"""What EKS refuses of a managed node group and its launch template, before it is asked.
+
+Works on the arguments of `aws:eks/nodeGroup` and `aws:ec2/launchTemplate` in the provider's
+spelling, complete or in part, whoever wrote them. Sources: EKS service model (botocore 1.44.5,
+LaunchTemplateSpecification, CreateNodegroup) and EKS user guide `nodes/launch-templates`,
+`ml/capacity-blocks-mng`.
+"""
+
+from collections.abc import Iterable
+
+from gpufleet.findings import Finding, error
+from gpufleet.platforms.eks.launch_template_interfaces import judge_interfaces
+from gpufleet.platforms.eks.node_group_image import judge_image
+from gpufleet.platforms.eks.provider_arguments import Arguments, items, mapping, number
+
+MAX_TYPES = 20
+"""Most `instanceTypes` of one node group."""
+MAX_TAINTS = 50
+"""Most taints of one node group."""
+MAX_TAGS = 50
+"""Most tags of one node group."""
+MAX_UNAVAILABLE = 100
+"""Most nodes, or percent of them, that one update replaces at a time."""
+EFFECTS = ("NO_SCHEDULE", "NO_EXECUTE", "PREFER_NO_SCHEDULE")
+"""Taint effects in the API's spelling."""
+
+
+def judge_node_group(
+    group: Arguments, template: Arguments | None, group_path: str, template_path: str
+) -> list[Finding]:
+    """Everything EKS or EC2 would refuse about the two together.
+
+    `template` is None for a group without one. What is not written is not judged.
+    """
+    findings = [
+        *_group(group, group_path),
+        *_sizes(group, group_path),
+        *judge_image(group, group_path),
+    ]
+    if template is None:
+        return findings
+    return [
+        *findings,
+        *_forbidden(template, template_path),
+        *_beside_template(group, template, group_path, template_path),
+        *judge_interfaces(template, template_path),
+        *_capacity_block(group, template, group_path, template_path),
+    ]
+
+
+def _group(group: Arguments, path: str) -> Iterable[Finding]:
+    types = items(group, "instanceTypes")
+    if len(types) > MAX_TYPES:
+        yield error(
+            "node-group-too-many-types",
+            f"{path}.instanceTypes",
+            f"{len(types)} instance types are listed, and a node group takes {MAX_TYPES}",
+            "drop the least likely ones",
+            found=len(types),
+            limit=MAX_TYPES,
+        )
+    taints = items(group, "taints")
+    if len(taints) > MAX_TAINTS:
+        yield error(
+            "node-group-too-many-taints",
+            f"{path}.taints",
+            f"{len(taints)} taints are given, and a node group takes {MAX_TAINTS}",
+            found=len(taints),
+            limit=MAX_TAINTS,
+        )
+    tags = mapping(group, "tags")
+    if len(tags) > MAX_TAGS:
+        yield error(
+            "node-group-too-many-tags",
+            f"{path}.tags",
+            f"{len(tags)} tags are given, and a node group takes {MAX_TAGS}",
+            "remove labels of the pool, which Cluster Autoscaler is told of by tags, or tags of "
+            "the fleet",
+            found=len(tags),
+            limit=MAX_TAGS,
+        )
+    for index, taint in enumerate(taints):
+        if taint.get("effect") not in EFFECTS:
+            yield error(
+                "node-group-taint-effect",
+                f"{path}.taints[{index}].effect",
+                f"{taint.get('effect')} is no taint effect of the EKS API",
+                f"one of {', '.join(EFFECTS)}",
+                found=taint.get("effect"),
+                allowed=list(EFFECTS),
+            )
+    for section, pair in _EITHER:
+        given = mapping(group, section)
+        if all(key in given for key in pair):
+            yield error(
+                "node-group-count-and-percentage",
+                f"{path}.{section}",
+                f"{pair[0]} and {pair[1]} exclude each other",
+                "keep one",
+            )
+    update = mapping(group, "updateConfig")
+    for key in ("maxUnavailable", "maxUnavailablePercentage"):
+        if (number(update, key) or 0) > MAX_UNAVAILABLE:
+            yield error(
+                "node-group-update-too-wide",
+                f"{path}.updateConfig.{key}",
+                f"{key} is {update[key]}, and EKS takes at most {MAX_UNAVAILABLE}",
+                f"write {MAX_UNAVAILABLE}",
+                found=update[key],
+                limit=MAX_UNAVAILABLE,
+            )
+
+
+def _sizes(group: Arguments, path: str) -> Iterable[Finding]:
+    scaling = mapping(group, "scalingConfig")
+    least, wanted, most = (number(scaling, f"{name}Size") for name in ("min", "desired", "max"))
+    known = [size for size in (least, wanted, most) if size is not None]
+    if known != sorted(known):
+        yield error(
+            "node-group-sizes",
+            f"{path}.scalingConfig",
+            f"minSize {least}, desiredSize {wanted}, maxSize {most} are not in this order",
+            "write `nodes: {min: ..., max: ...}` on the pool, which sets all three",
+            found=known,
+        )
+    if most == 0:
+        yield error(
+            "node-group-max-zero",
+            f"{path}.scalingConfig.maxSize",
+            "maxSize is 0, and EKS wants at least 1",
+            "write 1: a group may be empty with minSize 0",
+            found=0,
+            limit=1,
+        )
+
+
+_EITHER = (
+    ("updateConfig", ("maxUnavailable", "maxUnavailablePercentage")),
+    (
+        "nodeRepairConfig",
+        ("maxParallelNodesRepairedCount", "maxParallelNodesRepairedPercentage"),
+    ),
+    (
+        "nodeRepairConfig",
+        ("maxUnhealthyNodeThresholdCount", "maxUnhealthyNodeThresholdPercentage"),
+    ),
+)
+
+_FORBIDDEN = {
+    "iamInstanceProfile": ("launch-template-instance-profile", "the group's nodeRoleArn"),
+    "hibernationOptions": ("launch-template-hibernation", "nothing: EKS nodes do not hibernate"),
+    "instanceInitiatedShutdownBehavior": (
+        "launch-template-shutdown",
+        "nothing: EKS decides when nodes end",
+    ),
+}
+"""Template argument -> code, and what takes its place."""
+
+
+def _forbidden(template: Arguments, path: str) -> Iterable[Finding]:
+    for key, (code, instead) in _FORBIDDEN.items():
+        if template.get(key) is not None:
+            yield error(
+                code,
+                f"{path}.{key}",
+                f"a template of a managed node group must not set {key}",
+                f"remove it; what counts is {instead}",
+            )
+    market = mapping(template, "instanceMarketOptions")
+    if market.get("marketType") == "spot" or "spotOptions" in market:
+        yield error(
+            "launch-template-spot",
+            f"{path}.instanceMarketOptions",
+            "the template asks for spot itself, and a managed node group refuses that",
+            "write `capacity: [{spot: {}}]` on the pool",
+        )
+    for index, interface in enumerate(items(template, "networkInterfaces")):
+        if interface.get("subnetId") is not None:
+            yield error(
+                "launch-template-subnet",
+                f"{path}.networkInterfaces[{index}].subnetId",
+                "a template of a managed node group must not name a subnet",
+                "remove it; the group's subnetIds decide",
+            )
+
+
+def _beside_template(
+    group: Arguments, template: Arguments, group_path: str, template_path: str
+) -> Iterable[Finding]:
+    instead = {
+        "diskSize": (
+            "node-group-disk-size",
+            "`disk.sizeGib` of the pool, which fills the template",
+        ),
+        "remoteAccess": ("node-group-remote-access", "keyName in the launch template"),
+    }
+    for key, (code, where) in instead.items():
+        if group.get(key) is not None:
+            yield error(
+                code,
+                f"{group_path}.{key}",
+                f"{key} is given beside a launch template, and EKS takes only one of them",
+                f"write {where}",
+                found=group[key],
+            )
+    types, one = items(group, "instanceTypes"), template.get("instanceType")
+    if "instanceTypes" in group and not types and one is None:
+        yield error(
+            "node-group-no-type",
+            f"{group_path}.instanceTypes",
+            "neither group nor template names an instance type: EKS would take t3.medium, which "
+            "has no GPU",
+            "name one",
+            found=[],
+        )
+    if types and one is not None:
+        yield error(
+            "node-group-types-twice",
+            f"{template_path}.instanceType",
+            f"the template names {one} and the group {', '.join(map(str, types))}",
+            "name instance types in one of the two",
+            found=[one, *types],
+        )
+    image = template.get("imageId")
+    for key in ("amiType", "version", "releaseVersion"):
+        given = group.get(key)
+        if image is not None and given is not None and given != "CUSTOM":
+            yield error(
+                "node-group-image-twice",
+                f"{group_path}.{key}",
+                f"{key} {given} is given beside the template's own image {image}",
+                "remove one of the two",
+                found=given,
+            )
+
+
+def _capacity_block(
+    group: Arguments, template: Arguments, group_path: str, template_path: str
+) -> Iterable[Finding]:
+    market = mapping(template, "instanceMarketOptions").get("marketType") == "capacity-block"
+    capacity = group.get("capacityType")
+    if not market and capacity != "CAPACITY_BLOCK":
+        return
+    target = mapping(
+        mapping(template, "capacityReservationSpecification"), "capacityReservationTarget"
+    )
+    missing = [
+        name
+        for name, there in (
+            (f"{group_path}.capacityType CAPACITY_BLOCK", capacity == "CAPACITY_BLOCK"),
+            (f"{template_path}.instanceMarketOptions.marketType capacity-block", market),
+            (
+                f"{template_path}.capacityReservationSpecification.capacityReservationTarget",
+                bool(target),
+            ),
+            (f"{template_path}.instanceType", template.get("instanceType") is not None),
+        )
+        if not there
+    ]
+    if missing:
+        yield error(
+            "capacity-block-incomplete",
+            template_path,
+            f"a Capacity Block needs all four parts; missing: {'; '.join(missing)}",
+            "write `capacity: [{capacityBlock: {...}}]` on the pool, which sets all of them",
+            missing=missing,
+        )

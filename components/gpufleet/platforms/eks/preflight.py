@@ -1,0 +1,274 @@
+"""What a fleet on EKS needs of its AWS account: offers, quotas, reservations, room, version."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gpufleet.components_base.answers import Answers, MissingError, NotAnsweredError, Wiring
+from gpufleet.findings import error, warning
+from gpufleet.fleet.config_names import POOL_LABEL
+from gpufleet.fleet.model import Fleet, Pool
+from gpufleet.platforms.eks.preflight_client import AwsClient
+from gpufleet.platforms.eks.preflight_reservations import ask_reservation
+from gpufleet.platforms.eks.shape import eks_shape
+from gpufleet.platforms.eks.subnet_addresses import short_of_addresses
+from gpufleet.platforms.eks.vcpu_quotas import needs
+from gpufleet.spec.base import Ownership
+
+
+def ask(fleet: Fleet, wiring: Wiring) -> Answers:
+    """Ask everything about the pools that gpufleet makes.
+
+    Raises:
+        CannotAskError: boto3 is not installed.
+    """
+    answers = Answers()
+    region = fleet.spec.cluster.region
+    assert region is not None  # compile refuses an EKS fleet without
+    aws = AwsClient(region, answers)
+    pools = [pool for pool in fleet.pools if pool.ownership is not Ownership.EXISTING]
+    of_cluster = _cluster(aws, fleet, answers)
+    subnets = dict(wiring.subnets) or of_cluster
+    _subnets(aws, subnets, pools, answers)
+    for pool in pools:
+        _offered(aws, pool, sorted(subnets), answers)
+        for index, entry in enumerate(pool.capacity):
+            bought = entry.capacity_block or entry.reserved
+            if bought is not None:
+                path = f"{pool.path}.capacity[{index}].{entry.mode}"
+                ask_reservation(aws, pool, path, entry, answers)
+    _quotas(aws, pools, answers)
+    return answers
+
+
+def _cluster(aws: AwsClient, fleet: Fleet, answers: Answers) -> dict[str, str]:
+    """Its version against the declared one; the zones of its subnets."""
+    name, wanted = fleet.spec.cluster.name, fleet.spec.cluster.kubernetes_version
+    question = f"cluster {name}"
+    try:
+        found = aws.ask("eks", "describe_cluster", "cluster.name", question, name=name)["cluster"]
+    except NotAnsweredError:
+        return {}
+    except MissingError:
+        answers.findings.append(
+            error(
+                "cluster-not-found",
+                "cluster.name",
+                f"there is no EKS cluster {name} in {fleet.spec.cluster.region}",
+                "make it first, or correct name and region",
+                found=name,
+            )
+        )
+        return {}
+    if found["version"] != wanted:
+        answers.findings.append(
+            error(
+                "cluster-version-differs",
+                "cluster.kubernetesVersion",
+                f"{name} runs Kubernetes {found['version']}, and {wanted} is declared: images and "
+                "programs would be chosen for the wrong version",
+                f'write kubernetesVersion: "{found["version"]}"',
+                found=found["version"],
+                limit=wanted,
+            )
+        )
+    ids: list[str] = found.get("resourcesVpcConfig", {}).get("subnetIds", [])
+    try:
+        answer = aws.ask(
+            "ec2", "describe_subnets", "cluster.name", f"zones of {name}'s subnets", SubnetIds=ids
+        )
+    except (NotAnsweredError, MissingError):
+        return {}
+    return {one["AvailabilityZone"]: one["SubnetId"] for one in answer["Subnets"]}
+
+
+def _subnets(
+    aws: AwsClient, subnets: dict[str, str], pools: Sequence[Pool], answers: Answers
+) -> None:
+    """Zones as declared, and room for every pool's largest size."""
+    if not subnets:
+        return
+    try:
+        answer = aws.ask(
+            "ec2",
+            "describe_subnets",
+            "connection.subnetIdsByZone",
+            "zone and free addresses of the subnets",
+            SubnetIds=sorted(subnets.values()),
+        )
+    except NotAnsweredError:
+        return
+    except MissingError as missing:
+        answers.findings.append(
+            error("subnet-not-found", "connection.subnetIdsByZone", str(missing), "correct the id")
+        )
+        return
+    found = {one["SubnetId"]: one for one in answer["Subnets"]}
+    for zone, identifier in sorted(subnets.items()):
+        actual = found[identifier]["AvailabilityZone"]
+        if actual != zone:
+            answers.findings.append(
+                error(
+                    "subnet-in-other-zone",
+                    f"connection.subnetIdsByZone.{zone}",
+                    f"{identifier} is in {actual}, not in {zone}",
+                    f"write {actual}: {identifier}",
+                    found=actual,
+                    limit=zone,
+                )
+            )
+    _addresses(aws, subnets, found, pools, answers)
+
+
+def _addresses(
+    aws: AwsClient,
+    subnets: dict[str, str],
+    found: dict[str, Any],
+    pools: Sequence[Pool],
+    answers: Answers,
+) -> None:
+    for pool in pools:
+        missing = [zone for zone in eks_shape(pool).zones if zone not in subnets]
+        if missing:
+            answers.findings.append(
+                error(
+                    "zone-without-subnet",
+                    pool.path,
+                    f"{pool.name} needs {', '.join(missing)}, and there are subnets in "
+                    f"{', '.join(sorted(subnets))}",
+                    "give the subnet of that zone",
+                    found=missing,
+                    allowed=sorted(subnets),
+                )
+            )
+    free = {
+        zone: int(found[identifier]["AvailableIpAddressCount"])
+        for zone, identifier in subnets.items()
+    }
+    running = _running(aws, subnets)
+    answers.findings += short_of_addresses(pools, free, running)
+
+
+def _running(aws: AwsClient, subnets: Mapping[str, str]) -> Mapping[str, int] | None:
+    """Pool -> its machines in these subnets; None when that may not be known."""
+    try:
+        answer = aws.ask(
+            "ec2",
+            "describe_instances",
+            "connection.subnetIdsByZone",
+            "which machines of pools have addresses of the subnets already",
+            Filters=[
+                {"Name": "tag-key", "Values": [POOL_LABEL]},
+                {"Name": "subnet-id", "Values": sorted(set(subnets.values()))},
+                {"Name": "instance-state-name", "Values": ["pending", "running"]},
+            ],
+        )
+    except (NotAnsweredError, MissingError):
+        return None
+    tags = [
+        tag
+        for held in answer["Reservations"]
+        for one in held["Instances"]
+        for tag in one.get("Tags", [])
+    ]
+    return Counter(tag["Value"] for tag in tags if tag["Key"] == POOL_LABEL)
+
+
+def _offered(aws: AwsClient, pool: Pool, there: Sequence[str], answers: Answers) -> None:
+    """Whether the types are sold in the zones the pool may use."""
+    zones = eks_shape(pool).zones or tuple(there)
+    types = [machine.name for machine in pool.machines]
+    path = f"{pool.path}.instanceTypes"
+    question = f"where {', '.join(types)} {'is' if len(types) == 1 else 'are'} offered"
+    try:
+        answer = aws.ask(
+            "ec2",
+            "describe_instance_type_offerings",
+            path,
+            question,
+            LocationType="availability-zone",
+            Filters=[{"Name": "instance-type", "Values": types}],
+        )
+    except (NotAnsweredError, MissingError):
+        return
+    offered: dict[str, set[str]] = {}
+    for one in answer["InstanceTypeOfferings"]:
+        offered.setdefault(one["InstanceType"], set()).add(one["Location"])
+    if not any(offered.get(name, set()) & set(zones or offered.get(name, ())) for name in types):
+        elsewhere = sorted(set().union(*offered.values())) if offered else []
+        answers.findings.append(
+            error(
+                "instance-type-not-offered",
+                path,
+                f"{', '.join(types)} {'is' if len(types) == 1 else 'are'} not offered in "
+                f"{', '.join(zones) or 'this region'}",
+                f"offered in {', '.join(elsewhere)}" if elsewhere else "choose another region",
+                found=types,
+                allowed=elsewhere,
+            )
+        )
+        return
+    lacking = [
+        f"{name} in {zone}"
+        for name in types
+        for zone in zones
+        if zone not in offered.get(name, set())
+    ]
+    if lacking:
+        answers.findings.append(
+            warning(
+                "instance-type-not-everywhere",
+                path,
+                f"not offered: {', '.join(lacking)}",
+                "the pool has fewer ways to grow than it reads",
+                found=lacking,
+            )
+        )
+
+
+def _quotas(aws: AwsClient, pools: Sequence[Pool], answers: Answers) -> None:
+    """Whether the vCPU quotas admit all pools at their largest size."""
+    for need in needs(pools):
+        bucket = need.bucket
+        names = ", ".join(pool.name for pool in need.pools)
+        path = need.pools[0].path if len(need.pools) == 1 else "pools"
+        question = f"the quota {bucket.code} for {bucket.market} {bucket.families} instances"
+        if not bucket.code:
+            question = f"the quota for {bucket.market} {bucket.families} instances"
+            reason = "its code is in none of our sources"
+            answers.could_not_check(path, question, reason, "look it up in Service Quotas")
+            continue
+        try:
+            quota = aws.ask(
+                "service-quotas",
+                "get_service_quota",
+                path,
+                question,
+                ServiceCode="ec2",
+                QuotaCode=bucket.code,
+            )["Quota"]
+        except NotAnsweredError:
+            continue
+        except MissingError as missing:
+            answers.could_not_check(path, question, str(missing), "look it up in Service Quotas")
+            continue
+        if not bucket.is_named(quota["QuotaName"]):
+            answers.could_not_check(
+                path,
+                question,
+                f"{bucket.code} is called {quota['QuotaName']!r} there",
+                "look up the right quota in Service Quotas",
+            )
+        elif quota["Value"] < need.vcpus:
+            answers.findings.append(
+                error(
+                    "quota-short",
+                    path,
+                    f"{names} may need {need.vcpus} vCPUs of {quota['QuotaName']!r}, and the quota "
+                    f"is {quota['Value']:g}",
+                    f"ask for {need.vcpus} in Service Quotas ({bucket.code}), or lower nodes.max",
+                    found=quota["Value"],
+                    limit=need.vcpus,
+                    quota=bucket.code,
+                )
+            )

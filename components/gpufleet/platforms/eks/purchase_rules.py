@@ -1,0 +1,132 @@
+"""Findings about how a pool on EKS is bought: reservations, Capacity Blocks, spot."""
+
+import re
+from collections.abc import Iterable
+
+from gpufleet.findings import Finding, error, warning
+from gpufleet.fleet.model import Pool
+from gpufleet.platforms.eks.shape import EksShape, reservation_group_region
+from gpufleet.spec.capacity import Capacity
+from gpufleet.spec.pool import Provisioner
+
+MOST_INSTANCES = 64
+"""Most instances of one Capacity Block (EC2 service model, DescribeCapacityBlockOfferings)."""
+MOST_DAYS = 182
+"""Longest Capacity Block, in days (same source)."""
+
+_RESERVATION = re.compile(r"^cr-[0-9a-f]+$")
+
+
+def judge_purchase(pool: Pool, shape: EksShape) -> Iterable[Finding]:
+    """Everything about reservations, blocks and spot, beside what `capacity_rules` says."""
+    yield from _reservations(pool, shape)
+    yield from _block(pool, shape)
+    yield from _spot(pool)
+
+
+def _reservations(pool: Pool, shape: EksShape) -> Iterable[Finding]:
+    modes = [entry.mode for entry in pool.capacity if not _of_group(entry)]
+    group = pool.provisioner is not Provisioner.KARPENTER
+    if "reserved" in modes and group and len(pool.machines) > 1:
+        yield error(
+            "reservation-one-type",
+            f"{pool.path}.instanceTypes",
+            f"a reservation is of one instance type, and {len(pool.machines)} are possible",
+            "name the reservation's type alone in instanceTypes",
+            found=[machine.name for machine in pool.machines],
+        )
+    if "reserved" in modes and group and len(shape.zones) != 1:
+        yield error(
+            "reservation-zone-missing",
+            f"{pool.path}.capacity[{_place(pool)}].reserved.zone",
+            "a reservation is in one zone, and the group would launch in every zone with a subnet",
+            "add `zone: us-east-1a`, the reservation's own",
+            found=list(shape.zones),
+        )
+    for index, entry in enumerate(pool.capacity):
+        if entry.reserved is not None:
+            yield from _reservation_id(pool, f"{pool.path}.capacity[{index}].reserved.id", entry)
+
+
+def _place(pool: Pool) -> int:
+    """Which way of buying is the first reservation by its own id."""
+    ways = enumerate(pool.capacity)
+    return next(i for i, one in ways if one.reserved is not None and not _of_group(one))
+
+
+def _of_group(entry: Capacity) -> bool:
+    """Whether a resource group of reservations is meant, which may hold several types and zones."""
+    return entry.reserved is not None and reservation_group_region(entry.reserved.id) is not None
+
+
+def _reservation_id(pool: Pool, place: str, entry: Capacity) -> Iterable[Finding]:
+    assert entry.reserved is not None
+    identifier = entry.reserved.id
+    if not _of_group(entry):
+        if not _RESERVATION.match(identifier):
+            yield error(
+                "reservation-id",
+                place,
+                f"{identifier!r} is no EC2 capacity reservation",
+                "write its id, cr- and 17 hexadecimal digits, or the ARN of a resource group of "
+                "reservations",
+                found=identifier,
+            )
+        return
+    if pool.provisioner is Provisioner.KARPENTER:
+        yield error(
+            "reservation-group-with-karpenter",
+            place,
+            "Karpenter takes reservations by id or by tags, and no resource group",
+            "name the ids, one `reserved` each, or write `karpenter: {reservationTags: ...}`",
+            found=identifier,
+        )
+
+
+def _block(pool: Pool, shape: EksShape) -> Iterable[Finding]:
+    blocks = [entry.capacity_block for entry in pool.capacity if entry.capacity_block is not None]
+    for block in blocks:
+        if pool.nodes.maximum > MOST_INSTANCES:
+            yield warning(
+                "capacity-block-larger-than-sold",
+                f"{pool.path}.nodes.max",
+                f"max is {pool.nodes.maximum}, and EC2 sells blocks of at most {MOST_INSTANCES} "
+                "instances",
+                f"write {MOST_INSTANCES}, and make a pool for each block",
+                found=pool.nodes.maximum,
+                limit=MOST_INSTANCES,
+            )
+        days = 0 if block.starts is None else (block.until - block.starts).days
+        if days > MOST_DAYS:
+            yield warning(
+                "capacity-block-longer-than-sold",
+                f"{pool.path}.capacity[0].capacityBlock.until",
+                f"from starts to until are {days} days, and EC2 sells {MOST_DAYS} at most",
+                "compare both with the reservation: `gpufleet preflight` does",
+                found=days,
+                limit=MOST_DAYS,
+            )
+    group = pool.provisioner is not Provisioner.KARPENTER
+    if shape.capacity_type == "CAPACITY_BLOCK" and pool.nodes.minimum > 0 and group:
+        yield warning(
+            "capacity-block-min-nodes",
+            f"{pool.path}.nodes.min",
+            f"min is {pool.nodes.minimum}: before the block begins and after it ended, the group "
+            "tries and fails to start nodes",
+            "write 0, and scale when the block begins",
+            found=pool.nodes.minimum,
+        )
+
+
+def _spot(pool: Pool) -> Iterable[Finding]:
+    modes = {entry.mode for entry in pool.capacity}
+    if "spot" in modes and "onDemand" not in modes and len(pool.machines) == 1:
+        yield warning(
+            "spot-one-type",
+            f"{pool.path}.instanceTypes",
+            f"spot capacity of {pool.machines[0].name} alone: when that type is gone, so is "
+            "the pool",
+            "name several types of the same GPU and count, or `provisioner: karpenter` with "
+            "`onDemand` behind spot",
+            found=pool.machines[0].name,
+        )

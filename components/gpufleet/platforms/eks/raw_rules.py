@@ -1,0 +1,96 @@
+"""Findings about raw arguments of a node group and its launch template.
+
+Raw arguments are merged last: they may add what nobody else decides, and never change what the
+fleet counts and promises.
+"""
+
+from collections.abc import Iterable
+
+from gpufleet.findings import Finding, error
+from gpufleet.fleet.model import Pool
+from gpufleet.platforms.eks.node_group_contract import judge_node_group
+from gpufleet.platforms.eks.shape import EksShape
+from gpufleet.spec.pool import Provisioner
+
+WIRED = ("clusterName", "nodeRoleArn", "subnetIds", "launchTemplate", "nodeGroupName", "userData")
+"""Raw arguments that are refused: components wire them, or identity hangs on them."""
+
+OF_GROUP = {
+    "amiType": "image",
+    "capacityType": "capacity",
+    "instanceTypes": "instanceTypes",
+    "labels": "labels",
+    "releaseVersion": "eks.releaseVersion",
+    "scalingConfig": "nodes",
+    "tags": "tags",
+    "taints": "taints",
+    "version": "cluster.kubernetesVersion",
+}
+"""Raw arguments of the node group that are refused -> the setting that decides them."""
+OF_TEMPLATE = {
+    "imageId": "eks.amiId",
+    "instanceMarketOptions": "capacity",
+    "instanceType": "instanceTypes",
+    "tagSpecifications": "tags",
+    "tags": "tags",
+}
+"""The same of the launch template."""
+
+
+def judge_raw(pool: Pool, shape: EksShape, kubernetes_version: str) -> Iterable[Finding]:
+    """Raw arguments of one pool."""
+    options = shape.options
+    paths = f"{pool.path}.eks.nodeGroup", f"{pool.path}.eks.launchTemplate"
+    raw = (options.node_group, options.launch_template)
+    for arguments, path in zip(raw, paths, strict=True):
+        for key in WIRED:
+            if key in arguments:
+                yield error(
+                    "raw-argument-wired",
+                    f"{path}.{key}",
+                    f"{key} follows from the connection and the declaration",
+                    "remove it here and give it in `connection`",
+                    found=key,
+                )
+    for arguments, path, decided in zip(raw, paths, (OF_GROUP, OF_TEMPLATE), strict=True):
+        for key in arguments:
+            if key in decided:
+                yield error(
+                    "raw-argument-decided",
+                    f"{path}.{key}",
+                    f"{key} follows from `{decided[key]}`, which spend, quotas and pods rely on",
+                    f"remove it, and write `{decided[key]}`",
+                    found=key,
+                )
+    if options.node_group and pool.provisioner is Provisioner.KARPENTER:
+        yield error(
+            "raw-argument-without-node-group",
+            paths[0],
+            f"Karpenter makes the nodes of {pool.name}, and there is no node group",
+            "remove it, or write `provisioner: managed`",
+        )
+    types = [machine.name for machine in pool.machines]
+    one = shape.capacity_type == "CAPACITY_BLOCK"
+    group = {
+        "capacityType": shape.capacity_type,
+        **({} if one else {"instanceTypes": types}),
+        **({} if shape.custom else {"amiType": shape.ami_type, "version": kubernetes_version}),
+        **options.node_group,
+    }
+    template = {
+        **({"instanceType": types[0]} if one else {}),
+        **(_BLOCK if one else {}),
+        **({"networkInterfaces": [_PRIMARY]} if shape.efa else {}),
+        **options.launch_template,
+    }
+    if options.node_group or options.launch_template:
+        yield from judge_node_group(group, template, *paths)
+
+
+_BLOCK = {
+    "instanceMarketOptions": {"marketType": "capacity-block"},
+    "capacityReservationSpecification": {
+        "capacityReservationTarget": {"capacityReservationId": ""}
+    },
+}
+_PRIMARY = {"networkCardIndex": 0, "deviceIndex": 0, "interfaceType": "interface"}

@@ -1,0 +1,271 @@
+"""Findings about pools on EKS that no single layer sees: image, zones, purchase, raw arguments."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from gpufleet.findings import Finding, Severity, error, warning
+from gpufleet.fleet.autoscaler_rules import judge_scaled_group
+from gpufleet.fleet.model import Pool
+from gpufleet.platforms.eks.purchase_rules import judge_purchase
+from gpufleet.platforms.eks.raw_rules import judge_raw
+from gpufleet.platforms.eks.shape import EksShape, eks_shape, reservation_group_region
+from gpufleet.platforms.eks.tags import judge_karpenter_tags, judge_role_tags, judge_tags
+from gpufleet.spec.base import Ownership, Platform
+from gpufleet.spec.fleet_spec import FleetSpec
+from gpufleet.spec.pool import Provisioner
+
+_ZONE_OF_REGION = re.compile(r"^(-[a-z]+-[0-9]+)?[a-z]$")
+"""What follows the region: `a`, or of a local zone `-lax-1a`."""
+_WAVELENGTH = re.compile(r"-wl[0-9]+-[a-z]+-wlz-[0-9]+$")
+"""Zone of a mobile network (`us-east-1-wl1-bos-wlz-1`)."""
+_GROUP_ID = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_-]*:[A-Za-z0-9][A-Za-z0-9_-]*$")
+_LINUX_RELEASE = re.compile(r"^(1\.[0-9]+)\.[0-9]+-([0-9]{8})$")
+_BOTTLEROCKET_RELEASE = re.compile(r"^([0-9]+\.[0-9]+\.[0-9]+)-[0-9a-f]{6,12}$")
+
+LATEST = "latest"
+PROD = "prod"
+"""Environment whose images must be pinned."""
+
+FOR_PARTS = ("al2023-nvidia",)
+"""Images that choose the vGPU module on machines with a part of a GPU (awslabs/amazon-eks-ami
+81fec2e, `nvidia-kmod-load.sh`)."""
+
+
+def judge_eks(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
+    """Everything of this kind about the pools that gpufleet makes."""
+    if spec.platform is not Platform.EKS:
+        return []
+    findings = _tags(spec, pools)
+    for pool in pools:
+        if pool.ownership is Ownership.EXISTING:
+            continue
+        shape = eks_shape(pool)
+        findings += [
+            *_import(pool),
+            *_image(pool, shape, spec),
+            *_zones(pool, shape, spec),
+            *judge_purchase(pool, shape),
+            *judge_scaled_group(pool),
+            *judge_raw(pool, shape, spec.cluster.kubernetes_version),
+        ]
+    return findings
+
+
+def _tags(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
+    made = [pool.provisioner for pool in pools if pool.ownership is not Ownership.EXISTING]
+    roles = {
+        Provisioner.KARPENTER: spec.addons.karpenter,
+        Provisioner.CLUSTER_AUTOSCALER: spec.addons.cluster_autoscaler,
+    }
+    findings = judge_tags(spec.tags, "tags")
+    if Provisioner.KARPENTER in made:
+        findings += judge_karpenter_tags(spec.tags, "tags")
+    if any(
+        provisioner in made and addon.enabled is not False and addon.ownership is Ownership.MANAGED
+        for provisioner, addon in roles.items()
+    ):
+        findings += judge_role_tags(spec.tags, "tags")
+    return findings
+
+
+def release_of(version: str) -> tuple[str, str | None] | None:
+    """What Karpenter calls an AMI release, and the Kubernetes minor it is for, where it says so.
+
+    `1.36.0-20261101` is `v20261101` for 1.36; `1.52.0-7a6b3c1d` is `v1.52.0`. None: neither form.
+    """
+    if found := _LINUX_RELEASE.match(version):
+        return f"v{found[2]}", found[1]
+    if found := _BOTTLEROCKET_RELEASE.match(version):
+        return f"v{found[1]}", None
+    return None
+
+
+def _import(pool: Pool) -> Iterable[Finding]:
+    found = pool.spec.import_id
+    if found is not None and not _GROUP_ID.match(found):
+        yield error(
+            "import-id-form",
+            f"{pool.path}.importId",
+            f"{found!r} names no node group of EKS",
+            "write it as <cluster>:<group>, `ml-prod:old-group`",
+            found=found,
+        )
+
+
+def _image(pool: Pool, shape: EksShape, spec: FleetSpec) -> Iterable[Finding]:
+    image, options = pool.image, shape.options
+    wanted = spec.cluster.kubernetes_version
+    last = None if image is None else image.last_kubernetes
+    if image is not None and last is not None and _minor(wanted) > _minor(last):
+        yield error(
+            "image-not-for-kubernetes",
+            f"{pool.path}.image",
+            f"{image.key} is published up to Kubernetes {last}, and the cluster is {wanted}",
+            "write `image: al2023-nvidia`",
+            found=wanted,
+            limit=last,
+        )
+    if shape.custom and options.ami_id is None and image is not None:
+        yield error(
+            "image-id-missing",
+            f"{pool.path}.eks.amiId",
+            f"EKS publishes no image {image.key} for {pool.machines[0].architecture}",
+            "name yours: `eks: {amiId: ami-...}`, or choose al2023-nvidia",
+        )
+    if shape.efa and image is not None and not image.efa:
+        yield warning(
+            "image-without-efa",
+            f"{pool.path}.image",
+            f"{image.key} is not known to bring the EFA driver: nodes may have interfaces that no "
+            "pod can use",
+            "write `image: al2023-nvidia`",
+            found=image.key,
+        )
+    parts = [machine.name for machine in pool.machines if machine.fraction != 1]
+    if parts and image is not None and image.key not in FOR_PARTS:
+        yield warning(
+            "image-without-vgpu-module",
+            f"{pool.path}.image",
+            f"{image.key} is not known to bring the kernel module for vGPUs, which machines with a "
+            f"part of a GPU need: {', '.join(parts)}",
+            f"write `image: {FOR_PARTS[0]}`",
+            found=image.key,
+            allowed=list(FOR_PARTS),
+        )
+    if options.release_version == LATEST or options.release_version is None:
+        if options.ami_id is None:
+            yield from _unpinned(
+                pool, options.release_version, spec.environment, spec.cluster.kubernetes_version
+            )
+    else:
+        yield from _release(pool, shape, options.release_version, wanted)
+
+
+def _unpinned(
+    pool: Pool, written: str | None, environment: str, kubernetes_version: str
+) -> Iterable[Finding]:
+    """`latest`, written or not: fatal where it is written for a prod cluster, and never silent."""
+    prod = environment == PROD
+    if not prod and written is None:
+        return
+    karpenter = pool.provisioner is Provisioner.KARPENTER
+    yield (error if prod and written is not None else warning)(
+        "image-not-pinned",
+        f"{pool.path}.eks.releaseVersion",
+        (
+            "Karpenter takes the alias `latest`, and each release of the image replaces all nodes"
+            if karpenter
+            else "the newest image of the day is taken: two groups of one declaration may differ"
+        )
+        + ("; deploying it to prod is refused" if prod and karpenter and written is None else ""),
+        f'write `eks: {{releaseVersion: "{kubernetes_version}.0-<date>"}}`, with a '
+        "release you tested",
+        environment=environment,
+    )
+
+
+def pinning_missing(pool: Pool, environment: str, kubernetes_version: str) -> list[Finding]:
+    """What `judge_eks` only warns of, so that plans can be made, and what deploying refuses."""
+    options = pool.spec.eks
+    pinned = options is not None and (options.release_version or options.ami_id)
+    if environment != PROD or pool.provisioner is not Provisioner.KARPENTER or pinned:
+        return []
+    found = _unpinned(pool, None, environment, kubernetes_version)
+    return [replace(one, severity=Severity.ERROR) for one in found]
+
+
+def _release(pool: Pool, shape: EksShape, found: str, wanted: str) -> Iterable[Finding]:
+    form = "1.52.0-7a6b3c1d" if shape.bottlerocket else f"{wanted}.0-20261101"
+    known = release_of(found)
+    if known is None or shape.bottlerocket != (known[1] is None):
+        yield error(
+            "image-release-unreadable",
+            f"{pool.path}.eks.releaseVersion",
+            f"{found!r} is no release of this image",
+            f"write it as {form}",
+            found=found,
+        )
+    elif known[1] is not None and known[1] != wanted:
+        yield error(
+            "image-release-for-other-kubernetes",
+            f"{pool.path}.eks.releaseVersion",
+            f"release {found} is for Kubernetes {known[1]}, and the cluster is {wanted}",
+            f"choose a release that begins with {wanted}.",
+            found=known[1],
+            limit=wanted,
+        )
+
+
+def _minor(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split("."))
+
+
+def _zones(pool: Pool, shape: EksShape, spec: FleetSpec) -> Iterable[Finding]:
+    region = spec.cluster.region
+    for index, zone in enumerate(pool.spec.zones):
+        if _WAVELENGTH.search(zone):
+            yield error(
+                "zone-of-wavelength",
+                f"{pool.path}.zones[{index}]",
+                f"{zone} is a Wavelength zone: node groups are made in availability zones and "
+                "local zones",
+                f"write an availability zone ({region}a), or a local zone ({region}-bos-1a)",
+                found=zone,
+            )
+        elif region is not None and not _is_zone(zone, region):
+            yield error(
+                "zone-not-in-region",
+                f"{pool.path}.zones[{index}]",
+                f"{zone} is no zone of {region}",
+                f"write it as {region}a",
+                found=zone,
+                limit=region,
+            )
+    if shape.one_zone is not None and len(shape.zones) > 1:
+        yield error(
+            "zones-too-many",
+            f"{pool.path}.zones",
+            f"{', '.join(shape.zones)} are {len(shape.zones)} zones, and {shape.one_zone}",
+            f"write `zones: [{shape.zones[0]}]`, and make a pool for each zone",
+            found=list(shape.zones),
+            limit=1,
+        )
+    for index, entry in enumerate(pool.capacity):
+        bought = entry.capacity_block or entry.reserved
+        of_group = None if bought is None else reservation_group_region(bought.id)
+        if None not in (of_group, region) and of_group != region:
+            yield error(
+                "reservation-group-in-other-region",
+                f"{pool.path}.capacity[{index}].reserved.id",
+                f"the resource group is in {of_group}, and the cluster in {region}",
+                "name a group of reservations in the cluster's region",
+                found=of_group,
+                limit=region,
+            )
+        if bought is None or bought.zone is None:
+            continue
+        place = f"{pool.path}.capacity[{index}].{entry.mode}.zone"
+        if region is not None and not _is_zone(bought.zone, region):
+            yield error(
+                "zone-not-in-region",
+                place,
+                f"{bought.zone} is no zone of {region}",
+                "a reservation of another region cannot be used here",
+                found=bought.zone,
+                limit=region,
+            )
+        if pool.spec.zones and bought.zone not in pool.spec.zones:
+            yield error(
+                "reservation-in-other-zone",
+                place,
+                f"the reservation is in {bought.zone}, and the pool's zones are "
+                f"{', '.join(pool.spec.zones)}",
+                f"write `zones: [{bought.zone}]`, or remove `zones`",
+                found=bought.zone,
+                allowed=list(pool.spec.zones),
+            )
+
+
+def _is_zone(zone: str, region: str) -> bool:
+    return zone.startswith(region) and bool(_ZONE_OF_REGION.match(zone.removeprefix(region)))

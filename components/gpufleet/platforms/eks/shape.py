@@ -1,0 +1,139 @@
+"""What an EKS pool's declaration decides about its machines: purchase, zones, image, interfaces."""
+
+import re
+from dataclasses import dataclass
+
+from gpufleet.fleet.model import Machine, Pool
+from gpufleet.spec.base import Platform
+from gpufleet.spec.platforms.eks import EksOptions
+from gpufleet.spec.pool import Fabric
+
+CUSTOM = "CUSTOM"
+"""`amiType` of an image that EKS does not publish."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """One network interface of a machine."""
+
+    card: int
+    device: int
+    kind: str
+    """`interface` (IP traffic) or `efa-only`."""
+
+
+@dataclass(frozen=True, slots=True)
+class EksShape:
+    """Decisions that node group, launch template and Karpenter's objects share."""
+
+    options: EksOptions
+    capacity_type: str
+    """`ON_DEMAND`, `SPOT` or `CAPACITY_BLOCK`: how a managed node group buys."""
+    reservations: tuple[str, ...]
+    """Capacity reservations, by id, or by the ARN of a resource group of them."""
+    zones: tuple[str, ...]
+    """Zones the declaration allows; empty: every zone there is a subnet for."""
+    one_zone: str | None
+    """Why all nodes must be in one zone; None where they need not."""
+    ami_type: str
+    """`amiType`; CUSTOM for an image of one's own."""
+    interfaces: tuple[Interface, ...]
+    """Every network interface of a pool with EFA; empty: one plain interface, as EC2 adds it."""
+    placement_group: bool
+    nvme: bool
+    """Whether every machine brings NVMe disks."""
+
+    @property
+    def efa(self) -> bool:
+        """Whether nodes have EFA interfaces."""
+        return bool(self.interfaces)
+
+    @property
+    def custom(self) -> bool:
+        """Whether the image is one that EKS does not publish, so that nodes join by user data."""
+        return self.ami_type == CUSTOM
+
+    @property
+    def bottlerocket(self) -> bool:
+        """Whether the image is Bottlerocket, with settings for user data and a data disk."""
+        return self.ami_type.startswith("BOTTLEROCKET")
+
+
+_GROUP = re.compile(r"^arn:aws[a-z-]*:resource-groups:([a-z0-9-]+):[0-9]{12}:group/[\w.-]+$")
+
+
+def reservation_group_region(identifier: str) -> str | None:
+    """Region of a resource group of capacity reservations; None where the id is none of one."""
+    found = _GROUP.match(identifier)
+    return None if found is None else found[1]
+
+
+def interfaces(machine: Machine) -> tuple[Interface, ...]:
+    """The interfaces of a machine that uses all its EFAs.
+
+    Card 0 device 0 carries IP traffic, since a primary interface cannot be efa-only. Where every
+    card has an EFA, that of card 0 is device 1; where one card has none, it is card 0 (p6-b300: 17
+    cards, 16 EFAs). The others carry their EFA on device 0 (EC2 user guide `efa-acc-inst-types`).
+    """
+    count = machine.efa_interfaces
+    cards = machine.instance.network_cards if machine.instance is not None else None
+    total = max(cards or count, count)
+    first = Interface(0, 0, "interface")
+    if count == 0:
+        return (first,)
+    if total == count:
+        rest = [
+            Interface(0, 1, "efa-only"),
+            *(Interface(c, 0, "efa-only") for c in range(1, total)),
+        ]
+    else:
+        rest = [Interface(c, 0, "efa-only") for c in range(1, count + 1)]
+    return (first, *rest)
+
+
+def eks_shape(pool: Pool) -> EksShape:
+    """The shape of a pool on EKS. Raises ValueError for another platform's pool."""
+    if pool.platform is not Platform.EKS:
+        raise ValueError(f"{pool.name} is a pool of {pool.platform.value}, not of eks")
+    options = pool.spec.eks or EksOptions()
+    blocks = [entry.capacity_block for entry in pool.capacity if entry.capacity_block is not None]
+    reserved = [entry.reserved for entry in pool.capacity if entry.reserved is not None]
+    bought = {one.zone for one in (*blocks, *reserved) if one.zone is not None}
+    zones = tuple(sorted(bought)) or pool.spec.zones
+    efa = pool.fabric is Fabric.EFA
+    placement = efa and not blocks if options.placement_group is None else options.placement_group
+    return EksShape(
+        options=options,
+        capacity_type=_capacity_type(pool),
+        reservations=tuple(one.id for one in (*blocks, *reserved)),
+        zones=zones,
+        one_zone=_one_zone(efa=efa, block=bool(blocks), placement=placement),
+        ami_type=_ami_type(pool, options),
+        interfaces=_interfaces(pool) if efa else (),
+        placement_group=placement,
+        nvme=all((machine.local_nvme_bytes or 0) > 0 for machine in pool.machines),
+    )
+
+
+def _capacity_type(pool: Pool) -> str:
+    names = {"spot": "SPOT", "capacityBlock": "CAPACITY_BLOCK"}
+    return names.get(pool.capacity[0].mode, "ON_DEMAND")
+
+
+def _one_zone(*, efa: bool, block: bool, placement: bool) -> str | None:
+    if block:
+        return "a Capacity Block is in one zone"
+    if efa:
+        return "EFA traffic does not leave its zone"
+    return "a cluster placement group is in one zone" if placement else None
+
+
+def _ami_type(pool: Pool, options: EksOptions) -> str:
+    if options.ami_id is not None or pool.image is None:
+        return CUSTOM
+    return pool.image.ami_types.get(pool.machines[0].architecture, CUSTOM)
+
+
+def _interfaces(pool: Pool) -> tuple[Interface, ...]:
+    """Of the machine with the fewest EFAs: one template serves all machines of a pool."""
+    return interfaces(min(pool.machines, key=lambda machine: machine.efa_interfaces))

@@ -1,0 +1,193 @@
+"""User data of EKS nodes: what a machine is told at its first start.
+
+EKS merges its own part into that of images it publishes; a node of any other image joins by what is
+written here alone. Formats: awslabs/amazon-eks-ami 81fec2e `nodeadm` (NodeConfig), Bottlerocket's
+settings (TOML), EKS user guide `nodes/launch-templates` (MIME parts for Amazon Linux).
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from ipaddress import ip_network
+
+from gpufleet.fleet.model import NodeTaint, Pool
+from gpufleet.platforms.eks.shape import EksShape
+from gpufleet.render.yaml_text import yaml_text
+from gpufleet.spec.platforms.eks import LocalStorage
+
+BOUNDARY = "gpufleet"
+IPV6 = 6
+"""Version of the Internet protocol."""
+EPHEMERAL = "[settings.bootstrap-commands.k8s-ephemeral-storage]"
+"""Bottlerocket 1.22 and later put images, logs and `emptyDir` onto local disks by this command."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterAccess:
+    """How a node finds its cluster: needed only where EKS does not tell it."""
+
+    name: str
+    endpoint: str
+    certificate_authority: str
+    """Base64, as `aws:eks/cluster` gives it."""
+    service_cidr: str
+    """Address range of services, IPv4 or IPv6: `172.20.0.0/16`, `fd12:3456:789a::/108`."""
+
+    @property
+    def dns_address(self) -> str:
+        """Address of the cluster's name server: EKS gives it the tenth of the services' range."""
+        return str(ip_network(self.service_cidr)[10])
+
+    @property
+    def ipv6(self) -> bool:
+        """Whether pods and services have IPv6 addresses."""
+        return ip_network(self.service_cidr).version == IPV6
+
+
+def user_data(
+    pool: Pool, shape: EksShape, labels: Mapping[str, str], access: ClusterAccess | None
+) -> str | None:
+    """The text, before Base64; None where EKS's own part is enough.
+
+    `access` must be given for an image of one's own. Raises ValueError without it.
+    """
+    if shape.custom and access is None:
+        raise ValueError(
+            f"nodes of {pool.name} join by user data, which needs the cluster's access"
+        )
+    raid = shape.nvme and shape.options.local_storage is LocalStorage.RAID0
+    family = image_family(pool)
+    if family == "bottlerocket":
+        return _bottlerocket(access if shape.custom else None, labels, pool.taints, raid=raid)
+    if family == "al2023":
+        config = _node_config(access if shape.custom else None, labels, pool.taints, raid=raid)
+        return None if config is None else _mime("application/node.eks.aws", config)
+    if shape.custom and access is not None:
+        return _bootstrap(access, labels, pool.taints, family)
+    return None
+
+
+def image_family(pool: Pool) -> str:
+    """`al2023`, `bottlerocket`, `al2` or `ubuntu`: the beginning of the image's key."""
+    return "al2023" if pool.image is None else pool.image.key.split("-", 1)[0]
+
+
+def joins_disks(pool: Pool) -> bool:
+    """Whether the image can be told to join its local disks to one volume."""
+    return image_family(pool) in {"al2023", "bottlerocket"}
+
+
+def _node_config(
+    access: ClusterAccess | None,
+    labels: Mapping[str, str],
+    taints: tuple[NodeTaint, ...],
+    *,
+    raid: bool,
+) -> str | None:
+    spec: dict[str, object] = {}
+    if access is not None:
+        spec["cluster"] = {
+            "name": access.name,
+            "apiServerEndpoint": access.endpoint,
+            "certificateAuthority": access.certificate_authority,
+            "cidr": access.service_cidr,
+        }
+        spec["kubelet"] = {
+            "flags": [
+                f"--node-labels={_labels(labels)}",
+                *([f"--register-with-taints={_taints(taints)}"] if taints else []),
+            ]
+        }
+    if raid:
+        spec["instance"] = {"localStorage": {"strategy": "RAID0"}}
+    if not spec:
+        return None
+    return yaml_text({"apiVersion": "node.eks.aws/v1alpha1", "kind": "NodeConfig", "spec": spec})
+
+
+def _bottlerocket(
+    access: ClusterAccess | None,
+    labels: Mapping[str, str],
+    taints: tuple[NodeTaint, ...],
+    *,
+    raid: bool,
+) -> str | None:
+    lines: list[str] = []
+    if access is not None:
+        lines += [
+            "[settings.kubernetes]",
+            f"cluster-name = {json.dumps(access.name)}",
+            f"api-server = {json.dumps(access.endpoint)}",
+            f"cluster-certificate = {json.dumps(access.certificate_authority)}",
+            f"cluster-dns-ip = {json.dumps(access.dns_address)}",
+            "",
+            "[settings.kubernetes.node-labels]",
+            *(f"{json.dumps(key)} = {json.dumps(value)}" for key, value in labels.items()),
+        ]
+        if taints:
+            lines += ["", "[settings.kubernetes.node-taints]"]
+            by_key: dict[str, list[str]] = {}
+            for taint in taints:
+                by_key.setdefault(taint.key, []).append(f"{taint.value}:{taint.effect}")
+            lines += [f"{json.dumps(key)} = {json.dumps(values)}" for key, values in by_key.items()]
+    if raid:
+        lines += [*([""] if lines else []), EPHEMERAL, *_EPHEMERAL_COMMANDS]
+    return "\n".join(lines) + "\n" if lines else None
+
+
+_EPHEMERAL_COMMANDS = """commands = [
+  ["apiclient", "ephemeral-storage", "init"],
+  ["apiclient", "ephemeral-storage", "bind", "--dirs",
+   "/var/lib/containerd", "/var/lib/kubelet", "/var/log/pods"],
+]
+essential = true
+mode = "always"
+""".splitlines()
+
+
+def _bootstrap(
+    access: ClusterAccess, labels: Mapping[str, str], taints: tuple[NodeTaint, ...], family: str
+) -> str:
+    """The script of Canonical's EKS images and of Amazon Linux 2.
+
+    Told address and certificate, it asks EKS nothing more: without the name server's address it
+    guesses one from the network's, and takes every cluster to be IPv4.
+    """
+    flags = [f"--node-labels={_labels(labels)}"]
+    if taints:
+        flags.append(f"--register-with-taints={_taints(taints)}")
+    lines = [
+        "#!/bin/bash",
+        "set -euo pipefail",
+        f"/etc/eks/bootstrap.sh {_quoted(access.name)} \\",
+        f"  --apiserver-endpoint {_quoted(access.endpoint)} \\",
+        f"  --b64-cluster-ca {_quoted(access.certificate_authority)} \\",
+        f"  --dns-cluster-ip {_quoted(access.dns_address)} \\",
+        *(
+            [f"  --ip-family ipv6 --service-ipv6-cidr {_quoted(access.service_cidr)} \\"]
+            if access.ipv6
+            else []
+        ),
+        f"  --kubelet-extra-args {_quoted(' '.join(flags))}",
+    ]
+    script = "\n".join(lines) + "\n"
+    return _mime("text/x-shellscript", script) if family == "al2" else script
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def _labels(labels: Mapping[str, str]) -> str:
+    return ",".join(f"{key}={value}" for key, value in labels.items())
+
+
+def _taints(taints: tuple[NodeTaint, ...]) -> str:
+    return ",".join(f"{taint.key}={taint.value}:{taint.effect}" for taint in taints)
+
+
+def _mime(kind: str, text: str) -> str:
+    return (
+        f'MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary="{BOUNDARY}"\n\n'
+        f"--{BOUNDARY}\nContent-Type: {kind}\n\n{text}\n--{BOUNDARY}--\n"
+    )

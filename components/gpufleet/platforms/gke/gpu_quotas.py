@@ -1,0 +1,62 @@
+"""Google's GPU quotas: which metric a pool draws on, and how much it may need. Pure arithmetic.
+
+Metrics: `Quota.Metric` of the Compute API (google-cloud-compute 1.48.0) and SkyPilot's
+`accelerator_quota_mapping.csv` (2c3d7ea). GPUs from H100 on are counted by GPU family in Cloud
+Quotas instead, which the Compute API does not show.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from gpufleet.fleet.model import Pool
+from gpufleet.platforms.gke.shape import gke_shape
+
+METRICS = {
+    "nvidia-tesla-a100": "NVIDIA_A100_GPUS",
+    "nvidia-a100-80gb": "NVIDIA_A100_80GB_GPUS",
+    "nvidia-l4": "NVIDIA_L4_GPUS",
+    "nvidia-tesla-t4": "NVIDIA_T4_GPUS",
+    "nvidia-tesla-v100": "NVIDIA_V100_GPUS",
+    "nvidia-tesla-p100": "NVIDIA_P100_GPUS",
+    "nvidia-tesla-p4": "NVIDIA_P4_GPUS",
+}
+"""Accelerator type -> regional quota of on-demand GPUs."""
+
+PREEMPTIBLE = "PREEMPTIBLE_"
+"""Prefix of the quota that spot, flex start and queued capacity draw on."""
+
+ALL_REGIONS = "GPUS_ALL_REGIONS"
+
+
+@dataclass(frozen=True, slots=True)
+class GpuNeed:
+    """What some pools may need of one quota."""
+
+    metric: str | None
+    """None: GPUs that no metric of the Compute API counts."""
+    accelerator: str
+    pools: tuple[Pool, ...]
+    gpus: int
+    """All of them at their largest size."""
+
+
+def needs(pools: Iterable[Pool]) -> list[GpuNeed]:
+    """What the pools need of each quota. Reserved GPUs were counted when they were reserved."""
+    found: dict[tuple[str | None, str], tuple[list[Pool], int]] = {}
+    for pool in pools:
+        row = pool.machines[0].instance
+        kind = "" if row is None else row.gke_accelerator_type or ""
+        for rung in gke_shape(pool).rungs:
+            if rung.reservation is not None:
+                continue
+            metric = METRICS.get(kind)
+            if metric is not None and (rung.spot or rung.flex_start or rung.queued):
+                metric = PREEMPTIBLE + metric
+            members, gpus = found.get((metric, kind), ([], 0))
+            if pool not in members:
+                members.append(pool)
+            found[metric, kind] = members, gpus + pool.nodes.maximum * pool.gpus_per_node
+    return [
+        GpuNeed(metric, kind, tuple(members), gpus)
+        for (metric, kind), (members, gpus) in found.items()
+    ]

@@ -1,0 +1,130 @@
+"""A node pool that was taken over: which of its arguments stay as they were made.
+
+`gke: {imported: adopt}` keeps everything; `manage` takes over what changes without other machines.
+A test compares the names with those of the installed `pulumi_gcp`.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from gpufleet.findings import Finding, error
+from gpufleet.fleet.model import Pool
+from gpufleet.platforms.gke.names import imported_place
+from gpufleet.platforms.gke.shape import gke_shape
+
+MANAGED = ("autoscaling", "management", "upgradeSettings")
+"""Arguments of the node pool that `manage` takes over."""
+
+MANAGED_OF_NODES = ("labels", "taints", "resourceLabels", "tags")
+"""Arguments of its nodes that `manage` takes over, where the fleet has a value for them."""
+
+KEPT = (
+    "bestEffortProvisioning",
+    "cluster",
+    "deletionPolicy",
+    "ignoreNodeCountChanges",
+    "initialNodeCount",
+    "location",
+    "maintenancePolicies",
+    "maxPodsPerNode",
+    "name",
+    "namePrefix",
+    "networkConfig",
+    "nodeCount",
+    "nodeDrainConfigs",
+    "nodeLocations",
+    "placementPolicy",
+    "project",
+    "queuedProvisioning",
+    "version",
+)
+"""Arguments of the node pool that stay as they were made."""
+
+KEPT_OF_NODES = (
+    "advancedMachineFeatures",
+    "bootDisk",
+    "bootDiskKmsKey",
+    "confidentialNodes",
+    "containerdConfig",
+    "diskSizeGb",
+    "diskType",
+    "effectiveTaints",
+    "enableConfidentialStorage",
+    "ephemeralStorageConfig",
+    "ephemeralStorageLocalSsdConfig",
+    "fastSocket",
+    "flexStart",
+    "gcfsConfig",
+    "gpudirectStrategy",
+    "guestAccelerators",
+    "gvnic",
+    "hostMaintenancePolicy",
+    "imageType",
+    "kubeletConfig",
+    "linuxNodeConfig",
+    "localNvmeSsdBlockConfig",
+    "localSsdCount",
+    "localSsdEncryptionMode",
+    "loggingVariant",
+    "machineType",
+    "maxRunDuration",
+    "metadata",
+    "minCpuPlatform",
+    "nodeGroup",
+    "nodeImageConfigs",
+    "oauthScopes",
+    "preemptible",
+    "reservationAffinity",
+    "resourceManagerTags",
+    "sandboxConfig",
+    "secondaryBootDisks",
+    "serviceAccount",
+    "shieldedInstanceConfig",
+    "soleTenantConfig",
+    "spot",
+    "storagePools",
+    "taintConfig",
+    "windowsNodeConfig",
+    "workloadMetadataConfig",
+)
+"""Arguments of its nodes that stay as they were made."""
+
+
+def judge_import(pool: Pool, found: Mapping[str, Any]) -> list[Finding]:
+    """Whether the node pool of `importId` is one of the cluster's.
+
+    `found` holds `cluster`, `location` and `project` where they are known; outputs are not judged.
+    """
+    place = None if pool.spec.import_id is None else imported_place(pool.spec.import_id)
+    told = {
+        "cluster": "of the cluster {}, and the fleet's is {}",
+        "location": "in {}, and the cluster is in {}",
+        "project": "of the project {}, and the fleet's is {}",
+    }
+    return [
+        error(
+            "gke-import-of-other-cluster",
+            f"{pool.path}.importId",
+            f"the node pool is {text.format(place[key], found[key])}",
+            "correct importId: project/location/cluster/node-pool",
+            found=place[key],
+            limit=found[key],
+        )
+        for key, text in told.items()
+        if place is not None
+        and key in place
+        and isinstance(found.get(key), str)
+        and place[key] != found[key].rsplit("/", 1)[-1]
+    ]
+
+
+def kept_as_made(pool: Pool, node_config: Mapping[str, Any]) -> list[str]:
+    """Paths of an imported node pool's arguments whose value is left alone.
+
+    `node_config` is what the fleet has to say of the nodes: labels or network tags it does not
+    speak of are kept too.
+    """
+    if gke_shape(pool).options.imported == "adopt":
+        return [*KEPT, *MANAGED, "nodeConfig"]
+    silent = [name for name in MANAGED_OF_NODES if name not in node_config]
+    return [*KEPT, *(f"nodeConfig.{name}" for name in (*KEPT_OF_NODES, *silent))]

@@ -1,0 +1,61 @@
+"""Names of GKE node pools: those that are chosen here, and the ids of those that exist.
+
+Longest name and its letters: GKE API, NodePool. Formats of ids: pulumi-gcp 10.2.0,
+`gcp:container/nodePool:NodePool`, Import.
+"""
+
+import hashlib
+import re
+
+from gpufleet.fleet.model import Pool
+from gpufleet.platforms.gke.shape import Rung
+
+LONGEST_NAME = 40
+"""Longest name of a node pool."""
+
+_DIGITS = 4
+"""Letters that tell cut names apart."""
+
+_IMPORT_ID = re.compile(
+    r"^(?:projects/(?P<p>[^/]+)/locations/(?P<l>[^/]+)/clusters/(?P<c>[^/]+)/nodePools/(?P<n>[^/]+)"
+    r"|(?:(?P<project>[^/]+)/)?(?P<location>[^/]+)/(?P<cluster>[^/]+)/(?P<name>[^/]+))$"
+)
+
+
+def node_pool_name(pool: Pool, rung: Rung, prefix: str) -> str:
+    """Name of a rung's node pool, at most 40 characters: prefix, pool and rung.
+
+    A prefix that does not fit is cut, and then the pool's name; the rung always stays whole. An
+    imported pool has the name that it has.
+    """
+    place = None if pool.spec.import_id is None else imported_place(pool.spec.import_id)
+    if place is not None:
+        return place["name"]
+    tail = f"-{rung.name}" if rung.name else ""
+    name = f"{pool.name}{tail}"
+    if len(name) > LONGEST_NAME:
+        mark = hashlib.sha256(pool.name.encode()).hexdigest()[:_DIGITS]
+        room = LONGEST_NAME - len(tail) - len(mark) - 1
+        return f"{pool.name[:room].rstrip('-')}-{mark}{tail}"
+    room = LONGEST_NAME - len(name) - 1
+    letters = re.sub(r"[^a-z0-9-]", "-", prefix.lower()).lstrip("-0123456789")
+    head = letters[: max(room, 0)].rstrip("-")
+    return f"{head}-{name}" if head else name
+
+
+def resource_label(text: str) -> str:
+    """Key or value of a resource label as Google takes it: lower case, digits, `-` and `_`, at most
+    63."""
+    return re.sub(r"[^a-z0-9_-]", "-", text.lower())[:63]
+
+
+def imported_place(import_id: str) -> dict[str, str] | None:
+    """`location`, `cluster`, `name` and, where written, `project` of the id of a node pool; None
+    for a text that is no such id: `project/location/cluster/pool`, the same without the project, or
+    the API's long name."""
+    found = _IMPORT_ID.match(import_id)
+    if found is None:
+        return None
+    pairs = zip("plcn", ("project", "location", "cluster", "name"), strict=True)
+    names = {plain: found[short] or found[plain] for short, plain in pairs}
+    return {key: value for key, value in names.items() if value is not None}

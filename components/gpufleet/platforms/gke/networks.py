@@ -1,0 +1,68 @@
+"""Kubernetes objects that let pods use a GPU machine's extra network interfaces.
+
+For each network one GKENetworkParamSet, which names VPC and subnet, and one Network, which pods
+name (GoogleCloudPlatform/cluster-toolkit 1047080 and GKE documentation, multi-networking; read
+2026-11-21). They exist once per cluster, whichever pools use them.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from gpufleet.findings import Finding, error
+from gpufleet.fleet.model import Pool
+from gpufleet.platforms.gke.shape import Network, gke_shape
+from gpufleet.spec.base import Ownership, Platform
+
+API_VERSION = "networking.gke.io/v1"
+
+
+def needed_networks(pools: Iterable[Pool]) -> tuple[Network, ...]:
+    """Every network some pool's nodes have beside the first, in the order of their interfaces."""
+    found: dict[Network, None] = {}
+    for pool in pools:
+        if pool.platform is Platform.GKE and pool.ownership is not Ownership.EXISTING:
+            found |= dict.fromkeys(gke_shape(pool).networks)
+    return tuple(found)
+
+
+def judge_networks(needed: Sequence[Network], given: Mapping[str, Any]) -> list[Finding]:
+    """Networks that the pools need and the connection does not have."""
+    missing = [network.name for network in needed if network.name not in given]
+    if not missing:
+        return []
+    return [
+        error(
+            "connection-missing",
+            "connection.gpuNetworks",
+            f"GPUDirect needs a network for each GPU interface, and {', '.join(missing)} are "
+            "missing",
+            "give `gpuNetworks: {" + missing[0] + ": {network: ..., subnetwork: ...}, ...}`, or "
+            "write `gke: {acceleratorNetworkProfile: auto}` on the pool",
+            missing=missing,
+        )
+    ]
+
+
+def network_objects(network: Network, vpc: Any, subnet: Any) -> tuple[dict[str, Any], ...]:
+    """The pair of objects for one network; `vpc` and `subnet` may be outputs."""
+    return (
+        {
+            "apiVersion": API_VERSION,
+            "kind": "GKENetworkParamSet",
+            "metadata": {"name": network.name},
+            "spec": {"vpc": vpc, "vpcSubnet": subnet, "deviceMode": network.device_mode},
+        },
+        {
+            "apiVersion": API_VERSION,
+            "kind": "Network",
+            "metadata": {"name": network.name},
+            "spec": {
+                "type": "Device",
+                "parametersRef": {
+                    "group": "networking.gke.io",
+                    "kind": "GKENetworkParamSet",
+                    "name": network.name,
+                },
+            },
+        },
+    )

@@ -1,0 +1,212 @@
+"""Arguments of the node pools of a GKE pool, in the provider's spelling: one for each rung.
+
+Defaults are Google's own recommendations where it has any (GoogleCloudPlatform/cluster-toolkit
+1047080 `modules/compute/gke-node-pool`). What only the deployment knows (cluster, networks, service
+account) is added by the component.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from gpufleet.fleet.chart_values import merged
+from gpufleet.fleet.model import Pool
+from gpufleet.platforms.gke.addresses import gke_accelerator, node_pool_arguments
+from gpufleet.platforms.gke.names import node_pool_name, resource_label
+from gpufleet.platforms.gke.shape import (
+    RESERVATION_KEY,
+    GkeShape,
+    Rung,
+    gke_shape,
+    placed_topology,
+    raw_ssds,
+    upgrade_strategy,
+)
+from gpufleet.platforms.gke.tpu import tpu_slice
+from gpufleet.spec.platforms.gke import UpgradeStrategy
+
+QUEUED_LABEL = {"cloud.google.com/gke-queued": "true"}
+"""Label of queued node pools; GKE adds the taint alone (cluster-toolkit 1047080)."""
+
+NETWORK_DRA_LABEL = {"cloud.google.com/gke-networking-dra-driver": "true"}
+"""Label with which GKE hands the interfaces of `acceleratorNetworkProfile: auto` out."""
+
+_STRATEGIES = {
+    UpgradeStrategy.SURGE: "SURGE",
+    UpgradeStrategy.BLUE_GREEN: "BLUE_GREEN",
+    UpgradeStrategy.SHORT_LIVED: "SHORT_LIVED",
+}
+SIZES_IGNORED = ("initialNodeCount", "nodeCount")
+"""Sizes are set once and then belong to the autoscaler."""
+
+
+def node_pools(pool: Pool, prefix: str, labels: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """Suffix of each rung -> arguments of its node pool.
+
+    Args:
+        pool: a compiled pool on GKE.
+        prefix: first part of names.
+        labels: resource labels of everything (`tags`).
+    """
+    shape = gke_shape(pool)
+    return {rung.name: _node_pool(pool, shape, rung, prefix, labels) for rung in shape.rungs}
+
+
+def workload_policies(pool: Pool, prefix: str, region: str) -> dict[str, dict[str, Any]]:
+    """Suffix of each rung -> arguments of the workload policy that places its hosts; empty where
+    the node pool itself says how (`gcp:compute/resourcePolicy`)."""
+    topology = placed_topology(pool)
+    if topology is None or pool.spec.import_id is not None:
+        return {}
+    throughput = {"type": "HIGH_THROUGHPUT", "acceleratorTopology": topology}
+    return {
+        rung.name: {
+            "name": node_pool_name(pool, rung, prefix),
+            "region": region,
+            "workloadPolicy": throughput,
+        }
+        for rung in gke_shape(pool).rungs
+    }
+
+
+def _node_pool(
+    pool: Pool, shape: GkeShape, rung: Rung, prefix: str, labels: Mapping[str, str]
+) -> dict[str, Any]:
+    options = shape.options
+    arguments: dict[str, Any] = {
+        "name": node_pool_name(pool, rung, prefix),
+        "initialNodeCount": _per_zone_start(pool, shape),
+        "autoscaling": _autoscaling(pool, shape),
+        "management": _management(shape, rung),
+        "upgradeSettings": _upgrade(shape, rung),
+        "nodeConfig": _node_config(pool, shape, rung, labels),
+        "networkConfig": _network(shape),
+    }
+    zones = [rung.zone] if rung.zone is not None else list(shape.zones)
+    if zones:
+        arguments["nodeLocations"] = zones
+    if options.max_pods is not None:
+        arguments["maxPodsPerNode"] = options.max_pods
+    if rung.queued:
+        arguments["queuedProvisioning"] = {"enabled": True}
+    slice_ = tpu_slice(pool)
+    if placed_topology(pool) is not None:
+        arguments["placementPolicy"] = {"type": "COMPACT", "policyName": arguments["name"]}
+    elif slice_ is not None and slice_.hosts > 1:
+        arguments["placementPolicy"] = {"type": "COMPACT", "tpuTopology": slice_.topology}
+    elif options.compact_placement:
+        arguments["placementPolicy"] = {"type": "COMPACT"}
+    return merged(arguments, options.node_pool)
+
+
+def _per_zone_start(pool: Pool, shape: GkeShape) -> int:
+    """Nodes per zone at the start: the minimum where it is of one zone, else the autoscaler adds
+    them, in the zones that have GPUs."""
+    one = shape.one_zone is not None or len(shape.zones) == 1 or shape.options.limits == "perZone"
+    return pool.spec.nodes.min if one else 0
+
+
+def _autoscaling(pool: Pool, shape: GkeShape) -> dict[str, Any]:
+    low, high = pool.spec.nodes.min, pool.spec.nodes.max
+    policy = shape.options.location_policy.upper()
+    if shape.options.limits == "perZone":
+        return {"minNodeCount": low, "maxNodeCount": high, "locationPolicy": policy}
+    return {"totalMinNodeCount": low, "totalMaxNodeCount": high, "locationPolicy": policy}
+
+
+def _management(shape: GkeShape, rung: Rung) -> dict[str, bool]:
+    options, dynamic = shape.options, rung.flex_start or rung.queued
+    repair = not dynamic if options.auto_repair is None else options.auto_repair
+    upgrade = not rung.queued if options.auto_upgrade is None else options.auto_upgrade
+    return {"autoRepair": repair, "autoUpgrade": upgrade}
+
+
+def _upgrade(shape: GkeShape, rung: Rung) -> dict[str, Any]:
+    strategy = upgrade_strategy(shape.options, rung)
+    settings: dict[str, Any] = {"strategy": _STRATEGIES[strategy]}
+    if strategy is UpgradeStrategy.SURGE:
+        upgrade = shape.options.upgrade
+        settings |= {"maxSurge": upgrade.max_surge, "maxUnavailable": upgrade.max_unavailable}
+    return settings
+
+
+def _node_config(
+    pool: Pool, shape: GkeShape, rung: Rung, labels: Mapping[str, str]
+) -> dict[str, Any]:
+    options = shape.options
+    config: dict[str, Any] = {
+        **node_pool_arguments(pool, gke_accelerator(pool))["nodeConfig"],
+        "machineType": shape.machine_type,
+        "imageType": shape.image_type,
+        "diskSizeGb": pool.spec.disk.size_gib,
+        "diskType": shape.disk_type,
+        "gvnic": {"enabled": True},
+        "metadata": {"disable-legacy-endpoints": "true"},
+        "oauthScopes": ["https://www.googleapis.com/auth/cloud-platform"],
+        "reservationAffinity": _affinity(rung),
+        "shieldedInstanceConfig": {
+            "enableIntegrityMonitoring": True,
+            "enableSecureBoot": shape.secure_boot,
+        },
+        "workloadMetadataConfig": {"mode": "GKE_METADATA"},
+    }
+    if options.driver_version == "latest":
+        driver = {"gpuDriverVersion": "LATEST"}
+        for entry in config.get("guestAccelerators", ()):
+            entry["gpuDriverInstallationConfig"] = driver
+    if labels:
+        config["resourceLabels"] = {
+            resource_label(key): resource_label(value) for key, value in labels.items()
+        }
+    config |= _purchase(rung)
+    config |= _disks(shape)
+    if options.fast_socket:
+        config["fastSocket"] = {"enabled": True}
+    config["labels"] = {**config["labels"], **_node_labels(shape, rung)}
+    return config
+
+
+def _node_labels(shape: GkeShape, rung: Rung) -> dict[str, str]:
+    labels = dict(QUEUED_LABEL) if rung.queued else {}
+    if shape.automatic_networks:
+        labels |= NETWORK_DRA_LABEL
+    return labels
+
+
+def _affinity(rung: Rung) -> dict[str, Any]:
+    affinity: dict[str, Any] = {"consumeReservationType": rung.reservation_type}
+    if rung.reservation is not None:
+        affinity |= {"key": RESERVATION_KEY, "values": [rung.reservation]}
+    return affinity
+
+
+def _purchase(rung: Rung) -> dict[str, Any]:
+    bought: dict[str, Any] = {}
+    if rung.spot:
+        bought["spot"] = True
+    if rung.flex_start:
+        bought["flexStart"] = True
+    if rung.max_run_seconds is not None:
+        bought["maxRunDuration"] = f"{rung.max_run_seconds}s"
+    return bought
+
+
+def _disks(shape: GkeShape) -> dict[str, Any]:
+    options = shape.options
+    disks: dict[str, Any] = {}
+    if shape.local_ssds:
+        raw = raw_ssds(options)
+        key = "localNvmeSsdBlockConfig" if raw else "ephemeralStorageLocalSsdConfig"
+        disks[key] = {"localSsdCount": shape.local_ssds}
+    if options.image_streaming or options.image_cache is not None:
+        disks["gcfsConfig"] = {"enabled": True}
+    if options.image_cache is not None:
+        cache = {"diskImage": options.image_cache, "mode": "CONTAINER_IMAGE_CACHE"}
+        disks["secondaryBootDisks"] = [cache]
+    return disks
+
+
+def _network(shape: GkeShape) -> dict[str, Any]:
+    network: dict[str, Any] = {"enablePrivateNodes": True}
+    if shape.automatic_networks:
+        network["acceleratorNetworkProfile"] = "auto"
+    return network

@@ -1,0 +1,178 @@
+"""Findings about what is on a GKE node: disks, network interfaces, driver.
+
+Sources: preconditions of Google's own module (GoogleCloudPlatform/cluster-toolkit 1047080
+`modules/compute/gke-node-pool/main.tf`) and the pages of Google Kubernetes Engine read 2026-11-21.
+"""
+
+from collections.abc import Iterable
+
+from gpufleet.catalogue.model import InstanceType
+from gpufleet.findings import Finding, error, info, warning
+from gpufleet.fleet.model import Pool
+from gpufleet.platforms.gke.shape import (
+    ASSUMED_BOOT_DISKS,
+    GkeShape,
+    boot_disks,
+    bundled_ssds,
+    raw_ssds,
+)
+from gpufleet.platforms.gke.tpu import is_tpu
+from gpufleet.spec.fleet_spec import FleetSpec
+from gpufleet.spec.pool import Fabric
+
+NETWORK_PROFILE_FAMILIES = frozenset({"a3", "a4", "a4x", "ct6e", "tpu7x"})
+"""Machine families that `acceleratorNetworkProfile: auto` serves (cluster-toolkit 1047080)."""
+NETWORK_PROFILE_SINCE = "1.34"
+"""First Kubernetes minor with it: GKE 1.34.1-gke.1829001."""
+
+FREE_SSD_FAMILIES = frozenset({"a2-highgpu", "g2-standard", "n1-standard"})
+"""Machine series whose number of local SSDs is free; every other brings a fixed number or none."""
+
+_MIN_DISK_WITH_IMAGES = 100
+
+
+def judge_node(
+    pool: Pool, shape: GkeShape, row: InstanceType, spec: FleetSpec
+) -> Iterable[Finding]:
+    """Disks, networks and driver of one pool's nodes."""
+    yield from _disks(pool, shape, row)
+    yield from _networks(pool, shape, row, spec)
+    yield from _driver(pool, shape)
+
+
+def _disks(pool: Pool, shape: GkeShape, row: InstanceType) -> Iterable[Finding]:
+    options = shape.options
+    series = "-".join(shape.machine_type.split("-")[:2])
+    bundled = bundled_ssds(row)
+    known = row.local_nvme_bytes is not None and series not in FREE_SSD_FAMILIES
+    if known and options.local_ssds not in (None, bundled):
+        yield error(
+            "gke-local-ssd-count",
+            f"{pool.path}.gke.localSsds",
+            f"{row.name} has {bundled} local SSDs, no more and no fewer, and {options.local_ssds} "
+            "are declared",
+            "leave localSsds out",
+            found=options.local_ssds,
+            limit=bundled,
+        )
+    if raw_ssds(options) and shape.local_ssds == 0:
+        yield error(
+            "gke-raw-ssd-without-ssd",
+            f"{pool.path}.gke.localSsdUse",
+            f"{row.name} brings no local SSD that could be a block device",
+            "write `localSsds: 1`, or remove localSsdUse"
+            if series in FREE_SSD_FAMILIES
+            else "remove localSsdUse",
+        )
+    taken = boot_disks(row)
+    if row.family in ASSUMED_BOOT_DISKS:
+        if options.disk_type is None:
+            yield info(
+                "gke-disk-type-assumed",
+                f"{pool.path}.gke.diskType",
+                f"{row.name} is taken to boot from {shape.disk_type}, as the generation before "
+                "does: no source names its disks",
+                "write `diskType` where you know better",
+                found=shape.disk_type,
+            )
+    elif taken and shape.disk_type not in taken:
+        yield error(
+            "gke-disk-type",
+            f"{pool.path}.gke.diskType",
+            f"{row.name} boots from {', '.join(taken)} alone, and {shape.disk_type} is declared",
+            "leave diskType out",
+            found=shape.disk_type,
+            allowed=list(taken),
+        )
+    if pool.spec.disk.size_gib < _MIN_DISK_WITH_IMAGES and shape.local_ssds == 0:
+        yield warning(
+            "disk-small-for-cuda",
+            f"{pool.path}.disk.sizeGib",
+            f"{pool.spec.disk.size_gib} GiB hold system and images; two CUDA images fill them",
+            f"write {_MIN_DISK_WITH_IMAGES} or more",
+            found=pool.spec.disk.size_gib,
+            limit=_MIN_DISK_WITH_IMAGES,
+        )
+
+
+def _networks(pool: Pool, shape: GkeShape, row: InstanceType, spec: FleetSpec) -> Iterable[Finding]:
+    place = f"{pool.path}.gke.acceleratorNetworkProfile"
+    if shape.automatic_networks:
+        if row.family not in NETWORK_PROFILE_FAMILIES:
+            yield error(
+                "gke-network-profile-machine",
+                place,
+                f"`auto` makes networks for {', '.join(sorted(NETWORK_PROFILE_FAMILIES))} only, "
+                f"and the machine is {row.name}",
+                "remove acceleratorNetworkProfile",
+                found=row.name,
+            )
+        if _minor(spec.cluster.kubernetes_version) < _minor(NETWORK_PROFILE_SINCE):
+            yield error(
+                "gke-network-profile-version",
+                place,
+                f"`auto` needs GKE 1.34.1-gke.1829001 or newer, and the cluster is "
+                f"{spec.cluster.kubernetes_version}",
+                "remove it and give the connection's networks, or upgrade the cluster",
+                found=spec.cluster.kubernetes_version,
+                limit=NETWORK_PROFILE_SINCE,
+            )
+        if pool.fabric is Fabric.NONE and row.gpudirect is not None:
+            yield warning(
+                "gke-network-profile-without-fabric",
+                place,
+                "networks for GPUDirect are made, and `fabric` says that nobody uses them",
+                f"write `fabric: {_fabric_of(row)}`",
+            )
+    if pool.fabric is Fabric.NONE and row.gpudirect is not None and pool.intent.value == "training":
+        yield warning(
+            "gke-training-without-gpudirect",
+            f"{pool.path}.fabric",
+            f"{row.name} has {row.gpudirect} with {row.network_gbps} Gbit/s, and jobs over several "
+            "nodes would use its first interface alone",
+            f"write `fabric: {_fabric_of(row)}`",
+        )
+    if shape.options.fast_socket and pool.fabric is not Fabric.NONE:
+        yield error(
+            "gke-fast-socket-with-gpudirect",
+            f"{pool.path}.gke.fastSocket",
+            f"Fast Socket speeds NCCL over TCP up, and {pool.fabric.value} does not use TCP",
+            "remove fastSocket",
+        )
+
+
+def _fabric_of(row: InstanceType) -> str:
+    return (row.gpudirect or "none").lower().replace("gpudirect", "").strip(" -")
+
+
+def _driver(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
+    options = shape.options
+    if shape.operator and options.driver_version != "default":
+        yield error(
+            "gke-driver-version-of-operator",
+            f"{pool.path}.gke.driverVersion",
+            "GKE installs no driver with `driver: gpuOperator`, so it has no version there",
+            "remove driverVersion",
+            found=options.driver_version,
+        )
+    unsigned = shape.operator or shape.image_type != "COS_CONTAINERD"
+    if options.secure_boot and unsigned:
+        yield error(
+            "gke-secure-boot-unsigned-driver",
+            f"{pool.path}.gke.secureBoot",
+            "the kernel modules of this driver are not signed: with secure boot they do not load, "
+            "and no GPU is ever advertised",
+            "write `secureBoot: false`, or use GKE's driver on `image: cos`",
+        )
+    if options.tpu_topology is not None and not is_tpu(pool):
+        yield error(
+            "gke-tpu-topology-without-tpu",
+            f"{pool.path}.gke.tpuTopology",
+            f"{pool.gpu.key} is no TPU",
+            "remove tpuTopology",
+        )
+
+
+def _minor(version: str) -> tuple[int, int]:
+    major, minor = version.split(".")[:2]
+    return int(major), int(minor)

@@ -1,0 +1,113 @@
+"""Read-only calls to Google Cloud that answer, say that they are not allowed, or say why not."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from gpufleet.components_base.answers import (
+    Answers,
+    CannotAskError,
+    MissingError,
+    NotAnsweredError,
+)
+
+SCOPES = ("https://www.googleapis.com/auth/cloud-platform.read-only",)
+TIMEOUT_SECONDS = 20.0
+
+_SERVICES = {
+    "clusters": ("container_v1", "ClusterManagerClient"),
+    "machineTypes": ("compute_v1", "MachineTypesClient"),
+    "acceleratorTypes": ("compute_v1", "AcceleratorTypesClient"),
+    "regions": ("compute_v1", "RegionsClient"),
+    "projects": ("compute_v1", "ProjectsClient"),
+    "reservations": ("compute_v1", "ReservationsClient"),
+    "reservationBlocks": ("compute_v1", "ReservationBlocksClient"),
+}
+"""What is asked for -> the module of `google.cloud` and its client."""
+
+
+class GoogleClient:
+    """Clients of one project, made when first used; all of them speak HTTP.
+
+    Args:
+        project: Google Cloud project; None takes that of the credentials.
+        answers: where every question is noted.
+
+    Raises:
+        CannotAskError: the client libraries are not installed, or there are no credentials or no
+            project.
+    """
+
+    def __init__(self, project: str | None, answers: Answers) -> None:
+        try:
+            import google.auth
+            from google.auth.exceptions import DefaultCredentialsError
+            from google.cloud import compute_v1, container_v1
+        except ImportError as missing:
+            raise CannotAskError(
+                "Google's client libraries are not installed: "
+                "`pip install 'pulumi-gpufleet[preflight]'`"
+            ) from missing
+        try:
+            found: tuple[Any, str | None] = google.auth.default(scopes=SCOPES)
+        except DefaultCredentialsError as problem:
+            raise CannotAskError(
+                f"no Google credentials: {problem}; run `gcloud auth application-default login`"
+            ) from None
+        if (project or found[1]) is None:
+            raise CannotAskError("no project: write `cluster.project`, or set a default project")
+        self.project = str(project or found[1])
+        self._credentials = found[0]
+        self._modules: dict[str, Any] = {"compute_v1": compute_v1, "container_v1": container_v1}
+        self._clients: dict[str, Any] = {}
+        self._answers = answers
+
+    def ask(
+        self, service: str, method: str, path: str, question: str, permission: str, **request: Any
+    ) -> Any:
+        """The answer of one call.
+
+        Args:
+            service: a key of the table above.
+            method: method of the client, `get`.
+            path: place of the declaration the question is about.
+            question: what is to be found out, in words.
+            permission: what IAM must allow for it.
+            request: fields of the request.
+
+        Raises:
+            NotAnsweredError: not allowed, not reachable, or throttled; reported under `path`.
+            MissingError: what was asked for does not exist.
+        """
+        from google.api_core.exceptions import GoogleAPICallError, NotFound, RetryError
+        from google.auth.exceptions import GoogleAuthError
+        from requests.exceptions import RequestException
+
+        try:
+            answer = getattr(self._client(service), method)(
+                request=request, timeout=TIMEOUT_SECONDS, retry=None
+            )
+        except NotFound as missing:
+            raise MissingError(_first_line(missing)) from None
+        except GoogleAPICallError as problem:
+            reason = f"Google answered {problem.code} {_first_line(problem)}"
+            self._answers.could_not_check(path, question, reason, f"allow {permission}")
+            raise NotAnsweredError from None
+        except (GoogleAuthError, RetryError, RequestException) as problem:
+            self._answers.could_not_check(
+                path, question, _first_line(problem), f"credentials that allow {permission}"
+            )
+            raise NotAnsweredError from None
+        self._answers.answered(question)
+        return answer
+
+    def _client(self, service: str) -> Any:
+        if service not in self._clients:
+            module, name = _SERVICES[service]
+            made = getattr(self._modules[module], name)
+            self._clients[service] = made(credentials=self._credentials, transport="rest")
+        return self._clients[service]
+
+
+def _first_line(problem: Exception) -> str:
+    lines: Iterable[str] = str(problem).splitlines()
+    return next(iter(lines), type(problem).__name__)[:300]

@@ -1,0 +1,206 @@
+"""Findings about how a GKE pool is bought, and what that means for repair, upgrades and limits.
+
+Sources: preconditions of Google's own module (GoogleCloudPlatform/cluster-toolkit 1047080
+`modules/compute/gke-node-pool/main.tf`), the discovery document container.v1 of 2026-10-27, and the
+pages of Google Kubernetes Engine read 2026-11-21.
+"""
+
+import re
+from collections.abc import Iterable
+
+from gpufleet.findings import Finding, error, warning
+from gpufleet.fleet.model import Pool
+from gpufleet.platforms.gke.names import imported_place
+from gpufleet.platforms.gke.shape import COMPUTE_CLASS, GkeShape, upgrade_strategy
+from gpufleet.spec.platforms.gke import UpgradeStrategy
+
+_RESERVATION = re.compile(
+    r"^(projects/[a-z][-a-z0-9:.]*[a-z0-9]/reservations/)?[a-z]([-a-z0-9]{0,61}[a-z0-9])?$"
+)
+_BLOCK = re.compile(
+    r"^[a-z]([-a-z0-9]{0,61}[a-z0-9])?(/reservationSubBlocks/[a-z]([-a-z0-9]{0,61}[a-z0-9])?)?$"
+)
+
+
+def judge_purchase(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
+    """Reservations, repair and upgrades of what is bought, several ways of buying, imports."""
+    yield from _import(pool, shape)
+    yield from _reservations(pool)
+    yield from _operations(pool, shape)
+    yield from _ladder(pool, shape)
+
+
+def _reservations(pool: Pool) -> Iterable[Finding]:
+    seen: set[tuple[str, str | None, tuple[str, ...]]] = set()
+    for index, entry in enumerate(pool.capacity):
+        reserved = entry.reserved
+        if reserved is None:
+            continue
+        place = f"{pool.path}.capacity[{index}].reserved"
+        if not _RESERVATION.match(reserved.id):
+            yield error(
+                "gke-reservation-name",
+                f"{place}.id",
+                f"{reserved.id!r} is no reservation of Google",
+                "write its name, or projects/P/reservations/R for a shared one",
+                found=reserved.id,
+            )
+        for block in reserved.blocks:
+            if not _BLOCK.match(block):
+                yield error(
+                    "gke-reservation-block-name",
+                    f"{place}.blocks",
+                    f"{block!r} is no block of a reservation",
+                    "write its name, or B/reservationSubBlocks/S for a sub-block",
+                    found=block,
+                )
+        if (reserved.id, reserved.zone, reserved.blocks) in seen:
+            yield error(
+                "gke-reservation-twice",
+                place,
+                f"{reserved.id} is listed twice, and would be two node pools of one reservation",
+                "remove one",
+                found=reserved.id,
+            )
+        seen.add((reserved.id, reserved.zone, reserved.blocks))
+        if len(reserved.blocks) > 1:
+            yield error(
+                "gke-one-reservation-block",
+                f"{place}.blocks",
+                f"a node pool takes one block of a reservation, and {len(reserved.blocks)} are "
+                "listed",
+                "write one block, and a pool for each other",
+                found=list(reserved.blocks),
+            )
+    options = pool.spec.gke
+    if options is not None and options.open_reservations:
+        modes = [entry.mode for entry in pool.capacity]
+        if "onDemand" not in modes:
+            yield error(
+                "gke-open-reservations-not-on-demand",
+                f"{pool.path}.gke.openReservations",
+                "only on-demand nodes use open reservations, and the pool buys "
+                f"{', '.join(modes)}: GKE takes NO_RESERVATION alone there",
+                "remove it, or name the reservation under `reserved`",
+                found=modes,
+            )
+
+
+def _import(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
+    identifier = pool.spec.import_id
+    if identifier is not None and imported_place(identifier) is None:
+        yield error(
+            "gke-import-id",
+            f"{pool.path}.importId",
+            f"{identifier!r} is no id of a node pool",
+            "write project/location/cluster/node-pool",
+            found=identifier,
+        )
+    if identifier is None and shape.options.imported == "manage":
+        yield error(
+            "gke-managed-without-import",
+            f"{pool.path}.gke.imported",
+            "`manage` is about a node pool that is taken over, and no `importId` names one",
+            "remove it, or write importId: project/location/cluster/node-pool",
+        )
+
+
+def _operations(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
+    options = shape.options
+    for rung in shape.rungs:
+        dynamic = rung.flex_start or rung.queued
+        what = "queued capacity" if rung.queued else "flex start"
+        if dynamic and options.auto_repair:
+            yield error(
+                "gke-auto-repair-with-flex-start",
+                f"{pool.path}.gke.autoRepair",
+                f"GKE refuses automatic repair with {what}",
+                "write `autoRepair: false`, or leave it out",
+            )
+        if dynamic and pool.nodes.minimum > 0:
+            yield error(
+                "gke-minimum-with-flex-start",
+                f"{pool.path}.nodes.min",
+                f"with {what} nodes come when there is capacity: GKE takes a minimum of 0 alone, "
+                f"and {pool.nodes.minimum} is declared",
+                "write `min: 0`",
+                found=pool.nodes.minimum,
+                limit=0,
+            )
+        strategy = upgrade_strategy(options, rung)
+        if strategy is UpgradeStrategy.SHORT_LIVED and not dynamic:
+            yield error(
+                "gke-short-lived-upgrade",
+                f"{pool.path}.gke.upgrade.strategy",
+                f"shortLived upgrades are for nodes that end by themselves, and the pool buys "
+                f"{rung.capacity.mode}",
+                "write `strategy: surge`",
+            )
+        if strategy is UpgradeStrategy.BLUE_GREEN and (
+            dynamic or rung.reservation_type == "SPECIFIC_RESERVATION"
+        ):
+            yield error(
+                "gke-blue-green-without-spare",
+                f"{pool.path}.gke.upgrade.strategy",
+                f"a blue-green upgrade needs every node twice, which {rung.capacity.mode} capacity "
+                "does not hold",
+                "write `strategy: surge`",
+            )
+    if options.upgrade.max_surge > 0 and options.upgrade.strategy in (None, UpgradeStrategy.SURGE):
+        yield warning(
+            "gke-surge-needs-spare-gpus",
+            f"{pool.path}.gke.upgrade.maxSurge",
+            f"each upgrade asks for {options.upgrade.max_surge} more nodes with GPUs first, and "
+            "waits where there are none",
+            "write `maxSurge: 0, maxUnavailable: 1`",
+            found=options.upgrade.max_surge,
+        )
+
+
+def _ladder(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
+    if not shape.ladder:
+        return
+    for index, taint in enumerate(pool.spec.taints):
+        if taint.key == COMPUTE_CLASS:
+            yield error(
+                "taint-twice",
+                f"{pool.path}.taints[{index}]",
+                f"{taint.key} is already there: it keeps the pool's ComputeClass together",
+                "remove it",
+                found=taint.key,
+            )
+    if pool.nodes.minimum > 0:
+        yield error(
+            "gke-ladder-minimum",
+            f"{pool.path}.nodes.min",
+            f"the pool is bought in {len(shape.rungs)} ways, each a node pool of its own, and a "
+            f"minimum of {pool.nodes.minimum} would hold for each",
+            "write `min: 0`, and a pool of its own for nodes that always run",
+            found=pool.nodes.minimum,
+            limit=0,
+        )
+    if pool.spec.import_id is not None:
+        yield error(
+            "gke-ladder-import",
+            f"{pool.path}.importId",
+            "one node pool is imported, and the pool is bought in several ways, each a node pool",
+            "keep one entry under capacity",
+        )
+    yield warning(
+        "gke-ladder-limits",
+        f"{pool.path}.nodes.max",
+        f"each of the {len(shape.rungs)} node pools may reach {pool.nodes.maximum} nodes, all "
+        f"together {len(shape.rungs) * pool.nodes.maximum}: a ComputeClass has no limit of its own",
+        "spend is counted so; lower `max` where that is too much",
+        found=pool.nodes.maximum,
+        together=len(shape.rungs) * pool.nodes.maximum,
+    )
+    modes = [rung.capacity.mode for rung in shape.rungs]
+    if "spot" in modes and modes.index("spot") < len(modes) - 1 and pool.intent.value == "training":
+        yield warning(
+            "gke-ladder-spot-first",
+            f"{pool.path}.capacity",
+            "spot capacity is tried before capacity that stays, for jobs that a loss ends",
+            "put spot last",
+            found=modes,
+        )

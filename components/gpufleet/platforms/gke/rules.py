@@ -1,0 +1,110 @@
+"""Findings about the pools of a fleet on GKE, before the API says no.
+
+What one pool is and where it stands is in `gke_place_rules`, how it is bought in
+`gke_purchase_rules`, what is on its nodes in `gke_node_rules`, raw arguments in `gke_raw_rules`,
+TPUs in `tpu`; here are the rules between pools, and between pools and the rest of the fleet.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from gpufleet.contract.dra import GKE_ROOT, OPERATOR_ROOT, driver_root
+from gpufleet.findings import Finding, error, info, warning
+from gpufleet.fleet.model import Pool
+from gpufleet.platforms.gke.names import node_pool_name
+from gpufleet.platforms.gke.node_rules import judge_node
+from gpufleet.platforms.gke.place_rules import judge_place
+from gpufleet.platforms.gke.purchase_rules import judge_purchase
+from gpufleet.platforms.gke.raw_rules import judge_raw, judge_tags
+from gpufleet.platforms.gke.shape import gke_shape
+from gpufleet.platforms.gke.sharing import served_by_gke
+from gpufleet.platforms.gke.tpu import judge_tpu
+from gpufleet.platforms.gke.version_floors import judge_floors
+from gpufleet.spec.base import Ownership, Platform
+from gpufleet.spec.fleet_spec import FleetSpec
+
+
+def judge_gke(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
+    """Everything of this kind about the pools that gpufleet makes."""
+    if spec.platform is not Platform.GKE:
+        return []
+    findings: list[Finding] = [*_operated(pools), *_names(spec, pools), *_queued(spec, pools)]
+    findings += judge_tags(spec.tags)
+    for pool in pools:
+        row = pool.machines[0].instance
+        if pool.ownership is Ownership.EXISTING or row is None:
+            continue
+        shape = gke_shape(pool)
+        findings += [
+            *judge_place(pool, shape, row, spec),
+            *judge_purchase(pool, shape),
+            *judge_node(pool, shape, row, spec),
+            *judge_tpu(pool),
+            *judge_floors(pool, spec.cluster.kubernetes_version),
+            *judge_raw(pool, shape),
+        ]
+    return findings
+
+
+def _operated(pools: Sequence[Pool]) -> Iterable[Finding]:
+    """Pools of the GPU Operator: one folder of the driver, which is the operator's one setting."""
+    operated = [pool for pool in pools if not served_by_gke(pool.spec, pool.platform)]
+    by_root: dict[str, list[Pool]] = {}
+    for pool in operated:
+        by_root.setdefault(driver_root(pool.image, pool.platform), []).append(pool)
+    if len(by_root) > 1:
+        google, own = by_root[GKE_ROOT], by_root[OPERATOR_ROOT]
+        yield error(
+            "gke-operator-two-drivers",
+            f"{own[0].path}.image",
+            f"{', '.join(pool.name for pool in own)} gets its driver from the GPU Operator and "
+            f"{', '.join(pool.name for pool in google)} from Google's installer: the operator "
+            "looks for drivers in one folder of all nodes",
+            "give all pools of the operator one image",
+            folders=sorted(by_root),
+        )
+    elif GKE_ROOT in by_root:
+        named = by_root[GKE_ROOT]
+        yield info(
+            "gke-driver-installer-needed",
+            f"{named[0].path}.gke.driver",
+            f"GKE installs no driver for {', '.join(pool.name for pool in named)}, and the "
+            "operator's does not run on Container-Optimized OS: Google's driver installer must run "
+            "there",
+            "apply GoogleCloudPlatform/container-engine-accelerators "
+            "nvidia-driver-installer/cos/daemonset-preloaded.yaml",
+            pools=[pool.name for pool in named],
+        )
+
+
+def _names(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
+    """Node pools of one cluster cannot share a name; a way of buying is part of it."""
+    prefix = spec.name_prefix or spec.cluster.name
+    owners: dict[str, Pool] = {}
+    for pool in pools:
+        if pool.ownership is Ownership.EXISTING or pool.machines[0].instance is None:
+            continue
+        for rung in gke_shape(pool).rungs:
+            name = node_pool_name(pool, rung, prefix)
+            other = owners.setdefault(name, pool)
+            if other is not pool:
+                yield error(
+                    "gke-node-pool-name-twice",
+                    f"{pool.path}.name",
+                    f"a node pool of {pool.name} would be called {name}, as one of {other.name}",
+                    "call one of the two something else",
+                    found=name,
+                )
+
+
+def _queued(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
+    """Nodes of queued pools come by ProvisioningRequests alone."""
+    waiting = [pool for pool in pools if any(entry.queued for entry in pool.capacity)]
+    if waiting and spec.queues is None:
+        yield warning(
+            "gke-queued-without-queues",
+            f"{waiting[0].path}.capacity",
+            f"nodes of {', '.join(pool.name for pool in waiting)} come by ProvisioningRequests "
+            "alone, and the fleet has no queues that would make any",
+            "write `queues`, or make the requests yourself",
+            pools=[pool.name for pool in waiting],
+        )

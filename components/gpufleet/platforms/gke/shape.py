@@ -1,0 +1,253 @@
+"""What a GKE pool's declaration decides: the rungs it is bought on, machine, zones, disks, NICs."""
+
+import re
+from dataclasses import dataclass
+from math import prod
+
+from gpufleet.catalogue.model import InstanceType
+from gpufleet.fleet.model import GIB, Pool
+from gpufleet.platforms.gke.sharing import served_by_gke
+from gpufleet.platforms.gke.tpu import tpu_slice
+from gpufleet.spec.base import Platform
+from gpufleet.spec.capacity import Capacity, minutes
+from gpufleet.spec.platforms.gke import GkeOptions, LocalSsdUse, UpgradeStrategy
+
+LOCAL_SSD_BYTES = 375 * GIB
+"""Size of one local SSD (Google Compute Engine, read 2026-11-21)."""
+
+_HOST = re.compile(r"^n1-(standard|highmem|highcpu)-[0-9]+$")
+
+COMPUTE_CLASS = "cloud.google.com/compute-class"
+"""Label and taint of node pools that belong to a ComputeClass (GKE documentation, about custom
+compute classes, read 2026-11-21)."""
+
+RESERVATION_KEY = "compute.googleapis.com/reservation-name"
+
+EXTRA_NETWORKS = {"GPUDirect-TCPX": (4, "NetDevice"), "GPUDirect-TCPXO": (8, "NetDevice")}
+"""GPUDirect of a machine -> networks beside the first, and how pods get their interfaces
+(cloud.google.com compute/docs/gpus/gpu-network-bandwidth; cluster-toolkit 1047080)."""
+
+RDMA_NETWORKS = {"a4x": 4}
+"""RDMA interfaces by family; every other family with RDMA has 8 (the same sources)."""
+
+NVLINK_DOMAINS = {"a4x": "1x72"}
+"""Family -> GPUs of the NVLink domain that a workload policy keeps a node pool in, as Google writes
+a topology (cluster-toolkit `examples/gke-a4x/gke-a4x.yaml` at 5b89bdc, read 2026-11-22)."""
+
+HYPERDISK = "hyperdisk-balanced"
+BOOT_DISKS = {
+    "a2": ("pd-balanced", "pd-ssd", "pd-standard"),
+    "a3": ("pd-ssd", "pd-balanced", HYPERDISK),
+    "a3-ultragpu": (HYPERDISK,),
+    "a4": (HYPERDISK,),
+    "a4x": (HYPERDISK,),
+    "ct3": ("pd-balanced", "pd-ssd", "pd-standard"),
+    "ct3p": ("pd-balanced", "pd-ssd", "pd-standard"),
+    "ct5lp": ("pd-balanced", "pd-ssd"),
+    "ct5p": ("pd-balanced", "pd-ssd"),
+    "ct6e": (HYPERDISK,),
+    "g4": (HYPERDISK,),
+    "tpu7x": (HYPERDISK,),
+}
+"""Family, or series where one differs -> types of boot disk it takes, our default first (GKE's
+autoscaler, machine families; cluster-toolkit `examples/gke-a4`, `gke-a4x`; Google Compute Engine
+machine families, all read 2026-11-21; TPUs: cloud.google.com/tpu/docs/setup-persistent-disk, which
+ends with v6e, read 2026-11-22)."""
+
+ASSUMED_BOOT_DISKS = frozenset({"tpu7x"})
+"""Families whose boot disk no source names: taken to be that of the generation before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """One network interface beside the node's first."""
+
+    name: str
+    """Name of the Kubernetes Network that pods name: `vpc1`, `gvnic-1`, `rdma-0`."""
+    device_mode: str
+    """`NetDevice` or `RDMA`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """One way of buying, which is one node pool: GKE buys a pool's nodes in one way."""
+
+    name: str
+    """Suffix of the node pool's name; empty where the pool is bought in one way."""
+    capacity: Capacity
+    spot: bool
+    flex_start: bool
+    queued: bool
+    reservation_type: str
+    """`NO_RESERVATION`, `ANY_RESERVATION` or `SPECIFIC_RESERVATION`."""
+    reservation: str | None
+    """Reservation, with its block, for SPECIFIC_RESERVATION."""
+    max_run_seconds: int | None
+    zone: str | None
+    """Zone of the reservation, where it is declared."""
+
+
+@dataclass(frozen=True, slots=True)
+class GkeShape:
+    """Decisions that node pools, ComputeClass and networks share."""
+
+    options: GkeOptions
+    machine_type: str
+    """What the node pool is told; the host of attached GPUs."""
+    rungs: tuple[Rung, ...]
+    zones: tuple[str, ...]
+    """Zones the declaration names; empty: the cluster's."""
+    one_zone: str | None
+    """Why all nodes must be in one zone; None where they need not."""
+    operator: bool
+    """Whether the GPU Operator runs the GPU stack, not GKE."""
+    image_type: str
+    disk_type: str
+    local_ssds: int
+    networks: tuple[Network, ...]
+    """Interfaces of a pool with GPUDirect; empty: one interface, or GKE makes them."""
+    automatic_networks: bool
+    secure_boot: bool
+
+    @property
+    def ladder(self) -> bool:
+        """Whether the pool climbs: several ways of buying under one ComputeClass."""
+        return len(self.rungs) > 1
+
+
+def gke_shape(pool: Pool) -> GkeShape:
+    """The shape of a pool on GKE. Raises ValueError for another platform's pool."""
+    row = pool.machines[0].instance
+    if pool.platform is not Platform.GKE or row is None:
+        raise ValueError(f"{pool.name} is a pool of {pool.platform.value}, not of gke")
+    options = pool.spec.gke or GkeOptions()
+    operator = not served_by_gke(pool.spec, pool.platform)
+    cos = pool.image is None or pool.image.key == "cos"
+    automatic = options.accelerator_network_profile is not None
+    with_fabric = pool.fabric.value != "none"
+    rungs = _rungs(pool, options)
+    return GkeShape(
+        options=options,
+        machine_type=host_machine(pool) or row.name,
+        rungs=rungs,
+        zones=tuple(dict.fromkeys(pool.spec.zones)),
+        one_zone=_one_zone(pool, options, rungs),
+        operator=operator,
+        image_type="COS_CONTAINERD" if cos else "UBUNTU_CONTAINERD",
+        disk_type=options.disk_type or (boot_disks(row) or ("pd-balanced",))[0],
+        local_ssds=bundled_ssds(row) if options.local_ssds is None else options.local_ssds,
+        networks=networks(row) if with_fabric and not automatic else (),
+        automatic_networks=automatic,
+        secure_boot=(cos and not operator) if options.secure_boot is None else options.secure_boot,
+    )
+
+
+def host_machine(pool: Pool) -> str | None:
+    """The N1 machine that attached GPUs are put on, as `instanceTypes` names it."""
+    row = pool.machines[0].instance
+    named = [name for name in pool.spec.instance_types if _HOST.match(name)]
+    return named[0] if row is not None and row.attachable and named else None
+
+
+def bundled_ssds(row: InstanceType) -> int:
+    """Local SSDs a machine type brings; 0 where none, or where the catalogue knows none."""
+    return (row.local_nvme_bytes or 0) // LOCAL_SSD_BYTES
+
+
+def boot_disks(row: InstanceType) -> tuple[str, ...]:
+    """Types of boot disk a machine takes; empty where that was not sourced."""
+    series = "-".join(row.name.split("-")[:2])
+    return BOOT_DISKS.get(series) or BOOT_DISKS.get(row.family, ())
+
+
+def networks(row: InstanceType) -> tuple[Network, ...]:
+    """Interfaces of a machine beside its first, as Google's own blueprints name their networks."""
+    if row.gpudirect in EXTRA_NETWORKS:
+        count, mode = EXTRA_NETWORKS[row.gpudirect]
+        return tuple(Network(f"vpc{index}", mode) for index in range(1, count + 1))
+    if row.gpudirect == "GPUDirect RDMA":
+        count = RDMA_NETWORKS.get(row.family, 8)
+        rdma = (Network(f"rdma-{index}", "RDMA") for index in range(count))
+        return (Network("gvnic-1", "NetDevice"), *rdma)
+    return ()
+
+
+def upgrade_strategy(options: GkeOptions, rung: Rung) -> UpgradeStrategy:
+    """How nodes of a rung are upgraded where nobody says so."""
+    if options.upgrade.strategy is not None:
+        return options.upgrade.strategy
+    if rung.flex_start or rung.queued:
+        return UpgradeStrategy.SHORT_LIVED
+    return UpgradeStrategy.SURGE
+
+
+def raw_ssds(options: GkeOptions) -> bool:
+    """Whether local SSDs stay block devices."""
+    return options.local_ssd_use is LocalSsdUse.RAW
+
+
+def _rungs(pool: Pool, options: GkeOptions) -> tuple[Rung, ...]:
+    modes = [entry.mode for entry in pool.capacity]
+    names: list[str] = []
+    for index, mode in enumerate(modes):
+        plain = {"onDemand": "on-demand", "flexStart": "flex"}.get(mode, mode)
+        earlier = modes[:index].count(mode)
+        names.append(plain if modes.count(mode) == 1 else f"{plain}-{earlier + 1}")
+    if len(modes) == 1:
+        names = [""]
+    return tuple(
+        _rung(name, entry, options) for name, entry in zip(names, pool.capacity, strict=True)
+    )
+
+
+def _rung(name: str, entry: Capacity, options: GkeOptions) -> Rung:
+    reserved = entry.reserved
+    dynamic = entry.flex_start or entry.queued
+    kind, target = "NO_RESERVATION", None
+    if reserved is not None:
+        kind = "SPECIFIC_RESERVATION"
+        blocks = "".join(f"/reservationBlocks/{block}" for block in reserved.blocks[:1])
+        target = f"{reserved.id}{blocks}"
+    elif entry.on_demand is not None and options.open_reservations:
+        kind = "ANY_RESERVATION"
+    return Rung(
+        name=name,
+        capacity=entry,
+        spot=entry.spot is not None,
+        flex_start=entry.flex_start is not None,
+        queued=entry.queued is not None,
+        reservation_type=kind,
+        reservation=target,
+        max_run_seconds=None if dynamic is None else minutes(dynamic.max_run_duration) * 60,
+        zone=None if reserved is None else reserved.zone,
+    )
+
+
+def placed_topology(pool: Pool) -> str | None:
+    """Topology that a workload policy places the pool's hosts by: of a TPU slice, or of an NVLink
+    domain. None where the node pool itself says how, or nothing has to be said."""
+    slice_ = tpu_slice(pool)
+    if slice_ is not None:
+        return slice_.topology if slice_.workload_policy else None
+    row = pool.machines[0].instance
+    return None if row is None else NVLINK_DOMAINS.get(row.family)
+
+
+def nodes_of_domain(pool: Pool) -> int | None:
+    """Machines of the NVLink domain that holds the whole pool; None where there is none."""
+    row = pool.machines[0].instance
+    topology = None if row is None else NVLINK_DOMAINS.get(row.family)
+    if topology is None:
+        return None
+    return prod(int(side) for side in topology.split("x")) // pool.gpus_per_node
+
+
+def _one_zone(pool: Pool, options: GkeOptions, rungs: tuple[Rung, ...]) -> str | None:
+    if options.compact_placement:
+        return "compact placement is in one zone"
+    slice_ = tpu_slice(pool)
+    if slice_ is not None and slice_.hosts > 1:
+        return "the hosts of a slice are in one zone"
+    if any(rung.reservation_type == "SPECIFIC_RESERVATION" for rung in rungs):
+        return "a reservation is in one zone"
+    return "GPUDirect traffic does not leave its zone" if pool.fabric.value != "none" else None

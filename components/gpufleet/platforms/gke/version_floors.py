@@ -1,0 +1,80 @@
+"""First GKE releases that have what pools use (GKE and provider documentation, read 2026-11-21;
+TPU7x: docs.cloud.google.com kubernetes-engine/docs/concepts/tpu-ironwood, read 2026-11-22).
+
+A declaration names a minor version, so only that is compared here; `gpufleet preflight` compares
+the whole release that a cluster runs.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from gpufleet.findings import Finding, error
+from gpufleet.fleet.model import Pool
+from gpufleet.platforms.gke.shape import gke_shape
+from gpufleet.platforms.gke.tpu import is_tpu
+
+_RELEASE = re.compile(r"^(\d+)\.(\d+)(?:\.(\d+)(?:-gke\.(\d+))?)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Floor:
+    """The first release that has something."""
+
+    release: str
+    """`1.34.1-gke.1829001`."""
+    field: str
+    """What declares it, behind the pool's path."""
+    what: str
+
+
+AUTOMATIC = Floor(
+    "1.34.1-gke.1829001", "gke.acceleratorNetworkProfile", "networks that GKE makes by itself"
+)
+LADDER = Floor("1.30.3-gke.1451000", "capacity", "a ComputeClass over several ways of buying")
+DRIVER = Floor("1.30.1-gke.1156000", "gke.driver", "GKE's own installation of the driver")
+TIME_SHARING = Floor("1.23.7-gke.1400", "sharing", "time-sharing of GPUs")
+MPS = Floor("1.27.7-gke.1088000", "sharing.mps", "NVIDIA MPS")
+IRONWOOD = Floor("1.34.0-gke.2201000", "instanceTypes", "TPU7x")
+
+
+def floors(pool: Pool) -> Iterator[Floor]:
+    """Of everything a pool uses, the first release that has it."""
+    shape, row = gke_shape(pool), pool.machines[0].instance
+    mig = pool.spec.sharing.mig
+    if shape.automatic_networks:
+        yield AUTOMATIC
+    if shape.ladder:
+        yield LADDER
+    if row is not None and row.family == "tpu7x":
+        yield IRONWOOD
+    if shape.operator:
+        return
+    if not is_tpu(pool):
+        yield DRIVER
+    if pool.partition.mode == "timeSlicing" or (mig is not None and bool(mig.time_slicing)):
+        yield TIME_SHARING
+    if pool.partition.mode == "mps":
+        yield MPS
+
+
+def release(version: str) -> tuple[int, ...]:
+    """`1.34.1-gke.1829001` as numbers, to be compared; what is not written counts as 0."""
+    found = _RELEASE.match(version)
+    return tuple(int(part or 0) for part in found.groups()) if found else ()
+
+
+def judge_floors(pool: Pool, kubernetes_version: str) -> Iterable[Finding]:
+    """What the declared minor version of the cluster cannot have yet. Networks that GKE makes are
+    judged beside their other rules."""
+    for floor in floors(pool):
+        if floor is not AUTOMATIC and release(kubernetes_version) < release(floor.release)[:2]:
+            yield error(
+                "gke-version-too-old",
+                f"{pool.path}.{floor.field}",
+                f"{floor.what} needs GKE {floor.release} or newer, and the cluster is "
+                f"{kubernetes_version}",
+                "upgrade the cluster, or choose something else",
+                found=kubernetes_version,
+                limit=floor.release,
+            )

@@ -1,0 +1,1 @@
+"""OpenShift on vSphere: rules, renderers, components and operators."""

@@ -1,0 +1,110 @@
+"""Files of a fleet on OpenShift, for sites that apply them by another tool."""
+
+from collections.abc import Iterator
+
+from gpufleet.fleet.model import Fleet, Pool
+from gpufleet.platforms.openshift.cluster_autoscaler_manifest import cluster_autoscaler
+from gpufleet.platforms.openshift.lifecycle import (
+    GPU_OPERATOR,
+    NETWORK_OPERATOR,
+    NODE_FEATURE_DISCOVERY,
+    Subscribed,
+)
+from gpufleet.platforms.openshift.machine_config import machine_config, machine_config_pool
+from gpufleet.platforms.openshift.machine_set_manifest import (
+    MachinePlace,
+    health_check,
+    machine_autoscaler,
+    machine_set,
+)
+from gpufleet.platforms.openshift.olm import (
+    fleet_cluster_policy,
+    namespace,
+    node_feature_discovery,
+    operator_group,
+    subscription,
+)
+from gpufleet.render.artefact import Artefact, Kind
+from gpufleet.render.yaml_text import yaml_stream, yaml_text
+from gpufleet.spec.base import Ownership, Platform
+
+OPEN_PLACE = MachinePlace(
+    infrastructure="${INFRASTRUCTURE_NAME}",
+    server="${VCENTER}",
+    datacenter="${DATACENTER}",
+    network="${NETWORK}",
+    datastore="${DATASTORE}",
+    folder="${FOLDER}",
+    resource_pool="${RESOURCE_POOL}",
+)
+"""What only the cluster knows, as `envsubst` and Flux fill it in. An API server refuses a file in
+which it still stands."""
+
+_FOLDERS = {
+    NODE_FEATURE_DISCOVERY: "node-feature-discovery",
+    GPU_OPERATOR: "gpu-operator",
+    NETWORK_OPERATOR: "network-operator",
+}
+
+
+def operator_files(fleet: Fleet) -> Iterator[Artefact]:
+    """Subscriptions, and what the operators are told, beside ConfigMaps and NicClusterPolicy."""
+    for operator in fleet.addons.subscriptions:
+        folder = f"manifests/{_FOLDERS[operator.name]}"
+        yield _subscribed(operator, folder)
+        if operator.name == NODE_FEATURE_DISCOVERY:
+            yield Artefact(
+                f"{folder}/discovery.yaml",
+                Kind.MANIFEST,
+                "NodeFeatureDiscovery: which devices label a node; apply when the operator runs",
+                yaml_text(node_feature_discovery(fleet, operator)),
+            )
+        if operator.name == GPU_OPERATOR:
+            yield Artefact(
+                f"{folder}/cluster-policy.yaml",
+                Kind.MANIFEST,
+                "ClusterPolicy: what the GPU Operator runs; apply when the operator runs",
+                yaml_text(fleet_cluster_policy(fleet)),
+            )
+
+
+def autoscaler_files(fleet: Fleet) -> Iterator[Artefact]:
+    """The ClusterAutoscaler, where a pool is scaled."""
+    addon = fleet.spec.addons.cluster_autoscaler
+    if fleet.spec.platform is not Platform.OPENSHIFT or addon.enabled is False:
+        return
+    manifest = cluster_autoscaler(fleet.pools, addon)
+    if manifest is not None and addon.ownership is not Ownership.EXISTING:
+        yield Artefact(
+            "manifests/openshift/cluster-autoscaler.yaml",
+            Kind.MANIFEST,
+            "ClusterAutoscaler: starts OpenShift's own autoscaler and bounds it",
+            yaml_text(manifest),
+        )
+
+
+def pool_files(fleet: Fleet, pool: Pool) -> Iterator[Artefact]:
+    """MachineSet, health check, autoscaler and configuration of a pool's machines."""
+    prefix = fleet.spec.name_prefix or fleet.spec.cluster.name
+    documents = (
+        machine_config_pool(pool),
+        machine_config(pool),
+        machine_set(pool, prefix, OPEN_PLACE),
+        health_check(pool, prefix),
+        machine_autoscaler(pool, prefix),
+    )
+    yield Artefact(
+        f"manifests/openshift/{pool.name}.yaml",
+        Kind.MANIFEST,
+        f"machines of {pool.name}; fill in ${{...}} as the cluster's own MachineSets have it",
+        yaml_stream([one for one in documents if one is not None]),
+    )
+
+
+def _subscribed(operator: Subscribed, folder: str) -> Artefact:
+    return Artefact(
+        f"{folder}/subscription.yaml",
+        Kind.MANIFEST,
+        f"namespace, OperatorGroup and Subscription of {operator.package}",
+        yaml_stream([namespace(operator), operator_group(operator), subscription(operator)]),
+    )

@@ -1,0 +1,75 @@
+"""The one ClusterAutoscaler of an OpenShift cluster: it starts the autoscaler and bounds it.
+
+Formats, read 2026-11-22: openshift/cluster-autoscaler-operator `pkg/apis/autoscaling/v1` and its
+validator (the name must be `default`).
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from gpufleet.fleet.model import Pool
+from gpufleet.partition.shares import RESOURCES
+from gpufleet.platforms.eks.autoscaler_tags import UNNEEDED
+from gpufleet.platforms.openshift.shape import openshift_shape
+from gpufleet.spec.addons import ClusterAutoscaler
+
+API_VERSION = "autoscaling.openshift.io/v1"
+NAME = "default"
+"""The only name the operator accepts."""
+PROVISION_TIME = "30m"
+"""How long a new machine may take: cloning, a boot, and the driver built for its kernel."""
+_UNITS = {"h": 3600, "m": 60, "s": 1}
+_EXPANDERS = {"least-waste": "LeastWaste", "priority": "Priority"}
+
+
+def scaled_on_openshift(pools: Sequence[Pool]) -> list[Pool]:
+    """Pools whose machines an autoscaler adds and removes."""
+    return [p for p in pools if p.spec.openshift is not None and openshift_shape(p).scaled]
+
+
+def cluster_autoscaler(pools: Sequence[Pool], addon: ClusterAutoscaler) -> dict[str, Any] | None:
+    """The object; None where no pool of the fleet is scaled.
+
+    Limits of GPUs count what nodes offer as whole GPUs: with time-slicing every turn counts, and
+    slices of mixed MIG never. They are those of all pools together, fixed ones included, as the
+    autoscaler counts every node with the accelerator's label.
+    """
+    scaled = scaled_on_openshift(pools)
+    if not scaled:
+        return None
+    limits = _gpu_limits(pools)
+    spec: dict[str, Any] = {
+        "balanceSimilarNodeGroups": False,
+        "expanders": [_EXPANDERS[addon.expander.value]],
+        "maxNodeProvisionTime": PROVISION_TIME,
+        "scaleDown": {
+            "enabled": True,
+            "unneededTime": max((UNNEEDED[pool.intent] for pool in scaled), key=_seconds),
+        },
+    }
+    if limits:
+        spec["resourceLimits"] = {"gpus": limits}
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "ClusterAutoscaler",
+        "metadata": {"name": NAME, "labels": {"app.kubernetes.io/managed-by": "gpufleet"}},
+        "spec": spec,
+    }
+
+
+def _gpu_limits(pools: Sequence[Pool]) -> list[dict[str, Any]]:
+    most: dict[str, int] = {}
+    for pool in pools:
+        if pool.spec.openshift is None:
+            continue
+        accelerator = openshift_shape(pool).accelerator
+        if accelerator is not None:
+            per_node = pool.advertised[RESOURCES[pool.gpu.vendor]]
+            most[accelerator] = most.get(accelerator, 0) + pool.nodes.maximum * per_node
+    return [{"type": kind, "min": 0, "max": count} for kind, count in sorted(most.items())]
+
+
+def _seconds(duration: str) -> int:
+    """Of a duration as `UNNEEDED` writes them, `1h0m0s`."""
+    return sum(int(count) * _UNITS[unit] for count, unit in re.findall(r"(\d+)([hms])", duration))

@@ -1,0 +1,129 @@
+"""OlmOperator: an operator that Operator Lifecycle Manager installs on OpenShift."""
+
+from typing import Any, NotRequired, TypedDict, cast
+
+import pulumi
+from pydantic import Field
+
+from gpufleet.arguments import LifecycleManagerArgs
+from gpufleet.catalogue import UnknownKeyError, load
+from gpufleet.components_base.inputs import checked, refuse
+from gpufleet.components_base.manifest_object import ManifestObject
+from gpufleet.components_base.namespaces import operator_namespace
+from gpufleet.findings import error
+from gpufleet.platforms.openshift.lifecycle import Subscribed, subscribed
+from gpufleet.platforms.openshift.olm import INSTALLED, MONITORED, operator_group, subscription
+from gpufleet.spec.base import Ownership, SpecModel
+from gpufleet.spec.olm import LifecycleManager
+
+WAIT = "pulumi.com/waitFor"
+"""Annotation by which the Kubernetes provider waits for more than that an object exists."""
+
+
+class OlmOperatorArgs(TypedDict):
+    """Inputs of `OlmOperator`."""
+
+    catalogue: str
+    """Edition of pins, `"2026.11"`."""
+    operator: str
+    """One of `gpu-operator`, `network-operator`, `node-feature-discovery`."""
+    version: NotRequired[str]
+    """Version, `v26.7.0`. Default: the catalogue's pin; Node Feature Discovery has none, it follows
+    the cluster."""
+    settings: NotRequired[LifecycleManagerArgs]
+    """Catalogues, channel, approval. Default: those every cluster has, approved automatically."""
+
+
+class _Declared(SpecModel):
+    """The arguments, all of which must be known before deployment."""
+
+    catalogue: str
+    operator: str
+    version: str | None = None
+    settings: LifecycleManager = Field(default_factory=LifecycleManager)
+
+
+class OlmOperator(pulumi.ComponentResource):
+    """An operator on OpenShift: its namespace, OperatorGroup and Subscription, pinned.
+
+    Whatever depends on it is made when the operator is installed and its kinds exist. Removing it
+    removes the namespace and with it the operator; the kinds stay.
+    """
+
+    namespace: pulumi.Output[str]
+    """Namespace of the operator."""
+    channel: pulumi.Output[str]
+    """Channel of its updates."""
+    starting_csv: pulumi.Output[str | None]
+    """ClusterServiceVersion it begins with; absent: the channel's newest."""
+
+    def __init__(
+        self,
+        name: str,
+        args: OlmOperatorArgs,
+        opts: pulumi.ResourceOptions | None = None,
+        *,
+        compiled: Subscribed | None = None,
+    ) -> None:
+        """Subscribe to it.
+
+        Args:
+            name: Name of the component, unique in its stack.
+            args: Operator and settings.
+            opts: Options; `provider` or `providers` must hold the cluster's Kubernetes provider.
+            compiled: What the arguments mean, when the caller has compiled them already.
+
+        Raises:
+            InvalidArgumentsError: an argument cannot work; the text holds all problems.
+        """
+        component = f'OlmOperator "{name}"'
+        given = checked(component, OlmOperatorArgs, cast("dict[str, Any]", args), _Declared)
+        plan = compiled or _planned(component, given)
+        super().__init__("gpufleet:index:OlmOperator", name, {}, opts)
+        made = operator_namespace(self, name, f"{name}-namespace", plan.namespace, MONITORED)
+        namespace: Any = cast("Any", made.metadata)["name"]
+        group = ManifestObject(
+            f"{name}-group",
+            _within(operator_group(plan), namespace),
+            pulumi.ResourceOptions(parent=self),
+        )
+        document = _within(subscription(plan), namespace)
+        if plan.wait_minutes:
+            document["metadata"]["annotations"] = {WAIT: INSTALLED}
+        timeout = f"{max(plan.wait_minutes, 1)}m"
+        ManifestObject(
+            f"{name}-subscription",
+            document,
+            pulumi.ResourceOptions(
+                parent=self,
+                depends_on=[group],
+                custom_timeouts=pulumi.CustomTimeouts(create=timeout, update=timeout),
+            ),
+        )
+        self.namespace = namespace
+        self.channel = pulumi.Output.from_input(plan.channel)
+        self.starting_csv = pulumi.Output.from_input(plan.starting_csv)
+        self.register_outputs(
+            {
+                "namespace": self.namespace,
+                "channel": self.channel,
+                "startingCsv": self.starting_csv,
+            }
+        )
+
+
+def _planned(component: str, given: _Declared) -> Subscribed:
+    try:
+        catalogue = load(given.catalogue)
+        package = catalogue.package(given.operator)
+    except UnknownKeyError as unknown:
+        refuse(component, [error("olm-operator-unknown", "operator", str(unknown))])
+    version = given.version
+    if version is None and package.name in catalogue.charts:
+        version = catalogue.chart(package.name).version
+    return subscribed(given.settings, package, version, Ownership.MANAGED)
+
+
+def _within(document: dict[str, Any], namespace: Any) -> dict[str, Any]:
+    """The document in the namespace as it was made, so that it is made first."""
+    return {**document, "metadata": {**document["metadata"], "namespace": namespace}}

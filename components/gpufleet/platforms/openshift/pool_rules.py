@@ -1,0 +1,149 @@
+"""What OpenShift's machine API and its autoscaler refuse of a pool, or would silently do wrong."""
+
+import re
+from collections.abc import Iterable
+
+from gpufleet.findings import Finding, error, warning
+from gpufleet.fleet.model import Pool
+from gpufleet.platforms.openshift.shape import MAX_NAME, machine_set_name
+from gpufleet.spec.base import Ownership
+from gpufleet.spec.platforms.openshift import OpenShiftOptions
+from gpufleet.spec.platforms.vsphere import Attachment
+
+SMALLEST_DISK_GIB = 120
+"""Below it nodes may not start (openshift/machine-api-operator `pkg/controller/vsphere`)."""
+OTHER_POOLS = ("master", "worker", "arbiter")
+"""MachineConfigPools that every cluster has or may have."""
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+
+
+def judge_pool(pool: Pool, prefix: str) -> Iterable[Finding]:
+    """Findings on one pool. `prefix` is the first part of its MachineSet's name."""
+    yield from _unsupported(pool)
+    options = pool.spec.openshift
+    if options is None:
+        return
+    place = f"{pool.path}.openshift"
+    yield from _attachment(pool, options, place)
+    yield from _from_zero(pool)
+    if pool.spec.disk.size_gib < SMALLEST_DISK_GIB:
+        yield warning(
+            "openshift-disk-small",
+            f"{pool.path}.disk.sizeGib",
+            f"{pool.spec.disk.size_gib} GiB; the machine API recommends at least "
+            f"{SMALLEST_DISK_GIB}, and driver and CUDA images come on top",
+            "write 200, the default",
+            found=pool.spec.disk.size_gib,
+            limit=SMALLEST_DISK_GIB,
+        )
+    if options.machine_config is not None and pool.name in OTHER_POOLS:
+        yield error(
+            "openshift-machine-config-pool-taken",
+            f"{pool.path}.name",
+            f"a MachineConfigPool {pool.name} is there already, and it is OpenShift's own",
+            f"rename the pool, or remove {place}.machineConfig",
+            found=pool.name,
+            taken=list(OTHER_POOLS),
+        )
+    if pool.ownership is not Ownership.EXISTING:
+        yield from _name(pool, prefix)
+
+
+def _unsupported(pool: Pool) -> Iterable[Finding]:
+    path, spec = pool.path, pool.spec
+    if spec.sharing.dra is not None:
+        yield error(
+            "openshift-dra",
+            f"{path}.sharing.dra",
+            "on OpenShift the GPU Operator serves claims by a GPUCluster, which cannot be in a "
+            "cluster with the ClusterPolicy that everything else needs",
+            "choose timeSlicing, mps or mig; or a cluster of its own, by `ownership: existing`",
+        )
+    if spec.zones:
+        yield error(
+            "openshift-zones",
+            f"{path}.zones",
+            "machines of a MachineSet are in one place, which the connection names",
+            "remove zones; a pool for each failure domain has its own datastore and folder",
+            found=list(spec.zones),
+        )
+    if spec.import_id is not None:
+        yield error(
+            "openshift-import",
+            f"{path}.importId",
+            "a MachineSet is not taken over: its name says what its machines are born with, and "
+            "another name is another MachineSet",
+            "write `ownership: existing`, or make the pool beside it and remove the old one",
+            found=spec.import_id,
+        )
+    if spec.change is not None:
+        yield error(
+            "openshift-change-in-waves",
+            f"{path}.change",
+            "machines of one MachineSet are all born alike, so nodes cannot change in waves here",
+            "remove it: machines are drained and made anew, one MachineSet after the other "
+            "(openshift.rollout)",
+        )
+
+
+def _attachment(pool: Pool, options: OpenShiftOptions, place: str) -> Iterable[Finding]:
+    by_profile = options.attachment is Attachment.VGPU
+    if by_profile != (pool.spec.sharing.vgpu is not None):
+        yield error(
+            "vgpu-attachment-and-sharing-disagree",
+            f"{place}.attachment",
+            f"attachment is {options.attachment.value} and sharing is {pool.spec.sharing.mode}",
+            "`attachment: vgpu` and `sharing: {vgpu: {profile: ...}}` go together",
+        )
+    if options.attachment is Attachment.PASSTHROUGH and pool.nodes.maximum > 1:
+        yield error(
+            "openshift-passthrough-one-machine",
+            f"{pool.path}.nodes.max",
+            f"{pool.nodes.maximum} machines from a template that names one PCI device of one host:"
+            " only the first would start",
+            "write `attachment: dynamicDirectPath` and such a template, or nodes.max: 1",
+            found=pool.nodes.maximum,
+            limit=1,
+        )
+
+
+def _from_zero(pool: Pool) -> Iterable[Finding]:
+    """An empty group is described by annotations, which hold one extended resource."""
+    offered = sorted(name for name, count in pool.advertised.items() if count > 0)
+    if pool.nodes.minimum == 0 and len(offered) > 1:
+        yield error(
+            "openshift-scale-from-zero",
+            f"{pool.path}.nodes.min",
+            f"nodes offer {', '.join(offered)}, and what an empty MachineSet would offer is said "
+            "in one pair of annotations: pods that ask for the others would never start a node",
+            "write min: 1, so that the autoscaler sees a node, or a pool for each profile",
+            found=0,
+            resources=offered,
+        )
+
+
+def _name(pool: Pool, prefix: str) -> Iterable[Finding]:
+    if _NAME.fullmatch(prefix) is None:
+        yield error(
+            "openshift-name-illegal",
+            "namePrefix",
+            f"{prefix!r} begins the names of MachineSets, which are lower case letters, digits and "
+            "hyphens",
+            f"write namePrefix: {_lowered(prefix)}",
+            found=prefix,
+        )
+        return
+    try:
+        machine_set_name(prefix, pool)
+    except ValueError as problem:
+        yield error(
+            "openshift-name-too-long",
+            f"{pool.path}.name",
+            str(problem),
+            "write a shorter namePrefix",
+            limit=MAX_NAME,
+        )
+
+
+def _lowered(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "gpu"

@@ -1,0 +1,156 @@
+"""What a pool is to OpenShift's machine API and its autoscaler: names, roles, labels, capacity.
+
+Facts, read 2026-11-22: openshift/machine-api-operator and openshift/kubernetes-autoscaler
+`cluster-autoscaler/cloudprovider/clusterapi` (annotations of empty groups, accelerator label),
+openshift/cluster-autoscaler-operator (it fills annotations that are missing, and no others).
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gpufleet.fleet.model import Pool
+from gpufleet.partition.shares import RESOURCES
+from gpufleet.spec.platforms.openshift import OpenShiftOptions
+
+MACHINE_NAMESPACE = "openshift-machine-api"
+ACCELERATOR_LABEL = "cluster-api/accelerator"
+"""Makes the autoscaler count a node's whole GPUs, and take a node without any for one whose driver
+is not ready yet. So only nodes that will offer `nvidia.com/gpu` carry it: a node whose GPUs are all
+cut under the MIG strategy `mixed` would never count as ready."""
+ROLE_PREFIX = "node-role.kubernetes.io/"
+CAPACITY = "capacity.cluster-autoscaler.kubernetes.io/"
+"""Prefix of annotations that say what a node of an empty group would have."""
+GPU_ANNOTATION = "machine.openshift.io/GPU"
+"""Older annotation: whole GPUs of each machine."""
+
+MAX_NAME = 57
+"""Longest name of a MachineSet: its machines, whose names are host names of at most 63 characters,
+add a hyphen and five more (openshift/machine-api-operator `pkg/controller/machineset`)."""
+_DIGEST = 6
+
+
+@dataclass(frozen=True, slots=True)
+class OpenShiftShape:
+    """What follows from a pool's declaration for its machines."""
+
+    scaled: bool
+    """Whether an autoscaler adds and removes machines."""
+    node_labels: Mapping[str, str]
+    taints: tuple[Mapping[str, str], ...]
+    accelerator: str | None
+    """Value of the accelerator label; None where nodes offer no whole GPU."""
+    resource: str | None
+    """The one extended resource that an empty group can promise; None for a pool of claims."""
+    per_node: int
+    """How many of it each node offers."""
+    max_unhealthy: int
+
+
+def openshift_shape(pool: Pool) -> OpenShiftShape:
+    """The shape of a pool with an `openshift` section."""
+    options = options_of(pool)
+    whole = RESOURCES[pool.gpu.vendor]
+    accelerator = accelerator_name(pool) if pool.advertised.get(whole, 0) > 0 else None
+    offered = {name: count for name, count in sorted(pool.advertised.items()) if count > 0}
+    # The most plentiful one, were there several: the rules refuse those from zero.
+    resource = max(offered, key=lambda name: offered[name], default=None)
+    labels = dict(pool.labels)
+    if accelerator is not None:
+        labels[ACCELERATOR_LABEL] = accelerator
+    if options.machine_config is not None:
+        labels[f"{ROLE_PREFIX}{pool.name}"] = ""
+    declared = options.health.max_unhealthy
+    return OpenShiftShape(
+        scaled=pool.nodes.minimum < pool.nodes.maximum,
+        node_labels=dict(sorted(labels.items())),
+        taints=tuple(
+            {"key": taint.key, "value": taint.value, "effect": taint.effect}
+            for taint in pool.taints
+        ),
+        accelerator=accelerator,
+        resource=resource,
+        per_node=0 if resource is None else offered[resource],
+        max_unhealthy=max(1, pool.nodes.maximum * 2 // 5) if declared is None else declared,
+    )
+
+
+def options_of(pool: Pool) -> OpenShiftOptions:
+    """The pool's `openshift` section.
+
+    Raises:
+        ValueError: it has none, so that nothing can be made of it.
+    """
+    if pool.spec.openshift is None:
+        raise ValueError(f"pool {pool.name} has no openshift section")
+    return pool.spec.openshift
+
+
+def accelerator_name(pool: Pool) -> str:
+    """`nvidia-l4`: the kind of GPU, as limits of the autoscaler name it."""
+    return f"nvidia-{pool.gpu.key.lower()}"
+
+
+def capacity_annotations(pool: Pool) -> dict[str, str]:
+    """What a machine of an empty set would give, for the autoscaler.
+
+    CPU and memory are written by the machine API's own controller from the machine's shape. GPUs it
+    does not know, and slices, turns or clients of one nobody does.
+    """
+    shape = openshift_shape(pool)
+    labels = ",".join(
+        f"{key}={value}"
+        for key, value in {"kubernetes.io/arch": "amd64", **shape.node_labels}.items()
+    )
+    taints = ",".join(f"{t['key']}={t['value']}:{t['effect']}" for t in shape.taints)
+    return {
+        GPU_ANNOTATION: str(pool.gpus_per_node),
+        f"{CAPACITY}gpu-count": str(shape.per_node),
+        f"{CAPACITY}gpu-type": shape.resource or RESOURCES[pool.gpu.vendor],
+        f"{CAPACITY}labels": labels,
+        **({f"{CAPACITY}taints": taints} if taints else {}),
+    }
+
+
+def machine_set_name(prefix: str, pool: Pool) -> str:
+    """`<prefix>-<pool>-<digest>`: another name for everything that a machine is born with, as the
+    machine API changes nothing on machines that exist.
+
+    Raises:
+        ValueError: the name is too long; the text says by how much.
+    """
+    name = f"{prefix}-{pool.name}-{_digest(born_with(pool))}"
+    if len(name) > MAX_NAME:
+        raise ValueError(
+            f"{name!r} has {len(name)} characters, and a MachineSet's name at most {MAX_NAME}: "
+            f"shorten namePrefix or the pool's name by {len(name) - MAX_NAME}"
+        )
+    return name
+
+
+def born_with(pool: Pool) -> dict[str, Any]:
+    """What a machine gets at birth and never again."""
+    options, shape = options_of(pool), openshift_shape(pool)
+    return {
+        "labels": dict(shape.node_labels),
+        "taints": [dict(taint) for taint in shape.taints],
+        "machine": {
+            "numCPUs": options.cpus,
+            **(
+                {"numCoresPerSocket": options.cores_per_socket}
+                if options.cores_per_socket is not None
+                else {}
+            ),
+            "memoryMiB": options.memory_gib * 1024,
+            "diskGiB": pool.spec.disk.size_gib,
+            "template": options.template,
+            **({"tagIDs": list(options.tag_ids)} if options.tag_ids else {}),
+        },
+    }
+
+
+def _digest(document: object) -> str:
+    text = json.dumps(document, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:_DIGEST]

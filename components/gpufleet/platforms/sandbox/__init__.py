@@ -1,0 +1,1 @@
+"""The simulated platform: GPU nodes of the sandbox."""

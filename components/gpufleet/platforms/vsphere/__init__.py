@@ -1,0 +1,1 @@
+"""vSphere: rules, first-boot data, components and the machines on vCenter."""

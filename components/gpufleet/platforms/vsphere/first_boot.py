@@ -1,0 +1,141 @@
+"""First-boot data of a machine: given as it is, or written so that it joins its cluster."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pulumi
+
+from gpufleet.findings import Finding, error
+from gpufleet.fleet import Pool
+from gpufleet.platforms.vsphere.machine_arguments import PoolMachine, node_labels
+from gpufleet.platforms.vsphere.node_join import Join, JoinMethod, join_ignition, join_user_data
+
+CLOUD_INIT, IGNITION = "cloudInit", "ignition"
+"""Formats of first-boot data."""
+
+
+def judge_first_boot(connection: Mapping[str, Any], pool: Pool) -> list[Finding]:
+    """What is wrong with `join` and `userData` of a connection, before anything is made."""
+    return list(_judge(connection, pool))
+
+
+def _judge(connection: Mapping[str, Any], pool: Pool) -> Iterator[Finding]:
+    chosen = connection.get("userDataFormat", CLOUD_INIT)
+    if chosen not in (CLOUD_INIT, IGNITION):
+        yield error(
+            "vsphere-user-data-format-unknown",
+            "connection.userDataFormat",
+            f"{chosen!r} is none of {CLOUD_INIT}, {IGNITION}",
+            f"write {IGNITION} for Red Hat CoreOS, Fedora CoreOS and Flatcar",
+            found=chosen,
+        )
+    if connection.get("vendorData") is not None and chosen == IGNITION:
+        yield error(
+            "vsphere-vendor-data-unread",
+            "connection.vendorData",
+            "vendor data is cloud-init's, and the first-boot data is Ignition",
+            "leave it out, and put into the Ignition configuration what it should do",
+        )
+    join = connection.get("join")
+    if join is None:
+        return
+    if connection.get("userData") is not None:
+        yield error(
+            "vsphere-join-and-user-data",
+            "connection.join",
+            "join writes the first-boot data, and userData is that data",
+            "give one of them",
+        )
+    methods = [method.value for method in JoinMethod]
+    if join["method"] not in methods:
+        yield error(
+            "vsphere-join-method-unknown",
+            "connection.join.method",
+            f"{join['method']!r} is none of {', '.join(methods)}",
+            "write one of them, or give userData",
+        )
+        return
+    method = JoinMethod(join["method"])
+    if method is JoinMethod.KUBEADM and not join.get("caCertHashes"):
+        yield error(
+            "vsphere-join-without-authority",
+            "connection.join.caCertHashes",
+            "kubeadm needs the hash of the cluster's authority: without it a node cannot "
+            "tell its cluster from another",
+            "give `sha256:` and 64 hexadecimal digits, as `kubeadm token create "
+            "--print-join-command` shows them",
+        )
+    if method is JoinMethod.OPENSHIFT:
+        yield from _openshift(join, chosen, pool)
+    elif join.get("token") is None:
+        yield error(
+            "vsphere-join-without-token",
+            "connection.join.token",
+            f"{method.value} lets nobody in without a token",
+            "give one that expires, as a secret",
+        )
+
+
+def _openshift(join: Mapping[str, Any], chosen: str, pool: Pool) -> Iterator[Finding]:
+    if chosen != IGNITION:
+        yield error(
+            "vsphere-join-needs-ignition",
+            "connection.userDataFormat",
+            f"Red Hat CoreOS reads Ignition, and the format is {chosen}",
+            f"write {IGNITION}",
+            found=chosen,
+        )
+    if join.get("caCertificate") is None:
+        yield error(
+            "vsphere-join-without-authority",
+            "connection.join.caCertificate",
+            "OpenShift needs the certificate of its machine config server's authority: without it "
+            "a node cannot tell its cluster from another",
+            "give the PEM text of the ConfigMap root-ca in kube-system",
+        )
+    if pool.taints:
+        yield error(
+            "vsphere-join-openshift-taints",
+            f"{pool.path}.taints",
+            f"first-boot data cannot taint a node of OpenShift, and the pool has "
+            f"{', '.join(taint.key for taint in pool.taints)}",
+            "write `gpuTaint: false`, and registerWithTaints in a KubeletConfig of the machine "
+            "config pool that the endpoint names",
+        )
+
+
+def first_boot(pool: Pool, connection: Mapping[str, Any], machine: PoolMachine) -> dict[str, Any]:
+    """Inputs of one machine's first boot; none where the template knows how to join.
+
+    Args:
+        pool: The pool, whose labels and taints the node registers with.
+        connection: A connection that `judge_first_boot` has nothing against.
+        machine: The machine: its node has its name.
+    """
+    join, user_data = connection.get("join"), connection.get("userData")
+    vendor = {key: connection[key] for key in ("vendorData",) if connection.get(key) is not None}
+    chosen = connection.get("userDataFormat", CLOUD_INIT)
+    if user_data is not None:
+        return {**vendor, "userData": user_data, "userDataFormat": chosen}
+    if join is None:
+        return vendor
+
+    def text(known: dict[str, Any]) -> str:
+        way = Join(
+            JoinMethod(join["method"]),
+            known["endpoint"],
+            known["token"],
+            tuple(known["hashes"]),
+            known["authority"],
+        )
+        written = join_ignition if chosen == IGNITION else join_user_data
+        return written(way, node_labels(pool, machine.position), pool.taints, machine.name)
+
+    made = pulumi.Output.all(
+        endpoint=join["endpoint"],
+        token=join.get("token", ""),
+        hashes=join.get("caCertHashes", []),
+        authority=join.get("caCertificate"),
+    ).apply(text)
+    other = {} if chosen == CLOUD_INIT else {"userDataFormat": chosen}
+    return {**vendor, "userData": pulumi.Output.secret(made), **other}

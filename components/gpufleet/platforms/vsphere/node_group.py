@@ -1,0 +1,304 @@
+"""VsphereGpuNodeGroup: the machines of one pool on vCenter."""
+
+from collections.abc import Mapping
+from typing import Any, NotRequired, TypedDict, cast
+
+import pulumi
+from pulumi.runtime.config import get_config, is_config_secret
+from pydantic import ValidationError
+
+from gpufleet.arguments import GpuPoolArgs
+from gpufleet.components_base.inputs import declared, refuse
+from gpufleet.findings import Finding, error
+from gpufleet.fleet import Pool, compile_data
+from gpufleet.fleet.layout_waves import nodes_before
+from gpufleet.platforms.vsphere.connection import VsphereConnectionArgs
+from gpufleet.platforms.vsphere.first_boot import CLOUD_INIT, first_boot, judge_first_boot
+from gpufleet.platforms.vsphere.machine_arguments import (
+    PoolMachine,
+    machine_inputs,
+    own_inputs,
+    place_inputs,
+    pool_machines,
+)
+from gpufleet.platforms.vsphere.vcenter.adapters import ADAPTERS
+from gpufleet.platforms.vsphere.vcenter.batch_node import VsphereGpuNodeBatch
+from gpufleet.platforms.vsphere.vcenter.guest_data import META_DATA_KEYS
+from gpufleet.platforms.vsphere.vcenter.node import VsphereGpuNode
+from gpufleet.platforms.vsphere.vcenter.settings import ClusterAccess
+from gpufleet.spec.platforms.vsphere import VsphereOptions, VsphereWaitFor
+
+PREFLIGHT = ("preview", "create")
+"""When vCenter is asked whether new machines can be made. The first is the default."""
+
+_ENDPOINT = (
+    "server",
+    "port",
+    "insecure",
+    "caCertFile",
+    "thumbprintSha256",
+    "plainHttp",
+    "credentialsKey",
+)
+
+
+class VsphereGpuNodeGroupArgs(TypedDict):
+    """Inputs of `VsphereGpuNodeGroup`."""
+
+    catalogue: str
+    """Edition of facts, `"2026.11"`."""
+    pool: GpuPoolArgs
+    """The pool's declaration. Must be known before deployment."""
+    connection: VsphereConnectionArgs
+    """The vCenter, the place in its inventory, and the way into the cluster."""
+    name_prefix: NotRequired[str]
+    """First part of the machines' names. Default: `gpu`."""
+    addons: NotRequired[dict[str, Any]]
+    """`addons` of a FleetSpec, as the cluster has them: only judged. A vGPU pool must say which
+    guest driver its nodes get. Default: those a fleet has."""
+
+
+class VsphereGpuNodeGroup(pulumi.ComponentResource):
+    """GPU machines on vCenter: `nodes.min` of them, named `<prefix>-<pool>-<number>`.
+
+    Fewer nodes remove the highest numbers, `vsphere.exclude` any, and no machine is renumbered; or
+    `vsphere.machines` names them one by one. New machines are made `vsphere.creationWidth` at a
+    time. For changes they form lanes, as many as `vsphere.rolloutWidth`: each waits for the one
+    before it in its lane, so that no more are changed or replaced at once, and one that fails stops
+    its own lane only.
+    """
+
+    node_names: pulumi.Output[list[str]]
+    """Names of the machines and of their Kubernetes nodes, by ordinal."""
+    provider_ids: pulumi.Output[list[str]]
+    """`vsphere://<bios uuid>` of each, by ordinal."""
+    instance_uuids: pulumi.Output[list[str]]
+    """vCenter's instance uuid of each, by ordinal: what identifies a machine in vCenter."""
+
+    def __init__(
+        self,
+        name: str,
+        args: VsphereGpuNodeGroupArgs,
+        opts: pulumi.ResourceOptions | None = None,
+        *,
+        compiled: Pool | None = None,
+    ) -> None:
+        """Make the machines.
+
+        Args:
+            name: Name of the component, unique in its stack.
+            args: Declaration and connection.
+            opts: Options.
+            compiled: What the declaration means within its fleet, when the caller has compiled the
+                whole fleet. Default: the pool on its own.
+
+        Raises:
+            InvalidArgumentsError: the declaration has an error; the text holds all of them.
+        """
+        component = f'VsphereGpuNodeGroup "{name}"'
+        given = declared(component, VsphereGpuNodeGroupArgs, cast("Mapping[str, Any]", args))
+        pool = compiled or _compile(component, given)
+        connection: dict[str, Any] = given["connection"]
+        machines = _machines(component, given.get("namePrefix", "gpu"), pool)
+        options = pool.spec.vsphere or VsphereOptions(cpus=1, memory_gib=4, template="none")
+        if wrong := [*judge_first_boot(connection, pool), *_judge(connection, options)]:
+            refuse(component, wrong)
+        super().__init__("gpufleet:index:VsphereGpuNodeGroup", name, {}, opts)
+        self._spec: GpuPoolArgs = args["pool"]
+        group = _group(name)
+        common = {
+            **machine_inputs(pool),
+            "endpoint": {k: connection[k] for k in _ENDPOINT if k in connection},
+            "place": _place(connection, options),
+            **{key: connection[key] for key in ("kubernetes", "metaData") if key in connection},
+        }
+        own = [_own(pool, connection, group, common, machine) for machine in machines]
+        batch = VsphereGpuNodeBatch(
+            f"{name}-batch",
+            group,
+            common,
+            own,
+            options.creation_width,
+            connection.get("preflight", PREFLIGHT[0]),
+            pulumi.ResourceOptions(parent=self),
+        )
+        made: list[VsphereGpuNode] = []
+        for machine, inputs in zip(machines, own, strict=True):
+            lane = machine.position - options.rollout_width
+            waits = {lane} if lane >= 0 else set[int]()
+            waits |= set(nodes_before(pool, machine.position))
+            made.append(
+                VsphereGpuNode(
+                    f"{name}-{machine.key}",
+                    {**common, **inputs},
+                    pulumi.ResourceOptions(
+                        parent=self, depends_on=[batch, *(made[i] for i in sorted(waits))]
+                    ),
+                )
+            )
+        self.nodes = tuple(made)
+        self.node_names = pulumi.Output.from_input([machine.name for machine in machines])
+        self.provider_ids = pulumi.Output.all(*(node.provider_id for node in made))
+        self.instance_uuids = pulumi.Output.all(*(node.instance_uuid for node in made))
+        self.register_outputs(
+            {
+                "nodeNames": self.node_names,
+                "providerIds": self.provider_ids,
+                "instanceUuids": self.instance_uuids,
+            }
+        )
+
+    @property
+    def spec(self) -> GpuPoolArgs:
+        """The pool's declaration, to hand on to other components: `GpuAddons` takes a list."""
+        return self._spec
+
+
+def _compile(component: str, given: Mapping[str, Any]) -> Pool:
+    result = compile_data(
+        {
+            "catalogue": given["catalogue"],
+            "platform": "vsphere",
+            "cluster": {"name": "cluster"},
+            "pools": [given["pool"]],
+            "addons": given.get("addons", {}),
+        }
+    )
+    if result.fleet is None or not result.deployable:
+        refuse(component, result.findings)
+    return result.fleet.pools[0]
+
+
+def _machines(component: str, prefix: str, pool: Pool) -> tuple[PoolMachine, ...]:
+    try:
+        return pool_machines(prefix, pool)
+    except ValueError as problem:
+        refuse(component, [error("vsphere-name-too-long", "namePrefix", str(problem))])
+
+
+def _judge(connection: Mapping[str, Any], options: VsphereOptions) -> list[Finding]:
+    """What of the connection cannot work, before anything is made."""
+    found: list[Finding] = []
+    chosen = connection.get("preflight", PREFLIGHT[0])
+    if chosen not in PREFLIGHT:
+        found.append(
+            error(
+                "vsphere-preflight-unknown",
+                "connection.preflight",
+                f"{chosen!r} is none of {', '.join(PREFLIGHT)}",
+                "write one of them",
+            )
+        )
+    adapter = connection.get("networkAdapter")
+    if adapter not in (None, *ADAPTERS):
+        found.append(
+            error(
+                "vsphere-network-adapter-unknown",
+                "connection.networkAdapter",
+                f"{adapter!r} is none of {', '.join(ADAPTERS)}",
+                "write one of them, or leave it out for the template's",
+                found=adapter,
+            )
+        )
+    found += _judge_password(connection)
+    found += _judge_meta_data(connection)
+    if options.wait_for is VsphereWaitFor.JOINED and connection.get("join") is None:
+        found.append(
+            error(
+                "vsphere-joined-without-join",
+                "pool.vsphere.waitFor",
+                "only first-boot data that gpufleet writes says when it has joined",
+                "give connection.join, or wait for tools or address",
+            )
+        )
+    try:
+        ClusterAccess.model_validate(connection.get("kubernetes") or {"kubeconfig": "none"})
+    except ValidationError as invalid:
+        found += [
+            error(
+                "vsphere-kubernetes-invalid",
+                ".".join(("connection.kubernetes", *(str(part) for part in row["loc"]))),
+                row["msg"].removeprefix("Value error, "),
+            )
+            for row in invalid.errors(include_input=False, include_url=False)
+        ]
+    return found
+
+
+def _judge_password(connection: Mapping[str, Any]) -> list[Finding]:
+    """The engine hands all settings of a stack to dynamic providers and writes them into the state:
+    secret ones encrypted, others as they are."""
+    setting = f"{connection.get('credentialsKey', 'vsphere')}:password"
+    if get_config(setting) is None or is_config_secret(setting):
+        return []
+    return [
+        error(
+            "vsphere-password-not-secret",
+            setting,
+            "the vCenter's password is a plain setting of the stack: it would stand in the state "
+            "for everybody to read",
+            f"`pulumi config set --secret {setting}`, and change the password where it was stored",
+        )
+    ]
+
+
+def _judge_meta_data(connection: Mapping[str, Any]) -> list[Finding]:
+    meta_data: Mapping[str, Any] = connection.get("metaData") or {}
+    wrong: list[Finding] = []
+    if taken := sorted(META_DATA_KEYS & meta_data.keys()):
+        wrong.append(
+            error(
+                "vsphere-meta-data-taken",
+                "connection.metaData",
+                f"{', '.join(taken)} follows from the machine",
+                "leave it out",
+            )
+        )
+    if meta_data and connection.get("userDataFormat", CLOUD_INIT) != CLOUD_INIT:
+        wrong.append(
+            error(
+                "vsphere-meta-data-unread",
+                "connection.metaData",
+                "meta data is cloud-init's, and the first-boot data is Ignition",
+                "leave it out, and put into the Ignition configuration what it should do",
+            )
+        )
+    return wrong
+
+
+def _group(name: str) -> str:
+    """Identity of the group. The names of the project are its own: another stack with the same
+    names on the same vCenter would be this one."""
+    return f"{pulumi.get_organization()}/{pulumi.get_project()}/{pulumi.get_stack()}/{name}"
+
+
+def _own(
+    pool: Pool,
+    connection: Mapping[str, Any],
+    group: str,
+    common: Mapping[str, Any],
+    machine: PoolMachine,
+) -> dict[str, Any]:
+    """Inputs of one machine that the others of the group do not share."""
+    hosts = {"place": {**common["place"], "hosts": list(machine.hosts)}} if machine.hosts else {}
+    return {
+        **own_inputs(machine, pool),
+        **hosts,
+        "owner": f"{group}/{machine.key}",
+        **first_boot(pool, connection, machine),
+    }
+
+
+def _place(connection: Mapping[str, Any], options: VsphereOptions) -> dict[str, Any]:
+    place: dict[str, Any] = {
+        "datacenter": connection["datacenter"],
+        "cluster": connection["computeCluster"],
+        "resourcePool": connection.get("resourcePool"),
+        **({} if options.networks else _first_adapter(connection)),
+        **place_inputs(options),
+    }
+    return {key: value for key, value in place.items() if value is not None}
+
+
+def _first_adapter(connection: Mapping[str, Any]) -> dict[str, Any]:
+    return {"network": connection.get("network"), "adapter": connection.get("networkAdapter")}

@@ -1,0 +1,217 @@
+"""First-boot data that makes a machine join its cluster: as cloud-init, or as Ignition.
+
+Each script is data: it registers the node with its labels and taints from birth, and says at its
+end that it is done. The token is part of the text: treat the whole as a secret.
+
+Formats read 2026-11-21: kubeadm `JoinConfiguration` v1beta4; RKE2 and k3s agent configuration
+files; cloud-init `write_files` and `runcmd`. Red Hat CoreOS, read 2026-11-22: it takes its kubelet
+from the cluster's machine config server, and more labels from `/etc/kubernetes/kubelet-env`
+(openshift/machine-config-operator, openshift-assisted/cluster-api-provider-openshift-assisted).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from gpufleet.fleet.model import NodeTaint
+from gpufleet.platforms.vsphere.ignition import IgnitionFile, IgnitionUnit, ignition
+from gpufleet.render.yaml_text import yaml_text
+
+DONE = "vmtoolsd --cmd 'info-set guestinfo.gpufleet.join done'"
+"""The last step, taken only when joining succeeded: what `waitFor: joined` and a person looking at
+the machine in vCenter see."""
+
+
+JOINED_MARK = "/var/lib/gpufleet-joined"
+"""File that says that this machine has joined: it does not again after a reboot."""
+
+
+class JoinMethod(StrEnum):
+    """What the template was built for."""
+
+    KUBEADM = "kubeadm"
+    RKE2 = "rke2"
+    K3S = "k3s"
+    OPENSHIFT = "openshift"
+    """Red Hat CoreOS and the machine config server of a cluster: Ignition only, no taints."""
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """How to reach the cluster."""
+
+    method: JoinMethod
+    endpoint: str
+    """kubeadm `host:6443`; RKE2 `https://host:9345`; k3s `https://host:6443`; OpenShift
+    `https://api-int.<cluster>:22623/config/<machine config pool>`."""
+    token: str = field(default="", repr=False)
+    """Secret. Use one that expires. OpenShift has none."""
+    ca_cert_hashes: tuple[str, ...] = ()
+    """kubeadm: `sha256:…` of the cluster's authority; needed there."""
+    authority: str | None = None
+    """OpenShift: PEM certificate of the machine config server's authority; needed there."""
+
+
+def join_user_data(
+    join: Join, labels: Mapping[str, str], taints: Sequence[NodeTaint], node_name: str
+) -> str:
+    """cloud-config that joins the node.
+
+    Raises:
+        ValueError: kubeadm without the hash of the cluster's authority: the node could be made to
+            join a stranger's cluster. OpenShift, whose nodes read Ignition.
+    """
+    if join.method is JoinMethod.OPENSHIFT:
+        raise ValueError("Red Hat CoreOS reads Ignition and no cloud-config")
+    files, command = _joining(join, labels, taints, node_name)
+    document = {"write_files": files, "runcmd": [f"{command} && {DONE}"]}
+    return "#cloud-config\n" + yaml_text(document)
+
+
+def join_ignition(
+    join: Join, labels: Mapping[str, str], taints: Sequence[NodeTaint], node_name: str
+) -> str:
+    """Ignition that names the node and joins it.
+
+    Raises:
+        ValueError: kubeadm without the hash of the cluster's authority, OpenShift without its
+            certificate; OpenShift with taints, which its kubelet's configuration alone can set.
+    """
+    named = IgnitionFile("/etc/hostname", node_name + "\n", 0o644)
+    if join.method is JoinMethod.OPENSHIFT:
+        return _from_machine_config_server(join, labels, taints, named)
+    files, command = _joining(join, labels, taints, node_name)
+    written = [IgnitionFile(file["path"], file["content"]) for file in files]
+    return ignition([named, *written], [IgnitionUnit("gpufleet-join.service", _unit(command))])
+
+
+def _joining(
+    join: Join, labels: Mapping[str, str], taints: Sequence[NodeTaint], node_name: str
+) -> tuple[list[dict[str, str]], str]:
+    if join.method is not JoinMethod.KUBEADM:
+        return _rancher(join, labels, taints, node_name)
+    if not join.ca_cert_hashes:
+        raise ValueError(
+            "kubeadm needs caCertHashes, `sha256:` and 64 hexadecimal digits: without them the "
+            "node cannot tell its cluster from another"
+        )
+    return _kubeadm(join, labels, taints, node_name)
+
+
+def _from_machine_config_server(
+    join: Join, labels: Mapping[str, str], taints: Sequence[NodeTaint], named: IgnitionFile
+) -> str:
+    if not join.authority:
+        raise ValueError(
+            "OpenShift needs caCertificate: without it the node cannot tell its cluster from "
+            "another"
+        )
+    if taints:
+        keys = ", ".join(taint.key for taint in taints)
+        raise ValueError(
+            f"first-boot data cannot taint a node of OpenShift ({keys}): its kubelet is configured "
+            "by the cluster"
+        )
+    environment = IgnitionFile(
+        "/etc/kubernetes/kubelet-env", f"CUSTOM_KUBELET_LABELS={_joined(labels)}\n", 0o644
+    )
+    return ignition(
+        [named, environment],
+        [IgnitionUnit("gpufleet-joined.service", _told_when_kubelet_runs())],
+        merged=join.endpoint,
+        authority=join.authority,
+    )
+
+
+def _unit(command: str) -> str:
+    """Once: what marks it done is written only when joining succeeded, and tries go on until
+    then."""
+    return "\n".join(
+        (
+            "[Unit]",
+            "Description=Join the Kubernetes cluster",
+            "Wants=network-online.target",
+            "After=network-online.target",
+            f"ConditionPathExists=!{JOINED_MARK}",
+            "[Service]",
+            "Type=oneshot",
+            "RemainAfterExit=yes",
+            f"ExecStart=/usr/bin/sh -c '{command} && touch {JOINED_MARK}'",
+            f"ExecStartPost=-/usr/bin/{DONE}",
+            "Restart=on-failure",
+            "RestartSec=10",
+            "[Install]",
+            "WantedBy=multi-user.target",
+            "",
+        )
+    )
+
+
+def _told_when_kubelet_runs() -> str:
+    return "\n".join(
+        (
+            "[Unit]",
+            "Description=Tell the hypervisor that the kubelet runs",
+            "Requires=kubelet.service",
+            "After=kubelet.service",
+            "[Service]",
+            "Type=oneshot",
+            f"ExecStart=-/usr/bin/{DONE}",
+            "[Install]",
+            "WantedBy=kubelet.service",
+            "",
+        )
+    )
+
+
+def _file(path: str, content: Mapping[str, Any]) -> dict[str, str]:
+    text = yaml_text(content)
+    return {"path": path, "permissions": "0600", "content": text}
+
+
+def _kubeadm(
+    join: Join, labels: Mapping[str, str], taints: Sequence[NodeTaint], node_name: str
+) -> tuple[list[dict[str, str]], str]:
+    path = "/etc/kubernetes/gpufleet-join.yaml"
+    configuration = {
+        "apiVersion": "kubeadm.k8s.io/v1beta4",
+        "kind": "JoinConfiguration",
+        "discovery": {
+            "bootstrapToken": {
+                "apiServerEndpoint": join.endpoint,
+                "token": join.token,
+                "caCertHashes": list(join.ca_cert_hashes),
+            }
+        },
+        "nodeRegistration": {
+            "name": node_name,
+            "kubeletExtraArgs": [{"name": "node-labels", "value": _joined(labels)}],
+            "taints": [
+                {"key": taint.key, "value": taint.value, "effect": taint.effect} for taint in taints
+            ],
+        },
+    }
+    return [_file(path, configuration)], f"kubeadm join --config {path}"
+
+
+def _rancher(
+    join: Join, labels: Mapping[str, str], taints: Sequence[NodeTaint], node_name: str
+) -> tuple[list[dict[str, str]], str]:
+    name = join.method.value
+    configuration = {
+        "server": join.endpoint,
+        "token": join.token,
+        "node-name": node_name,
+        "node-label": [f"{key}={value}" for key, value in sorted(labels.items())],
+        "node-taint": [f"{taint.key}={taint.value}:{taint.effect}" for taint in taints],
+    }
+    unit = "rke2-agent" if join.method is JoinMethod.RKE2 else "k3s-agent"
+    return (
+        [_file(f"/etc/rancher/{name}/config.yaml", configuration)],
+        f"systemctl enable --now {unit}.service",
+    )
+
+
+def _joined(labels: Mapping[str, str]) -> str:
+    return ",".join(f"{key}={value}" for key, value in sorted(labels.items()))

@@ -1,0 +1,197 @@
+"""What vSphere refuses of a pool: how its GPUs are attached, and what that needs to be told."""
+
+from collections.abc import Iterable
+
+from gpufleet.catalogue.gpu import Gpu
+from gpufleet.findings import Finding, error, info
+from gpufleet.fleet.model import Pool
+from gpufleet.platforms.vsphere.device_rules import judge_devices
+from gpufleet.spec.base import Platform
+from gpufleet.spec.platforms.vsphere import DYNAMIC_HARDWARE, Attachment, VsphereOptions
+
+NOT_LINUX = ("win", "darwin", "dos", "os2", "netware")
+"""How vCenter's names of guests begin that can be no GPU nodes, in lower case."""
+
+
+def judge_vsphere(pools: Iterable[Pool]) -> list[Finding]:
+    """Findings on the `vsphere` section of every pool."""
+    return [
+        finding
+        for pool in pools
+        if pool.platform is Platform.VSPHERE and pool.spec.vsphere is not None
+        for finding in _judge(pool, pool.spec.vsphere)
+    ]
+
+
+def _judge(compiled: Pool, options: VsphereOptions) -> Iterable[Finding]:
+    pool, path, gpu, gpus_per_node = (
+        compiled.spec,
+        compiled.path,
+        compiled.gpu,
+        compiled.gpus_per_node,
+    )
+    place = f"{path}.vsphere"
+    by_profile = options.attachment is Attachment.VGPU
+    if by_profile != (pool.sharing.vgpu is not None):
+        yield error(
+            "vgpu-attachment-and-sharing-disagree",
+            f"{place}.attachment",
+            f"attachment is {options.attachment.value} and sharing is {pool.sharing.mode}",
+            "`attachment: vgpu` and `sharing: {vgpu: {profile: ...}}` go together",
+        )
+    yield from _addresses(options, gpus_per_node, place)
+    yield from _named(options, gpus_per_node, pool.nodes.min, place)
+    yield from _dynamic(options, gpu, place)
+    yield from _hardware(options, place)
+    yield from _tags(options, place)
+    yield from judge_devices(options, place)
+    if pool.nodes.min != pool.nodes.max:
+        yield info(
+            "vsphere-nodes-not-fixed",
+            f"{path}.nodes",
+            f"min is {pool.nodes.min} and max is {pool.nodes.max}: {pool.nodes.min} machines are "
+            "made, and nothing on vSphere adds others by itself",
+            f"write {{min: {pool.nodes.max}, max: {pool.nodes.max}}} for {pool.nodes.max}",
+            found=[pool.nodes.min, pool.nodes.max],
+        )
+
+
+def _addresses(options: VsphereOptions, gpus_per_node: int, place: str) -> Iterable[Finding]:
+    fixed = options.attachment is Attachment.PASSTHROUGH
+    where, found = f"{place}.pciAddresses", len(options.pci_addresses)
+    if not fixed and found:
+        yield error(
+            "vsphere-pci-addresses-unused",
+            where,
+            f"attachment is {options.attachment.value}, which takes any free device",
+            "write `attachment: passthrough`, or remove them",
+        )
+    named = options.machines and all(machine.pci_addresses for machine in options.machines)
+    if fixed and found != gpus_per_node and not (named and not found):
+        yield error(
+            "vsphere-pci-addresses-count",
+            where,
+            f"{found} addresses, and each machine has {gpus_per_node} GPUs",
+            f"write {gpus_per_node} addresses, or `attachment: dynamicDirectPath`",
+            found=found,
+            limit=gpus_per_node,
+        )
+
+
+def _named(
+    options: VsphereOptions, gpus_per_node: int, count: int, place: str
+) -> Iterable[Finding]:
+    """Machines by name: as many as there are nodes, each once, each with the devices it needs."""
+    if not options.machines:
+        return
+    names = [machine.name for machine in options.machines]
+    if options.exclude:
+        yield error(
+            "vsphere-exclude-unused",
+            f"{place}.exclude",
+            "the machines are named, and exclude leaves out numbers",
+            "remove the machine from `machines` instead",
+        )
+    if len(names) != count:
+        yield error(
+            "vsphere-machines-count",
+            f"{place}.machines",
+            f"{len(names)} machines are named, and nodes.min is {count}",
+            f"write {{min: {len(names)}, max: {len(names)}}} as nodes, or name {count}",
+            found=len(names),
+            limit=count,
+        )
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        yield error(
+            "vsphere-machines-named-twice",
+            f"{place}.machines",
+            f"{', '.join(twice)} is named more than once",
+            "give each machine a name of its own",
+        )
+    for number, machine in enumerate(options.machines):
+        where, found = f"{place}.machines[{number}].pciAddresses", len(machine.pci_addresses)
+        if found and options.attachment is not Attachment.PASSTHROUGH:
+            yield error(
+                "vsphere-pci-addresses-unused",
+                where,
+                f"attachment is {options.attachment.value}, which takes any free device",
+                "write `attachment: passthrough`, or remove them",
+            )
+        elif found and found != gpus_per_node:
+            yield error(
+                "vsphere-pci-addresses-count",
+                where,
+                f"{found} addresses, and each machine has {gpus_per_node} GPUs",
+                f"write {gpus_per_node} addresses",
+                found=found,
+                limit=gpus_per_node,
+            )
+
+
+def _hardware(options: VsphereOptions, place: str) -> Iterable[Finding]:
+    cores, version = options.cores_per_socket, options.hardware_version
+    if cores is not None and options.cpus % cores:
+        divides = [n for n in range(1, min(cores, options.cpus) + 1) if options.cpus % n == 0]
+        yield error(
+            "vsphere-cores-per-socket",
+            f"{place}.coresPerSocket",
+            f"{options.cpus} cpus cannot be divided into sockets of {cores}",
+            f"write {max(divides)}, or leave it out",
+            found=cores,
+        )
+    dynamic = options.attachment is Attachment.DYNAMIC_DIRECT_PATH
+    if dynamic and version is not None and version < DYNAMIC_HARDWARE:
+        yield error(
+            "vsphere-hardware-version-too-low",
+            f"{place}.hardwareVersion",
+            f"hardwareVersion is {version}, and dynamicDirectPath needs {DYNAMIC_HARDWARE}",
+            f"write {DYNAMIC_HARDWARE} or later, or `attachment: passthrough`",
+            found=version,
+            limit=DYNAMIC_HARDWARE,
+        )
+    if options.guest_id is not None and options.guest_id.lower().startswith(NOT_LINUX):
+        yield error(
+            "vsphere-guest-not-linux",
+            f"{place}.guestId",
+            f"{options.guest_id} is no Linux, and the drivers and plugins of GPU nodes are for "
+            "Linux only",
+            "name the guest of a Linux template: `ubuntu64Guest`, `rhel9_64Guest`",
+            found=options.guest_id,
+        )
+
+
+def _tags(options: VsphereOptions, place: str) -> Iterable[Finding]:
+    names = [f"{tag.category}/{tag.name}" for tag in options.tags]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        yield error(
+            "vsphere-tags-twice",
+            f"{place}.tags",
+            f"{', '.join(twice)} stands there more than once",
+            "write each tag once",
+        )
+
+
+def _dynamic(options: VsphereOptions, gpu: Gpu, place: str) -> Iterable[Finding]:
+    if options.attachment is Attachment.DYNAMIC_DIRECT_PATH:
+        if not options.device_ids and not gpu.pci_device_ids:
+            yield error(
+                "vsphere-device-ids-unknown",
+                f"{place}.deviceIds",
+                f"the catalogue has no PCI device id of {gpu.key}",
+                "write it as the host shows it, four hexadecimal digits",
+                gpu=gpu.key,
+            )
+        return
+    for name, value in (
+        ("deviceIds", options.device_ids),
+        ("hardwareLabel", options.hardware_label),
+    ):
+        if value:
+            yield error(
+                "vsphere-dynamic-setting-unused",
+                f"{place}.{name}",
+                f"only dynamicDirectPath reads it, and attachment is {options.attachment.value}",
+                "remove it",
+            )

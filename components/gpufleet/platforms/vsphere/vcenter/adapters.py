@@ -1,0 +1,140 @@
+"""Network adapters of a machine: their networks change while it runs, their types do not."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyVmomi import vim
+
+from gpufleet.platforms.vsphere.vcenter.networks import FoundNetwork, on_network
+from gpufleet.platforms.vsphere.vcenter.observed import Observed
+
+_Change = vim.vm.device.VirtualDeviceSpec
+_TYPES = {
+    "vmxnet3": vim.vm.device.VirtualVmxnet3,
+    "e1000e": vim.vm.device.VirtualE1000e,
+}
+ADAPTERS = tuple(_TYPES)
+"""Types of adapter that can be declared."""
+
+_ADDED_KEY = -50
+"""Keys of devices that do not exist yet are negative, each its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class WantedAdapter:
+    """An adapter that a machine is to have."""
+
+    network: FoundNetwork | None
+    """None: the network it is on."""
+    type: str | None
+    """None: whatever it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class AdapterChanges:
+    """What lacks of the adapters."""
+
+    changes: list[Any]
+    needs_power_off: bool
+    """Whether an adapter goes: its type cannot change, so another type is another adapter."""
+
+
+def adapter_type(adapter: Any | None) -> str:
+    """`vmxnet3`, `e1000e`, or vCenter's name of another type; empty: there is no adapter."""
+    if adapter is None:
+        return ""
+    known = (name for name, kind in _TYPES.items() if type(adapter) is kind)
+    return next(known, type(adapter).__name__.rsplit(".", 1)[-1])
+
+
+def adapter_changes(
+    wanted: Sequence[WantedAdapter],
+    live: Observed,
+    former: Sequence[str | None] | None,
+    *,
+    all_told: bool,
+) -> AdapterChanges:
+    """What to do so that the machine has these adapters.
+
+    An adapter that is as it should be is left, wherever it stands; one of ours that is not is put
+    onto the network that lacks one, and keeps its MAC address; only then are adapters added and
+    removed. What somebody else added is left alone.
+
+    Args:
+        wanted: What is declared.
+        live: The machine.
+        former: Ids of the networks of the adapters that were declared before, None for one that is
+            not known; None instead of them: the guest has not started, and every adapter is the
+            template's.
+        all_told: Whether the declaration names all adapters: then the template's others go before
+            the first boot.
+    """
+    free = list(live.adapters)
+    lacking: list[WantedAdapter] = []
+    matched = 0
+    # Those that name a network choose first: one that does not takes what is left.
+    for wish in sorted(wanted, key=lambda item: item.network is None):
+        card = next((card for card in free if _is(card, wish)), None)
+        if card is None:
+            lacking.append(wish)
+        else:
+            free.remove(card)
+            matched += 1
+    ours = len(free) if former is None else max(0, max(1, len(former)) - matched)
+    edited: list[Any] = []
+    removed: list[Any] = []
+    added: list[Any] = []
+    types = {adapter_type(card) for card in free[:ours]}
+    for wish in sorted(lacking, key=lambda item: item.type not in types):
+        card = _taken(free[:ours], wish)
+        if card is not None:
+            free.remove(card)
+            ours -= 1
+        if card is not None and wish.type in (None, adapter_type(card)):
+            card.backing = card.backing if wish.network is None else wish.network.backing
+            edited.append(_Change(operation=_Change.Operation.edit, device=card))
+        elif card is not None or wish.network is not None:
+            old = None if card is None else card.backing
+            backing = old if wish.network is None else wish.network.backing
+            removed += [] if card is None else [card]
+            added.append(_added(wish, backing, _ADDED_KEY - len(added), live))
+    removed += _surplus(free, former, ours, all_told=all_told)
+    gone = [_Change(operation=_Change.Operation.remove, device=card) for card in removed]
+    return AdapterChanges([*gone, *edited, *added], bool(gone))
+
+
+def _is(card: Any, wish: WantedAdapter) -> bool:
+    of_type = wish.type in (None, adapter_type(card))
+    return of_type and (wish.network is None or on_network(card) == wish.network.id)
+
+
+def _taken(cards: Sequence[Any], wish: WantedAdapter) -> Any | None:
+    """Of the cards one to change for the wish: of its type, if there is one."""
+    alike = (card for card in cards if wish.type in (None, adapter_type(card)))
+    return next(alike, next(iter(cards), None))
+
+
+def _surplus(
+    free: Sequence[Any], former: Sequence[str | None] | None, ours: int, *, all_told: bool
+) -> list[Any]:
+    """Adapters that nothing declares and that are ours to remove."""
+    if former is None:
+        return list(free) if all_told else []
+    return [card for card in free if on_network(card) in former][:ours]
+
+
+def _added(wish: WantedAdapter, backing: Any, key: int, live: Observed) -> Any:
+    kind = _TYPES[wish.type or ADAPTERS[0]]
+    return _Change(
+        operation=_Change.Operation.add,
+        device=kind(
+            key=key,
+            backing=backing,
+            connectable=vim.vm.device.VirtualDevice.ConnectInfo(
+                startConnected=True,
+                allowGuestControl=True,
+                connected=live.power == "poweredOn",
+            ),
+        ),
+    )

@@ -1,0 +1,77 @@
+"""Asking a vCenter for the machines with our marks; it only reads."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pyVmomi import vim
+
+from gpufleet.platforms.vsphere.vcenter.ask_inventory import addressed
+from gpufleet.platforms.vsphere.vcenter.credentials import credentials
+from gpufleet.platforms.vsphere.vcenter.faults import in_words
+from gpufleet.platforms.vsphere.vcenter.identity import GENERATION, OWNER, PENDING, Identity
+from gpufleet.platforms.vsphere.vcenter.lookup import by_name, inventory_path
+from gpufleet.platforms.vsphere.vcenter.orphan_report import (
+    Declared,
+    MarkedMachine,
+    Standing,
+    row,
+    standing,
+)
+from gpufleet.platforms.vsphere.vcenter.reading import children, properties
+from gpufleet.platforms.vsphere.vcenter.session import Session, session_for
+
+_FEW = ("name", "config.instanceUuid", "config.template", "runtime.powerState")
+_MARKS = ("config.extraConfig",)
+_PAGE = 200
+"""Machines whose extra configuration is held at once: it is the bulk of what a machine has."""
+
+
+def ask_orphans(
+    endpoint: Mapping[str, Any], datacenter: str, declared: Declared
+) -> list[dict[str, Any]]:
+    """Every machine with our marks in the datacenter, and what it is to the states; only reads.
+
+    Args:
+        endpoint: Fields of `Endpoint`, camelCase.
+        datacenter: Name or inventory path.
+        declared: What states declare.
+
+    Raises:
+        VsphereError: the vCenter cannot be asked, or the name is not found.
+    """
+    where = addressed(endpoint)
+    known = credentials(where.credentials_key, lambda _: None)
+    with in_words(f"looking for machines in {datacenter}"):
+        session = session_for(where, known)
+        root = session.content.rootFolder
+        center = by_name(session, root, vim.Datacenter, datacenter, "datacenter")
+        return _rows(session, center, declared)
+
+
+def _rows(session: Session, center: Any, declared: Declared) -> list[dict[str, Any]]:
+    machines = dict(children(session, center, vim.VirtualMachine, _FEW))
+    rows: list[dict[str, Any]] = []
+    listed = list(machines)
+    for start in range(0, len(listed), _PAGE):
+        page = listed[start : start + _PAGE]
+        for machine, found in properties(session, page, vim.VirtualMachine, _MARKS):
+            extra = {e.key: str(e.value) for e in found.get("config.extraConfig") or ()}
+            about = machines[machine]
+            if not extra.get(OWNER) or about.get("config.template"):
+                continue
+            generation = extra.get(GENERATION, "")
+            identity = Identity(session.server_id, extra[OWNER], generation)
+            marked = MarkedMachine(
+                str(about.get("name", "")),
+                inventory_path(session, machine),
+                str(machine._moId),
+                str(about.get("config.instanceUuid", "")).lower(),
+                extra[OWNER],
+                identity.instance_uuid,
+                str(about.get("runtime.powerState")) == "poweredOn",
+                bool(extra.get(PENDING)),
+            )
+            rows.append(row(marked, standing(marked, generation, declared)))
+    order = [item.value for item in (Standing.ORPHAN, Standing.COPY, Standing.PENDING)]
+    order += [Standing.ELSEWHERE.value, Standing.DECLARED.value]
+    return sorted(rows, key=lambda item: (order.index(item["standing"]), item["path"]))

@@ -1,0 +1,61 @@
+"""VsphereGpuNodeBatch: the machines of a group that are new, made together."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pulumi
+from pulumi.dynamic import Resource
+
+from gpufleet.platforms.vsphere.vcenter.batch_provider import VsphereGpuNodeBatchProvider
+from gpufleet.platforms.vsphere.vcenter.node import generation, secrets_of
+
+
+class VsphereGpuNodeBatch(Resource, module="gpufleet", name="VsphereGpuNodeBatch"):
+    """Makes machines that `VsphereGpuNode` resources then find and take over.
+
+    The resources must depend on it. It never touches a machine that a resource has taken over:
+    changing, replacing and removing those is theirs.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        group: str,
+        common: Mapping[str, Any],
+        nodes: Sequence[Mapping[str, Any]],
+        width: int,
+        preflight: str,
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        """Make the machines.
+
+        Args:
+            name: Name of the resource.
+            group: Owner of the group: each machine's owner begins with it.
+            common: Inputs of a machine that all have in common.
+            nodes: Inputs of each machine that are its own, `name` and `owner` among them.
+            width: Machines that are made at the same time.
+            preflight: `preview`: vCenter is asked in the preview whether new machines can be made;
+                `create`: not before they are.
+            opts: Options.
+        """
+        listed = [
+            {
+                **node,
+                **secrets_of(node),
+                "generation": generation({**common, **node}),
+            }
+            for node in nodes
+        ]
+        super().__init__(
+            VsphereGpuNodeBatchProvider(),
+            name,
+            {
+                "group": group,
+                "common": dict(common),
+                "nodes": listed,
+                "width": width,
+                "preflight": preflight,
+            },
+            opts,
+        )

@@ -1,0 +1,300 @@
+"""What a change of inputs means for a machine: the one table of it.
+
+Compared are the inputs of the last run (`old`, with what a refresh found different in vCenter under
+`drifted`) and the inputs as they are now declared.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from gpufleet.platforms.vsphere.vcenter.listed_changes import (
+    Rows,
+    adapters_need_power_off,
+    by_name,
+    disks_need_power_off,
+    impossible_disks,
+)
+from gpufleet.platforms.vsphere.vcenter.settings import UpdatePolicy
+
+UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
+"""What the engine hands on for a value it does not know yet (pulumi.runtime.rpc.UNKNOWN)."""
+
+
+class Kind(Enum):
+    """What happens to the machine when a property changes."""
+
+    REPLACE = "replace"
+    """Another machine."""
+    POWERED_OFF = "poweredOff"
+    """In place, with the machine off."""
+    IN_PLACE = "inPlace"
+    """In place, while it runs."""
+    REFUSED = "refused"
+    """Not by this resource."""
+    SETTING = "setting"
+    """Only how the provider behaves: vCenter is not called."""
+
+
+TABLE: Mapping[str, Kind] = {
+    "owner": Kind.REPLACE,
+    "generation": Kind.REPLACE,
+    "endpoint.server": Kind.REPLACE,
+    "endpoint.port": Kind.SETTING,
+    "endpoint.insecure": Kind.SETTING,
+    "endpoint.caCertFile": Kind.SETTING,
+    "endpoint.thumbprintSha256": Kind.SETTING,
+    "endpoint.credentialsKey": Kind.SETTING,
+    "endpoint.plainHttp": Kind.SETTING,
+    "place.datacenter": Kind.REPLACE,
+    "place.template": Kind.REPLACE,
+    "place.cluster": Kind.REFUSED,
+    "place.datastore": Kind.REFUSED,
+    "place.datastoreCluster": Kind.REFUSED,
+    "place.resourcePool": Kind.IN_PLACE,
+    "place.folder": Kind.IN_PLACE,
+    "place.network": Kind.IN_PLACE,
+    "place.adapter": Kind.POWERED_OFF,
+    "place.networks": Kind.IN_PLACE,
+    "place.hosts": Kind.SETTING,
+    "place.denyHosts": Kind.SETTING,
+    "name": Kind.REPLACE,
+    "cpus": Kind.POWERED_OFF,
+    "coresPerSocket": Kind.POWERED_OFF,
+    "memoryMib": Kind.POWERED_OFF,
+    "memoryLocked": Kind.IN_PLACE,
+    "diskGib": Kind.IN_PLACE,
+    "extraDisks": Kind.IN_PLACE,
+    "firmware": Kind.REFUSED,
+    "guestId": Kind.REFUSED,
+    "hardwareVersion": Kind.POWERED_OFF,
+    "gpu": Kind.POWERED_OFF,
+    "gpuMemoryGib": Kind.POWERED_OFF,
+    "mmioGib": Kind.POWERED_OFF,
+    "latencySensitivity": Kind.POWERED_OFF,
+    "extraConfig": Kind.POWERED_OFF,
+    "userDataSha256": Kind.REPLACE,
+    "userDataFormat": Kind.REPLACE,
+    "vendorDataSha256": Kind.REPLACE,
+    "metaData": Kind.REPLACE,
+    "annotation": Kind.IN_PLACE,
+    "customAttributes": Kind.IN_PLACE,
+    "tags": Kind.IN_PLACE,
+    "powerState": Kind.IN_PLACE,
+    "waitFor": Kind.SETTING,
+    "kubernetes": Kind.SETTING,
+    "maxPerHost": Kind.SETTING,
+    "vmGroup": Kind.IN_PLACE,
+    "drsBehavior": Kind.IN_PLACE,
+    "updatePolicy": Kind.SETTING,
+    "ignoreUserDataChanges": Kind.SETTING,
+    "onCreateFailure": Kind.SETTING,
+    "deletePolicy": Kind.SETTING,
+    "timeouts": Kind.SETTING,
+}
+"""Property -> what its change means. A property that is not here is not compared: what may move
+by itself (host, addresses, change version)."""
+
+NEEDS_POWER_OFF: Mapping[str, Callable[[Rows, Rows], bool]] = {
+    "extraDisks": disks_need_power_off,
+    "place.networks": adapters_need_power_off,
+}
+"""Lists of devices -> whether a change of them takes something away: only while the machine is
+off."""
+
+DRIFT_ONLY = frozenset(("memoryLocked", "powerState", "firmware"))
+"""Not declared: all memory is always reserved, a machine always runs, and its firmware is the one
+its guest was installed under."""
+
+AS_IN_TEMPLATE = frozenset(
+    ("coresPerSocket", "diskGib", "guestId", "hardwareVersion", "place.adapter")
+)
+"""Left out, they are what the template has, and afterwards what the machine has."""
+
+ACTUAL = {"guestId": "guestIdActual", "hardwareVersion": "hardwareVersionActual"}
+"""Property -> output with what the machine has of it, declared or not."""
+
+FIRST_BOOT = frozenset(("userDataSha256", "vendorDataSha256", "metaData"))
+"""What a guest reads once: `ignoreUserDataChanges` leaves its changes alone."""
+
+REFUSED_BECAUSE = {
+    "firmware": "the guest was installed under the other firmware and does not start under this "
+    "one: set it back in the vSphere client",
+    "guestId": "vCenter chose the machine's devices for its guest: correct guestId, or build "
+    "another template",
+    "place.cluster": "a machine with GPUs moves cold, by an administrator",
+    "place.datastore": "disks move by an administrator, with Storage vMotion while off",
+    "place.datastoreCluster": "disks move by an administrator, with Storage vMotion while off",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One property that differs."""
+
+    path: str
+    kind: Kind
+    old: Any
+    new: Any
+
+    @property
+    def unknown(self) -> bool:
+        """Whether the new value, or a part of it, is not known yet."""
+        return has_unknown(self.new)
+
+
+def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[Change, ...]:
+    """Every property of the table that differs, in the table's order."""
+    found: list[Change] = []
+    drifted: Mapping[str, Any] = old.get("drifted") or {}
+    for path, kind in TABLE.items():
+        before, after = _at(old, path), _at(new, path)
+        if path == "extraDisks":
+            before, after = by_name(before), by_name(after)
+        if path in ACTUAL:
+            before = _at(old, ACTUAL[path]) or before
+        if path in FIRST_BOOT and new.get("ignoreUserDataChanges"):
+            continue
+        if path in AS_IN_TEMPLATE and after is None:
+            continue
+        if path in DRIFT_ONLY and path not in drifted:
+            continue
+        if path in drifted:
+            before = _plain(drifted[path])
+        elif before == after:
+            continue
+        found.append(Change(path, _kind(path, kind, before, after), before, after))
+    return tuple(found)
+
+
+def _kind(path: str, kind: Kind, before: Any, after: Any) -> Kind:
+    takes_away = NEEDS_POWER_OFF.get(path)
+    if takes_away is None or has_unknown(after):
+        return kind
+    return Kind.POWERED_OFF if takes_away(_rows(before), _rows(after)) else kind
+
+
+def _rows(value: Any) -> Rows:
+    return value if isinstance(value, list) else ()
+
+
+def replaces(found: tuple[Change, ...], policy: str) -> list[str]:
+    """Properties for which the machine is made anew."""
+    also = policy == UpdatePolicy.REPLACE.value
+    return [
+        change.path
+        for change in found
+        if change.kind is Kind.REPLACE or (also and change.kind is Kind.POWERED_OFF)
+    ]
+
+
+def is_same_machine(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    """Whether nothing but first-boot data that is to be ignored would make it another machine.
+
+    Its generation then stays: the digest has the data in it, and asking to ignore it is no reason
+    to replace what it made.
+    """
+    if not new.get("ignoreUserDataChanges") or "generation" not in old:
+        return False
+    return all(
+        change.path in ("generation", *FIRST_BOOT)
+        for change in changes(old, new)
+        if change.kind is Kind.REPLACE
+    )
+
+
+def refusals(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Changes that would fail later, told before anything is done: property and reason.
+
+    Empty where the machine is replaced anyway. What `old` does not say (inputs do not say what a
+    machine has of its template) refuses nothing yet.
+    """
+    policy = str(new.get("updatePolicy", UpdatePolicy.REFUSE.value))
+    found = changes(old, new)
+    if replaces(found, policy):
+        return []
+    wrong: list[tuple[str, str]] = []
+    for change in found:
+        reason = impossible(change)
+        if reason is not None:
+            wrong.append((change.path, reason))
+        elif change.unknown or (change.path in ACTUAL and change.old is None):
+            continue
+        elif change.kind is Kind.POWERED_OFF and policy == UpdatePolicy.REFUSE.value:
+            wrong.append((change.path, _needs_power_off(change)))
+    return wrong
+
+
+def impossible(change: Change) -> str | None:
+    """Why nothing can make this change of a machine, or None."""
+    if change.unknown or (change.path in ACTUAL and change.old is None):
+        return None
+    if change.kind is Kind.REFUSED:
+        return _refused(change)
+    if change.path == "diskGib" and change.old is not None and change.new < change.old:
+        return _smaller(change)
+    if change.path == "extraDisks":
+        return impossible_disks(_rows(change.old), _rows(change.new))
+    if change.path == "hardwareVersion" and change.new < change.old:
+        return _older(change)
+    return None
+
+
+def _refused(change: Change) -> str:
+    found = f"{change.old!r} cannot become {change.new!r}"
+    if change.path == "firmware":
+        found = f"it is {change.old!r} now"
+    return (
+        f"{found}: {REFUSED_BECAUSE[change.path]}. For a new machine give the node another ordinal "
+        "or name"
+    )
+
+
+def _older(change: Change) -> str:
+    return (
+        f"{change.new} is older than the {change.old} the machine has, and virtual hardware cannot "
+        f"go back: write {change.old} or later, or replace the machine"
+    )
+
+
+def _smaller(change: Change) -> str:
+    return (
+        f"{change.new} GiB is less than the {change.old} GiB there are, and a disk cannot shrink: "
+        f"write {change.old} or more"
+    )
+
+
+def _needs_power_off(change: Change) -> str:
+    return (
+        f"{change.old!r} becomes {change.new!r} only while the machine is off, and updatePolicy is "
+        "refuse: drain the node and set restart, or replace"
+    )
+
+
+def _at(properties: Mapping[str, Any], path: str) -> Any:
+    value: Any = properties
+    for part in path.split("."):
+        if value == UNKNOWN:
+            return UNKNOWN
+        if not isinstance(value, Mapping):
+            return None
+        value = value.get(part)
+    return _plain(value)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    if value in ({}, [], ""):
+        return None  # absent and empty are the same wish
+    return value
+
+
+def has_unknown(value: Any) -> bool:
+    """Whether the engine does not know some part of it yet."""
+    if isinstance(value, Mapping):
+        return any(has_unknown(item) for item in value.values())
+    if isinstance(value, list):
+        return any(has_unknown(item) for item in value)
+    return value == UNKNOWN

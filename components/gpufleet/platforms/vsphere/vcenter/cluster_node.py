@@ -1,0 +1,222 @@
+"""The Kubernetes node on a machine: waiting for it, emptying it, and forgetting it.
+
+Everything can be run again after being killed anywhere: what is asked of the cluster is asked of
+what is there now.
+"""
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from gpufleet.platforms.vsphere.vcenter.cluster_api import ClusterApi
+from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
+from gpufleet.platforms.vsphere.vcenter.node_state import (
+    CORDONED_BY,
+    belongs,
+    is_leaving,
+    is_ready,
+    must_leave,
+    pod_name,
+    why_not_ready,
+)
+from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings
+
+_PAUSE = 0.5
+_LONGEST_PAUSE = 5.0
+_NAMED = 5
+"""Pods that an error names."""
+
+
+class Cluster(Protocol):
+    """What is asked of a cluster."""
+
+    def node(self, name: str) -> Mapping[str, Any] | None:
+        """The Node, or None."""
+        ...
+
+    def pods(self, node: str) -> list[Mapping[str, Any]]:
+        """Every pod on the node."""
+        ...
+
+    def patch_node(self, name: str, patch: Mapping[str, Any]) -> None:
+        """Merge a patch into the Node."""
+        ...
+
+    def evict(self, pod: Mapping[str, Any]) -> bool:
+        """Ask the pod to leave; False: not allowed now."""
+        ...
+
+    def delete_node(self, node: Mapping[str, Any]) -> None:
+        """Delete exactly this Node."""
+        ...
+
+
+_WITH_CLOUD_INIT = "look at /var/log/cloud-init-output.log"
+_WITH_IGNITION = (
+    "on OpenShift approve the node's certificate signing requests (`oc get csr`, `oc adm "
+    "certificate approve`), its client's first and then its server's; look at `journalctl -u "
+    "ignition-firstboot-complete`"
+)
+"""What may keep a guest from joining, by the format of its first-boot data."""
+
+
+class ClusterNode:
+    """The node of one machine."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        settings: NodeSettings,
+        bios_uuid: str,
+        sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Name the node; nothing is asked yet.
+
+        Args:
+            cluster: Where it is.
+            settings: Of the machine, with `kubernetes`.
+            bios_uuid: Of the machine: a node that runs elsewhere is never touched.
+            sleep: How pauses are made. Default: real ones.
+            clock: What time it is. Default: the real one.
+        """
+        assert settings.kubernetes is not None
+        self._cluster, self._access, self._name = cluster, settings.kubernetes, settings.name
+        self._bios_uuid = bios_uuid
+        self._ignition = settings.user_data_format == "ignition"
+        self._sleep, self._clock = sleep, clock
+
+    def await_ready(self) -> None:
+        """Until the node is Ready.
+
+        Raises:
+            VsphereError: it was not in time; the text says what is lacking.
+        """
+        seconds = self._access.ready_seconds
+        for _ in self._until(seconds):
+            node = self._cluster.node(self._name)
+            if node is not None and belongs(node, self._bios_uuid) and is_ready(node):
+                return
+        why = why_not_ready(self._cluster.node(self._name), self._bios_uuid)
+        raise VsphereError(
+            Code.TIMEOUT,
+            f"{self._name} runs, and was no Ready node of its cluster after {seconds} s: {why}",
+            f"{_WITH_IGNITION if self._ignition else _WITH_CLOUD_INIT} and the kubelet's log in "
+            "the guest; allow more with kubernetes.readySeconds",
+        )
+
+    def empty(self, machine: str) -> None:
+        """Cordon the node and evict its pods, as disruption budgets allow.
+
+        Args:
+            machine: Instance uuid, noted on the node: `reopen` undoes only this.
+
+        Raises:
+            VsphereError: pods were left when the time was over, and they are to be respected.
+        """
+        seconds = self._access.drain_seconds
+        left: list[Mapping[str, Any]] = []
+        held: set[str] = set()
+        for _ in self._until(seconds):
+            node = self._own()
+            if node is None:
+                return
+            self._cordon(node, machine)
+            left = must_leave(self._cluster.pods(self._name))
+            if not is_ready(node):
+                # Nobody there confirms that a pod has ended; that it was told so is all there is.
+                left = [pod for pod in left if not is_leaving(pod)]
+            if not left:
+                return
+            held = {
+                pod_name(pod)
+                for pod in left
+                if not is_leaving(pod) and not self._cluster.evict(pod)
+            }
+        if self._access.when_not_drained == "remove":
+            return
+        raise VsphereError(
+            Code.DRAIN,
+            f"node {self._name} was not empty after {seconds} s: {_listed(left, held)}",
+            "end those pods or loosen their disruption budgets, then run again; allow more with "
+            "kubernetes.drainSeconds, or set kubernetes.whenNotDrained to remove",
+            left=f"{self._name} still runs, and its node is cordoned",
+        )
+
+    def reopen(self, machine: str) -> None:
+        """Let pods come again, if it was this machine's change that kept them away."""
+        node = self._own()
+        marks = {} if node is None else node.get("metadata", {}).get("annotations") or {}
+        if marks.get(CORDONED_BY) == machine:
+            patch = {
+                "metadata": {"annotations": {CORDONED_BY: None}},
+                "spec": {"unschedulable": None},
+            }
+            self._cluster.patch_node(self._name, patch)
+
+    def forget(self) -> None:
+        """Delete the Node object of a machine that is gone."""
+        node = self._own()
+        if node is not None:
+            self._cluster.delete_node(node)
+
+    def _own(self) -> Mapping[str, Any] | None:
+        node = self._cluster.node(self._name)
+        return node if node is not None and belongs(node, self._bios_uuid) else None
+
+    def _cordon(self, node: Mapping[str, Any], machine: str) -> None:
+        if node.get("spec", {}).get("unschedulable"):
+            return  # somebody else's cordon stays somebody else's
+        self._cluster.patch_node(
+            self._name,
+            {
+                "metadata": {"annotations": {CORDONED_BY: machine}},
+                "spec": {"unschedulable": True},
+            },
+        )
+
+    def _until(self, seconds: int) -> Iterator[None]:
+        """Turns with growing pauses until the seconds are over; at least one."""
+        deadline = self._clock() + seconds
+        pause = _PAUSE
+        while True:
+            yield
+            now = self._clock()
+            if now >= deadline:
+                return
+            self._sleep(min(pause, deadline - now))
+            pause = min(pause * 1.5, _LONGEST_PAUSE)
+
+
+def _listed(left: list[Mapping[str, Any]], held: set[str]) -> str:
+    rows = [f"{pod_name(pod)} ({_why(pod, held)})" for pod in sorted(left, key=pod_name)[:_NAMED]]
+    more = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
+    return ", ".join(rows) + more
+
+
+def _why(pod: Mapping[str, Any], held: set[str]) -> str:
+    if pod_name(pod) in held:
+        return "a disruption budget keeps it"
+    return "is ending" if is_leaving(pod) else "was told to leave"
+
+
+@contextmanager
+def node_of(settings: NodeSettings, bios_uuid: str) -> Iterator[ClusterNode | None]:
+    """The node of a machine; None when no cluster is given, or it is not to be asked now."""
+    access = settings.kubernetes
+    if access is None or skipped(settings):
+        yield None
+        return
+    api = ClusterApi(access)
+    try:
+        yield ClusterNode(api, settings, bios_uuid)
+    finally:
+        api.close()
+
+
+def skipped(settings: NodeSettings) -> bool:
+    """Whether a person has said that the cluster is not to be asked: it is gone for good."""
+    key = settings.endpoint.credentials_key.upper()
+    return os.environ.get(f"{key}_SKIP_DRAIN", "") not in ("", "0")

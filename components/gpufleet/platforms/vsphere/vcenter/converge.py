@@ -1,0 +1,161 @@
+"""Making a machine what is declared, from whatever state it is in. Safe to run again and again."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pyVmomi import vim, vmodl
+
+from gpufleet.platforms.vsphere.vcenter.cluster_node import node_of
+from gpufleet.platforms.vsphere.vcenter.errors import Code, OutcomeUnknownError, VsphereError
+from gpufleet.platforms.vsphere.vcenter.faults import translated
+from gpufleet.platforms.vsphere.vcenter.hardware import upgrade
+from gpufleet.platforms.vsphere.vcenter.history import last_event
+from gpufleet.platforms.vsphere.vcenter.identity import Identity
+from gpufleet.platforms.vsphere.vcenter.lookup import FoundPlace
+from gpufleet.platforms.vsphere.vcenter.observed import Observed
+from gpufleet.platforms.vsphere.vcenter.power import power_off, still_there
+from gpufleet.platforms.vsphere.vcenter.session import Session
+from gpufleet.platforms.vsphere.vcenter.settings import FixedPassthrough, NodeSettings, UpdatePolicy
+from gpufleet.platforms.vsphere.vcenter.specs import (
+    NOTHING_BEFORE,
+    Difference,
+    Former,
+    difference,
+    mmio_of,
+)
+from gpufleet.platforms.vsphere.vcenter.tasks import TaskTimeoutError, run, timed_out
+
+_ATTEMPTS = 4
+"""Times a reconfiguration is worked out anew when somebody else changed the machine meanwhile."""
+
+
+def converge(
+    session: Session,
+    settings: NodeSettings,
+    identity: Identity,
+    found: FoundPlace,
+    live: Observed,
+    *,
+    first_boot: bool,
+    former: Former = NOTHING_BEFORE,
+) -> Observed:
+    """Reconfigure what differs. Returns the machine as it is afterwards.
+
+    A machine that must be off for it, and may, is drained first and powered off.
+
+    Args:
+        session: Login.
+        settings: What is declared.
+        identity: Whose machine it is.
+        found: Its place.
+        live: The machine.
+        first_boot: Whether its guest has not started yet.
+        former: What was declared before, and goes if it is not wanted.
+
+    Raises:
+        VsphereError: a difference cannot be mended, or needs the machine off and the update
+            policy does not allow that.
+    """
+    for _ in range(_ATTEMPTS):
+        lacking = lacks(
+            session, settings, identity, found, live, first_boot=first_boot, former=former
+        )
+        if lacking.refused:
+            raise VsphereError(Code.FAULT, f"{live.name}: {'; '.join(lacking.refused)}")
+        if not lacking.properties:
+            return live
+        if lacking.powered_off and live.power != "poweredOff":
+            if settings.update_policy is not UpdatePolicy.RESTART:
+                raise VsphereError(
+                    Code.NEEDS_POWER_OFF,
+                    f"{live.name} is {live.power}, and it must be off to change "
+                    f"{', '.join(lacking.powered_off)}",
+                    "drain the node and set updatePolicy to restart, or to replace for a new "
+                    "machine",
+                )
+            if live.power == "poweredOn":
+                with node_of(settings, live.bios_uuid) as node:
+                    if node is not None:
+                        node.empty(live.instance_uuid)
+            live = power_off(session, settings, live)
+            continue
+        if lacking.upgrade is not None:
+            upgrade(session, settings, live, lacking.upgrade)
+            live = still_there(session, live)
+            if lacking.spec is None:
+                continue
+        assert lacking.spec is not None
+        lacking.spec.changeVersion = live.change_version or None
+        machine = live.reference
+        try:
+            run(
+                session,
+                lambda machine=machine, spec=lacking.spec: machine.ReconfigVM_Task(spec),
+                settings.timeouts.reconfigure,
+            )
+        except vim.fault.ConcurrentAccess:
+            pass  # somebody was faster: look again and work out what is left
+        except OutcomeUnknownError:
+            pass  # the answer was lost: look again
+        except TaskTimeoutError as problem:
+            raise timed_out(
+                f"reconfiguring {live.name}", problem, "reconfigure", f"{live.name} exists"
+            ) from None
+        except vmodl.MethodFault as fault:
+            raise translated(fault, f"reconfiguring {live.name}", mmio_of(settings)) from None
+        live = still_there(session, live)
+        left = lacks(session, settings, identity, found, live, first_boot=first_boot, former=former)
+        if not left.properties:
+            return live
+    raise VsphereError(
+        Code.CONFLICT,
+        f"{live.name} still differs after {_ATTEMPTS} reconfigurations"
+        f"{last_event(session, live.reference)}",
+        "look at the machine's events for who else changes it",
+    )
+
+
+def lacks(
+    session: Session,
+    settings: NodeSettings,
+    identity: Identity,
+    found: FoundPlace,
+    live: Observed,
+    *,
+    first_boot: bool,
+    former: Former = NOTHING_BEFORE,
+) -> Difference:
+    """What differs between declaration and machine."""
+    devices = fixed_backings(session, settings, found, live.host)
+    return difference(settings, identity, live, found, devices, first_boot, former)
+
+
+def fixed_backings(
+    session: Session, settings: NodeSettings, found: FoundPlace, host: Any
+) -> dict[str, Any]:
+    """Address -> backing of the host's device, for fixed passthrough; else nothing is asked."""
+    if not isinstance(settings.gpu, FixedPassthrough):
+        return {}
+    known = session.call(
+        lambda: found.compute.environmentBrowser.QueryConfigTarget(host)
+    ).pciPassthrough
+    offered: Mapping[str, Any] = {entry.pciDevice.id: entry for entry in known}
+    absent = [address for address in settings.gpu.pci_addresses if address not in offered]
+    if absent:
+        raise VsphereError(
+            Code.GPU_NONE,
+            f"{getattr(host, '_moId', 'the host')} offers no passthrough device "
+            f"{', '.join(absent)}; it offers {', '.join(sorted(offered)) or 'none'}",
+            "toggle passthrough for the device and reboot the host, or write another address",
+        )
+    kind = vim.vm.device.VirtualPCIPassthrough.DeviceBackingInfo
+    return {
+        address: kind(
+            id=address,
+            deviceId=f"{offered[address].pciDevice.deviceId & 0xFFFF:04x}",
+            systemId=offered[address].systemId,
+            vendorId=offered[address].pciDevice.vendorId,
+            deviceName=offered[address].pciDevice.deviceName,
+        )
+        for address in settings.gpu.pci_addresses
+    }

@@ -1,0 +1,169 @@
+"""What people and other programs read of a machine: notes, custom attributes and tags.
+
+What is declared is there; what was declared and no longer is, goes; anything else that a machine
+has is left alone.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyVmomi import vim, vmodl
+
+from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
+from gpufleet.platforms.vsphere.vcenter.faults import translated
+from gpufleet.platforms.vsphere.vcenter.observed import Observed
+from gpufleet.platforms.vsphere.vcenter.reading import one
+from gpufleet.platforms.vsphere.vcenter.session import Session
+from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings
+from gpufleet.platforms.vsphere.vcenter.tagging import Tag, attach, attached, detach, tag_ids
+from gpufleet.platforms.vsphere.vcenter.tasks import run
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """Notes, attributes and tags, declared or found."""
+
+    annotation: str = ""
+    attributes: Mapping[str, str] = field(default_factory=dict[str, str])
+    tags: frozenset[Tag] = frozenset()
+
+
+def wanted_of(settings: NodeSettings) -> Description:
+    """What is declared."""
+    return Description(
+        settings.annotation or "",
+        settings.custom_attributes,
+        frozenset((tag.category, tag.name) for tag in settings.tags),
+    )
+
+
+def former_of(olds: Mapping[str, Any]) -> Description:
+    """What was declared, from the outputs of the last run."""
+    return Description(
+        str(olds.get("annotation") or ""),
+        dict(olds.get("customAttributes") or {}),
+        frozenset((str(row["category"]), str(row["name"])) for row in olds.get("tags") or ()),
+    )
+
+
+def check_description(session: Session, settings: NodeSettings) -> None:
+    """Refuse attributes and tags that do not exist, before anything is made.
+
+    Raises:
+        VsphereError: one does not; the text names it.
+    """
+    wanted = wanted_of(settings)
+    _keys(session, wanted.attributes)
+    tag_ids(session, wanted.tags)
+
+
+def found_on(session: Session, settings: NodeSettings, live: Observed) -> Description:
+    """What the machine has of what is declared; vCenter is asked for nothing else."""
+    wanted = wanted_of(settings)
+    attributes: dict[str, str] = {}
+    if wanted.attributes:
+        keys = _known_keys(session)
+        attributes = {
+            name: live.custom_values.get(keys[name], "") if name in keys else ""
+            for name in wanted.attributes
+        }
+    tags: frozenset[Tag] = frozenset()
+    if wanted.tags:
+        tags = attached(session, live, _existing(session, wanted.tags))
+    return Description(live.annotation, attributes, tags)
+
+
+def describe(session: Session, settings: NodeSettings, live: Observed, former: Description) -> None:
+    """Make notes, attributes and tags what is declared. Safe to run again.
+
+    Args:
+        session: Login.
+        settings: What is declared. Notes that are declared were written with the machine's other
+            settings.
+        live: The machine.
+        former: What was declared before.
+
+    Raises:
+        VsphereError: an attribute or a tag does not exist, or vCenter refuses.
+    """
+    wanted = wanted_of(settings)
+    if former.annotation and not wanted.annotation and live.annotation == former.annotation:
+        _clear_notes(session, settings, live)
+    if wanted.attributes or former.attributes:
+        _set_attributes(session, live, wanted, former)
+    if wanted.tags or former.tags:
+        gone = _existing(session, former.tags - wanted.tags)
+        ids = tag_ids(session, wanted.tags)
+        there = attached(session, live, {**gone, **ids})
+        # A category may allow one tag only: the old one goes first.
+        for tag in sorted(there & gone.keys()):
+            detach(session, live, gone[tag])
+        for tag in sorted(ids.keys() - there):
+            attach(session, live, ids[tag])
+
+
+def _clear_notes(session: Session, settings: NodeSettings, live: Observed) -> None:
+    spec = vim.vm.ConfigSpec(annotation="")
+    try:
+        run(session, lambda: live.reference.ReconfigVM_Task(spec), settings.timeouts.reconfigure)
+    except vmodl.MethodFault as fault:
+        raise translated(fault, f"clearing the notes of {live.name}") from None
+
+
+def _set_attributes(
+    session: Session, live: Observed, wanted: Description, former: Description
+) -> None:
+    keys = _keys(session, wanted.attributes)
+    known = _known_keys(session)
+    values = {keys[name]: value for name, value in wanted.attributes.items()}
+    # A value cannot be removed, only emptied; an attribute that is gone took its values along.
+    gone = former.attributes.keys() - wanted.attributes.keys()
+    values.update({known[name]: "" for name in gone if name in known})
+    manager = session.content.customFieldsManager
+    for key, value in sorted(values.items()):
+        if live.custom_values.get(key, "") == value:
+            continue
+        try:
+            # Setting a value twice does no harm: a lost answer is followed by a second attempt.
+            session.call(lambda key=key, value=value: manager.SetField(live.reference, key, value))
+        except vmodl.MethodFault as fault:
+            raise translated(fault, f"setting a custom attribute of {live.name}") from None
+
+
+def _known_keys(session: Session) -> dict[str, int]:
+    """Custom attributes that machines may have: name -> key."""
+    manager = session.content.customFieldsManager
+    found = one(session, manager, vim.CustomFieldsManager, ("field",)) or {}
+    return {
+        str(item.name): int(item.key)
+        for item in found.get("field") or ()
+        if item.managedObjectType in (None, vim.VirtualMachine)
+    }
+
+
+def _keys(session: Session, attributes: Mapping[str, str]) -> dict[str, int]:
+    if not attributes:
+        return {}
+    known = _known_keys(session)
+    lacking = sorted(attributes.keys() - known.keys())
+    if lacking:
+        raise VsphereError(
+            Code.NOT_FOUND,
+            f"virtual machines have no custom attribute {', '.join(map(repr, lacking))}; they have "
+            f"{', '.join(sorted(known)) or 'none'}",
+            "create it in vCenter for virtual machines, or correct customAttributes",
+        )
+    return {name: known[name] for name in attributes}
+
+
+def _existing(session: Session, tags: frozenset[Tag]) -> dict[Tag, str]:
+    """Ids of those of the tags that exist."""
+    found: dict[Tag, str] = {}
+    for tag in tags:
+        try:
+            found |= tag_ids(session, [tag])
+        except VsphereError as problem:
+            if problem.code is not Code.NOT_FOUND:
+                raise
+    return found

@@ -1,0 +1,138 @@
+"""Where a machine is not what is declared: what a refresh shows and the next update mends."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpufleet.platforms.vsphere.vcenter.adapters import adapter_type
+from gpufleet.platforms.vsphere.vcenter.described import Description, wanted_of
+from gpufleet.platforms.vsphere.vcenter.disks import disk_bytes, disk_drift, first_disk
+from gpufleet.platforms.vsphere.vcenter.lookup import last_name
+from gpufleet.platforms.vsphere.vcenter.networks import on_network
+from gpufleet.platforms.vsphere.vcenter.observed import Observed
+from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings, Place
+from gpufleet.platforms.vsphere.vcenter.specs import MMIO_SIZE, mmio_of, wanted_gpus
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What is known of a machine beside what it says of itself."""
+
+    host: str
+    """Name of the host it is on."""
+    adopted: bool
+    """Whether an earlier run had begun it."""
+    firmware: str
+    """Firmware it was made with; empty: the one it has."""
+    description: Description
+    """Notes, attributes and tags it has."""
+    networks: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Id of a network -> name, of those that its adapters are on; empty where none is declared."""
+
+
+def drifted(settings: NodeSettings, live: Observed, firmware: str, seen: Seen) -> dict[str, Any]:
+    """Property -> what vCenter has where that is not what is declared. First-boot data is left
+    out: guests clear it. So are GPUs that nobody declared: those are somebody's who added them."""
+    found: dict[str, Any] = {}
+    if live.firmware != firmware:
+        found["firmware"] = live.firmware
+    if settings.guest_id not in (None, live.guest_id):
+        found["guestId"] = live.guest_id
+    if settings.hardware_version not in (None, live.hardware_version):
+        found["hardwareVersion"] = live.hardware_version
+    if settings.cores_per_socket not in (None, live.cores_per_socket):
+        found["coresPerSocket"] = live.cores_per_socket
+    if settings.annotation not in (None, live.annotation):
+        found["annotation"] = live.annotation
+    found.update(_description(settings, seen.description))
+    found.update(adapter_drift(settings.place, told_adapters(live, seen.networks)))
+    if live.cpus != settings.cpus:
+        found["cpus"] = live.cpus
+    if live.memory_mib != settings.memory_mib:
+        found["memoryMib"] = live.memory_mib
+    if not live.memory_locked:
+        found["memoryLocked"] = False
+    has = disk_bytes(first_disk(live))
+    if settings.disk_gib is not None and has != settings.disk_gib << 30:
+        found["diskGib"] = has >> 30
+    disks = disk_drift(settings.extra_disks, live)
+    if disks is not None:
+        found["extraDisks"] = disks
+    if Counter(wanted_gpus(settings)) - Counter(gpu.backing for gpu in live.gpus):
+        found["gpu"] = [device_row(gpu.mode, gpu.what, gpu.label) for gpu in live.gpus]
+    if live.extra_config.get(MMIO_SIZE) != str(mmio_of(settings)):
+        found["mmioGib"] = live.extra_config.get(MMIO_SIZE, "")
+    if live.latency != settings.latency_sensitivity:
+        found["latencySensitivity"] = live.latency
+    extra = {key: live.extra_config.get(key, "") for key in settings.extra_config}
+    if extra != settings.extra_config:
+        found["extraConfig"] = extra
+    if live.power != "poweredOn":
+        found["powerState"] = live.power
+    return found
+
+
+def _description(settings: NodeSettings, described: Description) -> dict[str, Any]:
+    wanted = wanted_of(settings)
+    found: dict[str, Any] = {}
+    if dict(described.attributes) != dict(wanted.attributes):
+        found["customAttributes"] = dict(described.attributes)
+    if wanted.tags - described.tags:
+        found["tags"] = [{"category": c, "name": n} for c, n in sorted(described.tags)]
+    return found
+
+
+def told_adapters(live: Observed, networks: Mapping[str, str]) -> list[dict[str, str]]:
+    """Network and type of each adapter, by names.
+
+    Args:
+        live: The machine.
+        networks: Id of a network -> name.
+    """
+    return [
+        {"network": networks.get(on_network(card), ""), "adapter": adapter_type(card)}
+        for card in live.adapters
+    ]
+
+
+def adapter_drift(place: Place, told: Sequence[Mapping[str, str]]) -> dict[str, Any]:
+    """Which of the declared adapters the machine has not got, and what it has instead."""
+    lacking, _ = _matched(place, told)
+    if not lacking:
+        return {}
+    if place.networks:
+        return {"place.networks": [dict(card) for card in told]}
+    first = next(iter(told), {"network": "", "adapter": ""})
+    declared = (("network", place.network and last_name(place.network)), ("adapter", place.adapter))
+    return {
+        f"place.{name}": first[name] for name, wish in declared if wish not in (None, first[name])
+    }
+
+
+def strange_adapters(place: Place, told: Sequence[Mapping[str, str]]) -> list[Mapping[str, str]]:
+    """Adapters beyond those that are declared, where all are."""
+    return _matched(place, told)[1] if place.networks else []
+
+
+def _matched(
+    place: Place, told: Sequence[Mapping[str, str]]
+) -> tuple[list[tuple[str | None, str | None]], list[Mapping[str, str]]]:
+    """Declared adapters that the machine has not got, and its adapters that nobody declared."""
+    free = list(told)
+    lacking: list[tuple[str | None, str | None]] = []
+    for network, kind in sorted(place.adapters, key=lambda wish: wish[0] is None):
+        name = None if network is None else last_name(network)
+        card = next(
+            (c for c in free if name in (None, c["network"]) and kind in (None, c["adapter"])), None
+        )
+        if card is None:
+            lacking.append((network, kind))
+        else:
+            free.remove(card)
+    return lacking, free
+
+
+def device_row(mode: str, what: str, label: str) -> dict[str, str]:
+    """A GPU as the state spells it."""
+    return {"mode": mode, "what": what, **({"label": label} if label else {})}

@@ -1,0 +1,137 @@
+"""What a cluster offers and which pools fit now, as rows for people and programs."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from gpufleet.fleet import Pool
+from gpufleet.platforms.vsphere.machine_arguments import gpu_attachment, own_inputs, pool_machines
+from gpufleet.platforms.vsphere.vcenter.inventory import Host, Inventory, PerGpu
+from gpufleet.platforms.vsphere.vcenter.placement import Wish, place
+from gpufleet.platforms.vsphere.vcenter.settings import (
+    DynamicPassthrough,
+    FixedPassthrough,
+    GpuAttachment,
+    SharedProfile,
+)
+
+
+def host_row(host: Host, per_gpu: PerGpu) -> dict[str, Any]:
+    """One host: its state, its GPUs, and how many more machines with one of each kind fit.
+
+    Memory is not counted here: how much a machine reserves is the pool's to say.
+    """
+    held = {
+        address: holding.name
+        for holding in host.holdings
+        for address in (*holding.fixed, *holding.assigned)
+    }
+    return {
+        "host": host.name,
+        "connected": host.connected,
+        "maintenance": host.maintenance,
+        "freeMemoryGib": host.free_memory_mib // 1024,
+        "gpus": [
+            {
+                "address": gpu.address,
+                "name": gpu.name,
+                "deviceId": gpu.device_id,
+                "memoryGib": gpu.memory_mib // 1024,
+                "passthrough": gpu.passthrough.value,
+                "label": gpu.label,
+                "graphicsType": gpu.graphics_type,
+                "heldBy": held.get(gpu.address, ""),
+            }
+            for gpu in host.gpus
+        ],
+        "profiles": {profile: _free(host, profile, per_gpu) for profile in sorted(host.profiles)},
+    }
+
+
+def _free(host: Host, profile: str, per_gpu: PerGpu) -> int:
+    """Machines with one vGPU of the profile that still fit; 0 when the host takes none."""
+    wish = Wish(SharedProfile(mode="vgpu", profile=profile, count=1), 1, 1)
+    (slots,) = place(Inventory((host,)), wish, per_gpu).slots
+    return slots.free if slots.certain else 0
+
+
+def pool_row(pool: Pool, inventory: Inventory, per_gpu: PerGpu, name_prefix: str) -> dict[str, Any]:
+    """How many of a pool's machines are there or find a place now, beside what already runs.
+
+    A machine that carries our marks and the name of one of the pool's is the pool's.
+
+    Raises:
+        ValueError: the pool is not one of vSphere's.
+    """
+    options = pool.spec.vsphere
+    if options is None:
+        raise ValueError(f"pool {pool.name} has no vsphere section")
+    machines = pool_machines(name_prefix, pool)
+    running = {
+        held.name: host.name for host in inventory.hosts for held in host.holdings if held.owner
+    }
+    there = {item.name: running[item.name] for item in machines if item.name in running}
+    kinds: dict[tuple[GpuAttachment, tuple[str, ...]], int] = {}
+    for item in machines:
+        if item.name not in there:
+            gpu = own_inputs(item, pool).get("gpu") or gpu_attachment(pool, options)
+            kind = (_attachment(gpu), item.hosts or options.hosts)
+            kinds[kind] = kinds.get(kind, 0) + 1
+    placements = [
+        place(
+            inventory,
+            Wish(
+                gpu,
+                options.memory_gib * 1024,
+                count,
+                hosts,
+                options.deny_hosts,
+                at_most_per_host=options.max_per_host,
+                group=_group_of(inventory, there),
+            ),
+            per_gpu,
+        )
+        for (gpu, hosts), count in kinds.items()
+    ]
+    return {
+        "pool": pool.name,
+        "wanted": len(machines),
+        "running": len(there),
+        "fit": len(there) + sum(len(placement.hosts) for placement in placements),
+        "hosts": [*there.values(), *(host for p in placements for host in p.hosts)],
+        "refusal": "; ".join(p.refusal() for p in placements if not p.complete),
+        "upperBound": any(not slots.certain for p in placements for slots in p.slots),
+    }
+
+
+def _group_of(inventory: Inventory, there: Mapping[str, str]) -> str:
+    """Owner of the group that the pool's machines are in; empty before there is one."""
+    groups = {
+        held.group
+        for host in inventory.hosts
+        for held in host.holdings
+        if held.owner and held.name in there
+    }
+    return min(groups, default="")
+
+
+def _attachment(given: dict[str, Any]) -> GpuAttachment:
+    kinds: dict[str, type[FixedPassthrough | DynamicPassthrough | SharedProfile]] = {
+        "fixed": FixedPassthrough,
+        "dynamic": DynamicPassthrough,
+        "vgpu": SharedProfile,
+    }
+    return kinds[given["mode"]].model_validate(given)
+
+
+def report(
+    inventory: Inventory, pools: Iterable[Pool], per_gpu: PerGpu, name_prefix: str
+) -> dict[str, Any]:
+    """`{"hosts": [...], "pools": [...]}`. Each pool is judged alone: two may want the same GPU."""
+    return {
+        "hosts": [host_row(host, per_gpu) for host in inventory.hosts],
+        "pools": [
+            pool_row(pool, inventory, per_gpu, name_prefix)
+            for pool in pools
+            if pool.spec.vsphere is not None
+        ],
+    }

@@ -1,0 +1,194 @@
+"""Finding objects by path or by name, and machines by their instance uuid."""
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import unquote
+
+from pyVmomi import vim, vmodl
+
+from gpufleet.platforms.vsphere.vcenter.adapters import WantedAdapter
+from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
+from gpufleet.platforms.vsphere.vcenter.networks import FoundNetwork, found_network
+from gpufleet.platforms.vsphere.vcenter.reading import children, one
+from gpufleet.platforms.vsphere.vcenter.session import Session
+from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings, Place
+
+
+@dataclass(frozen=True, slots=True)
+class FoundStore:
+    """A datastore."""
+
+    reference: Any
+    name: str
+    """As vCenter writes it into paths of files."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPlace:
+    """The objects of a `Place`."""
+
+    datacenter: Any
+    compute: Any
+    """Cluster, or the compute resource of a standalone host."""
+    is_cluster: bool
+    pool: Any
+    folder: Any
+    datastore: Any | None
+    template: Any
+    pod: Any | None = None
+    """Datastore cluster."""
+    adapters: tuple[WantedAdapter, ...] = ()
+    """An adapter for each that is declared."""
+    disk_stores: Mapping[str, FoundStore] = field(default_factory=dict[str, FoundStore])
+    """Datastores of further disks, as the declaration names them."""
+
+
+def find_place(session: Session, settings: NodeSettings) -> FoundPlace:
+    """Every object that the declaration names.
+
+    Raises:
+        VsphereError: a name matches nothing (the text has near names) or more than one object
+            (the text has them all).
+    """
+    stores = tuple(sorted({d.datastore for d in settings.extra_disks if d.datastore is not None}))
+    known = (settings.place, stores)
+    if known not in session.places:
+        session.places[known] = _looked_up(session, settings.place, stores)
+    return session.places[known]
+
+
+def _looked_up(session: Session, place: Place, stores: tuple[str, ...]) -> FoundPlace:
+    root = session.content.rootFolder
+    datacenter = by_name(session, root, vim.Datacenter, place.datacenter, "datacenter")
+    compute = by_name(session, datacenter, vim.ComputeResource, place.cluster, "cluster")
+    known = one(session, compute, vim.ComputeResource, ("resourcePool",)) or {}
+    folders = one(session, datacenter, vim.Datacenter, ("vmFolder",)) or {}
+    return FoundPlace(
+        datacenter,
+        compute,
+        isinstance(compute, vim.ClusterComputeResource),
+        known.get("resourcePool")
+        if place.resource_pool is None
+        else by_name(session, compute, vim.ResourcePool, place.resource_pool, "resource pool"),
+        folders.get("vmFolder")
+        if place.folder is None
+        else by_name(session, folders["vmFolder"], vim.Folder, place.folder, "folder"),
+        None
+        if place.datastore is None
+        else by_name(session, datacenter, vim.Datastore, place.datastore, "datastore"),
+        by_name(session, datacenter, vim.VirtualMachine, place.template, "template"),
+        None
+        if place.datastore_cluster is None
+        else by_name(
+            session, datacenter, vim.StoragePod, place.datastore_cluster, "datastore cluster"
+        ),
+        tuple(_adapter(session, datacenter, *wish) for wish in place.adapters),
+        {name: _store(session, datacenter, name) for name in stores},
+    )
+
+
+def _adapter(
+    session: Session, datacenter: Any, network: str | None, kind: str | None
+) -> WantedAdapter:
+    return WantedAdapter(None if network is None else _network(session, datacenter, network), kind)
+
+
+def _network(session: Session, datacenter: Any, wanted: str) -> FoundNetwork:
+    return found_network(session, by_name(session, datacenter, vim.Network, wanted, "network"))
+
+
+def _store(session: Session, datacenter: Any, wanted: str) -> FoundStore:
+    found = by_name(session, datacenter, vim.Datastore, wanted, "datastore")
+    known = one(session, found, vim.Datastore, ("name",)) or {}
+    return FoundStore(found, str(known.get("name", wanted)))
+
+
+def former_networks(
+    session: Session, datacenter: Any, former: Sequence[str | None]
+) -> tuple[str | None, ...]:
+    """Ids of networks that were declared before; None for one that is gone, or was left to the
+    template."""
+    found: list[str | None] = []
+    for name in former:
+        try:
+            found.append(None if name is None else _network(session, datacenter, name).id)
+        except VsphereError as problem:
+            if problem.code not in (Code.NOT_FOUND, Code.AMBIGUOUS):
+                raise
+            found.append(None)
+    return tuple(found)
+
+
+def by_name(session: Session, root: Any, kind: type, wanted: str, what: str) -> Any:
+    """The one object of a kind under `root` with this name, or at this inventory path.
+
+    Raises:
+        VsphereError: there is none, or more than one.
+    """
+    if wanted.startswith("/"):
+        index = session.content.searchIndex
+        found = session.call(lambda: index.FindByInventoryPath(wanted.lstrip("/")))
+        if isinstance(found, kind):
+            return found
+        raise VsphereError(Code.NOT_FOUND, f"no {what} at {wanted}", "give the full inventory path")
+    rows = [
+        (item, unquote(entry["name"]))
+        for item, entry in children(session, root, kind, ("name",))
+        if "name" in entry
+    ]
+    matches = [item for item, name in rows if name == wanted]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        places = ", ".join(sorted(inventory_path(session, item) for item in matches))
+        raise VsphereError(
+            Code.AMBIGUOUS,
+            f"{len(matches)} objects are a {what} named {wanted!r}: {places}",
+            "write one of these paths instead of the name",
+        )
+    near = difflib.get_close_matches(wanted, sorted({name for _, name in rows}), n=3, cutoff=0.5)
+    hint = f"; near: {', '.join(near)}" if near else ""
+    raise VsphereError(
+        Code.NOT_FOUND,
+        f"no {what} named {wanted!r} that this user can see{hint}",
+        "correct the name, or grant the user read access to it",
+    )
+
+
+def last_name(wanted: str) -> str:
+    """The name of an object that is given by its name, or by its inventory path."""
+    return unquote(wanted.rsplit("/", 1)[1]) if wanted.startswith("/") else wanted
+
+
+def inventory_path(session: Session, item: Any) -> str:
+    """`/DC0/vm/folder/name`."""
+    names: list[str] = []
+    current = item
+    while current is not None:
+        found = one(session, current, vim.ManagedEntity, ("name", "parent"))
+        if found is None or found.get("parent") is None:
+            break
+        names.append(found["name"])
+        current = found["parent"]
+    return "/" + "/".join(reversed(names))
+
+
+def machines_with(session: Session, datacenter: Any, instance_uuid: str) -> list[Any]:
+    """Every machine with this instance uuid; vCenter keeps it unique, a restored copy may not."""
+    index = session.content.searchIndex
+    try:
+        found = session.call(
+            lambda: index.FindAllByUuid(
+                datacenter=datacenter, uuid=instance_uuid, vmSearch=True, instanceUuid=True
+            )
+        )
+    except vmodl.fault.MethodNotFound:
+        single = session.call(
+            lambda: index.FindByUuid(
+                datacenter=datacenter, uuid=instance_uuid, vmSearch=True, instanceUuid=True
+            )
+        )
+        return [] if single is None else [single]
+    return list(found)

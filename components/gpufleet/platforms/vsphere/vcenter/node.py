@@ -1,0 +1,140 @@
+"""VsphereGpuNode: one virtual machine with GPUs, as a resource."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import pulumi
+from pulumi.dynamic import Resource
+
+from gpufleet.platforms.vsphere.vcenter.identity import generation_of
+from gpufleet.platforms.vsphere.vcenter.outputs import SECRETS, digest, digest_name
+from gpufleet.platforms.vsphere.vcenter.provider import VsphereGpuNodeProvider
+
+_OUTPUTS = (
+    "instanceUuid",
+    "biosUuid",
+    "moRef",
+    "host",
+    "powerState",
+    "hardwareVersionActual",
+    "guestIdActual",
+    "firmware",
+    "macAddresses",
+    "ipAddress",
+    "gpuDevices",
+    "nodeName",
+    "providerId",
+    "adopted",
+    "warnings",
+    "drifted",
+    "datastore",
+    "disks",
+    *map(digest_name, SECRETS),
+    "memoryLocked",
+)
+
+_REPLACES = ("name", "userDataFormat")
+"""Inputs that only another machine can have, beside place, server and user data."""
+
+
+class VsphereGpuNode(Resource, module="gpufleet", name="VsphereGpuNode"):
+    """One machine. Its id is its vCenter instance uuid, which a person can compute and look up.
+
+    Destroying a machine does not remove the Kubernetes Node: `VsphereGpuNodeGroup` says how.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        inputs: Mapping[str, Any],
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        """Make the machine.
+
+        Args:
+            name: Name of the resource.
+            inputs: As `nodes/vsphere/settings.py` describes them, without `generation`, in
+                camelCase; `userData` and `vendorData` become secrets.
+            opts: Options. The machine is deleted before its replacement is made: GPUs are scarce,
+                and two nodes cannot have one name.
+        """
+        given = dict(inputs)
+        given.update(secrets_of(given))
+        given["generation"] = generation(given)
+        options = pulumi.ResourceOptions.merge(
+            opts, pulumi.ResourceOptions(delete_before_replace=True)
+        )
+        super().__init__(
+            VsphereGpuNodeProvider(),
+            name,
+            {**dict.fromkeys(_OUTPUTS), **given},
+            options,
+        )
+
+    @property
+    def instance_uuid(self) -> pulumi.Output[str]:
+        """vCenter's instance uuid, lower case."""
+        return self._output("instanceUuid")
+
+    @property
+    def host(self) -> pulumi.Output[str]:
+        """Host it runs on."""
+        return self._output("host")
+
+    @property
+    def provider_id(self) -> pulumi.Output[str]:
+        """`vsphere://<bios uuid>`, as the cloud provider names the node."""
+        return self._output("providerId")
+
+    @property
+    def ip_address(self) -> pulumi.Output[str]:
+        """Address the guest reports; empty before it does."""
+        return self._output("ipAddress")
+
+    def _output(self, name: str) -> pulumi.Output[str]:
+        return cast("pulumi.Output[str]", pulumi.get(self, name))
+
+
+def secrets_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The secret ones among the inputs of a machine, marked as such."""
+    return {
+        name: pulumi.Output.secret(given[name]) for name in SECRETS if given.get(name) is not None
+    }
+
+
+def generation(given: Mapping[str, Any]) -> Any:
+    """Digest of everything whose change means another machine; not secret itself.
+
+    Args:
+        given: Inputs of the machine, without the digest.
+    """
+    ignored = bool(given.get("ignoreUserDataChanges", False))
+    user_data = "" if ignored else given.get("userData") or ""
+    vendor_data = "" if ignored else given.get("vendorData") or ""
+    meta_data = None if ignored else given.get("metaData") or None
+
+    def text(parts: dict[str, Any]) -> str:
+        place, endpoint = parts["place"] or {}, parts["endpoint"] or {}
+        return generation_of(
+            {
+                **{key: parts[key] for key in _REPLACES},
+                "server": endpoint.get("server"),
+                "datacenter": place.get("datacenter"),
+                "template": place.get("template"),
+                "userData": digest(str(parts["userData"])),
+                # Absent, they leave the digest as it was before there were any.
+                **({"metaData": parts["metaData"]} if parts["metaData"] else {}),
+                **({"vendorData": digest(parts["vendorData"])} if parts["vendorData"] else {}),
+            }
+        )
+
+    return pulumi.Output.unsecret(
+        pulumi.Output.all(
+            **{key: given.get(key) for key in _REPLACES},
+            place=given.get("place"),
+            endpoint=given.get("endpoint"),
+            userData=user_data,
+            vendorData=vendor_data,
+            metaData=meta_data,
+        ).apply(text)
+    )

@@ -1,0 +1,192 @@
+"""What a machine is now, read from vCenter in one call."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyVmomi import vim
+
+from gpufleet.platforms.vsphere.vcenter.reading import one
+from gpufleet.platforms.vsphere.vcenter.session import Session
+
+PATHS = (
+    "name",
+    "config.instanceUuid",
+    "config.uuid",
+    "config.changeVersion",
+    "config.version",
+    "config.firmware",
+    "config.guestId",
+    "config.annotation",
+    "config.template",
+    "config.extraConfig",
+    "config.memoryReservationLockedToMax",
+    "config.memoryAllocation.reservation",
+    "config.latencySensitivity.level",
+    "config.hardware.numCPU",
+    "config.hardware.numCoresPerSocket",
+    "config.hardware.memoryMB",
+    "config.hardware.device",
+    "runtime.powerState",
+    "runtime.connectionState",
+    "runtime.host",
+    "runtime.question",
+    "guest.ipAddress",
+    "guest.toolsRunningStatus",
+    "datastore",
+    "network",
+    "customValue",
+    "snapshot",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class GpuDevice:
+    """One GPU of a machine."""
+
+    key: int
+    """vCenter's key of the device, which only removing it needs."""
+    mode: str
+    """`fixed`, `dynamic` or `vgpu`."""
+    what: str
+    """PCI address, comma-separated device ids, or profile."""
+    label: str = ""
+    assigned: str = ""
+    """PCI address of the device a running dynamic attachment has."""
+
+    @property
+    def backing(self) -> tuple[str, str, str]:
+        """What decides whether two devices are the same wish."""
+        return (self.mode, self.what, self.label)
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """One machine."""
+
+    reference: Any
+    name: str
+    instance_uuid: str
+    bios_uuid: str
+    change_version: str
+    hardware_version: int
+    firmware: str
+    is_template: bool
+    extra_config: Mapping[str, str]
+    memory_locked: bool
+    memory_reservation_mib: int
+    latency: str
+    cpus: int
+    memory_mib: int
+    gpus: tuple[GpuDevice, ...]
+    devices: tuple[Any, ...]
+    """All virtual devices, as vCenter lists them."""
+    power: str
+    """`poweredOn`, `poweredOff`, `suspended`."""
+    connection: str
+    host: Any | None
+    question: str
+    address: str
+    tools_running: bool
+    datastores: tuple[Any, ...]
+    guest_id: str = ""
+    annotation: str = ""
+    cores_per_socket: int = 0
+    """0: vCenter does not say."""
+    custom_values: Mapping[int, str] = field(default_factory=dict[int, str])
+    """Key of a custom attribute -> value; vCenter's custom attributes manager has the names."""
+    networks: tuple[Any, ...] = ()
+    """Networks that its adapters are on."""
+    has_snapshots: bool = False
+
+    @property
+    def moref(self) -> str:
+        """`vm-42`."""
+        return str(self.reference._moId)
+
+    @property
+    def disks(self) -> tuple[Any, ...]:
+        """Virtual disks."""
+        return tuple(item for item in self.devices if isinstance(item, vim.vm.device.VirtualDisk))
+
+    @property
+    def adapters(self) -> tuple[Any, ...]:
+        """Network adapters, in the order of their places on the machine's PCI bus."""
+        kind = vim.vm.device.VirtualEthernetCard
+        cards = (item for item in self.devices if isinstance(item, kind))
+        return tuple(sorted(cards, key=lambda card: (card.unitNumber or 0, card.key)))
+
+    @property
+    def mac_addresses(self) -> tuple[str, ...]:
+        """Of the adapters."""
+        return tuple(str(card.macAddress) for card in self.adapters if card.macAddress)
+
+
+def observe(session: Session, machine: Any) -> Observed | None:
+    """What the machine is, or None when it is gone."""
+    found = one(session, machine, vim.VirtualMachine, PATHS)
+    return None if found is None or "config.instanceUuid" not in found else observed(machine, found)
+
+
+def observed(machine: Any, found: Mapping[str, Any]) -> Observed:
+    """The machine that these properties describe."""
+    devices: list[Any] = list(found.get("config.hardware.device") or [])
+    question = found.get("runtime.question")
+    return Observed(
+        machine,
+        found["name"],
+        str(found["config.instanceUuid"]).lower(),
+        str(found.get("config.uuid", "")),
+        str(found.get("config.changeVersion", "")),
+        _version(found.get("config.version", "")),
+        str(found.get("config.firmware", "bios")),
+        bool(found.get("config.template", False)),
+        {entry.key: str(entry.value) for entry in found.get("config.extraConfig") or []},
+        bool(found.get("config.memoryReservationLockedToMax", False)),
+        int(found.get("config.memoryAllocation.reservation") or 0),
+        str(found.get("config.latencySensitivity.level", "normal")),
+        int(found["config.hardware.numCPU"]),
+        int(found["config.hardware.memoryMB"]),
+        tuple(gpu for item in devices if (gpu := gpu_device(item)) is not None),
+        tuple(devices),
+        str(found.get("runtime.powerState", "")),
+        str(found.get("runtime.connectionState", "")),
+        found.get("runtime.host"),
+        "" if question is None else str(question.text),
+        str(found.get("guest.ipAddress") or ""),
+        str(found.get("guest.toolsRunningStatus", "")) == "guestToolsRunning",
+        tuple(found.get("datastore") or ()),
+        str(found.get("config.guestId") or ""),
+        str(found.get("config.annotation") or ""),
+        int(found.get("config.hardware.numCoresPerSocket") or 0),
+        {
+            entry.key: str(entry.value)
+            for entry in found.get("customValue") or ()
+            if isinstance(entry, vim.CustomFieldsManager.StringValue)
+        },
+        tuple(found.get("network") or ()),
+        found.get("snapshot") is not None,
+    )
+
+
+def gpu_device(device: Any) -> GpuDevice | None:
+    """The GPU that a virtual device is, or None when it is none."""
+    if not isinstance(device, vim.vm.device.VirtualPCIPassthrough):
+        return None
+    backing = device.backing
+    kinds = vim.vm.device.VirtualPCIPassthrough
+    if isinstance(backing, kinds.VmiopBackingInfo):
+        return GpuDevice(device.key, "vgpu", backing.vgpu or "")
+    if isinstance(backing, kinds.DynamicBackingInfo):
+        ids = ",".join(sorted(f"{item.deviceId & 0xFFFF:04x}" for item in backing.allowedDevice))
+        return GpuDevice(
+            device.key, "dynamic", ids, backing.customLabel or "", backing.assignedId or ""
+        )
+    if isinstance(backing, kinds.DeviceBackingInfo):
+        return GpuDevice(device.key, "fixed", backing.id)
+    return None
+
+
+def _version(text: str) -> int:
+    digits = text.removeprefix("vmx-")
+    return int(digits) if digits.isdigit() else 0

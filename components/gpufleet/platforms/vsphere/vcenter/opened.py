@@ -1,0 +1,55 @@
+"""From the inputs of a resource to a login and a machine's identity."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from gpufleet.platforms.vsphere.vcenter.credentials import credentials
+from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
+from gpufleet.platforms.vsphere.vcenter.faults import in_words
+from gpufleet.platforms.vsphere.vcenter.outputs import OBSERVED, SECRETS, digest_name
+from gpufleet.platforms.vsphere.vcenter.session import Session, session_for
+from gpufleet.platforms.vsphere.vcenter.settings import Endpoint, NodeSettings, problems
+
+_OUTPUT_ONLY = OBSERVED | {"__provider", *map(digest_name, SECRETS)}
+
+
+class StackSettings:
+    """The stack's settings, as the engine hands them to this process."""
+
+    read: Callable[[str], Any] | None = None
+
+
+def setting(name: str) -> str | None:
+    """A setting of the stack by its full name, or None."""
+    value = None if StackSettings.read is None else StackSettings.read(name)
+    return None if value is None else str(value)
+
+
+def declared(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """The inputs among inputs or outputs."""
+    return {key: value for key, value in properties.items() if key not in _OUTPUT_ONLY}
+
+
+def read_settings(given: Mapping[str, Any]) -> NodeSettings:
+    """The inputs of a machine, or what was kept of them.
+
+    Raises:
+        VsphereError: they are not usable; the text names each problem and no secret.
+    """
+    known = declared(given)
+    wrong = problems(known)
+    if wrong:
+        listed = "; ".join(f"{path}: {reason}" for path, reason in wrong)
+        raise VsphereError(Code.FAULT, f"the inputs are not usable: {listed}")
+    return NodeSettings.model_validate(known)
+
+
+def logged_in(endpoint: Endpoint) -> Session:
+    """The process's login to the vCenter.
+
+    Raises:
+        VsphereError: there are no credentials, or the vCenter cannot be talked to.
+    """
+    known = credentials(endpoint.credentials_key, setting)
+    with in_words(f"logging in to {endpoint.server}"):
+        return session_for(endpoint, known)

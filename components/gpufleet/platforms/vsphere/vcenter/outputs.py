@@ -1,0 +1,116 @@
+"""What the state keeps of a machine: every input but the secret ones, and what vCenter says."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from gpufleet.platforms.vsphere.vcenter.disks import disks_told, store_of
+from gpufleet.platforms.vsphere.vcenter.drift import (
+    Seen,
+    device_row,
+    drifted,
+    strange_adapters,
+    told_adapters,
+)
+from gpufleet.platforms.vsphere.vcenter.observed import Observed
+from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings
+from gpufleet.platforms.vsphere.vcenter.specs import wanted_gpus
+
+OBSERVED = frozenset(
+    (
+        *("drifted", "instanceUuid", "biosUuid", "moRef", "host", "powerState", "firmware"),
+        *("hardwareVersionActual", "guestIdActual", "macAddresses", "ipAddress", "gpuDevices"),
+        *("datastore", "disks"),
+        *("nodeName", "providerId", "adopted", "warnings"),
+    )
+)
+"""Outputs that are no inputs."""
+
+SECRETS = ("userData", "vendorData")
+"""Inputs that are secret: the state has their digests."""
+
+
+def digest(text: str) -> str:
+    """What the state keeps of user data instead of the data."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def digest_name(name: str) -> str:
+    """Output that holds the digest of a secret input."""
+    return f"{name}Sha256"
+
+
+def inputs_kept(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Inputs as they may be stored: first-boot data only as its digest."""
+    kept = {key: value for key, value in properties.items() if key not in (*SECRETS, "__provider")}
+    for name in SECRETS:
+        text = properties.get(name)
+        if isinstance(text, str):
+            kept[digest_name(name)] = digest(text)
+    return kept
+
+
+def observed_of(olds: Mapping[str, Any]) -> dict[str, Any]:
+    """Of outputs those that are no inputs: what the last look found."""
+    return {key: olds[key] for key in OBSERVED if key in olds}
+
+
+def outputs(
+    properties: Mapping[str, Any], settings: NodeSettings, live: Observed, seen: Seen
+) -> dict[str, Any]:
+    """All outputs; what differs from the declaration stands under `drifted`.
+
+    Args:
+        properties: The inputs, or the outputs of before.
+        settings: The same, read.
+        live: The machine.
+        seen: What is known beside it.
+    """
+    firmware = seen.firmware or live.firmware
+    kept = inputs_kept(properties)
+    kept.update(
+        {
+            "drifted": drifted(settings, live, firmware, seen),
+            "instanceUuid": live.instance_uuid,
+            "biosUuid": live.bios_uuid,
+            "moRef": live.moref,
+            "host": seen.host,
+            "powerState": live.power,
+            "hardwareVersionActual": live.hardware_version,
+            "guestIdActual": live.guest_id,
+            "firmware": firmware,
+            "macAddresses": list(live.mac_addresses),
+            "ipAddress": live.address,
+            "gpuDevices": [
+                {**device_row(gpu.mode, gpu.what, gpu.label), "assigned": gpu.assigned}
+                for gpu in live.gpus
+            ],
+            "datastore": store_of(live),
+            "disks": disks_told(live),
+            "nodeName": settings.name,
+            # The form the vSphere cloud provider gives its nodes.
+            "providerId": f"vsphere://{live.bios_uuid}",
+            "adopted": seen.adopted,
+            "warnings": _warnings(settings, live, seen),
+        }
+    )
+    return kept
+
+
+def _warnings(settings: NodeSettings, live: Observed, seen: Seen) -> list[str]:
+    found: list[str] = []
+    strange = Counter(gpu.backing for gpu in live.gpus) - Counter(wanted_gpus(settings))
+    for mode, what, _ in sorted(strange):
+        found.append(f"the machine has a {mode} device {what} that nobody declared")
+    found += [
+        f"the machine has an adapter on {card['network']} that nobody declared"
+        for card in strange_adapters(settings.place, told_adapters(live, seen.networks))
+    ]
+    if live.power == "suspended":
+        found.append("the machine is suspended, which nobody declared")
+    if live.connection not in ("", "connected"):
+        found.append(f"vCenter says the machine is {live.connection}")
+    if live.question:
+        found.append(f"the machine waits for an answer: {live.question}")
+    return found

@@ -1,0 +1,177 @@
+"""Which host each new machine goes to, and which host fails which requirement.
+
+All machines of one call are alike, so what a host can take is a number, and filling hosts by number
+is exact: no order of machines fits more.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gpufleet.platforms.vsphere.vcenter.inventory import Holding, Host, Inventory, PerGpu
+from gpufleet.platforms.vsphere.vcenter.settings import (
+    DynamicPassthrough,
+    FixedPassthrough,
+    GpuAttachment,
+    SharedProfile,
+)
+from gpufleet.platforms.vsphere.vcenter.slots import (
+    Slots,
+    dynamic_slots,
+    fixed_slots,
+    profile_slots,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Datastores and networks that machines need on their host, by id."""
+
+    stores: tuple[frozenset[str], ...] = ()
+    """Of each set, the host must mount one."""
+    networks: frozenset[str] = frozenset()
+    """The host must be on all of them."""
+
+
+ANYWHERE = Reach()
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """Machines of one kind that want a place."""
+
+    gpu: GpuAttachment
+    memory_mib: int
+    count: int
+    """How many."""
+    allowed: tuple[str, ...] = ()
+    """Hosts that may be used; empty: all."""
+    denied: tuple[str, ...] = ()
+    reach: Reach = ANYWHERE
+    """Datastores and networks that the host must have."""
+    at_most_per_host: int | None = None
+    """Anti-affinity: machines of `group` on one host, those that are there included. None: no
+    limit."""
+    group: str = ""
+    """Owner of the group the machines belong to."""
+    may_run_on: Callable[[str], bool] = lambda _: True
+    """Whether the rules of the machines' DRS group leave a host, by name. Default: all."""
+
+    def holding(self, machine: str) -> Holding:
+        """What a machine of the wish will hold of the host it goes to.
+
+        Args:
+            machine: Its instance uuid.
+        """
+        gpu = self.gpu
+        dynamic = gpu if isinstance(gpu, DynamicPassthrough) else None
+        return Holding(
+            machine=machine,
+            name="a machine that is being made",
+            powered_on=True,
+            fixed=gpu.pci_addresses if isinstance(gpu, FixedPassthrough) else (),
+            assigned=(),
+            waiting=0 if dynamic is None else dynamic.count,
+            profiles=(gpu.profile,) * gpu.count if isinstance(gpu, SharedProfile) else (),
+            reserved_mib=self.memory_mib,
+            instance_uuid=machine,
+            owner=f"{self.group}/" if self.group else "",
+            waiting_for=()
+            if dynamic is None
+            else ((dynamic.device_ids, dynamic.label),) * dynamic.count,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where machines go."""
+
+    hosts: tuple[str, ...]
+    """A host for each machine that found a place, in order."""
+    wanted: int
+    slots: tuple[Slots, ...]
+    """What each host offered before this placement."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether every machine found a place."""
+        return len(self.hosts) == self.wanted
+
+    def refusal(self) -> str:
+        """`needs 8, 5 fit: esx1 2, esx2 3, esx3 0 (in maintenance)`."""
+        rows = [
+            f"{row.host} {row.free}" + (f" ({'; '.join(row.limits)})" if row.limits else "")
+            for row in self.slots
+        ]
+        listed = ", ".join(rows) or "the cluster has no host"
+        return f"{self.wanted} machines need a place, {len(self.hosts)} fit: {listed}"
+
+
+def slots_of(host: Host, wish: Wish, per_gpu: PerGpu) -> Slots:
+    """How many machines of the wish the host can take, with everything it lacks."""
+    lacking: list[str] = []
+    if not host.connected:
+        lacking.append("not connected")
+    if host.maintenance:
+        lacking.append("in maintenance")
+    if wish.allowed and host.name not in wish.allowed:
+        lacking.append("not among the allowed hosts")
+    if host.name in wish.denied:
+        lacking.append("denied")
+    if not wish.may_run_on(host.name):
+        lacking.append("mandatory rules of the DRS group keep the machine away")
+    lacking += _out_of_reach(host, wish.reach)
+    by_memory = host.free_memory_mib // wish.memory_mib
+    if by_memory < 1:
+        lacking.append(
+            f"{host.free_memory_mib} MiB of memory unreserved, a machine reserves {wish.memory_mib}"
+        )
+    gpu = wish.gpu
+    if isinstance(gpu, FixedPassthrough):
+        by_gpu, limits, certain = fixed_slots(host, gpu.pci_addresses, per_gpu)
+    elif isinstance(gpu, DynamicPassthrough):
+        kind = (gpu.device_ids, gpu.label, gpu.count)
+        by_gpu, limits, certain = dynamic_slots(host, *kind, per_gpu)
+    else:
+        by_gpu, limits, certain = profile_slots(host, gpu.profile, gpu.count, per_gpu)
+    lacking += limits
+    free = min(by_memory, by_gpu)
+    if wish.at_most_per_host is not None:
+        there = sum(bool(wish.group) and held.group == wish.group for held in host.holdings)
+        free = min(free, wish.at_most_per_host - there)
+        if there >= wish.at_most_per_host:
+            lacking.append(f"has {there} machines of the group, the most per host")
+    return Slots(host.name, 0 if lacking else free, tuple(lacking), certain)
+
+
+def _out_of_reach(host: Host, reach: Reach) -> list[str]:
+    stores = [store for store in reach.stores if not store & host.datastores]
+    networks = reach.networks - host.networks
+    found = [f"does not mount {_counted(len(stores), len(reach.stores), 'datastore')}"]
+    others = [f"is not on {_counted(len(networks), len(reach.networks), 'network')}"]
+    return [*(found if stores else ()), *(others if networks else ())]
+
+
+def _counted(lacking: int, wanted: int, what: str) -> str:
+    return f"the {what}" if wanted == 1 else f"{lacking} of the {wanted} {what}s"
+
+
+def place(inventory: Inventory, wish: Wish, per_gpu: PerGpu) -> Placement:
+    """Hosts for the machines of one wish: the emptiest first, so that a host's failure costs least.
+
+    Ties go by name: the same inventory always gives the same answer.
+    """
+    slots = tuple(slots_of(host, wish, per_gpu) for host in inventory.hosts)
+    left: dict[str, int] = {row.host: row.free for row in slots}
+    chosen: list[str] = []
+    for _ in range(wish.count):
+        best = min(left, key=lambda name: (-left[name], name), default=None)
+        if best is None or left[best] == 0:
+            break
+        left[best] -= 1
+        chosen.append(best)
+    return Placement(tuple(chosen), wish.count, slots)
+
+
+def room(inventory: Inventory, wish: Wish, per_gpu: PerGpu) -> int:
+    """How many machines of this kind fit in all."""
+    return sum(slots_of(host, wish, per_gpu).free for host in inventory.hosts)

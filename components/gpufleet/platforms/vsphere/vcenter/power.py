@@ -1,0 +1,177 @@
+"""Starting and stopping a machine."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from pyVmomi import vim, vmodl
+
+from gpufleet.platforms.vsphere.vcenter.errors import Code, OutcomeUnknownError, VsphereError
+from gpufleet.platforms.vsphere.vcenter.faults import translated
+from gpufleet.platforms.vsphere.vcenter.lookup import FoundPlace
+from gpufleet.platforms.vsphere.vcenter.observed import Observed, observe
+from gpufleet.platforms.vsphere.vcenter.session import Session
+from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings
+from gpufleet.platforms.vsphere.vcenter.specs import mmio_of
+from gpufleet.platforms.vsphere.vcenter.tasks import TaskTimeoutError, run, timed_out, wait
+from gpufleet.spec.platforms.vsphere_policy import DeletePolicy
+
+_ATTEMPTS = 3
+_LOST_SECONDS = 2.0
+"""How long a machine is watched after the answer to a call was lost, before it is repeated."""
+_POLL_SECONDS = 0.25
+_LONGEST_POLL_SECONDS = 5.0
+
+
+def power_on(
+    session: Session, settings: NodeSettings, found: FoundPlace, live: Observed
+) -> Observed:
+    """The machine, running. One that runs already is fine; a suspended one is reported.
+
+    Raises:
+        VsphereError: it does not start; a fault that another host may not have keeps the code
+            `vsphere-gpu-capacity`.
+    """
+    if live.power == "suspended":
+        raise VsphereError(
+            Code.HOST_STATE,
+            f"{live.name} is suspended, which nobody declared",
+            "resume it or power it off in the vSphere client, then run again",
+        )
+    if live.power == "poweredOn":
+        return live
+    seconds = settings.timeouts.power_on
+    try:
+        live = _started(session, found, live, seconds)
+    except vim.fault.InvalidPowerState:
+        live = still_there(session, live)
+    except TaskTimeoutError as problem:
+        exists = f"{live.name} exists"
+        raise timed_out(f"powering on {live.name}", problem, "powerOn", exists) from None
+    except vmodl.MethodFault as fault:
+        raise translated(fault, f"powering on {live.name}", mmio_of(settings)) from None
+    if live.question:
+        raise _asks(live)
+    if live.power != "poweredOn":
+        raise VsphereError(
+            Code.HOST_STATE,
+            f"{live.name} was told to power on and is {live.power}",
+            "look at the machine's last events in vCenter",
+        )
+    return live
+
+
+def _started(session: Session, found: FoundPlace, live: Observed, seconds: int) -> Observed:
+    """The machine after it was told to start. Telling it again does no harm: one that runs, or is
+    about to, answers so. So a lost answer is not waited for as long as a start may take."""
+    for _ in range(_ATTEMPTS):
+        try:
+            _start(session, found, live, seconds)
+            return still_there(session, live)
+        except OutcomeUnknownError:
+            live = until(session, live, _LOST_SECONDS, lambda now: now.power == "poweredOn")
+            if live.power == "poweredOn":
+                return live
+    raise VsphereError(
+        Code.CONNECTION,
+        f"powering on {live.name}: the connection broke {_ATTEMPTS} times",
+        "run again",
+        left=f"{live.name} ({live.moref}) exists and is {live.power}",
+    )
+
+
+def _start(session: Session, found: FoundPlace, live: Observed, seconds: int) -> None:
+    machine = live.reference
+
+    def watch() -> None:
+        """A question holds the task up until somebody answers it."""
+        now = still_there(session, live)
+        if now.question:
+            raise _asks(now)
+
+    if not found.is_cluster:
+        run(session, machine.PowerOnVM_Task, seconds, watch)
+        return
+    # The call that lets DRS place what is free to move. Its own success says nothing of the
+    # machine: that is in the task of the one attempt.
+    outcome = run(session, lambda: found.datacenter.PowerOnMultiVM_Task([machine]), seconds, watch)
+    for attempt in getattr(outcome, "notAttempted", None) or []:
+        raise attempt.fault
+    for attempt in getattr(outcome, "attempted", None) or []:
+        if attempt.task is not None:
+            wait(session, attempt.task, seconds, watch)
+
+
+def _asks(live: Observed) -> VsphereError:
+    return VsphereError(
+        Code.QUESTION,
+        f"powering on {live.name}: it asks: {live.question}",
+        "answer it in the vSphere client, then run again",
+        left=f"{live.name} ({live.moref}) waits for the answer",
+    )
+
+
+def power_off(session: Session, settings: NodeSettings, live: Observed) -> Observed:
+    """The machine, off: by its guest first where the policy says so, else at once."""
+    machine = live.reference
+    seconds = settings.timeouts.shutdown
+    asked = (
+        settings.delete_policy is DeletePolicy.TRY_SOFT
+        and live.power == "poweredOn"
+        and live.tools_running
+    )
+    try:
+        if asked:
+            session.call(machine.ShutdownGuest, changes=True)
+            live = until(session, live, seconds, lambda now: now.power == "poweredOff")
+        if live.power != "poweredOff":
+            run(session, machine.PowerOffVM_Task, seconds)
+    except (vim.fault.InvalidPowerState, vim.fault.ToolsUnavailable, OutcomeUnknownError):
+        live = still_there(session, live)
+        if live.power != "poweredOff":
+            _force_off(session, machine, seconds)
+    except TaskTimeoutError as problem:
+        exists = f"{live.name} still runs"
+        raise timed_out(f"powering off {live.name}", problem, "shutdown", exists) from None
+    except vmodl.MethodFault as fault:
+        raise translated(fault, f"powering off {live.name}") from None
+    return still_there(session, live)
+
+
+def _force_off(session: Session, machine: Any, seconds: int) -> None:
+    try:
+        run(session, machine.PowerOffVM_Task, seconds)
+    except vim.fault.InvalidPowerState:
+        return  # it went off by itself meanwhile
+    except OutcomeUnknownError:
+        run(session, machine.PowerOffVM_Task, seconds)
+
+
+def still_there(session: Session, live: Observed) -> Observed:
+    """The machine as it is now.
+
+    Raises:
+        VsphereError: it is gone: somebody removed it meanwhile.
+    """
+    now = observe(session, live.reference)
+    if now is None:
+        raise VsphereError(
+            Code.NOT_FOUND,
+            f"{live.name} ({live.moref}) was removed while it was worked on",
+            "run again: it is made anew",
+        )
+    return now
+
+
+def until(
+    session: Session, live: Observed, seconds: float, done: Callable[[Observed], bool]
+) -> Observed:
+    """The machine once `done` holds, it asks a question, or the seconds are over."""
+    deadline = time.monotonic() + seconds
+    pause = _POLL_SECONDS
+    while True:
+        live = still_there(session, live)
+        if done(live) or live.question or time.monotonic() >= deadline:
+            return live
+        time.sleep(min(pause, max(0.0, deadline - time.monotonic())))
+        pause = min(pause * 1.5, _LONGEST_POLL_SECONDS)

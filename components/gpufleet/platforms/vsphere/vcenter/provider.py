@@ -1,0 +1,254 @@
+"""The dynamic provider of `VsphereGpuNode`: it turns calls of the engine into the operations here.
+
+The class stands in an importable module and has no attributes, so that the state holds its name
+only, never code and never credentials; it is the same text in every run.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pulumi.dynamic import (
+    CheckFailure,
+    CheckResult,
+    ConfigureRequest,
+    CreateResult,
+    DiffResult,
+    ReadResult,
+    ResourceProvider,
+    UpdateResult,
+)
+from pyVmomi import vim
+
+from gpufleet.platforms.vsphere.vcenter.calls_at_once import allow_more_calls
+from gpufleet.platforms.vsphere.vcenter.changes import (
+    Change,
+    Kind,
+    changes,
+    has_unknown,
+    impossible,
+    is_same_machine,
+    refusals,
+    replaces,
+)
+from gpufleet.platforms.vsphere.vcenter.converge import converge
+from gpufleet.platforms.vsphere.vcenter.create import create
+from gpufleet.platforms.vsphere.vcenter.described import (
+    check_description,
+    describe,
+    former_of,
+    found_on,
+)
+from gpufleet.platforms.vsphere.vcenter.drift import Seen
+from gpufleet.platforms.vsphere.vcenter.drs import put_in, take_out
+from gpufleet.platforms.vsphere.vcenter.drs_behavior import behave
+from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
+from gpufleet.platforms.vsphere.vcenter.faults import in_words
+from gpufleet.platforms.vsphere.vcenter.identity import Identity
+from gpufleet.platforms.vsphere.vcenter.lookup import (
+    FoundPlace,
+    by_name,
+    find_place,
+    former_networks,
+)
+from gpufleet.platforms.vsphere.vcenter.moves import move
+from gpufleet.platforms.vsphere.vcenter.networks import network_names
+from gpufleet.platforms.vsphere.vcenter.observed import Observed
+from gpufleet.platforms.vsphere.vcenter.opened import (
+    StackSettings,
+    declared,
+    logged_in,
+    read_settings,
+)
+from gpufleet.platforms.vsphere.vcenter.outputs import inputs_kept, observed_of, outputs
+from gpufleet.platforms.vsphere.vcenter.owned import find_owned
+from gpufleet.platforms.vsphere.vcenter.per_gpu import per_gpu
+from gpufleet.platforms.vsphere.vcenter.power import power_on, still_there
+from gpufleet.platforms.vsphere.vcenter.reading import one
+from gpufleet.platforms.vsphere.vcenter.ready import await_ready
+from gpufleet.platforms.vsphere.vcenter.remove import remove
+from gpufleet.platforms.vsphere.vcenter.session import Session
+from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings, Place, normalised, problems
+from gpufleet.platforms.vsphere.vcenter.specs import Former, gpus_of
+
+MOVES = ("place.resourcePool", "place.folder")
+"""Properties whose change moves a machine. Who else moves one is not undone."""
+
+
+class VsphereGpuNodeProvider(ResourceProvider):
+    """Create, read, change and remove one machine."""
+
+    serialize_as_secret_always = False  # the serialised class is a name, and holds no secret
+
+    def configure(self, req: ConfigureRequest) -> None:
+        """Keep the way to the stack's settings, of which nothing is read yet; allow more calls."""
+        StackSettings.read = req.config.get
+        allow_more_calls()
+
+    def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
+        """Judge the inputs without a network: shape, limits, and changes that would fail later."""
+        given = normalised(news)
+        if has_unknown(given):
+            return CheckResult(news, [])
+        failures = [CheckFailure(path, reason) for path, reason in problems(declared(given))]
+        if not failures and _olds:
+            old, new = inputs_kept(normalised(_olds)), inputs_kept(given)
+            failures = [CheckFailure(path, reason) for path, reason in refusals(old, new)]
+            if is_same_machine(old, new):
+                news = {**news, "generation": old["generation"]}
+        return CheckResult(news, failures)
+
+    def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
+        """Compare what the state says of the machine with what is declared."""
+        new = inputs_kept(normalised(_news))
+        found = changes(normalised(_olds), new)
+        return DiffResult(
+            changes=bool(found),
+            replaces=replaces(found, str(new.get("updatePolicy", "refuse"))),
+            stables=["instanceUuid"],
+            delete_before_replace=True,
+        )
+
+    def create(self, props: dict[str, Any]) -> CreateResult:
+        """Make the machine, or go on with one that an earlier run began."""
+        given = normalised(props)
+        settings, session, identity = _opened(given)
+        with in_words(f"making {settings.name}"):
+            live, adopted = create(session, settings, identity, per_gpu)
+            seen = _seen(session, settings, live, {"adopted": adopted})
+        return CreateResult(identity.instance_uuid, outputs(given, settings, live, seen))
+
+    def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
+        """What the machine is now; a machine that is gone has no id."""
+        given = normalised(props)
+        settings, session, identity = _opened(given)
+        root = session.content.rootFolder
+        with in_words(f"reading {settings.name}"):
+            datacenter = by_name(
+                session, root, vim.Datacenter, settings.place.datacenter, "datacenter"
+            )
+            live = find_owned(session, datacenter, identity)
+            if live is None:
+                if settings.place.folder is not None:
+                    # A folder that this user may not see hides its machines, too.
+                    by_name(session, datacenter, vim.Folder, settings.place.folder, "folder")
+                return ReadResult("", {})
+            seen = _seen(session, settings, live, given)
+        return ReadResult(id_, outputs(given, settings, live, seen))
+
+    def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
+        """Change what differs between declaration and machine; safe to run again.
+
+        Where only the provider's own behaviour changes, vCenter is not called.
+        """
+        given, olds = normalised(_news), normalised(_olds)
+        found = changes(olds, inputs_kept(given))
+        if all(change.kind is Kind.SETTING for change in found):
+            return UpdateResult({**observed_of(olds), **inputs_kept(given)})
+        settings, session, identity = _opened(given)
+        _refuse_impossible(settings, found)
+        with in_words(f"changing {settings.name}"):
+            place = find_place(session, settings)
+            live = find_owned(session, place.datacenter, identity)
+            if live is None:
+                raise VsphereError(
+                    Code.NOT_FOUND,
+                    f"{settings.name} (instance uuid {identity.instance_uuid}) is gone from "
+                    "vCenter",
+                    "run `pulumi refresh`, then `pulumi up` makes it anew",
+                )
+            check_description(session, settings)
+            live = converge(
+                session,
+                settings,
+                identity,
+                place,
+                live,
+                first_boot=False,
+                former=_former(session, place, settings, olds),
+            )
+            _regroup(session, settings, place, live, found)
+            describe(session, settings, live, former_of(olds))
+            if any(change.path in MOVES for change in found):
+                move(session, settings, place, live)
+            live = await_ready(session, settings, power_on(session, settings, place, live))
+            live = still_there(session, live)
+            seen = _seen(session, settings, live, olds)
+        return UpdateResult(outputs(given, settings, live, seen))
+
+    def delete(self, _id: str, _props: dict[str, Any]) -> None:
+        """Remove the machine. One that is gone already is fine."""
+        settings, session, identity = _opened(normalised(_props))
+        with in_words(f"removing {settings.name}"):
+            remove(session, settings, identity, str(_props.get("biosUuid") or ""))
+
+
+def _former(
+    session: Session, place: FoundPlace, settings: NodeSettings, olds: Mapping[str, Any]
+) -> Former:
+    """What the last run declared of devices."""
+    before = tuple(network for network, _ in Place.model_validate(olds["place"]).adapters)
+    if before == tuple(network for network, _ in settings.place.adapters):
+        return Former(gpus_of(olds), _ids(place))
+    return Former(gpus_of(olds), former_networks(session, place.datacenter, before))
+
+
+def _ids(place: FoundPlace) -> tuple[str | None, ...]:
+    return tuple(None if wish.network is None else wish.network.id for wish in place.adapters)
+
+
+def _opened(given: Mapping[str, Any]) -> tuple[NodeSettings, Session, Identity]:
+    settings = read_settings(given)
+    session = logged_in(settings.endpoint)
+    return settings, session, Identity(session.server_id, settings.owner, settings.generation)
+
+
+def _refuse_impossible(settings: NodeSettings, found: tuple[Change, ...]) -> None:
+    """What `check` could not know: it sees the inputs of before, and not what vCenter has."""
+    wrong = [f"{change.path}: {reason}" for change in found if (reason := impossible(change))]
+    if wrong:
+        raise VsphereError(Code.UNSUPPORTED, f"changing {settings.name}: {'; '.join(wrong)}")
+
+
+def _regroup(
+    session: Session,
+    settings: NodeSettings,
+    place: FoundPlace,
+    live: Observed,
+    found: tuple[Change, ...],
+) -> None:
+    """Follow a change of the DRS group, and of what DRS may do."""
+    for change in found:
+        if change.path == "vmGroup":
+            seconds = settings.timeouts.reconfigure
+            if change.old:
+                take_out(session, place, str(change.old), live.reference, seconds)
+            if settings.vm_group is not None:
+                put_in(session, place, settings.vm_group, live.reference, seconds)
+        if change.path == "drsBehavior":
+            behave(session, place, settings, live)
+
+
+def _seen(
+    session: Session, settings: NodeSettings, live: Observed, olds: Mapping[str, Any]
+) -> Seen:
+    return Seen(
+        _host_name(session, live),
+        bool(olds.get("adopted", False)),
+        str(olds.get("firmware") or ""),
+        found_on(session, settings, live),
+        _network_names(session, settings, live),
+    )
+
+
+def _network_names(session: Session, settings: NodeSettings, live: Observed) -> dict[str, str]:
+    """Names of the networks the machine is on; asked only where adapters are declared."""
+    if all(network is None for network, _ in settings.place.adapters):
+        return {}
+    return network_names(session, live.networks)
+
+
+def _host_name(session: Session, live: Observed) -> str:
+    if live.host is None:
+        return ""
+    found = one(session, live.host, vim.HostSystem, ("name",))
+    return "" if found is None else str(found["name"])

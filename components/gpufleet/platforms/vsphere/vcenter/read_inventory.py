@@ -1,0 +1,174 @@
+"""The hosts of a cluster and what machines hold of them, read in few calls."""
+
+from collections import defaultdict
+from typing import Any
+
+from pyVmomi import vim
+
+from gpufleet.platforms.vsphere.vcenter.identity import OWNER
+from gpufleet.platforms.vsphere.vcenter.inventory import (
+    Holding,
+    Host,
+    Inventory,
+    PassthroughState,
+    PhysicalGpu,
+)
+from gpufleet.platforms.vsphere.vcenter.observed import GpuDevice, gpu_device
+from gpufleet.platforms.vsphere.vcenter.reading import children, properties
+from gpufleet.platforms.vsphere.vcenter.session import Session
+
+NVIDIA = 0x10DE
+
+_HOST_PATHS = (
+    "name",
+    "hardware.memorySize",
+    "hardware.pciDevice",
+    "config.pciPassthruInfo",
+    "config.graphicsInfo",
+    "config.sharedPassthruGpuTypes",
+    "runtime.connectionState",
+    "runtime.inMaintenanceMode",
+    "datastore",
+    "network",
+)
+_MACHINE_PATHS = (
+    "name",
+    "runtime.host",
+    "runtime.powerState",
+    "config.instanceUuid",
+    "config.template",
+    "config.hardware.memoryMB",
+    "config.memoryReservationLockedToMax",
+    "config.memoryAllocation.reservation",
+)
+_DEVICES = ("config.hardware.device", "config.extraConfig")
+
+
+def read_inventory(session: Session, datacenter: Any, compute: Any) -> Inventory:
+    """What the hosts of one cluster have and what is taken.
+
+    Machines are read for the whole datacenter: a host may run machines of folders the cluster's
+    own machines are not in. Devices are the bulk of what a machine has, and are read only of those
+    that reserve memory: without a reservation of it all, none starts with a GPU.
+    """
+    hosts = children(session, compute, vim.HostSystem, _HOST_PATHS)
+    held: dict[str, list[Holding]] = defaultdict(list)
+    reserved: dict[str, int] = defaultdict(int)
+    reserving: dict[Any, Any] = {}
+    for machine, found in children(session, datacenter, vim.VirtualMachine, _MACHINE_PATHS):
+        host = found.get("runtime.host")
+        if host is None or found.get("config.template") or not _reservation(found):
+            continue
+        reserving[machine] = found
+        if _powered_on(found):
+            reserved[str(host._moId)] += _reservation(found)
+    for machine, devices in properties(session, list(reserving), vim.VirtualMachine, _DEVICES):
+        found = reserving[machine]
+        holding = _holding(machine, {**found, **devices}, _powered_on(found))
+        if holding is not None:
+            held[str(found["runtime.host"]._moId)].append(holding)
+    return Inventory(
+        tuple(
+            sorted(
+                (
+                    _host(item, found, tuple(held[item._moId]), reserved[item._moId])
+                    for item, found in hosts
+                ),
+                key=lambda host: host.name,
+            )
+        )
+    )
+
+
+def _powered_on(found: Any) -> bool:
+    return str(found.get("runtime.powerState")) == "poweredOn"
+
+
+def _reservation(found: Any) -> int:
+    if found.get("config.memoryReservationLockedToMax"):
+        return int(found.get("config.hardware.memoryMB") or 0)
+    return int(found.get("config.memoryAllocation.reservation") or 0)
+
+
+def _holding(machine: Any, found: Any, powered_on: bool) -> Holding | None:
+    devices = [
+        gpu
+        for item in found.get("config.hardware.device") or []
+        if (gpu := gpu_device(item)) is not None
+    ]
+    if not devices:
+        return None
+    dynamic = [gpu for gpu in devices if gpu.mode == "dynamic"]
+    assigned = tuple(gpu.assigned for gpu in dynamic if powered_on and gpu.assigned)
+    waiting = [gpu for gpu in dynamic if not (powered_on and gpu.assigned)]
+    return Holding(
+        str(machine._moId),
+        str(found.get("name", "")),
+        powered_on,
+        _what(devices, "fixed"),
+        assigned,
+        len(waiting),
+        _what(devices, "vgpu"),
+        _reservation(found) if powered_on else 0,
+        str(found.get("config.instanceUuid") or "").lower(),
+        _owner(found),
+        tuple((tuple(gpu.what.split(",")), gpu.label) for gpu in waiting),
+    )
+
+
+def _owner(found: Any) -> str:
+    """Whose the machine is, by its mark."""
+    marks = (entry for entry in found.get("config.extraConfig") or () if entry.key == OWNER)
+    return next((str(entry.value) for entry in marks), "")
+
+
+def _what(devices: list[GpuDevice], mode: str) -> tuple[str, ...]:
+    return tuple(gpu.what for gpu in devices if gpu.mode == mode)
+
+
+def _host(item: Any, found: Any, holdings: tuple[Holding, ...], reserved: int) -> Host:
+    passthrough = {entry.id: entry for entry in found.get("config.pciPassthruInfo") or []}
+    graphics = {entry.pciId: entry for entry in found.get("config.graphicsInfo") or []}
+    gpus = tuple(
+        _gpu(device, passthrough.get(device.id), graphics.get(device.id))
+        for device in found.get("hardware.pciDevice") or []
+        # NVIDIA's bridges and audio functions have no subsystem of their own.
+        if device.vendorId & 0xFFFF == NVIDIA and device.subDeviceId & 0xFFFF
+    )
+    return Host(
+        str(item._moId),
+        str(found["name"]),
+        str(found.get("runtime.connectionState")) == "connected",
+        bool(found.get("runtime.inMaintenanceMode")),
+        int(found.get("hardware.memorySize") or 0) >> 20,
+        reserved,
+        gpus,
+        tuple(found.get("config.sharedPassthruGpuTypes") or ()),
+        holdings,
+        frozenset(str(store._moId) for store in found.get("datastore") or ()),
+        frozenset(str(network._moId) for network in found.get("network") or ()),
+    )
+
+
+def _gpu(device: Any, passthrough: Any | None, graphics: Any | None) -> PhysicalGpu:
+    return PhysicalGpu(
+        str(device.id),
+        f"{device.deviceId & 0xFFFF:04x}",
+        str(device.deviceName),
+        0 if graphics is None else int(graphics.memorySizeInKB) >> 10,
+        _state(passthrough),
+        "" if passthrough is None else str(passthrough.hardwareLabel or ""),
+        "" if graphics is None else str(graphics.graphicsType),
+        graphics is not None and getattr(graphics, "vgpuMode", None) == "mixedSize",
+        () if graphics is None else tuple(str(machine._moId) for machine in graphics.vm or ()),
+    )
+
+
+def _state(passthrough: Any | None) -> PassthroughState:
+    if passthrough is None or not passthrough.passthruCapable:
+        return PassthroughState.NONE
+    if passthrough.passthruActive:
+        return PassthroughState.ACTIVE
+    if passthrough.passthruEnabled:
+        return PassthroughState.ENABLED
+    return PassthroughState.CAPABLE

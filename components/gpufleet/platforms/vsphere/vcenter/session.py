@@ -1,0 +1,214 @@
+"""One login per vCenter and user, kept for the life of the process and renewed when it ends.
+
+Two shapes of a lost session exist: a call raises NotAuthenticated, or a read answers with every
+property missing. Both lead here (`reading` raises for the second). A call that was refused for
+lack of a session was not carried out, so it is repeated even when it changes something; a call
+whose answer was lost is repeated only when repeating does no harm.
+"""
+
+import atexit
+import contextlib
+import http.client
+import ssl
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from pyVim.connect import SmartConnect
+from pyVmomi import vim, vmodl
+from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
+
+from gpufleet.platforms.vsphere.vcenter.certificate import tls_context, unreachable, untrusted
+from gpufleet.platforms.vsphere.vcenter.credentials import Credentials
+from gpufleet.platforms.vsphere.vcenter.errors import Code, OutcomeUnknownError, VsphereError
+from gpufleet.platforms.vsphere.vcenter.rest import Rest
+from gpufleet.platforms.vsphere.vcenter.settings import Endpoint
+
+T = TypeVar("T")
+
+CALL_SECONDS = 60
+"""Longest one call may take before its connection counts as dead; pyVmomi's default is for ever."""
+
+LOST = (OSError, http.client.HTTPException)
+"""What a connection that breaks raises. TLS failures are OSErrors too, and mean the same here."""
+
+
+_PASSING = (
+    ConnectionError,
+    TimeoutError,
+    http.client.HTTPException,
+    vim.fault.HostConnectFault,  # what pyVmomi makes of a connection that breaks while it logs in
+)
+
+
+class Session:
+    """A login to one vCenter."""
+
+    def __init__(self, endpoint: Endpoint, known: Credentials) -> None:
+        """Log in.
+
+        Raises:
+            VsphereError: the server cannot be reached, is not trusted, or refuses the credentials.
+        """
+        self._endpoint = endpoint
+        self._known = known
+        self._renewing = threading.Lock()
+        self._logins = 0
+        self.rest = Rest(endpoint, known)
+        """What SOAP cannot do."""
+        self.tag_ids: dict[tuple[str, str], str] = {}
+        """Category and name of a tag -> id: they are looked up once."""
+        self.places: dict[Any, Any] = {}
+        """Objects that names led to: they are looked up once."""
+        self.checked: set[Any] = set()
+        """What was found to be allowed: it is asked once."""
+        self.service = self._connect()
+        self.content: Any = self._retried(self.service.RetrieveContent)
+
+    @property
+    def logins(self) -> int:
+        """Times the session was renewed. What belongs to a session (views, pages of a long answer)
+        ends with it: who holds one starts again when this has grown."""
+        return self._logins
+
+    @property
+    def server_id(self) -> str:
+        """The vCenter's own instance uuid: it stays when the server is renamed."""
+        return str(self.content.about.instanceUuid)
+
+    @property
+    def api_version(self) -> tuple[int, ...]:
+        """API version of the server, `(8, 0, 3, 0)`."""
+        return tuple(
+            int(part) for part in self.content.about.apiVersion.split(".") if part.isdigit()
+        )
+
+    def call(self, operation: Callable[[], T], *, changes: bool = False) -> T:
+        """Do one call.
+
+        Args:
+            operation: The call.
+            changes: Whether it changes something: then a lost answer is not followed by a second
+                attempt.
+
+        Raises:
+            OutcomeUnknownError: the answer to a call that changes something was lost.
+            VsphereError: the connection or the session cannot be had again.
+            vmodl.MethodFault: whatever vCenter answers otherwise.
+        """
+        if not changes:
+            return self._retried(lambda: self._authenticated(operation))
+        try:
+            return self._authenticated(operation)
+        except LOST as problem:
+            raise OutcomeUnknownError(str(problem)) from problem
+
+    def close(self) -> None:
+        """Log out and hang up. A server that is gone is no failure then."""
+        self._log_out()
+        self.service._stub.DropConnections()
+        self.rest.close()
+
+    def _refused(self, fault: Exception) -> VsphereError:
+        return self._known.refused(self._endpoint.server, type(fault).__name__)
+
+    def _log_out(self) -> None:
+        with contextlib.suppress(*LOST, vmodl.MethodFault):
+            self.content.sessionManager.Logout()
+
+    def _authenticated(self, operation: Callable[[], T]) -> T:
+        logins = self._logins
+        try:
+            return operation()
+        except vim.fault.NotAuthenticated:
+            self._renew(logins)
+        try:
+            return operation()
+        except vim.fault.NotAuthenticated as refused:
+            raise VsphereError(
+                Code.SESSION,
+                f"{self._endpoint.server} ended the session twice in a row",
+                "compare the clocks, and look at the vCenter's session time-out",
+                type(refused).__name__,
+            ) from None
+
+    def _renew(self, logins: int) -> None:
+        """Log in again over the same connection, unless another thread just has."""
+        with self._renewing:
+            if self._logins != logins:
+                return
+            self._log_out()  # a session that is half alive refuses a login as if it were wrong
+            try:
+                self.content.sessionManager.Login(self._known.user, self._known.password)
+            except vim.fault.InvalidLogin as refused:
+                raise self._refused(refused) from None
+            self._logins += 1
+
+    def _retried(self, operation: Callable[[], T]) -> T:
+        attempts = Retrying(
+            retry=retry_if_exception_type(LOST),
+            stop=stop_after_attempt(5),
+            wait=wait_random_exponential(multiplier=0.2, max=10),
+            reraise=True,
+        )
+        try:
+            return attempts(operation)
+        except LOST as problem:
+            raise unreachable(self._endpoint, problem) from None
+
+    def _connect(self) -> Any:
+        endpoint = self._endpoint
+        context = None if endpoint.plain_http else tls_context(endpoint)
+        try:
+            return self._retried_connect(context)
+        except vim.fault.InvalidLogin as refused:
+            raise self._refused(refused) from None
+        except ssl.SSLError as problem:
+            raise untrusted(endpoint, problem) from None
+        except vim.fault.HostConnectFault as problem:
+            raise unreachable(endpoint, getattr(problem, "msg", problem)) from None
+        except LOST as problem:
+            raise unreachable(endpoint, problem) from None
+
+    def _retried_connect(self, context: ssl.SSLContext | None) -> Any:
+        endpoint = self._endpoint
+        attempts = Retrying(
+            # An untrusted certificate stays one: only what may pass is tried again.
+            retry=retry_if_exception_type(_PASSING),
+            stop=stop_after_attempt(4),
+            wait=wait_random_exponential(multiplier=0.2, max=5),
+            reraise=True,
+        )
+        return attempts(
+            SmartConnect,
+            protocol="http" if endpoint.plain_http else "https",
+            host=endpoint.server,
+            port=endpoint.port,
+            user=self._known.user,
+            pwd=self._known.password,
+            sslContext=context,
+            httpConnectionTimeout=CALL_SECONDS,
+        )
+
+
+_OPEN: dict[tuple[Endpoint, Credentials], Session] = {}
+_OPENING = threading.Lock()
+
+
+def session_for(endpoint: Endpoint, known: Credentials) -> Session:
+    """The process's session with these credentials: made once, shared by all threads."""
+    with _OPENING:
+        key = (endpoint, known)
+        if key not in _OPEN:
+            _OPEN[key] = Session(endpoint, known)
+        return _OPEN[key]
+
+
+def close_all() -> None:
+    """Log out everywhere."""
+    with _OPENING:
+        while _OPEN:
+            _OPEN.popitem()[1].close()
+
+
+atexit.register(close_all)

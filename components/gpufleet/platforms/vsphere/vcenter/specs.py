@@ -1,0 +1,289 @@
+"""Declarations as vCenter's specs: the clone, and what still differs from a live machine."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import TypeAdapter
+from pyVmomi import vim
+
+from gpufleet.platforms.vsphere.vcenter.adapters import adapter_changes
+from gpufleet.platforms.vsphere.vcenter.disks import disk_bytes, disk_changes, first_disk
+from gpufleet.platforms.vsphere.vcenter.guest_data import guest_keys
+from gpufleet.platforms.vsphere.vcenter.identity import PENDING, Identity
+from gpufleet.platforms.vsphere.vcenter.lookup import FoundPlace
+from gpufleet.platforms.vsphere.vcenter.mmio import mmio_gib
+from gpufleet.platforms.vsphere.vcenter.observed import GpuDevice, Observed
+from gpufleet.platforms.vsphere.vcenter.read_inventory import NVIDIA
+from gpufleet.platforms.vsphere.vcenter.settings import (
+    DynamicPassthrough,
+    FixedPassthrough,
+    GpuAttachment,
+    NodeSettings,
+)
+
+USE_MMIO = "pciPassthru.use64bitMMIO"
+MMIO_SIZE = "pciPassthru.64bitMMIOSizeGB"
+
+_Device = vim.vm.device.VirtualPCIPassthrough
+_Change = vim.vm.device.VirtualDeviceSpec
+_ATTACHMENT: TypeAdapter[GpuAttachment] = TypeAdapter(GpuAttachment)
+_ADDED_KEY = -100
+"""Keys of devices that do not exist yet are negative, each its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Former:
+    """What was declared before a change, and goes if it is declared no more. Anything else that a
+    machine has beyond its declaration is somebody's who added it."""
+
+    gpus: Collection[tuple[str, str, str]] = ()
+    """Backings of GPUs, as `GpuDevice.backing` spells them."""
+    networks: Sequence[str | None] = ()
+    """Ids of the networks of adapters; None: one that is not known, or not there any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What a live machine lacks."""
+
+    spec: Any | None
+    """One reconfiguration that mends it; None: nothing differs."""
+    powered_off: tuple[str, ...]
+    """Properties among the differences that change only while the machine is off."""
+    refused: tuple[str, ...]
+    """Differences that cannot be mended at all, a sentence for each."""
+    upgrade: int | None = None
+    """Virtual hardware version to upgrade to first, which no reconfiguration does."""
+
+    @property
+    def properties(self) -> bool:
+        """Whether anything differs."""
+        return self.spec is not None or self.upgrade is not None
+
+
+NOTHING_BEFORE = Former()
+
+
+def mmio_of(settings: NodeSettings) -> int:
+    """The MMIO window of the machine in GiB."""
+    return settings.mmio_gib or mmio_gib([settings.gpu_memory_gib] * settings.gpu.count)
+
+
+def wanted_gpus(settings: NodeSettings) -> list[tuple[str, str, str]]:
+    """Backings of the GPUs the machine is to have, as `GpuDevice.backing` spells them."""
+    return _backings(settings.gpu)
+
+
+def _backings(gpu: GpuAttachment) -> list[tuple[str, str, str]]:
+    if isinstance(gpu, FixedPassthrough):
+        return [("fixed", address, "") for address in gpu.pci_addresses]
+    if isinstance(gpu, DynamicPassthrough):
+        return [("dynamic", ",".join(sorted(gpu.device_ids)), gpu.label)] * gpu.count
+    return [("vgpu", gpu.profile, "")] * gpu.count
+
+
+def gpus_of(olds: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """Backings of the GPUs that were declared, from the outputs of the last run."""
+    gpu = olds.get("gpu")
+    return [] if gpu is None else _backings(_ATTACHMENT.validate_python(gpu))
+
+
+def wanted_extra_config(settings: NodeSettings, identity: Identity) -> dict[str, str]:
+    """Extra configuration the machine is to have, without what its guest may clear."""
+    return {
+        **settings.extra_config,
+        **identity.marks,
+        USE_MMIO: "TRUE",
+        MMIO_SIZE: str(mmio_of(settings)),
+    }
+
+
+def clone_spec(settings: NodeSettings, identity: Identity, found: FoundPlace, host: Any) -> Any:
+    """The clone: identity and marks in the very call that makes the machine."""
+    return vim.vm.CloneSpec(
+        location=vim.vm.RelocateSpec(pool=found.pool, host=host, datastore=found.datastore),
+        powerOn=False,
+        template=False,
+        config=vim.vm.ConfigSpec(
+            instanceUuid=identity.instance_uuid,
+            numCPUs=settings.cpus,
+            memoryMB=settings.memory_mib,
+            # cloud-init prefers OVF data to guestinfo when a template carries any.
+            vAppConfigRemoved=True,
+            extraConfig=_options(wanted_extra_config(settings, identity)),
+        ),
+    )
+
+
+def difference(
+    settings: NodeSettings,
+    identity: Identity,
+    live: Observed,
+    found: FoundPlace,
+    devices: dict[str, Any],
+    first_boot: bool,
+    former: Former = NOTHING_BEFORE,
+) -> Difference:
+    """What to change on a live machine.
+
+    Args:
+        settings: What is declared.
+        identity: Whose machine it is.
+        live: What it is now.
+        found: Its place: networks and datastores.
+        devices: Address -> fixed backing of the host's device; only for fixed passthrough.
+        first_boot: Whether the guest has not started yet: only then is first-boot data written.
+        former: What was declared before. After the first boot this and nothing else is removed.
+    """
+    spec: Any = vim.vm.ConfigSpec()
+    off: list[str] = []
+    refused: list[str] = []
+    changed = False
+    if live.cpus != settings.cpus:
+        spec.numCPUs, changed = settings.cpus, True
+        off.append("cpus")
+    if settings.cores_per_socket not in (None, live.cores_per_socket):
+        spec.numCoresPerSocket, changed = settings.cores_per_socket, True
+        off.append("coresPerSocket")
+    if settings.annotation not in (None, live.annotation):
+        spec.annotation, changed = settings.annotation, True
+    if live.memory_mib != settings.memory_mib:
+        spec.memoryMB, changed = settings.memory_mib, True
+        off.append("memoryMib")
+    if not live.memory_locked or live.memory_reservation_mib != settings.memory_mib:
+        spec.memoryReservationLockedToMax = True
+        spec.memoryAllocation = vim.ResourceAllocationInfo(reservation=settings.memory_mib)
+        changed = True
+    if live.latency != settings.latency_sensitivity:
+        spec.latencySensitivity = vim.LatencySensitivity(level=settings.latency_sensitivity.value)
+        changed = True
+        off.append("latencySensitivity")
+    keys = wanted_extra_config(settings, identity)
+    if first_boot:
+        keys.update(
+            guest_keys(
+                identity.instance_uuid,
+                settings.name,
+                settings.user_data,
+                settings.user_data_format,
+                settings.meta_data,
+                settings.vendor_data,
+            )
+        )
+    if live.extra_config.get(PENDING) and not identity.pending:
+        keys[PENDING] = ""  # its resource takes over
+    disks = disk_changes(settings.extra_disks, live, found.disk_stores)
+    keys.update(disks.marks)
+    refused += disks.refused
+    off += [f"extraDisks ({name} goes)" for name in disks.removed]
+    stale = {key: value for key, value in keys.items() if live.extra_config.get(key, "") != value}
+    if stale:
+        spec.extraConfig, changed = _options(stale), True
+        if set(stale) & {USE_MMIO, MMIO_SIZE}:
+            off.append("mmioGib")
+        if set(stale) & set(settings.extra_config):
+            off.append("extraConfig")
+    own = None if first_boot else [*wanted_gpus(settings), *former.gpus]
+    changes = _gpu_changes(settings, live, devices, own)
+    if changes:
+        off.append("gpu")
+    changes += _disk_change(settings, live, refused) + disks.changes
+    adapters = adapter_changes(
+        found.adapters,
+        live,
+        None if first_boot else former.networks,
+        all_told=bool(settings.place.networks),
+    )
+    if adapters.needs_power_off:
+        off.append("place.networks" if settings.place.networks else "place.adapter")
+    changes += adapters.changes
+    if changes:
+        spec.deviceChange, changed = changes, True
+    upgrade = _upgrade(settings, live, refused)
+    if upgrade is not None:
+        off.append("hardwareVersion")
+    return Difference(spec if changed else None, tuple(off), tuple(refused), upgrade)
+
+
+def _upgrade(settings: NodeSettings, live: Observed, refused: list[str]) -> int | None:
+    wanted = settings.hardware_version
+    if wanted is None or wanted == live.hardware_version:
+        return None
+    if wanted < live.hardware_version:
+        refused.append(
+            f"hardwareVersion {wanted} is older than the {live.hardware_version} there is, and "
+            "virtual hardware cannot go back"
+        )
+        return None
+    return wanted
+
+
+def _options(keys: dict[str, str]) -> list[Any]:
+    return [vim.option.OptionValue(key=key, value=value) for key, value in sorted(keys.items())]
+
+
+def _gpu_changes(
+    settings: NodeSettings,
+    live: Observed,
+    devices: dict[str, Any],
+    own: Collection[tuple[str, str, str]] | None,
+) -> list[Any]:
+    """Add what lacks and remove what is ours (None: all) and not wanted; matched by backing,
+    removed by key."""
+    lacking = wanted_gpus(settings)
+    surplus: list[GpuDevice] = []
+    for gpu in live.gpus:
+        if gpu.backing in lacking:
+            lacking.remove(gpu.backing)
+        elif own is None or gpu.backing in own:
+            surplus.append(gpu)
+    removed = [
+        _Change(operation=_Change.Operation.remove, device=_Device(key=gpu.key)) for gpu in surplus
+    ]
+    added = [
+        _Change(
+            operation=_Change.Operation.add,
+            device=_Device(key=_ADDED_KEY - number, backing=_backing(settings, wish, devices)),
+        )
+        for number, wish in enumerate(lacking)
+    ]
+    return removed + added
+
+
+def _backing(settings: NodeSettings, wish: tuple[str, str, str], devices: dict[str, Any]) -> Any:
+    mode, what, label = wish
+    if mode == "vgpu":
+        return _Device.VmiopBackingInfo(vgpu=what)
+    if mode == "fixed":
+        return devices[what]
+    gpu = settings.gpu
+    ids = gpu.device_ids if isinstance(gpu, DynamicPassthrough) else ()
+    return _Device.DynamicBackingInfo(
+        deviceName="",
+        allowedDevice=[
+            _Device.AllowedDevice(vendorId=NVIDIA, deviceId=int(device_id, 16)) for device_id in ids
+        ],
+        customLabel=label or None,
+    )
+
+
+def _disk_change(settings: NodeSettings, live: Observed, refused: list[str]) -> list[Any]:
+    if settings.disk_gib is None:
+        return []
+    wanted, disk = settings.disk_gib << 30, first_disk(live)
+    if disk is None:
+        refused.append("diskGib is set and the machine has no disk")
+        return []
+    has = disk_bytes(disk)
+    if wanted == has:
+        return []
+    if wanted < has:
+        refused.append(
+            f"diskGib {settings.disk_gib} is smaller than the {has >> 30} GiB there are, and "
+            "vCenter cannot shrink a disk"
+        )
+        return []
+    disk.capacityInKB = wanted >> 10
+    disk.capacityInBytes = wanted
+    return [_Change(operation=_Change.Operation.edit, device=disk)]

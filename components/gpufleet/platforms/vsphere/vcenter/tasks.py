@@ -1,0 +1,98 @@
+"""Waiting for a task of vCenter, with a deadline. pyVmomi's own waiter has none that holds."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from pyVmomi import vim
+from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
+
+from gpufleet.platforms.vsphere.vcenter.errors import Code, OutcomeUnknownError, VsphereError
+from gpufleet.platforms.vsphere.vcenter.faults import RETRIED
+from gpufleet.platforms.vsphere.vcenter.reading import one
+from gpufleet.platforms.vsphere.vcenter.session import Session
+
+_FIRST_PAUSE = 0.05
+_LONGEST_PAUSE = 2.0
+_WATCHED_FROM = 0.5
+"""Pause from which a task is long enough under way to look at what it works on, too."""
+_PATHS = ("info.state", "info.error", "info.progress", "info.result", "info.cancelable")
+
+
+class TaskTimeoutError(Exception):
+    """The task did not end in time. It may still."""
+
+    def __init__(self, seconds: int, progress: int | None, task: str = "") -> None:
+        self.seconds = seconds
+        self.progress = progress
+        self.task = task
+        super().__init__(f"not done after {seconds} s")
+
+
+def wait(session: Session, task: Any, seconds: int, watch: Callable[[], None] | None = None) -> Any:
+    """The result of a task.
+
+    Args:
+        session: Login.
+        task: The task.
+        seconds: Longest it may take.
+        watch: Called now and then while the task takes long; what it raises ends the wait.
+            Default: nothing is.
+
+    Raises:
+        OutcomeUnknownError: vCenter does not know the task: it was restarted, or the task is long
+            over. What the task was to do may be done or not, so it says nothing of its object.
+        TaskTimeoutError: it was not done after `seconds`.
+        vmodl.MethodFault: the fault it ended with.
+    """
+    deadline = time.monotonic() + seconds
+    pause = _FIRST_PAUSE
+    while True:
+        found = one(session, task, vim.Task, _PATHS)
+        if found is None:
+            raise OutcomeUnknownError(f"vCenter does not know {task._moId} any more")
+        state = found.get("info.state")
+        if state == vim.TaskInfo.State.success:
+            return found.get("info.result")
+        if state == vim.TaskInfo.State.error:
+            raise found["info.error"]
+        if time.monotonic() >= deadline:
+            raise TaskTimeoutError(seconds, found.get("info.progress"), str(task._moId))
+        if watch is not None and pause >= _WATCHED_FROM:
+            watch()
+        time.sleep(min(pause, max(0.0, deadline - time.monotonic())))
+        pause = min(pause * 1.6, _LONGEST_PAUSE)
+
+
+def run(
+    session: Session,
+    start: Callable[[], Any],
+    seconds: int,
+    watch: Callable[[], None] | None = None,
+) -> Any:
+    """Start a task and wait for it; faults that pass by themselves are tried again, five times.
+
+    Raises:
+        OutcomeUnknownError: the answer to the start was lost, or the task was.
+        TaskTimeoutError: it was not done in time.
+        vmodl.MethodFault: anything else vCenter answers.
+    """
+    attempts = Retrying(
+        retry=retry_if_exception_type(RETRIED),
+        stop=stop_after_attempt(5),
+        wait=wait_random_exponential(multiplier=0.5, max=30),
+        reraise=True,
+    )
+    return attempts(lambda: wait(session, session.call(start, changes=True), seconds, watch))
+
+
+def timed_out(step: str, problem: TaskTimeoutError, setting: str, exists: str) -> VsphereError:
+    """A step that took too long, what exists now, and which setting allows more."""
+    progress = "" if problem.progress is None else f" at {problem.progress} %"
+    progress += f" ({problem.task})" if problem.task else ""
+    return VsphereError(
+        Code.TIMEOUT,
+        f"{step} was not done after {problem.seconds} s{progress}",
+        f"look at the task in vCenter; allow more with timeouts.{setting}",
+        left=exists,
+    )

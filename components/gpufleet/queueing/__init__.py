@@ -1,1 +1,0 @@
-"""Queues: who may use the GPUs, and when."""

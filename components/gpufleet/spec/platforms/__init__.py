@@ -1,0 +1,1 @@
+"""What one platform alone needs to know of a pool."""

@@ -1,0 +1,208 @@
+"""Pod templates of jobs: batch, JobSet, Kubeflow, Volcano, Argo."""
+
+from collections.abc import Callable
+from typing import Any
+
+from gpufleet_policies.facts.tristate import Fact, known, unknown
+from gpufleet_policies.readers.raw_pods import (
+    Groups,
+    JobFields,
+    Kind,
+    RawContainer,
+    RawGroup,
+    count,
+    name_of,
+    template,
+    times,
+)
+from gpufleet_policies.readers.reading import at, items, mapping
+
+SOME: Fact[int] = unknown("pods")
+
+
+def _job(document: dict[str, Any]) -> Groups:
+    pods = count(document, "spec.parallelism")
+    indexed = at(document, "spec.completionMode") == "Indexed"
+    yield template(document, "", "spec.template", pods, together=pods if indexed else known(1))
+
+
+def _cron_job(document: dict[str, Any]) -> Groups:
+    pods = count(document, "spec.jobTemplate.spec.parallelism")
+    yield template(document, "", "spec.jobTemplate.spec.template", pods)
+
+
+def _job_set(path: str, *, is_template: bool = False) -> Callable[[dict[str, Any]], Groups]:
+    def groups(document: dict[str, Any]) -> Groups:
+        found = items(at(document, path))
+        numbers = [
+            times(count(j, "replicas"), count(j, "template.spec.parallelism")) for j in found
+        ]
+        total = _sum(numbers)
+        for index, (job, pods) in enumerate(zip(found, numbers, strict=True)):
+            yield template(
+                job,
+                name_of(job, "name", index),
+                "template.spec.template",
+                SOME if is_template else pods,
+                f"{path}[{index}].",
+                SOME if is_template else total,
+            )
+
+    return groups
+
+
+def _sum(numbers: list[Fact[int]]) -> Fact[int]:
+    if not all(number.is_known for number in numbers):
+        return SOME
+    return known(sum(number.value for number in numbers))
+
+
+def _by_role(path: str) -> Callable[[dict[str, Any]], Groups]:
+    def groups(document: dict[str, Any]) -> Groups:
+        roles = mapping(at(document, path))
+        numbers = {role: count(spec, "replicas") for role, spec in roles.items()}
+        total = _sum(list(numbers.values()))
+        for role, spec in roles.items():
+            yield template(
+                spec, role, "template", numbers[role], f"{path}.{role}.", total, {"spreads": True}
+            )
+
+    return groups
+
+
+def _train_job(document: dict[str, Any]) -> Groups:
+    trainer = at(document, "spec.trainer")
+    if not isinstance(trainer, dict):
+        yield from _job_set("spec.template.spec.replicatedJobs")(document)
+        return
+    nodes = count(document, "spec.trainer.numNodes")
+    fields = {**trainer, "name": "node", "resources": trainer.get("resourcesPerNode")}
+    container = RawContainer("spec.trainer", fields, "spec.trainer.resourcesPerNode")
+    scheduling: dict[str, Any] = {}
+    for override in items(at(document, "spec.podTemplateOverrides")):
+        scheduling |= mapping(at(override, "spec"))
+    # Which runtime it refers to may place pods as well.
+    spec = {"nodeSelector": {}, **scheduling, "tolerations": scheduling.get("tolerations")}
+    yield RawGroup("", "spec.trainer", spec, nodes, None, nodes, (container,), {"spreads": True})
+
+
+def _tasks(document: dict[str, Any]) -> Groups:
+    tasks = items(at(document, "spec.tasks"))
+    numbers = [count(task, "replicas") for task in tasks]
+    total = _sum(numbers)
+    for index, (task, pods) in enumerate(zip(tasks, numbers, strict=True)):
+        prefix = f"spec.tasks[{index}]."
+        yield template(task, name_of(task, "name", index), "template", pods, prefix, total)
+
+
+def _workflow(path: str, *, is_template: bool = False) -> Callable[[dict[str, Any]], Groups]:
+    """Argo: each template with a container or script; how often it runs is not told."""
+
+    def groups(document: dict[str, Any]) -> Groups:
+        shared = mapping(at(document, path))
+        for index, step in enumerate(items(shared.get("templates"))):
+            fields = mapping(step)
+            place = f"{path}.templates[{index}]"
+            found = tuple(
+                RawContainer(f"{place}.{key}", {"name": key, **fields[key]})
+                for key in ("container", "script")
+                if isinstance(fields.get(key), dict)
+            )
+            if found:
+                scheduling = {
+                    key: fields.get(key, shared.get(key))
+                    for key in ("nodeSelector", "affinity", "tolerations", "volumes")
+                }
+                name = name_of(step, "name", index)
+                pods: Fact[int] = SOME if is_template else known(1)
+                yield RawGroup(
+                    name, place, scheduling, pods, fields.get("metadata"), containers=found
+                )
+
+    return groups
+
+
+_JOB = JobFields(
+    ("spec.activeDeadlineSeconds",),
+    "spec.backoffLimit",
+    time_to_live="spec.ttlSecondsAfterFinished",
+)
+_CRON = "spec.jobTemplate.spec."
+_RUN_POLICY = JobFields(
+    ("spec.runPolicy.activeDeadlineSeconds", "spec.activeDeadlineSeconds"),
+    "spec.runPolicy.backoffLimit",
+    "spec.elasticPolicy.maxRestarts",
+    "spec.runPolicy.ttlSecondsAfterFinished",
+)
+_JOB_SET = JobFields(
+    restarts="spec.failurePolicy.maxRestarts", time_to_live="spec.ttlSecondsAfterFinished"
+)
+_ARGO = JobFields(("spec.activeDeadlineSeconds",), time_to_live="spec.ttlStrategy")
+
+
+def _kubeflow(path: str) -> Kind:
+    return Kind(
+        _by_role(path),
+        suspend="spec.runPolicy.suspend",
+        job=_RUN_POLICY,
+        trains=True,
+        starts_together=True,
+    )
+
+
+BATCH_KINDS: dict[tuple[str, str], Kind] = {
+    ("batch", "Job"): Kind(_job, True, job=_JOB),
+    ("batch", "CronJob"): Kind(
+        _cron_job,
+        True,
+        job=JobFields(
+            (f"{_CRON}activeDeadlineSeconds",),
+            f"{_CRON}backoffLimit",
+            time_to_live=f"{_CRON}ttlSecondsAfterFinished",
+            schedule="spec.schedule",
+            concurrency="spec.concurrencyPolicy",
+        ),
+    ),
+    ("jobset.x-k8s.io", "JobSet"): Kind(
+        _job_set("spec.replicatedJobs"), job=_JOB_SET, starts_together=True
+    ),
+    ("trainer.kubeflow.org", "TrainJob"): Kind(
+        _train_job,
+        job=JobFields(("spec.activeDeadlineSeconds",)),
+        trains=True,
+        starts_together=True,
+    ),
+    ("trainer.kubeflow.org", "TrainingRuntime"): Kind(
+        _job_set("spec.template.spec.replicatedJobs", is_template=True),
+        job=JobFields(),
+        trains=True,
+    ),
+    ("trainer.kubeflow.org", "ClusterTrainingRuntime"): Kind(
+        _job_set("spec.template.spec.replicatedJobs", is_template=True),
+        job=JobFields(),
+        trains=True,
+    ),
+    ("kubeflow.org", "PyTorchJob"): _kubeflow("spec.pytorchReplicaSpecs"),
+    ("kubeflow.org", "MPIJob"): _kubeflow("spec.mpiReplicaSpecs"),
+    ("kubeflow.org", "TFJob"): _kubeflow("spec.tfReplicaSpecs"),
+    ("kubeflow.org", "XGBoostJob"): _kubeflow("spec.xgbReplicaSpecs"),
+    ("kubeflow.org", "PaddleJob"): _kubeflow("spec.paddleReplicaSpecs"),
+    ("kubeflow.org", "JAXJob"): _kubeflow("spec.jaxReplicaSpecs"),
+    ("batch.volcano.sh", "Job"): Kind(
+        _tasks, job=JobFields(retries="spec.maxRetry", time_to_live="spec.ttlSecondsAfterFinished")
+    ),
+    ("argoproj.io", "Workflow"): Kind(_workflow("spec"), job=_ARGO),
+    ("argoproj.io", "WorkflowTemplate"): Kind(_workflow("spec", is_template=True), job=_ARGO),
+    ("argoproj.io", "ClusterWorkflowTemplate"): Kind(
+        _workflow("spec", is_template=True), job=_ARGO
+    ),
+    ("argoproj.io", "CronWorkflow"): Kind(
+        _workflow("spec.workflowSpec"),
+        job=JobFields(
+            ("spec.workflowSpec.activeDeadlineSeconds",),
+            schedule="spec.schedule",
+            concurrency="spec.concurrencyPolicy",
+        ),
+    ),
+}
+"""Group and kind -> where its pods are."""

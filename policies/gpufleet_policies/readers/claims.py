@@ -1,0 +1,94 @@
+"""Claims of dynamic resource allocation: ResourceClaim, ResourceClaimTemplate, DeviceClass."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from gpufleet_policies.facts.claims import Claim, DeviceClass, DeviceRequest
+from gpufleet_policies.facts.locator import Locator
+from gpufleet_policies.facts.tristate import Fact, absent, known, unknown
+from gpufleet_policies.readers.intent import declared_environment
+from gpufleet_policies.readers.raw_pods import natural
+from gpufleet_policies.readers.reading import at, fact, items, mapping, text
+
+GROUP = "resource.k8s.io"
+_DRIVER = "gpu.nvidia.com"
+
+KINDS = frozenset(
+    {(GROUP, "ResourceClaim"), (GROUP, "ResourceClaimTemplate"), (GROUP, "DeviceClass")}
+)
+"""Group and kind of what asks for devices."""
+
+
+def claim_from(
+    document: Mapping[str, Any], locator: Locator, api_group: str
+) -> Claim | DeviceClass | None:
+    """The claim, template or class an object is; None for every other kind."""
+    if (api_group, locator.kind) not in KINDS:
+        return None
+    written = mapping(at(document, "metadata.annotations"))
+    annotations = {key: value for key, value in written.items() if isinstance(value, str)}
+    environment = declared_environment(written)
+    if locator.kind == "DeviceClass":
+        selectors = at(document, "spec.selectors")
+        return DeviceClass(
+            locator=locator,
+            annotations=annotations,
+            environment=environment,
+            driver_named=_DRIVER in str(selectors),
+            selectors=_number_of(selectors, "spec.selectors"),
+        )
+    is_template = locator.kind == "ResourceClaimTemplate"
+    path = "spec.spec.devices.requests" if is_template else "spec.devices.requests"
+    requests = at(document, path)
+    return Claim(
+        locator=locator,
+        annotations=annotations,
+        environment=environment,
+        is_template=is_template,
+        requests=tuple(_requests(requests, path)),
+        requests_known=requests is None or isinstance(requests, list),
+        configured=at(document, f"{path.rpartition('.')[0]}.config") is not None,
+    )
+
+
+def _requests(value: Any, path: str) -> Iterator[DeviceRequest]:
+    """From 1.33 a request has `exactly` or `firstAvailable`; before, its fields stood in it."""
+    for index, request in enumerate(items(value)):
+        place = f"{path}[{index}]"
+        name = at(request, "name")
+        named = name if isinstance(name, str) else str(index)
+        choices = at(request, "firstAvailable")
+        if isinstance(choices, list):
+            for number, choice in enumerate(choices):
+                where = f"{place}.firstAvailable[{number}]"
+                yield _request(mapping(choice), named, where, alternative=True)
+            continue
+        exactly = at(request, "exactly")
+        if exactly is None:
+            yield _request(mapping(request), named, place)
+        else:
+            yield _request(mapping(exactly), named, f"{place}.exactly")
+
+
+def _request(
+    fields: dict[str, Any], name: str, place: str, *, alternative: bool = False
+) -> DeviceRequest:
+    return DeviceRequest(
+        name=name,
+        place=place,
+        device_class=fact(fields.get("deviceClassName"), text, f"{place}.deviceClassName"),
+        allocation=fact(fields.get("allocationMode"), text, f"{place}.allocationMode").or_default(
+            "ExactCount"
+        ),
+        count=fact(fields.get("count"), natural, f"{place}.count").or_default(1),
+        selectors=_number_of(fields.get("selectors"), f"{place}.selectors"),
+        alternative=alternative,
+    )
+
+
+def _number_of(value: Any, place: str) -> Fact[int]:
+    if value is None:
+        return absent(place)
+    if not isinstance(value, list):
+        return unknown(place)
+    return known(len(value), place=place) if value else absent(place)

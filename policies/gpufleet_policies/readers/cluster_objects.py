@@ -1,0 +1,56 @@
+"""Small objects that rules look at beside pools and workloads: namespaces, quotas, templates."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from gpufleet.catalogue import Catalogue
+from gpufleet_policies.facts.locator import Locator
+from gpufleet_policies.facts.monitoring import GpuQuota, Monitoring, Namespace
+from gpufleet_policies.facts.workload import is_gpu_resource
+from gpufleet_policies.readers.blocks import environment, inside, known_texts
+from gpufleet_policies.readers.quantities import amount
+from gpufleet_policies.readers.reading import fact, items, mapping
+
+Load = Callable[[], Catalogue]
+
+
+def namespace(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+    """core Namespace."""
+    del load
+    labels = known_texts(inside(document, "metadata.labels"))
+    merged = {**labels, **known_texts(inside(document, "metadata.annotations"))}
+    yield Namespace(
+        locator=locator, annotations=merged, environment=environment(merged), labels=labels
+    )
+
+
+def _whole(value: Any) -> int | None:
+    found = amount(value)
+    return int(found.number) if found is not None and found.is_whole else None
+
+
+def quota(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+    """core ResourceQuota; resources that are no GPUs are left out."""
+    del load
+    hard = mapping(inside(document, "spec.hard"))
+    gpu = {
+        name: value
+        for name, value in hard.items()
+        if is_gpu_resource(name.removeprefix("requests.").removeprefix("limits."))
+        or "deviceclass.resource.k8s.io" in name
+    }
+    yield GpuQuota(
+        locator=locator,
+        hard={name: fact(value, _whole, f"spec.hard[{name}]") for name, value in gpu.items()},
+        covers_gpus=bool(gpu),
+    )
+
+
+def exporter(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+    """A DaemonSet or Deployment that runs the DCGM exporter."""
+    del load
+    for container in items(inside(document, "spec.template.spec.containers")):
+        image = inside(container, "image")
+        if isinstance(image, str) and "dcgm-exporter" in image:
+            yield Monitoring(locator=locator, what="dcgm-exporter")
+            return

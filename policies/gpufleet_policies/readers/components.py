@@ -1,0 +1,18 @@
+"""GpuFleet as facts, told by the properties it passes."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from gpufleet.catalogue import Catalogue
+from gpufleet_policies.facts.locator import Locator
+from gpufleet_policies.readers.fleet import fleet_from
+
+Load = Callable[[], Catalogue]
+
+
+def component(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+    """A component that passes a compiled fleet under `fleet`, as GpuFleet does."""
+    del load
+    fleet = fleet_from(document, locator)
+    if fleet is not None:
+        yield fleet

@@ -1,0 +1,134 @@
+"""Containers of a pod template, and what a GPU container runs."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from gpufleet_policies.facts.container import HIDDEN, NO_LAUNCH, Amount, Container
+from gpufleet_policies.facts.tristate import UNKNOWN, Fact, unknown
+from gpufleet_policies.readers.intent import Program
+from gpufleet_policies.readers.launch import launch
+from gpufleet_policies.readers.options import Options, read_options, split_words
+from gpufleet_policies.readers.quantities import amount
+from gpufleet_policies.readers.raw_pods import RawContainer, RawGroup
+from gpufleet_policies.readers.reading import at, fact, items, mapping, text, words
+
+_NOTHING: dict[str, Fact[Amount]] = {}
+_SHARED_MEMORY = ("/dev/shm", UNKNOWN)  # noqa: S108 - a mount path to look for
+_PROBES = (
+    ("liveness", "livenessProbe"),
+    ("readiness", "readinessProbe"),
+    ("startup", "startupProbe"),
+)
+
+
+def containers(group: RawGroup) -> tuple[list[Container], list[Program]]:
+    """Containers of a group in the order they are written, init containers first.
+
+    The programs of those that hold GPUs, or claims, come beside them.
+    """
+    found: list[Container] = []
+    programs: list[Program] = []
+    for place, raw, init, at_resources in _listed(group):
+        container = _container(place, raw, init=init, resources_place=at_resources)
+        if not init and (container.gpu_resources or container.claims):
+            program = _program(container, mapping(raw), group.stated)
+            container = program.container
+            programs.append(program)
+        found.append(container)
+    return found, programs
+
+
+def as_fragment(container: Container) -> Container:
+    """A container of a patch: what it does not say, the object it changes may."""
+    return replace(
+        container,
+        resources_known=False,
+        claims_known=False,
+        shares_memory=True,
+        probes=frozenset(name for name, _ in _PROBES),
+    )
+
+
+def _listed(group: RawGroup) -> Iterable[tuple[str, Any, bool, str]]:
+    spec = group.spec if isinstance(group.spec, dict) else {}
+    for key, init in (("initContainers", True), ("containers", False)):
+        if group.containers is not None and not init:
+            for raw in group.containers:
+                yield raw.place, raw.fields, False, _resources_of(raw)
+            continue
+        place = f"{group.place}.{key}"
+        for index, raw in enumerate(items(spec.get(key))):
+            where = f"{place}[{index}]"
+            yield where, raw, init, f"{where}.resources"
+
+
+def _resources_of(raw: RawContainer) -> str:
+    return "" if raw.short_form else raw.resources_place or f"{raw.place}.resources"
+
+
+def _container(place: str, raw: Any, *, init: bool, resources_place: str) -> Container:
+    if not isinstance(raw, dict):
+        nothing: Fact[Any] = unknown(place)
+        return Container(
+            "?", place, init, False, nothing, nothing, nothing, {}, {}, False, claims_known=False
+        )
+    resources = raw.get("resources")
+    written_at = resources_place or f"{place}.resources"
+    requests, limits = at(resources, "requests"), at(resources, "limits")
+    claims = at(resources, "claims")
+    return Container(
+        name=str(raw.get("name") or place.rsplit("[", 1)[-1].rstrip("]")),
+        place=place,
+        init=init,
+        restartable=init and raw.get("restartPolicy") == "Always",
+        image=fact(raw.get("image"), text, f"{place}.image"),
+        command=fact(raw.get("command"), words, f"{place}.command"),
+        arguments=fact(raw.get("args"), words, f"{place}.args"),
+        requests=_amounts(requests, f"{written_at}.requests") if requests else _NOTHING,
+        limits=_amounts(limits, f"{written_at}.limits") if limits else _NOTHING,
+        resources_known=requests is not UNKNOWN and limits is not UNKNOWN,
+        claims=tuple(n for c in items(claims) if isinstance(n := at(c, "name"), str)),
+        claims_known=claims is None
+        or (isinstance(claims, list) and all(isinstance(at(c, "name"), str) for c in claims)),
+        shares_memory=raw.get("volumeMounts") is UNKNOWN
+        or any(
+            at(mount, "mountPath") in _SHARED_MEMORY for mount in items(raw.get("volumeMounts"))
+        ),
+        probes=frozenset(name for name, key in _PROBES if raw.get(key) is not None),
+        listens=bool(items(raw.get("ports"))),
+        resources_place=resources_place,
+    )
+
+
+def _amounts(value: Any, place: str) -> dict[str, Fact[Amount]]:
+    return {
+        name: fact(quantity, amount, f"{place}[{name}]")
+        for name, quantity in mapping(value).items()
+        # `nvidia.com/gpu: null` is how people remove a key they inherit: absent.
+        if quantity is not None
+    }
+
+
+def _program(container: Container, raw: dict[str, Any], stated: Mapping[str, Any]) -> Program:
+    if container.words.is_unknown:
+        return Program(replace(container, launch=HIDDEN), (), Options(), {}, hidden=True)
+    variables = dict(_environment(raw))
+    parts: Sequence[str] = split_words(container, variables)
+    options = read_options(parts) if parts else Options()
+    found = launch(parts, options, variables, stated, container.place)
+    model = stated.get("model")
+    return Program(
+        container if found is NO_LAUNCH else replace(container, launch=found),
+        parts,
+        options,
+        variables,
+        model if isinstance(model, str) else None,
+    )
+
+
+def _environment(container: dict[str, Any]) -> Iterable[tuple[str, str]]:
+    for variable in items(container.get("env")):
+        name, value = at(variable, "name"), at(variable, "value")
+        if isinstance(name, str) and isinstance(value, str):
+            yield name, value

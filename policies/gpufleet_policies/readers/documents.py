@@ -1,0 +1,131 @@
+"""Any parsed document as facts: manifests, Helm values, plans, previews, states, declarations.
+
+The one entry point for everything that is a file. What it is, is told by its own shape; the path
+only helps where values files of charts say nothing about themselves.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import PurePath
+from typing import Any
+
+from gpufleet.catalogue import Catalogue, load
+from gpufleet_policies.facts import FleetFacts, Locator
+from gpufleet_policies.readers.blocks import inside
+from gpufleet_policies.readers.fleet import fleet_from_declaration
+from gpufleet_policies.readers.helm import chart_of_values, of_values
+from gpufleet_policies.readers.kubernetes_objects import facts_of_object
+from gpufleet_policies.readers.nvidia_configs import as_text, of_text
+from gpufleet_policies.readers.pulumi_state import (
+    facts_of_preview,
+    facts_of_state,
+    is_preview,
+    is_state,
+)
+from gpufleet_policies.readers.reading import items, mapping
+from gpufleet_policies.readers.terraform import facts_of_plan, is_plan
+
+CONFIG_KEY = "gpufleet:fleet"
+"""Key of a stack file that holds a FleetSpec."""
+
+Facts = tuple[Any, ...]
+"""Workload, NodePool, Autoscaler, ...: whatever rules judge."""
+
+
+def facts_of_document(
+    document: Any,
+    path: str = "",
+    *,
+    line: int = 0,
+    catalogue: Callable[[], Catalogue] = load,
+) -> Facts:
+    """The facts of one parsed document; empty for what no rule knows.
+
+    Args:
+        document: One document as plain data (`adapters.plain.plain`), UNKNOWN where a value cannot
+            be read.
+        path: The file, for locators, and to recognise values files by their name.
+        line: First line of the document in the file, 0 where it is not known.
+        catalogue: Prices and hardware, asked only where a document needs them.
+
+    Never raises for wrong types: what cannot be read is unknown or left out.
+    """
+    if not isinstance(document, Mapping):
+        return ()
+    return tuple(_facts(dict(document), path, line, catalogue))
+
+
+def _facts(
+    document: dict[str, Any], path: str, line: int, catalogue: Callable[[], Catalogue]
+) -> Iterator[Any]:
+    if "kind" in document and "apiVersion" in document:
+        if str(document["kind"]).endswith("List") and isinstance(document.get("items"), list):
+            for item in items(document["items"]):
+                member = typed_member(document, item)
+                yield from facts_of_document(member, path, line=line, catalogue=catalogue)
+            return
+        yield from facts_of_object(document, path, line=line, catalogue=catalogue)
+    elif is_plan(document):
+        yield from facts_of_plan(document, path, catalogue)
+    elif is_preview(document):
+        yield from facts_of_preview(document, path, catalogue)
+    elif is_state(document):
+        yield from facts_of_state(document, path, catalogue)
+    elif is_declaration(document):
+        fleet = _fleet(document, path)
+        if fleet is not None:
+            yield fleet
+    elif _looks_like(document, "mig-configs"):
+        yield from _configuration("mig-parted", document, path, line)
+    elif _looks_like(document, "sharing") and "version" in document:
+        yield from _configuration("device-plugin", document, path, line)
+    else:
+        chart = chart_of_values(document, path)
+        if chart is not None:
+            yield from of_values(
+                chart,
+                document,
+                Locator("Values", chart, "", "", path, line),
+                place="",
+                catalogue=catalogue,
+            )
+
+
+def typed_member(whole: Mapping[str, Any], item: Any) -> Any:
+    """A member of a list with its kind: `DeploymentList` says it once for all of them."""
+    kind = str(whole.get("kind", "")).removesuffix("List")
+    if not kind or not isinstance(item, dict) or "kind" in item:
+        return item
+    return {"apiVersion": whole.get("apiVersion"), "kind": kind, **item}
+
+
+def is_declaration(document: Mapping[str, Any]) -> bool:
+    """Whether a document is a FleetSpec, a stack file with one, or a compiled fleet."""
+    if isinstance(inside(document, "config"), dict):
+        return isinstance(mapping(document["config"]).get(CONFIG_KEY), dict)
+    if isinstance(inside(document, "fleet.pools"), list):
+        return True
+    return (
+        isinstance(document.get("pools"), list) and "platform" in document and "cluster" in document
+    )
+
+
+def _fleet(document: dict[str, Any], path: str) -> FleetFacts | None:
+    spec = mapping(document.get("config")).get(CONFIG_KEY, document)
+    found = fleet_from_declaration(spec, path or "declaration")
+    if found is None:
+        return None
+    return replace(found, in_program=True, locator=replace(found.locator, file=path))
+
+
+def _looks_like(document: Mapping[str, Any], key: str) -> bool:
+    return isinstance(document.get(key), dict)
+
+
+def _configuration(kind: str, document: dict[str, Any], path: str, line: int) -> Iterator[Any]:
+    """A bare configuration of NVIDIA's, named after its file."""
+    written, complete = as_text(document)
+    if not complete:
+        return
+    locator = Locator("Config", PurePath(path).name or kind, "", "", path, line)
+    yield from of_text(kind, written, locator, {}, "", path=())

@@ -1,0 +1,142 @@
+"""A compiled fleet as FleetFacts: from GpuFleet's own properties, or from a declaration."""
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import Any
+
+from gpufleet_policies.facts.fleet import FleetFacts, PoolFacts, ShareFacts
+from gpufleet_policies.facts.locator import Locator
+from gpufleet_policies.facts.pool import MOST_GPUS
+from gpufleet_policies.facts.tristate import Fact, Provenance
+from gpufleet_policies.readers.raw_pods import natural
+from gpufleet_policies.readers.reading import at, decimal, fact, items, mapping, text, whole
+
+MICRO_USD = 1_000_000
+
+
+def fleet_from(
+    properties: Mapping[str, Any], locator: Locator, *, in_program: bool = True
+) -> FleetFacts | None:
+    """The fleet under the key `fleet` of GpuFleet's properties, as plain data.
+
+    None when there is none that could be read: an older component, or a value not known yet.
+    """
+    summary = properties.get("fleet")
+    if not isinstance(summary, dict):
+        return None
+    declared = Provenance.DECLARED
+    spend = at(summary, "spend")
+    return FleetFacts(
+        locator=locator,
+        environment=fact(summary.get("environment"), text, "environment", declared),
+        platform=_text(summary.get("platform")),
+        catalogue=_text(summary.get("catalogue")),
+        pools=tuple(_pools(summary.get("pools"))),
+        budget_micro_usd=fact(
+            summary.get("budgetUsdPerHour"), _micro, "budget.usdPerHour", declared
+        ),
+        minimum_spend=fact(at(spend, "minimumMicroUsd"), whole, "spend.minimum", declared),
+        maximum_spend=fact(at(spend, "maximumMicroUsd"), whole, "spend.maximum", declared),
+        unbounded=tuple(c for c in items(at(spend, "unbounded")) if isinstance(c, str)),
+        exceptions={
+            rule: until
+            for rule, until in mapping(properties.get("policyExceptions")).items()
+            if isinstance(until, str)
+        },
+        monitored=at(summary, "addons.gpuOperator.enabled") is True
+        and at(summary, "addons.gpuOperator.dcgmExporter") is True,
+        in_program=in_program,
+    )
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _micro(value: Any) -> int | None:
+    usd = decimal(value)
+    return None if usd is None else int(usd * MICRO_USD)
+
+
+def _pools(value: Any) -> Iterable[PoolFacts]:
+    for index, pool in enumerate(items(value)):
+        count = whole(at(pool, "gpusPerNode"))
+        if not isinstance(pool, dict) or count is None or not 0 <= count <= MOST_GPUS:
+            continue
+        machines = items(pool.get("machines"))
+        yield PoolFacts(
+            name=_text(pool.get("name")),
+            path=_text(pool.get("path")) or f"pools[{index}]",
+            intent=_text(pool.get("intent")),
+            gpu=_text(pool.get("gpu")),
+            gpu_memory_bytes=whole(pool.get("gpuMemoryBytes")),
+            gpus_per_node=count,
+            gpu_fraction=_fraction(at(machines[0], "fraction") if machines else None),
+            machines=tuple(n for m in machines if isinstance(n := at(m, "name"), str)),
+            minimum_nodes=whole(at(pool, "nodes.min")) or 0,
+            expected_nodes=whole(at(pool, "nodes.expected")) or 0,
+            maximum_nodes=whole(at(pool, "nodes.max")) or 0,
+            capacity=tuple(c for c in items(pool.get("capacity")) if isinstance(c, str)),
+            sharing=_text(pool.get("sharing")),
+            shares=tuple(_shares(at(pool, "partition.shares"))),
+            layouts=tuple(_layouts(at(pool, "partition.gpus"))),
+            stranded_compute=whole(at(pool, "partition.strandedCompute")) or 0,
+            labels={k: v for k, v in mapping(pool.get("labels")).items() if isinstance(v, str)},
+            hourly_micro_usd=_micro_usd(pool, "hourlyMicroUsd"),
+            minimum_spend=_micro_usd(pool, "spend.minimumMicroUsd"),
+            maximum_spend=_micro_usd(pool, "spend.maximumMicroUsd"),
+            team=_text(pool.get("team")),
+        )
+
+
+def _micro_usd(pool: dict[str, Any], key: str) -> Fact[int]:
+    return fact(at(pool, key), whole, f"{_text(pool.get('path'))}.{key}", Provenance.DECLARED)
+
+
+def _fraction(value: Any) -> Fraction:
+    found = decimal(value) if isinstance(value, str) and "/" not in value else None
+    if found is not None:
+        return Fraction(found)
+    parts = [natural(part) for part in value.split("/")] if isinstance(value, str) else []
+    if len(parts) == 2 and parts[0] is not None and parts[1]:
+        return Fraction(parts[0], parts[1])
+    return Fraction(1)
+
+
+def _shares(value: Any) -> Iterable[ShareFacts]:
+    for share in items(value):
+        resource = at(share, "resource")
+        if isinstance(resource, str):
+            profile = at(share, "profile")
+            yield ShareFacts(
+                resource=resource,
+                per_node=whole(at(share, "perNode")) or 0,
+                profile=profile if isinstance(profile, str) else None,
+                replicas=whole(at(share, "replicas")) or 1,
+                memory_bytes=whole(at(share, "memoryBytes")),
+            )
+
+
+def _layouts(value: Any) -> Iterable[dict[str, int]]:
+    for gpu in items(value):
+        devices = mapping(at(gpu, "devices"))
+        yield {p: n for p, count in devices.items() if (n := whole(count)) is not None}
+
+
+def fleet_from_declaration(document: Mapping[str, Any], origin: str) -> FleetFacts | None:
+    """The fleet of a FleetSpec, or of what `gpufleet compile --format json` printed.
+
+    None when the declaration does not compile: GpuFleet says why, and half a fleet would mislead.
+    """
+    locator = Locator("GpuFleet", origin)
+    if isinstance(document.get("fleet"), dict):
+        return fleet_from(document, locator, in_program=False)
+    if items(document.get("pools")) and "spend" in document:
+        return fleet_from({"fleet": document}, locator, in_program=False)
+    # Compiling needs pydantic and the whole catalogue: only those pay who ask for it.
+    from gpufleet.fleet import compile_data, fleet_as_dict
+
+    compiled = compile_data(document)
+    if compiled.fleet is None or not compiled.deployable:
+        return None
+    return fleet_from({"fleet": fleet_as_dict(compiled.fleet)}, locator, in_program=False)

@@ -1,0 +1,268 @@
+"""GKE as facts: node pools, clusters with inline pools, reservations."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from gpufleet.catalogue import Catalogue
+from gpufleet_policies.facts.capacity import AutoscalerLimit, Reservation
+from gpufleet_policies.facts.locator import Locator
+from gpufleet_policies.facts.monitoring import Monitoring
+from gpufleet_policies.facts.pool import Maker, NodePool, Shared, TagField
+from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
+from gpufleet_policies.readers.blocks import (
+    all_known,
+    block,
+    environment,
+    inside,
+    known_texts,
+    number,
+    texts,
+    word,
+)
+from gpufleet_policies.readers.eks import is_committed, taints
+from gpufleet_policies.readers.gke_sizes import size_of, zone_count, zones_of
+from gpufleet_policies.readers.machines import accelerated, machines
+from gpufleet_policies.readers.reading import boolean, fact, items, whole
+
+Load = Callable[[], Catalogue]
+
+_SHARING = {"TIME_SHARING": "timeSlicing", "MPS": "mps"}
+_DEFAULT_MACHINE = "e2-medium"
+"""Machine type of a pool that names none (GKE API NodeConfig)."""
+
+
+def node_pool(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+    """`gcp:container/nodePool:NodePool`, `google_container_node_pool`."""
+    config = inside(document, "nodeConfig")
+    written = inside(config, "resourceLabels") is not None
+    field = TagField("nodeConfig.resourceLabels", written) if isinstance(config, dict) else None
+    yield replace(_pool(document, config, locator, load), tag_field=field)
+
+
+def _pool(document: dict[str, Any], config: Any, locator: Locator, load: Load) -> NodePool:
+    machine = word(config, "machineType").or_default(_DEFAULT_MACHINE)
+    if config is UNKNOWN:
+        machine = unknown("nodeConfig.machineType")
+    types: Fact[tuple[str, ...]] = (
+        known((machine.value,), place="nodeConfig.machineType")
+        if machine.is_known
+        else unknown("nodeConfig.machineType")
+    )
+    gpu, count, carries, types = _accelerators(config, types, load)
+    labels, resource_labels = inside(config, "labels"), inside(config, "resourceLabels")
+    own, tags = known_texts(labels), known_texts(resource_labels)
+    merged = {**own, **tags}
+    zones = zones_of(document)
+    affinity = inside(config, "reservationAffinity")
+    reserved = texts(affinity, "values")
+    pool_labels = dict(own)
+    return NodePool(
+        locator=locator,
+        annotations=merged,
+        environment=environment(merged),
+        name=_text(document, "name") or locator.name,
+        maker=Maker.GKE,
+        cluster=word(document, "cluster"),
+        instance_types=types,
+        instance_types_place="nodeConfig.machineType",
+        gpu=gpu,
+        gpus_per_node=count,
+        is_gpu_pool=carries,
+        size=size_of(document, zone_count(document, zones)),
+        capacity=_capacity(document, config),
+        capacity_place="nodeConfig",
+        reservations=reserved.value if reserved.is_known else _unnamed(affinity),
+        commitment=is_committed(merged),
+        taints=taints(inside(config, "taints") or inside(config, "taint"), "nodeConfig.taints"),
+        taints_place="nodeConfig.taints",
+        labels=pool_labels,
+        labels_known=all_known(labels),
+        tags=tags,
+        tags_known=all_known(resource_labels),
+        tags_place="nodeConfig.resourceLabels",
+        zones=zones,
+        shared=_shared(config),
+        placement_group=_placement(document),
+        fabric=_fabric(document, config),
+        repair=fact(
+            inside(document, "management.autoRepair"), boolean, "management.autoRepair"
+        ).or_default(True),
+        repair_place="management.autoRepair",
+        longest_run_seconds=_seconds(word(config, "maxRunDuration")),
+    )
+
+
+def _text(document: Any, path: str) -> str:
+    found = inside(document, path)
+    return found if isinstance(found, str) else ""
+
+
+def _accelerators(
+    config: Any, types: Fact[tuple[str, ...]], load: Load
+) -> tuple[Fact[str], Fact[int], Fact[bool], Fact[tuple[str, ...]]]:
+    place = "nodeConfig.guestAccelerators"
+    attached = inside(config, "guestAccelerators") or inside(config, "guestAccelerator")
+    if attached is UNKNOWN or not isinstance(attached, list | None):
+        return unknown(place), unknown(place), unknown(place), types
+    if not attached:
+        if not types.is_known:
+            return unknown(place), unknown(place), unknown(place), types
+        found = machines(types.value, load(), types.place)
+        return found.gpu, found.gpus_per_node, found.carries_gpus, types
+    kind, amount = word(attached[0], "type"), number(attached[0], "count")
+    if amount.is_known and amount.value == 0:
+        return absent(place), absent(place), known(False, place=place), types
+    if not kind.is_known or not amount.is_known or not types.is_known:
+        return unknown(place), amount, known(True, place=place), types
+    gpu, row = accelerated(types.value[0], kind.value, amount.value, load())
+    priced = types if row is None else known((row,), place=types.place)
+    return gpu, amount, known(True, place=place), priced
+
+
+def _capacity(document: dict[str, Any], config: Any) -> Fact[frozenset[str]]:
+    place = "nodeConfig"
+    switches = {
+        "spot": inside(config, "spot"),
+        "preemptible": inside(config, "preemptible"),
+        "flexStart": inside(config, "flexStart"),
+        "queued": inside(document, "queuedProvisioning.enabled"),
+    }
+    if config is UNKNOWN or UNKNOWN in switches.values():
+        return unknown(place)
+    on = {name for name, value in switches.items() if value is True}
+    if "preemptible" in on:
+        on = (on - {"preemptible"}) | {"spot"}
+    kind = word(config, "reservationAffinity.consumeReservationType")
+    if kind.is_unknown:
+        return unknown("nodeConfig.reservationAffinity")
+    if kind.is_known and kind.value == "SPECIFIC_RESERVATION":
+        on.add("reserved")
+    return known(frozenset(on or {"onDemand"}), place=place)
+
+
+def _unnamed(affinity: Any) -> tuple[str, ...]:
+    kind = inside(affinity, "consumeReservationType")
+    return ("?",) if kind == "SPECIFIC_RESERVATION" else ()
+
+
+def _shared(config: Any) -> Shared:
+    accelerator = block(inside(config, "guestAccelerators") or inside(config, "guestAccelerator"))
+    sharing = inside(accelerator, "gpuSharingConfig")
+    place = "nodeConfig.guestAccelerators[0]"
+    strategy = word(sharing, "gpuSharingStrategy")
+    if strategy.is_known:
+        strategy = replace(strategy, found=_SHARING.get(strategy.value, strategy.value))
+    return Shared(
+        strategy=strategy,
+        replicas=number(sharing, "maxSharedClientsPerGpu"),
+        partition=word(accelerator, "gpuPartitionSize"),
+        place=place,
+    )
+
+
+def _placement(document: dict[str, Any]) -> Fact[str]:
+    policy = inside(document, "placementPolicy")
+    if policy is None:
+        return absent("placementPolicy")
+    named = word(policy, "policyName")
+    return word(policy, "type") if named.is_absent else named
+
+
+def _fabric(document: dict[str, Any], config: Any) -> Fact[str]:
+    strategy = word(config, "gpudirectStrategy")
+    if not strategy.is_absent:
+        return strategy
+    more = inside(document, "networkConfig.additionalNodeNetworkConfigs")
+    if more is UNKNOWN:
+        return unknown("networkConfig.additionalNodeNetworkConfigs")
+    return known("gpudirect", place="networkConfig") if more else absent("networkConfig")
+
+
+def _seconds(written: Fact[str]) -> Fact[int]:
+    if not written.is_known:
+        return Fact(written.state, place=written.place)
+    return fact(written.value.removesuffix("s"), whole, written.place)
+
+
+def cluster(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+    """`gcp:container/cluster:Cluster`: inline pools, the default pool, auto-provisioning."""
+    surroundings = {
+        key: inside(document, key) for key in ("location", "nodeLocations") if key in document
+    }
+    key = "nodePools" if inside(document, "nodePools") else "nodePool"
+    inline = items(inside(document, key))
+    for index, pool in enumerate(inline):
+        if isinstance(pool, dict):
+            name = _text(pool, "name") or str(index)
+            where = replace(locator, kind="NodePool", name=f"{locator.name}/{name}")
+            own = {**surroundings, "cluster": locator.name, **pool}
+            found = _pool(own, inside(own, "nodeConfig"), where, load)
+            yield _below(found, f"{key}[{index}]")
+    if inside(document, "removeDefaultNodePool") is not True and not inline:
+        own = {"name": "default-pool", "cluster": locator.name, **surroundings, **document}
+        default = replace(locator, name=f"{locator.name}/default-pool")
+        if inside(document, "enableAutopilot") is not True:
+            yield _pool(
+                {**own, "name": "default-pool"}, inside(document, "nodeConfig"), default, load
+            )
+    for limit in items(inside(document, "clusterAutoscaling.resourceLimits")):
+        kind = word(limit, "resourceType")
+        if kind.is_known and kind.value.startswith("nvidia-"):
+            gpu, _ = accelerated("", kind.value, 1, load())
+            yield AutoscalerLimit(
+                locator=locator,
+                gpu=gpu,
+                maximum=number(limit, "maximum"),
+                cluster=known(locator.name),
+            )
+    components = inside(document, "monitoringConfig.enableComponents")
+    if isinstance(components, list) and "DCGM" in components:
+        yield Monitoring(locator=locator, what="GKE managed DCGM metrics")
+
+
+def _below(pool: NodePool, place: str) -> NodePool:
+    """A pool whose fields stand inside another object: patches of it change that object."""
+    size, shared = pool.size, pool.shared
+    return replace(
+        pool,
+        instance_types_place=f"{place}.{pool.instance_types_place}",
+        capacity_place=f"{place}.{pool.capacity_place}",
+        taints_place=f"{place}.{pool.taints_place}",
+        tags_place=f"{place}.{pool.tags_place}",
+        repair_place=f"{place}.{pool.repair_place}",
+        size=replace(
+            size,
+            minimum_place=f"{place}.{size.minimum_place}",
+            maximum_place=f"{place}.{size.maximum_place}",
+        ),
+        shared=replace(shared, place=f"{place}.{shared.place}"),
+    )
+
+
+def reservation(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+    """`gcp:compute/reservation:Reservation`, `google_compute_reservation`."""
+    machine = word(document, "specificReservation.instanceProperties.machineType")
+    types: Fact[tuple[str, ...]] = (
+        known((machine.value,)) if machine.is_known else unknown("machineType")
+    )
+    gpu, count, carries, types = _accelerators(
+        inside(document, "specificReservation.instanceProperties"), types, load
+    )
+    if carries.is_known and not carries.value:
+        return
+    names = {locator.name}
+    names.update(
+        n for key in ("name", "id", "selfLink") if isinstance(n := inside(document, key), str)
+    )
+    required = fact(inside(document, "specificReservationRequired"), boolean, "required")
+    yield Reservation(
+        locator=locator,
+        names=tuple(sorted(names)),
+        instance_type=known(types.value[0]) if types.is_known else unknown("machineType"),
+        count=number(document, "specificReservation.count"),
+        gpu=gpu,
+        gpus_per_node=count,
+        zone=word(document, "zone"),
+        targeted=required.or_default(False),
+    )

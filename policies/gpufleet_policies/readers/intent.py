@@ -1,0 +1,181 @@
+"""Intent from annotations (declared) and from command lines (inferred)."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from decimal import Decimal
+from typing import Any, TypeVar
+
+from gpufleet.catalogue import Catalogue
+from gpufleet.records import record
+from gpufleet_policies.facts.container import Container
+from gpufleet_policies.facts.intent import MODES, PREFIX, Intent
+from gpufleet_policies.facts.tristate import Fact, Provenance, absent, known, unknown
+from gpufleet_policies.readers.options import Options
+from gpufleet_policies.readers.reading import decimal, fact, text
+
+T = TypeVar("T")
+GIB = 1 << 30
+
+MODEL_OPTIONS = (
+    "--model",
+    "--model-id",
+    "--model-name",
+    "--model-name-or-path",
+    "--model-path",
+    "--pretrained-model-name-or-path",
+)
+"""Options of vLLM, TGI, SGLang and transformers scripts that name the model."""
+
+MODEL_VARIABLES = ("MODEL_ID", "HF_MODEL_ID", "MODEL_NAME", "MODEL", "MODEL_PATH")
+QUANTIZATION_OPTIONS = ("--quantization", "--quantize", "-q", "--dtype")
+QUANTIZATION_VARIABLES = ("QUANTIZE", "QUANTIZATION", "HF_MODEL_QUANTIZE", "DTYPE")
+
+_SIZE = re.compile(
+    r"(?<![a-z0-9.])(?:(\d{1,3})x)?(\d{1,4}(?:\.\d{1,3})?)b(?![a-z0-9])", re.IGNORECASE
+)
+_NAMED_PRECISION = re.compile(
+    r"(?<![a-z0-9])(awq|gptq|nf4|int4|int8|fp8|nvfp4|mxfp4|fp4|w4a16|w8a8)(?![a-z])", re.IGNORECASE
+)
+
+
+@record
+class Program:
+    """What one GPU container runs, as far as its object tells."""
+
+    container: Container
+    words: Sequence[str]
+    options: Options
+    variables: Mapping[str, str]
+    stated_model: str | None = None
+    """Model named by a field of the object itself."""
+    hidden: bool = False
+    """Whether its command line cannot be read."""
+
+
+def intent(
+    annotations: Mapping[str, Any], programs: Sequence[Program], catalogue: Callable[[], Catalogue]
+) -> Intent:
+    """What a workload is for: annotations win over what its command line suggests."""
+    name = _model_name(programs)
+    parameters = _declared(annotations, "model-params-b", _positive)
+    if parameters.is_absent and name is not None:
+        parameters = _parameters_of(name, catalogue)
+    precision = _declared(annotations, "precision", _lower)
+    if precision.is_absent:
+        precision = _precision(programs, name)
+        if precision.is_absent and any(program.hidden for program in programs):
+            precision = unknown("command")
+    return Intent(
+        model_parameters_billion=parameters,
+        precision=precision,
+        mode=_declared(annotations, "mode", lambda v: v if v in MODES else None),
+        min_gpu_memory_bytes=_declared(annotations, "min-gpu-memory-gib", _gib),
+        latency_slo=_declared(annotations, "latency-slo-ms", text),
+        throughput_slo=_declared(annotations, "throughput-slo", text),
+        environment=_declared(annotations, "environment", text),
+        interruptible=_declared(annotations, "interruptible", _yes_or_no),
+        checkpoint_seconds=_declared(annotations, "checkpoint-seconds", _seconds),
+        culled_after=_declared(annotations, "culled-after-seconds", _seconds),
+        parallel_replicas=_data_parallel(programs),
+    )
+
+
+_UNREAD: Fact[Any] = unknown("metadata.annotations", Provenance.DECLARED)
+HIDDEN = Intent(**dict.fromkeys(Intent.__dataclass_fields__, _UNREAD))
+"""Of a workload whose annotations cannot be read."""
+
+
+def declared_environment(annotations: Mapping[str, Any]) -> Fact[str]:
+    """Where a workload runs, when it says so itself."""
+    return _declared(annotations, "environment", text)
+
+
+def _declared(
+    annotations: Mapping[str, Any], name: str, convert: Callable[[Any], T | None]
+) -> Fact[T]:
+    key = PREFIX + name
+    value = annotations.get(key)
+    if value is None:
+        return _SILENT
+    return fact(value, convert, f"metadata.annotations[{key}]", Provenance.DECLARED)
+
+
+_SILENT: Fact[Any] = absent("metadata.annotations", Provenance.DECLARED)
+
+
+def _positive(value: Any) -> Decimal | None:
+    number = decimal(value)
+    return number if number is not None and number > 0 else None
+
+
+def _gib(value: Any) -> int | None:
+    number = _positive(value)
+    return None if number is None else int(number * GIB)
+
+
+def _seconds(value: Any) -> int | None:
+    number = _positive(value)
+    return None if number is None else int(number)
+
+
+def _yes_or_no(value: Any) -> bool | None:
+    if isinstance(value, bool):
+        return value
+    return {"true": True, "yes": True, "false": False, "no": False}.get(str(value).lower())
+
+
+def _lower(value: Any) -> str | None:
+    written = text(value)
+    return None if written is None else written.strip().lower()
+
+
+def _model_name(programs: Iterable[Program]) -> str | None:
+    for program in programs:
+        named = program.options.first(MODEL_OPTIONS)
+        words = program.words
+        if named is None and "serve" in words[:6]:
+            after = words[list(words).index("serve") + 1 :]
+            named = after[0] if after and not after[0].startswith("-") else None
+        if named is None:
+            named = next(
+                (program.variables[key] for key in MODEL_VARIABLES if key in program.variables),
+                program.stated_model,
+            )
+        if named is not None:
+            return named
+    return None
+
+
+def _parameters_of(name: str, catalogue: Callable[[], Catalogue]) -> Fact[Decimal]:
+    """From the catalogue's model of that name, else from the size in the name (`8B`, `8x7b`)."""
+    short = name.rstrip("/").rsplit("/", 1)[-1].lower()
+    place = f"model {name}"
+    for model in catalogue().models.values():
+        if model.name.lower().rsplit("/", 1)[-1] == short:
+            return known(Decimal(model.parameters) / 10**9, Provenance.INFERRED, place)
+    sizes = [Decimal(experts or 1) * Decimal(size) for experts, size in _SIZE.findall(short)]
+    if not sizes or max(sizes) == 0:
+        return absent(place, Provenance.INFERRED)
+    # `30b-a3b` names all parameters first and the active ones second: memory holds all.
+    return known(max(sizes), Provenance.INFERRED, place)
+
+
+def _precision(programs: Iterable[Program], name: str | None) -> Fact[str]:
+    for program in programs:
+        chosen = program.options.first(QUANTIZATION_OPTIONS) or next(
+            (program.variables[k] for k in QUANTIZATION_VARIABLES if k in program.variables), None
+        )
+        if chosen is not None and chosen.lower() not in ("auto", "none"):
+            return known(chosen.lower(), Provenance.INFERRED, program.container.place)
+    named = _NAMED_PRECISION.search(name or "")
+    if named is not None:
+        return known(named[1].lower(), Provenance.INFERRED, f"model {name}")
+    return absent("precision", Provenance.INFERRED)
+
+
+def _data_parallel(programs: Iterable[Program]) -> Fact[int]:
+    for program in programs:
+        found = program.container.launch.data
+        if not found.is_absent:
+            return found if found.is_unknown else known(found.value, Provenance.INFERRED)
+    return absent("data parallel size", Provenance.INFERRED)

@@ -1,0 +1,216 @@
+"""Karpenter's objects as facts: NodePool, EC2NodeClass, NodeOverlay, CapacityBuffer."""
+
+from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
+from typing import Any
+
+from gpufleet.catalogue import Catalogue
+from gpufleet_policies.facts.capacity import CapacityBuffer, LaunchTemplate, NodeOverlay
+from gpufleet_policies.facts.locator import Locator
+from gpufleet_policies.facts.pool import (
+    DisruptionBudget,
+    Karpenter,
+    Maker,
+    NodePool,
+    Size,
+    TagField,
+)
+from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
+from gpufleet_policies.readers.blocks import (
+    all_known,
+    environment,
+    inside,
+    known_texts,
+    number,
+    texts,
+    word,
+)
+from gpufleet_policies.readers.durations import NEVER, seconds
+from gpufleet_policies.readers.eks import is_committed, taints
+from gpufleet_policies.readers.karpenter_requirements import (
+    CAPACITY_TYPE,
+    asks_for_choice,
+    hardware_of,
+    read_requirements,
+    single_values,
+    types_listed_at,
+    ways_of,
+    zones_of,
+)
+from gpufleet_policies.readers.quantities import amount
+from gpufleet_policies.readers.reading import fact, items, mapping, text
+
+Load = Callable[[], Catalogue]
+
+_DEFAULT_POLICY = "WhenEmptyOrUnderutilized"
+_DEFAULT_AFTER = "0s"
+_DEFAULT_EXPIRY = "720h"
+"""Karpenter's defaults of fields that are absent (karpenter-provider-aws docs, disruption)."""
+
+
+def node_pool(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+    """karpenter.sh NodePool."""
+    template = inside(document, "spec.template")
+    spec = inside(template, "spec")
+    requirements = read_requirements(inside(spec, "requirements"))
+    types, found, is_open = hardware_of(requirements, load)
+    labels = inside(template, "metadata.labels")
+    own = known_texts(labels)
+    metadata = known_texts(inside(document, "metadata.annotations"))
+    named = known_texts(inside(document, "metadata.labels"))
+    merged = {**own, **named, **metadata, **known_texts(inside(template, "metadata.annotations"))}
+    replicas = number(document, "spec.replicas")
+    static = not replicas.is_absent
+    limits = inside(document, "spec.limits")
+    place = "spec.template.spec.taints"
+    yield NodePool(
+        locator=locator,
+        annotations=merged,
+        environment=environment(merged),
+        name=locator.name,
+        maker=Maker.KARPENTER,
+        instance_types=types,
+        instance_types_place="spec.template.spec.requirements",
+        types_listed_at=types_listed_at(requirements),
+        asks_for_choice=asks_for_choice(requirements),
+        gpu=found.gpu,
+        gpus_per_node=found.gpus_per_node,
+        is_gpu_pool=found.carries_gpus,
+        is_shape_open=is_open,
+        size=_size(replicas, limits),
+        capacity=ways_of(requirements),
+        capacity_place=f"spec.template.spec.requirements[{CAPACITY_TYPE}]",
+        commitment=is_committed(merged),
+        taints=taints(inside(spec, "taints"), place),
+        taints_place=place,
+        labels={**own, **single_values(requirements)},
+        labels_known=all_known(labels),
+        tags=merged,
+        tags_known=all_known(labels) and all_known(inside(document, "metadata.labels")),
+        tags_place="spec.template.metadata.labels",
+        tag_field=TagField("metadata.labels", inside(document, "metadata.labels") is not None),
+        zones=zones_of(requirements),
+        launch_template=_node_class(spec),
+        fabric=unknown("spec.template.spec.nodeClassRef"),
+        placement_group=unknown("spec.template.spec.nodeClassRef"),
+        karpenter=_disruption(document, spec, static=static, limits=limits),
+    )
+
+
+def _node_class(spec: Any) -> str:
+    name = inside(spec, "nodeClassRef.name")
+    return name if isinstance(name, str) else ""
+
+
+def _size(replicas: Fact[int], limits: Any) -> Size:
+    nodes = fact(inside(limits, "nodes"), _whole, "spec.limits.nodes")
+    if not replicas.is_absent:
+        return Size(replicas, replicas, replicas, "spec.replicas", "spec.replicas", fixed=True)
+    return Size(known(0), nodes, absent("spec.replicas"), "", "spec.limits")
+
+
+def _whole(value: Any) -> int | None:
+    found = amount(value)
+    return int(found.number) if found is not None and found.is_whole else None
+
+
+def _quantity(value: Any) -> Fraction | None:
+    found = amount(value)
+    return None if found is None else Fraction(found.number)
+
+
+def _disruption(document: dict[str, Any], spec: Any, *, static: bool, limits: Any) -> Karpenter:
+    written = inside(document, "spec.disruption")
+    after = word(written, "consolidateAfter").or_default(_DEFAULT_AFTER)
+    expiry = inside(spec, "expireAfter")
+    if expiry is None:
+        expiry = inside(written, "expireAfter")  # v1beta1
+    return Karpenter(
+        static=static,
+        limits={
+            name: fact(value, _quantity, f"spec.limits[{name}]")
+            for name, value in mapping(limits).items()
+        },
+        limits_known=limits is not UNKNOWN,
+        policy=word(written, "consolidationPolicy").or_default(_DEFAULT_POLICY),
+        consolidate_after=after,
+        consolidate_after_seconds=seconds(after.value, after.place)
+        if after.is_known
+        else unknown(after.place),
+        expire_after=fact(expiry, text, "spec.template.spec.expireAfter").or_default(
+            _DEFAULT_EXPIRY
+        ),
+        expiry_written=expiry is not None and expiry != NEVER,
+        termination_grace=word(spec, "terminationGracePeriod"),
+        budgets=_budgets(inside(written, "budgets")),
+        disruption_written=written is not None,
+        disruption_known=written is not UNKNOWN,
+    )
+
+
+def _budgets(value: Any) -> Fact[tuple[DisruptionBudget, ...]]:
+    place = "spec.disruption.budgets"
+    if value is None:
+        return absent(place)
+    if not isinstance(value, list):
+        return unknown(place)
+    return known(
+        tuple(
+            DisruptionBudget(
+                fact(inside(one, "nodes"), _as_text, f"{place}.nodes"),
+                texts(one, "reasons"),
+                inside(one, "schedule") is not None,
+            )
+            for one in value
+        ),
+        place=place,
+    )
+
+
+def _as_text(value: Any) -> str | None:
+    return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else None
+
+
+def node_class(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+    """karpenter.k8s.aws EC2NodeClass: reservations and networks of the pools that name it."""
+    del load
+    reserved: list[str] = []
+    for term in items(inside(document, "spec.capacityReservationSelectorTerms")):
+        found = inside(term, "id")
+        reserved.append(found if isinstance(found, str) else "?")
+    interfaces = inside(document, "spec.networkInterfaces")
+    yield LaunchTemplate(
+        locator=locator,
+        annotations={
+            **known_texts(inside(document, "metadata.annotations")),
+            **known_texts(inside(document, "spec.tags")),
+        },
+        names=(locator.name,),
+        reservations=tuple(reserved),
+        # Karpenter adds EFA interfaces by itself to nodes of pods that ask for them.
+        has_efa=unknown("spec.networkInterfaces") if interfaces is UNKNOWN else known(True),
+        placement_group=word(document, "spec.placementGroupSelector.name")
+        if inside(document, "spec.placementGroupSelector") is not None
+        else word(document, "spec.placementGroup"),
+    )
+
+
+def node_overlay(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+    """karpenter.sh NodeOverlay."""
+    del load
+    yield NodeOverlay(locator=locator, resources=tuple(mapping(inside(document, "spec.capacity"))))
+
+
+def capacity_buffer(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+    """autoscaling.x-k8s.io CapacityBuffer (alpha)."""
+    del load
+    metadata: Mapping[str, str] = known_texts(inside(document, "metadata.annotations"))
+    yield CapacityBuffer(
+        locator=locator,
+        annotations={**known_texts(inside(document, "metadata.labels")), **metadata},
+        environment=environment({**known_texts(inside(document, "metadata.labels")), **metadata}),
+        replicas=number(document, "spec.replicas"),
+        percentage=number(document, "spec.percentage"),
+        pod_template=word(document, "spec.podTemplateRef.name"),
+        scalable=word(document, "spec.scalableRef.name"),
+    )

@@ -1,0 +1,155 @@
+"""Pod templates of KServe: inference services, language models, runtimes."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from gpufleet_policies.facts.scaling import Scaling
+from gpufleet_policies.facts.tristate import Fact, known, unknown
+from gpufleet_policies.readers.raw_pods import (
+    Groups,
+    Kind,
+    RawContainer,
+    RawGroup,
+    at_least_one,
+    count,
+    model_of_address,
+    natural,
+    times,
+)
+from gpufleet_policies.readers.reading import at, fact, mapping
+
+_SOME: Fact[int] = unknown("pods")
+_POD_FIELDS = frozenset({"containers", "initContainers", "nodeSelector", "tolerations"})
+
+
+def _predictor(document: dict[str, Any]) -> Groups:
+    """KServe: the model of a framework, or containers of one's own; transformers beside it."""
+    predictor = mapping(at(document, "spec.predictor"))
+    pods = at_least_one(count(document, "spec.predictor.minReplicas"))
+    workers = at(predictor, "workerSpec")
+    size, stated = known(1), {"model": model_of_address(at(predictor, "model.storageUri"))}
+    if isinstance(workers, dict):
+        stages = count(workers, "pipelineParallelSize")
+        size = stages
+        stated |= {
+            "tensor": workers.get("tensorParallelSize"),
+            "pipeline": workers.get("pipelineParallelSize"),
+            "spreads": True,
+        }
+    place = "spec.predictor"
+    containers = None
+    framework = next(
+        (
+            key
+            for key, value in predictor.items()
+            if isinstance(value, dict) and key not in _POD_FIELDS and "resources" in value
+        ),
+        "model" if isinstance(predictor.get("model"), dict) else None,
+    )
+    if framework is not None:
+        fields = {"name": "kserve-container", **predictor[framework]}
+        containers = (RawContainer(f"{place}.{framework}", fields),)
+    yield RawGroup("", place, predictor, pods, None, size, containers, stated)
+    if isinstance(workers, dict):
+        others = known(size.value - 1) if size.is_known else size
+        yield RawGroup(
+            "worker", f"{place}.workerSpec", workers, times(pods, others), None, size, None, stated
+        )
+    for role in ("transformer", "explainer"):
+        spec = at(document, f"spec.{role}")
+        if isinstance(spec, dict):
+            yield RawGroup(role, f"spec.{role}", spec, at_least_one(count(spec, "minReplicas")))
+
+
+def _predictor_scaling(document: dict[str, Any]) -> Iterator[Scaling]:
+    place = "spec.predictor"
+    yield Scaling(
+        place=place,
+        minimum=count(document, f"{place}.minReplicas"),
+        maximum=fact(at(document, f"{place}.maxReplicas"), natural, f"{place}.maxReplicas"),
+    )
+
+
+def _runtime(document: dict[str, Any]) -> Groups:
+    """KServe's runtimes are templates: how many pods there will be is not told."""
+    yield RawGroup("", "spec", document.get("spec"), _SOME)
+    workers = at(document, "spec.workerSpec")
+    if isinstance(workers, dict):
+        yield RawGroup("worker", "spec.workerSpec", workers, _SOME)
+
+
+def _llm(*, is_template: bool = False) -> Callable[[dict[str, Any]], Groups]:
+    """KServe's LLMInferenceService: decode pods, and prefill pods where they are apart."""
+
+    def groups(document: dict[str, Any]) -> Groups:
+        model = model_of_address(at(document, "spec.model.uri")) or model_of_address(
+            at(document, "spec.model.name")
+        )
+        for name, path in (("", "spec"), ("prefill", "spec.prefill")):
+            part = at(document, path)
+            if not isinstance(part, dict):
+                continue
+            parallel = mapping(part.get("parallelism"))
+            replicas = count(part, "replicas")
+            if part.get("replicas") is None:
+                replicas = at_least_one(count(part, "scaling.minReplicas"))
+            stated = {
+                "model": model,
+                "tensor": parallel.get("tensor"),
+                "pipeline": parallel.get("pipeline"),
+                "data": parallel.get("dataLocal", parallel.get("data")),
+                "spreads": isinstance(part.get("worker"), dict),
+            }
+            size = _llm_size(part, parallel)
+            place = f"{path}.template"
+            pods = _SOME if is_template else replicas
+            if isinstance(part.get("template"), dict):
+                yield RawGroup(name, place, part["template"], pods, None, size, stated=stated)
+            if isinstance(part.get("worker"), dict):
+                others = known(size.value - 1) if size.is_known else size
+                worker = f"{name}-worker".strip("-")
+                yield RawGroup(
+                    worker,
+                    f"{path}.worker",
+                    part["worker"],
+                    times(pods, others),
+                    None,
+                    size,
+                    stated=stated,
+                )
+
+    return groups
+
+
+def _llm_size(part: dict[str, Any], parallel: dict[str, Any]) -> Fact[int]:
+    """Pods of one replica: data over local data parallelism, or the stages of the pipeline."""
+    if not isinstance(part.get("worker"), dict):
+        return known(1)
+    data, local = natural(parallel.get("data")), natural(parallel.get("dataLocal"))
+    if data and local and data % local == 0:
+        return known(data // local)
+    stages = natural(parallel.get("pipeline"))
+    return known(stages) if stages else _SOME
+
+
+def _llm_scaling(document: dict[str, Any]) -> Iterator[Scaling]:
+    place = "spec.scaling"
+    if isinstance(at(document, place), dict):
+        cooldown = f"{place}.keda.cooldownPeriod"
+        yield Scaling(
+            place=place,
+            minimum=count(document, f"{place}.minReplicas"),
+            maximum=fact(at(document, f"{place}.maxReplicas"), natural, f"{place}.maxReplicas"),
+            cooldown_seconds=fact(at(document, cooldown), natural, cooldown),
+            cooldown_place=cooldown,
+        )
+
+
+KSERVE_KINDS: dict[tuple[str, str], Kind] = {
+    ("serving.kserve.io", "InferenceService"): Kind(_predictor, scaling=_predictor_scaling),
+    ("serving.kserve.io", "ServingRuntime"): Kind(_runtime),
+    ("serving.kserve.io", "ClusterServingRuntime"): Kind(_runtime),
+    ("serving.kserve.io", "LLMInferenceService"): Kind(_llm(), scaling=_llm_scaling),
+    ("serving.kserve.io", "LLMInferenceServiceConfig"): Kind(_llm(is_template=True)),
+}
+"""Group and kind -> where its pods are."""

@@ -1,0 +1,55 @@
+"""Kinds beside those that make pods -> how they are read, by group and kind in any version."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from gpufleet.catalogue import Catalogue
+from gpufleet_policies.facts.locator import Locator
+from gpufleet_policies.readers import (
+    cluster_api,
+    cluster_objects,
+    karpenter,
+    kueue,
+    nvidia_configs,
+    nvidia_objects,
+    openshift,
+)
+
+Load = Callable[[], Catalogue]
+Reader = Callable[[dict[str, Any], Locator, Load], Iterator[Any]]
+
+
+READERS: dict[tuple[str, str], Reader] = {
+    ("", "ConfigMap"): nvidia_configs.config_map,
+    ("", "Namespace"): cluster_objects.namespace,
+    ("", "ResourceQuota"): cluster_objects.quota,
+    ("apps", "DaemonSet"): cluster_objects.exporter,
+    ("apps", "Deployment"): cluster_objects.exporter,
+    ("karpenter.sh", "NodePool"): karpenter.node_pool,
+    ("karpenter.sh", "NodeOverlay"): karpenter.node_overlay,
+    ("karpenter.k8s.aws", "EC2NodeClass"): karpenter.node_class,
+    ("autoscaling.x-k8s.io", "CapacityBuffer"): karpenter.capacity_buffer,
+    ("cluster.x-k8s.io", "MachineDeployment"): cluster_api.machine_set,
+    ("cluster.x-k8s.io", "MachineSet"): cluster_api.machine_set,
+    ("cluster.x-k8s.io", "MachinePool"): cluster_api.machine_set,
+    ("infrastructure.cluster.x-k8s.io", "AWSMachineTemplate"): cluster_api.aws_template,
+    ("infrastructure.cluster.x-k8s.io", "AWSMachinePool"): cluster_api.aws_template,
+    ("infrastructure.cluster.x-k8s.io", "AWSManagedMachinePool"): cluster_api.aws_template,
+    ("infrastructure.cluster.x-k8s.io", "VSphereMachineTemplate"): cluster_api.vsphere_template,
+    ("machine.openshift.io", "MachineSet"): openshift.machine_set,
+    ("autoscaling.openshift.io", "MachineAutoscaler"): openshift.machine_autoscaler,
+    ("kueue.x-k8s.io", "ClusterQueue"): kueue.cluster_queue,
+    ("kueue.x-k8s.io", "Cohort"): kueue.cohort,
+    ("kueue.x-k8s.io", "LocalQueue"): kueue.local_queue,
+    ("kueue.x-k8s.io", "ResourceFlavor"): kueue.resource_flavor,
+    ("kueue.x-k8s.io", "AdmissionCheck"): kueue.admission_check,
+    ("scheduling.run.ai", "Queue"): kueue.kai_queue,
+    ("nvidia.com", "ClusterPolicy"): nvidia_objects.cluster_policy,
+    ("mellanox.com", "NicClusterPolicy"): nvidia_objects.nic_cluster_policy,
+    ("mellanox.com", "NicNodePolicy"): nvidia_objects.nic_cluster_policy,
+    ("mellanox.com", "HostDeviceNetwork"): nvidia_objects.nic_cluster_policy,
+    ("resource.k8s.io", "DeviceClass"): nvidia_objects.dra_device_class,
+    ("resource.k8s.io", "ResourceClaim"): nvidia_objects.dra_device_class,
+    ("resource.k8s.io", "ResourceClaimTemplate"): nvidia_objects.dra_device_class,
+}
+"""Group and kind -> reader."""

@@ -1,0 +1,84 @@
+"""One Kubernetes object as facts, whatever its kind."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from gpufleet.catalogue import Catalogue
+from gpufleet_policies.facts.locator import Locator
+from gpufleet_policies.readers import autoscaler, claims
+from gpufleet_policies.readers.kubernetes_kinds import READERS
+from gpufleet_policies.readers.pod_templates import KINDS
+from gpufleet_policies.readers.reading import at, items
+from gpufleet_policies.readers.workload import workload_from
+
+
+def is_judged_kind(group: str, kind: str) -> bool:
+    """Whether objects of a kind give any facts."""
+    found = (group, kind)
+    return found in KINDS or found in READERS or found in autoscaler.KINDS or found in claims.KINDS
+
+
+def group_of(api_version: Any) -> str:
+    """API group of an `apiVersion`; empty for core."""
+    written = api_version if isinstance(api_version, str) else ""
+    return written.partition("/")[0] if "/" in written else ""
+
+
+def is_left_to_its_owner(document: dict[str, Any]) -> bool:
+    """Whether an object of a cluster needs no verdict of its own.
+
+    Its owner is judged in its place where that is of a kind rules know, and pods that have ended
+    hold nothing.
+    """
+    if at(document, "status.phase") in ("Succeeded", "Failed") and document.get("kind") == "Pod":
+        return True
+    for owner in items(at(document, "metadata.ownerReferences")):
+        kind = at(owner, "kind")
+        if at(owner, "controller") is True and isinstance(kind, str):
+            return (group_of(at(owner, "apiVersion")), kind) in KINDS
+    return False
+
+
+def object_locator(
+    document: dict[str, Any], name: str = "", urn: str = "", path: str = "", line: int = 0
+) -> Locator:
+    """Where an object is: its own name, else `name`; generated names keep their prefix."""
+    written = at(document, "metadata.name")
+    if not isinstance(written, str):
+        written = name or f"{at(document, 'metadata.generateName') or '(unnamed)'}"
+    namespace = at(document, "metadata.namespace")
+    kind = document.get("kind")
+    return Locator(
+        kind if isinstance(kind, str) else "?",
+        written,
+        namespace if isinstance(namespace, str) else "",
+        urn,
+        path,
+        line,
+    )
+
+
+def facts_of_object(
+    document: dict[str, Any],
+    path: str = "",
+    *,
+    line: int = 0,
+    name: str = "",
+    urn: str = "",
+    catalogue: Callable[[], Catalogue],
+) -> Iterator[Any]:
+    """Every fact one object gives; none for kinds that no rule knows."""
+    group = group_of(document.get("apiVersion"))
+    locator = object_locator(document, name, urn, path, line)
+    if is_left_to_its_owner(document):
+        return
+    for found in (
+        workload_from(document, locator, group, catalogue),
+        autoscaler.autoscaler_from(document, locator, group),
+        claims.claim_from(document, locator, group),
+    ):
+        if found is not None:
+            yield found
+    reader = READERS.get((group, locator.kind))
+    if reader is not None:
+        yield from reader(document, locator, catalogue)

@@ -1,0 +1,151 @@
+"""Kueue's and KAI's objects as facts."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from gpufleet.catalogue import Catalogue
+from gpufleet_policies.facts.locator import Locator
+from gpufleet_policies.facts.queues import (
+    AdmissionCheck,
+    ClusterQueue,
+    Cohort,
+    FlavorQuota,
+    KaiQueue,
+    KueueConfiguration,
+    LocalQueue,
+    ResourceFlavor,
+)
+from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
+from gpufleet_policies.facts.workload import is_gpu_resource
+from gpufleet_policies.readers.blocks import environment, inside, known_texts, word
+from gpufleet_policies.readers.quantities import amount
+from gpufleet_policies.readers.reading import boolean, fact, items, mapping, whole
+
+Load = Callable[[], Catalogue]
+
+
+def _texts(document: dict[str, Any]) -> dict[str, str]:
+    return {
+        **known_texts(inside(document, "metadata.labels")),
+        **known_texts(inside(document, "metadata.annotations")),
+    }
+
+
+def _whole(value: Any) -> int | None:
+    found = amount(value)
+    return int(found.number) if found is not None and found.is_whole else None
+
+
+def _quotas(document: dict[str, Any]) -> Iterator[FlavorQuota]:
+    for g, group in enumerate(items(inside(document, "spec.resourceGroups"))):
+        for f, flavor in enumerate(items(inside(group, "flavors"))):
+            name = inside(flavor, "name")
+            for r, resource in enumerate(items(inside(flavor, "resources"))):
+                kind = inside(resource, "name")
+                if not isinstance(kind, str) or not is_gpu_resource(kind):
+                    continue
+                place = f"spec.resourceGroups[{g}].flavors[{f}].resources[{r}]"
+                yield FlavorQuota(
+                    flavor=name if isinstance(name, str) else "?",
+                    resource=kind,
+                    nominal=fact(inside(resource, "nominalQuota"), _whole, place),
+                    borrowing_limit=fact(inside(resource, "borrowingLimit"), _whole, place),
+                    lending_limit=fact(inside(resource, "lendingLimit"), _whole, place),
+                    place=place,
+                )
+
+
+def cluster_queue(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+    """kueue.x-k8s.io ClusterQueue; the cohort's field was renamed with v1beta2."""
+    del load
+    cohort = word(document, "spec.cohortName")
+    if cohort.is_absent:
+        cohort = word(document, "spec.cohort")
+    checks = [c for c in items(inside(document, "spec.admissionChecks")) if isinstance(c, str)]
+    strategy = items(inside(document, "spec.admissionChecksStrategy.admissionChecks"))
+    checks += [name for one in strategy if isinstance(name := inside(one, "name"), str)]
+    texts = _texts(document)
+    yield ClusterQueue(
+        locator=locator,
+        annotations=texts,
+        environment=environment(texts),
+        cohort=cohort,
+        quotas=tuple(_quotas(document)),
+        checks=tuple(checks),
+    )
+
+
+def cohort(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+    """kueue.x-k8s.io Cohort."""
+    del load
+    parent = word(document, "spec.parentName")
+    yield Cohort(
+        locator=locator,
+        annotations=_texts(document),
+        quotas=tuple(_quotas(document)),
+        parent=word(document, "spec.parent") if parent.is_absent else parent,
+    )
+
+
+def local_queue(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+    """kueue.x-k8s.io LocalQueue."""
+    del load
+    yield LocalQueue(
+        locator=locator,
+        annotations=_texts(document),
+        cluster_queue=word(document, "spec.clusterQueue"),
+    )
+
+
+def resource_flavor(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+    """kueue.x-k8s.io ResourceFlavor."""
+    del load
+    yield ResourceFlavor(
+        locator=locator,
+        annotations=_texts(document),
+        node_labels=known_texts(inside(document, "spec.nodeLabels")),
+        topology=word(document, "spec.topologyName"),
+    )
+
+
+def admission_check(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+    """kueue.x-k8s.io AdmissionCheck."""
+    del load
+    yield AdmissionCheck(locator=locator, controller=word(document, "spec.controllerName"))
+
+
+def configuration(data: Any, locator: Locator, place: str) -> Iterator[Any]:
+    """Kueue's configuration, as data."""
+    if not isinstance(data, dict):
+        return
+    waits = inside(data, "waitForPodsReady")
+    on: Fact[bool] = known(False, place="waitForPodsReady")
+    if waits is UNKNOWN:
+        on = unknown("waitForPodsReady")
+    elif waits is not None:
+        # Since Kueue 0.15 the presence of the block switches it on; `enable` is the older switch.
+        on = fact(inside(waits, "enable"), boolean, "waitForPodsReady.enable").or_default(True)
+    yield KueueConfiguration(locator=locator, waits_for_ready=on, place=place)
+
+
+def kai_queue(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+    """scheduling.run.ai Queue."""
+    del load
+    gpu = inside(document, "spec.resources.gpu")
+    texts = _texts(document)
+    yield KaiQueue(
+        locator=locator,
+        annotations=texts,
+        environment=environment(texts),
+        quota=_signed(gpu, "quota"),
+        limit=_signed(gpu, "limit"),
+    )
+
+
+def _signed(value: Any, key: str) -> Fact[int]:
+    found = mapping(value).get(key)
+    if value is UNKNOWN or found is UNKNOWN:
+        return unknown(key)
+    if found is None:
+        return absent(key)
+    return fact(found, whole, f"spec.resources.gpu.{key}")

@@ -1,0 +1,143 @@
+"""How many processes a container starts on its GPUs: command line, variables, fields of its kind.
+
+Options of vLLM, SGLang, TGI, torchrun, accelerate, deepspeed. What no option says is absent: an
+engine's own default proves nothing, because images set defaults too.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from gpufleet_policies.facts.container import NO_LAUNCH, Launch
+from gpufleet_policies.facts.tristate import Fact, absent, known, unknown
+from gpufleet_policies.readers.options import Options
+from gpufleet_policies.readers.reading import decimal, fact, whole
+
+TENSOR = ("--tensor-parallel-size", "-tp", "--tp-size", "--tp", "--num-shard")
+PIPELINE = ("--pipeline-parallel-size", "-pp", "--pp-size", "--pp")
+DATA_LOCAL = ("--data-parallel-size-local", "-dpl")
+DATA = ("--data-parallel-size", "-dp", "--dp-size", "--dp")
+PROCESSES = ("--nproc-per-node", "--num-gpus")
+ALL_PROCESSES = ("--num-processes",)
+MACHINES = ("--num-machines",)
+MEMORY_SHARE = ("--gpu-memory-utilization", "--mem-fraction-static", "--cuda-memory-fraction")
+SEVERAL_PODS = (
+    "--nnodes",
+    "--node-rank",
+    "--distributed-executor-backend",
+    "--dist-init-addr",
+    "--rdzv-endpoint",
+    "--master-addr",
+    "--hostfile",
+    "--headless",
+    "--num-machines",
+)
+"""Options by which programs find each other across pods."""
+
+TENSOR_VARIABLES = ("NUM_SHARD", "TENSOR_PARALLEL_SIZE", "VLLM_TENSOR_PARALLEL_SIZE", "TP_SIZE")
+PROCESS_VARIABLES = ("NPROC_PER_NODE", "PET_NPROC_PER_NODE")
+TRAINERS = frozenset({"torchrun", "accelerate", "deepspeed", "horovodrun", "composer", "axolotl"})
+"""Programs that only start training."""
+
+_TORCH_RUN = ("torch.distributed.run", "torch.distributed.launch")
+_HIDING = ("CUDA_VISIBLE_DEVICES",)
+
+
+def launch(
+    words: Sequence[str],
+    options: Options,
+    variables: Mapping[str, str],
+    stated: Mapping[str, Any],
+    place: str,
+) -> Launch:
+    """The launch of one container.
+
+    Args:
+        words: Command and arguments, split.
+        options: Of these words.
+        variables: Environment variables with known values.
+        stated: Fields of the object itself: `tensor`, `pipeline`, `data`, `spreads`.
+        place: Field path of the container.
+    """
+    trains = any(word.rsplit("/", 1)[-1] in TRAINERS or word in _TORCH_RUN for word in words)
+    if not options and not stated and not trains and not variables:
+        return NO_LAUNCH
+    if _several_programs(words):
+        # Each program opens GPUs of its own, which nothing here tells.
+        return Launch(unknown(place), unknown(place), unknown(place), unknown(place), trains=trains)
+    return Launch(
+        tensor=_degree("tensor", TENSOR, TENSOR_VARIABLES, options, variables, stated, place),
+        pipeline=_degree("pipeline", PIPELINE, (), options, variables, stated, place),
+        data=_data(options, variables, stated, place),
+        processes=_processes(options, variables, trains, place),
+        memory_share=_share(options, variables, place),
+        spreads=bool(stated.get("spreads")) or options.has(SEVERAL_PODS),
+        trains=trains,
+    )
+
+
+def _several_programs(words: Sequence[str]) -> bool:
+    servers = sum(word in ("serve", "vllm.entrypoints.openai.api_server") for word in words)
+    background = any(word == "&" or (word.endswith("&") and word != "&&") for word in words)
+    hidden = any(word.startswith(_HIDING) for word in words)
+    return servers > 1 or background or hidden
+
+
+def _degree(
+    name: str,
+    options: Iterable[str],
+    names: Iterable[str],
+    found: Options,
+    variables: Mapping[str, str],
+    stated: Mapping[str, Any],
+    place: str,
+) -> Fact[int]:
+    written = found.single(options)
+    if written is None:
+        written = next((variables[key] for key in names if key in variables), None)
+    if written is None and stated.get(name) is not None:
+        return fact(stated[name], _positive, f"{name} parallelism")
+    return fact(written, _positive, place)
+
+
+def _data(
+    options: Options, variables: Mapping[str, str], stated: Mapping[str, Any], place: str
+) -> Fact[int]:
+    local = fact(options.single(DATA_LOCAL), _positive, place)
+    if not local.is_absent:
+        return local
+    return _degree("data", DATA, (), options, variables, stated, place)
+
+
+def _processes(
+    options: Options, variables: Mapping[str, str], trains: bool, place: str
+) -> Fact[int]:
+    """`auto` and `gpu` mean one for each GPU there is: no number, so nothing to compare."""
+    written = options.single(PROCESSES)
+    if written is None and trains:
+        written = next((variables[key] for key in PROCESS_VARIABLES if key in variables), None)
+    if written is not None:
+        # Ray's own `--num-gpus` belongs to `ray start`, not to a trainer.
+        return fact(written, _positive, place) if trains else absent(place)
+    total, machines = options.single(ALL_PROCESSES), options.single(MACHINES)
+    if total is None or not trains:
+        return absent(place)
+    processes, pods = fact(total, _positive, place), fact(machines or "1", _positive, place)
+    if not processes.is_known or not pods.is_known or processes.value % pods.value:
+        return unknown(place)
+    return known(processes.value // pods.value, place=place)
+
+
+def _share(options: Options, variables: Mapping[str, str], place: str) -> Fact[Decimal]:
+    written = options.single(MEMORY_SHARE) or variables.get("CUDA_MEMORY_FRACTION")
+    return fact(written, _part, place)
+
+
+def _part(value: Any) -> Decimal | None:
+    number = decimal(value)
+    return number if number is not None and 0 < number <= 1 else None
+
+
+def _positive(value: Any) -> int | None:
+    number = whole(value)
+    return number if number is not None and 0 < number <= 1_000_000 else None

@@ -1,0 +1,211 @@
+"""Configurations of NVIDIA's programs as facts: of mig-parted, of the device plugin, of Kueue."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from gpufleet.catalogue import Catalogue
+from gpufleet_policies.facts.locator import Locator
+from gpufleet_policies.facts.nvidia import (
+    MigEntry,
+    MigLayouts,
+    NvidiaConfig,
+    SharedResource,
+    SharingConfig,
+)
+from gpufleet_policies.facts.tristate import UNKNOWN
+from gpufleet_policies.readers.blocks import environment, inside, known_texts, word
+from gpufleet_policies.readers.reading import boolean, fact, items, mapping, whole
+
+Load = Callable[[], Catalogue]
+
+
+def without_unknown(value: Any) -> tuple[Any, bool]:
+    """Plain data without what cannot be read, and whether anything was left out."""
+    lost = False
+
+    def strip(item: Any) -> Any:
+        nonlocal lost
+        if isinstance(item, dict):
+            kept = {k: v for k, v in item.items() if v is not UNKNOWN}
+            lost = lost or len(kept) < len(item)
+            return {k: strip(v) for k, v in kept.items()}
+        if isinstance(item, list):
+            if UNKNOWN in item:
+                lost = True
+            return [strip(v) for v in item if v is not UNKNOWN]
+        return item
+
+    return strip(value), lost
+
+
+def as_text(value: Any) -> tuple[str, bool]:
+    """Plain data as a document; the flag says whether it is complete."""
+    kept, lost = without_unknown(value)
+    return json.dumps(kept, default=str), not lost
+
+
+def config_map(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+    """ConfigMaps of the device plugin and of mig-parted, told by what is in them."""
+    del load
+    annotations = known_texts(inside(document, "metadata.annotations"))
+    for key, value in mapping(inside(document, "data")).items():
+        if not isinstance(value, str) or "${" in value or "{{" in value:
+            continue
+        kind = _kind_of(key, value)
+        if kind is None:
+            continue
+        place = f"data[{key}]"
+        yield from of_text(kind, value, locator, annotations, place, key, ("data", key))
+
+
+def _kind_of(key: str, value: str) -> str | None:
+    if "mig-configs:" in value or '"mig-configs"' in value:
+        return "mig-parted"
+    sharing = "timeSlicing" in value or "migStrategy" in value or "\n  mps:" in value
+    if sharing and ("sharing:" in value or "flags:" in value or '"sharing"' in value):
+        return "device-plugin"
+    if "waitForPodsReady" in value or "controller_manager_config" in key:
+        return "kueue"
+    return None
+
+
+def of_text(
+    kind: str,
+    written: str,
+    locator: Locator,
+    annotations: Mapping[str, str],
+    place: str,
+    key: str = "",
+    path: tuple[str, ...] | None = None,
+) -> Iterator[Any]:
+    """A configuration written as text, and what it declares where it can be read.
+
+    `path` leads to the text in its object; empty: the object itself is the configuration; None: no
+    patch can change it.
+    """
+    if kind == "kueue":
+        from gpufleet_policies.readers.kueue import configuration
+
+        yield from configuration(parsed(written), locator, place)
+        return
+    yield NvidiaConfig(
+        locator=locator,
+        annotations=annotations,
+        environment=environment(annotations),
+        kind=kind,
+        text=written,
+        place=place,
+        key=key,
+        path=path,
+        held=written if path else "",
+    )
+    data = parsed(written)
+    if isinstance(data, dict):
+        yield from declared(
+            kind, data, locator, annotations, place, key, path, written if path else ""
+        )
+
+
+def parsed(written: str) -> Any:
+    """YAML as data; None for what is none. Who reads it upstream says why: `gpufleet check`."""
+    from gpufleet.contract.foreign.go_yaml import UnreadableTextError, read_yaml
+
+    try:
+        return read_yaml(written).data
+    except UnreadableTextError:
+        return None
+
+
+def declared(
+    kind: str,
+    data: dict[str, Any],
+    locator: Locator,
+    annotations: Mapping[str, str],
+    place: str,
+    key: str = "",
+    path: tuple[str, ...] | None = None,
+    text: str = "",
+) -> Iterator[Any]:
+    """What a configuration that was read declares; `text` where its object holds it as text."""
+    if kind == "device-plugin":
+        yield from _sharing(data, locator, annotations, place, key, path, text)
+    elif kind == "mig-parted":
+        yield MigLayouts(
+            locator=locator,
+            annotations=annotations,
+            environment=environment(annotations),
+            layouts={
+                name: tuple(_entries(entries))
+                for name, entries in mapping(data.get("mig-configs")).items()
+            },
+            place=place,
+        )
+
+
+def _entries(value: Any) -> Iterator[MigEntry]:
+    for entry in items(value):
+        devices = inside(entry, "devices")
+        counts = {
+            profile: count
+            for profile, raw in mapping(inside(entry, "mig-devices")).items()
+            if (count := whole(raw)) is not None and count > 0
+        }
+        filters = inside(entry, "device-filter")
+        named = [filters] if isinstance(filters, str) else items(filters)
+        yield MigEntry(
+            all_devices=devices == "all",
+            indices=tuple(i for i in items(devices) if isinstance(i, int)),
+            enabled=inside(entry, "mig-enabled") is True,
+            devices=counts,
+            filters=tuple(f for f in named if isinstance(f, str)),
+        )
+
+
+def _sharing(
+    data: dict[str, Any],
+    locator: Locator,
+    annotations: Mapping[str, str],
+    place: str,
+    key: str,
+    path: tuple[str, ...] | None,
+    text: str,
+) -> Iterator[SharingConfig]:
+    strategy = word(data, "flags.migStrategy")
+    for mode in ("timeSlicing", "mps"):
+        declared_block = inside(data, f"sharing.{mode}")
+        if not isinstance(declared_block, dict):
+            continue
+        where = f"{place}: sharing.{mode}"
+        yield SharingConfig(
+            locator=locator,
+            annotations=annotations,
+            environment=environment(annotations),
+            key=key,
+            mode=mode,
+            resources=tuple(
+                SharedResource(
+                    name=_full(str(inside(one, "name") or "")),
+                    replicas=whole(inside(one, "replicas")),
+                    place=f"{where}.resources[{index}]",
+                )
+                for index, one in enumerate(items(declared_block.get("resources")))
+            ),
+            rename_by_default=fact(
+                declared_block.get("renameByDefault"), boolean, f"{where}.renameByDefault"
+            ).or_default(False),
+            fail_requests_greater_than_one=fact(
+                declared_block.get("failRequestsGreaterThanOne"),
+                boolean,
+                f"{where}.failRequestsGreaterThanOne",
+            ),
+            mig_strategy=strategy,
+            place=where,
+            path=path,
+            text=text,
+        )
+
+
+def _full(name: str) -> str:
+    """The plugin puts its domain in front of names that have none."""
+    return name if "/" in name or not name else f"nvidia.com/{name}"

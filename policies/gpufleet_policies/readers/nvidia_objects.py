@@ -1,0 +1,151 @@
+"""Objects of NVIDIA's operators and drivers as facts, and what they choose for all nodes."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from gpufleet.catalogue import Catalogue
+from gpufleet_policies.facts.locator import Locator
+from gpufleet_policies.facts.monitoring import Monitoring
+from gpufleet_policies.facts.nvidia import NvidiaConfig, OperatorChoices
+from gpufleet_policies.facts.tristate import UNKNOWN, Fact, known, unknown
+from gpufleet_policies.readers.blocks import environment, inside, known_texts, word
+from gpufleet_policies.readers.nvidia_configs import as_text, declared, parsed
+from gpufleet_policies.readers.reading import boolean, fact, items, mapping, text
+
+Load = Callable[[], Catalogue]
+
+
+def cluster_policy(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+    """nvidia.com ClusterPolicy: judged as such, and what it chooses for all nodes."""
+    del load
+    annotations = known_texts(inside(document, "metadata.annotations"))
+    written, complete = as_text(document)
+    yield NvidiaConfig(
+        locator=locator,
+        annotations=annotations,
+        environment=environment(annotations),
+        kind="gpu-operator-values",
+        text=written,
+        complete=complete,
+    )
+    spec = document.get("spec")
+    yield from choices(spec if isinstance(spec, dict) else {}, locator, annotations, "spec")
+
+
+_PLUGIN_DATA = ("devicePlugin", "config", "data")
+"""Where the operator's values hold configurations of the device plugin."""
+
+
+def values_path(locator: Locator, place: str, *keys: str) -> tuple[str, ...] | None:
+    """Keys that lead to a value of a chart or of ClusterPolicy; None in plans and states of others,
+    which nobody edits."""
+    if place == "values" and locator.file:
+        return None
+    return (*(part for part in place.split(".") if part), *keys)
+
+
+def choices(
+    values: Mapping[str, Any], locator: Locator, annotations: Mapping[str, str], place: str
+) -> Iterator[Any]:
+    """What the GPU Operator's values, or a ClusterPolicy's spec, choose."""
+    exporter = fact(
+        inside(values, "dcgmExporter.enabled"), boolean, "dcgmExporter.enabled"
+    ).or_default(True)
+    licence = _licence(values)
+    sandbox = fact(
+        inside(values, "sandboxWorkloads.enabled"), boolean, "sandboxWorkloads.enabled"
+    ).or_default(False)
+    yield OperatorChoices(
+        locator=locator,
+        annotations=annotations,
+        environment=environment(annotations),
+        installs="gpu-operator",
+        mig_strategy=fact(inside(values, "mig.strategy"), text, "mig.strategy").or_default(
+            "single"
+        ),
+        mig_config_default=word(values, "migManager.config.default").or_default("all-disabled"),
+        dcgm_exporter=exporter,
+        driver_enabled=fact(inside(values, "driver.enabled"), boolean, "driver.enabled").or_default(
+            True
+        ),
+        toolkit_enabled=_switch(values, "toolkit"),
+        plugin_enabled=_switch(values, "devicePlugin"),
+        licence=licence,
+        vgpu_guests=sandbox,
+        plugin_config_default=word(values, "devicePlugin.config.default"),
+        place=place,
+    )
+    if exporter.is_known and exporter.value:
+        yield Monitoring(locator=locator, what="dcgmExporter of the GPU Operator")
+    config = inside(values, "devicePlugin.config.data")
+    for key, value in mapping(config).items():
+        where = f"{place}.devicePlugin.config.data[{key}]"
+        held = value if isinstance(value, str) else ""
+        data = parsed(held) if held else value
+        if isinstance(data, dict):
+            path = values_path(locator, place, *_PLUGIN_DATA, key)
+            yield from declared("device-plugin", data, locator, annotations, where, key, path, held)
+    layouts = inside(values, "migManager.config.data")
+    for key, value in mapping(layouts).items():
+        data = parsed(value) if isinstance(value, str) else value
+        if isinstance(data, dict) and "mig-configs" in data:
+            where = f"{place}.migManager.config.data[{key}]"
+            yield from declared("mig-parted", data, locator, annotations, where, key)
+
+
+def _switch(values: Mapping[str, Any], part: str) -> Fact[bool]:
+    """A part of the operator; all of them are on unless switched off."""
+    place = f"{part}.enabled"
+    return fact(inside(values, place), boolean, place).or_default(True)
+
+
+def _licence(values: Mapping[str, Any]) -> Fact[bool]:
+    """Whether guests can get a licence: a Secret or ConfigMap, and the licence service on."""
+    place = "driver.licensingConfig"
+    config = inside(values, place)
+    if config is None:
+        return known(False, place=place)
+    if config is UNKNOWN:
+        return unknown(place)
+    holders = [inside(config, key) for key in ("secretName", "configMapName")]
+    if UNKNOWN in holders or inside(config, "nlsEnabled") is UNKNOWN:
+        return unknown(place)
+    given = any(isinstance(name, str) and name for name in holders)
+    return known(given, place=place)
+
+
+def nic_cluster_policy(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+    """mellanox.com NicClusterPolicy and its like."""
+    del load
+    written, complete = as_text(document)
+    yield NvidiaConfig(
+        locator=locator,
+        annotations=known_texts(inside(document, "metadata.annotations")),
+        kind="network-operator-values",
+        text=written,
+        complete=complete,
+    )
+
+
+def dra_device_class(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+    """An object of dynamic resource allocation with opaque configuration of NVIDIA's driver."""
+    del load
+    if not _has_opaque(document):
+        return
+    written, complete = as_text(document)
+    yield NvidiaConfig(
+        locator=locator,
+        annotations=known_texts(inside(document, "metadata.annotations")),
+        kind="dra-config",
+        text=written,
+        complete=complete,
+    )
+
+
+def _has_opaque(value: Any) -> bool:
+    for path in ("spec.config", "spec.spec.devices.config", "spec.devices.config"):
+        for entry in items(inside(value, path)):
+            driver = inside(entry, "opaque.driver")
+            if isinstance(driver, str) and driver.endswith("nvidia.com"):
+                return True
+    return False

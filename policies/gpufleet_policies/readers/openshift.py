@@ -1,0 +1,120 @@
+"""Machines of OpenShift as facts: sets on AWS, Google and vSphere, and their autoscalers."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from gpufleet.catalogue import Catalogue
+from gpufleet_policies.facts.capacity import PoolAutoscaler
+from gpufleet_policies.facts.locator import Locator
+from gpufleet_policies.facts.pool import Maker, NodePool, Size, TagField
+from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
+from gpufleet_policies.readers.blocks import environment, inside, known_texts, number, word
+from gpufleet_policies.readers.cluster_api import pci_hardware
+from gpufleet_policies.readers.eks import hardware, is_committed, taints
+from gpufleet_policies.readers.machines import Machines, accelerated
+from gpufleet_policies.readers.raw_pods import natural
+from gpufleet_policies.readers.reading import items
+
+Load = Callable[[], Catalogue]
+
+_GPUS = "machine.openshift.io/GPU"
+
+
+def machine_set(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+    """machine.openshift.io MachineSet on AWS, Google and vSphere."""
+    annotations = known_texts(inside(document, "metadata.annotations"))
+    provider = inside(document, "spec.template.spec.providerSpec.value")
+    kind = word(provider, "instanceType")
+    if kind.is_absent:
+        kind = word(provider, "machineType")
+    types: Fact[tuple[str, ...]] = (
+        known((kind.value,)) if kind.is_known else Fact(kind.state, place="providerSpec.value")
+    )
+    found = hardware(types, load) if not types.is_absent else _hint(annotations, provider, load)
+    attached = items(inside(provider, "gpus"))
+    if attached and isinstance(inside(attached[0], "type"), str):
+        gpu, row = accelerated(kind.found, inside(attached[0], "type"), 1, load())
+        found = Machines(gpu, number(attached[0], "count"), known(True))
+        types = types if row is None else known((row,))
+    labels = known_texts(inside(document, "spec.template.spec.metadata.labels"))
+    tags = {
+        str(inside(tag, "name")): str(inside(tag, "value"))
+        for tag in items(inside(provider, "tags"))
+    }
+    merged = {**known_texts(inside(document, "metadata.labels")), **tags, **annotations}
+    replicas = number(document, "spec.replicas").or_default(1)
+    reserved = inside(provider, "capacityReservationId")
+    yield NodePool(
+        locator=locator,
+        annotations=merged,
+        environment=environment(merged),
+        name=locator.name,
+        maker=Maker.OPENSHIFT,
+        instance_types=types,
+        instance_types_place="spec.template.spec.providerSpec.value.instanceType",
+        gpu=found.gpu,
+        gpus_per_node=found.gpus_per_node,
+        is_gpu_pool=found.carries_gpus,
+        size=Size(replicas, replicas, replicas, "spec.replicas", "spec.replicas", fixed=True),
+        capacity=_capacity(provider),
+        capacity_place="spec.template.spec.providerSpec.value.spotMarketOptions",
+        reservations=(reserved if isinstance(reserved, str) else "?",) if reserved else (),
+        commitment=is_committed(merged),
+        taints=taints(inside(document, "spec.template.spec.taints"), "spec.template.spec.taints"),
+        taints_place="spec.template.spec.taints",
+        labels=labels,
+        tags=merged,
+        tags_place="metadata.labels",
+        tag_field=TagField("metadata.labels", inside(document, "metadata.labels") is not None),
+        zones=_zone(provider),
+        placement_group=word(provider, "placementGroupName"),
+    )
+
+
+def _hint(annotations: dict[str, str], provider: Any, load: Load) -> Machines:
+    devices = items(inside(provider, "pciDevices"))
+    if devices:
+        return pci_hardware(devices, load)
+    count = natural(annotations.get(_GPUS))
+    if count is not None:
+        some = count > 0
+        return Machines(
+            unknown(_GPUS) if some else absent(_GPUS),
+            known(count) if some else absent(_GPUS),
+            known(some),
+        )
+    nothing: Fact[Any] = unknown("providerSpec.value")
+    return Machines(nothing, nothing, nothing)
+
+
+def _capacity(provider: Any) -> Fact[frozenset[str]]:
+    kind = inside(provider, "kind")
+    if isinstance(kind, str) and kind.startswith("VSphere"):
+        return known(frozenset({"onPrem"}))
+    spot = inside(provider, "spotMarketOptions")
+    preemptible = inside(provider, "preemptible")
+    market = inside(provider, "marketType")
+    if UNKNOWN in (spot, preemptible, market):
+        return unknown("spotMarketOptions")
+    if market == "CapacityBlock":
+        return known(frozenset({"capacityBlock"}))
+    return known(frozenset({"spot" if spot is not None or preemptible is True else "onDemand"}))
+
+
+def _zone(provider: Any) -> Fact[tuple[str, ...]]:
+    for path in ("placement.availabilityZone", "zone"):
+        found = word(provider, path)
+        if found.is_known:
+            return known((found.value,), place=path)
+    return absent("placement.availabilityZone")
+
+
+def machine_autoscaler(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+    """autoscaling.openshift.io MachineAutoscaler."""
+    del load
+    yield PoolAutoscaler(
+        locator=locator,
+        target=word(document, "spec.scaleTargetRef.name"),
+        minimum=number(document, "spec.minReplicas").or_default(0),
+        maximum=number(document, "spec.maxReplicas"),
+    )

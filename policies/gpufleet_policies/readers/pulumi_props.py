@@ -1,0 +1,106 @@
+"""Pulumi resources as facts: typed cloud resources, Kubernetes objects, charts, GpuFleet."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from gpufleet.catalogue import Catalogue
+from gpufleet_policies.facts import Locator
+from gpufleet_policies.facts.pool import NodePool
+from gpufleet_policies.readers.kubernetes_objects import (
+    facts_of_object,
+    group_of,
+    is_judged_kind,
+)
+from gpufleet_policies.readers.plain import plain
+from gpufleet_policies.readers.pulumi_types import KINDS, READERS
+
+FLEET_TYPE = "gpufleet:index:GpuFleet"
+"""Type token of the component whose properties hold the compiled fleet."""
+
+
+def group_and_kind(resource_type: str) -> tuple[str, str] | None:
+    """API group and kind of a `kubernetes:<group>/<version>:<Kind>` type token.
+
+    None for everything else, the SDK's `...Patch` resources among them: those hold a part of an
+    object, and what is missing there proves nothing.
+    """
+    package, _, rest = resource_type.partition(":")
+    group_version, _, kind = rest.partition(":")
+    if package != "kubernetes" or not kind:
+        return None
+    group = group_version.partition("/")[0]
+    return ("" if group == "core" else group, kind)
+
+
+def is_judged(resource_type: str) -> bool:
+    """Whether any rule could have something to say about resources of this type."""
+    if resource_type in READERS:
+        return True
+    found = group_and_kind(resource_type)
+    return found is not None and is_judged_kind(*found)
+
+
+def from_pulumi_props(
+    resource_type: str,
+    properties: Any,
+    name: str,
+    urn: str,
+    catalogue: Callable[[], Catalogue],
+) -> Any:
+    """The first of the facts of one resource; None when it is of no interest."""
+    found = facts_from_pulumi(resource_type, properties, name, urn, catalogue)
+    return found[0] if found else None
+
+
+def facts_from_pulumi(
+    resource_type: str,
+    properties: Any,
+    name: str,
+    urn: str,
+    catalogue: Callable[[], Catalogue],
+    path: str = "",
+) -> tuple[Any, ...]:
+    """The facts of one resource; empty when it is of no interest.
+
+    `properties` is what the SDK hands to a policy, or what a preview or state holds; `name` is what
+    the program calls the resource, `path` the file where there is one.
+    """
+    if not is_judged(resource_type):
+        return ()
+    document = plain(properties)
+    if not isinstance(document, Mapping):
+        return ()
+    return facts_of_properties(resource_type, dict(document), name, urn, catalogue, path)
+
+
+def facts_of_properties(
+    resource_type: str,
+    document: dict[str, Any],
+    name: str,
+    urn: str,
+    catalogue: Callable[[], Catalogue],
+    path: str = "",
+) -> tuple[Any, ...]:
+    """The facts of one resource whose properties are plain already."""
+    reader = READERS.get(resource_type)
+    if reader is not None:
+        locator = Locator(KINDS[resource_type], name, urn=urn, file=path, annotated=False)
+        found = tuple(reader(document, locator, catalogue))
+    else:
+        kind = group_and_kind(resource_type)
+        if kind is None:
+            return ()
+        written = document.get("apiVersion")
+        known_object = {key: value for key, value in document.items() if value is not None}
+        known_object["kind"] = kind[1]
+        if not isinstance(written, str) or group_of(written) != kind[0]:
+            known_object["apiVersion"] = f"{kind[0]}/v1" if kind[0] else "v1"
+        found = tuple(facts_of_object(known_object, path, name=name, urn=urn, catalogue=catalogue))
+    if _INSIDE_FLEET not in urn:
+        return found
+    return tuple(replace(f, in_fleet=True) if isinstance(f, NodePool) else f for f in found)
+
+
+_INSIDE_FLEET = f"{FLEET_TYPE}$"
+"""What URNs of everything below GpuFleet hold."""

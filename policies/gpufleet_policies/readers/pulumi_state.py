@@ -1,0 +1,71 @@
+"""`pulumi preview --json` and `pulumi stack export` as facts."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from gpufleet.catalogue import Catalogue
+from gpufleet_policies.facts.tristate import UNKNOWN
+from gpufleet_policies.readers.blocks import inside
+from gpufleet_policies.readers.plain import plain
+from gpufleet_policies.readers.pulumi_props import facts_of_properties, is_judged
+from gpufleet_policies.readers.reading import items
+
+Load = Callable[[], Catalogue]
+
+_SIGNATURE = "4dabf18193072939515e22adb298388d"
+_HIDDEN = "[secret]"
+"""How states and previews write what they may not show (sdk/go/common/resource/sig)."""
+
+_GONE = frozenset(
+    {"delete", "delete-replaced", "discard", "discard-replaced", "remove-pending-replace"}
+)
+
+
+def is_preview(document: Mapping[str, Any]) -> bool:
+    """Whether a document is what `pulumi preview --json` printed."""
+    return isinstance(document.get("steps"), list) and (
+        "changeSummary" in document or "config" in document or "duration" in document
+    )
+
+
+def is_state(document: Mapping[str, Any]) -> bool:
+    """Whether a document is what `pulumi stack export` printed."""
+    return isinstance(inside(document, "deployment.resources"), list)
+
+
+def facts_of_preview(document: Mapping[str, Any], path: str, load: Load) -> Iterator[Any]:
+    """The facts of every resource that will exist, as far as the preview shows it."""
+    for step in items(document.get("steps")):
+        if str(inside(step, "op")) in _GONE:
+            continue
+        yield from _resource(inside(step, "newState"), path, load)
+
+
+def facts_of_state(document: Mapping[str, Any], path: str, load: Load) -> Iterator[Any]:
+    """The facts of every recorded resource, from its inputs as a resource policy sees them."""
+    for resource in items(inside(document, "deployment.resources")):
+        if inside(resource, "delete") is True or inside(resource, "external") is True:
+            continue
+        yield from _resource(resource, path, load)
+
+
+def _resource(state: Any, path: str, load: Load) -> Iterator[Any]:
+    kind, urn = inside(state, "type"), inside(state, "urn")
+    if not isinstance(kind, str) or not isinstance(urn, str) or not is_judged(kind):
+        return
+    inputs = opened(plain(inside(state, "inputs")))
+    if isinstance(inputs, dict):
+        name = urn.rpartition("::")[2]
+        own = {key: value for key, value in inputs.items() if not key.startswith("__")}
+        yield from facts_of_properties(kind, own, name, urn, load, path)
+
+
+def opened(value: Any) -> Any:
+    """Plain data with UNKNOWN in place of secrets: nothing of them is ever read or quoted."""
+    if isinstance(value, dict):
+        if _SIGNATURE in value:
+            return UNKNOWN
+        return {key: opened(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [opened(item) for item in value]
+    return UNKNOWN if value == _HIDDEN else value

@@ -1,0 +1,85 @@
+"""Pulumi type tokens -> how their properties are read, and Terraform's types -> tokens."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from gpufleet.catalogue import Catalogue
+from gpufleet_policies.facts.capacity import ScheduledSize
+from gpufleet_policies.facts.locator import Locator
+from gpufleet_policies.facts.monitoring import CloudBudget, Monitoring
+from gpufleet_policies.facts.tristate import known
+from gpufleet_policies.readers import components, ec2, eks, gke, helm, vsphere
+from gpufleet_policies.readers.blocks import inside, known_texts, word
+from gpufleet_policies.readers.reading import items
+
+Load = Callable[[], Catalogue]
+Reader = Callable[[dict[str, Any], Locator, Load], Iterator[Any]]
+
+
+def _budget(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+    del load
+    told = items(inside(document, "notifications")) or items(inside(document, "notification"))
+    rules = items(inside(document, "thresholdRules"))
+    yield CloudBudget(
+        locator=locator,
+        annotations=known_texts(inside(document, "tags")),
+        notifies=known(bool(told or rules)),
+    )
+
+
+def _addon(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+    del load
+    name = word(document, "addonName")
+    if name.is_known and name.value == "amazon-cloudwatch-observability":
+        yield Monitoring(locator=locator, what="CloudWatch observability add-on")
+
+
+def _schedule(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+    del load
+    yield ScheduledSize(locator=locator, target=word(document, "autoscalingGroupName"))
+
+
+_BLOCK = "aws:ec2/capacityBlockReservation:CapacityBlockReservation"
+
+READERS: dict[str, Reader] = {
+    "aws:eks/nodeGroup:NodeGroup": eks.node_group,
+    "aws:ec2/launchTemplate:LaunchTemplate": eks.launch_template,
+    "aws:ec2/instance:Instance": ec2.instance,
+    "aws:autoscaling/group:Group": ec2.scaling_group,
+    "aws:ec2/capacityReservation:CapacityReservation": eks.reservation,
+    _BLOCK: eks.reservation,
+    "aws:autoscaling/schedule:Schedule": _schedule,
+    "aws:budgets/budget:Budget": _budget,
+    "aws:eks/addon:Addon": _addon,
+    "gcp:container/nodePool:NodePool": gke.node_pool,
+    "gcp:container/cluster:Cluster": gke.cluster,
+    "gcp:compute/reservation:Reservation": gke.reservation,
+    "gcp:billing/budget:Budget": _budget,
+    "kubernetes:helm.sh/v3:Release": helm.release,
+    "kubernetes:helm.sh/v3:Chart": helm.release,
+    "kubernetes:helm.sh/v4:Chart": helm.release,
+    "gpufleet:index:GpuFleet": components.component,
+    "pulumi-python:dynamic/gpufleet:VsphereGpuNode": vsphere.gpu_node,
+}
+"""Type token -> reader of its properties. Kubernetes objects are read by their own kind."""
+
+TERRAFORM = {
+    "aws_eks_node_group": "aws:eks/nodeGroup:NodeGroup",
+    "aws_launch_template": "aws:ec2/launchTemplate:LaunchTemplate",
+    "aws_instance": "aws:ec2/instance:Instance",
+    "aws_autoscaling_group": "aws:autoscaling/group:Group",
+    "aws_autoscaling_schedule": "aws:autoscaling/schedule:Schedule",
+    "aws_ec2_capacity_reservation": "aws:ec2/capacityReservation:CapacityReservation",
+    "aws_ec2_capacity_block_reservation": _BLOCK,
+    "aws_budgets_budget": "aws:budgets/budget:Budget",
+    "aws_eks_addon": "aws:eks/addon:Addon",
+    "google_container_node_pool": "gcp:container/nodePool:NodePool",
+    "google_container_cluster": "gcp:container/cluster:Cluster",
+    "google_compute_reservation": "gcp:compute/reservation:Reservation",
+    "google_billing_budget": "gcp:billing/budget:Budget",
+    "helm_release": "kubernetes:helm.sh/v3:Release",
+}
+"""Terraform resource type -> the Pulumi token whose properties are the same fields."""
+
+KINDS = {token: token.rsplit(":", 1)[-1] for token in READERS}
+"""What messages call a resource of a type."""

@@ -1,0 +1,142 @@
+"""RawGroup and Kind: a pod template before it is read, and what is known about a kind."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import field
+from typing import Any
+
+from gpufleet.records import record
+from gpufleet_policies.facts.scaling import Scaling
+from gpufleet_policies.facts.tristate import Fact, known, unknown
+from gpufleet_policies.facts.workload import Ray
+from gpufleet_policies.readers.reading import at, fact, mapping, whole
+
+ONE: Fact[int] = known(1)
+
+
+@record
+class RawContainer:
+    """A container that does not stand in a pod spec's list."""
+
+    place: str
+    fields: dict[str, Any]
+    """In a container's own names: `image`, `args`, `resources`."""
+    resources_place: str = ""
+    """Where its resources are written; empty: `resources` below its place."""
+    short_form: bool = False
+    """Whether its resources are written in a form of its kind, which no patch knows."""
+
+
+@record
+class RawGroup:
+    """One pod template, not yet read."""
+
+    name: str
+    place: str
+    """Field path of the pod spec, or of what stands for it."""
+    spec: Any
+    pods: Fact[int]
+    metadata: Any = None
+    """Of the template."""
+    together: Fact[int] = ONE
+    """Pods that form one replica."""
+    containers: tuple[RawContainer, ...] | None = None
+    """Instead of the spec's own lists."""
+    stated: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """What the object says in fields of its kind: `tensor`, `pipeline`, `data`, `model`,
+    `spreads`."""
+
+
+Groups = Iterator[RawGroup]
+
+
+@record
+class JobFields:
+    """Where a kind that runs to completion keeps what decides about its run."""
+
+    deadlines: tuple[str, ...] = ()
+    retries: str = ""
+    restarts: str = ""
+    time_to_live: str = ""
+    schedule: str = ""
+    concurrency: str = ""
+
+
+@record
+class Kind:
+    """What is known about a kind that makes pods."""
+
+    groups: Callable[[dict[str, Any]], Groups]
+    checked_on_creation: bool = False
+    """The API server validates the pod template itself; it cannot for custom resources."""
+    suspend: str = "spec.suspend"
+    job: JobFields | None = None
+    """None: it runs for ever."""
+    scaling: Callable[[dict[str, Any]], Iterator[Scaling]] | None = None
+    ray: Callable[[dict[str, Any]], Ray] | None = None
+    trains: bool = False
+    starts_together: bool = False
+    node_agent: bool = False
+
+    @property
+    def runs_to_completion(self) -> bool:
+        """Whether it is a job."""
+        return self.job is not None
+
+
+def times(*factors: Fact[int]) -> Fact[int]:
+    """The product; not known as soon as one factor is not."""
+    product = 1
+    for factor in factors:
+        if not factor.is_known:
+            return unknown(factor.place)
+        product *= factor.value
+    return known(product, place=factors[0].place)
+
+
+def count(document: Any, path: str, default: int = 1) -> Fact[int]:
+    """A number of pods under a path, its default applied; below zero counts as not known."""
+    return fact(at(document, path), natural, path).or_default(default)
+
+
+def at_least_one(pods: Fact[int]) -> Fact[int]:
+    """Pods while there are any, of what scales to zero by itself."""
+    return known(max(1, pods.value), pods.provenance, pods.place) if pods.is_known else pods
+
+
+def natural(value: Any) -> int | None:
+    """A whole number from 0."""
+    number = whole(value)
+    return number if number is not None and 0 <= number <= 10_000_000 else None
+
+
+def template(
+    document: Any,
+    name: str,
+    path: str,
+    pods: Fact[int],
+    prefix: str = "",
+    together: Fact[int] = ONE,
+    stated: Mapping[str, Any] | None = None,
+) -> RawGroup:
+    """The group of a usual pod template (`metadata`, `spec`) under a path."""
+    found = at(document, path)
+    return RawGroup(
+        name,
+        f"{prefix}{path}.spec",
+        at(found, "spec"),
+        pods,
+        at(found, "metadata"),
+        together,
+        stated=stated or {},
+    )
+
+
+def name_of(value: Any, key: str, index: int) -> str:
+    """The name an entry of a list gives itself, else its index."""
+    written = mapping(value).get(key)
+    return written if isinstance(written, str) and written else str(index)
+
+
+def model_of_address(value: Any) -> str | None:
+    """The model a storage address names: `hf://org/model`."""
+    return value.removeprefix("hf://") if isinstance(value, str) and "{{" not in value else None

@@ -1,0 +1,221 @@
+"""Pod templates of KubeRay: RayCluster, RayJob, RayService."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from gpufleet.contract.foreign.scalars import UnreadableTextError
+from gpufleet_policies.facts.scaling import Scaling
+from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
+from gpufleet_policies.facts.workload import Ray
+from gpufleet_policies.readers.plain_yaml import plain_documents
+from gpufleet_policies.readers.raw_pods import (
+    Groups,
+    JobFields,
+    Kind,
+    at_least_one,
+    count,
+    name_of,
+    natural,
+    template,
+    times,
+)
+from gpufleet_policies.readers.reading import at, boolean, decimal, fact, items, mapping, whole
+
+_MANY = 2**31 - 1
+"""`maxReplicas` that KubeRay itself fills in where none is written."""
+
+
+def _groups(path: str) -> Callable[[dict[str, Any]], Groups]:
+    def groups(document: dict[str, Any]) -> Groups:
+        head = f"{path}.headGroupSpec"
+        workers = items(at(document, f"{path}.workerGroupSpecs"))
+        numbers = [times(_standing(worker), count(worker, "numOfHosts")) for worker in workers]
+        known_all = all(number.is_known for number in numbers)
+        total: Fact[int] = (
+            known(1 + sum(number.value for number in numbers)) if known_all else unknown(path)
+        )
+        yield template(document, "head", f"{head}.template", known(1, place=head), together=total)
+        for index, (worker, pods) in enumerate(zip(workers, numbers, strict=True)):
+            place = f"{path}.workerGroupSpecs[{index}]."
+            name = name_of(worker, "groupName", index)
+            yield template(worker, name, "template", pods, place, total)
+
+    return groups
+
+
+def _standing(worker: Any) -> Fact[int]:
+    """Replicas as set now, else the minimum; one at least of a group that can grow from none."""
+    key = "minReplicas" if at(worker, "replicas") is None else "replicas"
+    pods = count(worker, key, 0)
+    return pods if at(worker, "maxReplicas") == 0 else at_least_one(pods)
+
+
+def _scaling(path: str) -> Callable[[dict[str, Any]], Iterator[Scaling]]:
+    def scaling(document: dict[str, Any]) -> Iterator[Scaling]:
+        place = f"{path}.enableInTreeAutoscaling"
+        enabled = fact(at(document, place), boolean, place).or_default(False)
+        of_all = f"{path}.autoscalerOptions.idleTimeoutSeconds"
+        for index, worker in enumerate(items(at(document, f"{path}.workerGroupSpecs"))):
+            where = f"{path}.workerGroupSpecs[{index}]"
+            most = f"{where}.maxReplicas"
+            written = at(worker, "maxReplicas")
+            unlimited = whole(written) == _MANY
+            maximum = absent(most) if unlimited else fact(written, natural, most)
+            least = at(worker, "minReplicas")
+            own = at(worker, "idleTimeoutSeconds") is not None
+            cooldown = f"{where}.idleTimeoutSeconds" if own else of_all
+            wait = at(worker, "idleTimeoutSeconds") if own else at(document, of_all)
+            yield Scaling(
+                place=where,
+                minimum=fact(least, natural, f"{where}.minReplicas").or_default(0),
+                maximum=maximum,
+                group=name_of(worker, "groupName", index),
+                enabled=enabled,
+                cooldown_seconds=fact(wait, natural, cooldown),
+                cooldown_place=cooldown,
+            )
+
+    return scaling
+
+
+def _ray(path: str, read: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[..., Ray]:
+    def ray(document: dict[str, Any]) -> Ray:
+        start = f"{path}.headGroupSpec.rayStartParams"
+        parameters = at(document, start)
+        written = UNKNOWN if parameters is UNKNOWN else mapping(parameters).get("num-gpus")
+        place = f"{path}.enableInTreeAutoscaling"
+        return Ray(
+            head_gpu_count=fact(written, lambda v: str(v).strip() or None, f"{start}.num-gpus"),
+            head_gpu_count_place=start,
+            autoscaling=fact(at(document, place), boolean, place).or_default(False),
+            **read(document),
+        )
+
+    return ray
+
+
+def _nothing(document: dict[str, Any]) -> dict[str, Any]:
+    del document
+    return {}
+
+
+def _job(document: dict[str, Any]) -> dict[str, Any]:
+    """Whether the cluster goes with the job: by flag, by a deletion strategy, or not its own."""
+    place = "spec.shutdownAfterJobFinishes"
+    if at(document, "spec.clusterSelector"):
+        return {"ends_with_job": known(True, place="spec.clusterSelector")}
+    deletion = at(document, "spec.deletionStrategy")
+    if deletion is None:
+        deletion = at(document, "spec.deletionPolicy")
+    if deletion is not None:
+        return {"ends_with_job": _deletes(deletion)}
+    return {"ends_with_job": fact(at(document, place), boolean, place).or_default(False)}
+
+
+def _deletes(strategy: Any) -> Fact[bool]:
+    """A strategy that deletes the cluster, its workers or itself after success."""
+    place = "spec.deletionStrategy"
+    if not isinstance(strategy, dict):
+        return unknown(place)
+    rules = items(strategy.get("deletionRules"))
+    said = [at(rule, "policy") for rule in rules] or [at(strategy, "onSuccess.policy")]
+    if not all(isinstance(policy, str) for policy in said):
+        return unknown(place)
+    return known(any(policy != "DeleteNone" for policy in said), place=place)
+
+
+def _service(document: dict[str, Any]) -> dict[str, Any]:
+    deployments = _deployments(at(document, "spec.serveConfigV2"))
+    return {
+        "serving_gpus": _serving_gpus(deployments),
+        "downscale_delay_seconds": _downscale_delay(deployments),
+    }
+
+
+_SERVE = "spec.serveConfigV2"
+
+
+def _deployments(text: Any) -> Fact[tuple[Any, ...]]:
+    """Deployments of all applications of a Serve configuration, which is YAML inside YAML."""
+    if text is None:
+        return absent(_SERVE)
+    if not isinstance(text, str) or "{{" in text or "${" in text:
+        return unknown(_SERVE)
+    try:
+        documents = plain_documents(text.encode())
+        if documents is None:
+            # Only Ray services with an unusual configuration pay for reading it.
+            from gpufleet_policies.readers.yaml_text import read_documents
+
+            documents = read_documents(text)
+    except (UnreadableTextError, UnicodeEncodeError):
+        return unknown(_SERVE)
+    found = documents[0].data if documents else None
+    if not isinstance(found, dict):
+        return unknown(_SERVE)
+    applications = items(found.get("applications"))
+    deployments = [one for a in applications for one in items(at(a, "deployments"))]
+    return known(tuple(deployments), place=_SERVE) if deployments else unknown(_SERVE)
+
+
+def _serving_gpus(deployments: Fact[tuple[Any, ...]]) -> Fact[int]:
+    """GPUs of all replicas of all deployments, where every deployment states both numbers."""
+    if not deployments.is_known:
+        return Fact(deployments.state, place=_SERVE)
+    total = 0
+    for deployment in deployments.value:
+        replicas = at(deployment, "autoscaling_config.max_replicas")
+        if replicas is None:
+            replicas = at(deployment, "num_replicas")
+        number, gpus = natural(replicas), natural(_gpus_of(deployment))
+        if number is None or gpus is None:
+            return unknown(_SERVE)
+        total += number * gpus
+    return known(total, place=_SERVE)
+
+
+def _gpus_of(deployment: Any) -> Any:
+    """As written; a float that is a whole number as one."""
+    found = decimal(at(deployment, "ray_actor_options.num_gpus"))
+    if found is None:
+        return None
+    return int(found) if found == found.to_integral_value() else UNKNOWN
+
+
+def _downscale_delay(deployments: Fact[tuple[Any, ...]]) -> Fact[int]:
+    """The longest wait of a deployment with GPUs before an idle replica goes; absent: all have
+    Ray's own."""
+    if not deployments.is_known:
+        return Fact(deployments.state, place=_SERVE)
+    waits = [
+        int(seconds)
+        for deployment in deployments.value
+        if decimal(at(deployment, "ray_actor_options.num_gpus"))
+        for seconds in [decimal(at(deployment, "autoscaling_config.downscale_delay_s"))]
+        if seconds is not None and seconds >= 0
+    ]
+    return known(max(waits), place=_SERVE) if waits else absent(_SERVE)
+
+
+RAY_KINDS: dict[tuple[str, str], Kind] = {
+    ("ray.io", "RayCluster"): Kind(
+        _groups("spec"), scaling=_scaling("spec"), ray=_ray("spec", _nothing)
+    ),
+    ("ray.io", "RayJob"): Kind(
+        _groups("spec.rayClusterSpec"),
+        job=JobFields(
+            ("spec.activeDeadlineSeconds",),
+            "spec.backoffLimit",
+            time_to_live="spec.ttlSecondsAfterFinished",
+        ),
+        scaling=_scaling("spec.rayClusterSpec"),
+        ray=_ray("spec.rayClusterSpec", _job),
+        starts_together=True,
+    ),
+    ("ray.io", "RayService"): Kind(
+        _groups("spec.rayClusterConfig"),
+        scaling=_scaling("spec.rayClusterConfig"),
+        ray=_ray("spec.rayClusterConfig", _service),
+    ),
+}
+"""Group and kind -> where its pods are."""

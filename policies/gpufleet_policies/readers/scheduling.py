@@ -1,0 +1,121 @@
+"""Where pods may run: node labels, tolerations, zones, claims, priority, scheduler."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from gpufleet_policies.facts.pods import PodClaim, Toleration
+from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, unknown
+from gpufleet_policies.readers.reading import at, fact, items, mapping, text, words
+
+ZONE_LABELS = frozenset(
+    {
+        "topology.kubernetes.io/zone",
+        "failure-domain.beta.kubernetes.io/zone",
+        "topology.gke.io/zone",
+    }
+)
+"""Labels that name the zone of a node."""
+
+_TERMS = "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
+_TOGETHER = "affinity.podAffinity"
+_TOPOLOGY_ANNOTATIONS = (
+    "kueue.x-k8s.io/podset-required-topology",
+    "leaderworkerset.sigs.k8s.io/exclusive-topology",
+    "alpha.jobset.sigs.k8s.io/exclusive-topology",
+)
+"""Annotations that keep the pods of a group near each other."""
+
+
+def node_labels(spec: dict[str, Any]) -> dict[str, frozenset[str]]:
+    """Labels a node must carry, as far as a map of allowed values can say it."""
+    selector = spec.get("nodeSelector")
+    required = {
+        key: frozenset({value})
+        for key, value in mapping(selector).items()
+        if isinstance(value, str) and text(value) is not None
+    }
+    if "affinity" not in spec:
+        return required
+    terms = items(at(spec, _TERMS))
+    if len(terms) != 1:
+        return required  # several terms are alternatives: none of them alone is required
+    for expression in items(mapping(terms[0]).get("matchExpressions")):
+        key, values = at(expression, "key"), words(at(expression, "values"))
+        if at(expression, "operator") == "In" and isinstance(key, str) and values is not None:
+            allowed = frozenset(values)
+            required[key] = required.get(key, allowed) & allowed
+    return required
+
+
+def labels_known(spec: dict[str, Any]) -> bool:
+    """Whether nothing about required labels is hidden or said in a way that a map cannot hold."""
+    selector = spec.get("nodeSelector")
+    if selector is UNKNOWN or UNKNOWN in mapping(selector).values():
+        return False
+    if "affinity" not in spec:
+        return True
+    terms = at(spec, _TERMS)
+    if terms is None:
+        return True
+    found = items(terms)
+    return len(found) == 1 and all(
+        at(expression, "operator") == "In"
+        for expression in items(mapping(found[0]).get("matchExpressions"))
+    )
+
+
+def tolerations(spec: dict[str, Any], place: str) -> Fact[tuple[Toleration, ...]]:
+    """Every toleration of the pods; not known as soon as one is not."""
+    written = spec.get("tolerations")
+    where = f"{place}.tolerations"
+    if written is None:
+        return absent(where)
+    return fact(written, _tolerations, where)
+
+
+def _tolerations(value: Any) -> tuple[Toleration, ...] | None:
+    if not isinstance(value, list):
+        return None
+    found: list[Toleration] = []
+    for one in value:
+        fields = mapping(one)
+        parts = [fields.get("key") or "", fields.get("operator") or "Equal", fields.get("effect")]
+        if not isinstance(one, dict) or not all(isinstance(p or "", str) for p in parts):
+            return None
+        found.append(Toleration(parts[0], parts[1], parts[2] or ""))
+    return tuple(found)
+
+
+def claims(spec: dict[str, Any], place: str) -> Iterator[PodClaim]:
+    """Claims of the pods for devices."""
+    for index, one in enumerate(items(spec.get("resourceClaims"))):
+        where = f"{place}.resourceClaims[{index}]"
+        name = at(one, "name")
+        # Before 1.31 the two names stood under `source`.
+        old = at(one, "source") if isinstance(one, dict) else None
+        fields = mapping(one) if old is None else {**mapping(old), **mapping(one)}
+        yield PodClaim(
+            name if isinstance(name, str) else "?",
+            where,
+            fact(fields.get("resourceClaimName"), text, f"{where}.resourceClaimName")
+            if isinstance(one, dict)
+            else unknown(where),
+            fact(fields.get("resourceClaimTemplateName"), text, where)
+            if isinstance(one, dict)
+            else unknown(where),
+        )
+
+
+def is_zone_bound(spec: dict[str, Any], annotations: dict[str, Any]) -> bool:
+    """Whether selector, affinity or a topology request keeps the pods in one zone, or may."""
+    if any(key in annotations for key in _TOPOLOGY_ANNOTATIONS):
+        return True
+    selector = spec.get("nodeSelector")
+    if selector is UNKNOWN or ZONE_LABELS.intersection(mapping(selector)):
+        return True
+    affinity = spec.get("affinity")
+    if affinity is None:
+        return False
+    if not isinstance(affinity, dict) or at(spec, _TOGETHER) is not None:
+        return True
+    return any(zone in str(at(spec, _TERMS)) for zone in ZONE_LABELS)

@@ -1,0 +1,193 @@
+"""Pod templates of model servers: Knative, NIM, the vLLM production stack, Dynamo."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from gpufleet_policies.facts.scaling import Scaling
+from gpufleet_policies.facts.tristate import Fact, absent, known
+from gpufleet_policies.readers.kserve_templates import KSERVE_KINDS
+from gpufleet_policies.readers.raw_pods import (
+    Groups,
+    Kind,
+    RawContainer,
+    RawGroup,
+    at_least_one,
+    count,
+    model_of_address,
+    name_of,
+    natural,
+    template,
+    times,
+)
+from gpufleet_policies.readers.reading import at, boolean, fact, items, mapping
+
+
+def _knative(document: dict[str, Any]) -> Groups:
+    yield template(document, "", "spec.template", at_least_one(_knative_minimum(document)))
+
+
+_AUTOSCALING = "autoscaling.knative.dev/"
+
+
+def _knative_annotation(document: dict[str, Any], *names: str) -> Fact[int]:
+    written = mapping(at(document, "spec.template.metadata.annotations"))
+    for name in names:
+        value = written.get(_AUTOSCALING + name)
+        if value is not None:
+            place = f"spec.template.metadata.annotations[{_AUTOSCALING}{name}]"
+            return fact(value, natural, place)
+    return absent("spec.template.metadata.annotations")
+
+
+def _knative_minimum(document: dict[str, Any]) -> Fact[int]:
+    return _knative_annotation(document, "min-scale", "minScale").or_default(0)
+
+
+def _knative_scaling(document: dict[str, Any]) -> Iterator[Scaling]:
+    maximum = _knative_annotation(document, "max-scale", "maxScale")
+    if maximum.is_known and maximum.value == 0:
+        maximum = absent(maximum.place)  # 0 means no limit
+    yield Scaling(
+        place="spec.template.metadata.annotations",
+        minimum=_knative_minimum(document),
+        maximum=maximum,
+    )
+
+
+def _nim(document: dict[str, Any]) -> Groups:
+    spec = mapping(at(document, "spec"))
+    image = mapping(spec.get("image"))
+    repository, tag = image.get("repository"), image.get("tag")
+    name = f"{repository}:{tag}" if isinstance(repository, str) else None
+    fields = {
+        "name": "nim",
+        "image": name,
+        **{k: spec.get(k) for k in ("command", "args", "env", "resources")},
+    }
+    near = spec.get("podAffinity")
+    scheduling = spec if near is None else {**spec, "affinity": {"podAffinity": near}}
+    stages = count(document, "spec.multiNode.parallelism.pp") if "multiNode" in spec else known(1)
+    pods = count(document, "spec.replicas")
+    yield RawGroup(
+        "",
+        "spec",
+        scheduling,
+        times(pods, stages),
+        {"annotations": spec.get("annotations"), "labels": spec.get("labels")},
+        stages,
+        (RawContainer("spec", fields),),
+        {
+            # A NIM image is called after its model.
+            "model": repository if isinstance(repository, str) else None,
+            "spreads": "multiNode" in spec,
+        },
+    )
+
+
+def _nim_scaling(document: dict[str, Any]) -> Iterator[Scaling]:
+    place = "spec.scale"
+    if isinstance(at(document, place), dict):
+        enabled = f"{place}.enabled"
+        yield Scaling(
+            place=f"{place}.hpa",
+            minimum=count(document, f"{place}.hpa.minReplicas"),
+            maximum=fact(at(document, f"{place}.hpa.maxReplicas"), natural, f"{place}.hpa"),
+            enabled=fact(at(document, enabled), boolean, enabled).or_default(False),
+        )
+
+
+def _nim_cache(document: dict[str, Any]) -> Groups:
+    """A job that downloads a model; its pod needs no GPU."""
+    spec = mapping(at(document, "spec"))
+    fields = {"name": "cache", "resources": spec.get("resources"), "env": spec.get("env")}
+    yield RawGroup("", "spec", spec, known(1), containers=(RawContainer("spec", fields),))
+
+
+def _vllm_runtime(document: dict[str, Any]) -> Groups:
+    """The vLLM production stack has short forms of its own for all of a pod."""
+    place = "spec.deploymentConfig"
+    config = mapping(at(document, place))
+    resources = mapping(config.get("resources"))
+    settings = mapping(at(document, "spec.vllmConfig"))
+    asked = {k: resources[k] for k in ("cpu", "memory") if k in resources}
+    devices = {"nvidia.com/gpu": resources["gpu"]} if resources.get("gpu") is not None else {}
+    words = settings.get("extraArgs")
+    share = settings.get("gpuMemoryUtilization")
+    if share is not None:
+        words = [*items(words), f"--gpu-memory-utilization={share}"]
+    fields = {
+        "name": "vllm",
+        "args": words,
+        "env": settings.get("env"),
+        "resources": {"requests": asked, "limits": devices},
+    }
+    terms = config.get("nodeSelectorTerms")
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+    scheduling: dict[str, Any] = {"tolerations": config.get("toleration")}
+    if terms is not None:
+        scheduling["affinity"] = {"nodeAffinity": required}
+    yield RawGroup(
+        "",
+        place,
+        scheduling,
+        count(document, f"{place}.replicas"),
+        containers=(RawContainer(place, fields, short_form=True),),
+        stated={
+            "model": model_of_address(at(document, "spec.model.modelURL")),
+            "tensor": settings.get("tensorParallelSize"),
+        },
+    )
+
+
+def _vllm_scaling(document: dict[str, Any]) -> Iterator[Scaling]:
+    place = "spec.autoscalingConfig"
+    if isinstance(at(document, place), dict):
+        enabled = f"{place}.enabled"
+        cooldown = f"{place}.scaleDownPolicy.stabilizationWindowSeconds"
+        yield Scaling(
+            place=place,
+            minimum=count(document, f"{place}.minReplicas"),
+            maximum=fact(at(document, f"{place}.maxReplicas"), natural, f"{place}.maxReplicas"),
+            enabled=fact(at(document, enabled), boolean, enabled).or_default(False),
+            cooldown_seconds=fact(at(document, cooldown), natural, cooldown),
+            cooldown_place=cooldown,
+        )
+
+
+def _dynamo(document: dict[str, Any]) -> Groups:
+    """NVIDIA Dynamo: components with pod templates; before v1beta1 services with a short form of
+    resources (`gpu: "1"`)."""
+    for index, component in enumerate(items(at(document, "spec.components"))):
+        nodes = count(component, "multinode.nodeCount")
+        pods = times(count(component, "replicas"), nodes)
+        name = name_of(component, "name", index)
+        yield template(component, name, "podTemplate", pods, f"spec.components[{index}].", nodes)
+    for name, service in mapping(at(document, "spec.services")).items():
+        fields = mapping(service)
+        place = f"spec.services.{name}"
+        resources = {
+            part: {("nvidia.com/gpu" if k == "gpu" else k): v for k, v in mapping(values).items()}
+            for part, values in mapping(fields.get("resources")).items()
+            if part in ("requests", "limits")
+        }
+        pod = mapping(fields.get("extraPodSpec"))
+        main = mapping(pod.get("mainContainer"))
+        container = RawContainer(
+            f"{place}.extraPodSpec.mainContainer",
+            {"name": "main", **main, "resources": resources},
+            short_form=True,
+        )
+        nodes = count(fields, "multinode.nodeCount")
+        pods = times(count(fields, "replicas"), nodes)
+        yield RawGroup(name, place, pod, pods, None, nodes, (container,))
+
+
+SERVING_KINDS: dict[tuple[str, str], Kind] = {
+    **KSERVE_KINDS,
+    ("serving.knative.dev", "Service"): Kind(_knative, scaling=_knative_scaling),
+    ("apps.nvidia.com", "NIMService"): Kind(_nim, scaling=_nim_scaling),
+    ("apps.nvidia.com", "NIMCache"): Kind(_nim_cache),
+    ("production-stack.vllm.ai", "VLLMRuntime"): Kind(_vllm_runtime, scaling=_vllm_scaling),
+    ("nvidia.com", "DynamoGraphDeployment"): Kind(_dynamo),
+}
+"""Group and kind -> where its pods are."""

@@ -1,0 +1,111 @@
+"""Plans of `terraform show -json` (and OpenTofu's) as facts.
+
+`resource_changes` hold what will be and which of it is not known yet; `planned_values` hold the
+rest. Resources that will be deleted are left out.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from gpufleet.catalogue import Catalogue
+from gpufleet_policies.facts.tristate import UNKNOWN
+from gpufleet_policies.readers.blocks import camel_keys, inside
+from gpufleet_policies.readers.kubernetes_objects import facts_of_object
+from gpufleet_policies.readers.plain import plain
+from gpufleet_policies.readers.pulumi_props import facts_of_properties
+from gpufleet_policies.readers.pulumi_types import TERRAFORM
+from gpufleet_policies.readers.reading import items, mapping
+
+Load = Callable[[], Catalogue]
+
+_MANIFESTS = {"kubernetes_manifest": "manifest", "kubectl_manifest": "yaml_body"}
+"""Types that hold a Kubernetes object -> the attribute that holds it."""
+
+MAX_DEPTH = 64
+"""Modules and values nested deeper are nobody's plan."""
+
+
+def is_plan(document: Mapping[str, Any]) -> bool:
+    """Whether a document is a plan or state that `terraform show -json` printed."""
+    return "format_version" in document and ("planned_values" in document or "values" in document)
+
+
+def facts_of_plan(document: Mapping[str, Any], path: str, load: Load) -> Iterator[Any]:
+    """The facts of every resource that will exist."""
+    changed = {
+        str(change.get("address")): change
+        for change in items(document.get("resource_changes"))
+        if isinstance(change, dict)
+    }
+    for address, change in changed.items():
+        if change.get("mode", "managed") != "managed":
+            continue
+        what = mapping(change.get("change"))
+        if what.get("actions") == ["delete"] or what.get("after") is None:
+            continue
+        after = overlaid(plain(what.get("after")), what.get("after_unknown"))
+        yield from _resource(str(change.get("type")), after, address, path, load)
+    for key in ("planned_values", "values"):
+        root = inside(document, f"{key}.root_module")
+        for resource in _resources(root, 0):
+            address = str(resource.get("address"))
+            if address not in changed and resource.get("mode", "managed") == "managed":
+                values = plain(resource.get("values"))
+                yield from _resource(str(resource.get("type")), values, address, path, load)
+
+
+def _resources(module: Any, depth: int) -> Iterator[dict[str, Any]]:
+    if depth > MAX_DEPTH:
+        return
+    for resource in items(mapping(module).get("resources")):
+        if isinstance(resource, dict):
+            yield resource
+    for child in items(mapping(module).get("child_modules")):
+        yield from _resources(child, depth + 1)
+
+
+def overlaid(value: Any, hidden: Any, depth: int = 0) -> Any:
+    """A planned value with UNKNOWN where `after_unknown` says true."""
+    if hidden is True or depth > MAX_DEPTH:
+        return UNKNOWN
+    if isinstance(hidden, dict) and isinstance(value, dict | None):
+        merged = dict(value or {})
+        for key, below in hidden.items():
+            if below is True or isinstance(below, dict | list):
+                found = overlaid(merged.get(key), below, depth + 1)
+                if found is not None:
+                    merged[key] = found
+        return merged if merged or value is not None else None
+    if isinstance(hidden, list) and isinstance(value, list | None):
+        written = value or []
+        length = max(len(written), len(hidden))
+        return [
+            overlaid(
+                written[i] if i < len(written) else None,
+                hidden[i] if i < len(hidden) else None,
+                depth + 1,
+            )
+            for i in range(length)
+        ]
+    return value
+
+
+def _resource(kind: str, values: Any, address: str, path: str, load: Load) -> Iterator[Any]:
+    if not isinstance(values, dict):
+        return
+    if kind in _MANIFESTS:
+        yield from _manifest(values.get(_MANIFESTS[kind]), address, path, load)
+        return
+    token = TERRAFORM.get(kind)
+    if token is not None:
+        document = values if kind == "helm_release" else camel_keys(values)
+        yield from facts_of_properties(token, document, address, "", load, path)
+
+
+def _manifest(written: Any, address: str, path: str, load: Load) -> Iterator[Any]:
+    if isinstance(written, str):
+        from gpufleet_policies.readers.nvidia_configs import parsed
+
+        written = plain(parsed(written))
+    if isinstance(written, dict) and isinstance(written.get("kind"), str):
+        yield from facts_of_object(written, path, name=address, catalogue=load)

@@ -1,0 +1,223 @@
+"""A Kubernetes object as a Workload: every kind that makes pods, built in or custom."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from gpufleet.catalogue import Catalogue
+from gpufleet_policies.facts.intent import Intent
+from gpufleet_policies.facts.locator import Locator
+from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
+from gpufleet_policies.facts.workload import Job, PodGroup, Workload
+from gpufleet_policies.readers import intent as intents
+from gpufleet_policies.readers import scheduling
+from gpufleet_policies.readers.containers import as_fragment, containers
+from gpufleet_policies.readers.intent import Program
+from gpufleet_policies.readers.pod_templates import KINDS
+from gpufleet_policies.readers.quantities import amount
+from gpufleet_policies.readers.raw_pods import JobFields, Kind, RawGroup, natural
+from gpufleet_policies.readers.reading import at, boolean, fact, items, mapping, text, whole
+
+NODE_NAMESPACES = frozenset(
+    {"kube-system", "gpu-operator", "nvidia-gpu-operator", "nvidia-device-plugin", "karpenter"}
+)
+"""Namespaces whose pods serve the nodes themselves."""
+
+
+def workload_from(
+    document: Mapping[str, Any],
+    locator: Locator,
+    api_group: str,
+    catalogue: Callable[[], Catalogue],
+) -> Workload | None:
+    """The pods an object makes; None when its kind makes none.
+
+    `document` is plain data with UNKNOWN where a value cannot be read; the catalogue is only asked
+    when a command line names a model.
+    """
+    kind = KINDS.get((api_group, locator.kind))
+    return None if kind is None else read_workload(document, locator, api_group, kind, catalogue)
+
+
+def read_workload(
+    document: Mapping[str, Any],
+    locator: Locator,
+    api_group: str,
+    kind: Kind,
+    catalogue: Callable[[], Catalogue],
+) -> Workload:
+    """The pods an object of a known kind makes."""
+    whole_document = dict(document)
+    raw_groups = list(kind.groups(whole_document))
+    groups: list[PodGroup] = []
+    programs: list[Program] = []
+    annotations = _annotations(whole_document, raw_groups)
+    labels = mapping(at(document, "metadata.labels"))
+    fragment = kind.checked_on_creation and _is_fragment(raw_groups)
+    metadata_known = not fragment and _metadata_known(whole_document, raw_groups)
+    for raw in raw_groups:
+        group, found = _group(raw, annotations, fragment=fragment)
+        groups.append(group)
+        programs += found
+    return Workload(
+        locator=locator,
+        api_group=api_group,
+        pod_groups=tuple(groups),
+        runs_to_completion=kind.runs_to_completion,
+        template_checked_on_creation=kind.checked_on_creation,
+        suspended=fact(at(document, kind.suspend), boolean, kind.suspend).or_default(False),
+        deadline_seconds=_deadline(whole_document, kind, fragment=fragment),
+        intent=_intent(annotations, programs, catalogue, metadata_known),
+        annotations={k: v for k, v in annotations.items() if isinstance(v, str)},
+        labels={k: v for k, v in labels.items() if isinstance(v, str)},
+        hidden_keys=frozenset(
+            key for key, value in (*annotations.items(), *labels.items()) if value is UNKNOWN
+        ),
+        metadata_known=metadata_known,
+        labels_written=at(document, "metadata.labels") is not None,
+        scaling=tuple(kind.scaling(whole_document)) if kind.scaling is not None else (),
+        job=_job(whole_document, kind.job) if kind.job is not None else None,
+        ray=kind.ray(whole_document) if kind.ray is not None else None,
+        trains=kind.trains,
+        starts_together=kind.starts_together
+        or any(not raw.together.is_known or raw.together.value > 1 for raw in raw_groups),
+        node_agent=kind.node_agent or locator.namespace in NODE_NAMESPACES,
+    )
+
+
+def _intent(
+    annotations: Mapping[str, Any],
+    programs: Sequence[Program],
+    catalogue: Callable[[], Catalogue],
+    metadata_known: bool,
+) -> Intent:
+    """Read only where GPUs are asked for: most workloads of a program ask for none."""
+    if programs and not metadata_known:
+        return intents.HIDDEN
+    if not programs:
+        environment = intents.declared_environment(annotations)
+        return _NO_INTENT if environment.is_absent else Intent(environment=environment)
+    return intents.intent(annotations, programs, catalogue)
+
+
+_NO_INTENT = Intent()
+
+
+def _annotations(document: dict[str, Any], groups: Iterable[RawGroup]) -> dict[str, Any]:
+    """Annotations of the object over those of its pod templates."""
+    merged: dict[str, Any] = {}
+    for group in groups:
+        if group.metadata is not None:
+            merged.update(mapping(at(group.metadata, "annotations")))
+    merged.update(mapping(at(document, "metadata.annotations")))
+    return merged
+
+
+def _metadata_known(document: dict[str, Any], groups: Iterable[RawGroup]) -> bool:
+    """Whether every map of labels and annotations can be read."""
+    own = document.get("metadata")
+    found = [own, *(group.metadata for group in groups)]
+    return not any(
+        one is UNKNOWN or at(one, "labels") is UNKNOWN or at(one, "annotations") is UNKNOWN
+        for one in found
+        if one is not None
+    )
+
+
+def _is_fragment(groups: Iterable[RawGroup]) -> bool:
+    """Whether no container has an image: then it is a patch of Kustomize, and what it does not say
+    stands in the object it changes."""
+    for raw in groups:
+        listed = mapping(raw.spec).get("containers")
+        if raw.spec is UNKNOWN or listed is UNKNOWN or UNKNOWN in items(listed):
+            return False
+        if any(at(one, "image") is not None for one in items(listed)):
+            return False
+    return True
+
+
+def _deadline(document: dict[str, Any], kind: Kind, *, fragment: bool) -> Fact[int]:
+    places = kind.job.deadlines if kind.job is not None else ()
+    for place in places:
+        found = fact(at(document, place), whole, place)
+        if not found.is_absent:
+            return found
+    return absent(places[0]) if places and not fragment else unknown("deadline")
+
+
+def _job(document: dict[str, Any], fields: JobFields) -> Job:
+    def number(place: str) -> Fact[int]:
+        return fact(at(document, place), natural, place) if place else absent()
+
+    def written(place: str) -> Fact[str]:
+        return fact(at(document, place), text, place) if place else absent()
+
+    concurrency = written(fields.concurrency)
+    parent = fields.deadlines[0].rpartition(".")[0] if fields.deadlines else ""
+    holder = at(document, parent) if parent else UNKNOWN
+    return Job(
+        deadline_parent_written=unknown(parent)
+        if holder is UNKNOWN
+        else known(isinstance(holder, dict), place=parent),
+        retries=number(fields.retries),
+        retries_place=fields.retries,
+        restarts=number(fields.restarts),
+        restarts_place=fields.restarts,
+        time_to_live=number(fields.time_to_live),
+        time_to_live_place=fields.time_to_live,
+        schedule=written(fields.schedule),
+        concurrency=concurrency.or_default("Allow") if fields.concurrency else concurrency,
+    )
+
+
+def _group(
+    raw: RawGroup, annotations: dict[str, Any], *, fragment: bool
+) -> tuple[PodGroup, list[Program]]:
+    spec = mapping(raw.spec)
+    found, programs = containers(raw)
+    if fragment:
+        found = [as_fragment(container) for container in found]
+    own = mapping(at(raw.metadata, "annotations")) if raw.metadata is not None else {}
+    group = PodGroup(
+        name=raw.name,
+        place=raw.place,
+        pods=raw.pods,
+        containers=tuple(found),
+        node_labels=scheduling.node_labels(spec),
+        containers_known=raw.containers is not None
+        or (
+            not fragment
+            and isinstance(raw.spec, dict)
+            and isinstance(spec.get("containers"), list | None)
+        ),
+        selector=frozenset(mapping(spec.get("nodeSelector"))),
+        together=raw.together,
+        node_labels_known=not fragment
+        and isinstance(raw.spec, dict)
+        and scheduling.labels_known(spec),
+        tolerations=scheduling.tolerations(spec, raw.place),
+        priority_class=fact(spec.get("priorityClassName"), text, f"{raw.place}.priorityClassName"),
+        scheduler=fact(spec.get("schedulerName"), text, f"{raw.place}.schedulerName"),
+        host_ipc=spec.get("hostIPC") not in (None, False),
+        gated=spec.get("schedulingGates") is not None,
+        claims=tuple(scheduling.claims(spec, raw.place)) if "resourceClaims" in spec else (),
+        runtime_class=fact(spec.get("runtimeClassName"), text, f"{raw.place}.runtimeClassName"),
+        deadline_seconds=fact(
+            spec.get("activeDeadlineSeconds"), natural, f"{raw.place}.activeDeadlineSeconds"
+        ),
+        zone_bound=scheduling.is_zone_bound(spec, {**annotations, **own}),
+        pod_requests=_pod_requests(spec, raw.place),
+        labels={k: v for k, v in mapping(at(raw.metadata, "labels")).items() if isinstance(v, str)}
+        if raw.metadata is not None
+        else {},
+        annotations=own,
+    )
+    return group, programs
+
+
+def _pod_requests(spec: dict[str, Any], place: str) -> dict[str, Any]:
+    """CPU and memory of the whole pod (`spec.resources`, Kubernetes 1.34)."""
+    resources = spec.get("resources")
+    if not isinstance(resources, dict) or "containers" not in spec:
+        return {}
+    merged = {**mapping(resources.get("limits")), **mapping(resources.get("requests"))}
+    return {name: fact(v, amount, f"{place}.resources") for name, v in merged.items()}

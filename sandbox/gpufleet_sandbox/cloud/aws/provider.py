@@ -1,0 +1,121 @@
+"""The AWS provider's account, region and resource kinds."""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from gpufleet_sandbox.cloud.aws.account import ACCOUNT_ID, Account
+from gpufleet_sandbox.cloud.cloud import Cloud, CloudError, Kind, NoAnswerError
+from gpufleet_sandbox.cloud.sdk import ResourceType
+from gpufleet_sandbox.cloud.store import CloudFolder
+
+_ENUMERATIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
+    "aws:eks/nodeGroup:NodeGroup": {
+        "amiType": ("eks", "AMITypes"),
+        "capacityType": ("eks", "CapacityTypes"),
+        "taints.effect": ("eks", "TaintEffect"),
+        "updateConfig.updateStrategy": ("eks", "NodegroupUpdateStrategies"),
+        "nodeRepairConfig.nodeRepairConfigOverrides.repairAction": ("eks", "RepairAction"),
+        "warmPoolConfig.poolState": ("eks", "WarmPoolState"),
+    },
+    "aws:eks/addon:Addon": {
+        "resolveConflictsOnCreate": ("eks", "ResolveConflicts"),
+        "resolveConflictsOnUpdate": ("eks", "ResolveConflicts"),
+    },
+    "aws:ec2/launchTemplate:LaunchTemplate": {
+        "instanceMarketOptions.marketType": ("ec2", "MarketType"),
+        "networkInterfaces.interfaceType": ("ec2", "NetworkInterfaceCreationType"),
+        "metadataOptions.httpTokens": ("ec2", "LaunchTemplateHttpTokensState"),
+        "metadataOptions.httpEndpoint": (
+            "ec2",
+            "LaunchTemplateInstanceMetadataEndpointState",
+        ),
+        "blockDeviceMappings.ebs.volumeType": ("ec2", "VolumeType"),
+        "capacityReservationSpecification.capacityReservationPreference": (
+            "ec2",
+            "CapacityReservationPreference",
+        ),
+        "tagSpecifications.resourceType": ("ec2", "ResourceType"),
+    },
+    "aws:ec2/placementGroup:PlacementGroup": {"strategy": ("ec2", "PlacementStrategy")},
+}
+"""Properties that the provider checks against an enumeration of the API's SDK."""
+
+_PLAIN_INTERFACE = "interface"
+"""What an interface that is no EFA is called; the API's enumeration leaves it out."""
+
+
+class AwsCloud(Cloud):
+    """One AWS account."""
+
+    name = "aws"
+
+    def __init__(self, folder: CloudFolder, settings: Mapping[str, Any] | None = None) -> None:
+        super().__init__(folder, settings or {})
+        self.account = Account(folder.root)
+
+    @property
+    def region(self) -> str:
+        """The provider's region."""
+        return str(self.settings["region"])
+
+    def configured(self, settings: Mapping[str, Any]) -> None:
+        """Take the settings; a region there must be, and nothing is read from the environment."""
+        if not settings.get("region"):
+            raise CloudError("missing region: give aws.Provider a region")
+        super().configured(settings)
+
+    def kind(self, resource: ResourceType) -> Kind:
+        """The kind of the type; what is not known here is checked and kept."""
+        # Imported late: a preview makes nothing and needs neither botocore's models nor moto.
+        from gpufleet_sandbox.cloud.aws.kinds import AwsPlainKind
+        from gpufleet_sandbox.cloud.aws.table import kinds
+
+        return kinds().get(resource.token, AwsPlainKind)(self, resource)
+
+    def values_allowed(self, token: str) -> Mapping[str, tuple[str, ...]]:
+        """Enumerations of the API, from botocore."""
+        return _enumerations(token)
+
+    def filled(self, token: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """The provider's region where the resource names none."""
+        filled = dict(inputs)
+        if "region" in self.sdk.resource(token).record.properties:
+            filled.setdefault("region", self.region)
+        return filled
+
+    def tags_all(self, given: Mapping[str, str] | None) -> dict[str, str]:
+        """The resource's tags over the provider's default ones."""
+        defaults = (self.settings.get("defaultTags") or {}).get("tags") or {}
+        return {**defaults, **(given or {})}
+
+    def arn(self, service: str, region: str, rest: str) -> str:
+        """An ARN of this account."""
+        return f"arn:aws:{service}:{region}:{ACCOUNT_ID}:{rest}"
+
+    def answer(self, function: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """What the scenario says, else what the account itself knows."""
+        try:
+            return super().answer(function, arguments)
+        except NoAnswerError:
+            from gpufleet_sandbox.cloud.aws.lookups import look_up
+
+            found = look_up(self, function, arguments)
+            if found is None:
+                raise
+            return found
+
+
+@cache
+def _enumerations(token: str) -> Mapping[str, tuple[str, ...]]:
+    """Values of the API by path; previews of large fleets ask for them a thousand times."""
+    if token not in _ENUMERATIONS:
+        return {}
+    from gpufleet_sandbox.cloud.aws.model import enumeration
+
+    found = {
+        path: enumeration(service, shape) for path, (service, shape) in _ENUMERATIONS[token].items()
+    }
+    if "networkInterfaces.interfaceType" in found:
+        found["networkInterfaces.interfaceType"] += (_PLAIN_INTERFACE,)
+    return found

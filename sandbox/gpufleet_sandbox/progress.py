@@ -1,0 +1,122 @@
+"""What a person sees while programs are built and processes start.
+
+On a terminal: one bar per running task, against the measured time. Elsewhere (a log, a pipe): one
+plain line when a task starts, every thirty seconds, and when it ends. Always on standard error.
+"""
+
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol, TextIO
+
+_LINE_EVERY_SECONDS = 30.0
+
+
+class Task(Protocol):
+    """One thing that takes time."""
+
+    def detail(self, text: str) -> None:
+        """What it does right now."""
+        ...
+
+    def done(self, text: str) -> None:
+        """It ended well; `text` says with what."""
+        ...
+
+    def failed(self, text: str) -> None:
+        """It ended badly."""
+        ...
+
+
+class Progress(Protocol):
+    """Where the sandbox reports to. Safe to call from several threads."""
+
+    def note(self, text: str) -> None:
+        """One line of its own."""
+        ...
+
+    def task(self, name: str, seconds: float) -> Task:
+        """Begin a task that is expected to take so many seconds (0: unknown)."""
+        ...
+
+
+def duration(seconds: float) -> str:
+    """`8 s`, `3 min 20 s`."""
+    whole = round(seconds)
+    return f"{whole // 60} min {whole % 60} s" if whole >= 60 else f"{whole} s"
+
+
+class _SilentTask:
+    def detail(self, text: str) -> None:
+        del text
+
+    done = failed = detail
+
+
+class SilentProgress:
+    """Says nothing: for tests and programs."""
+
+    def note(self, text: str) -> None:
+        """Drop the line."""
+        del text
+
+    def task(self, name: str, seconds: float) -> Task:
+        """A task nobody watches."""
+        del name, seconds
+        return _SilentTask()
+
+
+class _PlainTask:
+    def __init__(self, progress: "PlainProgress", name: str, seconds: float) -> None:
+        self._progress, self._name, self._seconds = progress, name, seconds
+        self._begun = self._last = time.monotonic()
+        self._said_start = False
+
+    def detail(self, text: str) -> None:
+        now = time.monotonic()
+        if not self._said_start:
+            # Said on the first sign of work: what is ready at once needs one line, not two.
+            self._said_start = True
+            about = f" (about {duration(self._seconds)})" if self._seconds else ""
+            self._progress.note(f"{self._name}: {text}{about}")
+        elif now - self._last >= _LINE_EVERY_SECONDS:
+            self._last = now
+            self._progress.note(f"{self._name}: {duration(now - self._begun)} so far, {text}")
+
+    def done(self, text: str) -> None:
+        self._progress.note(f"{self._name}: {text} ({duration(time.monotonic() - self._begun)})")
+
+    def failed(self, text: str) -> None:
+        self._progress.note(f"{self._name}: FAILED: {text}")
+
+
+class PlainProgress:
+    """Lines of text."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._lock = threading.Lock()
+
+    def note(self, text: str) -> None:
+        """Write one line."""
+        with self._lock:
+            self._stream.write(f"{text}\n")
+            self._stream.flush()
+
+    def task(self, name: str, seconds: float) -> Task:
+        """A task that reports in lines."""
+        return _PlainTask(self, name, seconds)
+
+
+@contextmanager
+def terminal_progress() -> Iterator[Progress]:
+    """Progress for a command: bars when standard error is a terminal, else plain lines."""
+    if not sys.stderr.isatty():
+        yield PlainProgress(sys.stderr)
+        return
+    from gpufleet_sandbox.progress_bars import bars
+
+    with bars() as progress:
+        yield progress

@@ -1,0 +1,74 @@
+"""Pools whose GPU stack is the GPU Operator's: whose driver, what the operator is told."""
+
+from gpufleet.fleet import compile_data
+from gpufleet.render.gpu_operator_values import fleet_operator_settings, operator_values
+from gpufleet.render.kueue_flavors import resource_flavor
+from gpufleet.render.manifests import critical_pods_quota
+from gpufleet.render.pod_request import pod_spec
+from tests.unit.platforms.gke.fleet_pools import L4, SPOT, gke, with_pools
+
+
+def test_the_operator_finds_googles_driver_on_container_optimized_os() -> None:
+    result = with_pools({"name": "a", **L4, **gke(driver="gpuOperator")})
+    assert [one.code for one in result.findings] == ["gke-driver-installer-needed"]
+    plan = result.fleet.addons.gpu_operator
+    assert plan.driver_root == "/home/kubernetes/bin/nvidia"
+    assert plan.toolkit_env == {"RUNTIME_CONFIG_SOURCE": "file"}
+    values = operator_values(fleet_operator_settings(result.fleet))
+    assert values["hostPaths"]["driverInstallDir"] == plan.driver_root
+    assert values["toolkit"]["installDir"] == plan.driver_root
+    assert values["toolkit"]["env"] == [{"name": "RUNTIME_CONFIG_SOURCE", "value": "file"}]
+    assert values["driver"]["enabled"] is False
+    quota = critical_pods_quota(result.fleet)
+    assert quota is not None
+    assert quota["spec"]["hard"] == {"pods": "100"}
+
+
+def test_on_ubuntu_the_operator_brings_its_own_driver() -> None:
+    ubuntu = {"name": "b", **L4, "image": "ubuntu-gke", **gke(driver="gpuOperator")}
+    plan = with_pools(ubuntu).fleet.addons.gpu_operator
+    assert plan.driver_root is None
+    assert plan.driver
+    both = with_pools({"name": "a", **L4, **gke(driver="gpuOperator")}, ubuntu)
+    (conflict,) = [one for one in both.findings if one.code == "gke-operator-two-drivers"]
+    assert conflict.path == "pools[1].image"
+    assert not both.deployable
+
+
+def test_what_is_written_for_the_operator_stays() -> None:
+    result = compile_data(
+        {
+            "catalogue": "2026.11",
+            "platform": "gke",
+            "cluster": {"name": "ml", "region": "us-central1", "kubernetesVersion": "1.32"},
+            "pools": [
+                {"name": "a", "nodes": {"min": 0, "max": 1}, **L4, "gke": {"driver": "gpuOperator"}}
+            ],
+            "addons": {
+                "gpuOperator": {
+                    "driver": {"installDir": "/elsewhere"},
+                    "toolkit": {"env": {"A": "b"}},
+                }
+            },
+        }
+    )
+    assert result.fleet is not None
+    values = operator_values(fleet_operator_settings(result.fleet))
+    assert values["hostPaths"]["driverInstallDir"] == "/elsewhere"
+    assert values["toolkit"]["env"] == [{"name": "A", "value": "b"}]
+
+
+def test_whoever_works_on_a_ladder_tolerates_its_class() -> None:
+    pool = {"name": "a", **L4, "capacity": [{"onDemand": {}}, SPOT], **gke(driver="gpuOperator")}
+    fleet = with_pools(pool).fleet
+    (ladder,) = fleet.pools
+    member = "cloud.google.com/compute-class"
+    assert ladder.labels[member] == "a"
+    assert member in [taint.key for taint in ladder.taints]
+    assert [one.key for one in fleet.addons.gpu_operator.tolerations] == [member]
+    flavor = resource_flavor(ladder, fleet)["spec"]
+    assert flavor["nodeLabels"][member] == "a"
+    assert {one["key"] for one in flavor["tolerations"]} == {"nvidia.com/gpu", member}
+    spec = pod_spec(ladder, ladder.partition.shares[0])
+    assert spec["nodeSelector"][member] == "a"
+    assert {one["key"] for one in spec["tolerations"]} == {"nvidia.com/gpu", member}

@@ -1,0 +1,163 @@
+"""Rules of GKE pools that are not about two options: versions, single values, warnings."""
+
+from typing import Any
+
+import pytest
+
+from gpufleet.platforms.gke.names import imported_place, node_pool_name
+from gpufleet.platforms.gke.node_pool_arguments import node_pools
+from gpufleet.platforms.gke.shape import gke_shape
+from tests.unit.platforms.gke.fleet_pools import (
+    CATALOGUE,
+    H100,
+    L4,
+    RESERVED,
+    SPOT,
+    ZONE,
+    compiled,
+    found,
+    gke,
+    with_pools,
+)
+
+
+def test_automatic_networks_need_a_new_cluster() -> None:
+    pool = {**H100, **ZONE, "fabric": "tcpx", **gke(acceleratorNetworkProfile="auto")}
+    path, message = found(pool, "1.33")["gke-network-profile-version"]
+    assert path == "pools[0].gke.acceleratorNetworkProfile"
+    assert "1.34.1-gke.1829001" in message
+    assert "gke-network-profile-version" not in found(pool, "1.34")
+
+
+@pytest.mark.parametrize(
+    ("upgrade", "text"),
+    [
+        ({"maxSurge": 0, "maxUnavailable": 0}, "together must be 1 to 20"),
+        ({"maxSurge": 15, "maxUnavailable": 6}, "together must be 1 to 20"),
+    ],
+)
+def test_an_upgrade_moves_some_nodes(upgrade: dict[str, int], text: str) -> None:
+    result = compiled({**L4, **gke(upgrade=upgrade)})
+    (finding,) = result.findings
+    assert text in finding.message
+    assert finding.path.startswith("pools[0].gke.upgrade")
+
+
+def test_an_image_cache_needs_streaming() -> None:
+    (finding,) = compiled({**L4, **gke(imageCache="projects/p/i", imageStreaming=False)}).findings
+    assert "imageCache needs image streaming" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("pool", "code"),
+    [
+        ({**H100, "intent": "training"}, "gke-training-without-gpudirect"),
+        ({**L4, **gke(upgrade={"maxSurge": 1})}, "gke-surge-needs-spare-gpus"),
+        ({**L4, "disk": {"sizeGib": 60}}, "disk-small-for-cuda"),
+        ({**L4, "capacity": [{"onDemand": {}}, SPOT]}, "gke-ladder-limits"),
+        (
+            {**H100, **gke(acceleratorNetworkProfile="auto")},
+            "gke-network-profile-without-fabric",
+        ),
+    ],
+)
+def test_what_is_only_warned_of(pool: dict[str, Any], code: str) -> None:
+    assert code in found(pool)
+    assert compiled(pool).deployable
+
+
+def test_every_node_pool_of_a_ladder_may_be_full_at_the_same_time() -> None:
+    """GKE goes on to the next way of buying when a node pool is at its largest size."""
+    row = CATALOGUE.instance("g2-standard-4")
+    listed, nodes = row.on_demand.micro_usd_per_hour, 3
+    assert listed is not None
+    ladder = compiled({**L4, "capacity": [{"onDemand": {}}, SPOT]})
+    (pool,) = ladder.fleet.pools
+    # Spot never costs more than the list price, and a second node pool is bought at it.
+    assert pool.spend.maximum == nodes * (listed + listed)
+    assert pool.spend.minimum == 0
+    assert pool.spend.expected == pool.nodes.expected * listed
+    (warned,) = [one for one in ladder.findings if one.code == "gke-ladder-limits"]
+    assert warned.evidence == {"found": 3, "together": 6}
+
+
+def test_limits_of_each_zone_are_counted_in_every_zone() -> None:
+    zones = ["us-central1-a", "us-central1-b", "us-central1-a"]
+    per_zone = {**L4, "zones": zones, **gke(limits="perZone"), "nodes": {"min": 1, "max": 3}}
+    (pool,) = compiled(per_zone).fleet.pools
+    (total,) = compiled({**L4, "nodes": {"min": 2, "max": 6}}).fleet.pools
+    assert pool.nodes == total.nodes
+    assert pool.spend == total.spend
+    (arguments,) = node_pools(pool, "ml", {}).values()
+    assert arguments["autoscaling"]["maxNodeCount"] == 3
+    assert arguments["initialNodeCount"] == 1
+    code = "gke-limits-of-unknown-zones"
+    path, message = found({**L4, **gke(limits="perZone")})[code]
+    assert path == "pools[0].zones"
+    assert "how many nodes the pool may have" in message
+    reserved = {**H100, "capacity": [RESERVED], **gke(limits="perZone")}
+    assert code not in found(reserved)
+
+
+@pytest.mark.parametrize(
+    ("names", "prefix", "made"),
+    [
+        (("chat",), "ml", "ml-chat"),
+        (("chat",), "1st-ML_prod", "st-ml-prod-chat"),
+        (("a" * 36,), "production", "pro-" + "a" * 36),
+        (("b" * 40,), "production", "b" * 40),
+    ],
+)
+def test_a_node_pool_has_a_name_that_gke_takes(names: Any, prefix: str, made: str) -> None:
+    (pool,) = with_pools(*({"name": name, **L4} for name in names)).fleet.pools
+    (rung,) = gke_shape(pool).rungs
+    assert node_pool_name(pool, rung, prefix) == made
+
+
+def test_a_long_ladder_has_different_names() -> None:
+    capacity = [{"onDemand": {}}, SPOT, {"flexStart": {}}]
+    fleet = with_pools(
+        {"name": "c" * 40, **L4, "capacity": capacity},
+        {"name": "c" * 39 + "d", **L4, "capacity": capacity},
+    ).fleet
+    names = [
+        node_pool_name(pool, rung, "ml") for pool in fleet.pools for rung in gke_shape(pool).rungs
+    ]
+    assert len(set(names)) == 6
+    assert all(len(name) <= 40 for name in names)
+    assert names[0].endswith("-on-demand")
+
+
+def test_two_node_pools_of_one_name_are_refused() -> None:
+    ladder = {"name": "chat", **L4, "capacity": [{"onDemand": {}}, SPOT]}
+    result = with_pools(ladder, {"name": "chat-spot", **L4})
+    (twice,) = [one for one in result.findings if one.severity.value == "error"]
+    assert (twice.code, twice.path) == ("gke-node-pool-name-twice", "pools[1].name")
+    assert "would be called ml-chat-spot, as one of chat" in twice.message
+    imported = {"name": "old", **L4, "importId": "us-central1/ml/ml-new"}
+    codes = [one.code for one in with_pools({"name": "new", **L4}, imported).findings]
+    assert codes == ["gke-node-pool-name-twice"]
+
+
+@pytest.mark.parametrize(
+    ("identifier", "place"),
+    [
+        ("p/us-central1/ml/n", ("p", "us-central1", "ml", "n")),
+        ("us-central1/ml/n", (None, "us-central1", "ml", "n")),
+        ("projects/p/locations/l/clusters/c/nodePools/n", ("p", "l", "c", "n")),
+        ("n", None),
+        ("ml:n", None),
+        ("a/b/c/d/e", None),
+        ("//ml/n", None),
+    ],
+)
+def test_the_id_of_a_node_pool_is_read(identifier: str, place: Any) -> None:
+    names = imported_place(identifier)
+    if place is None:
+        assert names is None
+        path, message = found({**L4, "importId": identifier})["gke-import-id"]
+        assert (path, repr(identifier) in message) == ("pools[0].importId", True)
+    else:
+        assert names is not None
+        read = tuple(names.get(key) for key in ("project", "location", "cluster", "name"))
+        assert read == place

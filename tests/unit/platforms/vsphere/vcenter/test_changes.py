@@ -1,0 +1,192 @@
+"""Every row of the table of changes, and what is told before anything is done."""
+
+from typing import Any
+
+import pytest
+
+from gpufleet.platforms.vsphere.vcenter.changes import (
+    ACTUAL,
+    AS_IN_TEMPLATE,
+    DRIFT_ONLY,
+    REFUSED_BECAUSE,
+    TABLE,
+    UNKNOWN,
+    Kind,
+    changes,
+    is_same_machine,
+    refusals,
+    replaces,
+)
+
+OLD: dict[str, Any] = {
+    "owner": "o/p/s/g/0",
+    "generation": "0123456789ab",
+    "endpoint": {"server": "vc.example.com"},
+    "place": {"datacenter": "DC", "cluster": "C", "template": "t"},
+    "name": "gpu-0",
+    "cpus": 8,
+    "memoryMib": 65_536,
+    "diskGib": 200,
+    "gpu": {"mode": "dynamic", "deviceIds": ["20b5"], "count": 1},
+    "userDataSha256": "aa",
+}
+
+
+def changed(path: str, value: Any) -> dict[str, Any]:
+    new = {**OLD, "endpoint": dict(OLD["endpoint"]), "place": dict(OLD["place"])}
+    *parents, last = path.split(".")
+    target = new
+    for parent in parents:
+        target = target[parent]
+    target[last] = value
+    return new
+
+
+ROWS: list[tuple[str, Kind, list[str]]] = [
+    ("another object", Kind.REPLACE, ["owner", "endpoint.server", "place.datacenter"]),
+    ("another object", Kind.REPLACE, ["place.template", "generation", "name"]),
+    ("devices", Kind.POWERED_OFF, ["gpu", "gpuMemoryGib"]),
+    ("size", Kind.POWERED_OFF, ["cpus", "memoryMib", "coresPerSocket"]),
+    ("disk", Kind.IN_PLACE, ["diskGib", "extraDisks"]),
+    ("what was installed", Kind.REFUSED, ["firmware", "guestId"]),
+    ("hardware version", Kind.POWERED_OFF, ["hardwareVersion"]),
+    ("network", Kind.IN_PLACE, ["place.network", "place.networks"]),
+    ("type of adapter", Kind.POWERED_OFF, ["place.adapter"]),
+    ("where it stands", Kind.IN_PLACE, ["place.resourcePool", "place.folder", "vmGroup"]),
+    ("where it runs", Kind.REFUSED, ["place.cluster", "place.datastore"]),
+    ("where its disks are", Kind.REFUSED, ["place.datastoreCluster"]),
+    ("settings of GPUs", Kind.POWERED_OFF, ["mmioGib", "latencySensitivity", "extraConfig"]),
+    ("first boot", Kind.REPLACE, ["userDataSha256", "userDataFormat", "metaData"]),
+    ("first boot", Kind.REPLACE, ["vendorDataSha256"]),
+    ("what DRS may do", Kind.IN_PLACE, ["drsBehavior"]),
+    ("description", Kind.IN_PLACE, ["tags", "customAttributes", "annotation"]),
+    ("behaviour", Kind.SETTING, ["timeouts", "onCreateFailure", "deletePolicy", "updatePolicy"]),
+    ("behaviour", Kind.SETTING, ["ignoreUserDataChanges", "waitFor", "kubernetes", "maxPerHost"]),
+    ("the way there", Kind.SETTING, ["endpoint.port", "endpoint.insecure", "endpoint.caCertFile"]),
+    ("the way there", Kind.SETTING, ["endpoint.thumbprintSha256", "endpoint.credentialsKey"]),
+    ("the way there", Kind.SETTING, ["endpoint.plainHttp", "place.hosts", "place.denyHosts"]),
+    ("seen only", Kind.IN_PLACE, ["powerState", "memoryLocked"]),
+]
+"""What is to become of a change, said again beside the table itself."""
+KINDS = [(path, kind) for _, kind, paths in ROWS for path in paths]
+
+
+def test_the_table_has_these_rows_and_no_other() -> None:
+    assert dict(KINDS) == dict(TABLE)
+
+
+@pytest.mark.parametrize(("path", "kind"), [row for row in KINDS if row[0] not in DRIFT_ONLY])
+def test_each_row(path: str, kind: Kind) -> None:
+    new = changed(path, "other")
+    found = changes(OLD, new)
+    assert [(change.path, change.kind) for change in found] == [(path, kind)]
+    assert replaces(found, "refuse") == ([path] if kind is Kind.REPLACE else [])
+    also = kind in (Kind.REPLACE, Kind.POWERED_OFF)
+    assert replaces(found, "replace") == ([path] if also else [])
+
+
+@pytest.mark.parametrize(("path", "kind"), [row for row in KINDS if row[0] not in DRIFT_ONLY])
+def test_each_row_that_is_not_known_yet(path: str, kind: Kind) -> None:
+    """Unknown counts as changed, replaces where it would, and is refused by nobody."""
+    new = changed(path, UNKNOWN)
+    found = changes(OLD, new)
+    assert [change.path for change in found] == [path]
+    assert replaces(found, "refuse") == ([path] if kind is Kind.REPLACE else [])
+    assert refusals(OLD, new) == []
+
+
+@pytest.mark.parametrize("path", sorted(DRIFT_ONLY))
+def test_each_row_that_only_vcenter_shows(path: str) -> None:
+    drifted = {**OLD, "drifted": {path: "other"}}
+    assert [change.path for change in changes(drifted, OLD)] == [path]
+    assert changes({**OLD, path: "one"}, {**OLD, path: "other"}) == ()
+
+
+@pytest.mark.parametrize(
+    "moving", ["host", "ipAddress", "moRef", "gpuDevices", "adopted", "warnings", "macAddresses"]
+)
+def test_what_moves_by_itself_is_no_change(moving: str) -> None:
+    assert changes({**OLD, moving: "one"}, {**OLD, moving: "other"}) == ()
+
+
+@pytest.mark.parametrize("path", sorted(AS_IN_TEMPLATE))
+def test_what_is_left_out_is_as_the_template_has_it(path: str) -> None:
+    declared = changed(path, 300)
+    assert changes(declared, changed(path, None)) == ()
+    drifted = {**declared, "drifted": {path: 400}}
+    assert changes(drifted, changed(path, None)) == ()
+
+
+@pytest.mark.parametrize("path", sorted(ACTUAL))
+def test_what_the_machine_has_counts_and_not_what_was_declared(path: str) -> None:
+    has = {**OLD, ACTUAL[path]: 20}
+    assert changes(has, changed(path, 20)) == ()
+    (change,) = changes(has, changed(path, 21))
+    assert (change.old, change.new) == (20, 21)
+    assert refusals(OLD, changed(path, 21)) == [], "inputs do not say what the machine has"
+
+
+def test_hardware_only_goes_forward() -> None:
+    has = {**OLD, "hardwareVersionActual": 20, "updatePolicy": "restart"}
+    assert refusals(has, {**changed("hardwareVersion", 21), "updatePolicy": "restart"}) == []
+    older = {**changed("hardwareVersion", 19), "updatePolicy": "restart"}
+    ((where, reason),) = refusals(has, older)
+    assert where == "hardwareVersion"
+    assert reason.startswith("19 is older than the 20 the machine has, and virtual hardware cannot")
+
+
+def test_ignored_first_boot_data_does_not_make_another_machine() -> None:
+    ignoring = {**changed("userDataSha256", "bb"), "ignoreUserDataChanges": True}
+    other = {**ignoring, "generation": "ba9876543210", "metaData": {"a": 1}}
+    assert is_same_machine(OLD, other)
+    assert not is_same_machine(OLD, {**other, "name": "gpu-1"})
+    assert not is_same_machine(OLD, {**other, "ignoreUserDataChanges": False})
+    assert not is_same_machine({}, other)
+
+
+def test_nothing_differs() -> None:
+    assert changes(OLD, OLD) == ()
+    assert changes({**OLD, "place": {**OLD["place"], "hosts": []}}, OLD) == ()
+
+
+def test_drift_is_a_change() -> None:
+    drifted = {**OLD, "drifted": {"powerState": "poweredOff", "cpus": 4}}
+    assert [change.path for change in changes(drifted, OLD)] == ["cpus", "powerState"]
+
+
+def test_user_data_may_be_ignored() -> None:
+    new = {**changed("userDataSha256", "bb"), "ignoreUserDataChanges": True}
+    assert [change.path for change in changes(OLD, new)] == ["ignoreUserDataChanges"]
+
+
+@pytest.mark.parametrize("path", sorted(REFUSED_BECAUSE))
+def test_refused_rows_say_why(path: str) -> None:
+    drifted = {**changed(path, "one"), "drifted": {path: "other"}}
+    ((where, reason),) = refusals(drifted, changed(path, "one"))
+    assert where == path
+    assert REFUSED_BECAUSE[path] in reason
+
+
+def test_power_off_needs_a_policy() -> None:
+    new = changed("cpus", 16)
+    ((where, reason),) = refusals(OLD, new)
+    assert where == "cpus"
+    assert reason.startswith("8 becomes 16 only while the machine is off")
+    assert refusals(OLD, {**new, "updatePolicy": "restart"}) == []
+    assert refusals(OLD, {**new, "updatePolicy": "replace"}) == []
+    assert refusals(OLD, {**new, "name": "other"}) == [], "it is replaced anyway"
+
+
+def test_disks_only_grow() -> None:
+    assert refusals(OLD, changed("diskGib", 300)) == []
+    ((where, reason),) = refusals(OLD, changed("diskGib", 100))
+    assert (where, reason) == (
+        "diskGib",
+        "100 GiB is less than the 200 GiB there are, and a disk cannot shrink: write 200 or more",
+    )
+
+
+def test_unknown_values_refuse_nothing() -> None:
+    assert refusals(OLD, changed("cpus", UNKNOWN)) == []
+    found = changes(OLD, changed("name", UNKNOWN))
+    assert replaces(found, "refuse") == ["name"]

@@ -1,0 +1,95 @@
+"""What a marked machine is to the states that are given."""
+
+from typing import Any
+
+import pytest
+
+from gpufleet.platforms.vsphere.vcenter.orphan_report import (
+    Declared,
+    MarkedMachine,
+    Standing,
+    declared_by,
+    row,
+    standing,
+)
+
+NODE = "pulumi-python:gpufleet:VsphereGpuNode"
+BATCH = "pulumi-python:gpufleet:VsphereGpuNodeBatch"
+OWNER = "org/lab/dev/pool/0"
+
+
+def state(*resources: dict[str, Any], cut_off: tuple[dict[str, Any], ...] = ()) -> dict[str, Any]:
+    return {
+        "version": 3,
+        "deployment": {
+            "resources": [{"type": "pulumi:pulumi:Stack"}, *resources],
+            "pending_operations": [{"resource": item, "type": "creating"} for item in cut_off],
+        },
+    }
+
+
+def node(owner: str = OWNER, generation: str = "aa") -> dict[str, Any]:
+    known = {"owner": owner, "generation": generation}
+    return {"type": NODE, "inputs": known, "outputs": known}
+
+
+def machine(owner: str = OWNER, uuid: str = "u", **more: Any) -> MarkedMachine:
+    given = {"powered_on": True, "pending": False, **more}
+    return MarkedMachine("gpu-0", "/DC/vm/gpu-0", "vm-1", uuid, owner, "u", **given)
+
+
+@pytest.mark.parametrize(
+    ("found", "generation", "states", "expected"),
+    [
+        (machine(), "aa", [state(node())], Standing.DECLARED),
+        (machine(), "bb", [state(node())], Standing.ORPHAN),
+        (machine("org/lab/dev/pool/1"), "aa", [state(node())], Standing.ORPHAN),
+        (machine("org/lab/prod/pool/0"), "aa", [state(node())], Standing.ELSEWHERE),
+        (machine(uuid="another"), "aa", [state(node())], Standing.COPY),
+        (machine(), "aa", [state(cut_off=(node(),))], Standing.PENDING),
+        (
+            machine(pending=True),
+            "aa",
+            [state(cut_off=({"type": BATCH, "inputs": {"group": "org/lab/dev/pool"}},))],
+            Standing.PENDING,
+        ),
+        (
+            machine(pending=True),
+            "aa",
+            [state({"type": BATCH, "inputs": {"group": "org/lab/dev/pool"}})],
+            Standing.PENDING,
+        ),
+        (
+            machine(),
+            "aa",
+            [state({"type": BATCH, "inputs": {"group": "org/lab/dev/pool"}})],
+            Standing.ORPHAN,
+        ),
+        (machine(), "aa", [], Standing.ELSEWHERE),
+        (machine(), "aa", [state(), state(node())], Standing.DECLARED),
+    ],
+)
+def test_standing(
+    found: MarkedMachine, generation: str, states: list[dict[str, Any]], expected: Standing
+) -> None:
+    assert standing(found, generation, declared_by(states)) is expected
+
+
+def test_a_destroyed_stack_is_known_by_its_name() -> None:
+    known = declared_by([state()], ["org/lab/dev"])
+    assert standing(machine(), "aa", known) is Standing.ORPHAN
+    none = frozenset[Any]()
+    assert known == Declared(frozenset({"org/lab/dev"}), none, none, none)
+
+
+def test_what_is_no_state_is_refused() -> None:
+    with pytest.raises(ValueError, match="give the output of `pulumi stack export`"):
+        declared_by([{"outputs": {}}])
+
+
+def test_a_row_says_whose_it_is() -> None:
+    found = row(machine(powered_on=False), Standing.ORPHAN)
+    assert found["standing"] == "orphan"
+    assert found["stack"] == "org/lab/dev"
+    assert found["owner"] == OWNER
+    assert found["poweredOn"] is False
