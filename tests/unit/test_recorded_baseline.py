@@ -1,0 +1,89 @@
+"""What users see of this tree is what they saw of the recorded one, but for what is listed here.
+
+`tests/recorded/record.py` says what is recorded and how.
+"""
+
+import base64
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pulumi.dynamic import ResourceProvider
+
+from tests.recorded.commands import compiled, planned, rendered
+from tests.recorded.differences import FOLDER, Allowed, differences, recording, recordings
+from tests.recorded.programs import DECLARATIONS, programs
+from tests.recorded.registrations import registered
+
+ALLOWED: tuple[Allowed, ...] = ()
+"""Differences that are meant. An entry names the reason, and what users have to do."""
+
+PROGRAMS = programs()
+
+
+def check(part: str, name: str, found: dict[str, Any]) -> None:
+    assert differences(part, name, found, ALLOWED) == []
+
+
+def test_everything_recorded_is_compared() -> None:
+    declared = {file.stem for file in DECLARATIONS.glob("*.yaml")}
+    assert set(recordings("render")) == set(recordings("compile")) == declared
+    assert set(recordings("resources")) == set(PROGRAMS)
+    assert {file.stem for file in (FOLDER / "workloads").glob("*.yaml")} == set(recordings("plan"))
+
+
+@pytest.mark.parametrize("name", recordings("render"))
+def test_the_same_files_are_rendered(name: str, tmp_path: Path) -> None:
+    check("render", name, rendered(DECLARATIONS / f"{name}.yaml", tmp_path / "out"))
+
+
+@pytest.mark.parametrize("name", recordings("compile"))
+def test_the_same_fleet_is_compiled(name: str) -> None:
+    check("compile", name, compiled(DECLARATIONS / f"{name}.yaml"))
+
+
+@pytest.mark.parametrize("name", recordings("plan"))
+def test_the_same_fleet_is_planned(name: str) -> None:
+    check("plan", name, planned(FOLDER / "workloads" / f"{name}.yaml"))
+
+
+@pytest.mark.parametrize("name", recordings("resources"))
+def test_the_same_resources_are_registered(name: str, tmp_path: Path) -> None:
+    check("resources", name, registered(PROGRAMS[name], tmp_path))
+
+
+def providers() -> set[str]:
+    """Every dynamic provider as states hold it."""
+    return {
+        resource["inputs"]["__provider"]
+        for name in recordings("resources")
+        for resource in recording("resources", name).values()
+        if "__provider" in resource.get("inputs", {})
+    }
+
+
+def test_dynamic_providers_of_recorded_states_load() -> None:
+    """The engine loads the provider that a state names to delete a machine of that state."""
+    found = [pickle.loads(base64.b64decode(text)) for text in sorted(providers())]
+    assert {type(provider).__name__ for provider in found} == {
+        "VsphereGpuNodeBatchProvider",
+        "VsphereGpuNodeProvider",
+    }
+    assert all(isinstance(provider, ResourceProvider) for provider in found)
+
+
+def test_a_difference_is_found_and_may_be_allowed() -> None:
+    name = "python-minimal"
+    found = recording("compile", name)
+    found["fleet"]["platform"] = "eks"
+    found["new"] = {"a": [1]}
+    assert differences("compile", name, found) == [
+        '/fleet/platform: "sandbox" -> "eks"',
+        "/new/a/0: nothing -> 1",
+    ]
+    allowed = (
+        Allowed("compile", "python-*", "/fleet/platform", "a test"),
+        Allowed("compile", "*", "/new/*", "a test"),
+    )
+    assert differences("compile", name, found, allowed) == []
