@@ -12,9 +12,9 @@ import pytest
 
 from gpufleet.contract.foreign.device_plugin_document import parse_config
 from gpufleet.contract.foreign.device_plugin_rules import RULES as PLUGIN_RULES
-from gpufleet.contract.foreign.go_yaml import UnreadableTextError, read_yaml
 from gpufleet.contract.foreign.judgement import Report, Verdict
 from gpufleet.contract.foreign.kinds import judge_text
+from gpufleet.documents.reading import UnreadableTextError, read_yaml
 from gpufleet.findings import Severity
 from tests.engine.nvidia_parsers import ask
 from tests.property.mutated_configs import Case, cases

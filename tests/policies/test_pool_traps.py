@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gpufleet.catalogue import load
-from gpufleet.contract.foreign.go_yaml import read_yaml
+from gpufleet.documents.reading import read_yaml
 from gpufleet.fleet import compile_data, fleet_as_dict
 from gpufleet_policies.facts import Surroundings
 from gpufleet_policies.readers.documents import facts_of_document

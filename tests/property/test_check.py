@@ -7,9 +7,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpufleet.contract.foreign.go_yaml import UnreadableTextError, read_yaml
 from gpufleet.contract.foreign.judgement import Judgement, Verdict
 from gpufleet.contract.foreign.kinds import KINDS, judge_text
+from gpufleet.documents.reading import UnreadableTextError, read_yaml
 from tests.property.mutated_configs import cases
 from tests.unit.contract.foreign.case_rows import FINE
 from tests.unit.contract.foreign.rule_cases import CASES

@@ -12,9 +12,9 @@ from gpufleet.cli.output import (
     print_json,
 )
 from gpufleet.cli.source import read_bytes
-from gpufleet.contract.foreign.go_yaml import UnreadableTextError, read_yaml
 from gpufleet.contract.foreign.judgement import Judgement, Verdict
 from gpufleet.contract.foreign.kinds import KINDS, judge_text
+from gpufleet.documents.reading import UnreadableTextError, read_yaml
 from gpufleet.findings import error
 
 _COLOURS = {Verdict.ACCEPT: "green", Verdict.WARN: "yellow", Verdict.REJECT: "red"}

@@ -62,7 +62,7 @@ def judge_values(
     # Only a few fleets get here with raw values; the judge reads much, so it is loaded late.
     from gpufleet.contract.foreign import gpu_operator_values
     from gpufleet.contract.foreign.context import Chart, Context
-    from gpufleet.contract.foreign.go_yaml import Read
+    from gpufleet.documents.reading import Read
 
     context = Context(chart=Chart("gpu-operator", namespace="gpu-operator"))
     judged = gpu_operator_values.judge(Read(values), context)

@@ -66,7 +66,7 @@ def _judged(document: Values, inside: str, place: str) -> Iterator[Finding]:
     # The judge reads much and few fleets have this operator: it is loaded late.
     from gpufleet.contract.foreign import network_operator_values as judge
     from gpufleet.contract.foreign.context import Context
-    from gpufleet.contract.foreign.go_yaml import Read
+    from gpufleet.documents.reading import Read
 
     for finding in judge.judge(Read(document), Context()).findings:
         if finding.severity is not Severity.INFO and finding.code not in _CONTRACT:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from math import ceil
 from typing import Any
 
+from gpufleet.documents.writing import yaml_text
 from gpufleet.fleet import Fleet
 from gpufleet.fleet.addon_plan import rdma_resources
 from gpufleet.partition import Share
@@ -13,7 +14,6 @@ from gpufleet.planner.scaling import hinted_object, scaling_annotations
 from gpufleet.planner.workloads import Notebooks
 from gpufleet.render.kueue_queues import DEFAULT_QUEUE
 from gpufleet.render.pod_request import pod_spec
-from gpufleet.render.yaml_text import yaml_text
 from gpufleet.sizing.parameters import count_parameters
 
 _GIB = 1 << 30

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
+from gpufleet.documents.writing import commented, yaml_text
 from gpufleet.planner.explanation.explain import explain_option
 from gpufleet.planner.explanation.line import lines_as_text
 from gpufleet.planner.filled_pool import FilledPool
 from gpufleet.planner.option import Option, usd
 from gpufleet.planner.plan import PlacedWorkload, Plan
-from gpufleet.render.yaml_text import commented, yaml_text
 
 _GIB = 1 << 30
 

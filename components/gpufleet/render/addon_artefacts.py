@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from gpufleet.documents.writing import yaml_stream, yaml_text
 from gpufleet.fleet.model import Fleet
 from gpufleet.platforms.openshift.lifecycle import NETWORK_OPERATOR
 from gpufleet.render.artefact import Artefact, Kind
@@ -15,7 +16,6 @@ from gpufleet.render.network_operator import (
     secondary_networks,
 )
 from gpufleet.render.neuron_values import CHART, neuron_release_values
-from gpufleet.render.yaml_text import yaml_stream, yaml_text
 from gpufleet.spec.base import Ownership
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from gpufleet.documents.writing import commented, yaml_stream, yaml_text
 from gpufleet.findings import Finding
 from gpufleet.fleet.addon_plan import rdma_resources
 from gpufleet.fleet.config_names import DEVICE_PLUGIN_CONFIG_LABEL, MIG_CONFIG_LABEL
@@ -48,7 +49,6 @@ from gpufleet.render.manifests import (
 from gpufleet.render.monitoring_artefacts import monitoring_files
 from gpufleet.render.pod_request import claiming_pod_spec, pod_spec, topology_hint
 from gpufleet.render.vgpu import vgpu_device_file
-from gpufleet.render.yaml_text import commented, yaml_stream, yaml_text
 from gpufleet.spec.base import Ownership, Platform
 
 

@@ -7,10 +7,10 @@ Format: NVIDIA/k8s-device-plugin v0.20.0 `api/config/v1`. Nodes choose a documen
 from collections.abc import Mapping
 from typing import Any
 
+from gpufleet.documents.writing import yaml_text
 from gpufleet.fleet.config_names import DEFAULT_PLUGIN_CONFIG
 from gpufleet.partition import Partition
 from gpufleet.partition.shares import SHARED_SUFFIX
-from gpufleet.render.yaml_text import yaml_text
 
 MPS_ROOT = "/run/nvidia/mps"
 """Where the MPS control daemon keeps its pipes: the default of the GPU Operator and the chart."""

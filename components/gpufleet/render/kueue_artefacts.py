@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from gpufleet.documents.writing import yaml_stream, yaml_text
 from gpufleet.fleet.model import Fleet
 from gpufleet.render.artefact import Artefact, Kind
 from gpufleet.render.gpu_operator_values import merged
@@ -16,7 +17,6 @@ from gpufleet.render.kueue_queues import (
     priority_classes,
 )
 from gpufleet.render.kueue_quota import quota_pools
-from gpufleet.render.yaml_text import yaml_stream, yaml_text
 from gpufleet.spec.base import Ownership
 
 

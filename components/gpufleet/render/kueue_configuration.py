@@ -6,11 +6,11 @@ The chart takes the whole configuration as one text and merges nothing into its 
 
 from typing import Any
 
+from gpufleet.documents.writing import yaml_text
 from gpufleet.fleet.model import Fleet
 from gpufleet.partition.dra import DRIVER
 from gpufleet.render.kueue_quota import class_mappings, memory_selector, pool_units, quota_pools
 from gpufleet.render.scrape_objects import kueue_monitors_itself
-from gpufleet.render.yaml_text import yaml_text
 
 CONFIG_API = "config.kueue.x-k8s.io/v1beta2"
 FRAMEWORKS = ("batch/job", "pod")

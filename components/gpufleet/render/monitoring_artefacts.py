@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from gpufleet.documents.writing import yaml_stream, yaml_text
 from gpufleet.fleet.chart_values import merged
 from gpufleet.fleet.model import Fleet
 from gpufleet.render.artefact import Artefact, Kind
@@ -18,7 +19,6 @@ from gpufleet.render.keda_values import (
 from gpufleet.render.prometheus_adapter_rules import adapter_values
 from gpufleet.render.rule_groups import rule_object
 from gpufleet.render.scrape_objects import EXPORTER, runs_operator_exporter, scrape_objects
-from gpufleet.render.yaml_text import yaml_stream, yaml_text
 from gpufleet.spec.monitoring import Monitoring
 
 

@@ -109,7 +109,7 @@ def of_text(
 
 def parsed(written: str) -> Any:
     """YAML as data; None for what is none. Who reads it upstream says why: `gpufleet check`."""
-    from gpufleet.contract.foreign.go_yaml import UnreadableTextError, read_yaml
+    from gpufleet.documents.reading import UnreadableTextError, read_yaml
 
     try:
         return read_yaml(written).data

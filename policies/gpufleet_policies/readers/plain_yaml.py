@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gpufleet.contract.foreign.scalars import PLAIN, UnreadableTextError
+from gpufleet.documents.go_scalars import PLAIN, UnreadableTextError
 from gpufleet_policies.facts.tristate import UNKNOWN
 from gpufleet_policies.readers.plain import SENTINELS
 from gpufleet_policies.readers.template_text import FILLED_IN

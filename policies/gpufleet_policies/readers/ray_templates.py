@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from gpufleet.contract.foreign.scalars import UnreadableTextError
+from gpufleet.documents.go_scalars import UnreadableTextError
 from gpufleet_policies.facts.scaling import Scaling
 from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
 from gpufleet_policies.facts.workload import Ray

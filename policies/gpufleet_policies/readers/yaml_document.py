@@ -7,7 +7,7 @@ from dataclasses import field
 from functools import lru_cache
 from typing import Any, Protocol
 
-from gpufleet.contract.foreign.scalars import UnreadableTextError, scalar
+from gpufleet.documents.go_scalars import UnreadableTextError, scalar
 from gpufleet.records import record
 from gpufleet_policies.facts.tristate import UNKNOWN
 from gpufleet_policies.readers.plain import SENTINELS

@@ -1,6 +1,6 @@
 """YAML and JSON text as plain data with line numbers: fast, and bounded against any input.
 
-Scalars read as Kubernetes tools read them (`gpufleet.contract.foreign.go_yaml`). Nodes come from
+Scalars read as Kubernetes tools read them (`gpufleet.documents.reading`). Nodes come from
 libyaml and are turned into data in one walk, three times as fast as PyYAML's own loaders; the nodes
 stay, so that the line of any field can be told when a finding needs it. What a template tool would
 still fill in (`{{ ... }}`) reads as UNKNOWN.
@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from gpufleet.contract.foreign.scalars import PLAIN, UnreadableTextError, as_text
+from gpufleet.documents.go_scalars import PLAIN, UnreadableTextError, as_text
 from gpufleet.records import record
 from gpufleet_policies.facts.tristate import UNKNOWN
 from gpufleet_policies.readers.plain import SENTINELS

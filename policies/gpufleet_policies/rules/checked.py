@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from gpufleet.catalogue.lookup import bare_product
 from gpufleet.contract.foreign.judgement import Judgement
-from gpufleet.contract.foreign.scalars import UnreadableTextError
+from gpufleet.documents.go_scalars import UnreadableTextError
 from gpufleet.findings import Finding, error, ordered
 from gpufleet_policies.facts.nvidia import NvidiaConfig, OperatorChoices
 from gpufleet_policies.facts.pool import NodePool
@@ -58,7 +58,7 @@ def selected_layouts(context: Context) -> tuple[tuple[str, str | None], ...]:
 @lru_cache(maxsize=64)
 def _configs(text: str) -> dict[str, str]:
     """Each config of a mig-parted document as a document of its own; empty where it has none."""
-    from gpufleet.contract.foreign.go_yaml import read_yaml
+    from gpufleet.documents.reading import read_yaml
 
     try:
         data = read_yaml(text).data

@@ -1,10 +1,10 @@
+from gpufleet.documents.writing import yaml_stream
 from gpufleet.platforms.eks.autoscaler_tags import (
     TEMPLATE,
     autoscaler_tags,
     judge_autoscaler_tags,
     node_group_labels,
 )
-from gpufleet.render.yaml_text import yaml_stream
 from tests.unit.render.fleets import eks, one
 from tests.unit.render.golden_files import assert_golden
 

@@ -2,9 +2,9 @@ from typing import Any
 
 import pytest
 
+from gpufleet.documents.writing import yaml_stream
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.gke.addresses import GkeAccelerator, gke_accelerator, node_pool_arguments
-from gpufleet.render.yaml_text import yaml_stream
 from tests.unit.render.fleets import eks, gke, one
 from tests.unit.render.golden_files import assert_golden
 

@@ -1,12 +1,12 @@
 import pytest
 
+from gpufleet.documents.writing import yaml_stream
 from gpufleet.platforms.eks.karpenter_overlay import (
     REFUSED_ON_AWS,
     REFUSED_RESOURCES,
     WEIGHT,
     node_overlay,
 )
-from gpufleet.render.yaml_text import yaml_stream
 from tests.unit.render.fleets import eks, one
 from tests.unit.render.golden_files import assert_golden
 from tests.unit.render.upstream_definitions import assert_accepted

@@ -2,11 +2,11 @@ from typing import Any
 
 import pytest
 
+from gpufleet.documents.writing import yaml_stream
 from gpufleet.render.kueue_flavors import resource_flavor
 from gpufleet.render.kueue_queues import cluster_queues, local_queues
 from gpufleet.render.kueue_quota import quota_pools
 from gpufleet.render.kueue_rules import judge_queues
-from gpufleet.render.yaml_text import yaml_stream
 from tests.unit.render.fleets import TEAMS, compiled, eks, gke
 from tests.unit.render.golden_files import assert_golden
 from tests.unit.render.upstream_definitions import assert_accepted

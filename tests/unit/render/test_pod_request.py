@@ -1,9 +1,9 @@
 from typing import Any
 
+from gpufleet.documents.writing import yaml_stream
 from gpufleet.fleet.addon_plan import rdma_resources
 from gpufleet.render.artefacts import artefacts
 from gpufleet.render.pod_request import MPS_USER, claiming_pod_spec, pod_spec, topology_hint
-from gpufleet.render.yaml_text import yaml_stream
 from tests.unit.render.fleets import compiled, eks, gke, one
 from tests.unit.render.golden_files import assert_golden
 

@@ -7,7 +7,7 @@ from gpufleet.contract.foreign.autoscaler_signals import Target, gives_one_numbe
 from gpufleet.contract.foreign.autoscaler_wrong_signal import HOST_SIGNALS, judge_cpu, judge_signal
 from gpufleet.contract.foreign.go_json import as_list, as_mapping, integer, kind_of, shown
 from gpufleet.contract.foreign.judgement import Report
-from gpufleet.contract.foreign.paths import child
+from gpufleet.documents.paths import child
 
 PROMETHEUS_NEEDS = ("serverAddress", "query", "threshold")
 MAX_HPA_NAME = 63

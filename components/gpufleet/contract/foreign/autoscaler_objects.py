@@ -13,10 +13,10 @@ from gpufleet.contract.foreign.autoscaler_signals import Target, target_of
 from gpufleet.contract.foreign.autoscaler_wrong_signal import HOST_SIGNALS, judge_cpu, judge_signal
 from gpufleet.contract.foreign.context import Context
 from gpufleet.contract.foreign.go_json import as_list, as_mapping, integer, shown
-from gpufleet.contract.foreign.go_yaml import Read
 from gpufleet.contract.foreign.judgement import Judgement, Report
 from gpufleet.contract.foreign.objects import objects
-from gpufleet.contract.foreign.paths import child
+from gpufleet.documents.paths import child
+from gpufleet.documents.reading import Read
 
 __all__ = ["RULES", "judge"]
 

@@ -15,12 +15,12 @@ from gpufleet.contract.foreign.device_plugin_document import (
 from gpufleet.contract.foreign.device_plugin_rules import RULES
 from gpufleet.contract.foreign.device_plugin_sharing import Block
 from gpufleet.contract.foreign.go_json import shown
-from gpufleet.contract.foreign.go_yaml import Read
 from gpufleet.contract.foreign.judgement import Advertised, Judgement, Report
 from gpufleet.contract.foreign.mig_parted_document import profile_is_valid
 from gpufleet.contract.foreign.node import GPU_RESOURCE, Shared, advertise, mig_resource, offered
 from gpufleet.contract.foreign.strategy_env import mig_strategy
 from gpufleet.contract.foreign.text_notes import note_text
+from gpufleet.documents.reading import Read
 
 __all__ = ["RULES", "judge"]
 

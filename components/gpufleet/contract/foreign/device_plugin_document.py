@@ -10,11 +10,11 @@ from gpufleet.contract.foreign.device_plugin_sharing import (
     resource_name,
     wrong_type,
 )
-from gpufleet.contract.foreign.go_duration import is_duration
 from gpufleet.contract.foreign.go_json import fold, integer, kind_of, shown, text
 from gpufleet.contract.foreign.judgement import Report
-from gpufleet.contract.foreign.paths import child
 from gpufleet.contract.foreign.unknown_keys import report_key
+from gpufleet.documents.durations import is_duration
+from gpufleet.documents.paths import child
 
 READER = "the device plugin"
 DEFAULT_VERSION = (0, 20, 0)

@@ -7,8 +7,8 @@ from typing import Any, cast
 
 from gpufleet.contract.foreign.go_json import integer, kind_of, shown
 from gpufleet.contract.foreign.judgement import Report
-from gpufleet.contract.foreign.paths import child
 from gpufleet.contract.foreign.unknown_keys import report_key
+from gpufleet.documents.paths import child
 
 PREFIX = "nvidia.com/"
 LONGEST_NAME = 63

@@ -5,9 +5,9 @@ from typing import Any
 
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.contract.foreign.go_json import as_mapping
-from gpufleet.contract.foreign.go_yaml import Read, read_yaml
 from gpufleet.contract.foreign.judgement import Rule, Verdict, rule_table
-from gpufleet.contract.foreign.paths import child
+from gpufleet.documents.paths import child
+from gpufleet.documents.reading import Read, read_yaml
 from gpufleet.findings import Finding, error
 
 _KEYS = {"mig-parted": ("config.yaml",)}

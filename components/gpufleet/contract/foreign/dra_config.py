@@ -10,10 +10,10 @@ from gpufleet.contract.foreign.dra_gates import driver_version, gates_in_force
 from gpufleet.contract.foreign.dra_rules import RULES
 from gpufleet.contract.foreign.dra_sharing import Fields, judge_sharing
 from gpufleet.contract.foreign.go_json import as_list, as_mapping, kind_of, shown
-from gpufleet.contract.foreign.go_yaml import Read
 from gpufleet.contract.foreign.judgement import Judgement, Report
-from gpufleet.contract.foreign.paths import child
 from gpufleet.contract.foreign.text_notes import note_text
+from gpufleet.documents.paths import child
+from gpufleet.documents.reading import Read
 
 __all__ = ["RULES", "judge"]
 

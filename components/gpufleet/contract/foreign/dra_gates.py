@@ -6,7 +6,7 @@ from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.contract.foreign.context import Context
 from gpufleet.contract.foreign.go_json import as_mapping
 from gpufleet.contract.foreign.judgement import Report
-from gpufleet.contract.foreign.paths import child
+from gpufleet.documents.paths import child
 
 Version = tuple[int, ...]
 

@@ -9,8 +9,8 @@ from typing import Any
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.contract.foreign.go_json import as_mapping, integer, kind_of, shown
 from gpufleet.contract.foreign.judgement import Report
-from gpufleet.contract.foreign.paths import child
-from gpufleet.contract.foreign.quantity import quantity
+from gpufleet.documents.paths import child
+from gpufleet.documents.quantities import quantity
 
 STRATEGIES = {"TimeSlicing": "TimeSlicingSettings", "MPS": "MPSSupport"}
 """Strategy -> the gate it needs."""

@@ -6,7 +6,7 @@ Source: Go `encoding/json` (decode.go), sigs.k8s.io/yaml v1.6.0 `convertToJSONab
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
-from gpufleet.contract.foreign.scalars import as_text
+from gpufleet.documents.go_scalars import as_text
 
 _INT64 = range(-(1 << 63), 1 << 63)
 

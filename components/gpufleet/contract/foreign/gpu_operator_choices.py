@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpufleet.catalogue.lookup import nearest_names
-from gpufleet.contract.foreign.go_duration import is_prometheus_duration
 from gpufleet.contract.foreign.go_json import as_mapping, integer, kind_of, shown
 from gpufleet.contract.foreign.judgement import Report
+from gpufleet.documents.durations import is_prometheus_duration
 
 CHOICES: dict[str, tuple[str, tuple[str, ...]]] = {
     "mig.strategy": ("GO-8", ("none", "single", "mixed")),

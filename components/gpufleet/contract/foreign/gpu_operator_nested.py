@@ -7,10 +7,10 @@ from typing import Any
 from gpufleet.contract.foreign import device_plugin, mig_parted
 from gpufleet.contract.foreign.context import Chart, Context
 from gpufleet.contract.foreign.go_json import as_mapping, shown
-from gpufleet.contract.foreign.go_yaml import Read, UnreadableTextError, read_yaml
 from gpufleet.contract.foreign.gpu_operator_choices import value_at
 from gpufleet.contract.foreign.judgement import Report
-from gpufleet.contract.foreign.paths import child
+from gpufleet.documents.paths import child
+from gpufleet.documents.reading import Read, UnreadableTextError, read_yaml
 
 _UTIL = "DCGM_FI_DEV_GPU_UTIL"
 _ENGINE = "DCGM_FI_PROF_GR_ENGINE_ACTIVE"

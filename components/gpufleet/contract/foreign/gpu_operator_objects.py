@@ -17,7 +17,7 @@ from gpufleet.contract.foreign.gpu_operator_shapes import judge_shapes
 from gpufleet.contract.foreign.judgement import Report
 from gpufleet.contract.foreign.known_keys import report_unknown
 from gpufleet.contract.foreign.node_selector import selects_within
-from gpufleet.contract.foreign.paths import child
+from gpufleet.documents.paths import child
 
 KINDS = ("ClusterPolicy", "NVIDIADriver", "GPUCluster")
 _READER = "the API server"

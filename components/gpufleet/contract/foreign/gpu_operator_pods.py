@@ -7,7 +7,7 @@ from typing import Any
 from gpufleet.contract.foreign.go_json import as_list, as_mapping
 from gpufleet.contract.foreign.gpu_operator_choices import value_at
 from gpufleet.contract.foreign.judgement import Report
-from gpufleet.contract.foreign.paths import child
+from gpufleet.documents.paths import child
 
 _PRODUCT = "nvidia.com/gpu.product"
 

@@ -10,7 +10,7 @@ from typing import Any
 from gpufleet.contract.foreign.go_json import as_list, as_mapping, kind_of, shown
 from gpufleet.contract.foreign.judgement import Report
 from gpufleet.contract.foreign.known_keys import KnownKeys
-from gpufleet.contract.foreign.paths import child
+from gpufleet.documents.paths import child
 
 _LISTS = ("env", "args", "imagePullSecrets", "tolerations", "relabelings")
 _NAMED = {

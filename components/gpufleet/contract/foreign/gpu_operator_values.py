@@ -6,7 +6,6 @@ from typing import Any
 
 from gpufleet.contract.foreign.context import Context
 from gpufleet.contract.foreign.go_json import as_list, as_mapping, kind_of
-from gpufleet.contract.foreign.go_yaml import Read
 from gpufleet.contract.foreign.gpu_operator_choices import (
     CHOICES,
     judge_choices,
@@ -28,6 +27,7 @@ from gpufleet.contract.foreign.gpu_operator_shapes import judge_shapes
 from gpufleet.contract.foreign.judgement import Judgement, Report
 from gpufleet.contract.foreign.known_keys import report_unknown
 from gpufleet.contract.foreign.text_notes import note_text
+from gpufleet.documents.reading import Read
 
 __all__ = ["RULES", "judge"]
 

@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from gpufleet.contract.foreign.go_yaml import Read
 from gpufleet.contract.foreign.judgement import Report
+from gpufleet.documents.reading import Read
 
 
 def json_problem(read: Read) -> str | None:

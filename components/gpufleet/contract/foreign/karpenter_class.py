@@ -15,8 +15,8 @@ from gpufleet.contract.foreign.karpenter_keys import (
 from gpufleet.contract.foreign.karpenter_machines import demands_gpus, read_requirements, selected
 from gpufleet.contract.foreign.karpenter_requirements import judge_requirements
 from gpufleet.contract.foreign.known_keys import report_unknown
-from gpufleet.contract.foreign.paths import child
-from gpufleet.contract.foreign.quantity import quantity
+from gpufleet.documents.paths import child
+from gpufleet.documents.quantities import quantity
 
 AL2_LAST: tuple[int, ...] = (1, 32)
 """Last Kubernetes minor with images of Amazon Linux 2."""

@@ -9,7 +9,6 @@ from typing import Any
 
 from gpufleet.contract.foreign.context import Context
 from gpufleet.contract.foreign.go_json import as_mapping, shown
-from gpufleet.contract.foreign.go_yaml import Read
 from gpufleet.contract.foreign.judgement import Judgement, Report
 from gpufleet.contract.foreign.karpenter_class import judge_class, judge_overlay
 from gpufleet.contract.foreign.karpenter_keys import FORMER, VERSIONS
@@ -18,7 +17,8 @@ from gpufleet.contract.foreign.karpenter_rules import RULES
 from gpufleet.contract.foreign.karpenter_static import judge_static
 from gpufleet.contract.foreign.karpenter_workloads import judge_claims
 from gpufleet.contract.foreign.objects import Object, objects
-from gpufleet.contract.foreign.paths import child
+from gpufleet.documents.paths import child
+from gpufleet.documents.reading import Read
 
 __all__ = ["RULES", "judge"]
 

@@ -21,7 +21,7 @@ from gpufleet.contract.foreign.karpenter_purchase import (
 )
 from gpufleet.contract.foreign.karpenter_requirements import judge_requirements
 from gpufleet.contract.foreign.known_keys import report_unknown
-from gpufleet.contract.foreign.paths import child
+from gpufleet.documents.paths import child
 
 MIG_LABEL = "nvidia.com/mig.config"
 SHARING_LABEL = "nvidia.com/device-plugin.config"

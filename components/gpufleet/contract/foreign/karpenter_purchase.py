@@ -9,7 +9,7 @@ from gpufleet.contract.foreign.go_json import as_list, as_mapping
 from gpufleet.contract.foreign.judgement import Report
 from gpufleet.contract.foreign.karpenter_keys import AWS, CAPACITY_TYPE, ZONE
 from gpufleet.contract.foreign.karpenter_machines import Requirement
-from gpufleet.contract.foreign.paths import child
+from gpufleet.documents.paths import child
 
 _RESERVATION_TYPE = f"{AWS}capacity-reservation-type"
 

@@ -13,7 +13,7 @@ from gpufleet.contract.foreign.karpenter_keys import (
     OPERATORS,
     WELL_KNOWN,
 )
-from gpufleet.contract.foreign.paths import child
+from gpufleet.documents.paths import child
 
 RESTRICTED = ("kubernetes.io/hostname", "karpenter.sh/nodepool")
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from gpufleet.contract.foreign.go_json import as_list, as_mapping
 from gpufleet.contract.foreign.judgement import Report
-from gpufleet.contract.foreign.paths import child
+from gpufleet.documents.paths import child
 
 NODE_POOL = "karpenter.sh/nodepool"
 Objects = Sequence[tuple[str, dict[str, Any]]]

@@ -8,7 +8,6 @@ from typing import Any
 
 from gpufleet.contract.foreign.context import Context, read_context
 from gpufleet.contract.foreign.document import read_document, unwrapped
-from gpufleet.contract.foreign.go_yaml import Read, UnreadableTextError
 from gpufleet.contract.foreign.judgement import Advertised, Judgement, Report, RuleTable
 from gpufleet.contract.foreign.manifest import (
     TOGETHER,
@@ -17,7 +16,8 @@ from gpufleet.contract.foreign.manifest import (
     wanted_objects,
 )
 from gpufleet.contract.foreign.objects import Object
-from gpufleet.contract.foreign.paths import child
+from gpufleet.documents.paths import child
+from gpufleet.documents.reading import Read, UnreadableTextError
 from gpufleet.findings import Finding, ordered
 
 KINDS = {

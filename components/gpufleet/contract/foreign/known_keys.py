@@ -11,8 +11,8 @@ from typing import Any
 
 from gpufleet.contract.foreign.go_json import as_mapping
 from gpufleet.contract.foreign.judgement import Report
-from gpufleet.contract.foreign.paths import child
 from gpufleet.contract.foreign.unknown_keys import report_key
+from gpufleet.documents.paths import child
 
 KnownKeys = Mapping[str, tuple[str, ...]]
 """Dotted path (empty: the top) -> keys. A mapping whose path is absent is not judged."""

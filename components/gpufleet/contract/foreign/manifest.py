@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpufleet.contract.foreign.go_json import as_mapping
-from gpufleet.contract.foreign.go_yaml import Read, UnreadableTextError, read_stream, read_yaml
 from gpufleet.contract.foreign.judgement import Rule, Verdict, rule_table
 from gpufleet.contract.foreign.objects import Object, objects
+from gpufleet.documents.reading import Read, UnreadableTextError, read_stream, read_yaml
 from gpufleet.findings import Finding, error
 
 _CONFIG_MAPS = ("mig-parted", "device-plugin", "rdma-shared-config", "sriov-config")

@@ -5,15 +5,15 @@ from collections.abc import Container, Sequence
 from gpufleet.catalogue import Gpu
 from gpufleet.contract.foreign.context import Context
 from gpufleet.contract.foreign.geometry import divides, judge_anywhere, judge_gpu
-from gpufleet.contract.foreign.go_yaml import Read
 from gpufleet.contract.foreign.judgement import Advertised, Judgement, Report
 from gpufleet.contract.foreign.mig_parted_document import Configs, Entry, parse_document
 from gpufleet.contract.foreign.mig_parted_filters import judge_filters, matches
 from gpufleet.contract.foreign.mig_parted_rules import RULES
 from gpufleet.contract.foreign.node import advertise, devices_of
-from gpufleet.contract.foreign.paths import child
 from gpufleet.contract.foreign.strategy_env import mig_strategy
 from gpufleet.contract.foreign.text_notes import note_text
+from gpufleet.documents.paths import child
+from gpufleet.documents.reading import Read
 from gpufleet.findings import Severity
 from gpufleet.partition.profile_name import parse
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.contract.foreign.go_json import integer, kind_of, shown
 from gpufleet.contract.foreign.judgement import Report
-from gpufleet.contract.foreign.paths import child
+from gpufleet.documents.paths import child
 from gpufleet.findings import has_errors
 
 _PROFILE = re.compile(r"(?:[+-]?[0-9]+c\.)?[0-9]+g\.[+-]?[0-9]+gb")

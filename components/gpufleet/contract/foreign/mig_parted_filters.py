@@ -7,8 +7,8 @@ from gpufleet.catalogue import Gpu, load
 from gpufleet.contract.foreign.context import Context
 from gpufleet.contract.foreign.judgement import Report
 from gpufleet.contract.foreign.mig_parted_document import Entry
-from gpufleet.contract.foreign.paths import child
-from gpufleet.contract.foreign.scalars import resolve
+from gpufleet.documents.go_scalars import resolve
+from gpufleet.documents.paths import child
 
 SUBSYSTEM_SINCE = (0, 15, 0)
 """The mig-parted that can read `0xDDDD10DE:0xSSSSVVVV`."""

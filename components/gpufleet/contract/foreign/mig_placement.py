@@ -7,13 +7,13 @@ from gpufleet.contract.foreign import geometry
 from gpufleet.contract.foreign.context import Context
 from gpufleet.contract.foreign.geometry import divides, judge_anywhere, judge_gpu
 from gpufleet.contract.foreign.go_json import as_mapping, integer, kind_of, shown
-from gpufleet.contract.foreign.go_yaml import Read
 from gpufleet.contract.foreign.judgement import Judgement, Report, Rule, Verdict, rule_table
 from gpufleet.contract.foreign.mig_parted_document import profile_is_valid
 from gpufleet.contract.foreign.node import advertise
-from gpufleet.contract.foreign.paths import child
 from gpufleet.contract.foreign.strategy_env import mig_strategy
 from gpufleet.contract.foreign.text_notes import note_text, text_rules
+from gpufleet.documents.paths import child
+from gpufleet.documents.reading import Read
 
 _CONFIG = "NVIDIA/mig-parted pkg/types/mig_config.go"
 _PLUGIN = "NVIDIA/k8s-device-plugin internal/rm/device_map.go"

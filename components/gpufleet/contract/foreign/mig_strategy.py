@@ -6,13 +6,13 @@ from gpufleet.contract.foreign import geometry
 from gpufleet.contract.foreign.context import Context
 from gpufleet.contract.foreign.geometry import divides, judge_gpu
 from gpufleet.contract.foreign.go_json import as_mapping, kind_of, shown
-from gpufleet.contract.foreign.go_yaml import Read
 from gpufleet.contract.foreign.judgement import Judgement, Report, Rule, Verdict, rule_table
 from gpufleet.contract.foreign.mig_placement import read_counts
 from gpufleet.contract.foreign.node import advertise, devices_of, profile_suffix
-from gpufleet.contract.foreign.paths import child
 from gpufleet.contract.foreign.text_notes import note_text, text_rules
 from gpufleet.contract.foreign.unknown_keys import key_rules, report_key
+from gpufleet.documents.paths import child
+from gpufleet.documents.reading import Read
 
 STRATEGIES = ("none", "single", "mixed")
 _KEYS = ("strategy", "gpus")

@@ -15,7 +15,7 @@ from gpufleet.contract.foreign.nic_policy import (
     judge_policy,
 )
 from gpufleet.contract.foreign.node_selector import selects_within
-from gpufleet.contract.foreign.paths import child
+from gpufleet.documents.paths import child
 
 NAME = "nic-cluster-policy"
 LONGEST_NODE_POLICY = 30

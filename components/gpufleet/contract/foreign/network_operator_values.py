@@ -6,7 +6,6 @@ from typing import Any
 
 from gpufleet.contract.foreign.context import Context
 from gpufleet.contract.foreign.go_json import as_mapping, kind_of
-from gpufleet.contract.foreign.go_yaml import Read
 from gpufleet.contract.foreign.gpu_operator_choices import value_at
 from gpufleet.contract.foreign.judgement import Judgement, Report
 from gpufleet.contract.foreign.known_keys import report_unknown
@@ -18,6 +17,7 @@ from gpufleet.contract.foreign.network_operator_keys import (
 from gpufleet.contract.foreign.network_operator_rules import RULES
 from gpufleet.contract.foreign.nic_policy import judge_policy
 from gpufleet.contract.foreign.text_notes import note_text
+from gpufleet.documents.reading import Read
 
 __all__ = ["RULES", "judge"]
 

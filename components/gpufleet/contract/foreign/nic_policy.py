@@ -15,8 +15,8 @@ from gpufleet.contract.foreign.network_names import (
     is_ofed_version,
     is_subdomain,
 )
-from gpufleet.contract.foreign.paths import child
-from gpufleet.contract.foreign.quantity import quantity
+from gpufleet.documents.paths import child
+from gpufleet.documents.quantities import quantity
 
 SECTIONS = (
     "ofedDriver",

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpufleet.contract.foreign.go_json import as_list, as_mapping
-from gpufleet.contract.foreign.go_yaml import Read, read_stream
-from gpufleet.contract.foreign.paths import child
+from gpufleet.documents.paths import child
+from gpufleet.documents.reading import Read, read_stream
 
 Object = tuple[str, dict[str, Any]]
 """Where it stands (empty for the only one), and the object."""

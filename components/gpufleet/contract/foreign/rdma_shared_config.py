@@ -4,7 +4,6 @@ from typing import Any
 
 from gpufleet.contract.foreign.context import Context
 from gpufleet.contract.foreign.go_json import as_list, as_mapping, integer, kind_of, shown
-from gpufleet.contract.foreign.go_yaml import Read
 from gpufleet.contract.foreign.json_document import judge_json
 from gpufleet.contract.foreign.judgement import (
     Advertised,
@@ -15,10 +14,11 @@ from gpufleet.contract.foreign.judgement import (
     rule_table,
 )
 from gpufleet.contract.foreign.network_names import is_domain, is_rdma_resource
-from gpufleet.contract.foreign.paths import child
 from gpufleet.contract.foreign.selector_schema import RDMA, judge_selectors
 from gpufleet.contract.foreign.text_notes import note_text, text_rules
 from gpufleet.contract.foreign.unknown_keys import key_rules, report_key
+from gpufleet.documents.paths import child
+from gpufleet.documents.reading import Read
 
 _SCHEMA = "Mellanox/network-operator webhook-schemas/rdma_shared_device_plugin.json"
 _WEBHOOK = "Mellanox/network-operator api/v1alpha1/validator/nicpolicy_webhook.go"

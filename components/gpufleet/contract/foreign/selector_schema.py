@@ -6,7 +6,7 @@ from typing import Any
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.contract.foreign.go_json import as_list, as_mapping, kind_of, shown
 from gpufleet.contract.foreign.judgement import Report
-from gpufleet.contract.foreign.paths import child
+from gpufleet.documents.paths import child
 
 Schema = Mapping[str, str]
 """Criterion -> `texts`, `boolean` or `text`."""

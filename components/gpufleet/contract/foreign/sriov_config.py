@@ -5,11 +5,9 @@ from typing import Any
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.contract.foreign.context import Context
 from gpufleet.contract.foreign.go_json import as_list, as_mapping, kind_of, shown
-from gpufleet.contract.foreign.go_yaml import Read
 from gpufleet.contract.foreign.json_document import judge_json
 from gpufleet.contract.foreign.judgement import Judgement, Report, Rule, Verdict, rule_table
 from gpufleet.contract.foreign.network_names import is_sriov_resource
-from gpufleet.contract.foreign.paths import child
 from gpufleet.contract.foreign.rdma_shared_config import judge_names
 from gpufleet.contract.foreign.selector_schema import (
     ACCELERATOR,
@@ -19,6 +17,8 @@ from gpufleet.contract.foreign.selector_schema import (
 )
 from gpufleet.contract.foreign.text_notes import note_text, text_rules
 from gpufleet.contract.foreign.unknown_keys import key_rules, report_key
+from gpufleet.documents.paths import child
+from gpufleet.documents.reading import Read
 
 _SCHEMA = "Mellanox/network-operator webhook-schemas/sriov_network_device_plugin.json"
 _WEBHOOK = "Mellanox/network-operator api/v1alpha1/validator/nicpolicy_webhook.go"

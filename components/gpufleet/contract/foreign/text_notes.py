@@ -1,7 +1,7 @@
 """Findings about the text itself: keys written twice, documents nobody reads."""
 
-from gpufleet.contract.foreign.go_yaml import Read
 from gpufleet.contract.foreign.judgement import Report, Rule, Verdict
+from gpufleet.documents.reading import Read
 
 
 def text_rules(prefix: str, repeated: str = "go.yaml.in/yaml/v2 decode.go") -> tuple[Rule, Rule]:

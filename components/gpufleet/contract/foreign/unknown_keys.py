@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.contract.foreign.judgement import Report, Rule, Verdict
-from gpufleet.contract.foreign.paths import child
+from gpufleet.documents.paths import child
 
 
 def key_rules(prefix: str, ids: tuple[str, ...], what: str, source: str) -> tuple[Rule, Rule]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from gpufleet.documents.writing import yaml_text
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.platforms.eks.karpenter_node_class import node_class
 from gpufleet.platforms.eks.karpenter_node_pool_manifest import karpenter_name, node_pool
@@ -11,7 +12,6 @@ from gpufleet.platforms.eks.launch_template import launch_template
 from gpufleet.platforms.eks.node_group_arguments import node_group
 from gpufleet.platforms.eks.shape import eks_shape
 from gpufleet.render.artefact import Artefact, Kind
-from gpufleet.render.yaml_text import yaml_text
 from gpufleet.spec.pool import Provisioner
 
 DISCOVERY = "karpenter.sh/discovery"

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import ip_network
 
+from gpufleet.documents.writing import yaml_text
 from gpufleet.fleet.model import NodeTaint, Pool
 from gpufleet.platforms.eks.shape import EksShape
-from gpufleet.render.yaml_text import yaml_text
 from gpufleet.spec.platforms.eks import LocalStorage
 
 BOUNDARY = "gpufleet"

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from gpufleet.documents.writing import yaml_stream, yaml_text
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.platforms.openshift.cluster_autoscaler_manifest import cluster_autoscaler
 from gpufleet.platforms.openshift.lifecycle import (
@@ -25,7 +26,6 @@ from gpufleet.platforms.openshift.olm import (
     subscription,
 )
 from gpufleet.render.artefact import Artefact, Kind
-from gpufleet.render.yaml_text import yaml_stream, yaml_text
 from gpufleet.spec.base import Ownership, Platform
 
 OPEN_PLACE = MachinePlace(

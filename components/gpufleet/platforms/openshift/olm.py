@@ -9,13 +9,13 @@ NVIDIA/cloud-native-docs `openshift/install-gpu-ocp.rst`.
 from typing import Any
 
 from gpufleet.contract.tolerations import GPU_TOLERATION
+from gpufleet.documents.writing import yaml_text
 from gpufleet.fleet.model import Fleet
 from gpufleet.fleet.network_operator_chart import PCI_CLASSES
 from gpufleet.platforms.openshift.cluster_policy import cluster_policy
 from gpufleet.platforms.openshift.lifecycle import Subscribed, discovery_image
 from gpufleet.render.gpu_operator_values import mig_parted_files, plugin_files
 from gpufleet.render.manifests import MANAGED_BY, PRIVILEGED, gpu_operator_release_values
-from gpufleet.render.yaml_text import yaml_text
 
 INSTALLED = "jsonpath={.status.installedCSV}"
 """What a Subscription has once its operator is installed and its kinds exist."""

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from gpufleet.documents.writing import yaml_text
 from gpufleet.fleet.model import NodeTaint
 from gpufleet.platforms.vsphere.ignition import IgnitionFile, IgnitionUnit, ignition
-from gpufleet.render.yaml_text import yaml_text
 
 DONE = "vmtoolsd --cmd 'info-set guestinfo.gpufleet.join done'"
 """The last step, taken only when joining succeeded: what `waitFor: joined` and a person looking at

@@ -8,7 +8,7 @@ from io import RawIOBase
 from pathlib import Path
 from typing import Any
 
-from gpufleet.contract.foreign.scalars import UnreadableTextError
+from gpufleet.documents.go_scalars import UnreadableTextError
 from gpufleet_policies.fronts.audit.inputs import STANDARD_INPUT, Input
 from gpufleet_policies.readers.documents import Facts, facts_of_document, typed_member
 from gpufleet_policies.readers.plain_yaml import plain_documents

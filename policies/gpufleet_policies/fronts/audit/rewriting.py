@@ -11,8 +11,8 @@ from typing import Any
 
 import yaml
 
-from gpufleet.contract.foreign.scalars import UnreadableTextError
-from gpufleet.render.yaml_text import yaml_text
+from gpufleet.documents.go_scalars import UnreadableTextError
+from gpufleet.documents.writing import yaml_text
 from gpufleet_policies.fronts.audit.created import manifest
 from gpufleet_policies.fronts.audit.patches import (
     ObjectPatch,

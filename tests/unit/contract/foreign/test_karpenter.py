@@ -81,7 +81,7 @@ def test_every_document_of_a_stream_and_every_item_of_a_list_is_judged() -> None
 )
 def test_odd_texts_are_answered_and_never_accepted_in_silence(content: str) -> None:
     if content == "a: [":
-        from gpufleet.contract.foreign.go_yaml import UnreadableTextError
+        from gpufleet.documents.reading import UnreadableTextError
 
         with pytest.raises(UnreadableTextError):
             judge_text("karpenter", content)

@@ -3,9 +3,7 @@
 import pytest
 
 from gpufleet.contract.foreign.context import read_context
-from gpufleet.contract.foreign.go_duration import is_duration, is_prometheus_duration
 from gpufleet.contract.foreign.go_json import integer
-from gpufleet.contract.foreign.go_yaml import UnreadableTextError, read_yaml
 from gpufleet.contract.foreign.kinds import judge_text
 from gpufleet.contract.foreign.network_names import (
     guid,
@@ -13,7 +11,9 @@ from gpufleet.contract.foreign.network_names import (
     is_image_repository,
     is_ofed_version,
 )
-from gpufleet.contract.foreign.quantity import quantity
+from gpufleet.documents.durations import is_duration, is_prometheus_duration
+from gpufleet.documents.quantities import quantity
+from gpufleet.documents.reading import UnreadableTextError, read_yaml
 from tests.unit.contract.foreign.case_rows import FINE
 
 

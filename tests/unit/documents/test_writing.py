@@ -5,7 +5,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpufleet.render.yaml_text import yaml_stream, yaml_text
+from gpufleet.documents.writing import yaml_stream, yaml_text
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=30) | st.sampled_from(
     ["yes", "No", "on", "null", "~", "1e3", "1:30", "0x1f", "12", "a: b", "#x", "", " x", "x\n"]

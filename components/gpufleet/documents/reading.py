@@ -12,14 +12,14 @@ from typing import Any
 
 import yaml
 
-from gpufleet.contract.foreign.paths import child
-from gpufleet.contract.foreign.scalars import (
+from gpufleet.documents.go_scalars import (
     PLAIN,
     TAG,
     UnreadableTextError,
     as_text,
     scalar,
 )
+from gpufleet.documents.paths import child
 from gpufleet.spec.document import MAX_BYTES, MAX_DEPTH, MAX_NODES
 
 _yaml: Any = yaml  # PyYAML's type stubs leave most of what is used here unknown

@@ -1,0 +1,1 @@
+"""Reading and writing YAML and JSON, and numbers that are written as text."""
