@@ -21,7 +21,7 @@ from gpufleet.platforms.vsphere.vcenter.provider import VsphereGpuNodeProvider
 from gpufleet.platforms.vsphere.vcenter.session import close_all
 from gpufleet_sandbox import bootstrap
 from gpufleet_sandbox.progress import SilentProgress
-from gpufleet_sandbox.vcenter.simulator import (
+from tests.vcenter.simulator import (
     SimulatedGpu,
     SimulatedHost,
     SimulatedVcenter,

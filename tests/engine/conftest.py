@@ -21,7 +21,6 @@ import psutil
 import pytest
 
 from gpufleet_sandbox import environment, installation
-from gpufleet_sandbox.cloud.clouds import Clouds, stand_in_clouds
 from gpufleet_sandbox.engine import Engine, Result
 from gpufleet_sandbox.installed_programs import find
 from gpufleet_sandbox.layout import Layout
@@ -29,6 +28,7 @@ from gpufleet_sandbox.program_cache import Entry, cache_folder, go_platform, key
 from gpufleet_sandbox.programs import SANDBOX_PROGRAMS, ProviderPlugin, named
 from gpufleet_sandbox.sandbox import Sandbox
 from gpufleet_sandbox.tools_folder import tools_folder
+from tests.clouds import Clouds, stand_in_clouds
 from tests.engine.left_behind import ended_with_us
 from tests.engine.namespaces import make_namespace
 from tests.engine.order_of_files import long_ones_first

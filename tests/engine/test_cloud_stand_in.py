@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from gpufleet_sandbox.cloud.clouds import Clouds
 from gpufleet_sandbox.cloud.scenario import Rule
 from gpufleet_sandbox.engine import EngineError
+from tests.clouds import Clouds
 from tests.engine.waiting import until
 
 NODE_GROUP = "aws:eks/nodeGroup:NodeGroup"

@@ -11,10 +11,10 @@ import pytest
 import yaml
 from kubernetes import client, config
 
-from gpufleet_sandbox.cloud.clouds import Clouds
 from gpufleet_sandbox.cloud.scenario import Rule
 from gpufleet_sandbox.engine import EngineError
 from gpufleet_sandbox.sandbox import Sandbox
+from tests.clouds import Clouds
 from tests.unit.components.eks_pools import POOLS
 
 GROUP = "aws:eks/nodeGroup:NodeGroup"

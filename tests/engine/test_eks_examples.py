@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
-from gpufleet_sandbox.cloud.clouds import Clouds
 from gpufleet_sandbox.engine import EngineError
+from tests.clouds import Clouds
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 CHARTS = str(files("gpufleet_sandbox") / "charts")

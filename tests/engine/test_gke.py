@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from kubernetes import client, config
 
-from gpufleet_sandbox.cloud.clouds import Clouds
 from gpufleet_sandbox.cloud.scenario import Rule
 from gpufleet_sandbox.cloud.store import Stored
 from gpufleet_sandbox.engine import EngineError
 from gpufleet_sandbox.sandbox import Sandbox
+from tests.clouds import Clouds
 from tests.engine.sandbox_stack import Stack, stack_files
 from tests.unit.components.gke_pools import CONNECTION, POOLS
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from kubernetes import client
 
-from gpufleet_sandbox.cloud.clouds import Clouds
+from tests.clouds import Clouds
 from tests.engine.namespaces import make_namespace
 from tests.engine.sandbox_stack import ROOT
 

@@ -18,16 +18,16 @@ from pyVim.connect import Disconnect, SmartConnect
 from pyVmomi import vim
 
 from gpufleet.platforms.vsphere.vcenter.identity import OWNER
-from gpufleet_sandbox.vcenter.fault_proxy import FaultProxy, fault_proxy
-from gpufleet_sandbox.vcenter.mortal import MortalVcenter
-from gpufleet_sandbox.vcenter.simulator import (
+from tests.engine.conftest import require
+from tests.vcenter.fault_proxy import FaultProxy, fault_proxy
+from tests.vcenter.mortal import MortalVcenter
+from tests.vcenter.simulator import (
     RunningVcenter,
     SimulatedGpu,
     SimulatedHost,
     SimulatedVcenter,
     start,
 )
-from tests.engine.conftest import require
 
 PASSWORD = "correct-horse-battery"
 USER = "operator"

@@ -131,10 +131,6 @@ class CloudFolder:
         found = [Call(*json.loads(line)) for line in lines]
         return [call for call in found if operation in (None, call.operation)]
 
-    def forget_calls(self) -> None:
-        """Empty the log."""
-        self._log.unlink(missing_ok=True)
-
     @property
     def _log(self) -> Path:
         return self.root / "calls.jsonl"

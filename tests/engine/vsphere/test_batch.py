@@ -8,7 +8,6 @@ from pyVmomi import vim
 
 from gpufleet.platforms.vsphere.vcenter.errors import Code
 from gpufleet.platforms.vsphere.vcenter.identity import PENDING
-from gpufleet_sandbox.vcenter.fault_proxy import Action, Rule
 from tests.engine.vcenter_fixture import FIXED, PASSWORD, SECRET, Vcenter
 from tests.engine.vsphere.direct import (
     BATCH,
@@ -19,6 +18,7 @@ from tests.engine.vsphere.direct import (
     finished,
     refused,
 )
+from tests.vcenter.fault_proxy import Action, Rule
 
 pytestmark = UNCLOSED
 

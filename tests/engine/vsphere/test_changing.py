@@ -4,9 +4,9 @@ from pyVmomi import vim
 
 from gpufleet.platforms.vsphere.vcenter.errors import Code
 from gpufleet.platforms.vsphere.vcenter.guest_data import USER_DATA_KEYS
-from gpufleet_sandbox.vcenter.fault_proxy import Action, Rule
 from tests.engine.vcenter_fixture import VGPU, Vcenter
 from tests.engine.vsphere.direct import PROVIDER, UNCLOSED, Made, created, finished, read, refused
+from tests.vcenter.fault_proxy import Action, Rule
 
 pytestmark = UNCLOSED
 

@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 from pyVmomi import vim
 
-from gpufleet_sandbox.vcenter.fault_proxy import Action, Rule
 from tests.engine.vcenter_fixture import (
     DYNAMIC,
     FIXED,
@@ -28,6 +27,7 @@ from tests.engine.vcenter_fixture import (
     without,
 )
 from tests.engine.vsphere.direct import batch_inputs
+from tests.vcenter.fault_proxy import Action, Rule
 
 SEEDS = 20
 CAMPAIGN = 300

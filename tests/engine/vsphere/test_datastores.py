@@ -17,7 +17,6 @@ from gpufleet.platforms.vsphere.vcenter.errors import Code
 from gpufleet.platforms.vsphere.vcenter.guest_data import USER_DATA_KEYS
 from gpufleet.platforms.vsphere.vcenter.lookup import FoundPlace
 from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings
-from gpufleet_sandbox.vcenter.fault_proxy import Action, Rule
 from tests.engine.vcenter_fixture import Vcenter, inventory, simulated
 from tests.engine.vsphere.direct import (
     BATCH,
@@ -29,6 +28,7 @@ from tests.engine.vsphere.direct import (
     read,
     refused,
 )
+from tests.vcenter.fault_proxy import Action, Rule
 
 pytestmark = UNCLOSED
 VENDOR = "#cloud-config\nbootcmd: [proxy-password-0123456789]\n"

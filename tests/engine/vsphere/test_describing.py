@@ -10,9 +10,9 @@ import pytest
 from pyVmomi import vim
 
 from gpufleet.platforms.vsphere.vcenter.errors import Code
-from gpufleet_sandbox.vcenter.fault_proxy import Action, Rule
 from tests.engine.vcenter_fixture import PASSWORD, USER, Vcenter
 from tests.engine.vsphere.direct import PROVIDER, UNCLOSED, created, read, refused
+from tests.vcenter.fault_proxy import Action, Rule
 
 pytestmark = UNCLOSED
 TAGGING = "/rest/com/vmware/cis/tagging"

@@ -11,9 +11,9 @@ from gpufleet.platforms.vsphere.vcenter.adapters import adapter_type
 from gpufleet.platforms.vsphere.vcenter.disks import MARK
 from gpufleet.platforms.vsphere.vcenter.errors import Code
 from gpufleet.platforms.vsphere.vcenter.networks import on_network
-from gpufleet_sandbox.vcenter.fault_proxy import Action, Rule
 from tests.engine.vcenter_fixture import Vcenter
 from tests.engine.vsphere.direct import PROVIDER, UNCLOSED, Made, created, finished, read, refused
+from tests.vcenter.fault_proxy import Action, Rule
 
 pytestmark = UNCLOSED
 SCRATCH = {"name": "scratch", "sizeGib": 10.0}

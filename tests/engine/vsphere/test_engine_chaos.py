@@ -17,10 +17,10 @@ import pytest
 
 from gpufleet_sandbox.checkpoints import restore_cut_off_checkpoints
 from gpufleet_sandbox.stack_repair import release_stale_lock
-from gpufleet_sandbox.vcenter.fault_proxy import Action, Rule
 from tests.engine.conftest import Project
 from tests.engine.vcenter_fixture import PASSWORD, SECRET, USER, Vcenter, inventory, simulated
 from tests.engine.vsphere.test_group import PROGRAM
+from tests.vcenter.fault_proxy import Action, Rule
 
 SEEDS = 1
 CAMPAIGN = 12

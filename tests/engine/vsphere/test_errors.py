@@ -9,7 +9,6 @@ import pytest
 from pyVmomi import vim
 
 from gpufleet.platforms.vsphere.vcenter.errors import Code
-from gpufleet_sandbox.vcenter.fault_proxy import Action, Rule
 from tests.engine.vcenter_fixture import FIXED, Vcenter
 from tests.engine.vsphere.direct import (
     BATCH,
@@ -21,6 +20,7 @@ from tests.engine.vsphere.direct import (
     refused,
 )
 from tests.engine.waiting import until
+from tests.vcenter.fault_proxy import Action, Rule
 
 pytestmark = UNCLOSED
 STATE = "<requestedState>poweredOn</requestedState><existingState>poweredOff</existingState>"

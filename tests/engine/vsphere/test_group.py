@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from gpufleet_sandbox.engine import EngineError
-from gpufleet_sandbox.vcenter.fault_proxy import Action, Rule
 from tests.engine.conftest import Project
 from tests.engine.vcenter_fixture import (
     PASSWORD,
@@ -18,6 +17,7 @@ from tests.engine.vcenter_fixture import (
     Vcenter,
 )
 from tests.engine.vsphere.direct import finished
+from tests.vcenter.fault_proxy import Action, Rule
 
 PROGRAM = """
 import json

@@ -6,9 +6,9 @@ import pytest
 from pyVmomi import vim
 
 from gpufleet.platforms.vsphere.vcenter.errors import Code
-from gpufleet_sandbox.vcenter.fault_proxy import Action, Rule
 from tests.engine.vcenter_fixture import VGPU, Vcenter
 from tests.engine.vsphere.direct import PROVIDER, UNCLOSED, created, finished, read, refused
+from tests.vcenter.fault_proxy import Action, Rule
 
 pytestmark = UNCLOSED
 

@@ -18,7 +18,10 @@ from pyVmomi import vim, vmodl
 from gpufleet.platforms.vsphere.vcenter.guest_data import USER_DATA_KEYS
 from gpufleet.platforms.vsphere.vcenter.identity import OWNER
 from gpufleet_sandbox.sandbox import Sandbox
-from gpufleet_sandbox.vcenter.simulator import (
+from tests.engine.conftest import require
+from tests.engine.sandbox_stack import Stack, stack_files
+from tests.engine.vcenter_fixture import PASSWORD, SECRET, USER
+from tests.vcenter.simulator import (
     RunningVcenter,
     SimulatedGpu,
     SimulatedHost,
@@ -26,9 +29,6 @@ from gpufleet_sandbox.vcenter.simulator import (
     SimulatedVcenter,
     vcenter,
 )
-from tests.engine.conftest import require
-from tests.engine.sandbox_stack import Stack, stack_files
-from tests.engine.vcenter_fixture import PASSWORD, SECRET, USER
 
 MACHINES = ("lab-chat-0", "lab-chat-1", "lab-notebooks-0")
 L4 = SimulatedGpu("0000:3b:00.0", "27b8", "NVIDIA L4", 24_576)

@@ -6,9 +6,9 @@ import pytest
 
 from gpufleet.platforms.vsphere.vcenter.errors import Code
 from gpufleet.platforms.vsphere.vcenter.session import close_all
-from gpufleet_sandbox.vcenter.fault_proxy import Action, Rule
 from tests.engine.vcenter_fixture import PASSWORD, SECRET, Vcenter
 from tests.engine.vsphere.direct import PROVIDER, UNCLOSED, created, read, refused
+from tests.vcenter.fault_proxy import Action, Rule
 
 pytestmark = UNCLOSED
 

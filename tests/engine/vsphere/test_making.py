@@ -3,10 +3,10 @@
 from concurrent.futures import ThreadPoolExecutor
 
 from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
-from gpufleet_sandbox.vcenter.fault_proxy import Action, Rule
-from gpufleet_sandbox.vcenter.simulator import SimulatedTemplate
 from tests.engine.vcenter_fixture import FIXED, Vcenter
 from tests.engine.vsphere.direct import UNCLOSED, Made, created, refused
+from tests.vcenter.fault_proxy import Action, Rule
+from tests.vcenter.simulator import SimulatedTemplate
 
 pytestmark = UNCLOSED
 

@@ -10,9 +10,9 @@ from pyVmomi import vim
 from gpufleet.platforms.vsphere.vcenter.drs import drs_group
 from gpufleet.platforms.vsphere.vcenter.errors import Code
 from gpufleet.platforms.vsphere.vcenter.lookup import FoundPlace
-from gpufleet_sandbox.vcenter.fault_proxy import Action, Rule
 from tests.engine.vcenter_fixture import Vcenter
 from tests.engine.vsphere.direct import PROVIDER, UNCLOSED, created, finished, refused
+from tests.vcenter.fault_proxy import Action, Rule
 
 pytestmark = UNCLOSED
 PARTS = ("pool", "folder", "datastore", "template")

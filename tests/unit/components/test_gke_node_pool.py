@@ -7,12 +7,12 @@ from gpufleet.components_base.inputs import InvalidArgumentsError
 from gpufleet.platforms.gke.imported import MANAGED, MANAGED_OF_NODES
 from gpufleet_sandbox.cloud.checking import problems
 from gpufleet_sandbox.cloud.cloud import sdk
-from gpufleet_sandbox.cloud.clouds import Clouds
 from gpufleet_sandbox.cloud.enumerations import enumeration_problems
 from gpufleet_sandbox.cloud.gcp.admission import admit_node_pool
 from gpufleet_sandbox.cloud.gcp.message import node_pool_message
 from gpufleet_sandbox.cloud.replacement import replaces
 from gpufleet_sandbox.cloud.shapes import Record
+from tests.clouds import Clouds
 from tests.unit.components.gke_pools import POOLS, arguments
 from tests.unit.components.snapshots import assert_snapshot, whole
 

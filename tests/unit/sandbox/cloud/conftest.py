@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from gpufleet_sandbox.cloud.aws.account import close
-from gpufleet_sandbox.cloud.clouds import Clouds
 from gpufleet_sandbox.cloud.service import Provider
+from tests.clouds import Clouds
 from tests.unit.sandbox.cloud.provider_calls import Caller
 
 

@@ -11,10 +11,11 @@ from gpufleet_sandbox.cloud.aws.account import close
 from gpufleet_sandbox.cloud.aws.admission import admit_node_group, admit_template
 from gpufleet_sandbox.cloud.aws.model import request
 from gpufleet_sandbox.cloud.cloud import CloudError
-from gpufleet_sandbox.cloud.clouds import Clouds
 from gpufleet_sandbox.cloud.service import Provider
+from tests.clouds import Clouds
 from tests.unit.sandbox.cloud.provider_calls import Caller, RefusedError
 
+ROOT = Path(__file__).parents[4]
 TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
 NODE_GROUP = "aws:eks/nodeGroup:NodeGroup"
 TRUST = (
@@ -312,10 +313,8 @@ def test_default_tags_reach_what_has_tags(clouds: Clouds) -> None:
 
 TWO_AT_ONCE = """
 import sys
-import subprocess
-import sys
 from pathlib import Path
-from gpufleet_sandbox.cloud.clouds import Clouds
+from tests.clouds import Clouds
 
 clouds = Clouds(Path(sys.argv[1]))
 for index in range(2):
@@ -327,7 +326,7 @@ for index in range(2):
 
 def test_two_processes_share_an_account(tmp_path: Path) -> None:
     running = [
-        subprocess.Popen([sys.executable, "-c", TWO_AT_ONCE, str(tmp_path), name])
+        subprocess.Popen([sys.executable, "-c", TWO_AT_ONCE, str(tmp_path), name], cwd=ROOT)
         for name in ("left", "right")
     ]
     assert [process.wait(timeout=60) for process in running] == [0, 0]

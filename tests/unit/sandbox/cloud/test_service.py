@@ -6,10 +6,10 @@ import pytest
 from google.rpc import status_pb2
 from pulumi.runtime.proto import provider_pb2
 
-from gpufleet_sandbox.cloud.clouds import Clouds
 from gpufleet_sandbox.cloud.scenario import Answer, Rule, ScenarioError
 from gpufleet_sandbox.cloud.service import Provider
 from gpufleet_sandbox.cloud.values import UNKNOWN, Secret, from_struct, to_struct
+from tests.clouds import Clouds
 from tests.unit.sandbox.cloud.provider_calls import Caller, Context, RefusedError
 
 BUCKET = "aws:s3/bucket:Bucket"

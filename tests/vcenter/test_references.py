@@ -1,4 +1,4 @@
-from gpufleet_sandbox.vcenter.references import References
+from tests.vcenter.references import References
 
 
 def later(life: int) -> References:

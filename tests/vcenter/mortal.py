@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpufleet_sandbox.errors import SandboxError
-from gpufleet_sandbox.vcenter.fault_proxy import Change, FaultProxy, Life
-from gpufleet_sandbox.vcenter.plain_soap import PlainSoap, machine_of, task_of, tasks_of
-from gpufleet_sandbox.vcenter.references import References
-from gpufleet_sandbox.vcenter.simulator import RunningVcenter, SimulatedVcenter, start
+from tests.vcenter.fault_proxy import Change, FaultProxy, Life
+from tests.vcenter.plain_soap import PlainSoap, machine_of, task_of, tasks_of
+from tests.vcenter.references import References
+from tests.vcenter.simulator import RunningVcenter, SimulatedVcenter, start
 
 _DATACENTER = "DC0"
 _STARTS = 60

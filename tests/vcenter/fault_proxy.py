@@ -16,7 +16,7 @@ from enum import Enum
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import cast
 
-from gpufleet_sandbox.vcenter.references import References
+from tests.vcenter.references import References
 
 _METHOD = re.compile(rb"<(?:\w+:)?Body[^>]*>\s*<(?:\w+:)?(\w+)")
 _TASK = re.compile(rb'<returnval type="Task">(task-\d+)<')
