@@ -124,6 +124,21 @@ def test_links_resolve(page: str) -> None:
     assert broken == []
 
 
+def test_every_page_is_in_the_index() -> None:
+    index = (ROOT / "docs" / "index.md").read_text()
+    pages = {page.name for page in tracked("docs/*.md") if page.parent.name == "docs"}
+    assert {page for page in pages - {"index.md"} if f"({page})" not in index} == set()
+
+
+def test_paths_in_the_architecture_exist() -> None:
+    roots = ("", "components/gpufleet/", "policies/gpufleet_policies/", "sandbox/")
+    missing: list[str] = []
+    for path in re.findall(r"`([\w.-]+/[\w./-]*)`", (ROOT / "ARCHITECTURE.md").read_text()):
+        if not any((ROOT / f"{root}{path}").exists() for root in roots):
+            missing.append(path)
+    assert missing == []
+
+
 def test_pages_that_texts_send_people_to_exist() -> None:
     missing: set[str] = set()
     for file in tracked("components", "policies", "stacks", "examples", "README.md", "docs"):
