@@ -1,20 +1,24 @@
 """GpuFleet: a whole FleetSpec as one component."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
+from typing import Any, NotRequired, TypedDict
 
 import pulumi
 
-from gpufleet.addons.gpu_addons import GpuAddons, GpuAddonsArgs
+from gpufleet.addons.gpu_addons import GpuAddons
 from gpufleet.arguments import GpuPoolArgs
+from gpufleet.components_base.component import (
+    FleetPlan,
+    GpuComponent,
+    pool_arguments,
+    warning_texts,
+)
 from gpufleet.components_base.inputs import declared, refuse
-from gpufleet.components_base.known_output import known_output
-from gpufleet.findings import Finding, Severity, has_errors, ordered
+from gpufleet.findings import Finding, has_errors, ordered
 from gpufleet.fleet import (
     Compiled,
     Fleet,
-    Pool,
     SpendBounds,
     Unbounded,
     compile_data,
@@ -26,11 +30,7 @@ from gpufleet.platforms.openshift.connection import OpenShiftConnectionArgs
 from gpufleet.platforms.registry import FleetPlatform, platform_of
 from gpufleet.platforms.vsphere.connection import VsphereConnectionArgs
 from gpufleet.render.kueue_rules import judge_queues
-from gpufleet.spec.base import Ownership, SpecModel
-
-if TYPE_CHECKING:
-    from gpufleet.addons.gpu_monitoring import GpuMonitoringArgs
-    from gpufleet.addons.kueue_queues import KueueQueuesArgs
+from gpufleet.spec.base import Ownership
 
 
 class GpuFleetConnectionArgs(TypedDict):
@@ -100,7 +100,19 @@ class FleetPool:
     """The component that made its nodes; None for pools that somebody else makes."""
 
 
-class GpuFleet(pulumi.ComponentResource):
+@dataclass(frozen=True, kw_only=True)
+class GpuFleetPlan(FleetPlan):
+    """A fleet that can be deployed."""
+
+    findings: tuple[Finding, ...]
+    """Those of compiling it."""
+    platform: FleetPlatform
+    connection: GpuFleetConnectionArgs
+    exceptions: Mapping[str, str]
+    """Rules of the policy pack that it may break."""
+
+
+class GpuFleet(GpuComponent[GpuFleetPlan]):
     """A GPU fleet from one declaration: the cluster's add-ons and every pool.
 
     The spec is compiled before anything is registered. Errors end the program with all of them in
@@ -138,39 +150,22 @@ class GpuFleet(pulumi.ComponentResource):
         Raises:
             InvalidArgumentsError: the declaration has an error; the text holds all of them.
         """
-        component = f'GpuFleet "{name}"'
-        given = declared(component, GpuFleetArgs, cast("dict[str, Any]", args))
-        compiled = compile_data(given["spec"])
-        connection = args.get("connection", {})
-        exceptions = given.get("policyExceptions")
-        fleet, platform = _deployable(component, compiled, connection)
-        super().__init__(
-            "gpufleet:index:GpuFleet",
-            name,
-            {
-                "fleet": fleet_as_dict(fleet),
-                "findings": [finding.as_dict() for finding in compiled.findings],
-                **({"policyExceptions": exceptions} if exceptions else {}),
-            },
-            opts,
-        )
-        self._warn(compiled.findings)
-        declarations = {pool.name: _pool_args(pool) for pool in fleet.pools}
-        addons = GpuAddons(
-            f"{name}-addons",
-            cast(
-                "GpuAddonsArgs",
-                {
-                    "catalogue": fleet.spec.catalogue,
-                    "platform": fleet.spec.platform.value,
-                    "pools": list(declarations.values()),
-                },
-            ),
-            pulumi.ResourceOptions(parent=self),
-            compiled=fleet,
-        )
-        self._queues(name, fleet, declarations)
-        self._monitoring(name, fleet, declarations)
+        self._construct(name, _planned(self.label(name), args), opts)
+
+    def _properties(self, plan: GpuFleetPlan) -> dict[str, Any]:
+        exceptions = {"policyExceptions": plan.exceptions} if plan.exceptions else {}
+        return {
+            "fleet": fleet_as_dict(plan.fleet),
+            "findings": [finding.as_dict() for finding in plan.findings],
+            **exceptions,
+        }
+
+    def _make(self, name: str, plan: GpuFleetPlan) -> Mapping[str, object]:
+        fleet, platform, connection = plan.fleet, plan.platform, plan.connection
+        below = pulumi.ResourceOptions(parent=self)
+        addons = GpuAddons.from_plan(f"{name}-addons", FleetPlan(fleet=fleet), below)
+        self._queues(f"{name}-queues", fleet, below)
+        self._monitoring(f"{name}-monitoring", fleet, below)
         parts = platform.platform_parts(self, name, fleet, connection)
         # Labels name configurations: the operator must have them before a node shows up.
         opts = pulumi.ResourceOptions(parent=self, depends_on=[addons, *parts])
@@ -180,31 +175,18 @@ class GpuFleet(pulumi.ComponentResource):
             if pool.ownership is Ownership.MANAGED:
                 called = f"{name}-{pool.name}"
                 nodes = platform.platform_pool(called, pool, fleet, connection, opts)
-            self._pools[pool.name] = FleetPool(pool.name, declarations[pool.name], nodes)
-        advertised = {pool.name: dict(pool.advertised) for pool in fleet.pools}
+            self._pools[pool.name] = FleetPool(pool.name, pool_arguments(pool), nodes)
         spend = fleet.spend
-        minimum, expected, maximum = (
-            _usd(spend, bound) for bound in (spend.minimum, spend.expected, spend.maximum)
-        )
-        unbounded = _unbounded(spend)
-        self.advertised = known_output(advertised)
-        self.minimum_usd_per_hour = known_output(minimum)
-        self.expected_usd_per_hour = known_output(expected)
-        self.maximum_usd_per_hour = known_output(maximum)
-        self.unbounded_spend = known_output(unbounded)
-        self.cluster_name = pulumi.Output.from_input(
-            connection.get("cluster_name", fleet.spec.cluster.name)
-        )
-        self.register_outputs(
-            {
-                "advertised": advertised,
-                "minimumUsdPerHour": minimum,
-                "expectedUsdPerHour": expected,
-                "maximumUsdPerHour": maximum,
-                "unboundedSpend": unbounded,
-                "clusterName": self.cluster_name,
-            }
-        )
+        return {
+            "advertised": {pool.name: dict(pool.advertised) for pool in fleet.pools},
+            "minimum_usd_per_hour": _usd(spend, spend.minimum),
+            "expected_usd_per_hour": _usd(spend, spend.expected),
+            "maximum_usd_per_hour": _usd(spend, spend.maximum),
+            "unbounded_spend": _unbounded(spend),
+            "cluster_name": pulumi.Output.from_input(
+                connection.get("cluster_name", fleet.spec.cluster.name)
+            ),
+        }
 
     def pool(self, name: str) -> FleetPool:
         """The pool of that name. Raises KeyError with the names there are."""
@@ -213,54 +195,35 @@ class GpuFleet(pulumi.ComponentResource):
         except KeyError:
             raise KeyError(f"no pool {name!r}; there is {', '.join(self._pools)}") from None
 
-    def _warn(self, findings: Sequence[Finding]) -> None:
-        for finding in findings:
-            if finding.severity is Severity.WARNING:
-                pulumi.log.warn(str(finding).removeprefix("warning "), self)
-
-    def _monitoring(self, name: str, fleet: Fleet, declarations: Mapping[str, GpuPoolArgs]) -> None:
-        monitoring = fleet.spec.monitoring
-        if monitoring is None:
+    def _monitoring(self, name: str, fleet: Fleet, opts: pulumi.ResourceOptions) -> None:
+        if fleet.spec.monitoring is None:
             return
         # Rules and dashboards are a tenth of what a program imports; most fleets have none.
-        from gpufleet.addons.gpu_monitoring import GpuMonitoring
+        from gpufleet.addons.gpu_monitoring import GpuMonitoring, monitoring_plan
 
-        queues = fleet.spec.queues
-        GpuMonitoring(
-            f"{name}-monitoring",
-            cast(
-                "GpuMonitoringArgs",
-                {
-                    "catalogue": fleet.spec.catalogue,
-                    "platform": fleet.spec.platform.value,
-                    "pools": list(declarations.values()),
-                    "monitoring": _plain(monitoring),
-                    **({} if queues is None else {"queues": _plain(queues)}),
-                },
-            ),
-            pulumi.ResourceOptions(parent=self),
-            compiled=fleet,
-        )
+        GpuMonitoring.from_plan(name, monitoring_plan(GpuMonitoring.label(name), fleet), opts)
 
-    def _queues(self, name: str, fleet: Fleet, declarations: Mapping[str, GpuPoolArgs]) -> None:
+    def _queues(self, name: str, fleet: Fleet, opts: pulumi.ResourceOptions) -> None:
         if fleet.spec.queues is None or fleet.spec.addons.kueue.ownership is Ownership.GITOPS:
             return
-        from gpufleet.addons.kueue_queues import KueueQueues
+        from gpufleet.addons.kueue_queues import KueueQueues, queues_plan
 
-        KueueQueues(
-            f"{name}-queues",
-            cast(
-                "KueueQueuesArgs",
-                {
-                    "catalogue": fleet.spec.catalogue,
-                    "platform": fleet.spec.platform.value,
-                    "pools": list(declarations.values()),
-                    "queues": _plain(fleet.spec.queues),
-                },
-            ),
-            pulumi.ResourceOptions(parent=self),
-            compiled=fleet,
-        )
+        KueueQueues.from_plan(name, queues_plan(KueueQueues.label(name), fleet), opts)
+
+
+def _planned(component: str, args: GpuFleetArgs) -> GpuFleetPlan:
+    given = declared(component, GpuFleetArgs, args)
+    compiled = compile_data(given["spec"])
+    connection = args.get("connection", {})
+    fleet, platform = _deployable(component, compiled, connection)
+    return GpuFleetPlan(
+        fleet=fleet,
+        findings=compiled.findings,
+        platform=platform,
+        connection=connection,
+        exceptions=given.get("policyExceptions") or {},
+        warnings=tuple(warning_texts(compiled.findings)),
+    )
 
 
 def _deployable(
@@ -277,16 +240,6 @@ def _deployable(
     if has_errors(findings):
         refuse(component, ordered(findings))
     return fleet, platform
-
-
-def _pool_args(pool: Pool) -> GpuPoolArgs:
-    """The pool's declaration as components take it: only what its author wrote."""
-    return cast("GpuPoolArgs", _plain(pool.spec))
-
-
-def _plain(declaration: SpecModel) -> dict[str, Any]:
-    """Only what its author wrote, in the spelling of arguments."""
-    return declaration.model_dump(mode="json", exclude_unset=True, exclude_none=True)
 
 
 def _usd(spend: SpendBounds, bound: Money) -> str | None:

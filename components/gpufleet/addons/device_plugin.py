@@ -1,21 +1,25 @@
 """DevicePlugin: NVIDIA's device plugin by its own chart, without the GPU Operator."""
 
-from typing import Any, NotRequired, TypedDict, cast
+from collections.abc import Mapping
+from typing import Any, NotRequired, TypedDict
 
 import pulumi
 from pydantic import Field
 
 from gpufleet.addons.gpu_operator import OperandTolerationArgs
 from gpufleet.arguments import ChartsArgs, ImagesArgs
-from gpufleet.components_base.addon_findings import judged
-from gpufleet.components_base.charts import ChartChoice, chosen_chart
+from gpufleet.components_base.addon_findings import in_own_words
+from gpufleet.components_base.charts import ChartChoice, ChosenChart, chosen_chart
+from gpufleet.components_base.component import accepted
 from gpufleet.components_base.inputs import checked
-from gpufleet.components_base.release import chart_release
+from gpufleet.components_base.release import ChartComponent, ReleasePlan
 from gpufleet.fleet.device_plugin_rules import ADDON, judge_keys
 from gpufleet.render.device_plugin_values import PluginSettings, plugin_values
 from gpufleet.render.gpu_operator_values import merged
 from gpufleet.spec.images import Images
 from gpufleet.spec.secrets import judge_secrets
+
+CHART = "nvidia-device-plugin"
 
 
 class DevicePluginArgs(TypedDict):
@@ -60,7 +64,7 @@ class _Declared(PluginSettings, ChartChoice):
     images: Images = Field(default_factory=Images)
 
 
-class DevicePlugin(pulumi.ComponentResource):
+class DevicePlugin(ChartComponent[ReleasePlan]):
     """NVIDIA device plugin and GPU Feature Discovery: one Helm release, pinned.
 
     For clusters whose images bring driver and container toolkit. It and the GPU Operator's device
@@ -85,28 +89,40 @@ class DevicePlugin(pulumi.ComponentResource):
         Raises:
             InvalidArgumentsError: an argument cannot work; the text holds all problems.
         """
-        component = f'DevicePlugin "{name}"'
-        settings = checked(component, DevicePluginArgs, cast("dict[str, Any]", args), _Declared)
-        chart = chosen_chart(component, settings, "nvidia-device-plugin")
-        raw = args.get("values", {})
-        warnings = judged(
-            component, ADDON, [*judge_secrets(raw, f"{ADDON}.values"), *judge_keys(raw)]
-        )
-        values = merged(
-            plugin_values(settings, settings.images), {"config": {"name": args["config"]}}
-        )
-        super().__init__("gpufleet:index:DevicePlugin", name, {}, opts)
-        for warning in warnings:
-            pulumi.log.warn(warning, self)
-        made = chart_release(
-            self,
-            f"{name}-release",
-            chart,
-            namespace=args.get("namespace", chart.pin.namespace),
-            values=merged(values, raw),
-        )
-        self.release_name = cast("pulumi.Output[str]", made.name)
-        self.chart_version = pulumi.Output.from_input(chart.version)
-        self.register_outputs(
-            {"releaseName": self.release_name, "chartVersion": self.chart_version}
-        )
+        self._construct(name, _planned(self.label(name), args), opts)
+
+
+def device_plugin_plan(
+    component: str,
+    chart: ChosenChart,
+    settings: PluginSettings,
+    images: Images,
+    config: pulumi.Input[str],
+    raw: Mapping[str, Any],
+    namespace: pulumi.Input[str] | None = None,
+) -> ReleasePlan:
+    """The release of a chart, with raw values merged last.
+
+    Raises InvalidArgumentsError when raw values cannot work.
+    """
+    findings = [*judge_secrets(raw, f"{ADDON}.values"), *judge_keys(raw)]
+    values = merged(plugin_values(settings, images), {"config": {"name": config}})
+    return ReleasePlan(
+        chart=chart,
+        values=merged(values, raw),
+        namespace=namespace,
+        warnings=accepted(component, in_own_words(ADDON, findings)),
+    )
+
+
+def _planned(component: str, args: DevicePluginArgs) -> ReleasePlan:
+    given = checked(component, DevicePluginArgs, args, _Declared)
+    return device_plugin_plan(
+        component,
+        chosen_chart(component, given, CHART),
+        given,
+        given.images,
+        args["config"],
+        args.get("values", {}),
+        args.get("namespace"),
+    )

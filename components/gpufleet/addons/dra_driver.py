@@ -1,16 +1,17 @@
 """DraDriver: NVIDIA's DRA driver, and the classes and claims that take the plugin's place."""
 
+from collections.abc import Mapping
 from typing import NotRequired, TypedDict
 
 import pulumi
 
 from gpufleet.arguments import AddonsArgs, GpuPoolArgs
 from gpufleet.components_base.charts import fleet_chart
+from gpufleet.components_base.component import FleetPlan, GpuComponent
 from gpufleet.components_base.declarations import declared_fleet
 from gpufleet.components_base.helm_release import HelmRelease
 from gpufleet.components_base.manifest_object import ManifestObject
 from gpufleet.components_base.release import release_in_own_namespace
-from gpufleet.fleet import Fleet
 from gpufleet.render.dra import Manifest, claims, device_classes
 from gpufleet.render.dra_driver_values import dra_driver_values, fleet_dra_driver_settings
 from gpufleet.render.gpu_operator_values import merged
@@ -36,7 +37,7 @@ class DraDriverArgs(TypedDict):
     """Region of an EKS or GKE cluster; needed there."""
 
 
-class DraDriver(pulumi.ComponentResource):
+class DraDriver(GpuComponent[FleetPlan]):
     """NVIDIA's DRA driver: namespace, Helm release, one DeviceClass for each MIG profile, and in
     the namespaces that pools name, claim templates or, where pods share a claim, the claims.
 
@@ -56,8 +57,6 @@ class DraDriver(pulumi.ComponentResource):
         name: str,
         args: DraDriverArgs,
         opts: pulumi.ResourceOptions | None = None,
-        *,
-        compiled: Fleet | None = None,
     ) -> None:
         """Install the driver and make the classes and claims.
 
@@ -65,14 +64,14 @@ class DraDriver(pulumi.ComponentResource):
             name: Name of the component, unique in its stack.
             args: The declarations.
             opts: Options; `provider` or `providers` must hold the cluster's Kubernetes provider.
-            compiled: What the declarations mean, when the caller has compiled them already.
 
         Raises:
             InvalidArgumentsError: a declaration has an error; the text holds all of them.
         """
-        component = f'DraDriver "{name}"'
-        fleet = declared_fleet(component, DraDriverArgs, args, compiled)
-        super().__init__("gpufleet:index:DraDriver", name, {}, opts)
+        self._construct(name, declared_fleet(self.label(name), DraDriverArgs, args), opts)
+
+    def _make(self, name: str, plan: FleetPlan) -> Mapping[str, object]:
+        fleet = plan.fleet
         addon = fleet.spec.addons.dra_driver
         chart = fleet_chart(fleet, CHART, addon)
         values = merged(dra_driver_values(fleet_dra_driver_settings(fleet)), addon.values)
@@ -82,16 +81,11 @@ class DraDriver(pulumi.ComponentResource):
             self._device_class(name, manifest)
         for manifest in claims(fleet):
             self._claim(name, manifest, release)
-        self.namespace = pulumi.Output.from_input(chart.pin.namespace)
-        self.chart_version = pulumi.Output.from_input(chart.version)
-        self.device_classes = pulumi.Output.from_input([c["metadata"]["name"] for c in classes])
-        self.register_outputs(
-            {
-                "namespace": self.namespace,
-                "chartVersion": self.chart_version,
-                "deviceClasses": self.device_classes,
-            }
-        )
+        return {
+            "namespace": chart.pin.namespace,
+            "chart_version": chart.version,
+            "device_classes": [one["metadata"]["name"] for one in classes],
+        }
 
     def _device_class(self, name: str, manifest: Manifest) -> None:
         made = manifest["metadata"]["name"]

@@ -1,20 +1,25 @@
 """GpuAddons: what exists once per cluster so that its GPU pools work."""
 
-from typing import Any, NotRequired, TypedDict, cast
+from collections.abc import Mapping
+from typing import Any, NotRequired, TypedDict
 
 import pulumi
 
-from gpufleet.addons.device_plugin import DevicePlugin, DevicePluginArgs
-from gpufleet.addons.dra_driver import DraDriver, DraDriverArgs
-from gpufleet.addons.gpu_operator import GpuOperator, GpuOperatorArgs
-from gpufleet.addons.keda import Keda, KedaArgs
-from gpufleet.addons.network_operator import NetworkOperator, NetworkOperatorArgs
-from gpufleet.addons.neuron_device_plugin import NeuronDevicePlugin, NeuronDevicePluginArgs
+from gpufleet.addons.device_plugin import CHART as PLUGIN_CHART
+from gpufleet.addons.device_plugin import DevicePlugin, device_plugin_plan
+from gpufleet.addons.dra_driver import DraDriver
+from gpufleet.addons.gpu_operator import CHART as OPERATOR_CHART
+from gpufleet.addons.gpu_operator import GpuOperator, OperatorWiring, gpu_operator_plan
+from gpufleet.addons.keda import CHART as KEDA_CHART
+from gpufleet.addons.keda import Keda, keda_plan
+from gpufleet.addons.network_operator import CHART as NETWORK_CHART
+from gpufleet.addons.network_operator import NetworkOperator, network_operator_plan
+from gpufleet.addons.neuron_device_plugin import NeuronDevicePlugin, NeuronPlan
 from gpufleet.arguments import AddonsArgs, GpuPoolArgs
-from gpufleet.components_base.charts import charts_of
+from gpufleet.components_base.charts import fleet_chart
+from gpufleet.components_base.component import FleetPlan, GpuComponent
 from gpufleet.components_base.core_objects import ConfigMap, Namespace
 from gpufleet.components_base.declarations import declared_fleet
-from gpufleet.components_base.known_output import known_output
 from gpufleet.components_base.manifest_object import ManifestObject
 from gpufleet.components_base.namespaces import operator_namespace
 from gpufleet.fleet import Fleet
@@ -32,9 +37,9 @@ from gpufleet.render.gpu_operator_values import (
 )
 from gpufleet.render.keda_values import installs_keda, keda_fleet_values, keda_is_watched
 from gpufleet.render.manifests import critical_pods_quota
-from gpufleet.render.neuron_values import installs_neuron, neuron_arguments
+from gpufleet.render.neuron_values import CHART as NEURON_CHART
+from gpufleet.render.neuron_values import installs_neuron, neuron_release_values
 from gpufleet.spec.base import Ownership, Platform
-from gpufleet.spec.network_operator import NetworkOperatorSettings
 
 Outputs = dict[str, Any]
 
@@ -57,7 +62,7 @@ class GpuAddonsArgs(TypedDict):
     """Minor version of the cluster, `"1.36"`. Default: 1.36."""
 
 
-class GpuAddons(pulumi.ComponentResource):
+class GpuAddons(GpuComponent[FleetPlan]):
     """What exists once per cluster, in the order in which the parts need each other: the Network
     Operator where RDMA is used; MIG layouts and sharing configurations as ConfigMaps, and the GPU
     Operator that reads them, or the device plugin's own chart; the DRA driver; AWS Neuron's chart
@@ -87,8 +92,6 @@ class GpuAddons(pulumi.ComponentResource):
         name: str,
         args: GpuAddonsArgs,
         opts: pulumi.ResourceOptions | None = None,
-        *,
-        compiled: Fleet | None = None,
     ) -> None:
         """Make the add-ons.
 
@@ -96,86 +99,53 @@ class GpuAddons(pulumi.ComponentResource):
             name: Name of the component, unique in its stack.
             args: The declarations.
             opts: Options; `provider` or `providers` must hold the cluster's Kubernetes provider.
-            compiled: What the declarations mean, when the caller has compiled them already.
 
         Raises:
             InvalidArgumentsError: a declaration has an error; the text holds all of them.
         """
-        component = f'GpuAddons "{name}"'
-        fleet = declared_fleet(component, GpuAddonsArgs, args, compiled)
-        super().__init__("gpufleet:index:GpuAddons", name, {}, opts)
+        self._construct(name, declared_fleet(self.label(name), GpuAddonsArgs, args), opts)
+
+    def _make(self, name: str, plan: FleetPlan) -> Mapping[str, object]:
+        fleet, addons = plan.fleet, plan.fleet.addons
         outputs: Outputs = dict.fromkeys(
             ("namespace", "mig_config", "device_plugin_config", "chart_version")
         )
         outputs["networks"] = []
         made: list[pulumi.Resource] = []
-        plan = fleet.addons
         by_charts = fleet.spec.platform is not Platform.OPENSHIFT
         if not by_charts:
             operators = OpenShiftOperators(self, name, fleet)
             outputs |= operators.outputs
             made += operators.made
-        if by_charts and _ours(plan.network_operator):
+        if by_charts and _ours(addons.network_operator):
             network = self._network_operator(name, fleet)
             outputs["networks"] = network.networks
             made.append(network)
-        if by_charts and _ours(plan.gpu_operator):
+        if by_charts and _ours(addons.gpu_operator):
             operator, found = self._gpu_operator(name, fleet, list(made))
             outputs |= found
             made.append(operator)
-        if _ours(plan.device_plugin):
+        if _ours(addons.device_plugin):
             made.append(self._device_plugin(name, fleet, list(made)))
         if needs_dra_driver(fleet) and (
             fleet.spec.addons.dra_driver.ownership is Ownership.MANAGED
         ):
-            self._dra_driver(name, args, fleet, list(made))
+            self._dra_driver(name, fleet, list(made))
         if installs_keda(fleet):
             self._keda(name, fleet)
         if installs_neuron(fleet):
             self._neuron(name, fleet)
-        self.namespace = _known(outputs["namespace"])
-        self.mig_config = _known(outputs["mig_config"])
-        self.device_plugin_config = _known(outputs["device_plugin_config"])
-        self.chart_version = _known(outputs["chart_version"])
-        self.configurations = known_output(configuration_names(fleet))
-        self.networks = _known(outputs["networks"])
-        self.register_outputs(
-            {
-                "namespace": self.namespace,
-                "migConfig": self.mig_config,
-                "devicePluginConfig": self.device_plugin_config,
-                "chartVersion": self.chart_version,
-                "configurations": self.configurations,
-                "networks": self.networks,
-            }
-        )
+        return {**outputs, "configurations": configuration_names(fleet)}
 
     def _network_operator(self, name: str, fleet: Fleet) -> NetworkOperator:
-        plan, addon = fleet.addons.network_operator, fleet.spec.addons.network_operator
-        settings = addon.model_dump(
-            mode="json",
-            include=set(NetworkOperatorSettings.model_fields),
-            exclude_unset=True,
-            exclude_none=True,
+        called = f"{name}-network-operator"
+        plan = network_operator_plan(
+            NetworkOperator.label(called),
+            fleet_chart(fleet, NETWORK_CHART, fleet.spec.addons.network_operator),
+            fleet.spec.addons,
+            fleet.addons.network_operator,
         )
-        rdma = [one.model_dump(mode="json", exclude_none=True) for one in plan.rdma]
-        return NetworkOperator(
-            f"{name}-network-operator",
-            cast(
-                "NetworkOperatorArgs",
-                {
-                    "settings": {**settings, "rdma": rdma, "wait": plan.wait},
-                    "catalogue": fleet.spec.catalogue,
-                    "version": plan.version,
-                    "charts": charts_of(fleet),
-                    "images": _images(fleet),
-                    "node_feature_discovery": plan.node_feature_discovery,
-                    "tolerations": [{"key": t.key, "effect": t.effect} for t in plan.tolerations],
-                    "values": addon.values,
-                },
-            ),
-            pulumi.ResourceOptions(parent=self),
-        )
+        return NetworkOperator.from_plan(called, plan, pulumi.ResourceOptions(parent=self))
 
     def _gpu_operator(
         self, name: str, fleet: Fleet, before: list[pulumi.Resource]
@@ -193,23 +163,15 @@ class GpuAddons(pulumi.ComponentResource):
             quota["metadata"] |= {"namespace": _name_of(namespace)}
             quota_opts = pulumi.ResourceOptions(parent=self)
             allowed.append(ManifestObject(f"{name}-quota", quota, quota_opts))
-        settings = fleet_operator_settings(fleet).model_dump(
-            mode="json", exclude_unset=True, exclude_none=True
-        )
-        operator = GpuOperator(
-            f"{name}-gpu-operator",
-            cast(
-                "GpuOperatorArgs",
-                {
-                    **settings,
-                    "catalogue": fleet.spec.catalogue,
-                    "version": plan.version,
-                    "namespace": _name_of(namespace),
-                    "mig_config": _name_of(mig),
-                    "device_plugin_config": _name_of(plugin),
-                    "charts": charts_of(fleet),
-                    "values": fleet.spec.addons.gpu_operator.values,
-                },
+        called, addon = f"{name}-gpu-operator", fleet.spec.addons.gpu_operator
+        operator = GpuOperator.from_plan(
+            called,
+            gpu_operator_plan(
+                GpuOperator.label(called),
+                fleet_chart(fleet, OPERATOR_CHART, addon),
+                fleet_operator_settings(fleet),
+                OperatorWiring(_name_of(namespace), _name_of(plugin), _name_of(mig)),
+                addon.values,
             ),
             # NIC drivers and Node Feature Discovery come with the Network Operator: first that.
             pulumi.ResourceOptions(parent=self, depends_on=allowed),
@@ -227,70 +189,41 @@ class GpuAddons(pulumi.ComponentResource):
         plan, addons = fleet.addons.device_plugin, fleet.spec.addons
         namespace = operator_namespace(self, name, f"{name}-plugin-namespace", plan.namespace)
         config = self._config_map(f"{name}-plugin-config", plugin_files(fleet), namespace)
-        settings = planned_plugin_settings(addons, plan)
-        return DevicePlugin(
-            f"{name}-plugin",
-            cast(
-                "DevicePluginArgs",
-                {
-                    **settings.model_dump(mode="json", exclude_none=True),
-                    "catalogue": fleet.spec.catalogue,
-                    "version": plan.version,
-                    "namespace": _name_of(namespace),
-                    "config": _name_of(config),
-                    "charts": charts_of(fleet),
-                    "images": _images(fleet),
-                    "values": addons.device_plugin.values,
-                },
+        called = f"{name}-plugin"
+        return DevicePlugin.from_plan(
+            called,
+            device_plugin_plan(
+                DevicePlugin.label(called),
+                fleet_chart(fleet, PLUGIN_CHART, addons.device_plugin),
+                planned_plugin_settings(addons, plan),
+                addons.images,
+                _name_of(config),
+                addons.device_plugin.values,
+                _name_of(namespace),
             ),
             pulumi.ResourceOptions(parent=self, depends_on=before),
         )
 
-    def _dra_driver(
-        self, name: str, args: GpuAddonsArgs, fleet: Fleet, before: list[pulumi.Resource]
-    ) -> None:
-        same = {key: args[key] for key in ("catalogue", "platform", "pools")}
-        DraDriver(
+    def _dra_driver(self, name: str, fleet: Fleet, before: list[pulumi.Resource]) -> None:
+        DraDriver.from_plan(
             f"{name}-dra-driver",
-            cast("DraDriverArgs", same),
+            FleetPlan(fleet=fleet),
             # It looks for the GPU driver that the GPU Operator installs.
             pulumi.ResourceOptions(parent=self, depends_on=before),
-            compiled=fleet,
         )
 
     def _keda(self, name: str, fleet: Fleet) -> None:
-        version = fleet.spec.addons.keda.version
-        Keda(
-            f"{name}-keda",
-            cast(
-                "KedaArgs",
-                {
-                    "catalogue": fleet.spec.catalogue,
-                    "watched": keda_is_watched(fleet),
-                    "charts": charts_of(fleet),
-                    "values": keda_fleet_values(fleet),
-                    **({} if version is None else {"version": version}),
-                },
-            ),
-            pulumi.ResourceOptions(parent=self),
-        )
+        chart = fleet_chart(fleet, KEDA_CHART, fleet.spec.addons.keda)
+        plan = keda_plan(chart, keda_fleet_values(fleet), watched=keda_is_watched(fleet))
+        Keda.from_plan(f"{name}-keda", plan, pulumi.ResourceOptions(parent=self))
 
     def _neuron(self, name: str, fleet: Fleet) -> None:
-        addon = fleet.spec.addons.neuron_device_plugin
-        NeuronDevicePlugin(
-            f"{name}-neuron",
-            cast(
-                "NeuronDevicePluginArgs",
-                {
-                    **neuron_arguments(fleet),
-                    "catalogue": fleet.spec.catalogue,
-                    "version": fleet.addons.neuron.version,
-                    "charts": charts_of(fleet),
-                    "values": addon.values,
-                },
-            ),
-            pulumi.ResourceOptions(parent=self),
+        plan = NeuronPlan(
+            chart=fleet_chart(fleet, NEURON_CHART, fleet.spec.addons.neuron_device_plugin),
+            values=neuron_release_values(fleet),
+            scheduler=fleet.addons.neuron.scheduler,
         )
+        NeuronDevicePlugin.from_plan(f"{name}-neuron", plan, pulumi.ResourceOptions(parent=self))
 
     def _config_map(self, name: str, files: ConfigFiles, namespace: Namespace) -> ConfigMap:
         return ConfigMap(
@@ -309,13 +242,5 @@ def _ours(plan: NetworkPlan | OperatorPlan | DevicePluginPlan) -> bool:
     return plan.enabled and plan.ownership is Ownership.MANAGED
 
 
-def _images(fleet: Fleet) -> dict[str, Any]:
-    return fleet.spec.addons.images.model_dump(mode="json", exclude_unset=True, exclude_none=True)
-
-
 def _name_of(made: Namespace | ConfigMap) -> Any:
     return made.metadata["name"]
-
-
-def _known(value: Any) -> Any:
-    return pulumi.Output.from_input(value)

@@ -1,24 +1,27 @@
 """GpuMonitoring: metrics, rules, alerts and dashboards of a fleet."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import NotRequired, TypedDict
 
 import pulumi
 
 from gpufleet.arguments import AddonsArgs, GpuPoolArgs, MonitoringArgs, QueuesArgs
 from gpufleet.components_base.charts import fleet_chart
+from gpufleet.components_base.component import FleetPlan, GpuComponent, warning_texts
 from gpufleet.components_base.declarations import declared_fleet
 from gpufleet.components_base.inputs import refuse
 from gpufleet.components_base.manifest_object import ManifestObject
 from gpufleet.components_base.namespaces import operator_namespace
 from gpufleet.components_base.release import chart_release
-from gpufleet.findings import Severity, error
+from gpufleet.findings import error
 from gpufleet.fleet import Fleet
 from gpufleet.render.alerts import alerts, judge_alerts
 from gpufleet.render.dashboards import dashboards
 from gpufleet.render.dcgm_metrics import exporter_chart_values
 from gpufleet.render.monitoring_artefacts import monitoring_objects
 from gpufleet.render.scrape_objects import EXPORTER, runs_operator_exporter
-from gpufleet.spec.monitoring import MonitoringBackend
+from gpufleet.spec.monitoring import Monitoring, MonitoringBackend
 
 TIMEOUT_SECONDS = 300
 """How long the exporter's release may take to become ready."""
@@ -45,7 +48,14 @@ class GpuMonitoringArgs(TypedDict):
     """Minor version of the cluster, `"1.36"`. Default: 1.36."""
 
 
-class GpuMonitoring(pulumi.ComponentResource):
+@dataclass(frozen=True, kw_only=True)
+class MonitoringPlan(FleetPlan):
+    """A fleet that is monitored."""
+
+    monitoring: Monitoring
+
+
+class GpuMonitoring(GpuComponent[MonitoringPlan]):
     """Namespace, recording rules, alerts, what is scraped, dashboards; and the DCGM exporter's own
     chart where no GPU Operator brings it.
 
@@ -65,8 +75,6 @@ class GpuMonitoring(pulumi.ComponentResource):
         name: str,
         args: GpuMonitoringArgs,
         opts: pulumi.ResourceOptions | None = None,
-        *,
-        compiled: Fleet | None = None,
     ) -> None:
         """Make rules, scrapes and dashboards.
 
@@ -74,21 +82,14 @@ class GpuMonitoring(pulumi.ComponentResource):
             name: Name of the component, unique in its stack.
             args: The declarations.
             opts: Options; `provider` or `providers` must hold the cluster's Kubernetes provider.
-            compiled: What the declarations mean, when the caller has compiled them already.
 
         Raises:
             InvalidArgumentsError: a declaration has an error; the text holds all of them.
         """
-        component = f'GpuMonitoring "{name}"'
-        fleet = declared_fleet(component, GpuMonitoringArgs, args, compiled)
-        monitoring = fleet.spec.monitoring
-        if monitoring is None:
-            missing = "nothing is declared to be monitored"
-            refuse(component, [error("monitoring-missing", "monitoring", missing)])
-        super().__init__("gpufleet:index:GpuMonitoring", name, {}, opts)
-        for finding in judge_alerts(fleet):
-            if finding.severity is Severity.WARNING:
-                pulumi.log.warn(str(finding).removeprefix("warning "), self)
+        self._construct(name, _planned(self.label(name), args), opts)
+
+    def _make(self, name: str, plan: MonitoringPlan) -> Mapping[str, object]:
+        fleet, monitoring = plan.fleet, plan.monitoring
         namespace = operator_namespace(self, name, f"{name}-namespace", monitoring.namespace)
         if not runs_operator_exporter(fleet):
             chart_release(
@@ -108,17 +109,24 @@ class GpuMonitoring(pulumi.ComponentResource):
                 document,
                 pulumi.ResourceOptions(parent=self, depends_on=[namespace]),
             )
-        self.namespace = pulumi.Output.from_input(monitoring.namespace)
         watched = monitoring.backend is not MonitoringBackend.NONE
-        self.alerts = pulumi.Output.from_input(
-            [alert.name for alert in alerts(fleet, monitoring)] if watched else []
-        )
         drawn = dashboards(fleet, monitoring) if monitoring.dashboards.enabled else []
-        self.dashboards = pulumi.Output.from_input([one["uid"] for one in drawn])
-        self.register_outputs(
-            {
-                "namespace": self.namespace,
-                "alerts": self.alerts,
-                "dashboards": self.dashboards,
-            }
-        )
+        return {
+            "namespace": monitoring.namespace,
+            "alerts": [one.name for one in alerts(fleet, monitoring)] if watched else [],
+            "dashboards": [one["uid"] for one in drawn],
+        }
+
+
+def monitoring_plan(component: str, fleet: Fleet) -> MonitoringPlan:
+    """Raises InvalidArgumentsError when nothing is declared to be monitored."""
+    monitoring = fleet.spec.monitoring
+    if monitoring is None:
+        missing = "nothing is declared to be monitored"
+        refuse(component, [error("monitoring-missing", "monitoring", missing)])
+    warnings = tuple(warning_texts(judge_alerts(fleet)))
+    return MonitoringPlan(fleet=fleet, monitoring=monitoring, warnings=warnings)
+
+
+def _planned(component: str, args: GpuMonitoringArgs) -> MonitoringPlan:
+    return monitoring_plan(component, declared_fleet(component, GpuMonitoringArgs, args).fleet)

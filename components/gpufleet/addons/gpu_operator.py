@@ -1,19 +1,24 @@
 """GpuOperator: the NVIDIA GPU Operator chart with typed values."""
 
-from typing import Any, NotRequired, TypedDict, cast
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NotRequired, TypedDict
 
 import pulumi
 
 from gpufleet.arguments import ChartsArgs, GpuOperatorSettingsArgs, ImagesArgs
-from gpufleet.components_base.addon_findings import judged
-from gpufleet.components_base.charts import ChartChoice, chosen_chart
+from gpufleet.components_base.addon_findings import in_own_words
+from gpufleet.components_base.charts import ChartChoice, ChosenChart, chosen_chart
+from gpufleet.components_base.component import accepted
 from gpufleet.components_base.inputs import checked
-from gpufleet.components_base.release import chart_release
+from gpufleet.components_base.release import ChartComponent, ReleasePlan
 from gpufleet.fleet.gpu_operator_rules import ADDON, judge_values
 from gpufleet.fleet.raw_values import judge_contradictions
 from gpufleet.render.gpu_operator_values import OperatorSettings, merged, operator_values
 from gpufleet.spec.gpu_operator_keys import declared_path, typed_settings
 from gpufleet.spec.secrets import judge_secrets
+
+CHART = "gpu-operator"
 
 
 class OperandTolerationArgs(TypedDict):
@@ -61,7 +66,28 @@ class _Declared(OperatorSettings, ChartChoice):
     """The arguments that must be known before deployment."""
 
 
-class GpuOperator(pulumi.ComponentResource):
+@dataclass(frozen=True, slots=True)
+class OperatorWiring:
+    """Names that other resources give: they may be Outputs."""
+
+    namespace: pulumi.Input[str] | None = None
+    """Default: the chart's own."""
+    device_plugin_config: pulumi.Input[str] | None = None
+    """ConfigMap with device-plugin configurations. Default: none."""
+    mig_config: pulumi.Input[str] | None = None
+    """ConfigMap with mig-parted configurations. Default: none."""
+
+    def values(self) -> dict[str, Any]:
+        """The Helm values that name the ConfigMaps."""
+        named = {"devicePlugin": self.device_plugin_config, "migManager": self.mig_config}
+        return {
+            section: {"config": {"name": name}}
+            for section, name in named.items()
+            if name is not None
+        }
+
+
+class GpuOperator(ChartComponent[ReleasePlan]):
     """NVIDIA GPU Operator: one Helm release, pinned, with typed values.
 
     One per cluster. The namespace and the ConfigMaps and Secrets it names must exist before;
@@ -86,43 +112,49 @@ class GpuOperator(pulumi.ComponentResource):
         Raises:
             InvalidArgumentsError: an argument cannot work; the text holds all problems.
         """
-        component = f'GpuOperator "{name}"'
-        given = checked(component, GpuOperatorArgs, cast("dict[str, Any]", args), _Declared)
-        chart = chosen_chart(component, given, "gpu-operator")
-        raw = args.get("values", {})
-        written = typed_settings(given.settings, written=True)
-        typed = [(declared_path(field), key, value) for field, key, value in written]
-        values = merged(operator_values(given), raw)
-        warnings = judged(
-            component,
+        self._construct(name, _planned(self.label(name), args), opts)
+
+
+def gpu_operator_plan(
+    component: str,
+    chart: ChosenChart,
+    settings: OperatorSettings,
+    wiring: OperatorWiring,
+    raw: Mapping[str, Any],
+) -> ReleasePlan:
+    """The release of a chart, with raw values merged last.
+
+    Raises InvalidArgumentsError when settings and raw values cannot work together.
+    """
+    written = typed_settings(settings.settings, written=True)
+    typed = [(declared_path(field), key, value) for field, key, value in written]
+    values = operator_values(settings)
+    warnings = accepted(
+        component,
+        in_own_words(
             ADDON,
             [
                 *judge_secrets(raw, f"{ADDON}.values"),
                 *judge_contradictions(typed, raw, ADDON),
-                *judge_values(values, raw, other_chart=chart.version != chart.pin.version),
+                *judge_values(
+                    merged(values, raw), raw, other_chart=chart.version != chart.pin.version
+                ),
             ],
-        )
-        # Written last where raw values name none: names may be Outputs, which cannot be judged.
-        wiring: dict[str, Any] = {
-            section: {"config": {"name": args[key]}}
-            for section, key in (
-                ("devicePlugin", "device_plugin_config"),
-                ("migManager", "mig_config"),
-            )
-            if key in args
-        }
-        super().__init__("gpufleet:index:GpuOperator", name, {}, opts)
-        for warning in warnings:
-            pulumi.log.warn(warning, self)
-        made = chart_release(
-            self,
-            f"{name}-release",
-            chart,
-            namespace=args.get("namespace", chart.pin.namespace),
-            values=merged(merged(operator_values(given), wiring), raw),
-        )
-        self.release_name = cast("pulumi.Output[str]", made.name)
-        self.chart_version = pulumi.Output.from_input(chart.version)
-        self.register_outputs(
-            {"releaseName": self.release_name, "chartVersion": self.chart_version}
-        )
+        ),
+    )
+    # Names are merged after validation: they may be Outputs. Raw values are last again.
+    return ReleasePlan(
+        chart=chart,
+        values=merged(merged(values, wiring.values()), raw),
+        namespace=wiring.namespace,
+        warnings=warnings,
+    )
+
+
+def _planned(component: str, args: GpuOperatorArgs) -> ReleasePlan:
+    given = checked(component, GpuOperatorArgs, args, _Declared)
+    wiring = OperatorWiring(
+        args.get("namespace"), args.get("device_plugin_config"), args.get("mig_config")
+    )
+    chart = chosen_chart(component, given, CHART)
+    return gpu_operator_plan(component, chart, given, wiring, args.get("values", {}))

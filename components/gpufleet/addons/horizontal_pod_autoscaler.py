@@ -1,11 +1,14 @@
 """GpuHorizontalPodAutoscaler: replicas by what the pods say of themselves."""
 
-from typing import Any, TypedDict, cast
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypedDict
 
 import pulumi
 
 from gpufleet.arguments import ScalingArgs
-from gpufleet.components_base.addon_findings import judged
+from gpufleet.components_base.addon_findings import in_own_words
+from gpufleet.components_base.component import ComponentPlan, GpuComponent, accepted
 from gpufleet.components_base.inputs import checked
 from gpufleet.components_base.manifest_object import ManifestObject
 from gpufleet.fleet.scaling_rules import judge_scaling
@@ -27,7 +30,14 @@ class _Declared(SpecModel):
     scaling: Scaling
 
 
-class GpuHorizontalPodAutoscaler(pulumi.ComponentResource):
+@dataclass(frozen=True, kw_only=True)
+class HorizontalPodAutoscalerPlan(ComponentPlan):
+    """What is scaled, validated."""
+
+    scaling: Scaling
+
+
+class GpuHorizontalPodAutoscaler(GpuComponent[HorizontalPodAutoscalerPlan]):
     """An autoscaler of Kubernetes by a signal that fits the workload, at the pace its start allows.
 
     The metrics come through prometheus-adapter, whose rules `gpufleet` renders
@@ -53,17 +63,17 @@ class GpuHorizontalPodAutoscaler(pulumi.ComponentResource):
         Raises:
             InvalidArgumentsError: an argument cannot work; the text holds all problems.
         """
-        component = f'GpuHorizontalPodAutoscaler "{name}"'
-        given = checked(
-            component, GpuHorizontalPodAutoscalerArgs, cast("dict[str, Any]", args), _Declared
-        ).scaling
-        warnings = judged(component, "scaling", judge_scaling(given, given.target.name))
-        super().__init__("gpufleet:index:GpuHorizontalPodAutoscaler", name, {}, opts)
-        for warning in warnings:
-            pulumi.log.warn(warning, self)
-        made = horizontal_pod_autoscaler(given)
+        self._construct(name, _planned(self.label(name), args), opts)
+
+    def _make(self, name: str, plan: HorizontalPodAutoscalerPlan) -> Mapping[str, object]:
+        made = horizontal_pod_autoscaler(plan.scaling)
         ManifestObject(f"{name}-autoscaler", made, pulumi.ResourceOptions(parent=self))
-        self.autoscaler = pulumi.Output.from_input(
-            f"{made['metadata']['namespace']}/{made['metadata']['name']}"
-        )
-        self.register_outputs({"autoscaler": self.autoscaler})
+        return {"autoscaler": f"{made['metadata']['namespace']}/{made['metadata']['name']}"}
+
+
+def _planned(component: str, args: GpuHorizontalPodAutoscalerArgs) -> HorizontalPodAutoscalerPlan:
+    scaling = checked(component, GpuHorizontalPodAutoscalerArgs, args, _Declared).scaling
+    findings = judge_scaling(scaling, scaling.target.name)
+    return HorizontalPodAutoscalerPlan(
+        scaling=scaling, warnings=accepted(component, in_own_words("scaling", findings))
+    )

@@ -1,13 +1,14 @@
 """Keda: KEDA by its chart."""
 
-from typing import Any, NotRequired, TypedDict, cast
+from collections.abc import Mapping
+from typing import Any, NotRequired, TypedDict
 
 import pulumi
 
 from gpufleet.arguments import ChartsArgs
-from gpufleet.components_base.charts import ChartChoice, chosen_chart
+from gpufleet.components_base.charts import ChartChoice, ChosenChart, chosen_chart
 from gpufleet.components_base.inputs import checked
-from gpufleet.components_base.release import release_in_own_namespace
+from gpufleet.components_base.release import ChartInOwnNamespace, ReleasePlan
 from gpufleet.fleet.chart_values import merged
 from gpufleet.render.keda_values import keda_values
 
@@ -36,7 +37,7 @@ class _Declared(ChartChoice):
     watched: bool = False
 
 
-class Keda(pulumi.ComponentResource):
+class Keda(ChartInOwnNamespace):
     """KEDA: namespace and Helm release, pinned. One per cluster.
 
     It takes the API service `external.metrics.k8s.io`; no other server of external metrics may be
@@ -61,12 +62,15 @@ class Keda(pulumi.ComponentResource):
         Raises:
             InvalidArgumentsError: an argument cannot work; the text holds all problems.
         """
-        component = f'Keda "{name}"'
-        given = checked(component, KedaArgs, cast("dict[str, Any]", args), _Declared)
-        chart = chosen_chart(component, given, CHART)
-        values = merged(keda_values(watched=given.watched), args.get("values", {}))
-        super().__init__("gpufleet:index:Keda", name, {}, opts)
-        release_in_own_namespace(self, name, chart, values)
-        self.namespace = pulumi.Output.from_input(chart.pin.namespace)
-        self.chart_version = pulumi.Output.from_input(chart.version)
-        self.register_outputs({"namespace": self.namespace, "chartVersion": self.chart_version})
+        self._construct(name, _planned(self.label(name), args), opts)
+
+
+def keda_plan(chart: ChosenChart, raw: Mapping[str, Any], *, watched: bool) -> ReleasePlan:
+    """The release of a chart, with raw values merged last."""
+    return ReleasePlan(chart=chart, values=merged(keda_values(watched=watched), raw))
+
+
+def _planned(component: str, args: KedaArgs) -> ReleasePlan:
+    given = checked(component, KedaArgs, args, _Declared)
+    chart = chosen_chart(component, given, CHART)
+    return keda_plan(chart, args.get("values", {}), watched=given.watched)

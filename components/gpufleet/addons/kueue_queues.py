@@ -1,17 +1,19 @@
 """KueueQueues: Kueue and its queues, so that teams share a fleet by quota."""
 
+from collections.abc import Mapping
 from typing import Any, NotRequired, TypedDict
 
 import pulumi
 
 from gpufleet.arguments import AddonsArgs, GpuPoolArgs, QueuesArgs
 from gpufleet.components_base.charts import fleet_chart
+from gpufleet.components_base.component import FleetPlan, GpuComponent, accepted
 from gpufleet.components_base.core_objects import Namespace
 from gpufleet.components_base.declarations import declared_fleet
 from gpufleet.components_base.inputs import refuse
 from gpufleet.components_base.manifest_object import ManifestObject
 from gpufleet.components_base.release import release_in_own_namespace
-from gpufleet.findings import Severity, error, has_errors
+from gpufleet.findings import error
 from gpufleet.fleet import Fleet
 from gpufleet.fleet.chart_values import merged
 from gpufleet.render.kueue_artefacts import kueue_objects
@@ -42,7 +44,7 @@ class KueueQueuesArgs(TypedDict):
     """Minor version of the cluster, `"1.36"`. Default: 1.36."""
 
 
-class KueueQueues(pulumi.ComponentResource):
+class KueueQueues(GpuComponent[FleetPlan]):
     """Kueue's chart with its configuration, and on it the flavors, cohorts, queues, priorities,
     topologies and admission checks that follow from pools and teams.
 
@@ -65,8 +67,6 @@ class KueueQueues(pulumi.ComponentResource):
         name: str,
         args: KueueQueuesArgs,
         opts: pulumi.ResourceOptions | None = None,
-        *,
-        compiled: Fleet | None = None,
     ) -> None:
         """Install Kueue and make the queues.
 
@@ -74,22 +74,14 @@ class KueueQueues(pulumi.ComponentResource):
             name: Name of the component, unique in its stack.
             args: The declarations.
             opts: Options; `provider` or `providers` must hold the cluster's Kubernetes provider.
-            compiled: What the declarations mean, when the caller has compiled them already.
 
         Raises:
             InvalidArgumentsError: a declaration has an error; the text holds all of them.
         """
-        component = f'KueueQueues "{name}"'
-        fleet = declared_fleet(component, KueueQueuesArgs, args, compiled)
-        findings = judge_queues(fleet)
-        if fleet.spec.queues is None:
-            refuse(component, [error("queues-missing", "queues", "there is no team to queue for")])
-        if has_errors(findings):
-            refuse(component, findings)
-        super().__init__("gpufleet:index:KueueQueues", name, {}, opts)
-        for finding in findings:
-            if finding.severity is Severity.WARNING:
-                pulumi.log.warn(str(finding).removeprefix("warning "), self)
+        self._construct(name, _planned(self.label(name), args), opts)
+
+    def _make(self, name: str, plan: FleetPlan) -> Mapping[str, object]:
+        fleet = plan.fleet
         addon = fleet.spec.addons.kueue
         chart = fleet_chart(fleet, CHART, addon)
         before: list[pulumi.Resource] = self._namespaces(name, fleet)
@@ -100,18 +92,12 @@ class KueueQueues(pulumi.ComponentResource):
             # Each kind names objects of the one before: the webhook and the queues look for them.
             made = [self._object(name, document, before) for document in documents]
             before = [*before, *made] if made else before
-        self.namespace = pulumi.Output.from_input(chart.pin.namespace)
-        self.chart_version = pulumi.Output.from_input(chart.version)
-        self.queues = pulumi.Output.from_input(_queues(fleet))
-        self.quota = pulumi.Output.from_input(team_quota(fleet))
-        self.register_outputs(
-            {
-                "namespace": self.namespace,
-                "chartVersion": self.chart_version,
-                "queues": self.queues,
-                "quota": self.quota,
-            }
-        )
+        return {
+            "namespace": chart.pin.namespace,
+            "chart_version": chart.version,
+            "queues": _queues(fleet),
+            "quota": team_quota(fleet),
+        }
 
     def _namespaces(self, name: str, fleet: Fleet) -> list[pulumi.Resource]:
         queues = fleet.spec.queues
@@ -145,6 +131,17 @@ class KueueQueues(pulumi.ComponentResource):
                 delete_before_replace=fixed or None,
             ),
         )
+
+
+def queues_plan(component: str, fleet: Fleet) -> FleetPlan:
+    """Raises InvalidArgumentsError when the queues cannot work."""
+    if fleet.spec.queues is None:
+        refuse(component, [error("queues-missing", "queues", "there is no team to queue for")])
+    return FleetPlan(fleet=fleet, warnings=accepted(component, judge_queues(fleet)))
+
+
+def _planned(component: str, args: KueueQueuesArgs) -> FleetPlan:
+    return queues_plan(component, declared_fleet(component, KueueQueuesArgs, args).fleet)
 
 
 def _queues(fleet: Fleet) -> dict[str, list[str]]:

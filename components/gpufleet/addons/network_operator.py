@@ -1,14 +1,17 @@
 """NetworkOperator: NVIDIA's Network Operator, its policy, and networks for pods."""
 
-from typing import Any, NotRequired, TypedDict, cast
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NotRequired, TypedDict
 
 import pulumi
 from pydantic import Field
 
 from gpufleet.addons.gpu_operator import OperandTolerationArgs
 from gpufleet.arguments import ChartsArgs, ImagesArgs, NetworkOperatorSettingsArgs
-from gpufleet.components_base.addon_findings import judged
-from gpufleet.components_base.charts import ChartChoice, chosen_chart
+from gpufleet.components_base.addon_findings import in_own_words
+from gpufleet.components_base.charts import ChartChoice, ChosenChart, chosen_chart
+from gpufleet.components_base.component import ComponentPlan, GpuComponent, accepted
 from gpufleet.components_base.inputs import checked
 from gpufleet.components_base.manifest_object import ManifestObject
 from gpufleet.components_base.namespaces import operator_namespace
@@ -23,6 +26,7 @@ from gpufleet.spec.base import Ownership
 from gpufleet.spec.images import Images
 from gpufleet.spec.network_operator import NetworkOperatorSettings
 
+CHART = "network-operator"
 POLICY_TIMEOUT_SECONDS = 3600
 """How long the NicClusterPolicy may take to become ready: each node builds and loads a driver."""
 READY = "jsonpath={.status.state}=ready"
@@ -61,7 +65,20 @@ class _Declared(ChartChoice):
     tolerations: tuple[dict[str, str], ...] = ()
 
 
-class NetworkOperator(pulumi.ComponentResource):
+@dataclass(frozen=True, kw_only=True)
+class NetworkOperatorPlan(ComponentPlan):
+    """Chart, policy and networks, validated."""
+
+    chart: ChosenChart
+    addons: Addons
+    """The section of a FleetSpec with the settings."""
+    network: NetworkPlan
+    """What the settings and the pools imply."""
+    namespace: pulumi.Input[str] | None = None
+    """Namespace, which must exist. Default: one is made."""
+
+
+class NetworkOperator(GpuComponent[NetworkOperatorPlan]):
     """NVIDIA Network Operator: Helm release, NicClusterPolicy, secondary networks.
 
     One per cluster. With `wait`, networks are made, and whatever depends on the component goes on,
@@ -88,59 +105,41 @@ class NetworkOperator(pulumi.ComponentResource):
         Raises:
             InvalidArgumentsError: an argument cannot work; the text holds all problems.
         """
-        component = f'NetworkOperator "{name}"'
-        given = checked(component, NetworkOperatorArgs, cast("dict[str, Any]", args), _Declared)
-        chart = chosen_chart(component, given, "network-operator")
-        plan = NetworkPlan(
-            enabled=True,
-            ownership=Ownership.MANAGED,
-            version=chart.version,
-            namespace=chart.pin.namespace,
-            node_feature_discovery=given.node_feature_discovery,
-            rdma=given.settings.rdma or (),
-            wait=given.settings.wait is True,
-            tolerations=tuple(Toleration(t["key"], t["effect"]) for t in given.tolerations),
-        )
-        addons = _addons(given, args.get("values", {}))
-        warnings = judged(component, ADDON, judge_documents(addons, plan))
-        super().__init__("gpufleet:index:NetworkOperator", name, {}, opts)
-        for warning in warnings:
-            pulumi.log.warn(warning, self)
-        namespace = args.get("namespace") or self._namespace(name, plan.namespace)
+        self._construct(name, _planned(self.label(name), args), opts)
+
+    def _make(self, name: str, plan: NetworkOperatorPlan) -> Mapping[str, object]:
+        namespace = plan.namespace
+        if namespace is None:
+            namespace = self._namespace(name, plan.network.namespace)
         release = chart_release(
             self,
             f"{name}-release",
-            chart,
+            plan.chart,
             namespace=namespace,
-            values=network_operator_values(addons, plan),
+            values=network_operator_values(plan.addons, plan.network),
         )
         before: list[pulumi.Resource] = [release]
-        document = policy(addons, plan)
+        document = policy(plan.addons, plan.network)
         if document is not None:
-            before.append(self._policy(name, document, plan.wait, release))
-        made = networks(addons.network_operator)
+            before.append(self._policy(name, document, plan.network.wait, release))
+        made = networks(plan.addons.network_operator)
         for one in made:
             ManifestObject(
                 f"{name}-{one['kind'].removesuffix('Network').lower()}-{one['metadata']['name']}",
                 one,
                 pulumi.ResourceOptions(parent=self, depends_on=before),
             )
-        self.namespace = pulumi.Output.from_input(namespace)
-        self.chart_version = pulumi.Output.from_input(plan.version)
-        self.networks = pulumi.Output.from_input(
-            [f"{one['spec']['networkNamespace']}/{one['metadata']['name']}" for one in made]
-        )
-        self.register_outputs(
-            {
-                "namespace": self.namespace,
-                "chartVersion": self.chart_version,
-                "networks": self.networks,
-            }
-        )
+        return {
+            "namespace": pulumi.Output.from_input(namespace),
+            "chart_version": plan.network.version,
+            "networks": [
+                f"{one['spec']['networkNamespace']}/{one['metadata']['name']}" for one in made
+            ],
+        }
 
     def _namespace(self, name: str, called: str) -> pulumi.Output[str]:
         made = operator_namespace(self, name, f"{name}-namespace", called)
-        return cast("Any", made.metadata)["name"]
+        return made.metadata["name"]
 
     def _policy(
         self, name: str, document: dict[str, Any], wait: bool, release: pulumi.Resource
@@ -158,6 +157,41 @@ class NetworkOperator(pulumi.ComponentResource):
                 custom_timeouts=pulumi.CustomTimeouts(create=timeout, update=timeout),
             ),
         )
+
+
+def network_operator_plan(
+    component: str,
+    chart: ChosenChart,
+    addons: Addons,
+    network: NetworkPlan,
+    namespace: pulumi.Input[str] | None = None,
+) -> NetworkOperatorPlan:
+    """Raises InvalidArgumentsError when chart and policy cannot work with these settings."""
+    findings = judge_documents(addons, network)
+    return NetworkOperatorPlan(
+        chart=chart,
+        addons=addons,
+        network=network,
+        namespace=namespace,
+        warnings=accepted(component, in_own_words(ADDON, findings)),
+    )
+
+
+def _planned(component: str, args: NetworkOperatorArgs) -> NetworkOperatorPlan:
+    given = checked(component, NetworkOperatorArgs, args, _Declared)
+    chart = chosen_chart(component, given, CHART)
+    network = NetworkPlan(
+        enabled=True,
+        ownership=Ownership.MANAGED,
+        version=chart.version,
+        namespace=chart.pin.namespace,
+        node_feature_discovery=given.node_feature_discovery,
+        rdma=given.settings.rdma or (),
+        wait=given.settings.wait is True,
+        tolerations=tuple(Toleration(t["key"], t["effect"]) for t in given.tolerations),
+    )
+    addons = _addons(given, args.get("values", {}))
+    return network_operator_plan(component, chart, addons, network, args.get("namespace") or None)
 
 
 def _addons(given: _Declared, values: dict[str, Any]) -> Addons:

@@ -1,6 +1,8 @@
 """NeuronDevicePlugin: AWS' device plugin for Trainium and Inferentia by its chart."""
 
-from typing import Any, NotRequired, TypedDict, cast
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NotRequired, TypedDict
 
 import pulumi
 
@@ -8,7 +10,7 @@ from gpufleet.addons.gpu_operator import OperandTolerationArgs
 from gpufleet.arguments import ChartsArgs
 from gpufleet.components_base.charts import ChartChoice, chosen_chart
 from gpufleet.components_base.inputs import checked, refuse
-from gpufleet.components_base.release import chart_release
+from gpufleet.components_base.release import ChartComponent, ReleasePlan
 from gpufleet.fleet.chart_values import merged
 from gpufleet.fleet.neuron import recovery_without_detector
 from gpufleet.render.neuron_values import CHART, SCHEDULER_NAME, neuron_values
@@ -49,7 +51,15 @@ class _Declared(ChartChoice):
     instance_types: tuple[str, ...] = ()
 
 
-class NeuronDevicePlugin(pulumi.ComponentResource):
+@dataclass(frozen=True, kw_only=True)
+class NeuronPlan(ReleasePlan):
+    """The release of AWS Neuron's chart."""
+
+    scheduler: bool
+    """Whether it runs the scheduler extension."""
+
+
+class NeuronDevicePlugin(ChartComponent[NeuronPlan]):
     """AWS Neuron's device plugin, and on request the scheduler extension: one Helm release.
 
     One per cluster. Nodes advertise `aws.amazon.com/neuron` (devices) and
@@ -75,31 +85,33 @@ class NeuronDevicePlugin(pulumi.ComponentResource):
         Raises:
             InvalidArgumentsError: an argument cannot work; the text holds all problems.
         """
-        component = f'NeuronDevicePlugin "{name}"'
-        given = checked(component, NeuronDevicePluginArgs, cast("dict[str, Any]", args), _Declared)
-        chart = chosen_chart(component, given, CHART)
-        if given.node_recovery and not given.node_problem_detector:
-            refuse(component, [recovery_without_detector("nodeRecovery")])
-        values = neuron_values(
-            scheduler=given.scheduler,
-            node_problem_detector=given.node_problem_detector,
-            node_recovery=given.node_recovery,
-            tolerations=[
-                {"key": t["key"], "operator": "Exists", "effect": t["effect"]}
-                for t in given.tolerations
-            ],
-            instance_types=given.instance_types,
-        )
-        super().__init__("gpufleet:index:NeuronDevicePlugin", name, {}, opts)
-        chart_release(
-            self,
-            f"{name}-release",
-            chart,
-            namespace=chart.pin.namespace,
-            values=merged(values, args.get("values", {})),
-        )
-        self.chart_version = pulumi.Output.from_input(chart.version)
-        self.scheduler_name = pulumi.Output.from_input(SCHEDULER_NAME if given.scheduler else None)
-        self.register_outputs(
-            {"chartVersion": self.chart_version, "schedulerName": self.scheduler_name}
-        )
+        self._construct(name, _planned(self.label(name), args), opts)
+
+    def _make(self, name: str, plan: NeuronPlan) -> Mapping[str, object]:
+        outputs = super()._make(name, plan)
+        return {
+            "chart_version": outputs["chart_version"],
+            "scheduler_name": SCHEDULER_NAME if plan.scheduler else None,
+        }
+
+
+def _planned(component: str, args: NeuronDevicePluginArgs) -> NeuronPlan:
+    given = checked(component, NeuronDevicePluginArgs, args, _Declared)
+    chart = chosen_chart(component, given, CHART)
+    if given.node_recovery and not given.node_problem_detector:
+        refuse(component, [recovery_without_detector("nodeRecovery")])
+    values = neuron_values(
+        scheduler=given.scheduler,
+        node_problem_detector=given.node_problem_detector,
+        node_recovery=given.node_recovery,
+        tolerations=[
+            {"key": t["key"], "operator": "Exists", "effect": t["effect"]}
+            for t in given.tolerations
+        ],
+        instance_types=given.instance_types,
+    )
+    return NeuronPlan(
+        chart=chart,
+        values=merged(values, args.get("values", {})),
+        scheduler=given.scheduler,
+    )

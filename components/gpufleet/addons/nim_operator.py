@@ -1,13 +1,13 @@
 """NimOperator: NVIDIA's NIM operator by its chart."""
 
-from typing import Any, NotRequired, TypedDict, cast
+from typing import Any, NotRequired, TypedDict
 
 import pulumi
 
 from gpufleet.arguments import ChartsArgs
 from gpufleet.components_base.charts import ChartChoice, chosen_chart
 from gpufleet.components_base.inputs import checked
-from gpufleet.components_base.release import release_in_own_namespace
+from gpufleet.components_base.release import ChartInOwnNamespace, ReleasePlan
 
 CHART = "k8s-nim-operator"
 
@@ -25,7 +25,7 @@ class NimOperatorArgs(TypedDict):
     """Raw Helm values. Default: none, the chart's own."""
 
 
-class NimOperator(pulumi.ComponentResource):
+class NimOperator(ChartInOwnNamespace):
     """NVIDIA NIM operator: namespace and Helm release, pinned. One per cluster."""
 
     namespace: pulumi.Output[str]
@@ -46,12 +46,10 @@ class NimOperator(pulumi.ComponentResource):
         Raises:
             InvalidArgumentsError: an argument cannot work; the text holds all problems.
         """
-        component = f'NimOperator "{name}"'
-        given = checked(component, NimOperatorArgs, cast("dict[str, Any]", args), ChartChoice)
-        chart = chosen_chart(component, given, CHART)
-        values = args.get("values", {})
-        super().__init__("gpufleet:index:NimOperator", name, {}, opts)
-        release_in_own_namespace(self, name, chart, values)
-        self.namespace = pulumi.Output.from_input(chart.pin.namespace)
-        self.chart_version = pulumi.Output.from_input(chart.version)
-        self.register_outputs({"namespace": self.namespace, "chartVersion": self.chart_version})
+        self._construct(name, _planned(self.label(name), args), opts)
+
+
+def _planned(component: str, args: NimOperatorArgs) -> ReleasePlan:
+    given = checked(component, NimOperatorArgs, args, ChartChoice)
+    chart = chosen_chart(component, given, CHART)
+    return ReleasePlan(chart=chart, values=args.get("values", {}))

@@ -1,11 +1,14 @@
 """NimService: one NIM, its model cached before it serves."""
 
-from typing import Any, TypedDict, cast
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypedDict
 
 import pulumi
 
 from gpufleet.arguments import NimArgs
-from gpufleet.components_base.addon_findings import judged
+from gpufleet.components_base.addon_findings import in_own_words
+from gpufleet.components_base.component import ComponentPlan, GpuComponent, accepted
 from gpufleet.components_base.inputs import checked
 from gpufleet.components_base.manifest_object import ManifestObject
 from gpufleet.fleet.nim_rules import judge_nim
@@ -31,7 +34,14 @@ class _Declared(SpecModel):
     nim: Nim
 
 
-class NimService(pulumi.ComponentResource):
+@dataclass(frozen=True, kw_only=True)
+class NimServicePlan(ComponentPlan):
+    """One NIM, validated."""
+
+    nim: Nim
+
+
+class NimService(GpuComponent[NimServicePlan]):
     """A NIMCache, and once the model is there, the NIMService that reads it.
 
     The NIM operator must be in the cluster, and both Secrets in the namespace; they are named here
@@ -54,13 +64,11 @@ class NimService(pulumi.ComponentResource):
         Raises:
             InvalidArgumentsError: an argument cannot work; the text holds all problems.
         """
-        component = f'NimService "{name}"'
-        given = checked(component, NimServiceArgs, cast("dict[str, Any]", args), _Declared).nim
-        warnings = judged(component, "nim", judge_nim(given))
-        super().__init__("gpufleet:index:NimService", name, {}, opts)
-        for warning in warnings:
-            pulumi.log.warn(warning, self)
-        cache = nim_cache(given)
+        self._construct(name, _planned(self.label(name), args), opts)
+
+    def _make(self, name: str, plan: NimServicePlan) -> Mapping[str, object]:
+        nim = plan.nim
+        cache = nim_cache(nim)
         cache["metadata"]["annotations"] = {"pulumi.com/waitFor": READY}
         timeout = f"{CACHE_TIMEOUT_SECONDS}s"
         cached = ManifestObject(
@@ -73,10 +81,13 @@ class NimService(pulumi.ComponentResource):
         )
         ManifestObject(
             f"{name}-service",
-            nim_service(given),
+            nim_service(nim),
             pulumi.ResourceOptions(parent=self, depends_on=[cached]),
         )
-        self.endpoint = pulumi.Output.from_input(
-            f"http://{given.name}.{given.namespace}.svc:{given.port}"
-        )
-        self.register_outputs({"endpoint": self.endpoint})
+        return {"endpoint": f"http://{nim.name}.{nim.namespace}.svc:{nim.port}"}
+
+
+def _planned(component: str, args: NimServiceArgs) -> NimServicePlan:
+    nim = checked(component, NimServiceArgs, args, _Declared).nim
+    warnings = accepted(component, in_own_words("nim", judge_nim(nim)))
+    return NimServicePlan(nim=nim, warnings=warnings)

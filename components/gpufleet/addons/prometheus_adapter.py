@@ -1,6 +1,6 @@
 """PrometheusAdapter: the signals of pods as metrics that autoscalers of Kubernetes read."""
 
-from typing import Annotated, Any, NotRequired, TypedDict, cast
+from typing import Annotated, Any, NotRequired, TypedDict
 
 import pulumi
 from pydantic import Field
@@ -8,7 +8,7 @@ from pydantic import Field
 from gpufleet.arguments import ChartsArgs
 from gpufleet.components_base.charts import ChartChoice, chosen_chart
 from gpufleet.components_base.inputs import checked
-from gpufleet.components_base.release import release_in_own_namespace
+from gpufleet.components_base.release import ChartInOwnNamespace, ReleasePlan
 from gpufleet.fleet.chart_values import merged
 from gpufleet.render.prometheus_adapter_rules import adapter_values
 
@@ -39,7 +39,7 @@ class _Declared(ChartChoice):
     interval_seconds: int = Field(default=30, ge=5, le=300)
 
 
-class PrometheusAdapter(pulumi.ComponentResource):
+class PrometheusAdapter(ChartInOwnNamespace):
     """prometheus-adapter by its chart, with rules for every signal that pods give. One per cluster.
 
     It serves `custom.metrics.k8s.io` only, so that KEDA and metrics-server keep their own APIs.
@@ -63,14 +63,13 @@ class PrometheusAdapter(pulumi.ComponentResource):
         Raises:
             InvalidArgumentsError: an argument cannot work; the text holds all problems.
         """
-        component = f'PrometheusAdapter "{name}"'
-        given = checked(component, PrometheusAdapterArgs, cast("dict[str, Any]", args), _Declared)
-        chart = chosen_chart(component, given, CHART)
-        values = merged(
-            adapter_values(given.address, given.interval_seconds), args.get("values", {})
-        )
-        super().__init__("gpufleet:index:PrometheusAdapter", name, {}, opts)
-        release_in_own_namespace(self, name, chart, values)
-        self.namespace = pulumi.Output.from_input(chart.pin.namespace)
-        self.chart_version = pulumi.Output.from_input(chart.version)
-        self.register_outputs({"namespace": self.namespace, "chartVersion": self.chart_version})
+        self._construct(name, _planned(self.label(name), args), opts)
+
+
+def _planned(component: str, args: PrometheusAdapterArgs) -> ReleasePlan:
+    given = checked(component, PrometheusAdapterArgs, args, _Declared)
+    values = adapter_values(given.address, given.interval_seconds)
+    return ReleasePlan(
+        chart=chosen_chart(component, given, CHART),
+        values=merged(values, args.get("values", {})),
+    )

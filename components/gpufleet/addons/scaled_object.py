@@ -1,11 +1,14 @@
 """GpuScaledObject: replicas or jobs by a query, down to zero, through KEDA."""
 
-from typing import Any, NotRequired, TypedDict, cast
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NotRequired, TypedDict
 
 import pulumi
 
 from gpufleet.arguments import KedaScalingArgs
-from gpufleet.components_base.addon_findings import judged
+from gpufleet.components_base.addon_findings import in_own_words
+from gpufleet.components_base.component import ComponentPlan, GpuComponent, accepted
 from gpufleet.components_base.inputs import checked
 from gpufleet.components_base.manifest_object import ManifestObject
 from gpufleet.fleet.scaling_rules import judge_scaling
@@ -30,7 +33,16 @@ class _Declared(SpecModel):
     scaling: KedaScaling
 
 
-class GpuScaledObject(pulumi.ComponentResource):
+@dataclass(frozen=True, kw_only=True)
+class ScaledObjectPlan(ComponentPlan):
+    """What is scaled, validated."""
+
+    scaling: KedaScaling
+    job: dict[str, Any] | None
+    """Specification of the Job of a ScaledJob; None makes a ScaledObject."""
+
+
+class GpuScaledObject(GpuComponent[ScaledObjectPlan]):
     """KEDA's ScaledObject, or ScaledJob with `job`, and the TriggerAuthentication that it needs.
 
     KEDA must be in the cluster: `addons.keda` of a fleet installs it. Only one autoscaler may have
@@ -53,25 +65,27 @@ class GpuScaledObject(pulumi.ComponentResource):
         Raises:
             InvalidArgumentsError: an argument cannot work; the text holds all problems.
         """
-        component = f'GpuScaledObject "{name}"'
-        given = checked(
-            component, GpuScaledObjectArgs, cast("dict[str, Any]", args), _Declared
-        ).scaling
-        warnings = judged(component, "scaling", judge_scaling(given, given.target.name))
-        super().__init__("gpufleet:index:GpuScaledObject", name, {}, opts)
-        for warning in warnings:
-            pulumi.log.warn(warning, self)
+        self._construct(name, _planned(self.label(name), args), opts)
+
+    def _make(self, name: str, plan: ScaledObjectPlan) -> Mapping[str, object]:
+        scaling, job = plan.scaling, plan.job
         before: list[pulumi.Resource] = []
-        authentication = trigger_authentication(given)
+        authentication = trigger_authentication(scaling)
         if authentication is not None:
             own = pulumi.ResourceOptions(parent=self)
             before.append(ManifestObject(f"{name}-authentication", authentication, own))
-        job = args.get("job")
-        made = scaled_object(given) if job is None else scaled_job(given, job)
+        made = scaled_object(scaling) if job is None else scaled_job(scaling, job)
         ManifestObject(
             f"{name}-scaler", made, pulumi.ResourceOptions(parent=self, depends_on=before)
         )
-        self.scaler = pulumi.Output.from_input(
-            f"{made['metadata']['namespace']}/{made['metadata']['name']}"
-        )
-        self.register_outputs({"scaler": self.scaler})
+        return {"scaler": f"{made['metadata']['namespace']}/{made['metadata']['name']}"}
+
+
+def _planned(component: str, args: GpuScaledObjectArgs) -> ScaledObjectPlan:
+    scaling = checked(component, GpuScaledObjectArgs, args, _Declared).scaling
+    findings = judge_scaling(scaling, scaling.target.name)
+    return ScaledObjectPlan(
+        scaling=scaling,
+        job=args.get("job"),
+        warnings=accepted(component, in_own_words("scaling", findings)),
+    )

@@ -1,14 +1,13 @@
 """Findings about an add-on's values, told in the words of the component's own arguments."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from gpufleet.components_base.inputs import refuse
-from gpufleet.findings import Finding, Severity, has_errors, ordered
+from gpufleet.findings import Finding
 
 
-def judged(component: str, addon: str, findings: Iterable[Finding]) -> list[str]:
-    """Texts of the warnings. Raises InvalidArgumentsError with every finding when one is an error.
+def in_own_words(addon: str, findings: Iterable[Finding]) -> Iterator[Finding]:
+    """The findings with the paths of a component's arguments.
 
     `addon` is the section of a FleetSpec that paths begin with. A component takes the same settings
     as `settings`, and raw values beside them as `values`.
@@ -17,15 +16,10 @@ def judged(component: str, addon: str, findings: Iterable[Finding]) -> list[str]
     def own_words(text: str) -> str:
         return text.replace(f"{addon}.values", "values").replace(f"{addon}.", "settings.")
 
-    own = [
-        replace(
+    for finding in findings:
+        yield replace(
             finding,
             path=own_words(finding.path),
             message=own_words(finding.message),
             fix=None if finding.fix is None else own_words(finding.fix),
         )
-        for finding in ordered(findings)
-    ]
-    if has_errors(own):
-        refuse(component, own)
-    return [str(f).removeprefix("warning ") for f in own if f.severity is Severity.WARNING]

@@ -1,29 +1,30 @@
-"""What an add-on's declarations mean, when no fleet has compiled them already."""
+"""What the declarations of an add-on mean: the fleet of one cluster."""
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
-from gpufleet.components_base.inputs import compiled_already, declared, refuse
+from gpufleet.components_base.component import FleetPlan
+from gpufleet.components_base.inputs import declared, refuse
 from gpufleet.fleet import Fleet, compile_data
 
 
-def declared_fleet(component: str, kind: type, args: object, compiled: Fleet | None) -> Fleet:
-    """The fleet that an add-on's arguments declare; `compiled` when the caller has it already.
+def declared_fleet(component: str, args_type: type, args: Mapping[str, object]) -> FleetPlan:
+    """The fleet that an add-on's arguments declare.
 
-    `kind` is the TypedDict of the arguments. Raises InvalidArgumentsError with every finding.
+    `args_type` is the TypedDict of the arguments. Raises InvalidArgumentsError with every finding.
     """
-    mapping = cast("Mapping[str, Any]", args)
-    given = declared(component, kind, mapping, unread=compiled_already(compiled))
-    return compiled or compiled_declarations(component, given)
+    given = declared(component, args_type, args)
+    return FleetPlan(fleet=compiled_declarations(component, given))
 
 
-def compiled_declarations(component: str, given: dict[str, Any]) -> Fleet:
+def compiled_declarations(component: str, given: Mapping[str, Any]) -> Fleet:
     """Pools and overrides of one cluster, compiled. Raises InvalidArgumentsError with every finding
     when one is an error."""
     cluster: dict[str, Any] = {"name": "cluster"}
     for key in ("region", "kubernetesVersion"):
         if key in given:
             cluster[key] = given[key]
+    kept = ("environment", "namePrefix", "provisioner", "queues", "monitoring")
     result = compile_data(
         {
             "catalogue": given["catalogue"],
@@ -31,7 +32,7 @@ def compiled_declarations(component: str, given: dict[str, Any]) -> Fleet:
             "cluster": cluster,
             "pools": given["pools"],
             "addons": given.get("addons", {}),
-            **{key: given[key] for key in ("queues", "monitoring") if key in given},
+            **{key: given[key] for key in kept if key in given},
         }
     )
     if result.fleet is None or not result.deployable:

@@ -48,7 +48,7 @@ def refuse(component: str, findings: Iterable[Finding]) -> NoReturn:
 
 
 def declared(
-    component: str, args_type: type, args: Mapping[str, Any], *, unread: Collection[str] = ()
+    component: str, args_type: type, args: Mapping[str, object], *, unread: Collection[str] = ()
 ) -> dict[str, Any]:
     """The arguments in the spelling of files, camelCase, with whole numbers as integers.
 
@@ -68,7 +68,9 @@ def compiled_already(compiled: object | None) -> Collection[str]:
     return () if compiled is None else ("pool", "pools")
 
 
-def checked(component: str, args_type: type, args: Mapping[str, Any], model: type[Model]) -> Model:
+def checked(
+    component: str, args_type: type, args: Mapping[str, object], model: type[Model]
+) -> Model:
     """The arguments as a model. Raises InvalidArgumentsError with every problem at once.
 
     What the model has no field for is only wired through, and left out.

@@ -1,11 +1,13 @@
 """What every add-on is made of: the release of a pinned chart."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import pulumi
 
 from gpufleet.components_base.charts import ChosenChart, chart_location
+from gpufleet.components_base.component import ComponentPlan, GpuComponent
 from gpufleet.components_base.helm_release import HelmRelease
 from gpufleet.components_base.namespaces import operator_namespace
 
@@ -57,6 +59,43 @@ def release_in_own_namespace(
         component,
         f"{name}-release",
         chart,
-        namespace=cast("Any", namespace.metadata)["name"],
+        namespace=namespace.metadata["name"],
         values=values,
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleasePlan(ComponentPlan):
+    """The release of an add-on's chart."""
+
+    chart: ChosenChart
+    values: Mapping[str, Any]
+    """Helm values; they may hold Outputs."""
+    namespace: pulumi.Input[str] | None = None
+    """Namespace, which must exist. Default: the chart's own."""
+
+
+AnyReleasePlan = TypeVar("AnyReleasePlan", bound=ReleasePlan)
+
+
+class ChartComponent(GpuComponent[AnyReleasePlan]):
+    """An add-on that is one release, with the outputs `release_name` and `chart_version`."""
+
+    def _make(self, name: str, plan: AnyReleasePlan) -> Mapping[str, object]:
+        release = chart_release(
+            self,
+            f"{name}-release",
+            plan.chart,
+            namespace=plan.chart.pin.namespace if plan.namespace is None else plan.namespace,
+            values=plan.values,
+        )
+        return {"release_name": release.name, "chart_version": plan.chart.version}
+
+
+class ChartInOwnNamespace(GpuComponent[ReleasePlan]):
+    """An add-on that is one release in a namespace made for it, with the outputs `namespace` and
+    `chart_version`."""
+
+    def _make(self, name: str, plan: ReleasePlan) -> Mapping[str, object]:
+        release_in_own_namespace(self, name, plan.chart, plan.values)
+        return {"namespace": plan.chart.pin.namespace, "chart_version": plan.chart.version}

@@ -1,18 +1,21 @@
 """EfaDevicePlugin: what makes nodes advertise their EFA interfaces."""
 
-from typing import Any, NotRequired, TypedDict, cast
+from collections.abc import Mapping, Sequence
+from typing import Any, NotRequired, TypedDict
 
 import pulumi
 from pydantic import Field
 
 from gpufleet.addons.gpu_operator import OperandTolerationArgs
 from gpufleet.arguments import ChartsArgs
-from gpufleet.components_base.charts import ChartChoice, chosen_chart
+from gpufleet.components_base.charts import ChartChoice, ChosenChart, chosen_chart
 from gpufleet.components_base.inputs import checked
-from gpufleet.components_base.release import chart_release
+from gpufleet.components_base.release import ChartComponent, ReleasePlan
 from gpufleet.platforms.eks.efa_device_plugin_values import efa_device_plugin_values
 from gpufleet.render.gpu_operator_values import merged
 from gpufleet.spec.base import SpecModel
+
+CHART = "aws-efa-k8s-device-plugin"
 
 
 class EfaDevicePluginArgs(TypedDict):
@@ -44,7 +47,7 @@ class _Declared(ChartChoice):
     tolerations: tuple[_Toleration, ...] = ()
 
 
-class EfaDevicePlugin(pulumi.ComponentResource):
+class EfaDevicePlugin(ChartComponent[ReleasePlan]):
     """AWS EFA device plugin: without it a node has its EFA interfaces, and no pod can ask for them
     as `vpc.amazonaws.com/efa`.
 
@@ -70,22 +73,25 @@ class EfaDevicePlugin(pulumi.ComponentResource):
         Raises:
             InvalidArgumentsError: an argument cannot work; the text holds all problems.
         """
-        component = f'EfaDevicePlugin "{name}"'
-        given = checked(component, EfaDevicePluginArgs, cast("dict[str, Any]", args), _Declared)
-        chart = chosen_chart(component, given, "aws-efa-k8s-device-plugin")
-        values = efa_device_plugin_values(
-            given.instance_types, [(one.key, one.effect) for one in given.tolerations]
-        )
-        super().__init__("gpufleet:index:EfaDevicePlugin", name, {}, opts)
-        made = chart_release(
-            self,
-            f"{name}-release",
-            chart,
-            namespace=chart.pin.namespace,
-            values=merged(values, args.get("values", {})),
-        )
-        self.release_name = cast("pulumi.Output[str]", made.name)
-        self.chart_version = pulumi.Output.from_input(chart.version)
-        self.register_outputs(
-            {"releaseName": self.release_name, "chartVersion": self.chart_version}
-        )
+        self._construct(name, _planned(self.label(name), args), opts)
+
+
+def efa_plan(
+    chart: ChosenChart,
+    instance_types: Sequence[str],
+    tolerations: Sequence[tuple[str, str]],
+    raw: Mapping[str, Any],
+) -> ReleasePlan:
+    """The release of a chart, with raw values merged last. Tolerations are key and effect."""
+    values = efa_device_plugin_values(instance_types, tolerations)
+    return ReleasePlan(chart=chart, values=merged(values, raw))
+
+
+def _planned(component: str, args: EfaDevicePluginArgs) -> ReleasePlan:
+    given = checked(component, EfaDevicePluginArgs, args, _Declared)
+    return efa_plan(
+        chosen_chart(component, given, CHART),
+        given.instance_types,
+        [(one.key, one.effect) for one in given.tolerations],
+        args.get("values", {}),
+    )

@@ -1,0 +1,135 @@
+"""The frame of every component: arguments become a plan, and a plan becomes resources.
+
+A constructor declares and validates its arguments, refuses them with all findings at once, and
+hands the plan that they mean to `GpuComponent`. Where another component of this package has
+validated and rendered everything already, it calls `from_plan` instead.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, Self, TypeVar
+
+import pulumi
+
+from gpufleet.arguments import GpuPoolArgs
+from gpufleet.components_base.inputs import refuse, to_camel
+from gpufleet.components_base.known_output import known_output
+from gpufleet.findings import Finding, Severity, has_errors, ordered
+from gpufleet.fleet import Fleet, Pool
+from gpufleet.spec.base import SpecModel
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComponentPlan:
+    """What a component will make: validated, and rendered as far as it can be without Outputs."""
+
+    warnings: tuple[str, ...] = ()
+    """Shown by the component once it is registered."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FleetPlan(ComponentPlan):
+    """The plan of a component that follows from all pools of a cluster."""
+
+    fleet: Fleet
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoolPlan(ComponentPlan):
+    """The plan of a component that makes the nodes of one pool."""
+
+    pool: Pool
+
+
+Plan = TypeVar("Plan", bound=ComponentPlan)
+AnyPoolPlan = TypeVar("AnyPoolPlan", bound=PoolPlan)
+
+
+class GpuComponent(pulumi.ComponentResource, Generic[Plan]):
+    """A component of gpufleet: its type is `gpufleet:index:<class>`.
+
+    A subclass has `_make`, and a constructor with typed `args`, which Pulumi's analyser reads and
+    which ends with `_construct`.
+    """
+
+    def _construct(self, name: str, plan: Plan, opts: pulumi.ResourceOptions | None) -> None:
+        """Register the component and make its resources.
+
+        Not a constructor: the SDK counts those above its own to find the program's line that made
+        a component.
+        """
+        super().__init__(
+            f"gpufleet:index:{type(self).__name__}", name, self._properties(plan), opts
+        )
+        self._plan = plan
+        for warning in plan.warnings:
+            pulumi.log.warn(warning, self)
+        outputs = self._make(name, plan)
+        for attribute, value in outputs.items():
+            setattr(self, attribute, value if _is_output(value) else known_output(value))
+        self.register_outputs({to_camel(attribute): value for attribute, value in outputs.items()})
+
+    @classmethod
+    def from_plan(cls, name: str, plan: Plan, opts: pulumi.ResourceOptions | None = None) -> Self:
+        """The component of a plan that another component of this package has made."""
+        component = cls.__new__(cls)
+        component._construct(name, plan, opts)
+        return component
+
+    @classmethod
+    def label(cls, name: str) -> str:
+        """The component as error texts call it: `GpuFleet "fleet"`."""
+        return f'{cls.__name__} "{name}"'
+
+    def _properties(self, plan: Plan) -> dict[str, Any]:
+        """Inputs that are registered with the component itself. Default: none."""
+        del plan
+        return {}
+
+    def _make(self, name: str, plan: Plan) -> Mapping[str, object]:
+        """Make the resources.
+
+        Returns the component's outputs by attribute: each is an Output, or plain data without any
+        Output, resource or awaitable inside.
+        """
+        raise NotImplementedError
+
+
+class GpuPoolComponent(GpuComponent[AnyPoolPlan]):
+    """A component that makes the nodes of one pool."""
+
+    @property
+    def spec(self) -> GpuPoolArgs:
+        """The pool's declaration, to hand on to other components: `GpuAddons` takes a list."""
+        return pool_arguments(self._plan.pool)
+
+
+def accepted(component: str, findings: Iterable[Finding]) -> tuple[str, ...]:
+    """Texts of the warnings. Raises InvalidArgumentsError with every finding when one is an error.
+
+    `component` is the component as its `label` calls it.
+    """
+    in_order = ordered(findings)
+    if has_errors(in_order):
+        refuse(component, in_order)
+    return tuple(warning_texts(in_order))
+
+
+def warning_texts(findings: Iterable[Finding]) -> Iterable[str]:
+    """Texts of the warnings among findings, as a log shows them."""
+    return (str(f).removeprefix("warning ") for f in findings if f.severity is Severity.WARNING)
+
+
+def pool_arguments(pool: Pool) -> GpuPoolArgs:
+    """The pool's declaration as components take it."""
+    arguments: Any = written(pool.spec)
+    return arguments
+
+
+def written(declaration: SpecModel) -> dict[str, Any]:
+    """Only what the author of a declaration wrote, in the spelling of arguments."""
+    return declaration.model_dump(mode="json", exclude_unset=True, exclude_none=True)
+
+
+def _is_output(value: object) -> bool:
+    return isinstance(value, pulumi.Output)
