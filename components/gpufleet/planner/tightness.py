@@ -27,7 +27,8 @@ def judge_tightness(names: Sequence[str], pools: Sequence[FilledPool]) -> Iterat
 
 
 def least_nodes(pool: FilledPool) -> int:
-    """Fewest nodes that hold the pool's slices in any layouts, by the packer's lower bound."""
+    """Fewest nodes that hold the pool's slices in any layouts: exact with the extra `planner`, else
+    what the packer's heuristic needs."""
     machine = pool.key.machine
     row = Machine(
         machine.name,
@@ -41,4 +42,4 @@ def least_nodes(pool: FilledPool) -> int:
         ShareClass(str(profile), count, Mode.MIG, str(profile))
         for profile, count in demand_of(option for _, option in pool.members).items()
     )
-    return pack(Problem({machine.name: row}, shares)).lower_bound
+    return pack(Problem({machine.name: row}, shares)).cost

@@ -1,64 +1,77 @@
-"""Lower bounds that need no solver: the exact relaxation of small programs, else volume."""
+"""Lower bounds of the cost: by volume, and raised to what whole nodes can cost."""
 
+from collections.abc import Callable
 from fractions import Fraction
-from math import ceil
+from math import ceil, gcd
 
-from gpufleet.planner.packing.model import build
-from gpufleet.planner.packing.problem import Mode, Problem, ShareClass
-from gpufleet.planner.packing.program import INFINITY
-from gpufleet.planner.packing.simplex import cover
-from gpufleet.planner.packing.slots import slots_for
-from gpufleet.planner.packing.supply import sources_of
+from gpufleet.catalogue.gpu import MigGeometry, MigProfile
+from gpufleet.planner.packing.problem import Machine, Mode, Problem, ShareClass
+from gpufleet.planner.packing.slots import Slot, slots_for
 
-_ENTRIES = 30_000
-"""Rows times columns up to which the relaxation is solved in rational numbers (about a second)."""
-
-
-def relaxed_bound(problem: Problem) -> int:
-    """No packing costs less. The stronger of the two bounds that were worked out."""
-    by_volume = volume_bound(problem)
-    program = build(problem, sources_of(problem)).program
-    if len(program.rows) * len(program.costs) > _ENTRIES:
-        return by_volume
-    columns: list[dict[int, int]] = [{} for _ in program.costs]
-    demand: list[int] = []
-    for number, row in enumerate(program.rows):
-        # `sum <= limit` is `-sum >= -limit`; equalities are only needed as at least.
-        sign = 1 if program.lowers[number] > -INFINITY else -1
-        edge = program.lowers[number] if sign == 1 else program.limits[number]
-        demand.append(sign * int(edge))
-        for column, units in row.items():
-            columns[column][number] = sign * units
-    relaxed = cover(columns, program.costs, demand)
-    return by_volume if relaxed is None else max(by_volume, ceil(relaxed.value))
+TOLERANCE = 1e-8
+"""Relative error allowed to the solver's bound, which is no exact number."""
 
 
 def volume_bound(problem: Problem) -> int:
-    """Every share pays its part of the memory, or of the compute, of the cheapest GPU for it."""
-    memory = compute = Fraction(0)
-    for share in problem.shares:
-        least = [_least(problem, share, part) for part in (0, 1)]
-        memory += share.count * least[0]
-        compute += share.count * least[1]
-    return ceil(max(memory, compute))
+    """No packing costs less: every share pays its part of the cheapest GPU that can hold it.
+
+    The part is measured in three ways, and the largest sum is the bound.
+    """
+    totals = [
+        sum(share.count * _least(problem, share, part) for share in problem.shares)
+        for part in _PARTS
+    ]
+    return whole_nodes(problem, max(totals))
 
 
-def _least(problem: Problem, share: ShareClass, part: int) -> Fraction:
-    there = {node.machine for node in problem.existing}
+def whole_nodes(problem: Problem, bound: float | Fraction) -> int:
+    """The bound raised to the next amount that nodes can cost together."""
+    step = 0
+    for machine in problem.machines.values():
+        if machine.max_nodes != 0:
+            step = gcd(step, problem.cost_of(machine))
+    if step == 0:
+        return 0
+    slack = max(1e-6 * step, TOLERANCE * bound)
+    return ceil((bound - slack) / step) * step if bound > slack else 0
+
+
+def _memory(profile: MigProfile, geometry: MigGeometry) -> Fraction:
+    return Fraction(profile.memory_slots, geometry.memory_slots)
+
+
+def _compute(profile: MigProfile, geometry: MigGeometry) -> Fraction:
+    return Fraction(profile.compute_slices, geometry.compute_slices)
+
+
+def _alone(profile: MigProfile, geometry: MigGeometry) -> Fraction:
+    """1 for more than half of the compute slices, of which no GPU holds two, else 0."""
+    return Fraction(2 * profile.compute_slices > geometry.compute_slices)
+
+
+_PARTS = (_memory, _compute, _alone)
+
+
+def _least(
+    problem: Problem, share: ShareClass, part: Callable[[MigProfile, MigGeometry], Fraction]
+) -> Fraction:
+    """The least cost of one share, 0 where an existing node can hold it."""
+    existing = {node.machine for node in problem.existing}
     costs: list[Fraction] = []
     for machine in problem.machines.values():
         for slot in slots_for(share, machine):
-            if machine.name in there:
+            if machine.name in existing:
                 return Fraction(0)
-            if machine.max_nodes == 0:
-                continue
-            size = Fraction(slot.gpus, slot.replicas)
-            geometry = machine.gpu.mig
-            if slot.mode == Mode.MIG and geometry is not None:
-                profile = geometry.profiles[slot.profile]
-                size = (
-                    Fraction(profile.memory_slots, geometry.memory_slots),
-                    Fraction(profile.compute_slices, geometry.compute_slices),
-                )[part]
-            costs.append(problem.cost_of(machine) * size / machine.gpus)
+            if machine.max_nodes != 0:
+                gpus = _gpus(slot, machine, part)
+                costs.append(problem.cost_of(machine) * gpus / machine.gpus)
     return min(costs, default=Fraction(0))
+
+
+def _gpus(
+    slot: Slot, machine: Machine, part: Callable[[MigProfile, MigGeometry], Fraction]
+) -> Fraction:
+    geometry = machine.gpu.mig
+    if slot.mode == Mode.MIG and geometry is not None:
+        return part(geometry.profiles[slot.profile], geometry)
+    return Fraction(slot.gpus, slot.replicas)

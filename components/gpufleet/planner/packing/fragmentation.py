@@ -1,4 +1,4 @@
-"""How much a placement spoils: the score behind online arrival and the heuristic.
+"""How much a placement spoils: the score behind the heuristic.
 
 A GPU in some state can still take so many of each typical instance. What it cannot give to one
 although it is free is fragmented; its expectation over the typical requests is the fragmentation of

@@ -2,10 +2,11 @@
 
 import importlib
 import importlib.util
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from gpufleet.planner.packing.program import Program, Solved
+INFINITY = float("inf")
 
 _NODES = 20_000
 """Branch-and-bound nodes of one run. A count, not a time, so that a slow machine answers alike."""
@@ -14,16 +15,59 @@ _SECONDS = 60.0
 _STATUS = {0: "optimal", 1: "feasible", 2: "infeasible"}
 
 
+@dataclass(slots=True)
+class Program:
+    """Minimise the cost of columns of whole numbers of at least 0, each row between two bounds."""
+
+    costs: list[int] = field(default_factory=list[int])
+    uppers: list[float] = field(default_factory=list[float])
+    """Upper bounds of the columns."""
+    rows: list[dict[int, int]] = field(default_factory=list[dict[int, int]])
+    """Column -> coefficient."""
+    lowers: list[float] = field(default_factory=list[float])
+    limits: list[float] = field(default_factory=list[float])
+    """Upper bounds of the rows."""
+
+    def column(self, cost: int = 0, upper: float = INFINITY) -> int:
+        """Add a column; gives its number."""
+        self.costs.append(cost)
+        self.uppers.append(upper)
+        return len(self.costs) - 1
+
+    def row(
+        self, coefficients: dict[int, int], lower: float = -INFINITY, upper: float = INFINITY
+    ) -> None:
+        """Add a row `lower <= sum <= upper`."""
+        self.rows.append(coefficients)
+        self.lowers.append(lower)
+        self.limits.append(upper)
+
+    @property
+    def size(self) -> int:
+        """Coefficients that are not zero."""
+        return sum(len(row) for row in self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Solved:
+    """An answer to a program."""
+
+    status: str
+    """`optimal`, `feasible` (stopped before the proof), `infeasible` or `stopped` (nothing yet)."""
+    values: tuple[float, ...]
+    """By column; empty when there is none."""
+    bound: float
+    """Proven least cost; 0 where nothing is known."""
+
+
 @cache
 def available() -> bool:
     """Whether scipy is installed."""
     return importlib.util.find_spec("scipy") is not None
 
 
-def solve(
-    program: Program, *, relaxed: bool = False, gap: float = 0.0, seconds: float = _SECONDS
-) -> Solved:
-    """The cheapest answer, or with `relaxed` that of the linear relaxation.
+def solve(program: Program, *, gap: float = 0.0) -> Solved:
+    """The cheapest answer.
 
     `gap` is the relative distance from the bound at which to stop. Raises ModuleNotFoundError
     without scipy (`available` tells).
@@ -48,15 +92,13 @@ def solve(
     scale = 1000.0 / largest  # the solver's tolerances are absolute: prices near 1,000 suit them
     found: Any = optimize.milp(
         numpy.array(program.costs, dtype=float) * scale,
-        integrality=numpy.array([int(w and not relaxed) for w in program.whole]),
+        integrality=numpy.ones(len(program.costs)),
         bounds=optimize.Bounds(0, numpy.array(program.uppers)),
         constraints=optimize.LinearConstraint(matrix, program.lowers, program.limits),
-        options={"mip_rel_gap": gap, "node_limit": _NODES, "time_limit": seconds},
+        options={"mip_rel_gap": gap, "node_limit": _NODES, "time_limit": _SECONDS},
     )
     status = _STATUS.get(int(found.status), "stopped")
     if found.x is None:
         return Solved("infeasible" if status == "infeasible" else "stopped", (), 0.0)
-    bound = found.fun if relaxed else found.mip_dual_bound
-    if status == "optimal" and not relaxed and gap == 0.0:
-        bound = found.fun
+    bound = found.fun if status == "optimal" and gap == 0.0 else found.mip_dual_bound
     return Solved(status, tuple(float(v) for v in found.x), float(bound or 0.0) / scale)

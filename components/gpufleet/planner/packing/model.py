@@ -9,9 +9,9 @@ conditions.
 from collections import defaultdict
 from dataclasses import dataclass
 
+from gpufleet.planner.packing.highs import INFINITY, Program
 from gpufleet.planner.packing.patterns import Pattern
 from gpufleet.planner.packing.problem import Mode, Problem, SpreadGroup
-from gpufleet.planner.packing.program import INFINITY, Program
 from gpufleet.planner.packing.slots import Slot, servable
 from gpufleet.planner.packing.supply import (
     Choice,
@@ -66,9 +66,6 @@ class Model:
     filled: list[tuple[int, Pool, Place, Pattern | None]]
     served: list[tuple[int, int, Place, Slot]]
     """Column, kind, place, slot."""
-    demand_rows: list[int]
-    quota_rows: list[tuple[int, str, str]]
-    """Row, what it limits, where in the file."""
     short: list[int]
     """Elastic models: column of unserved shares by kind."""
 
@@ -137,11 +134,10 @@ class _Builder:
             by_source.append(columns)
         for (pool, i), giving in pools.items():
             self._fill(pool, i, giving)
-        quota_rows = self._limits(by_source)
+        self._limits(by_source)
         kinds, fitting = self._kinds()
         short: list[int] = []
         served: list[tuple[int, int, Place, Slot]] = []
-        demand_rows: list[int] = []
         taking: dict[tuple[Place, Slot], dict[int, int]] = defaultdict(dict)
         for number, kind in enumerate(kinds):
             share = self.problem.by_name[kind.names[0]]
@@ -156,12 +152,10 @@ class _Builder:
                 column = self.program.column(max(1, share.gpus), kind.count)
                 short.append(column)
                 row[column] = 1
-            demand_rows.append(self.program.row(row, kind.count, kind.count, f"demand {kind}"))
+            self.program.row(row, kind.count, kind.count)
         for key, giving in self.supply.items():
             if key in taking:
-                self.program.row(
-                    {**taking[key], **{c: -n for c, n in giving.items()}}, upper=0, name="slots"
-                )
+                self.program.row({**taking[key], **{c: -n for c, n in giving.items()}}, upper=0)
         self._spread(kinds, served)
         return Model(
             self.problem,
@@ -172,8 +166,6 @@ class _Builder:
             self.choices,
             self.filled,
             served,
-            demand_rows,
-            quota_rows,
             short,
         )
 
@@ -239,15 +231,12 @@ class _Builder:
                 self.gpu_room[number, gpu][column] = min(total, most)
                 for slot, count in offered.items():
                     self.slot_room[number, place, slot][column] = min(count, most)
-        self.program.row(row, upper=0, name="gpus")
+        self.program.row(row, upper=0)
 
-    def _limits(self, by_source: list[list[int]]) -> list[tuple[int, str, str]]:
-        found: list[tuple[int, str, str]] = []
+    def _limits(self, by_source: list[list[int]]) -> None:
         for source, columns in zip(self.sources, by_source, strict=True):
             if source.most is not None and columns:
-                row = self.program.row(dict.fromkeys(columns, 1), upper=source.most, name="nodes")
-                if source.bought:
-                    found.append((row, source.machine.name, source.machine.path))
+                self.program.row(dict.fromkeys(columns, 1), upper=source.most)
         for quota in self.problem.quotas:
             entries = {
                 column: source.machine.gpus
@@ -256,9 +245,7 @@ class _Builder:
                 if source.bought and source.machine.name in quota.machines
             }
             if entries:
-                row = self.program.row(entries, upper=quota.gpus, name="quota")
-                found.append((row, quota.name, quota.path))
-        return found
+                self.program.row(entries, upper=quota.gpus)
 
     def _kinds(self) -> tuple[list[Kind], list[frozenset[Slot]]]:
         """Classes by what serves them and by their groups, in the order of the file."""
@@ -301,7 +288,7 @@ class _Builder:
 
     def _at_most(self, taking: dict[int, int], giving: dict[int, int]) -> None:
         row = {**taking, **{column: -room for column, room in giving.items() if room}}
-        self.program.row(row, upper=0, name="spread")
+        self.program.row(row, upper=0)
 
 
 def _room(most: int, group: SpreadGroup, states: tuple[GpuState, ...]) -> int:

@@ -1,11 +1,11 @@
-"""Packing: the exact method that applies, the heuristic where none does, and always a bound."""
+"""Packing: the integer program, the heuristic where it does not apply, and always a bound."""
 
 from collections.abc import Mapping
 from dataclasses import replace
-from math import ceil, gcd
 
 from gpufleet.findings import Finding, info, ordered, warning
-from gpufleet.planner.packing import bounds, highs, infeasible, one_type
+from gpufleet.planner.packing import highs, infeasible
+from gpufleet.planner.packing.bounds import TOLERANCE, volume_bound, whole_nodes
 from gpufleet.planner.packing.greedy import place_rest
 from gpufleet.planner.packing.model import Model, build
 from gpufleet.planner.packing.packing import Method, Packing
@@ -17,8 +17,6 @@ from gpufleet.planner.packing.workspace import Workspace
 
 _APART_LIMIT = 60_000
 """Coefficients of the program with every node apart up to which it is tried."""
-_TOLERANCE = 1e-8
-"""Relative error allowed to the solver's bound, which is no exact number."""
 _GAP = 1e-3
 """Relative gap at which programs with very many columns stop; small ones are solved to the end."""
 _LARGE = 1_500
@@ -58,10 +56,6 @@ def _without_limits(problem: Problem) -> Problem:
 
 
 def _pack(problem: Problem, use_solver: bool) -> Packing:
-    exact = one_type.solve(problem)
-    if exact is not None and (exact.proven or not use_solver):
-        findings = () if exact.proven else (_not_proven(),)
-        return _finish(problem, exact.workspace, {}, exact.bound, Method.PATTERNS, findings)
     if use_solver:
         return _by_program(problem)
     return _heuristic(problem, _no_solver())
@@ -70,7 +64,7 @@ def _pack(problem: Problem, use_solver: bool) -> Packing:
 def _heuristic(problem: Problem, *findings: Finding) -> Packing:
     workspace = Workspace(problem)
     left = place_rest(workspace, problem, {s.name: s.count for s in problem.shares})
-    bound = bounds.relaxed_bound(problem)
+    bound = volume_bound(problem)
     return _finish(problem, workspace, left, bound, Method.HEURISTIC, findings)
 
 
@@ -87,7 +81,7 @@ def _by_program(problem: Problem) -> Packing:
         return _heuristic(problem, _stopped())
     values = _fewest_gpus(model, solved.values) if solved.status == "optimal" else solved.values
     workspace, left = realise(problem, sources, model.plan(values))
-    bound = _whole_bound(problem, solved.bound)
+    bound = whole_nodes(problem, solved.bound)
     if left:
         return _apart(problem, workspace, left, bound)
     findings = () if solved.status == "optimal" else (_stopped(),)
@@ -97,7 +91,7 @@ def _by_program(problem: Problem) -> Packing:
 
 def _settled(found: Packing) -> Packing:
     """A bound that differs from the cost by no more than the solver's tolerance is the cost."""
-    near = 0 <= found.cost - found.lower_bound <= _TOLERANCE * found.cost
+    near = 0 <= found.cost - found.lower_bound <= TOLERANCE * found.cost
     return replace(found, lower_bound=found.cost) if near else found
 
 
@@ -132,7 +126,7 @@ def _apart(problem: Problem, workspace: Workspace, left: dict[str, int], bound: 
             exact, missing = realise(problem, sources, model.plan(solved.values))
             if not missing:
                 if not unplaced and solved.status == "optimal":
-                    bound = max(bound, _whole_bound(problem, solved.bound))
+                    bound = max(bound, whole_nodes(problem, solved.bound))
                 found = _settled(_finish(problem, exact, {}, bound, Method.INTEGER_PROGRAM, ()))
                 if unplaced or found.cost <= rough.cost:
                     return found
@@ -175,18 +169,6 @@ def _nearest(problem: Problem, sources: list[Source]) -> Packing:
     return replace(found, unplaced=unplaced)
 
 
-def _whole_bound(problem: Problem, bound: float) -> int:
-    """The bound raised to the next amount that nodes can cost together."""
-    step = 0
-    for machine in problem.machines.values():
-        if machine.max_nodes != 0:
-            step = gcd(step, problem.cost_of(machine))
-    if step == 0:
-        return 0
-    slack = max(1e-6 * step, _TOLERANCE * bound)
-    return ceil((bound - slack) / step) * step if bound > slack else 0
-
-
 def _finish(
     problem: Problem,
     workspace: Workspace,
@@ -217,15 +199,6 @@ def _no_solver() -> Finding:
         "",
         "packed by the heuristic, which does not promise the least cost; the gap to the lower "
         "bound says how far it may be off",
-        "install the extra `planner` (scipy) for the exact method",
-    )
-
-
-def _not_proven() -> Finding:
-    return info(
-        "pack-not-proven",
-        "",
-        "the search over patterns ended above its bound: the packing is good, not proven best",
         "install the extra `planner` (scipy) for the exact method",
     )
 

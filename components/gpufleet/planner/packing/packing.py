@@ -13,8 +13,6 @@ from gpufleet.planner.packing.problem import Mode
 class Method(StrEnum):
     """How the answer was found."""
 
-    PATTERNS = "patterns"
-    """Exact search over the patterns of one machine type; needs no solver."""
     INTEGER_PROGRAM = "integer-program"
     """Integer program by HiGHS."""
     HEURISTIC = "heuristic"

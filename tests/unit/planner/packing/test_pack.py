@@ -61,13 +61,34 @@ def one(machine: Machine, *shares: ShareClass, **more) -> Problem:
     ],
 )
 def test_known_packings_of_one_type(wanted: dict[str, int], gpus: int) -> None:
-    found = pack(one(machine("m"), *(mig(p, n) for p, n in wanted.items())), solver=False)
-    assert (found.gpus, found.lower_bound, found.method) == (gpus, gpus * 10**6, Method.PATTERNS)
+    pytest.importorskip("scipy")
+    problem = one(machine("m"), *(mig(p, n) for p, n in wanted.items()))
+    found = pack(problem)
+    assert (found.gpus, found.lower_bound) == (gpus, gpus * 10**6)
+    assert found.method is Method.INTEGER_PROGRAM
     assert found.complete
     assert found.findings == ()
+    heuristic = pack(problem, solver=False)
+    assert gpus <= heuristic.gpus <= gpus + 1
+    assert heuristic.lower_bound <= found.cost
+    assert [f.code for f in heuristic.findings] == ["pack-without-solver"]
+
+
+def test_without_scipy_the_answer_has_a_bound_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpufleet.planner.packing.highs.available", lambda: False)
+    problem = one(machine("m", gpus=8), mig("3g.40gb", 20), mig("1g.10gb", 20))
+    found = pack(problem)
+    assert verify(problem, found) == ()
+    assert found.complete
+    assert found.method is Method.HEURISTIC
+    assert 0 < found.lower_bound <= found.cost
+    (finding,) = found.findings
+    assert finding.code == "pack-without-solver"
+    assert "`planner`" in (finding.fix or "")
 
 
 def test_ten_thousand_shares_are_packed_to_the_bound() -> None:
+    pytest.importorskip("scipy")
     wanted = {"1g.10gb": 4000, "1g.20gb": 1000, "2g.20gb": 2000, "3g.40gb": 1500}
     wanted |= {"4g.40gb": 1000, "7g.80gb": 500}
     found = pack(one(machine("m", gpus=8), *(mig(p, n) for p, n in wanted.items())))
@@ -76,17 +97,23 @@ def test_ten_thousand_shares_are_packed_to_the_bound() -> None:
     assert found.findings == ()
 
 
-def test_first_pattern_of_a_relaxed_optimum_is_not_always_near_a_whole_one() -> None:
+def test_a_demand_whose_relaxed_optimum_has_no_whole_one_near_it() -> None:
+    pytest.importorskip("scipy")
     counts = (176, 17, 459, 116, 205, 1137)
     names = ("1g.10gb", "1g.20gb", "2g.20gb", "3g.40gb", "4g.40gb", "7g.80gb")
     shares = (mig(p, n) for p, n in zip(names, counts, strict=True))
-    assert pack(one(machine("m"), *shares), solver=False).gpus == 1466
+    assert pack(one(machine("m"), *shares)).gpus == 1466
 
 
-def test_nodes_hold_shares_of_several_gpus_before_single_ones() -> None:
+@pytest.mark.parametrize("solver", [None, False])
+def test_nodes_hold_shares_of_several_gpus_before_single_ones(solver: bool | None) -> None:
+    if solver is None:
+        pytest.importorskip("scipy")
     train = ShareClass("train", 3, Mode.WHOLE, gpus=5, path="t")
     small = ShareClass("small", 9, Mode.WHOLE, path="s")
-    found = pack(one(machine("m", gpus=8), train, small, mig("1g.10gb", 7)), solver=False)
+    problem = one(machine("m", gpus=8), train, small, mig("1g.10gb", 7))
+    found = pack(problem, solver=solver)
+    assert verify(problem, found) == ()
     assert found.gpus == 32  # 5+3, 5+3, 5+3 hold nine singles: the cut GPU opens a fourth node
     assert all(len(a.gpus) == 5 for a in found.assignments if a.share == "train")
 
