@@ -5,11 +5,9 @@ outermost caller decides whether an error stops the work.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, cast
-
-from gpufleet.records import record
 
 
 class Severity(StrEnum):
@@ -26,7 +24,7 @@ class Severity(StrEnum):
 _RANK = {severity: rank for rank, severity in enumerate(Severity)}
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One thing found about one place of a declaration.
 

@@ -1,10 +1,9 @@
 """The files of a policy pack for a project that installs gpufleet instead of living in it."""
 
 import json
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-
-from gpufleet.records import record
 
 DESCRIPTION = """\
 description: GPU waste and impossibility, refused before anything is made
@@ -46,7 +45,7 @@ SETTINGS = """\
 """
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class PackFolder:
     """What was done with each file."""
 

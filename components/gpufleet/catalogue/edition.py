@@ -1,12 +1,12 @@
 """Editions on disk: one folder each, one JSON object per line, one line per fact."""
 
 import json
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any, cast
 
 from gpufleet.catalogue.lookup import UnknownKeyError, nearest_names
-from gpufleet.records import record
 
 DATA = Path(__file__).parent / "data"
 DEFAULT_EDITION = "2026.11"
@@ -15,7 +15,7 @@ DEFAULT_EDITION = "2026.11"
 RawRow = dict[str, Any]
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Edition:
     """What the edition says about itself."""
 

@@ -5,11 +5,10 @@ Units: memory is integer bytes, rates are per second. Marketing figures keep the
 """
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from gpufleet.catalogue.source import Source
-from gpufleet.records import record
 
 
 class Evidence(StrEnum):
@@ -27,7 +26,7 @@ EVIDENCE_ORDER = (Evidence.VERIFIED, Evidence.PARTLY_VERIFIED, Evidence.INFERRED
 """Strongest first: the weakest of several is the one furthest to the right."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class MigProfile:
     """One GPU instance profile of one GPU: what it occupies and where it may start."""
 
@@ -78,7 +77,7 @@ class MigProfile:
         return self.name.replace("+", ".").replace(",", ".")
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class MigGeometry:
     """What one GPU can be cut into."""
 
@@ -104,7 +103,7 @@ class MigGeometry:
     notes: str = ""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Rates:
     """Dense peak rates of one board; None where the board cannot do it or it was not sourced."""
 
@@ -124,7 +123,7 @@ class Rates:
     """NVLink only where a bridge joins two boards."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class VgpuBoard:
     """The vGPU types of one GPU, compute series: what a hypervisor can hand to machines."""
 
@@ -141,7 +140,7 @@ class VgpuBoard:
     notes: str = ""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Gpu:
     """One GPU model, or another vendor's accelerator, as the fleet names it."""
 

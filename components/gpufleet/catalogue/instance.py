@@ -5,13 +5,12 @@ bytes.
 """
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 
 from gpufleet.catalogue.source import Source
-from gpufleet.records import record
 
 MICRO_USD = 1_000_000
 """Micro-dollars in one US dollar."""
@@ -34,7 +33,7 @@ class Offer(StrEnum):
     """It is sold, or may be, but no dated price could be sourced."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Price:
     """Price of one instance for one hour in one region, on one day."""
 
@@ -58,7 +57,7 @@ class Price:
         return Decimal(self.micro_usd_per_hour) / MICRO_USD
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Accelerator:
     """What an instance type carries."""
 
@@ -80,7 +79,7 @@ class Accelerator:
     """Marketing size of each device."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class HostLimit:
     """Largest N1 host that an attachable accelerator count may be put on."""
 
@@ -88,7 +87,7 @@ class HostLimit:
     memory_bytes: int
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class InstanceType:
     """One machine type of one cloud."""
 

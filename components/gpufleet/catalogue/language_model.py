@@ -1,10 +1,11 @@
 """Type of the model table: the shape of one language model, from its published configuration."""
 
+from dataclasses import dataclass
+
 from gpufleet.catalogue.source import Source
-from gpufleet.records import record
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Model:
     """Shape of one language model, from its published configuration."""
 

@@ -1,13 +1,12 @@
 """Types of the software tables: chart pins and what each node image contains."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from gpufleet.catalogue.source import Source
-from gpufleet.records import record
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Chart:
     """Pin of one Helm chart."""
 
@@ -32,7 +31,7 @@ class Chart:
     notes: str = ""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Package:
     """An operator in the catalogues of Operator Lifecycle Manager, on OpenShift."""
 
@@ -52,7 +51,7 @@ class Package:
     notes: str = ""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class NodeImage:
     """What a node image brings, so that nothing is installed twice."""
 

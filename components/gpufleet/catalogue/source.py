@@ -1,11 +1,10 @@
 """Where a fact comes from. Every row of the catalogue carries one."""
 
+from dataclasses import dataclass
 from datetime import date
 
-from gpufleet.records import record
 
-
-@record
+@dataclass(frozen=True, slots=True)
 class Source:
     """Where a row comes from: an entry of the edition's source table and the fact's day."""
 
@@ -18,7 +17,7 @@ class Source:
     """Further entries of the table the row rests on."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class SourceEntry:
     """One document or data file that rows of the edition were taken from."""
 

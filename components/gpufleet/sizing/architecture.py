@@ -4,11 +4,12 @@ One type serves the catalogue, Hugging Face configurations and stated parameter 
 know nothing of where a shape came from.
 """
 
-from gpufleet.records import record
+from dataclasses import dataclass
+
 from gpufleet.sizing.ledger import Basis
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Attention:
     """Multi-head, grouped-query or multi-query attention; keys and values are cached."""
 
@@ -33,7 +34,7 @@ class Attention:
         return self.kv_heads * self.head_dim
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class LatentAttention:
     """Multi-head latent attention (DeepSeek): one compressed vector per token is cached."""
 
@@ -60,7 +61,7 @@ class LatentAttention:
         return self.heads * (self.nope_dim + self.rope_dim)
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class LinearMixer:
     """Linear attention or a state-space layer: a state of constant size per sequence."""
 
@@ -74,7 +75,7 @@ class LinearMixer:
 Mixer = Attention | LatentAttention | LinearMixer
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class FeedForward:
     """A dense feed-forward block."""
 
@@ -83,7 +84,7 @@ class FeedForward:
     """Three matrices (SwiGLU, GeGLU) or two."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class ExpertFeedForward:
     """A mixture-of-experts block."""
 
@@ -96,7 +97,7 @@ class ExpertFeedForward:
     gated: bool = True
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class LayerGroup:
     """So many layers of one kind. Their order in the model does not matter to memory."""
 
@@ -106,7 +107,7 @@ class LayerGroup:
     """None: the layer only mixes tokens."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Architecture:
     """One model."""
 

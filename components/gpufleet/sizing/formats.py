@@ -5,12 +5,12 @@ is not "half a byte" each.
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.findings import Finding, error
-from gpufleet.records import record
 
 
 class Compute(StrEnum):
@@ -24,7 +24,7 @@ class Compute(StrEnum):
     FP4 = "fp4"
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class WeightFormat:
     """How the matrices of a model are stored."""
 
@@ -137,7 +137,7 @@ _WEIGHT_ALIASES = {
 }
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class KvFormat:
     """How keys and values are stored."""
 

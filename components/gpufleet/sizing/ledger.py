@@ -5,9 +5,8 @@ can disagree with one line instead of with the sum.
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from enum import StrEnum
-
-from gpufleet.records import record
 
 GIB = 1 << 30
 """Bytes in one GiB. Formulas count bytes; only printing converts."""
@@ -37,7 +36,7 @@ def modelled(inputs: Basis) -> Basis:
     return weakest((Basis.MODELLED, inputs))
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Item:
     """One line of a ledger."""
 
@@ -61,7 +60,7 @@ class Item:
             )
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Margin:
     """What planning adds to the need: need * (100 + percent) / 100 + fixed_bytes."""
 
@@ -75,7 +74,7 @@ TRAINING_MARGIN = Margin(10, GIB)
 """10 % and 1 GiB: training fragments more and its communication buffers are larger."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Ledger:
     """Memory of the fullest GPU (or slice) of one replica or training job."""
 

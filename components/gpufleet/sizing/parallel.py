@@ -1,9 +1,9 @@
 """How one model is spread over GPUs, and which spreads are possible."""
 
+from dataclasses import dataclass
 from enum import StrEnum
 
 from gpufleet.findings import Finding, error, warning
-from gpufleet.records import record
 from gpufleet.sizing.architecture import (
     Architecture,
     Attention,
@@ -25,7 +25,7 @@ class Sharding(StrEnum):
     """Weights too: FSDP full shard."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Parallelism:
     """Degrees of parallelism of one replica or job. All are 1 by default."""
 

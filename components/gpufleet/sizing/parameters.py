@@ -1,8 +1,8 @@
 """Counting parameters: N = L*(attention + feed-forward + 2h) + h + V*h*(1 or 2)."""
 
+from dataclasses import dataclass
 from functools import lru_cache
 
-from gpufleet.records import record
 from gpufleet.sizing.architecture import (
     Architecture,
     Attention,
@@ -13,7 +13,7 @@ from gpufleet.sizing.architecture import (
 )
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class ParameterCount:
     """Parameters by the role that decides how they are stored and sharded."""
 

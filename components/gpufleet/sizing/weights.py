@@ -1,18 +1,17 @@
 """Bytes of weights in each format, for the whole model and for the fullest GPU."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil
 
-from gpufleet.records import record
 from gpufleet.sizing.architecture import Architecture
 from gpufleet.sizing.formats import WEIGHT_FORMATS, WeightFormat
 from gpufleet.sizing.parallel import Parallelism, stage_layers
 from gpufleet.sizing.parameters import ParameterCount, count_parameters
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class WeightBytes:
     """Weights by the way they are divided among GPUs. Fractions of a byte are kept until the end,
     so that shares add up to the whole."""

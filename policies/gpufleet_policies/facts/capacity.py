@@ -1,15 +1,15 @@
 """What is bought or held beside pools: reservations, buffers, templates of machines."""
 
+from dataclasses import dataclass
 from typing import Any
 
-from gpufleet.records import record
 from gpufleet_policies.facts.subject import Subject
 from gpufleet_policies.facts.tristate import Fact, absent
 
 NOTHING: Fact[Any] = absent()
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reservation(Subject):
     """Machines paid for whether they run or not: an EC2 reservation or block, a Google one."""
 
@@ -24,7 +24,7 @@ class Reservation(Subject):
     """Whether only machines that name it may use it; absent: any that match do."""
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchTemplate(Subject):
     """What machines of pools that name it are: EC2 launch templates, machine templates."""
 
@@ -42,7 +42,7 @@ class LaunchTemplate(Subject):
     vgpu_profile: Fact[str] = NOTHING
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CapacityBuffer(Subject):
     """Room that an autoscaler keeps free (autoscaling.x-k8s.io CapacityBuffer)."""
 
@@ -54,7 +54,7 @@ class CapacityBuffer(Subject):
     """Name of the workload it follows, where it names one."""
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PoolAutoscaler(Subject):
     """Bounds of a pool that stand in an object of their own (OpenShift MachineAutoscaler)."""
 
@@ -63,14 +63,14 @@ class PoolAutoscaler(Subject):
     maximum: Fact[int]
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NodeOverlay(Subject):
     """What Karpenter is told that nodes offer beside their hardware."""
 
     resources: tuple[str, ...]
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AutoscalerLimit(Subject):
     """A cluster-wide limit of an autoscaler on a GPU type (GKE node auto-provisioning)."""
 
@@ -79,7 +79,7 @@ class AutoscalerLimit(Subject):
     cluster: Fact[str] = NOTHING
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduledSize(Subject):
     """Something that changes the size of a group of machines at set times."""
 

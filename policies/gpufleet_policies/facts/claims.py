@@ -1,8 +1,7 @@
 """Claim: devices asked for through dynamic resource allocation, and the classes they are of."""
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from gpufleet.records import record
 from gpufleet_policies.facts.container import NOWHERE
 from gpufleet_policies.facts.subject import Subject
 from gpufleet_policies.facts.tristate import Fact
@@ -17,7 +16,7 @@ VFIO_CLASS = "vfio.gpu.nvidia.com"
 """Device class of its GPUs for virtual machines."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class DeviceRequest:
     """One device request of a claim, or one of its alternatives."""
 
@@ -43,7 +42,7 @@ class DeviceRequest:
         )
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Claim(Subject):
     """A ResourceClaim or ResourceClaimTemplate."""
 
@@ -59,7 +58,7 @@ class Claim(Subject):
         return any(request.is_gpu for request in self.requests)
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceClass(Subject):
     """A DeviceClass somebody declares beside those of the driver."""
 

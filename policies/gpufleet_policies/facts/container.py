@@ -1,11 +1,10 @@
 """Container: what one container of a pod template asks for and runs."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from gpufleet.records import record
 from gpufleet_policies.facts.tristate import Fact, absent, known, unknown
 
 GPU = "nvidia.com/gpu"
@@ -26,7 +25,7 @@ def is_gpu_resource(name: str) -> bool:
     return name == GPU or name.startswith(("nvidia.com/gpu.", MIG_PREFIX))
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Amount:
     """A quantity of a resource."""
 
@@ -41,7 +40,7 @@ class Amount:
         return self.number == self.number.to_integral_value()
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Launch:
     """How many processes a container starts on its GPUs, from its command line and variables."""
 
@@ -84,7 +83,7 @@ HIDDEN = Launch(_HIDDEN, _HIDDEN, _HIDDEN, _HIDDEN, _HIDDEN, spreads=True)
 """The launch of a command line that cannot be read."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Container:
     """One container of a pod template."""
 

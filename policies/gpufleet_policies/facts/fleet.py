@@ -4,10 +4,9 @@ Money is micro-dollars an hour, memory is bytes.
 """
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from fractions import Fraction
 
-from gpufleet.records import record
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.tristate import Fact, absent
 
@@ -18,7 +17,7 @@ COMMITTED = frozenset({"reserved", "capacityBlock", "onPrem"})
 """Ways of buying that cost the same whether a node runs or not: fixed sizes are right there."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class ShareFacts:
     """What a pod can ask a pool for."""
 
@@ -36,7 +35,7 @@ class ShareFacts:
         return self.profile is None and self.replicas == 1
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class PoolFacts:
     """One pool."""
 
@@ -83,7 +82,7 @@ class PoolFacts:
         return min(offered, key=lambda s: (s.memory_bytes or 0, s.replicas), default=None)
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class FleetFacts:
     """One compiled fleet."""
 

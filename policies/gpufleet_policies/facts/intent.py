@@ -1,9 +1,9 @@
 """Intent: what a workload says it is for, or what its command line lets one guess."""
 
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from gpufleet.records import record
 from gpufleet_policies.facts.tristate import Fact, absent
 
 PREFIX = "gpufleet.dev/"
@@ -17,7 +17,7 @@ NOWHERE: Fact[Any] = absent()
 """Neither declared nor inferred."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Intent:
     """Declared by annotations `gpufleet.dev/...`, else inferred."""
 

@@ -1,8 +1,7 @@
 """Locator: which object a finding is about, in words a person can search for."""
 
 import re
-
-from gpufleet.records import record
+from dataclasses import dataclass
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
@@ -13,7 +12,7 @@ def one_line(text: str) -> str:
     return text if text.isprintable() else _CONTROL.sub(" ", text)
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Locator:
     """One object, in a program, a file or a cluster."""
 

@@ -1,38 +1,37 @@
 """What watches the fleet, who pays for it and what namespaces may use."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
-from gpufleet.records import record
 from gpufleet_policies.facts.subject import Subject
 from gpufleet_policies.facts.tristate import Fact, absent
 
 NOTHING: Fact[Any] = absent()
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Monitoring(Subject):
     """A source of GPU metrics: DCGM exporter, GKE's managed DCGM, CloudWatch's add-on."""
 
     what: str
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CloudBudget(Subject):
     """A budget of the cloud account that somebody is told about."""
 
     notifies: Fact[bool] = NOTHING
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Namespace(Subject):
     """A namespace that is made here."""
 
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GpuQuota(Subject):
     """A ResourceQuota: resource -> hard limit, GPU-like resources only."""
 

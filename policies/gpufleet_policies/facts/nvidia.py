@@ -1,17 +1,16 @@
 """NVIDIA's software as facts: what operators and plugins are told."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
-from gpufleet.records import record
 from gpufleet_policies.facts.subject import Subject
 from gpufleet_policies.facts.tristate import Fact, absent
 
 NOTHING: Fact[Any] = absent()
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChartRelease(Subject):
     """A Helm chart that is installed, with the values it is given."""
 
@@ -24,7 +23,7 @@ class ChartRelease(Subject):
     """Field of the object that holds the values; empty: the file itself."""
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NvidiaConfig(Subject):
     """A configuration that `gpufleet check` can judge."""
 
@@ -48,7 +47,7 @@ class NvidiaConfig(Subject):
     """The text that holds it in the object; empty where it is data."""
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorChoices(Subject):
     """What an installation of NVIDIA's software does for all nodes of a cluster."""
 
@@ -74,7 +73,7 @@ class OperatorChoices(Subject):
     place: str = ""
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SharedResource:
     """One entry of a device-plugin sharing block."""
 
@@ -83,7 +82,7 @@ class SharedResource:
     place: str
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SharingConfig(Subject):
     """The sharing that a device-plugin configuration declares."""
 
@@ -103,7 +102,7 @@ class SharingConfig(Subject):
     """The configuration where the object holds it as text; empty where it is data."""
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MigLayouts(Subject):
     """The MIG layouts that a mig-parted configuration names."""
 
@@ -112,7 +111,7 @@ class MigLayouts(Subject):
     place: str = ""
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MigEntry:
     """One entry of a mig-parted config."""
 

@@ -1,16 +1,15 @@
 """PodGroup: identical pods of a workload, and what decides where they may run."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from gpufleet.records import record
 from gpufleet_policies.facts.container import NOWHERE, Amount, Container
 from gpufleet_policies.facts.tristate import Fact, absent, known, unknown
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class PodClaim:
     """One entry of a pod's `resourceClaims`."""
 
@@ -22,7 +21,7 @@ class PodClaim:
     """`resourceClaimTemplateName`: a claim of its own for each pod."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Toleration:
     """One toleration; its value does not matter to any rule."""
 
@@ -38,7 +37,7 @@ class Toleration:
         return not self.key and self.operator == "Exists" and self.effect in ("", "NoSchedule")
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class PodGroup:
     """Identical pods of a workload."""
 

@@ -4,12 +4,11 @@ Money is micro-dollars an hour, memory is bytes, times are seconds.
 """
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
-from gpufleet.records import record
 from gpufleet_policies.facts.fleet import COMMITTED, PoolFacts
 from gpufleet_policies.facts.subject import Subject
 from gpufleet_policies.facts.tristate import Fact, absent, unknown
@@ -37,7 +36,7 @@ class Maker(StrEnum):
     """A pool of GpuFleet, compiled."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Taint:
     """A taint in Kubernetes' spelling; the value does not matter to any rule."""
 
@@ -51,7 +50,7 @@ class Taint:
         return self.effect in ("NoSchedule", "NoExecute")
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Size:
     """How many nodes there may be, all zones together."""
 
@@ -74,7 +73,7 @@ class Size:
         return self.current if self.fixed and not self.current.is_absent else self.minimum
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class DisruptionBudget:
     """One entry of a Karpenter pool's `disruption.budgets`."""
 
@@ -91,7 +90,7 @@ class DisruptionBudget:
         return self.reasons.is_absent or (self.reasons.is_known and reason in self.reasons.value)
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Karpenter:
     """What only a Karpenter NodePool has."""
 
@@ -115,7 +114,7 @@ class Karpenter:
     disruption_known: bool = True
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Shared:
     """How each GPU of a pool is divided by the machine's own configuration."""
 
@@ -127,7 +126,7 @@ class Shared:
     place: str = ""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class TagField:
     """Where a pool takes tags or labels for accounting without replacing its machines."""
 
@@ -138,7 +137,7 @@ class TagField:
     """Whether it is a list of keys and values, as in an Auto Scaling group, and no mapping."""
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NodePool(Subject):
     """One group of like machines."""
 

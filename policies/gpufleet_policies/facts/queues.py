@@ -1,17 +1,16 @@
 """Queues as facts: Kueue's ClusterQueues and what surrounds them, KAI's queues."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
-from gpufleet.records import record
 from gpufleet_policies.facts.subject import Subject
 from gpufleet_policies.facts.tristate import Fact, absent
 
 NOTHING: Fact[Any] = absent()
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class FlavorQuota:
     """Quota of one GPU-like resource in one flavour."""
 
@@ -25,7 +24,7 @@ class FlavorQuota:
     place: str
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterQueue(Subject):
     """A Kueue ClusterQueue."""
 
@@ -36,7 +35,7 @@ class ClusterQueue(Subject):
     """Admission checks it names."""
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Cohort(Subject):
     """A Kueue Cohort with quota of its own."""
 
@@ -44,14 +43,14 @@ class Cohort(Subject):
     parent: Fact[str]
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LocalQueue(Subject):
     """A Kueue LocalQueue."""
 
     cluster_queue: Fact[str]
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceFlavor(Subject):
     """A Kueue ResourceFlavor."""
 
@@ -59,14 +58,14 @@ class ResourceFlavor(Subject):
     topology: Fact[str] = NOTHING
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AdmissionCheck(Subject):
     """A Kueue AdmissionCheck."""
 
     controller: Fact[str]
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class KueueConfiguration(Subject):
     """Kueue's own configuration."""
 
@@ -75,7 +74,7 @@ class KueueConfiguration(Subject):
     place: str = ""
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class KaiQueue(Subject):
     """A queue of KAI Scheduler; -1 means without a limit."""
 

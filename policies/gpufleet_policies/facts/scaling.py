@@ -1,17 +1,16 @@
 """Scaling: between which sizes something grows and shrinks, by itself or by an autoscaler."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
-from gpufleet.records import record
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.tristate import Fact, absent
 
 NOTHING: Fact[Any] = absent()
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Scaling:
     """Sizes of one group of pods; documented defaults of its kind are applied."""
 
@@ -32,7 +31,7 @@ class Scaling:
     """KEDA's `idleReplicaCount`."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Autoscaler:
     """An object that scales another one: HorizontalPodAutoscaler, ScaledObject, ScaledJob."""
 

@@ -1,9 +1,8 @@
 """Subject: what every judged object beside workloads and fleets has."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from gpufleet.records import record
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.tristate import Fact, absent
 
@@ -18,7 +17,7 @@ ENVIRONMENT_KEYS = (
 """Annotations, labels and tags people write the environment into, ours first."""
 
 
-@record(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
     """One declared object that is not a workload."""
 

@@ -1,15 +1,13 @@
 """Surroundings: everything else that is declared together with the object that is judged."""
 
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
-
-from gpufleet.records import record
 
 T = TypeVar("T")
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Surroundings:
     """The facts of a whole program, folder or cluster dump, the judged object included."""
 

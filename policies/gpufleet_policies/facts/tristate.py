@@ -1,10 +1,9 @@
 """Fact: a field that has a value, is absent, or is not known yet, and how well it is known."""
 
+from dataclasses import dataclass
 from enum import Enum, IntEnum
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
-
-from gpufleet.records import record
 
 T = TypeVar("T")
 
@@ -41,7 +40,7 @@ class Provenance(IntEnum):
     """Said on purpose, to us: an annotation, an argument of a component, a plan."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Fact(Generic[T]):
     """One field. Build it with `known`, `absent` or `unknown`."""
 

@@ -1,9 +1,8 @@
 """Workload: one object that makes pods, reduced to what rules ask about."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from gpufleet.records import record
 from gpufleet_policies.facts.container import (
     GPU,
     MIG_PREFIX,
@@ -39,7 +38,7 @@ __all__ = [
 ]
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Job:
     """What only objects that run to completion have."""
 
@@ -60,7 +59,7 @@ class Job:
     """`concurrencyPolicy` of a CronJob, its default applied."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Ray:
     """What only Ray objects have."""
 
@@ -78,7 +77,7 @@ class Ray:
     """GPUs all Serve applications of a RayService can use together, all replicas counted."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Workload:
     """One object that makes pods."""
 

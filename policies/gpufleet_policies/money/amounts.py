@@ -1,9 +1,9 @@
 """Money: an amount with its kind and its assumption, printed as people budget it."""
 
+from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 
-from gpufleet.records import record
 from gpufleet_policies.facts.locator import one_line
 
 HOURS_PER_MONTH = 730
@@ -30,7 +30,7 @@ _VERB = {
 }
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Money:
     """What a finding is worth, per hour, with everything the figure rests on."""
 

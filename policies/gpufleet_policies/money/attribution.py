@@ -6,11 +6,10 @@ the pools answer first.
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
-from gpufleet.records import record
 
-
-@record
+@dataclass(frozen=True, slots=True)
 class Claim:
     """What the findings about one object say it wastes."""
 

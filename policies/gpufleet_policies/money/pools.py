@@ -4,17 +4,17 @@ Prices are those of `gpufleet.catalogue.price_range`, for each machine and each 
 pool allows.
 """
 
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
 from gpufleet.catalogue import Catalogue, InstanceType
 from gpufleet.catalogue.price_range import PUBLISHED_WAYS, price_range
-from gpufleet.records import record
 from gpufleet_policies.facts.pool import NodePool
 from gpufleet_policies.money.amounts import usd_hour
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class PoolPrice:
     """Micro-dollars one node costs an hour, with the type and way it is for."""
 
@@ -74,7 +74,7 @@ def way_price(row: InstanceType, way: str) -> tuple[int | None, int | None]:
     return one, one
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Reach:
     """The most a pool can grow to."""
 

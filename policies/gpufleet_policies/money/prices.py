@@ -1,15 +1,15 @@
 """Prices of GPUs, slices and alternatives, out of pools and the catalogue."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
 from gpufleet.catalogue import Catalogue, Cloud, UnknownKeyError
-from gpufleet.records import record
 from gpufleet_policies.facts.fleet import PoolFacts, ShareFacts
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Offer:
     """A whole GPU somebody sells."""
 

@@ -4,13 +4,12 @@ Workloads are no part of it: they run on the pools, and would be counted twice.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 from gpufleet.catalogue import Catalogue
-from gpufleet.records import record
 from gpufleet_policies.facts.capacity import Reservation
 from gpufleet_policies.facts.pool import NodePool
 from gpufleet_policies.facts.queues import ClusterQueue
@@ -21,7 +20,7 @@ UNREADABLE = "its limits cannot be read"
 """Why a bound is missing that may exist all the same."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Bound:
     """An amount in micro-dollars an hour, or why there is none."""
 
@@ -35,7 +34,7 @@ class Bound:
         return not self.causes
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class PoolSpend:
     """One pool, or what of a reservation no pool uses."""
 
@@ -50,7 +49,7 @@ class PoolSpend:
     """Who pays for it, as its tag or declaration says."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class StackSpend:
     """Everything declared together."""
 

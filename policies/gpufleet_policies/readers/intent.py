@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, TypeVar
 
 from gpufleet.catalogue import Catalogue
-from gpufleet.records import record
 from gpufleet_policies.facts.container import Container
 from gpufleet_policies.facts.intent import MODES, PREFIX, Intent
 from gpufleet_policies.facts.tristate import Fact, Provenance, absent, known, unknown
@@ -38,7 +38,7 @@ _NAMED_PRECISION = re.compile(
 )
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Program:
     """What one GPU container runs, as far as its object tells."""
 

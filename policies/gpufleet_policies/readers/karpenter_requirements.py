@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from gpufleet.catalogue import Catalogue, InstanceType
-from gpufleet.records import record
 from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
 from gpufleet_policies.readers.blocks import inside
 from gpufleet_policies.readers.machines import NO_MACHINES, Machines, gpu_by_name, machines
@@ -26,7 +26,7 @@ _GPU_FAMILY = re.compile(r"^(?:[gp][0-9]|gr[0-9]|a[2-9])")
 _DIGITS = re.compile(r"[0-9]+")
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Requirement:
     """One requirement, its key without the provider's prefix."""
 

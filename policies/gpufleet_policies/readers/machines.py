@@ -2,18 +2,18 @@
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from gpufleet.catalogue import Catalogue
-from gpufleet.records import record
 from gpufleet_policies.facts.tristate import Fact, Provenance, absent, known, unknown
 
 _GPU_FAMILY = re.compile(r"^(?:[pg][0-9]+[a-z]*\.|a[2-9]x?-|g[2-9]-)")
 """Families of NVIDIA machines on AWS and Google; for types newer than the catalogue."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Machines:
     """What a list of machine types has in common."""
 

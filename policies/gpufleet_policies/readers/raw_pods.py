@@ -1,10 +1,9 @@
 """RawGroup and Kind: a pod template before it is read, and what is known about a kind."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
-from gpufleet.records import record
 from gpufleet_policies.facts.scaling import Scaling
 from gpufleet_policies.facts.tristate import Fact, known, unknown
 from gpufleet_policies.facts.workload import Ray
@@ -13,7 +12,7 @@ from gpufleet_policies.readers.reading import at, fact, mapping, whole
 ONE: Fact[int] = known(1)
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class RawContainer:
     """A container that does not stand in a pod spec's list."""
 
@@ -26,7 +25,7 @@ class RawContainer:
     """Whether its resources are written in a form of its kind, which no patch knows."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class RawGroup:
     """One pod template, not yet read."""
 
@@ -49,7 +48,7 @@ class RawGroup:
 Groups = Iterator[RawGroup]
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class JobFields:
     """Where a kind that runs to completion keeps what decides about its run."""
 
@@ -61,7 +60,7 @@ class JobFields:
     concurrency: str = ""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Kind:
     """What is known about a kind that makes pods."""
 

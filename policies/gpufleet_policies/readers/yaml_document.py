@@ -3,12 +3,11 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Protocol
 
 from gpufleet.documents.go_scalars import UnreadableTextError, scalar
-from gpufleet.records import record
 from gpufleet_policies.facts.tristate import UNKNOWN
 from gpufleet_policies.readers.plain import SENTINELS
 from gpufleet_policies.readers.template_text import FILLED_IN
@@ -38,7 +37,7 @@ class Known(ABC):
         """How many steps are written, and the line of the last of them; `line` is its own."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Document:
     """One document of a text."""
 

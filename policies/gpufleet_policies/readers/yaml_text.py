@@ -10,12 +10,12 @@ import json
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import yaml
 
 from gpufleet.documents.go_scalars import PLAIN, UnreadableTextError, as_text
-from gpufleet.records import record
 from gpufleet_policies.facts.tristate import UNKNOWN
 from gpufleet_policies.readers.plain import SENTINELS
 from gpufleet_policies.readers.template_text import FILLED_IN_KEY, without_templates
@@ -56,7 +56,7 @@ class _Nodes(_Base):
         """Paths choose no tags here."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class NodePlace:
     """Where a node of libyaml's is written."""
 

@@ -1,19 +1,18 @@
 """What every rule may look at beside the object it judges."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
 from typing import Any
 
 from gpufleet.catalogue import Catalogue
-from gpufleet.records import record
 from gpufleet_policies.facts import Fact, FleetFacts, Workload, absent
 from gpufleet_policies.facts.fleet import PRODUCTION
 from gpufleet_policies.facts.surroundings import Surroundings
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class EnvironmentBudget:
     """What all pools of an environment may cost together."""
 
@@ -23,7 +22,7 @@ class EnvironmentBudget:
     """At their largest sizes; None: no limit."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Thresholds:
     """Limits a project may set otherwise. Defaults are those of the rule catalogue."""
 
@@ -61,7 +60,7 @@ class Thresholds:
     """Most a fleet may cost in an hour at its largest size, beside its own budget."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Context:
     """One run's surroundings."""
 

@@ -5,12 +5,10 @@ render a creation when somebody asks for it: rules name hundreds, and most runs 
 """
 
 from collections.abc import Mapping
-from dataclasses import field
-
-from gpufleet.records import record
+from dataclasses import dataclass, field
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Creation:
     """A Kubernetes object to make beside the judged one."""
 

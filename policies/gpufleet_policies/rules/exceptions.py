@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import date
 from fnmatch import fnmatchcase
 from typing import Any
 
-from gpufleet.records import record
 from gpufleet_policies.facts import FleetFacts
 from gpufleet_policies.facts.intent import PREFIX
 
@@ -14,7 +14,7 @@ _WRITTEN = re.compile(r"^(?P<reason>.*?)\s*;\s*until\s*=\s*(?P<until>\S+)\s*$", 
 _IGNORE = f"{PREFIX}ignore-"
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Exemption:
     """One exception as written, and why it does not count, when it does not."""
 
@@ -25,7 +25,7 @@ class Exemption:
     """None: it counts."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class SettledException:
     """An exception of the policy settings."""
 

@@ -1,13 +1,14 @@
 """PolicyFinding: a violation with its object, its level and everything a reader needs."""
 
+from dataclasses import dataclass
+
 from gpufleet.findings import Finding, Severity
-from gpufleet.records import record
 from gpufleet_policies.facts import Locator
 from gpufleet_policies.rules.remediation import JsonPatch
 from gpufleet_policies.rules.rule import Level, Violation
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class PolicyFinding:
     """What a front reports."""
 

@@ -1,10 +1,10 @@
 """What GPU a workload gets for what it asks, and what that costs."""
 
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
 from gpufleet.catalogue import Catalogue, UnknownKeyError
-from gpufleet.records import record
 from gpufleet_policies.facts import Fact, PodGroup, PoolFacts, Workload
 from gpufleet_policies.facts.workload import GPU
 from gpufleet_policies.money import Kind, Money, cheapest_offers, gpu_hour, share_part
@@ -23,7 +23,7 @@ from gpufleet_policies.rules.published import published
 from gpufleet_policies.rules.shapes import NodeShape, shapes
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Hardware:
     """A whole GPU a pod of the workload gets."""
 

@@ -5,10 +5,10 @@ at most 8,192 tokens each, 1,024 in and 512 out on average. A figure of one's ow
 `gpufleet.dev/min-gpu-memory-gib`.
 """
 
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
 
-from gpufleet.records import record
 from gpufleet_policies.facts import Intent, Provenance
 
 GIB = 1 << 30
@@ -25,7 +25,7 @@ ENGINE_NAMES = {
 """What vLLM and TGI call a format -> its name in `sizing`; the larger one where it is ambiguous."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class MemoryNeed:
     """What one replica needs."""
 

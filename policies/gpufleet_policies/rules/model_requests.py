@@ -1,9 +1,9 @@
 """Whole GPUs asked for a model whose need is known, and the share of the fleet that would do."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 
-from gpufleet.records import record
 from gpufleet_policies.facts import PodGroup, PoolFacts, ShareFacts, Workload
 from gpufleet_policies.facts.workload import GPU
 from gpufleet_policies.money import gpu_hour, share_part
@@ -13,7 +13,7 @@ from gpufleet_policies.rules.model_memory import MemoryNeed, gib, memory_need
 from gpufleet_policies.rules.purpose import is_inference
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Request:
     """A group that asks for whole GPUs for a model whose need is known."""
 

@@ -1,9 +1,9 @@
 """GPUs asked for against GPUs opened: processes and parallel sizes of the command line."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 
-from gpufleet.records import record
 from gpufleet_policies.facts import Container, PodGroup, Provenance, Workload
 from gpufleet_policies.facts.workload import GPU
 from gpufleet_policies.money import Kind
@@ -13,7 +13,7 @@ from gpufleet_policies.rules.remediation import replace
 from gpufleet_policies.rules.rule import Level, Violation, rule
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class _Compared:
     """What one GPU container asks for, for itself or for its whole group, and what it opens."""
 

@@ -1,8 +1,8 @@
 """Pods that the pools declared beside them can never hold."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from gpufleet.records import record
 from gpufleet_policies.facts import PodGroup, Workload
 from gpufleet_policies.facts.pool import NodePool
 from gpufleet_policies.money.pools import reach
@@ -37,7 +37,7 @@ def exceed(context: Context, workload: Workload) -> Iterator[Violation]:
                 yield from _judged(context, workload, group, resource, asked.value)
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class _Room:
     """What the pools that would take some pods can hold."""
 

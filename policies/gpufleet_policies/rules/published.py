@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from gpufleet.catalogue import UnknownKeyError
 from gpufleet.catalogue.gpu import MigGeometry
-from gpufleet.records import record
 from gpufleet_policies.facts.nvidia import MigEntry, MigLayouts, OperatorChoices, SharingConfig
 from gpufleet_policies.facts.pool import Maker, NodePool
 from gpufleet_policies.facts.tristate import Fact, absent, unknown
@@ -18,7 +18,7 @@ PLUGIN_LABEL = "nvidia.com/device-plugin.config"
 Layout = Mapping[str, int]
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Published:
     """Extended resources of one node, with the device behind each."""
 

@@ -1,11 +1,10 @@
 """Rule: one thing that is judged, in one place, with everything there is to say about it."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from gpufleet.records import record
 from gpufleet_policies.facts import Provenance
 from gpufleet_policies.facts.locator import one_line
 from gpufleet_policies.money import Money
@@ -51,7 +50,7 @@ class Needs(StrEnum):
     """The pools the workload may run on, of a fleet or declared one by one beside it."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Violation:
     """What a rule found about one place of one object. The runner makes a finding of it."""
 
@@ -81,7 +80,7 @@ class Violation:
 Check = Callable[[Context, Any], Iterable[Violation]]
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Rule:
     """A check and what is known about it."""
 

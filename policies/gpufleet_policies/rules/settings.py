@@ -1,13 +1,12 @@
 """Settings of the rules: one form for every front, read from plain data, every problem at once."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from gpufleet.findings import Finding, FleetError, error
-from gpufleet.records import record
 from gpufleet_policies.facts import Provenance
 from gpufleet_policies.rules.context import Context, EnvironmentBudget, Thresholds
 from gpufleet_policies.rules.exceptions import SettledException
@@ -49,7 +48,7 @@ _WHOLE = frozenset(
 """Thresholds that are counts."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Settings:
     """What a project decides about the rules."""
 

@@ -5,11 +5,11 @@ Where one candidate is not known, nothing is: a verdict must hold wherever the p
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
 from gpufleet.catalogue import Catalogue
-from gpufleet.records import record
 from gpufleet_policies.facts import PodGroup
 from gpufleet_policies.rules.context import Context
 from gpufleet_policies.rules.placed import pools_for
@@ -24,7 +24,7 @@ _RESERVED = ((1, Decimal("0.06")), (1, Decimal("0.01")), (2, Decimal("0.005")))
 and 0.25 % of the others (Google's page on node sizes and the AMI's bootstrap, 2026-11)."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class NodeShape:
     """One machine type a pod may land on."""
 

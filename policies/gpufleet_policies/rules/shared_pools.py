@@ -1,8 +1,8 @@
 """Pools whose GPUs several pods share: of a fleet, or declared one by one."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from gpufleet.records import record
 from gpufleet_policies.facts import FleetFacts, PodGroup, known
 from gpufleet_policies.rules.context import Context
 from gpufleet_policies.rules.placed import pools_for
@@ -10,7 +10,7 @@ from gpufleet_policies.rules.placement import candidates, gpu_requests, offering
 from gpufleet_policies.rules.published import published, sharing_for
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class SharedPool:
     """A pool whose GPUs, or slices of them, several pods share."""
 

@@ -1,16 +1,15 @@
 """AdmissionCheck: one rule as CEL, over one kind of target."""
 
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
-from gpufleet.records import record
 from gpufleet_policies.fronts.admission.targets import Target
 from gpufleet_policies.rules.context import Thresholds
 from gpufleet_policies.rules.rule import Level
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Constants:
     """What a cluster cannot look up: it stands in the expressions as it was when they were made."""
 
@@ -24,7 +23,7 @@ class Constants:
 Expression = Callable[[Target, Constants], str]
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class AdmissionCheck:
     """A rule that one object decides. Exactly one of `container` and `offence` is given."""
 

@@ -9,10 +9,10 @@ stable; lists and maps of a pod are atomic to apply configurations, so every cha
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from gpufleet.records import record
 from gpufleet_policies.fronts.admission.check import Constants
 from gpufleet_policies.fronts.admission.mends import MENDS, Mend
 from gpufleet_policies.fronts.admission.policies import (
@@ -29,7 +29,7 @@ from gpufleet_policies.rules.rule import Level, Profile
 from gpufleet_policies.rules.settings import Settings
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class MendingPolicy:
     """One MutatingAdmissionPolicy with its binding."""
 

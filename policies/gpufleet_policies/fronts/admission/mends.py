@@ -1,6 +1,7 @@
 """Mends: the changes an API server can make to one object, as CEL that gives JSON patches."""
 
-from gpufleet.records import record
+from dataclasses import dataclass
+
 from gpufleet_policies.fronts.admission.check import Constants, Expression, quoted
 from gpufleet_policies.fronts.admission.container_checks import IS_GPU, LIMITS, REQUESTS
 from gpufleet_policies.fronts.admission.policies import CHECKS
@@ -27,7 +28,7 @@ _QUEUE = "kueue.x-k8s.io/queue-name"
 _GPU = "nvidia.com/gpu"
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Mend:
     """How a rule's finding about one object is mended."""
 

@@ -9,11 +9,11 @@ a binding in `staging/src/k8s.io/apiserver/pkg/apis/cel/config.go`.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from itertools import groupby
 from typing import Any
 
-from gpufleet.records import record
 from gpufleet_policies.facts import FleetFacts
 from gpufleet_policies.fronts.admission import (
     container_checks,
@@ -59,7 +59,7 @@ class Enforcement(StrEnum):
     """Refuses it."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Policy:
     """One ValidatingAdmissionPolicy with its binding."""
 

@@ -4,10 +4,10 @@ Policies are split by the place of the pod template, because the API server chec
 expression against every kind a policy matches: a field that one of them lacks is an error.
 """
 
-from gpufleet.records import record
+from dataclasses import dataclass
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Target:
     """Objects with their pod templates at one place."""
 

@@ -2,9 +2,8 @@
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-
-from gpufleet.records import record
 
 SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 """Endings of files that are read below folders. A file that is named itself may have any."""
@@ -14,7 +13,7 @@ STANDARD_INPUT = "-"
 _SKIPPED_FOLDERS = frozenset({"node_modules", "venv", "__pycache__", "site-packages"})
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Input:
     """One text to audit."""
 

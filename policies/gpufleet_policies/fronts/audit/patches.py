@@ -2,9 +2,9 @@
 
 import copy
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from gpufleet.records import record
 from gpufleet_policies.facts.tristate import UNKNOWN
 from gpufleet_policies.fronts.audit.created import manifest
 from gpufleet_policies.fronts.audit.placed import PlacedFinding
@@ -18,7 +18,7 @@ class PatchConflictError(ValueError):
     """An operation does not fit the document."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class ObjectPatch:
     """What mends one object, as far as no person is needed."""
 

@@ -3,9 +3,9 @@
 import hashlib
 import json
 import re
+from dataclasses import dataclass
 from typing import Any
 
-from gpufleet.records import record
 from gpufleet_policies.readers.yaml_document import Document
 from gpufleet_policies.rules.finding import PolicyFinding
 from gpufleet_policies.rules.rule import Level
@@ -16,7 +16,7 @@ _STEP = re.compile(r"\[([^\]]*)\]|([^.\[\]]+)")
 _VOLATILE = re.compile(r"usd|money|price|hour", re.IGNORECASE)
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class PlacedFinding:
     """What the audit reports."""
 

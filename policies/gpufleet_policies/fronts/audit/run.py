@@ -6,13 +6,12 @@ part. What comes out does not depend on the number of processes.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import date
 from functools import partial
 from typing import Any
 
 from gpufleet.catalogue import load
-from gpufleet.records import record
 from gpufleet_policies.facts import FleetFacts, Surroundings, absent, known
 from gpufleet_policies.fronts.audit.inputs import Input
 from gpufleet_policies.fronts.audit.placed import PlacedFinding, placed
@@ -28,7 +27,7 @@ class EndedEarlyError(RuntimeError):
     """A process of the audit ended without an answer: killed, or out of memory, or never begun."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class FileResult:
     """What became of one input."""
 
@@ -41,7 +40,7 @@ class FileResult:
     findings: tuple[PlacedFinding, ...]
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Audit:
     """What became of all inputs, in their order."""
 
@@ -63,7 +62,7 @@ class Audit:
         return tuple(file for file in self.files if file.problem)
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Task:
     """What every process of an audit knows."""
 
@@ -103,7 +102,7 @@ def audit(
     return Audit(tuple(part.files), today, part.spend)
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Part:
     """What one process found."""
 

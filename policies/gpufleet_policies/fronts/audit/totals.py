@@ -1,8 +1,8 @@
 """What the findings of an audit come to, without counting any money twice."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
-from gpufleet.records import record
 from gpufleet_policies.fronts.audit.placed import PlacedFinding
 from gpufleet_policies.money import Kind
 from gpufleet_policies.money.attribution import Claim, attributed, total
@@ -11,7 +11,7 @@ Objects = dict[tuple[str, str], tuple[int, tuple[str, ...]]]
 """File and object -> its largest finding, and the pools under it."""
 
 
-@record
+@dataclass(frozen=True, slots=True)
 class Totals:
     """USD a month by kind of money; None where no finding of that kind has a price."""
 
