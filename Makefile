@@ -25,7 +25,7 @@ endef
 help: ## Print these words
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-$(STAMP): requirements/dev.txt pyproject.toml sandbox/pyproject.toml
+$(STAMP): requirements/dev.txt pyproject.toml sandbox/pyproject.toml sandbox/hatch_build.py
 	@[ -n "$(PYTHON)" ] || { echo "make: Python 3.11, 3.12 or 3.13 is needed, and none is on PATH" >&2; exit 2; }
 	@echo "==> Python environment in $(VENV) (about a minute the first time)"
 	@[ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV)
@@ -79,11 +79,13 @@ generate: $(STAMP) ## Write again what is generated from the models: argument ty
 	PYTHONPATH=components:policies $(BIN)/python -m gpufleet_policies.documentation docs/policies.md
 	$(BIN)/python -m gpufleet.contract.foreign.rule_page docs/check.md
 
-wheel: $(STAMP) ## Build the wheel into dist/
+wheel: $(STAMP) ## Build both wheels into dist/
 	$(BIN)/python -m build --wheel --no-isolation --outdir dist .
+	$(BIN)/python -m build --wheel --no-isolation --outdir dist sandbox
 
-lock: ## Write requirements/dev.txt again from pyproject.toml (needs uv)
-	uv pip compile pyproject.toml --extra all --group dev \
+lock: ## Write requirements/dev.txt again from both pyproject.toml (needs uv)
+	uv pip compile pyproject.toml sandbox/pyproject.toml --extra all --extra clouds --group dev \
+	  --no-emit-package pulumi-gpufleet \
 	  -c requirements/constraints.txt --universal --no-strip-extras --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-emit-find-links --no-header -o requirements/dev.txt
 

@@ -1,124 +1,103 @@
-import json
+"""`gpufleet sandbox` without gpufleet-sandbox, or with one of another version."""
+
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
-from gpufleet.cli.sandbox import command
-from gpufleet.cli.sandbox_tables import print_status
-from gpufleet_sandbox import Sandbox, SandboxError, bootstrap
-from gpufleet_sandbox.status import NodeStatus, PodStatus, ProcessStatus, Status
+import gpufleet_sandbox.command
+from gpufleet import sandbox_distribution
+from gpufleet.cli import sandbox
+from gpufleet.components_base.charts import charts_of
+from gpufleet.components_base.inputs import InvalidArgumentsError
+from gpufleet.fleet import compile_data
+from gpufleet.sandbox_distribution import CHARTS, COMMANDS, SandboxUnavailableError, sandbox_part
+
+FLEET = {
+    "catalogue": "2026.11",
+    "platform": "sandbox",
+    "cluster": {"name": "ml"},
+    "pools": [{"name": "chat", "gpu": "L4", "nodes": {"min": 1, "max": 1}}],
+}
+
+
+@pytest.fixture
+def absent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox_distribution, "entry_points", lambda **_: ())
+
+
+def distribution(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, *, number: str, module: str
+) -> None:
+    """A gpufleet-sandbox that is found before the installed one."""
+    metadata = folder / f"gpufleet_sandbox-{number}.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text(f"Name: gpufleet-sandbox\nVersion: {number}\n")
+    (metadata / "entry_points.txt").write_text(f"[{COMMANDS}]\nsandbox = {module}:command\n")
+    monkeypatch.syspath_prepend(folder)
 
 
 def run(*arguments: str) -> Result:
-    return CliRunner().invoke(command, list(arguments))
+    return CliRunner().invoke(sandbox._command(), list(arguments))
 
 
-@pytest.mark.parametrize("name", ["up", "down", "status", "reset", "programs", "env"])
-def test_every_command_teaches_and_has_a_format(name: str) -> None:
-    result = run(name, "--help")
-    assert result.exit_code == 0
-    assert "--format [text|json]" in result.stdout
-    assert len(result.stdout.splitlines()) > 8
+def test_the_installed_command_is_used() -> None:
+    assert sandbox.command is gpufleet_sandbox.command.command
 
 
-def test_status_of_nothing_is_exit_1(tmp_path: Path) -> None:
-    result = run("status", "--dir", str(tmp_path / "none"), "--format", "json")
-    assert result.exit_code == 1
-    document = json.loads(result.stdout)
-    assert document["running"] is False
-    assert document["processes"] == []
-    assert not (tmp_path / "none").exists()
+@pytest.mark.parametrize(
+    "arguments", [(), ("--help",), ("up",), ("up", "--deploy", "dev", "--format", "json")]
+)
+def test_without_it_one_line_says_what_to_install(absent: None, arguments: tuple[str, ...]) -> None:
+    result = run(*arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == (
+        "gpufleet: gpufleet-sandbox is not installed: `pip install gpufleet-sandbox`, "
+        "or `make up` in a checkout\n"
+    )
 
 
-@pytest.mark.parametrize("name", ["down", "reset"])
-def test_stopping_nothing_is_fine_and_makes_nothing(tmp_path: Path, name: str) -> None:
-    result = run(name, "--dir", str(tmp_path / "none"), "--format", "json")
-    assert result.exit_code == 0
-    assert json.loads(result.stdout)["running"] is False
-    assert not (tmp_path / "none").exists()
-
-
-def test_reset_never_touches_a_persons_own_folder(tmp_path: Path) -> None:
-    for name in ("bin", "logs", "env"):
-        (tmp_path / name).mkdir()
-    assert run("reset", "--dir", str(tmp_path)).exit_code == 0
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["bin", "env", "logs"]
-
-
-def test_an_error_is_one_text_and_exit_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(self: Sandbox, **_: object) -> None:
-        raise SandboxError("etcd: ended while starting")
-
-    monkeypatch.setattr(Sandbox, "up", fail)
-    result = run("up", "--dir", str(tmp_path))
-    assert result.exit_code == 1
-    assert result.stderr.strip() == "gpufleet: etcd: ended while starting"
-
-
-def test_ctrl_c_is_exit_130(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(self: Sandbox, **_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Sandbox, "up", interrupt)
-    result = run("up", "--dir", str(tmp_path))
-    assert result.exit_code == 130
-    assert "run it again to go on" in result.stderr
-
-
-def test_env_prints_paths_and_no_secret(tmp_path: Path) -> None:
-    (tmp_path / ".lock").touch()
-    (tmp_path / "passphrase").write_text("fake-passphrase")
-    text = run("env", "--dir", str(tmp_path)).stdout
-    assert f"export KUBECONFIG={tmp_path}/kubeconfig" in text
-    assert "fake-passphrase" not in text
-    document = json.loads(run("env", "--dir", str(tmp_path), "--format", "json").stdout)
-    assert document["PATH"] == str(tmp_path / "bin")
-
-
-def test_a_further_program_is_found_by_the_engine_of_a_sandbox_that_exists(
+def test_another_version_is_refused_before_it_is_loaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    host = tmp_path / "cache" / "pulumi-language-yaml"
-    host.parent.mkdir()
-    host.write_text("#!/bin/sh\n")
-    monkeypatch.setattr(bootstrap, "prepare", lambda names, progress: {names[0]: host})
-    monkeypatch.setenv("GPUFLEET_SANDBOX", str(tmp_path / "s"))
-    placed = tmp_path / "s" / "bin" / host.name
-    assert run("programs", host.name).exit_code == 0
-    assert not placed.exists(), "no sandbox, so none is made"
-    (tmp_path / "s").mkdir()
-    (tmp_path / "s" / ".lock").touch()
-    assert run("programs", host.name).exit_code == 0
-    assert placed.read_text() == host.read_text()
-
-
-def test_an_unknown_program_is_named() -> None:
-    result = run("programs", "minikube")
-    assert result.exit_code == 1
-    assert "no such program: minikube" in result.stderr
-
-
-def test_the_table_shows_what_matters(capsys: pytest.CaptureFixture[str]) -> None:
-    print_status(
-        Status(
-            directory="/s",
-            running=False,
-            server="https://127.0.0.1:1",
-            kubeconfig="/s/kubeconfig",
-            processes=(
-                ProcessStatus("etcd", True, 7, {"etcd-client": 4001}, 65, "/s/logs/etcd.log"),
-                ProcessStatus("kwok", False, None, {}, None, "/s/logs/kwok.log"),
-            ),
-            nodes=(NodeStatus("n", True, "L4", {"nvidia.com/gpu.shared": "4"}, {}),),
-            pods=(
-                PodStatus("default", "a", "Running", "n", {}, None),
-                PodStatus("default", "b", "Pending", None, {}, "0/1 nodes are available"),
-            ),
-            problem=None,
-        )
+    distribution(tmp_path, monkeypatch, number="99.1", module="does_not_exist")
+    result = run("up")
+    assert (result.exit_code, result.stdout) == (2, "")
+    here = version("pulumi-gpufleet")
+    assert result.stderr == (
+        "gpufleet: gpufleet-sandbox 99.1 works with pulumi-gpufleet 99.1 only, and pulumi-gpufleet "
+        f"{here} is installed: `pip install gpufleet-sandbox=={here}`, or `make up` in a checkout\n"
     )
-    text = capsys.readouterr().out
-    for word in ("not running", "1 min 5 s", "dead", "nvidia.com/gpu.shared: 4", "1 Running"):
-        assert word in text
-    assert "waiting: default/b: 0/1 nodes are available" in text
+
+
+def test_a_package_that_it_requires_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "lacks_a_package.py").write_text("import does_not_exist\n")
+    here = version("pulumi-gpufleet")
+    distribution(tmp_path, monkeypatch, number=here, module="lacks_a_package")
+    with pytest.raises(SandboxUnavailableError, match="gpufleet-sandbox requires does_not_exist"):
+        sandbox_part(COMMANDS)
+
+
+def test_a_simulated_fleet_compiles_without_it_and_its_charts_are_refused(absent: None) -> None:
+    fleet = compile_data(FLEET).fleet
+    assert fleet is not None
+    with pytest.raises(InvalidArgumentsError) as refused:
+        charts_of(fleet)
+    (finding,) = refused.value.findings
+    assert (finding.code, finding.path) == ("sandbox-charts-missing", "addons.charts.source")
+    assert "pip install gpufleet-sandbox" in finding.message
+
+
+def test_a_folder_of_charts_that_is_named_needs_no_sandbox(absent: None) -> None:
+    source = {"folder": "/charts"}
+    fleet = compile_data({**FLEET, "addons": {"charts": {"source": source}}}).fleet
+    assert fleet is not None
+    assert charts_of(fleet) == {"source": source}
+
+
+def test_the_charts_of_the_installed_one_are_a_folder_of_charts() -> None:
+    folder = sandbox_part(CHARTS)()
+    assert (folder / "gpu-operator" / "Chart.yaml").is_file()

@@ -1,0 +1,41 @@
+"""What the distribution gpufleet-sandbox adds to this one, found by its entry points."""
+
+from importlib.metadata import entry_points, version
+from typing import Any
+
+COMMANDS = "gpufleet.commands"
+"""Entry points that are commands of the `gpufleet` program."""
+CHARTS = "gpufleet.charts"
+"""Entry points that are functions which return a folder of charts."""
+
+_PRODUCT = "pulumi-gpufleet"
+_SANDBOX = "gpufleet-sandbox"
+_INSTALL = f"`pip install {_SANDBOX}`, or `make up` in a checkout"
+
+
+class SandboxUnavailableError(Exception):
+    """The sandbox cannot be used; the text says what to install."""
+
+
+def sandbox_part(group: str) -> Any:
+    """The object that gpufleet-sandbox registers in a group of entry points.
+
+    Raises:
+        SandboxUnavailableError: gpufleet-sandbox is not installed, is made for another version of
+            pulumi-gpufleet, or lacks a package that it requires.
+    """
+    entry = next(iter(entry_points(group=group, name="sandbox")), None)
+    if entry is None or entry.dist is None:
+        raise SandboxUnavailableError(f"{_SANDBOX} is not installed: {_INSTALL}")
+    product, sandbox = version(_PRODUCT), entry.dist.version
+    if sandbox != product:
+        raise SandboxUnavailableError(
+            f"{_SANDBOX} {sandbox} works with {_PRODUCT} {sandbox} only, and {_PRODUCT} {product} "
+            f"is installed: `pip install {_SANDBOX}=={product}`, or `make up` in a checkout"
+        )
+    try:
+        return entry.load()
+    except ModuleNotFoundError as problem:
+        raise SandboxUnavailableError(
+            f"{_SANDBOX} requires {problem.name}, which is not installed: {_INSTALL}"
+        ) from problem
