@@ -26,8 +26,17 @@ def main(arguments: list[str]) -> int:
     # The engine sends SIGINT when it is done, and waits: leave at once.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _leave)
+    try:
+        cloud = cloud_of(arguments[0], CloudFolder(folder))
+    except ModuleNotFoundError as problem:
+        print(
+            f"the stand-in of {arguments[0]} requires {problem.name}, which is not installed: "
+            "`pip install 'gpufleet-sandbox[clouds]'`",
+            file=sys.stderr,
+        )
+        return 2
     hold()  # an engine that was killed sends nothing
-    with serving(cloud_of(arguments[0], CloudFolder(folder))) as port:
+    with serving(cloud) as port:
         print(port, flush=True)
         while True:
             signal.pause()
