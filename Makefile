@@ -9,18 +9,18 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 SANDBOX_STACK ?= sandbox-dev
-# Programs only the tests need, beside those of the sandbox.
-TEST_PROGRAMS := pulumi-language-yaml nvidia-parsers kueue promtool prometheus karpenter vcsim
+# Programs that only the tests need, in addition to those of the sandbox.
+TEST_PROGRAMS := pulumi-language-yaml nvidia-parsers kueue karpenter vcsim
+NIGHTLY_PROGRAMS := promtool prometheus
 
-# What fails beside other tests runs once more, alone; what fails twice fails (docs/decisions).
-ENGINE_TESTS := (engine or sandbox) and not chaos
-define engine_tests
-$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "$(ENGINE_TESTS)" || { [ $$? -eq 1 ]; \
-	  echo "==> Once more, alone: what failed above"; \
-	  $(BIN)/pytest -q --last-failed --last-failed-no-failures none --maxfail 3 -m "$(ENGINE_TESTS)"; }
-endef
+# Each test is selected by one of these three (tests/unit/test_order_of_files.py).
+UNIT_TESTS := not engine and not sandbox and not nightly and not chaos
+ENGINE_TESTS := (engine or sandbox) and not nightly and not chaos
+NIGHTLY_TESTS := nightly or chaos
+# Engine tests wait more than they compute: more processes than cores (docs/testing.md).
+RUN_ENGINE_TESTS := $(BIN)/pytest -q --xfail-tb -n 3 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help up down test check unit engine chaos bench generate lock wheel format clean
+.PHONY: help up down test nightly check unit engine chaos bench generate lock wheel format clean
 
 help: ## Print these words
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -46,23 +46,24 @@ check: $(STAMP) ## Format, lint, types, import order
 	PYTHONPATH=components:policies:sandbox $(BIN)/lint-imports
 
 unit: $(STAMP) ## Tests that need no built program, in parallel
-	$(BIN)/pytest -q -n 2 -m "not engine and not sandbox and not chaos"
+	$(BIN)/pytest -q -n 2 -m "$(UNIT_TESTS)"
 
-engine: $(STAMP) ## Tests on the real engine, control plane and scheduler
+engine: $(STAMP) ## Tests of every commit on the real engine, control plane and scheduler
 	$(BIN)/gpufleet sandbox programs
 	$(BIN)/gpufleet sandbox programs $(TEST_PROGRAMS)
-	$(engine_tests)
+	$(RUN_ENGINE_TESTS) -m "$(ENGINE_TESTS)" tests/engine tests/wheel
 
-test: check ## Everything CI runs: check, unit and engine tests, the built wheel
+test: check unit engine ## Everything of a commit, as CI runs it: check, unit and engine tests, the built wheel
+
+nightly: $(STAMP) ## The other tests: test equipment, breadth, long campaigns that kill (hours)
+	$(BIN)/gpufleet sandbox programs
+	$(BIN)/gpufleet sandbox programs $(TEST_PROGRAMS) $(NIGHTLY_PROGRAMS)
+	$(RUN_ENGINE_TESTS) -m "$(NIGHTLY_TESTS)"
+
+chaos: $(STAMP) ## Of these, the campaigns that kill engine and control plane in the middle of updates
 	$(BIN)/gpufleet sandbox programs
 	$(BIN)/gpufleet sandbox programs $(TEST_PROGRAMS)
-	$(BIN)/pytest -q -n 2 -m "not engine and not sandbox and not chaos"
-	$(engine_tests)
-
-chaos: $(STAMP) ## Long campaigns that kill engine and control plane in the middle of updates
-	$(BIN)/gpufleet sandbox programs
-	$(BIN)/gpufleet sandbox programs $(TEST_PROGRAMS)
-	$(BIN)/pytest -q -m chaos
+	$(BIN)/pytest -q -m chaos tests/engine
 
 bench: $(STAMP) ## Paired measurements; writes docs/benchmarks.md
 	$(BIN)/python -m benchmarks

@@ -11,8 +11,11 @@ import signal
 import ssl
 import sys
 
+import pytest
 from google.rpc import status_pb2
 from hypothesis import HealthCheck, settings
+
+from tests.quarantine import mark_quarantined
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts background jobs deaf to Ctrl-C, and children inherit that; tests send it.
@@ -22,6 +25,10 @@ sys.modules.setdefault("pulumi.runtime.proto.status_pb2", status_pb2)
 
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    mark_quarantined(items, config.rootpath)
 
 
 class _ClosedWhenReset(ssl.SSLSocket):

@@ -31,19 +31,23 @@ from gpufleet_sandbox.tools_folder import tools_folder
 from tests.clouds import Clouds, stand_in_clouds
 from tests.engine.left_behind import ended_with_us
 from tests.engine.namespaces import make_namespace
-from tests.engine.order_of_files import long_ones_first
+from tests.engine.order_of_files import NIGHTLY, long_ones_first, tier_of
 from tests.engine.sandbox_stack import Stack, stack_files
 
 HERE = Path(__file__).parent
 YAML_HOST = "pulumi-language-yaml"
 PROVIDERS = "pulumi:providers:"
 """Types of providers: beside components, all that an update leaves which made nothing."""
+SKIP_CHECKPOINTS = "PULUMI_SKIP_CHECKPOINTS"
+"""With it an engine writes its state once, at the end of a command, not after each step."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     ours = [item for item in items if item.path.is_relative_to(HERE)]
     for item in ours:
         item.add_marker(pytest.mark.engine)
+        if tier_of(item.path.relative_to(HERE)) is NIGHTLY:
+            item.add_marker(pytest.mark.nightly)
     others = [item for item in items if not item.path.is_relative_to(HERE)]
     items[:] = [*others, *long_ones_first(ours, lambda item: item.path.relative_to(HERE))]
 
@@ -112,6 +116,15 @@ class Project:
 def _ends_with_us(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Control planes do not outlive a run that is interrupted or killed."""
     with ended_with_us(tmp_path_factory.getbasetemp()):
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_checkpoint_per_command() -> Iterator[None]:
+    """Writing the state after each step takes most of an update's time; only a killed engine
+    needs it, and `killed_engines` gives it back to the tests that kill one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(SKIP_CHECKPOINTS, "true")
         yield
 
 
@@ -212,6 +225,18 @@ def cluster_project(
         one.clean_up()
 
 
+@pytest.fixture(scope="module")
+def shared_project(
+    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest, sandbox: Sandbox
+) -> Iterator[Project]:
+    """One stack on the shared cluster for the tests of a file: each test updates it, and it is
+    destroyed after the last one. To remove a namespace takes six seconds."""
+    folder = tmp_path_factory.mktemp("shared")
+    one = _maker(folder, request, sandbox.environment())({}, name="shared")
+    yield one
+    one.clean_up()
+
+
 @pytest.fixture
 def stack(cluster_project: Callable[..., Project]) -> Stack:
     """A copy of the stack sandbox-dev that a test may edit."""
@@ -237,7 +262,10 @@ def _maker(
         where.mkdir(parents=True)
         if "Pulumi.yaml" not in files:
             (where / "Pulumi.yaml").write_text(f"name: {name}\nruntime: {runtime}\n")
-        one = Project(Engine(variables, where), unique_name(request))
+        environment = dict(variables)
+        if request.node.get_closest_marker("killed_engines"):
+            del environment[SKIP_CHECKPOINTS]
+        one = Project(Engine(environment, where), unique_name(request))
         one.write(files)
         one.engine.stack_init(one.stack)
         if made is not None:

@@ -1,7 +1,7 @@
-"""The order in which the files of this folder are run: those that take long first.
+"""The tier of each test file of this folder, and the order in which the files are run.
 
-Two processes share the files. Whoever takes a long one at the end runs alone for as long as it
-takes, so the short ones come last.
+Each file is named once, with the seconds that it takes. The files that take longest are run first:
+the processes that share the files then end at about the same time.
 """
 
 from collections.abc import Callable
@@ -9,38 +9,88 @@ from pathlib import PurePath
 from typing import TypeVar
 
 Item = TypeVar("Item")
-SECONDS = {
-    "test_addons.py": 210,
-    "test_control_plane.py": 180,
-    "test_sharing.py": 170,
-    "vsphere/test_group.py": 135,
-    "test_deploy.py": 130,
-    "test_admission.py": 130,
-    "test_kueue.py": 120,
-    "test_eks.py": 110,
-    "test_language_host.py": 110,
-    "test_layout_change.py": 95,
-    "test_gke.py": 90,
-    "test_examples.py": 90,
-    "test_openshift.py": 80,
-    "test_sandbox_stack.py": 75,
-    "test_workload_kinds.py": 75,
-    "test_kill.py": 70,
-    "test_policies.py": 70,
-    "vsphere/test_lab.py": 80,
-    "vsphere/test_chaos.py": 80,
-    "test_cloud_stand_in.py": 60,
-    "test_dra.py": 60,
-    "test_plans.py": 60,
-    "test_karpenter.py": 55,
-    "test_eks_examples.py": 45,
-    "test_gke_examples.py": 40,
-    "test_operands.py": 35,
-    "test_simulator_chart.py": 35,
+EVERY_COMMIT = {
+    "test_addons.py": 90,
+    "test_sharing.py": 80,
+    "test_kueue.py": 60,
+    "test_admission.py": 60,
+    "test_eks.py": 55,
+    "vsphere/test_group.py": 50,
+    "test_layout_change.py": 45,
+    "test_gke.py": 45,
+    "test_examples.py": 45,
+    "test_openshift.py": 40,
+    "test_sandbox_stack.py": 38,
+    "test_workload_kinds.py": 37,
+    "test_policies.py": 35,
+    "test_plans.py": 30,
+    "test_dra.py": 30,
+    "test_karpenter.py": 28,
+    "test_eks_examples.py": 22,
+    "test_deploy.py": 20,
+    "test_gke_examples.py": 20,
+    "vsphere/test_chaos.py": 20,
+    "test_yaml_consumer.py": 15,
+    "test_admission_mends.py": 15,
+    "test_rendered_configs_parse.py": 10,
+    "vsphere/test_vsphere_examples.py": 10,
 }
-"""What each takes on a busy machine, roughly (measured 2026-11-22): only their order matters."""
-OTHERWISE = 20
-"""For the files that are not named."""
+"""The product against real programs, run by `make test`."""
+NIGHTLY = {
+    "test_control_plane.py": 90,
+    "test_language_host.py": 55,
+    "vsphere/test_lab.py": 40,
+    "test_kill.py": 35,
+    "test_cloud_stand_in.py": 30,
+    "test_prometheus.py": 20,
+    "test_promtool.py": 20,
+    "test_operands.py": 18,
+    "test_simulator_chart.py": 18,
+    "test_karpenter_definitions.py": 15,
+    "test_nvidia_parsers.py": 15,
+    "vsphere/test_engine_chaos.py": 15,
+    "test_left_behind.py": 10,
+    **dict.fromkeys(
+        (
+            "vsphere/test_batch.py",
+            "vsphere/test_certificates.py",
+            "vsphere/test_changing.py",
+            "vsphere/test_datastores.py",
+            "vsphere/test_describing.py",
+            "vsphere/test_devices.py",
+            "vsphere/test_drain.py",
+            "vsphere/test_errors.py",
+            "vsphere/test_finding.py",
+            "vsphere/test_fleet.py",
+            "vsphere/test_hardware.py",
+            "vsphere/test_held_up.py",
+            "vsphere/test_inventory_command.py",
+            "vsphere/test_joining.py",
+            "vsphere/test_large_inventory.py",
+            "vsphere/test_login.py",
+            "vsphere/test_making.py",
+            "vsphere/test_orphans_command.py",
+            "vsphere/test_place.py",
+            "vsphere/test_restart.py",
+        ),
+        10,
+    ),
+}
+"""Test equipment, long campaigns and breadth, run by `make nightly` (docs/testing.md)."""
+
+
+def tier_of(file: PurePath) -> dict[str, int]:
+    """`EVERY_COMMIT` or `NIGHTLY`, by the path of a file relative to this folder.
+
+    Raises:
+        LookupError: No tier names the file.
+    """
+    for tier in (EVERY_COMMIT, NIGHTLY):
+        if file.as_posix() in tier:
+            return tier
+    raise LookupError(
+        f"tests/engine/{file.as_posix()} has no tier: name it in tests/engine/order_of_files.py"
+    )
 
 
 def long_ones_first(items: list[Item], file_of: Callable[[Item], PurePath]) -> list[Item]:
@@ -50,4 +100,4 @@ def long_ones_first(items: list[Item], file_of: Callable[[Item], PurePath]) -> l
         items: Tests, those of a file in a row.
         file_of: Path of a test's file, relative to this folder.
     """
-    return sorted(items, key=lambda item: -SECONDS.get(file_of(item).as_posix(), OTHERWISE))
+    return sorted(items, key=lambda item: -tier_of(file_of(item))[file_of(item).as_posix()])

@@ -1,4 +1,8 @@
-"""Add-ons in the order in which they need each other, through the real engine and provider."""
+"""Add-ons in the order in which they need each other, through the real engine and provider.
+
+A cluster has one GPU Operator: tests with a stack of their own come first, those that update the
+shared stack after them.
+"""
 
 import json
 import threading
@@ -185,22 +189,6 @@ def test_networks_and_gpu_operator_wait_for_the_policy(
     assert {"nicclusterpolicies.mellanox.com", "macvlannetworks.mellanox.com"} <= set(kept)
 
 
-def test_a_second_stack_cannot_take_over_the_operator(
-    cluster_project: MakeProject, core: Any
-) -> None:
-    first = cluster_project(addons(), name="first")
-    first.run("up")
-    made = core.read_namespace("gpu-operator").metadata.uid
-
-    second = cluster_project(addons(), name="second")
-    with pytest.raises(EngineError, match=r"gpufleet\.dev/owner"):
-        second.run("up")
-    second.run("destroy")
-
-    assert core.read_namespace("gpu-operator").metadata.uid == made
-    first.run("preview", "--refresh", "--expect-no-changes")
-
-
 def test_the_plugin_by_its_own_chart_shares_gpus(
     cluster_project: MakeProject, cluster: Any
 ) -> None:
@@ -221,15 +209,40 @@ def test_the_plugin_by_its_own_chart_shares_gpus(
     assert removed.index("fleet-chat") < removed.index("fleet-addons-plugin-release"), removed
 
 
+def test_a_field_the_definition_does_not_have_never_reaches_the_cluster(
+    cluster_project: MakeProject,
+) -> None:
+    network = {"enabled": True, "policy": {"rdmaSharedDevicePlugn": {"image": "x"}}}
+    project = cluster_project(addons(network_operator=network))
+    with pytest.raises(EngineError, match="rdmaSharedDevicePlugin"):
+        project.run("preview")
+
+
+def test_a_second_stack_cannot_take_over_the_operator(
+    shared_project: Project, cluster_project: MakeProject, core: Any
+) -> None:
+    shared_project.write(addons())
+    shared_project.run("up")
+    made = core.read_namespace("gpu-operator").metadata.uid
+
+    second = cluster_project(addons(), name="second")
+    with pytest.raises(EngineError, match=r"gpufleet\.dev/owner"):
+        second.run("up")
+    second.run("destroy")
+
+    assert core.read_namespace("gpu-operator").metadata.uid == made
+    shared_project.run("preview", "--refresh", "--expect-no-changes")
+
+
 def test_what_a_named_secret_holds_is_nowhere_in_state(
-    cluster_project: MakeProject, cluster: Any
+    shared_project: Project, cluster: Any
 ) -> None:
     operator = {
         "driver": {"licensing": {"secret": "vgpu-licence", "service": "dls"}},
         "image_pull_secret": "ngc",
     }
-    project = cluster_project(addons(gpu_operator=operator))
-    project.run("up")
+    shared_project.write(addons(gpu_operator=operator))
+    shared_project.run("up")
     core = client.CoreV1Api(cluster)
     core.create_namespaced_secret(
         "gpu-operator",
@@ -238,8 +251,8 @@ def test_what_a_named_secret_holds_is_nowhere_in_state(
             "stringData": {"client_configuration_token.tok": "obviously-not-a-token"},
         },
     )
-    project.run("up", "--refresh")
-    text = json.dumps(project.engine.state(project.stack))
+    shared_project.run("up", "--refresh")
+    text = json.dumps(shared_project.engine.state(shared_project.stack))
     assert "vgpu-licence" in text
     assert "obviously-not-a-token" not in text
     policy = client.CustomObjectsApi(cluster).get_cluster_custom_object(
@@ -250,27 +263,18 @@ def test_what_a_named_secret_holds_is_nowhere_in_state(
     core.delete_namespaced_secret("vgpu-licence", "gpu-operator")
 
 
-def test_a_field_the_definition_does_not_have_never_reaches_the_cluster(
-    cluster_project: MakeProject,
-) -> None:
-    network = {"enabled": True, "policy": {"rdmaSharedDevicePlugn": {"image": "x"}}}
-    project = cluster_project(addons(network_operator=network))
-    with pytest.raises(EngineError, match="rdmaSharedDevicePlugin"):
-        project.run("preview")
-
-
 CLUSTER = """
 import pulumi
 from gpufleet import GpuAddons
 
-made = GpuAddons("addons", {args!r})
+made = GpuAddons("fleet", {args!r})
 pulumi.export("configurations", made.configurations)
 """
 NODES = """
 import pulumi
 from gpufleet import SimulatedGpuNodePool
 
-cluster = pulumi.StackReference("organization/cluster/{stack}")
+cluster = pulumi.StackReference("organization/shared/{stack}")
 args = {args!r}
 SimulatedGpuNodePool(
     "pool", {{**args, "configurations": cluster.get_output("configurations")}}
@@ -279,16 +283,16 @@ SimulatedGpuNodePool(
 
 
 def test_a_pool_of_another_stack_may_only_use_what_the_add_ons_declare(
-    cluster_project: MakeProject,
+    shared_project: Project, cluster_project: MakeProject
 ) -> None:
     other = {**CUT, "sharing": {"mig": {"layouts": [{"devices": {"7g.80gb": 1}}]}}}
     args = {"catalogue": "2026.11", "platform": "sandbox", "pools": [CUT]}
-    cluster = cluster_project({"__main__.py": CLUSTER.format(args=args)}, name="cluster")
-    cluster.run("up")
+    shared_project.write({"__main__.py": CLUSTER.format(args=args)})
+    shared_project.run("up")
 
     def nodes(pool: dict[str, Any]) -> dict[str, str]:
         given = {"catalogue": "2026.11", "pool": pool, "name_prefix": "elsewhere"}
-        return {"__main__.py": NODES.format(stack=cluster.stack, args=given)}
+        return {"__main__.py": NODES.format(stack=shared_project.stack, args=given)}
 
     project = cluster_project(nodes(other), name="nodes")
     with pytest.raises(EngineError, match="configuration-not-declared"):

@@ -140,8 +140,6 @@ def test_the_component_installs_what_the_command_writes(
     cluster_project: Callable[..., Project], sandbox: Sandbox
 ) -> None:
     project = cluster_project({"__main__.py": PROGRAM})
-    # Hundreds of states, each of a megabyte, take four fifths of the time; nobody kills this one.
-    project.engine.env["PULUMI_SKIP_CHECKPOINTS"] = "true"
     assert project.run("up").status == 0
     server = sandbox.server()
     found = server.get(f"{ADMISSION}/{KINDS['ValidatingAdmissionPolicyBinding']}")["items"]

@@ -68,6 +68,7 @@ def settings(cluster: Any, namespace: str) -> Any:
     return names
 
 
+@pytest.mark.killed_engines
 def test_a_killed_update_is_repaired_and_nothing_exists_twice(
     cluster_project: Any, sandbox: Any, namespace: str, settings: Any
 ) -> None:

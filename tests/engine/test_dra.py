@@ -1,15 +1,17 @@
 """Claims on the real API server and scheduler, from what `DraDriver` deploys and a node is made of.
 
 The scheduler is the judge here: it allocates from the slices the simulated driver publishes, by the
-classes and templates that were rendered.
+classes and templates that were rendered. The tests update one stack. Those of the chart alone come
+first, because two installations of the driver cannot exist in a cluster.
 """
 
 import json
-from collections.abc import Callable, Iterator
+import uuid
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from kubernetes import client
+from kubernetes import client, config
 
 from gpufleet.catalogue import load
 from gpufleet.fleet.config_names import birth_labels
@@ -18,11 +20,11 @@ from gpufleet.spec.sharing import Sharing
 from gpufleet_sandbox.engine_result import EngineError
 from gpufleet_sandbox.sandbox import Sandbox
 from tests.engine.conftest import Project
+from tests.engine.namespaces import make_namespace
 from tests.engine.waiting import until
 
 pytestmark = [pytest.mark.sandbox]
 
-MakeProject = Callable[..., Project]
 RESOURCE = ("resource.k8s.io", "v1")
 BOARD = {"product": "NVIDIA H100 80GB HBM3", "memoryMiB": 81559}
 POOL: dict[str, Any] = {"gpu": "H100-80GB", "gpus_per_node": 1, "nodes": {"min": 2, "max": 2}}
@@ -41,7 +43,7 @@ class Cluster:
         self.core = client.CoreV1Api(api)
         self.custom = client.CustomObjectsApi(api)
         self.namespace = namespace
-        self.node_name = f"{namespace}-node"
+        self.node_name = f"{namespace}-{uuid.uuid4().hex[:6]}"
 
     def node(self, count: int, labels: dict[str, str], board: dict[str, Any] = BOARD) -> None:
         gpus = [{**board, "count": count}]
@@ -131,19 +133,31 @@ class Cluster:
         return [s["spec"] for s in listed["items"] if s["spec"].get("nodeName") == self.node_name]
 
 
-@pytest.fixture
-def fleet(sandbox: Sandbox, namespace: str) -> Iterator[Cluster]:
-    from kubernetes import config
+@pytest.fixture(scope="module")
+def api(sandbox: Sandbox) -> Iterator[client.ApiClient]:
+    with config.new_client_from_config(str(sandbox.kubeconfig)) as connected:
+        yield connected
 
-    with config.new_client_from_config(str(sandbox.kubeconfig)) as api:
-        fleet = Cluster(api, namespace)
-        yield fleet
-        for pod in fleet.core.list_namespaced_pod(namespace).items:
-            fleet.delete(pod.metadata.name)
-        until(lambda: not fleet.core.list_namespaced_pod(namespace).items, "pods to go")
-        nodes = [node.metadata.name for node in fleet.core.list_node().items]
-        if fleet.node_name in nodes:
-            fleet.core.delete_node(fleet.node_name)
+
+@pytest.fixture(scope="module")
+def namespace(api: client.ApiClient) -> Iterator[str]:
+    """One for all tests, as the stack is."""
+    core, name = client.CoreV1Api(api), f"claims-{uuid.uuid4().hex[:6]}"
+    make_namespace(core, name)
+    yield name
+    core.delete_namespace(name)
+
+
+@pytest.fixture
+def fleet(api: client.ApiClient, namespace: str) -> Iterator[Cluster]:
+    fleet = Cluster(api, namespace)
+    yield fleet
+    for pod in fleet.core.list_namespaced_pod(namespace).items:
+        fleet.delete(pod.metadata.name)
+    until(lambda: not fleet.core.list_namespaced_pod(namespace).items, "pods to go")
+    nodes = [node.metadata.name for node in fleet.core.list_node().items]
+    if fleet.node_name in nodes:
+        fleet.core.delete_node(fleet.node_name)
 
 
 def driver(namespace: str, dra: dict[str, Any], **more: Any) -> dict[str, str]:
@@ -161,9 +175,57 @@ def labels(dra: dict[str, Any]) -> dict[str, str]:
     return birth_labels("claims", gpu, partition)
 
 
-def test_mig_devices_exclude_each_other(cluster_project: MakeProject, fleet: Cluster) -> None:
-    project = cluster_project(driver(fleet.namespace, CUT))
-    project.run("up")
+RELEASE = """
+from importlib.resources import files
+
+import pulumi_kubernetes as k8s
+
+namespace = k8s.core.v1.Namespace("n", metadata={{"name": "{namespace}"}})
+k8s.helm.v3.Release(
+    "driver",
+    name="driver",
+    namespace=namespace.metadata["name"],
+    chart=str(files("gpufleet_sandbox") / "charts" / "dra-driver-nvidia-gpu"),
+    values={values!r},
+)
+"""
+
+
+def release(fleet: Cluster, values: dict[str, Any]) -> dict[str, str]:
+    return {"__main__.py": RELEASE.format(namespace=f"{fleet.namespace}-driver", values=values)}
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({}, "needs gpuResourcesEnabledOverride=true"),
+        ({"gpuResourcesEnabledOverride": True, "featuregates": {}}, "featuregates"),
+    ],
+    ids=["override", "key"],
+)
+def test_values_the_chart_refuses(
+    shared_project: Project, fleet: Cluster, values: dict[str, Any], words: str
+) -> None:
+    shared_project.write(release(fleet, values))
+    with pytest.raises(EngineError, match=words):
+        shared_project.run("up")
+
+
+def test_a_driver_that_crashes_serves_nothing(shared_project: Project, fleet: Cluster) -> None:
+    """The chart renders conflicting gates; so does ours, by raw values no check of ours sees."""
+    gates = {"DynamicMIG": True, "MPSSupport": True}
+    values = {"gpuResourcesEnabledOverride": True, "featureGates": gates}
+    shared_project.write(release(fleet, values))
+    shared_project.run("up")
+    fleet.node(1, labels({}))
+    until(lambda: "mutually exclusive" in fleet.driver(), "the reason on the node")
+    assert fleet.slices() == []
+    shared_project.run("destroy")
+
+
+def test_mig_devices_exclude_each_other(shared_project: Project, fleet: Cluster) -> None:
+    shared_project.write(driver(fleet.namespace, CUT))
+    shared_project.run("up")
     fleet.node(1, labels(CUT))
     until(lambda: fleet.driver() == "running: 26 devices", "the driver on the node")
 
@@ -200,11 +262,11 @@ def test_mig_devices_exclude_each_other(cluster_project: MakeProject, fleet: Clu
 
 
 def test_pods_share_a_claim_and_a_refused_one_says_why(
-    cluster_project: MakeProject, fleet: Cluster
+    shared_project: Project, fleet: Cluster
 ) -> None:
     shared = {"sharing": "timeSlicing", "clients": 3, "interval": "Long"}
-    project = cluster_project(driver(fleet.namespace, shared))
-    project.run("up")
+    shared_project.write(driver(fleet.namespace, shared))
+    shared_project.run("up")
     fleet.node(2, labels(shared))
     until(lambda: fleet.driver() == "running: 2 devices", "the driver on the node")
     for name in ("a", "b", "c"):
@@ -240,48 +302,3 @@ def mps_claim() -> dict[str, Any]:
         "metadata": {"name": "by-hand"},
         "spec": {"devices": {"requests": [request], "config": [{"opaque": opaque}]}},
     }
-
-
-RELEASE = """
-from importlib.resources import files
-
-import pulumi_kubernetes as k8s
-
-namespace = k8s.core.v1.Namespace("n", metadata={{"name": "{namespace}"}})
-k8s.helm.v3.Release(
-    "driver",
-    name="driver",
-    namespace=namespace.metadata["name"],
-    chart=str(files("gpufleet_sandbox") / "charts" / "dra-driver-nvidia-gpu"),
-    values={values!r},
-)
-"""
-
-
-def release(fleet: Cluster, values: dict[str, Any]) -> dict[str, str]:
-    return {"__main__.py": RELEASE.format(namespace=f"{fleet.namespace}-driver", values=values)}
-
-
-def test_a_driver_that_crashes_serves_nothing(cluster_project: MakeProject, fleet: Cluster) -> None:
-    """The chart renders conflicting gates; so does ours, by raw values no check of ours sees."""
-    gates = {"DynamicMIG": True, "MPSSupport": True}
-    values = {"gpuResourcesEnabledOverride": True, "featureGates": gates}
-    cluster_project(release(fleet, values)).run("up")
-    fleet.node(1, labels({}))
-    until(lambda: "mutually exclusive" in fleet.driver(), "the reason on the node")
-    assert fleet.slices() == []
-
-
-@pytest.mark.parametrize(
-    ("values", "words"),
-    [
-        ({}, "needs gpuResourcesEnabledOverride=true"),
-        ({"gpuResourcesEnabledOverride": True, "featuregates": {}}, "featuregates"),
-    ],
-    ids=["override", "key"],
-)
-def test_values_the_chart_refuses(
-    cluster_project: MakeProject, fleet: Cluster, values: dict[str, Any], words: str
-) -> None:
-    with pytest.raises(EngineError, match=words):
-        cluster_project(release(fleet, values)).run("up")

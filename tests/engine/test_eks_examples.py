@@ -63,7 +63,10 @@ for key, value in json.loads(Path("given.json").read_text()).items():
 """
 
 
-def test_a_pool_of_another_stack(cloud_project: Callable[..., Any], clouds: Clouds) -> None:
+@pytest.mark.parametrize("command", ["preview", pytest.param("up", marks=pytest.mark.nightly)])
+def test_a_pool_of_another_stack(
+    cloud_project: Callable[..., Any], clouds: Clouds, command: str
+) -> None:
     cluster = clouds.eks_cluster("ml")
     known = {
         "clusterName": "ml",
@@ -83,9 +86,12 @@ def test_a_pool_of_another_stack(cloud_project: Callable[..., Any], clouds: Clou
     team = cloud_project({}, name="gpufleet-eks-pool-in-another-stack")
     copied(team, example, {"platform": f"organization/platform/{platform.stack}"})
     with pytest.raises(EngineError, match="configuration-not-declared") as refused:
-        team.run("up")
+        team.run(command)
     missing = str(refused.value).split("device-plugin.config=")[1].split(",")[0]
     declared(missing)
-    team.run("up")
+    team.run(command)
+    if command == "preview":
+        assert clouds.resources(GROUP) == []
+        return
     assert clouds.one(GROUP).outputs["labels"]["nvidia.com/device-plugin.config"] == missing
     team.run("destroy")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -39,6 +40,15 @@ def test_time_sharing(cloud_project: Callable[..., Any], clouds: Clouds) -> None
     project.run("destroy")
 
 
+@pytest.mark.parametrize("example", [MIG_NOTEBOOKS, QUEUED_TRAINING], ids=lambda path: path.name)
+def test_a_fleet_previews(
+    cloud_cluster_project: Callable[..., Any], clouds: Clouds, example: Path
+) -> None:
+    cloud_cluster_project(program(example), name=example.name).run("preview", config=SETTINGS)
+    assert clouds.calls("create") == []
+
+
+@pytest.mark.nightly
 def test_notebooks_on_slices_that_the_operator_cuts(
     cloud_cluster_project: Callable[..., Any], clouds: Clouds, core: Any
 ) -> None:
@@ -73,6 +83,7 @@ def teams(core: Any) -> Iterator[tuple[str, ...]]:
         core.delete_namespace(name)
 
 
+@pytest.mark.nightly
 def test_training_that_waits_in_a_queue(
     cloud_cluster_project: Callable[..., Any],
     clouds: Clouds,

@@ -1,6 +1,6 @@
 """`kill -9` in the middle of an update, then the same command again: converged, nothing twice.
 
-One kill at a known moment belongs to every run; `make chaos` kills anything at any moment.
+One kill at a known moment belongs to `make nightly`; `make chaos` kills anything at any moment.
 """
 
 import io
@@ -26,6 +26,8 @@ from gpufleet_sandbox.orphaned_plugins import plugins
 from gpufleet_sandbox.stack_repair import release_stale_lock
 from tests.engine.sandbox_stack import ADVERTISED, Stack, nodes_advertise
 from tests.engine.waiting import until
+
+pytestmark = [pytest.mark.killed_engines]
 
 OPERATOR_NAMESPACE = "gpu-operator"
 ENGINE = "engine"

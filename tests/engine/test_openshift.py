@@ -124,6 +124,15 @@ def test_a_misspelled_field_fails(machines: str, objects: Any) -> None:
     assert told in str(caught.value.body)
 
 
+def test_the_example_previews(
+    machines: str, cluster_project: Callable[..., Any], objects: Any
+) -> None:
+    del machines
+    cluster_project(program(EXAMPLE), name=EXAMPLE.name).run("preview", config=SETTINGS)
+    assert sets(objects) == {}
+
+
+@pytest.mark.nightly
 def test_the_example(machines: str, cluster_project: Callable[..., Any], objects: Any) -> None:
     del machines
     project = cluster_project(program(EXAMPLE), name=EXAMPLE.name)

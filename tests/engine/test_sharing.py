@@ -5,7 +5,6 @@ pods are those a user is told to paste; the scheduler is the judge.
 """
 
 import json
-import uuid
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass
@@ -18,8 +17,6 @@ from gpufleet.fleet import Fleet, Pool, compile_data
 from gpufleet.fleet.addon_plan import rdma_resources
 from gpufleet.render.dra import claims
 from gpufleet.render.pod_request import claiming_pod_spec, pod_spec
-from gpufleet_sandbox.engine import Engine
-from gpufleet_sandbox.sandbox import Sandbox
 from tests.engine.conftest import Project
 from tests.engine.waiting import until
 
@@ -222,16 +219,6 @@ class Cluster:
         until(lambda: not self.pods(), "pods to go")
 
 
-@pytest.fixture(scope="module")
-def project(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
-    folder = tmp_path_factory.mktemp("sharing")
-    project = Project(Engine(sandbox.environment(), folder), f"sharing-{uuid.uuid4().hex[:6]}")
-    project.write({"Pulumi.yaml": "name: sharing\nruntime: python\n", "__main__.py": PROGRAM})
-    project.engine.stack_init(project.stack)
-    yield project
-    project.run("destroy")
-
-
 @pytest.fixture
 def seen(cluster: Any) -> Iterator[Cluster]:
     """The cluster; pods that a test made are gone after it."""
@@ -241,11 +228,11 @@ def seen(cluster: Any) -> Iterator[Cluster]:
 
 
 @pytest.fixture(scope="module")
-def deployed(request: pytest.FixtureRequest, project: Project) -> str:
+def deployed(request: pytest.FixtureRequest, shared_project: Project) -> str:
     """Name of the fleet that one `pulumi up` has just made."""
     pools = {"single": SINGLE, "mixed": MIXED}[request.param]
-    project.write({"fleet.json": json.dumps(_spec(pools))})
-    project.run("up")
+    shared_project.write({"__main__.py": PROGRAM, "fleet.json": json.dumps(_spec(pools))})
+    shared_project.run("up")
     return request.param
 
 
@@ -286,12 +273,12 @@ def test_pods_fill_the_pool_and_one_more_stays_pending(
 
 @pytest.mark.parametrize("deployed", ["mixed"], indirect=True, scope="module")
 def test_what_is_deployed_stays_and_goes_in_order(
-    deployed: str, project: Project, seen: Cluster, cluster: Any
+    deployed: str, shared_project: Project, seen: Cluster, cluster: Any
 ) -> None:
     """Nodes first, then what serves them, then what that reads; definitions and their schemas stay,
     as others' objects of these kinds would go with them."""
-    project.run("preview", "--refresh", "--expect-no-changes")
-    steps = [urn for operation, urn in project.run("destroy").steps if operation == "delete"]
+    shared_project.run("preview", "--refresh", "--expect-no-changes")
+    steps = [urn for operation, urn in shared_project.run("destroy").steps if operation == "delete"]
     kinds = [urn.split("::")[2].split("$")[-1].split(":")[-1] for urn in steps]
     nodes = [i for i, kind in enumerate(kinds) if kind == "Node"]
     releases = [i for i, kind in enumerate(kinds) if kind == "Release"]

@@ -1,23 +1,59 @@
+import itertools
+import re
 from pathlib import Path, PurePath
 
-from tests.engine.order_of_files import OTHERWISE, SECONDS, long_ones_first
+import pytest
 
-FOLDER = Path(__file__).parents[1] / "engine"
+from tests.engine.order_of_files import EVERY_COMMIT, NIGHTLY, long_ones_first, tier_of
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "tests" / "engine"
+MARKERS = ("engine", "sandbox", "nightly", "chaos")
 
 
-def test_every_named_file_is_there() -> None:
-    assert [name for name in SECONDS if not (FOLDER / name).is_file()] == []
-    assert min(SECONDS.values()) > OTHERWISE
+def test_every_engine_test_file_is_in_one_tier() -> None:
+    files = {file.relative_to(FOLDER).as_posix() for file in FOLDER.rglob("test_*.py")}
+    assert EVERY_COMMIT.keys() | NIGHTLY.keys() == files
+    assert EVERY_COMMIT.keys() & NIGHTLY.keys() == set()
+
+
+def test_a_file_without_a_tier_is_named() -> None:
+    with pytest.raises(LookupError, match=r"tests/engine/test_new\.py has no tier"):
+        tier_of(PurePath("test_new.py"))
 
 
 def test_files_stay_whole_and_tests_in_their_order() -> None:
-    items = [("test_gke.py", 1), ("test_gke.py", 2), ("short.py", 1), ("test_addons.py", 1)]
-    items += [("test_examples.py", 1), ("vsphere/test_group.py", 1)]
+    items = [("test_gke.py", 1), ("test_gke.py", 2), ("test_deploy.py", 1), ("test_addons.py", 1)]
+    items += [("test_eks_examples.py", 1), ("vsphere/test_group.py", 1)]
     assert long_ones_first(items, lambda item: PurePath(item[0])) == [
         ("test_addons.py", 1),
         ("vsphere/test_group.py", 1),
         ("test_gke.py", 1),
         ("test_gke.py", 2),
-        ("test_examples.py", 1),
-        ("short.py", 1),
+        ("test_eks_examples.py", 1),
+        ("test_deploy.py", 1),
     ]
+
+
+def test_every_test_is_run_by_one_word_of_the_makefile() -> None:
+    """Whatever markers a test has, one of the three selections takes it."""
+    written = (ROOT / "Makefile").read_text()
+    selections = [
+        next(iter(re.findall(rf"^{name} := (.+)$", written, re.MULTILINE)))
+        for name in ("UNIT_TESTS", "ENGINE_TESTS", "NIGHTLY_TESTS")
+    ]
+    for present in itertools.product((False, True), repeat=len(MARKERS)):
+        markers = dict(zip(MARKERS, present, strict=True))
+        taken = [one for one in selections if eval(one, {"__builtins__": {}}, markers)]
+        assert len(taken) == 1, (markers, taken)
+
+
+def test_tests_that_need_programs_are_where_make_engine_looks() -> None:
+    marked = re.compile(r"mark\.(sandbox|engine)\b")
+    tests = ROOT / "tests"
+    folders = {
+        file.relative_to(tests).parts[0]
+        for file in tests.rglob("test_*.py")
+        if marked.search(file.read_text())
+    }
+    assert folders <= {"engine", "wheel"}

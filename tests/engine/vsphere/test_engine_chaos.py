@@ -22,6 +22,8 @@ from tests.engine.vcenter_fixture import PASSWORD, SECRET, USER, Vcenter, invent
 from tests.engine.vsphere.test_group import PROGRAM
 from tests.vcenter.fault_proxy import Action, Rule
 
+pytestmark = [pytest.mark.killed_engines]
+
 SEEDS = 1
 CAMPAIGN = 12
 CALLS = 120

@@ -5,13 +5,16 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from tests.engine.conftest import Project
 from tests.engine.vcenter_fixture import PASSWORD, PROFILE, SECRET, USER, Vcenter
 
 GPU_MODES = Path(__file__).parents[3] / "examples" / "vsphere-gpu-modes"
 
 
-def test_gpu_modes(project: Callable[..., Project], cloud: Vcenter) -> None:
+@pytest.mark.parametrize("command", ["preview", pytest.param("up", marks=pytest.mark.nightly)])
+def test_gpu_modes(project: Callable[..., Project], cloud: Vcenter, command: str) -> None:
     made = project({}, name="vsphere-gpu-modes")
     shutil.copy(GPU_MODES / "__main__.py", made.folder)
     made.engine.env.update({"VSPHERE_USER": USER, "VSPHERE_PASSWORD": PASSWORD})
@@ -32,7 +35,10 @@ def test_gpu_modes(project: Callable[..., Project], cloud: Vcenter) -> None:
         "joinToken": SECRET,
         "driverRepository": "registry.example.com/nvidia",
     }
-    made.run("up", config=config)
+    made.run(command, config=config)
+    if command == "preview":
+        assert cloud.owned() == []
+        return
     assert len(cloud.owned()) == 3
     resources = made.engine.state(made.stack)["resources"]
     devices = {
