@@ -171,6 +171,7 @@ pulumi.export("names", made.policy_names)
 """
 
 
+@pytest.mark.nightly
 def test_the_component_installs_what_mends(
     cluster_project: Callable[..., Project], sandbox: Sandbox
 ) -> None:

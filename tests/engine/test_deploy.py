@@ -106,8 +106,19 @@ def test_a_killed_update_is_repaired_and_nothing_exists_twice(
     assert not [w for w in result.warnings if "pending operations" in w]
     again = deploy(sandbox, demo.stack, project=demo.folder, out=io.StringIO())[demo.stack]
     assert again.changed == 0
+    home = Path(demo.engine.env["PULUMI_HOME"])
+    until(lambda: not list(plugins(home)), "no provider is left behind")
 
-    # An engine killed in the middle of writing its state leaves an empty file.
+
+@pytest.mark.nightly
+def test_a_state_that_was_cut_off_is_repaired(
+    cluster_project: Any, sandbox: Any, namespace: str, settings: Any
+) -> None:
+    """An engine killed in the middle of writing its state leaves an empty file."""
+    demo = cluster_project({"__main__.py": SETTINGS})
+    demo.engine.call(["config", "set", "namespace", namespace, "-s", demo.stack]).checked()
+    deploy(sandbox, demo.stack, project=demo.folder, out=io.StringIO())
+    deploy(sandbox, demo.stack, project=demo.folder, out=io.StringIO())
     [checkpoint] = _checkpoints(demo)
     attributes = checkpoint.with_name(f"{checkpoint.name}.attrs")
     for file, told in (
@@ -120,8 +131,6 @@ def test_a_killed_update_is_repaired_and_nothing_exists_twice(
         deploy(sandbox, demo.stack, project=demo.folder, out=out)
         assert told in out.getvalue()
     assert len(settings()) == 30
-    home = Path(demo.engine.env["PULUMI_HOME"])
-    until(lambda: not list(plugins(home)), "no provider is left behind")
     demo.run("destroy")
     assert settings() == []
 

@@ -175,6 +175,7 @@ def test_waves_keep_the_floor_of_the_plan(
     assert lowest_in_service(seen) == NODES
 
 
+@pytest.mark.nightly
 def test_one_node_that_fails_stops_the_rest_and_is_explained(
     deploy: Callable[..., Any],
     made: Callable[[dict[str, Any]], None],

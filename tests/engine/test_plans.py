@@ -50,7 +50,10 @@ class Planned:
         return document["spec"]["template"]["spec"]["nodeSelector"][POOL]
 
 
-@pytest.fixture(params=["slices", "shared", "training"])
+NIGHTLY = [pytest.param(name, marks=pytest.mark.nightly) for name in ("shared", "training")]
+
+
+@pytest.fixture(params=["slices", *NIGHTLY])
 def planned(
     request: pytest.FixtureRequest, stack: Stack, cluster: Any, namespace: str, tmp_path: Path
 ) -> Planned:

@@ -82,6 +82,7 @@ def test_the_stack_comes_up_stays_and_goes(stack: Stack, core: client.CoreV1Api)
     assert stack.project.engine.state(stack.project.stack).get("resources") in (None, [])
 
 
+@pytest.mark.nightly
 def test_a_layout_change_passes_through_the_live_node(
     stack: Stack,
     core: client.CoreV1Api,

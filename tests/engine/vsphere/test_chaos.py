@@ -29,9 +29,9 @@ from tests.engine.vcenter_fixture import (
 from tests.engine.vsphere.direct import batch_inputs
 from tests.vcenter.fault_proxy import Action, Rule
 
-SEEDS = 20
+SEEDS = 8
 CAMPAIGN = 300
-GROUPS = 2
+GROUPS = 1
 GROUP_CAMPAIGN = 40
 CALLS = 55
 """Calls of the longest operation: a later call than there are is no failure at all, and fine."""
