@@ -15,6 +15,7 @@ from gpufleet.components_base.component import (
     warning_texts,
 )
 from gpufleet.components_base.inputs import declared, refuse
+from gpufleet.components_base.platform_components import PlatformComponents
 from gpufleet.findings import Finding, has_errors, ordered
 from gpufleet.fleet import (
     Compiled,
@@ -27,7 +28,7 @@ from gpufleet.fleet import (
 from gpufleet.fleet.model import Money
 from gpufleet.platforms.gke.connection import GkeNetworkArgs
 from gpufleet.platforms.openshift.connection import OpenShiftConnectionArgs
-from gpufleet.platforms.registry import FleetPlatform, platform_of
+from gpufleet.platforms.registry import platform_components
 from gpufleet.platforms.vsphere.connection import VsphereConnectionArgs
 from gpufleet.render.kueue_rules import judge_queues
 from gpufleet.spec.base import Ownership
@@ -106,7 +107,7 @@ class GpuFleetPlan(FleetPlan):
 
     findings: tuple[Finding, ...]
     """Those of compiling it."""
-    platform: FleetPlatform
+    platform: PlatformComponents
     connection: GpuFleetConnectionArgs
     exceptions: Mapping[str, str]
     """Rules of the policy pack that it may break."""
@@ -228,14 +229,14 @@ def _planned(component: str, args: GpuFleetArgs) -> GpuFleetPlan:
 
 def _deployable(
     component: str, compiled: Compiled, connection: GpuFleetConnectionArgs
-) -> tuple[Fleet, FleetPlatform]:
+) -> tuple[Fleet, PlatformComponents]:
     """The fleet and its platform, or one error with every finding."""
     findings = list(compiled.findings)
     fleet = compiled.fleet
     if fleet is None:
         refuse(component, ordered(findings))
     findings += judge_queues(fleet)
-    platform = platform_of(fleet)
+    platform = platform_components(fleet.spec.platform)
     findings += platform.judge_platform(fleet, connection)
     if has_errors(findings):
         refuse(component, ordered(findings))

@@ -24,7 +24,7 @@ from gpufleet.components_base.manifest_object import ManifestObject
 from gpufleet.components_base.namespaces import operator_namespace
 from gpufleet.fleet import Fleet
 from gpufleet.fleet.model import DevicePluginPlan, NetworkPlan, OperatorPlan
-from gpufleet.platforms.openshift.operators import OpenShiftOperators
+from gpufleet.platforms.registry import platform_components, platform_facts
 from gpufleet.render.device_plugin_values import planned_plugin_settings
 from gpufleet.render.dra_driver_values import needs_dra_driver
 from gpufleet.render.gpu_operator_values import (
@@ -39,7 +39,7 @@ from gpufleet.render.keda_values import installs_keda, keda_fleet_values, keda_i
 from gpufleet.render.manifests import critical_pods_quota
 from gpufleet.render.neuron_values import CHART as NEURON_CHART
 from gpufleet.render.neuron_values import installs_neuron, neuron_release_values
-from gpufleet.spec.base import Ownership, Platform
+from gpufleet.spec.base import Ownership
 
 Outputs = dict[str, Any]
 
@@ -112,9 +112,10 @@ class GpuAddons(GpuComponent[FleetPlan]):
         )
         outputs["networks"] = []
         made: list[pulumi.Resource] = []
-        by_charts = fleet.spec.platform is not Platform.OPENSHIFT
+        by_charts = not platform_facts(fleet.spec.platform).lifecycle_manager
         if not by_charts:
-            operators = OpenShiftOperators(self, name, fleet)
+            platform = platform_components(fleet.spec.platform)
+            operators = platform.platform_operators(self, name, fleet)
             outputs |= operators.outputs
             made += operators.made
         if by_charts and _ours(addons.network_operator):

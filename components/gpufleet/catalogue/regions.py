@@ -6,16 +6,13 @@ offers of the catalogue name are known besides. A cloud opens regions between ed
 unknown name is doubted, never refused.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from gpufleet.catalogue.catalogue import Catalogue
 from gpufleet.catalogue.instance import Cloud
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.findings import Finding, warning
 
-PLATFORM_CLOUDS = {"eks": Cloud.AWS, "gke": Cloud.GCP}
-"""Clouds whose machines a platform buys, in the cloud's regions. The sandbox takes those of any
-cloud; own hardware is stated."""
 _AWS = """
 af-south-1 ap-east-1 ap-east-2 ap-northeast-1 ap-northeast-2 ap-northeast-3 ap-south-1 ap-south-2
 ap-southeast-1 ap-southeast-2 ap-southeast-3 ap-southeast-4 ap-southeast-5 ap-southeast-6
@@ -48,11 +45,10 @@ def known_regions(cloud: Cloud, catalogue: Catalogue) -> frozenset[str]:
 
 
 def check_region(
-    region: str | None, platforms: Iterable[str], catalogue: Catalogue, path: str
+    region: str | None, clouds: Collection[Cloud], catalogue: Catalogue, path: str
 ) -> tuple[Finding, ...]:
-    """A warning for a region that none of the platforms' clouds is known to have, with the nearest
-    names. Platforms without regions of a cloud, and no region at all, are not judged."""
-    clouds = [PLATFORM_CLOUDS[name] for name in platforms if name in PLATFORM_CLOUDS]
+    """A warning for a region that none of the clouds is known to have, with the nearest names.
+    No cloud and no region are not judged."""
     if region is None or not clouds:
         return ()
     known = sorted(frozenset[str]().union(*(known_regions(one, catalogue) for one in clouds)))

@@ -16,9 +16,8 @@ from gpufleet.contract.mig_mode import reboots
 from gpufleet.findings import Finding, ordered
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.fleet.previous_sharing import IN_PLACE
-from gpufleet.platforms.gke.fixed_fields import new_pool_because, taken_over
-from gpufleet.platforms.gke.sharing import served_by_gke
-from gpufleet.spec.base import Ownership, Platform
+from gpufleet.platforms.registry import platform_facts, platform_rules
+from gpufleet.spec.base import Ownership
 from gpufleet.spec.pool import LayoutChange, Provisioner
 
 
@@ -57,7 +56,7 @@ def _counted(old: Fleet, nodes: Mapping[str, int]) -> dict[str, int]:
 
 
 def _usual(pool: Pool) -> int:
-    simulated = pool.platform is Platform.SANDBOX
+    simulated = platform_facts(pool.platform).simulated
     return pool.nodes.minimum if simulated else pool.nodes.expected
 
 
@@ -131,7 +130,8 @@ def _width(pool: Pool, nodes: int) -> int:
 def _kind(old: Pool, new: Pool) -> Kind:
     if old.ownership is not Ownership.MANAGED and new.ownership is not Ownership.MANAGED:
         return Kind.UNTOUCHED
-    if taken_over(old, new):
+    rules = platform_rules(new.platform)
+    if rules.same_node_group(old, new):
         return Kind.UNTOUCHED
     other_machine = (
         old.gpu.key != new.gpu.key
@@ -140,9 +140,9 @@ def _kind(old: Pool, new: Pool) -> Kind:
     )
     kind = kind_in_place(old.partition, new.partition)
     modes = {old.partition.mode, new.partition.mode}
-    if kind is not Kind.UNTOUCHED and served_by_gke(new.spec, new.platform):
+    if kind is not Kind.UNTOUCHED and new.served_by_platform:
         return Kind.NEW_POOL
-    if new_pool_because(old, new):
+    if rules.replaced_because(old, new):
         return Kind.NEW_POOL
     foreign = not modes <= IN_PLACE and old.spec.sharing != new.spec.sharing
     replaced = new.provisioner is not Provisioner.MANAGED and kind is not Kind.UNTOUCHED
@@ -167,7 +167,8 @@ def _differences(old: Pool, new: Pool) -> Iterable[Difference]:
     for field, one, two in pairs:
         if one != two:
             yield Difference(field, str(one), str(two))
-    for field, (one, two) in new_pool_because(old, new).items():
+    replaced = platform_rules(new.platform).replaced_because(old, new)
+    for field, (one, two) in replaced.items():
         yield Difference(field, one, two)
 
 

@@ -5,10 +5,11 @@ from typing import cast
 
 from gpufleet.change.plan import Kind, PoolChange
 from gpufleet.change.steps import changes_mode
-from gpufleet.contract.mig_mode import RESET_MAY_BE_FORBIDDEN, reboots
+from gpufleet.contract.mig_mode import reboots
 from gpufleet.findings import Finding, error, info, warning
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.partition import Partition
+from gpufleet.platforms.registry import platform_facts
 from gpufleet.spec.pool import Intent
 
 _DRAIN = (
@@ -103,12 +104,13 @@ def _shape(partition: Partition) -> object:
 
 
 def _replaced(new: Pool, change: PoolChange) -> Finding:
-    who = "GKE" if change.kind is Kind.NEW_POOL else f"{new.provisioner.value} provisioning"
+    platform = platform_facts(new.platform).title
+    who = platform if change.kind is Kind.NEW_POOL else f"{new.provisioner.value} provisioning"
     return warning(
         "change-by-replacement",
         new.path,
         f"{who} replaces the nodes of {new.name}; what stays in service meanwhile is decided there"
-        + (", and GKE deletes the old pool first" if change.kind is Kind.NEW_POOL else ""),
+        + (f", and {platform} deletes the old pool first" if change.kind is Kind.NEW_POOL else ""),
         "make a second pool with the new sharing, move the work, then remove this one",
         kind=change.kind.value,
     )
@@ -141,7 +143,7 @@ def _mode(old: Pool, new: Pool, fleet: Fleet) -> Iterable[Finding]:
     mig = new.gpu.mig
     if mig is None or not mig.reset_needed or not changes_mode(old.partition, new.partition):
         return
-    if new.platform in RESET_MAY_BE_FORBIDDEN and not reboots(
+    if platform_facts(new.platform).reset_may_be_forbidden and not reboots(
         fleet.spec.addons.gpu_operator.mig_manager.env
     ):
         yield error(

@@ -8,8 +8,8 @@ from decimal import Decimal
 
 from gpufleet.catalogue.gpu import Gpu
 from gpufleet.change.plan import Act, Kind, Step
-from gpufleet.contract.mig_mode import RESET_MAY_BE_FORBIDDEN
 from gpufleet.partition import Partition
+from gpufleet.platforms.registry import platform_facts
 from gpufleet.spec.base import Platform
 
 DRAIN_SECONDS = 300
@@ -49,7 +49,8 @@ def steps(
     old: Partition, new: Partition, kind: Kind, gpu: Gpu, platform: Platform, *, reboots: bool
 ) -> tuple[Step, ...]:
     """Everything that is done to one node, in order."""
-    label, waits = _labelling(platform)
+    labelling = platform_facts(platform).relabelling
+    label = Step(Act.LABEL, labelling.who, labelling.text)
     if kind is Kind.PLUGIN:
         return (
             label,
@@ -73,30 +74,11 @@ def steps(
         *_mode(old, new, gpu, platform, reboots=reboots),
         Step(
             Act.WAIT,
-            waits,
+            labelling.waits,
             "until the node offers what is promised; else it stops and no later wave starts",
         ),
         Step(Act.UNCORDON, "you", "the node takes pods again"),
     )
-
-
-def _labelling(platform: Platform) -> tuple[Step, str]:
-    """Who labels a node, and who waits for it."""
-    if platform is Platform.SANDBOX:
-        return Step(Act.LABEL, "pulumi up", "the node's label names the new configuration"), (
-            "pulumi up"
-        )
-    if platform is Platform.VSPHERE:
-        text = (
-            "the machine is made anew: its first-boot data names the new configuration, and "
-            "guests read that once"
-        )
-        return Step(Act.LABEL, "pulumi up", text), "you"
-    text = (
-        "kubectl label node, with the labels below; a cloud would put them on every node of the "
-        "group at once, so the group keeps the old ones until `change` is removed"
-    )
-    return Step(Act.LABEL, "you", text), "you"
 
 
 def _mode(
@@ -112,7 +94,7 @@ def _mode(
         text = "switches MIG mode, which this GPU does without a reset once it is idle"
         return (Step(Act.WAIT, who, text),)
     reset = Step(Act.RESET, who, f"{gpu.key} switches MIG mode by a reset of all GPUs of the node")
-    if platform in RESET_MAY_BE_FORBIDDEN and reboots:
+    if platform_facts(platform).reset_may_be_forbidden and reboots:
         return reset, Step(Act.REBOOT, who, "only if the hypervisor forbids the reset")
     return (reset,)
 

@@ -18,7 +18,9 @@ from gpufleet.planner.offers import Market
 from gpufleet.planner.option import Option, usd
 from gpufleet.planner.provisioning import judge_balance, judge_gpu, judge_provisioning
 from gpufleet.planner.target import Target
+from gpufleet.platforms.registry import platform_facts
 from gpufleet.sizing import SizeRequest, Sizing
+from gpufleet.spec.base import Platform
 
 _SHOWN = 8
 _Function = Callable[..., Any]
@@ -119,7 +121,9 @@ def choose_for(request: SizeRequest, answer: Sizing, asked: Asked, catalogue: Ca
     if need is None:
         return Chosen(None, findings)
     # A split stated for one GPU is no reason to spread over others what they cannot.
-    findings += check_region(asked.market.region, asked.market.platforms, catalogue, "region")
+    platforms = (platform_facts(Platform(name)) for name in asked.market.platforms)
+    clouds = [facts.cloud for facts in platforms if facts.cloud is not None]
+    findings += check_region(asked.market.region, clouds, catalogue, "region")
     everything = choose(replace(need, gpu_named=False), asked.market, catalogue)
     if answer.device is None:
         best = everything.best

@@ -12,9 +12,9 @@ from gpufleet.catalogue.model import Chart
 from gpufleet.components_base.inputs import refuse
 from gpufleet.findings import error
 from gpufleet.fleet import Fleet
-from gpufleet.sandbox_distribution import CHARTS, SandboxUnavailableError, sandbox_part
+from gpufleet.platforms.registry import platform_components, platform_facts
 from gpufleet.spec.addons import Addon, Charts
-from gpufleet.spec.base import Platform, SpecModel
+from gpufleet.spec.base import SpecModel
 
 _OCI = "oci://"
 
@@ -72,22 +72,13 @@ def chart_location(pin: Chart, charts: Charts) -> dict[str, Any]:
 
 
 def charts_of(fleet: Fleet) -> ChartsArgs:
-    """The declared source; in the sandbox, by default, the charts that play the real ones.
+    """The declared source, else the platform's own.
 
-    Raises InvalidArgumentsError where these are needed and gpufleet-sandbox is not there.
+    Raises InvalidArgumentsError where these are needed and are not installed.
     """
     source = fleet.spec.addons.charts.source
     if source is not None:
         return {"source": cast("Any", source.model_dump(exclude_none=True))}
-    if fleet.spec.platform is Platform.SANDBOX:
-        return {"source": {"folder": _simulator_charts()}}
+    if platform_facts(fleet.spec.platform).own_charts:
+        return {"source": {"folder": platform_components(fleet.spec.platform).platform_charts()}}
     return {}
-
-
-def _simulator_charts() -> str:
-    try:
-        return str(sandbox_part(CHARTS)())
-    except SandboxUnavailableError as reason:
-        path = "addons.charts.source"
-        fix = "install it where the program runs, or name a folder of charts"
-        refuse("Simulator charts", [error("sandbox-charts-missing", path, str(reason), fix)])

@@ -1,6 +1,6 @@
 """Who advertises the GPUs of a node. Two advertisers hand out every GPU twice; none, never.
 
-The image's own plugin, GKE's plugin, the operator's plugin and the DRA driver know nothing of each
+The image's own plugin, the platform's, the operator's and the DRA driver know nothing of each
 other.
 """
 
@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from enum import StrEnum
 
 from gpufleet.contract.facts import ClusterFacts, Fact, PoolFacts, chain
-from gpufleet.contract.operator_values import VALUES, raw, switch
+from gpufleet.contract.operator_values import raw, switch
 from gpufleet.findings import Finding, error, warning
-from gpufleet.spec.base import Platform
+from gpufleet.platforms.registry import platform_facts
 
 DRA_VALUES = "addons.draDriver.values"
 _TWO = Fact(
@@ -23,7 +23,7 @@ class Advertiser(StrEnum):
     """Something that offers a node's GPUs to the scheduler."""
 
     IMAGE = "device plugin of the image"
-    GKE = "GKE's device plugin"
+    PLATFORM = "the platform's device plugin"
     OPERATOR = "the GPU Operator's device plugin"
     PLUGIN_CHART = "the device plugin of its own chart"
     DRA = "the DRA driver"
@@ -36,11 +36,17 @@ def intended(pool: PoolFacts) -> Advertiser:
         return Advertiser.NEURON
     if pool.partition.mode == "dra":
         return Advertiser.DRA
-    if pool.served_by_gke:
-        return Advertiser.GKE
+    if pool.served_by_platform:
+        return Advertiser.PLATFORM
     if pool.image is not None and pool.image.device_plugin:
         return Advertiser.IMAGE
     return Advertiser.PLUGIN_CHART if pool.plugin_chart else Advertiser.OPERATOR
+
+
+def advertiser_title(pool: PoolFacts) -> str:
+    """Who is to advertise the pool's GPUs, as sentences name it."""
+    who, plugin = intended(pool), platform_facts(pool.platform).plugin
+    return plugin.title if who is Advertiser.PLATFORM and plugin is not None else who.value
 
 
 def judge_advertisers(cluster: ClusterFacts) -> list[Finding]:
@@ -48,7 +54,7 @@ def judge_advertisers(cluster: ClusterFacts) -> list[Finding]:
 
     Pools with `dra` are judged by `contract.dra` for their own images and gates.
     """
-    return [*_dra_beside_plugins(cluster), *_sharing_of_image(cluster), *_gke(cluster)]
+    return [*_dra_beside_plugins(cluster), *_sharing_of_image(cluster)]
 
 
 def _dra_beside_plugins(cluster: ClusterFacts) -> Iterable[Finding]:
@@ -65,14 +71,14 @@ def _dra_beside_plugins(cluster: ClusterFacts) -> Iterable[Finding]:
         "two-advertisers",
         "addons.draDriver.enabled",
         f"no pool uses `dra`, and the driver would serve the GPUs of {_names(served)} beside "
-        f"{intended(served[0]).value}",
+        f"{advertiser_title(served[0])}",
         f"write {DRA_VALUES}.{key}: false to keep compute domains only, or `sharing: {{dra: {{}}}}`"
         " on the pools",
         pools=[p.name for p in served],
         facts=chain(
             Fact("the DRA driver is installed", "addons.draDriver.enabled"),
             Fact(f"{key} is true by default", "dra-driver-nvidia-gpu chart 0.4.1"),
-            Fact(f"{served[0].name} is served by {intended(served[0]).value}", served[0].path),
+            Fact(f"{served[0].name} is served by {advertiser_title(served[0])}", served[0].path),
             _TWO,
         ),
     )
@@ -119,30 +125,6 @@ def _sharing_of_image(cluster: ClusterFacts) -> Iterable[Finding]:
                 None if declared is None else Fact("its plugin is decided", path),
             ),
         )
-
-
-def _gke(cluster: ClusterFacts) -> Iterable[Finding]:
-    """GKE's plugin also finishes GKE's driver: the label that stops one stops the other."""
-    for pool in cluster.pools:
-        if pool.platform is not Platform.GKE or not pool.served_by_gke:
-            continue
-        if raw(cluster.spec.addons.gpu_operator.values, "devicePlugin.enabled") is True:
-            yield error(
-                "two-advertisers",
-                f"{VALUES}.devicePlugin.enabled",
-                f"nodes of {pool.name} have GKE's device plugin, and the operator's would run there"
-                " too",
-                "remove the line, or write `gke: {driver: gpuOperator}` on the pool",
-                pools=[pool.name],
-                facts=chain(
-                    Fact(f"GKE's plugin serves {pool.name}", f"{pool.path}.gke.driver"),
-                    Fact("the operator's plugin is on", f"{VALUES}.devicePlugin.enabled"),
-                    Fact(
-                        "their device ids differ, and one plugin is asked for the other's",
-                        "NVIDIA/aicr#1998",
-                    ),
-                ),
-            )
 
 
 def _names(pools: list[PoolFacts]) -> str:

@@ -10,6 +10,7 @@ from typing import Any, cast
 from gpufleet.catalogue.model import NodeImage
 from gpufleet.findings import Finding, error, info, warning
 from gpufleet.partition import Partition, dra_gates
+from gpufleet.platforms.registry import platform_facts
 from gpufleet.spec.base import Platform
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import GpuPool
@@ -22,9 +23,7 @@ FIRST_WITH_V1 = (1, 34)
 FIRST_WITH_EVERYTHING = (1, 36)
 """First minor with DRAPartitionableDevices and DRAExtendedResource on unless switched off."""
 
-HOST_ROOT = "/"
 OPERATOR_ROOT = "/run/nvidia/driver"
-GKE_ROOT = "/home/kubernetes/bin/nvidia"
 
 
 def judge_dra(members: Sequence[Member], spec: FleetSpec) -> list[Finding]:
@@ -34,9 +33,9 @@ def judge_dra(members: Sequence[Member], spec: FleetSpec) -> list[Finding]:
         return []
     version = _minor(spec.cluster.kubernetes_version)
     findings: list[Finding] = []
-    for pool, path, partition, image in dynamic:
+    for _, path, partition, image in dynamic:
         findings += _judge_version(partition, f"{path}.sharing.dra", version)
-        findings += _judge_advertiser(pool, f"{path}.sharing.dra", image, spec.platform)
+        findings += _judge_advertiser(f"{path}.sharing.dra", image, spec.platform)
     findings += _judge_driver(dynamic, spec)
     findings += _judge_gates(dynamic, spec)
     findings += _judge_classes(members, version)
@@ -47,7 +46,7 @@ def driver_root(image: NodeImage | None, platform: Platform) -> str:
     """Where the driver's files are on a node of this image: the chart's `nvidiaDriverRoot`."""
     if image is None or not image.driver:
         return OPERATOR_ROOT
-    return GKE_ROOT if platform is Platform.GKE else HOST_ROOT
+    return platform_facts(platform).driver_root
 
 
 def driver_gates(partitions: Iterable[Partition]) -> tuple[str, ...]:
@@ -97,18 +96,15 @@ def _judge_version(partition: Partition, place: str, version: tuple[int, int]) -
         )
 
 
-def _judge_advertiser(
-    pool: GpuPool, place: str, image: NodeImage | None, platform: Platform
-) -> Iterable[Finding]:
+def _judge_advertiser(place: str, image: NodeImage | None, platform: Platform) -> Iterable[Finding]:
     """Two advertisers hand out every GPU twice. The operator's plugin is kept away by a label."""
     if image is None or not image.device_plugin:
         return
-    if platform is Platform.GKE and pool.gke is not None and pool.gke.driver == "gpuOperator":
-        return
+    plugin = platform_facts(platform).plugin
     fix = (
-        "write `gke: {driver: gpuOperator}`, which keeps GKE's plugin off the nodes"
-        if platform is Platform.GKE
-        else "choose an image without a device plugin"
+        "choose an image without a device plugin"
+        if plugin is None
+        else f"write `{plugin.switched_off_by}`, which keeps {plugin.owner}'s plugin off the nodes"
     )
     yield error(
         "dra-two-advertisers",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gpufleet.contract.advertisers import Advertiser, intended
+from gpufleet.contract.advertisers import Advertiser, advertiser_title, intended
 from gpufleet.contract.facts import ClusterFacts, Fact, PoolFacts
 from gpufleet.contract.feature_discovery import DiscoveryOwner, decide_discovery
 from gpufleet.contract.operator_values import operator_value, said
@@ -11,6 +11,7 @@ from gpufleet.contract.provisioner_model import modelled
 from gpufleet.contract.rdma import RDMA, network_operator_present, rdma_pools
 from gpufleet.contract.tolerations import GPU_KEY, needed
 from gpufleet.partition.shares import RESOURCES
+from gpufleet.platforms.registry import platform_facts
 from gpufleet.spec.pool import Fabric, Provisioner
 
 
@@ -69,13 +70,22 @@ def _advertised(pool: PoolFacts) -> Term:
     who = intended(pool)
     reason = {
         Advertiser.DRA: Fact("sharing is dra", f"{pool.path}.sharing"),
-        Advertiser.GKE: Fact("gke.driver is gke", f"{pool.path}.gke"),
+        Advertiser.PLATFORM: _chosen_plugin(pool),
         Advertiser.IMAGE: pool.image_fact,
         Advertiser.OPERATOR: pool.image_fact,
         Advertiser.NEURON: Fact(f"the pool has {pool.gpu.name}", pool.path),
         Advertiser.PLUGIN_CHART: Fact("its chart is on", "addons.devicePlugin.enabled"),
     }[who]
-    return Term("advertised", f"by {who.value}", (reason,))
+    return Term("advertised", f"by {advertiser_title(pool)}", (reason,))
+
+
+def _chosen_plugin(pool: PoolFacts) -> Fact:
+    """The setting by which the platform's own plugin serves the pool."""
+    plugin = platform_facts(pool.platform).plugin
+    if plugin is None:
+        return pool.image_fact
+    section = plugin.setting.partition(".")[0]
+    return Fact(f"{plugin.setting} is {plugin.chosen_by}", f"{pool.path}.{section}")
 
 
 def _reached(pool: PoolFacts, cluster: ClusterFacts) -> Term:

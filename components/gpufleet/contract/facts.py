@@ -40,17 +40,17 @@ class PoolFacts:
     """Rows of the catalogue; empty for own hardware."""
     partition: Partition
     image: NodeImage | None
-    """What is left of the image once the platform's own stack is off (`without_gke_stack`)."""
+    """What is left of the image once the platform's own stack is off."""
     taints: tuple[tuple[str, str, str], ...]
     """Key, value and effect of every taint of its nodes."""
-    served_by_gke: bool
+    served_by_platform: bool
     plugin_chart: bool = False
     """Whether the device plugin's own chart serves it, instead of the GPU Operator."""
 
     @property
     def operated(self) -> bool:
         """Whether the GPU Operator's operands, or the plugin's own chart, serve its nodes."""
-        return self.gpu.vendor == "nvidia" and not self.served_by_gke
+        return self.gpu.vendor == "nvidia" and not self.served_by_platform
 
     @property
     def fabric(self) -> Fabric:

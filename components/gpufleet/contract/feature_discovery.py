@@ -9,6 +9,7 @@ from enum import StrEnum
 from gpufleet.contract.facts import Fact, chain
 from gpufleet.contract.operator_values import VALUES, raw
 from gpufleet.findings import Finding, error, warning
+from gpufleet.platforms.registry import platform_facts
 from gpufleet.spec.addons import Addons
 from gpufleet.spec.base import Ownership, Platform
 
@@ -43,9 +44,9 @@ def decide_discovery(
         if isinstance(written, bool)
         else "addons.gpuOperator.nodeFeatureDiscovery.enabled"
     )
-    if platform is Platform.OPENSHIFT and ours is not False:
-        return DiscoveryOwner.OWN_OPERATOR, ()
-    if platform is Platform.OPENSHIFT:
+    if platform_facts(platform).lifecycle_manager:
+        if ours is not False:
+            return DiscoveryOwner.OWN_OPERATOR, ()
         return DiscoveryOwner.SOMEBODY_ELSE, _somebody_else(addons, path)
     theirs = raw(addons.network_operator.values, "nfd.enabled") if network_operator else False
     if network_operator and ours is not True:

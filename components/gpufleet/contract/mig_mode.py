@@ -6,10 +6,7 @@ WITH_REBOOT is set. Inside a virtual machine the hypervisor may forbid the reset
 
 from gpufleet.contract.facts import ClusterFacts, Fact, PoolFacts, chain
 from gpufleet.findings import Finding, warning
-from gpufleet.spec.base import Platform
-
-RESET_MAY_BE_FORBIDDEN = (Platform.EKS, Platform.GKE, Platform.VSPHERE, Platform.OPENSHIFT)
-"""Platforms whose nodes are virtual machines on somebody's hypervisor."""
+from gpufleet.platforms.registry import platform_facts
 
 
 def with_reboot(cluster: ClusterFacts) -> bool:
@@ -35,7 +32,7 @@ def _needs_reset(pool: PoolFacts) -> bool:
         mig is not None
         and mig.reset_needed
         and pool.partition.mig_enabled
-        and pool.platform in RESET_MAY_BE_FORBIDDEN
+        and platform_facts(pool.platform).reset_may_be_forbidden
     )
 
 

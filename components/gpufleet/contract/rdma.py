@@ -10,14 +10,12 @@ from collections.abc import Iterable
 from gpufleet.contract.facts import ClusterFacts, Fact, PoolFacts, chain
 from gpufleet.contract.operator_values import operator_value, place, raw, said
 from gpufleet.findings import Finding, error, warning
+from gpufleet.platforms.registry import platform_facts
 from gpufleet.spec.addons import GpuOperator, Ofed
 from gpufleet.spec.base import Platform
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import Fabric
 
-BY_NETWORK_OPERATOR = (Platform.VSPHERE, Platform.OPENSHIFT, Platform.SANDBOX)
-"""Platforms on which `fabric: rdma` is the Network Operator's; Google's A3 Ultra and A4 bring their
-own network stack."""
 OLDEST_FOR_DMA_BUF = (7, 5)
 """Turing."""
 RDMA = "driver.rdma.enabled"
@@ -42,7 +40,7 @@ def network_operator_present(spec: FleetSpec) -> bool:
 
 
 def _uses_network_operator(fabric: Fabric, platform: Platform) -> bool:
-    return fabric is Fabric.RDMA and platform in BY_NETWORK_OPERATOR
+    return fabric is Fabric.RDMA and platform_facts(platform).rdma_by_network_operator
 
 
 def judge_rdma(cluster: ClusterFacts) -> list[Finding]:

@@ -8,7 +8,7 @@ from gpufleet.contract.facts import ClusterFacts, Fact, PoolFacts, chain
 from gpufleet.contract.operator_values import VALUES, raw
 from gpufleet.findings import Finding, error, warning
 from gpufleet.spec.addons import GpuOperator
-from gpufleet.spec.base import Ownership, Platform
+from gpufleet.spec.base import Ownership
 from gpufleet.spec.pool import Fabric
 
 GPU_KEY = "nvidia.com/gpu"
@@ -42,10 +42,8 @@ def needed(taints: Iterable[tuple[str, str, str]]) -> tuple[Toleration, ...]:
 
 
 def judge_tolerations(cluster: ClusterFacts) -> list[Finding]:
-    """Findings about taints nobody is sure to have, and taints that keep the operands away."""
+    """Findings about taints that keep the operands away."""
     findings: list[Finding] = []
-    for pool in cluster.pools:
-        findings += _gke_taint(pool)
     operated = _operated(cluster)
     if _unsaid(cluster.spec.addons.gpu_operator):
         wanting = [(pool, needed(pool.taints)) for pool in operated]
@@ -158,46 +156,3 @@ def _unknown(pool: PoolFacts, wanted: Sequence[Toleration]) -> Finding:
             Fact(f"by default its operands tolerate {GPU_KEY} only", "gpu-operator chart v26.7.0"),
         ),
     )
-
-
-def _gke_taint(pool: PoolFacts) -> Iterable[Finding]:
-    """GKE taints GPU nodes only when a pool without GPUs was there before."""
-    declared = any(key == GPU_KEY for key, _, _ in pool.taints)
-    of_gke = pool.platform is Platform.GKE and pool.gpu.vendor == "nvidia"
-    if not of_gke or (declared and not pool.existing):
-        return
-    facts = chain(
-        Fact(
-            f"{pool.name} was made by somebody else"
-            if pool.existing
-            else "the pool does not declare the GPU taint",
-            f"{pool.path}.{'ownership' if pool.existing else 'gpuTaint'}",
-        ),
-        Fact(
-            "GKE adds nvidia.com/gpu=present:NoSchedule only if a pool without GPUs exists when "
-            "the GPU pool is made, and never afterwards",
-            "Google Kubernetes Engine documentation, GPUs in Standard node pools",
-        ),
-        Fact(
-            "with the default pool removed in the same run, it depends on which call comes first",
-            "terraform-google-modules/terraform-google-kubernetes-engine#703",
-        ),
-    )
-    if pool.existing:
-        yield warning(
-            "gke-taint-depends-on-order",
-            f"{pool.path}.ownership",
-            f"nodes of {pool.name} may lack the taint nvidia.com/gpu=present:NoSchedule, and "
-            "then fill up with pods that need no GPU",
-            "look at the node pool's taints, and set the taint there",
-            facts=facts,
-        )
-    else:
-        yield error(
-            "gke-taint-depends-on-order",
-            f"{pool.path}.gpuTaint",
-            f"whether nodes of {pool.name} get the GPU taint would depend on the order in which "
-            "node pools are made",
-            "remove the line: the taint is then declared, and always there",
-            facts=facts,
-        )

@@ -8,12 +8,9 @@ from typing import Any, cast
 
 from gpufleet.contract.dra import Member
 from gpufleet.findings import Finding, error, warning
+from gpufleet.platforms.registry import platform_facts
 from gpufleet.spec.base import Platform
 from gpufleet.spec.fleet_spec import FleetSpec
-
-HYPERVISORS = (Platform.VSPHERE, Platform.OPENSHIFT, Platform.SANDBOX)
-"""Platforms whose machines can get a vGPU: clouds cut and license their fractional types
-themselves; the sandbox plays the guest."""
 
 
 def judge_vgpu(members: Sequence[Member], spec: FleetSpec) -> list[Finding]:
@@ -22,8 +19,9 @@ def judge_vgpu(members: Sequence[Member], spec: FleetSpec) -> list[Finding]:
     if not guests:
         return []
     findings: list[Finding] = []
+    facts = platform_facts(spec.platform)
     for _, path, _, _ in guests:
-        if spec.platform not in HYPERVISORS:
+        if not facts.vgpu:
             findings.append(
                 error(
                     "vgpu-needs-hypervisor",
@@ -31,13 +29,13 @@ def judge_vgpu(members: Sequence[Member], spec: FleetSpec) -> list[Finding]:
                     f"nobody can choose a vGPU profile on {spec.platform.value}",
                     "choose an instance type with a fraction of a GPU, or another way of sharing",
                     value=spec.platform.value,
-                    allowed=tuple(p.value for p in HYPERVISORS),
+                    allowed=tuple(p.value for p in Platform if platform_facts(p).vgpu),
                 )
             )
     findings += _judge_license(guests, spec)
     findings += _judge_secrets(guests)
     findings += _judge_sizes(guests)
-    if spec.platform in (Platform.VSPHERE, Platform.OPENSHIFT):
+    if facts.vgpu and not facts.simulated:
         findings += _judge_guest_driver(guests, spec)
         findings += _judge_kinds(members, guests, spec)
     return findings

@@ -1,16 +1,16 @@
 """What exists once per cluster, decided from the pools and the overrides of the declaration."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from gpufleet.catalogue import Catalogue
-from gpufleet.contract.dra import GKE_ROOT, driver_root
 from gpufleet.contract.feature_discovery import DiscoveryOwner
 from gpufleet.contract.owners import OwnedParts, Owner
-from gpufleet.contract.rdma import BY_NETWORK_OPERATOR, network_operator_present
+from gpufleet.contract.rdma import network_operator_present
 from gpufleet.contract.tolerations import Toleration, needed
 from gpufleet.fleet.model import (
+    GPU_OPERATOR,
     GPU_TAINT,
+    NETWORK_OPERATOR,
     NEURON_TAINT,
     TPU_TAINT,
     AddonPlan,
@@ -21,23 +21,14 @@ from gpufleet.fleet.model import (
     Pool,
 )
 from gpufleet.fleet.neuron import is_neuron
-from gpufleet.platforms.gke.sharing import served_by_gke
-from gpufleet.platforms.openshift.lifecycle import (
-    GPU_OPERATOR,
-    NETWORK_OPERATOR,
-    Subscribed,
-    discovery_subscription,
-    operator_subscription,
-)
-from gpufleet.spec.base import Ownership, Platform
+from gpufleet.platforms.registry import platform_facts, platform_rules
+from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.network_operator import RdmaResource
 from gpufleet.spec.pool import Fabric
 
 DEFAULT_RDMA = "rdma_shared_device_a"
 """Resource of RDMA pools that declare none: the name NVIDIA's own examples use."""
-
-RUNTIME_FROM_FILE = {"RUNTIME_CONFIG_SOURCE": "file"}
 
 
 def plan_addons(
@@ -49,11 +40,7 @@ def plan_addons(
     catalogue: Catalogue,
 ) -> AddonPlan:
     """The plan of a fleet, given who installs what and the cluster's MIG strategy."""
-    operated = [
-        pool
-        for pool in pools
-        if not served_by_gke(pool.spec, spec.platform) and not is_neuron(pool.gpu)
-    ]
+    operated = [pool for pool in pools if not pool.served_by_platform and not is_neuron(pool.gpu)]
     tolerations = needed(
         (taint.key, taint.value, taint.effect)
         for pool in operated
@@ -70,32 +57,12 @@ def plan_addons(
         network,
         plugin,
         _neuron(spec, pools, catalogue),
-        tuple(_subscriptions(spec, operator, network, discovery, catalogue)),
+        tuple(
+            platform_rules(spec.platform).subscriptions(
+                spec, operator, network, discovery is DiscoveryOwner.OWN_OPERATOR, catalogue
+            )
+        ),
     )
-
-
-def _subscriptions(
-    spec: FleetSpec,
-    operator: OperatorPlan,
-    network: NetworkPlan,
-    discovery: DiscoveryOwner,
-    catalogue: Catalogue,
-) -> Iterator[Subscribed]:
-    """What Lifecycle Manager installs on OpenShift. Node Feature Discovery first: the others do
-    nothing before nodes are labelled."""
-    if spec.platform is not Platform.OPENSHIFT:
-        return
-    ours = [
-        (name, plan.ownership)
-        for name, plan in ((NETWORK_OPERATOR, network), (GPU_OPERATOR, operator))
-        if plan.enabled and plan.ownership is not Ownership.EXISTING
-    ]
-    if ours and discovery is DiscoveryOwner.OWN_OPERATOR:
-        made = any(ownership is Ownership.MANAGED for _, ownership in ours)
-        ownership = Ownership.MANAGED if made else Ownership.GITOPS
-        yield discovery_subscription(spec.addons, catalogue, ownership)
-    for name, _ in ours:
-        yield operator_subscription(name, spec.addons, catalogue)
 
 
 def _neuron(spec: FleetSpec, pools: Sequence[Pool], catalogue: Catalogue) -> NeuronPlan:
@@ -121,7 +88,11 @@ def _neuron(spec: FleetSpec, pools: Sequence[Pool], catalogue: Catalogue) -> Neu
 
 def rdma_pools(pools: Sequence[Pool]) -> list[Pool]:
     """Pools whose NICs are the Network Operator's."""
-    return [p for p in pools if p.fabric is Fabric.RDMA and p.platform in BY_NETWORK_OPERATOR]
+    return [
+        pool
+        for pool in pools
+        if pool.fabric is Fabric.RDMA and platform_facts(pool.platform).rdma_by_network_operator
+    ]
 
 
 def rdma_resources(pool: Pool, plan: NetworkPlan) -> tuple[str, ...]:
@@ -148,7 +119,9 @@ def _operator(
     catalogue: Catalogue,
 ) -> OperatorPlan:
     declared = spec.addons.gpu_operator
-    chart = catalogue.chart("gpu-operator")
+    chart = catalogue.chart(GPU_OPERATOR)
+    rules = platform_rules(spec.platform)
+    host = rules.operator_host(spec, operated)
     # A pool that was cut until now needs the MIG manager too: it is the one that takes MIG off.
     cuts = [
         partition
@@ -164,7 +137,7 @@ def _operator(
         else declared.enabled,
         ownership=declared.ownership,
         version=declared.version or chart.version,
-        namespace=_namespace(spec, GPU_OPERATOR, chart.namespace, catalogue),
+        namespace=rules.operator_namespace(GPU_OPERATOR, chart.namespace, catalogue),
         driver=parts.driver,
         toolkit=parts.toolkit,
         device_plugin=parts.device_plugin,
@@ -174,27 +147,9 @@ def _operator(
         node_feature_discovery=discovery is DiscoveryOwner.GPU_OPERATOR,
         tolerations=tolerations,
         license_secret=min(licences, key=str, default=None),
-        **_on_gke(spec, operated),
+        driver_root=host.driver_root,
+        toolkit_env=host.toolkit_env,
     )
-
-
-def _namespace(spec: FleetSpec, name: str, charts: str, catalogue: Catalogue) -> str:
-    """Where an operator runs: on OpenShift where its vendor puts it, as monitoring expects."""
-    return catalogue.package(name).namespace if spec.platform is Platform.OPENSHIFT else charts
-
-
-def _on_gke(spec: FleetSpec, operated: Sequence[Pool]) -> dict[str, Any]:
-    """What differs on GKE: Google's installer has a folder of its own on Container-Optimized OS,
-    and from 1.33 on the toolkit must read containerd's configuration from its file (NVIDIA
-    cloud-native-docs 52dcb7b `gpu-operator/google-gke.rst`)."""
-    if spec.platform is not Platform.GKE or not operated:
-        return {}
-    roots = {driver_root(pool.image, spec.platform) for pool in operated}
-    minor = int(spec.cluster.kubernetes_version.split(".")[1])
-    return {
-        "driver_root": GKE_ROOT if roots == {GKE_ROOT} else None,
-        "toolkit_env": RUNTIME_FROM_FILE if minor >= 33 else {},
-    }
 
 
 def _network(
@@ -205,7 +160,8 @@ def _network(
     catalogue: Catalogue,
 ) -> NetworkPlan:
     declared = spec.addons.network_operator
-    chart = catalogue.chart("network-operator")
+    chart = catalogue.chart(NETWORK_OPERATOR)
+    rules = platform_rules(spec.platform)
     with_rdma = rdma_pools(pools)
     rdma = declared.rdma
     if rdma is None:
@@ -216,7 +172,7 @@ def _network(
         enabled=network_operator_present(spec),
         ownership=declared.ownership,
         version=declared.version or chart.version,
-        namespace=_namespace(spec, NETWORK_OPERATOR, chart.namespace, catalogue),
+        namespace=rules.operator_namespace(NETWORK_OPERATOR, chart.namespace, catalogue),
         node_feature_discovery=discovery is DiscoveryOwner.NETWORK_OPERATOR,
         rdma=rdma,
         wait=there_already if declared.wait is None else declared.wait,

@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 
 from gpufleet.catalogue import Catalogue
-from gpufleet.findings import Finding
+from gpufleet.findings import Finding, error
 from gpufleet.fleet.device_plugin_rules import judge_device_plugin
 from gpufleet.fleet.gpu_operator_rules import judge_gpu_operator
 from gpufleet.fleet.licence_rules import judge_licence
 from gpufleet.fleet.model import AddonPlan, Pool
 from gpufleet.fleet.network_rules import judge_network_operator
 from gpufleet.fleet.neuron import judge_neuron_addon
+from gpufleet.platforms.registry import platform_facts
 from gpufleet.spec.fleet_spec import FleetSpec
 
 
@@ -23,4 +24,23 @@ def judge_addons(
         *judge_network_operator(spec, pools, plan.network_operator),
         *judge_device_plugin(spec, pools, plan),
         *judge_neuron_addon(spec, pools),
+        *_lifecycle_manager(spec),
+    ]
+
+
+def _lifecycle_manager(spec: FleetSpec) -> list[Finding]:
+    """Settings of a manager of operators that the platform does not have."""
+    addons, platform = spec.addons, platform_facts(spec.platform)
+    declared = "olm" in addons.model_fields_set and addons.olm.model_fields_set
+    if platform.lifecycle_manager or not declared:
+        return []
+    return [
+        error(
+            "olm-not-on-platform",
+            "addons.olm",
+            f"Operator Lifecycle Manager is OpenShift's; {spec.platform.value} gets operators "
+            "by their charts",
+            "remove it",
+            platform=spec.platform.value,
+        )
     ]

@@ -4,30 +4,40 @@ from collections.abc import Iterable
 
 from gpufleet.findings import Finding, error, warning
 from gpufleet.fleet.model import Pool
-from gpufleet.spec.base import Platform
+from gpufleet.platforms.registry import platform_facts
 from gpufleet.spec.fleet_spec import FleetSpec
-from gpufleet.spec.pool import Provisioner
+from gpufleet.spec.pool import Intent, Provisioner
 
 WHOLE_GPU = "nvidia.com/gpu"
 """The one resource by which Cluster Autoscaler on AWS sees that a new GPU node is complete
 (`processors/customresources/gpu_processor.go`, `utils/gpu`, 1.36)."""
 
+UNNEEDED = {
+    Intent.TRAINING: "1h0m0s",
+    Intent.BATCH: "10m0s",
+    Intent.INFERENCE: "10m0s",
+    Intent.INTERACTIVE: "30m0s",
+}
+"""How long a node must be idle before it goes, by what the pool is for."""
 
-def judge_autoscalers(spec: FleetSpec) -> list[Finding]:
-    """What is switched on where it would do harm or nothing."""
-    return list(_judge(spec))
+
+def judge_autoscalers(spec: FleetSpec, pools: Iterable[Pool]) -> list[Finding]:
+    """What is switched on where it would do nothing."""
+    return list(_judge(spec, pools))
 
 
-def _judge(spec: FleetSpec) -> Iterable[Finding]:
-    if spec.platform is Platform.GKE and spec.addons.cluster_autoscaler.enabled:
-        yield error(
-            "cluster-autoscaler-on-gke",
-            "addons.clusterAutoscaler.enabled",
-            "GKE runs its own autoscaler, and a second one fights it over node counts",
-            "remove it: `nodes.min` and `nodes.max` of a pool set GKE's",
-            found=spec.platform.value,
-        )
-    if spec.platform is not Platform.EKS and spec.addons.karpenter.enabled:
+def _judge(spec: FleetSpec, pools: Iterable[Pool]) -> Iterable[Finding]:
+    for pool in pools:
+        if pool.spec.karpenter is not None and pool.provisioner is not Provisioner.KARPENTER:
+            yield error(
+                "options-of-other-provisioner",
+                f"{pool.path}.karpenter",
+                f"`karpenter` settings have no meaning with provisioner {pool.provisioner.value}",
+                "remove them, or write `provisioner: karpenter`",
+                found=pool.provisioner.value,
+            )
+    offered = platform_facts(spec.platform).provisioners
+    if spec.addons.karpenter.enabled and Provisioner.KARPENTER not in offered:
         yield error(
             "karpenter-not-on-eks",
             "addons.karpenter.enabled",

@@ -3,24 +3,13 @@
 from collections.abc import Sequence
 
 from gpufleet.catalogue.model import Offer
+from gpufleet.contract.platform_facts import PlatformFacts
 from gpufleet.findings import Finding, error, warning
 from gpufleet.fleet.model import Machine
+from gpufleet.platforms.registry import platform_facts, platform_rules
 from gpufleet.spec.base import Platform
 from gpufleet.spec.capacity import Capacity
 from gpufleet.spec.pool import GpuPool, Intent, Provisioner
-
-ALLOWED = {
-    Platform.EKS: ("onDemand", "spot", "reserved", "capacityBlock"),
-    Platform.GKE: ("onDemand", "spot", "reserved", "flexStart", "queued"),
-    Platform.VSPHERE: ("onPrem",),
-    Platform.OPENSHIFT: ("onPrem",),
-    Platform.SANDBOX: ("onDemand", "spot", "reserved", "onPrem"),
-}
-"""Ways of buying each platform knows (EKS: CreateNodegroup capacityType; GKE: NodeConfig)."""
-
-CLOUDS = (Platform.EKS, Platform.GKE)
-"""Platforms whose spot capacity has no bid: node groups of EKS refuse one in the launch template,
-Karpenter and GKE have no field for it."""
 
 _ALONE = {
     "capacityBlock": "a block is one reservation in one zone, and a node group of it takes "
@@ -30,10 +19,9 @@ _ALONE = {
 }
 
 
-def default(platform: Platform) -> tuple[Capacity, ...]:
-    """What a pool gets that names no capacity: on demand in a cloud, own hardware elsewhere."""
-    mode = "onPrem" if ALLOWED[platform] == ("onPrem",) else "onDemand"
-    return (Capacity.model_validate({mode: {}}),)
+def default(facts: PlatformFacts) -> tuple[Capacity, ...]:
+    """What a pool gets that names no capacity: the platform's first way of buying."""
+    return (Capacity.model_validate({facts.capacity[0]: {}}),)
 
 
 def judge(
@@ -44,20 +32,20 @@ def judge(
     machines: Sequence[Machine],
 ) -> list[Finding]:
     """What is wrong with the pool's capacity list."""
+    facts = platform_facts(platform)
     modes = [entry.mode for entry in pool.capacity]
     findings: list[Finding] = []
     for index, mode in enumerate(modes):
         place = f"{path}.capacity[{index}].{mode}"
-        if mode not in ALLOWED[platform]:
+        if mode not in facts.capacity:
             findings.append(
                 error(
                     "capacity-not-on-platform",
                     place,
-                    f"{platform.value} has no {mode} capacity; it has "
-                    f"{', '.join(ALLOWED[platform])}",
-                    f"write {ALLOWED[platform][0]}: {{}}",
+                    f"{platform.value} has no {mode} capacity; it has {', '.join(facts.capacity)}",
+                    f"write {facts.capacity[0]}: {{}}",
                     found=mode,
-                    allowed=list(ALLOWED[platform]),
+                    allowed=list(facts.capacity),
                 )
             )
         elif mode in modes[:index] and mode != "reserved":
@@ -74,24 +62,12 @@ def judge(
                 )
             )
         else:
-            findings += _not_sold(mode, place, machines, platform)
-    if (
-        len(modes) > 1
-        and platform is Platform.EKS
-        and provisioner is not Provisioner.KARPENTER
-        and not findings
-    ):
-        findings.append(
-            error(
-                "capacity-list-on-managed-group",
-                f"{path}.capacity",
-                f"an EKS managed node group buys in one way only, and {len(modes)} are listed",
-                "write `provisioner: karpenter`, or keep one entry",
-                found=modes,
-            )
-        )
+            findings += _not_sold(mode, place, machines, facts)
+    if not findings:
+        findings += platform_rules(platform).validate_capacity(pool, path, provisioner)
     for index, entry in enumerate(pool.capacity):
-        if entry.spot is not None and entry.spot.max_price_usd_per_hour and platform in CLOUDS:
+        priced = entry.spot is not None and entry.spot.max_price_usd_per_hour
+        if entry.spot is not None and priced and not facts.spot_takes_a_price:
             findings.append(
                 error(
                     "spot-price-not-on-platform",
@@ -135,13 +111,13 @@ def judge(
 
 
 def _not_sold(
-    mode: str, place: str, machines: Sequence[Machine], platform: Platform
+    mode: str, place: str, machines: Sequence[Machine], facts: PlatformFacts
 ) -> list[Finding]:
     refused = [
         machine.instance
         for machine in machines
         if machine.instance is not None
-        and platform is not Platform.SANDBOX
+        and facts.sells_as_listed
         and (
             machine.instance.on_demand.offer is Offer.NOT_SOLD
             if mode == "onDemand"
@@ -153,7 +129,7 @@ def _not_sold(
     names = [row.name for row in refused]
     options = [
         option
-        for option in ALLOWED[platform]
+        for option in facts.capacity
         if option != mode and all(option in row.purchase_options for row in refused)
     ]
     shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from gpufleet.catalogue import Catalogue
 from gpufleet.contract.facts import ClusterFacts, PoolFacts
 from gpufleet.fleet.model import Pool
-from gpufleet.platforms.gke.sharing import served_by_gke
 from gpufleet.spec.fleet_spec import FleetSpec
 
 
@@ -23,7 +22,7 @@ def pool_facts(pool: Pool) -> PoolFacts:
         partition=pool.partition,
         image=pool.image,
         taints=tuple((t.key, t.value, t.effect) for t in pool.taints),
-        served_by_gke=served_by_gke(pool.spec, pool.platform),
+        served_by_platform=pool.served_by_platform,
         plugin_chart=pool.owners.device_plugin.value == "devicePlugin",
     )
 

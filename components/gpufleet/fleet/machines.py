@@ -6,17 +6,9 @@ from gpufleet.catalogue import Catalogue, UnknownKeyError
 from gpufleet.catalogue.model import Cloud, Gpu, InstanceType
 from gpufleet.findings import Finding, error
 from gpufleet.fleet.model import GIB, Machine
-from gpufleet.spec.base import Ownership, Platform
+from gpufleet.platforms.registry import platform_facts, platform_rules
+from gpufleet.spec.base import Platform
 from gpufleet.spec.pool import GpuPool
-
-CLOUDS = {
-    Platform.EKS: (Cloud.AWS,),
-    Platform.GKE: (Cloud.GCP,),
-    Platform.SANDBOX: (Cloud.AWS, Cloud.GCP),
-    Platform.VSPHERE: (),
-    Platform.OPENSHIFT: (),
-}
-"""Clouds whose instance types a platform runs on; the sandbox simulates those of any cloud."""
 
 _COUNTED = ("nvidia", "aws")
 """Makers whose machines must say how many devices they have: pools of theirs are compiled."""
@@ -35,7 +27,7 @@ def choose(
     gpu, findings = _declared_gpu(pool, path, catalogue)
     if findings:
         return (), None, findings
-    if not CLOUDS[platform]:
+    if not platform_facts(platform).clouds:
         return _own_machine(pool, path, platform, gpu)
     if pool.instance_types:
         return _from_instance_types(pool, path, platform, gpu, catalogue)
@@ -92,7 +84,7 @@ def _from_gpu(
 ) -> tuple[tuple[Machine, ...], Gpu | None, tuple[Finding, ...]]:
     rows = [
         row
-        for cloud in CLOUDS[platform]
+        for cloud in platform_facts(platform).clouds
         for row in catalogue.instances_with_gpu(gpu.key, cloud)
         if row.accelerator.count is not None
     ]
@@ -141,23 +133,8 @@ def _from_gpu(
         for row in fitting
         if row.architecture == example.architecture and row.cloud is example.cloud
     ]
-    if platform is Platform.GKE:
-        same = [_of_one_type(same, pool)]
+    same = platform_rules(platform).offered_machines(same, pool)
     return tuple(_machine(row) for row in same[:MAX_INSTANCE_TYPES]), gpu, ()
-
-
-def _of_one_type(rows: list[InstanceType], pool: GpuPool) -> InstanceType:
-    """The one machine type of a GKE node pool: the first that has the pool's GPUDirect and is sold
-    as the pool would buy it."""
-    modes = {entry.mode for entry in pool.capacity} or {"onDemand"}
-    fabric = pool.fabric.value
-    connected = [
-        row
-        for row in rows
-        if fabric == "none" or fabric in (row.gpudirect or "").lower().replace("-", " ").split()
-    ]
-    sold = [row for row in connected if modes <= row.purchase_options]
-    return (sold or connected or rows)[0]
 
 
 def _devices(row: InstanceType) -> int:
@@ -173,7 +150,7 @@ def _gpus_of(platform: Platform, catalogue: Catalogue) -> list[Gpu]:
     keys = {
         row.accelerator.gpu
         for row in catalogue.instances.values()
-        if row.cloud in CLOUDS[platform] and row.accelerator.fraction == 1
+        if row.cloud in platform_facts(platform).clouds and row.accelerator.fraction == 1
     }
     return [catalogue.gpu(key) for key in keys if catalogue.gpu(key).vendor == "nvidia"]
 
@@ -200,7 +177,7 @@ def _from_instance_types(
                 )
             )
             continue
-        if row.cloud not in CLOUDS[platform]:
+        if row.cloud not in platform_facts(platform).clouds:
             findings.append(_elsewhere(row, place, platform, catalogue))
         elif (
             row.accelerator.count is None and catalogue.gpu(row.accelerator.gpu).vendor in _COUNTED
@@ -240,7 +217,7 @@ def _instance(name: str, gpu: Gpu | None, count: int, catalogue: Catalogue) -> I
 
 def _elsewhere(row: InstanceType, place: str, platform: Platform, catalogue: Catalogue) -> Finding:
     same: list[str] = []
-    for cloud in CLOUDS[platform]:
+    for cloud in platform_facts(platform).clouds:
         same += [r.name for r in catalogue.instances_with_gpu(row.accelerator.gpu, cloud)]
     return error(
         "instance-type-not-on-platform",
@@ -327,36 +304,19 @@ def _own_machine(
                 found=list(pool.instance_types),
             )
         )
-    if platform is Platform.VSPHERE and pool.vsphere is None:
-        findings.append(
-            error(
-                "vsphere-options-missing",
-                f"{path}.vsphere",
-                "a vSphere pool needs the shape of its machines",
-                "add `vsphere: {cpus: 16, memoryGib: 128, template: ...}`",
-            )
-        )
-    made_by_us = pool.ownership is not Ownership.EXISTING
-    if platform is Platform.OPENSHIFT and pool.openshift is None and made_by_us:
-        findings.append(
-            error(
-                "openshift-options-missing",
-                f"{path}.openshift",
-                "machines of OpenShift need a shape, and a template that brings the GPU",
-                "add `openshift: {cpus: 16, memoryGib: 128, template: ...}`, or "
-                "`ownership: existing` for nodes that are there",
-            )
-        )
-    if findings or gpu is None:
+    size = platform_rules(platform).own_machine(pool, path)
+    if isinstance(size, Finding):
+        findings.append(size)
+        size = None
+    if findings or gpu is None or size is None:
         return (), None, tuple(findings)
-    shape = pool.vsphere or pool.openshift
     return (
         (
             Machine(
                 name=f"{platform.value}:{pool.name}",
                 architecture="amd64",
-                vcpu=shape.cpus if shape else None,
-                memory_bytes=shape.memory_gib * GIB if shape else None,
+                vcpu=size.vcpu,
+                memory_bytes=None if size.memory_gib is None else size.memory_gib * GIB,
                 local_nvme_bytes=None,
                 efa_interfaces=0,
                 gpus=pool.gpus_per_node or 1,

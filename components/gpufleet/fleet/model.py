@@ -10,7 +10,6 @@ from gpufleet.contract.owners import Owners
 from gpufleet.contract.tolerations import Toleration
 from gpufleet.findings import Finding, has_errors
 from gpufleet.partition import Partition
-from gpufleet.platforms.openshift.lifecycle import Subscribed
 from gpufleet.spec.base import Ownership, Platform
 from gpufleet.spec.capacity import Capacity
 from gpufleet.spec.fleet_spec import FleetSpec
@@ -96,10 +95,6 @@ NEURON_TAINT = NodeTaint("aws.amazon.com/neuron", "present", "NoSchedule")
 """The taint of every Trainium and Inferentia pool: Neuron's device plugin tolerates the key
 (aws-neuron/neuron-helm-charts 1.0.0)."""
 
-GKE_ARM_TAINT = NodeTaint("kubernetes.io/arch", "arm64", "NoSchedule")
-"""What GKE puts on every Arm node by itself, A4X included, so that images of x86 stay away (GKE
-documentation, prepare Arm workloads; cluster-toolkit `examples/gke-a4x`, read 2026-11-22)."""
-
 _TAINTS = {"google": TPU_TAINT, "aws": NEURON_TAINT}
 
 
@@ -143,6 +138,8 @@ class Pool:
     hourly_micro_usd: int | None
     """One node at the pool's first choice; None when that has no known price."""
     spend: SpendBounds
+    served_by_platform: bool = False
+    """Whether the platform's own device plugin cuts and advertises the GPUs."""
     previous: Previous | None = None
     """With a layout change under way (`change`): what nodes of later waves still are."""
 
@@ -241,6 +238,32 @@ class NeuronPlan:
     """What its device plugin must tolerate beside the taint of Neuron pools."""
 
 
+GPU_OPERATOR = "gpu-operator"
+NETWORK_OPERATOR = "network-operator"
+"""Names of the operators' charts, and of their subscriptions."""
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorSubscription:
+    """One operator that Operator Lifecycle Manager installs and keeps up to date."""
+
+    name: str
+    package: str
+    catalog: str
+    """CatalogSource."""
+    catalog_namespace: str
+    namespace: str
+    group: str
+    """OperatorGroup."""
+    channel: str
+    starting_csv: str | None
+    """ClusterServiceVersion to begin with; None: the channel's newest."""
+    manual: bool
+    """Whether a person approves each version."""
+    wait_minutes: int
+    ownership: Ownership
+
+
 @dataclass(frozen=True, slots=True)
 class AddonPlan:
     """What exists once per cluster."""
@@ -249,10 +272,10 @@ class AddonPlan:
     network_operator: NetworkPlan
     device_plugin: DevicePluginPlan
     neuron: NeuronPlan
-    subscriptions: tuple[Subscribed, ...] = ()
-    """On OpenShift, operators that Lifecycle Manager installs instead of charts, in order."""
+    subscriptions: tuple[OperatorSubscription, ...] = ()
+    """Operators that Operator Lifecycle Manager installs instead of charts, in order."""
 
-    def subscription(self, name: str) -> Subscribed | None:
+    def subscription(self, name: str) -> OperatorSubscription | None:
         """The subscription of that name; None where Lifecycle Manager installs no such operator."""
         return next((one for one in self.subscriptions if one.name == name), None)
 

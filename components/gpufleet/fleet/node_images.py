@@ -2,32 +2,19 @@
 
 from gpufleet.catalogue import Catalogue, UnknownKeyError
 from gpufleet.catalogue.model import Gpu, NodeImage
+from gpufleet.contract.platform_facts import PlatformFacts
 from gpufleet.findings import Finding, error
 from gpufleet.fleet.model import Machine
 from gpufleet.fleet.neuron import NEURON, is_neuron
-from gpufleet.spec.base import Platform
 from gpufleet.spec.pool import GpuPool
 
-DEFAULT_IMAGES = {
-    Platform.EKS: "al2023-nvidia",
-    Platform.GKE: "cos",
-    Platform.VSPHERE: "ubuntu-vsphere",
-    Platform.OPENSHIFT: "rhcos",
-    Platform.SANDBOX: "sandbox",
-}
-"""Node image of a pool that names none (`catalogue/data/<edition>/images`)."""
 
-
-DEFAULT_NEURON_IMAGES = {Platform.EKS: "al2023-neuron"}
-"""The same for Trainium and Inferentia, where it is another."""
-
-
-def _fitting(catalogue: Catalogue, platform: Platform, machine: Machine, gpu: Gpu) -> list[str]:
+def _fitting(catalogue: Catalogue, platform: str, machine: Machine, gpu: Gpu) -> list[str]:
     """Images of the platform for the machine and its accelerator."""
     return [
         image.key
         for image in catalogue.images.values()
-        if image.platform == platform.value
+        if image.platform == platform
         and machine.architecture in image.architectures
         and (gpu.vendor not in {"nvidia", NEURON} or gpu.vendor in image.vendors)
     ]
@@ -36,25 +23,26 @@ def _fitting(catalogue: Catalogue, platform: Platform, machine: Machine, gpu: Gp
 def choose_image(
     pool: GpuPool,
     path: str,
-    platform: Platform,
+    facts: PlatformFacts,
     machine: Machine,
     gpu: Gpu,
     catalogue: Catalogue,
 ) -> tuple[NodeImage | None, list[Finding]]:
     """The image a pool names, or its platform's own; None exactly when a finding is an error."""
-    usual = DEFAULT_NEURON_IMAGES if is_neuron(gpu) else DEFAULT_IMAGES
-    key = pool.image or usual.get(platform, DEFAULT_IMAGES[platform])
-    on_platform = [i.key for i in catalogue.images.values() if i.platform == platform.value]
+    platform = facts.platform.value
+    neuron = facts.default_neuron_image if is_neuron(gpu) else None
+    key = pool.image or neuron or facts.default_image
+    on_platform = [i.key for i in catalogue.images.values() if i.platform == platform]
     try:
         image = catalogue.image(key)
     except UnknownKeyError:
         image = None
-    if image is None or image.platform != platform.value:
+    if image is None or image.platform != platform:
         return None, [
             error(
                 "image-not-on-platform",
                 f"{path}.image",
-                f"{key!r} is no node image of {platform.value}",
+                f"{key!r} is no node image of {platform}",
                 f"one of {', '.join(on_platform)}",
                 found=key,
                 allowed=on_platform,
@@ -76,7 +64,7 @@ def choose_image(
         fitting = [
             i.key
             for i in catalogue.images.values()
-            if i.platform == platform.value and gpu.vendor in i.vendors
+            if i.platform == platform and gpu.vendor in i.vendors
         ]
         return None, [
             error(

@@ -4,28 +4,10 @@ from collections.abc import Iterable, Sequence
 
 from gpufleet.findings import Finding, error
 from gpufleet.fleet.model import GPU_TAINT, Machine
+from gpufleet.platforms.registry import platform_facts, platform_rules
 from gpufleet.spec.base import Ownership, Platform
 from gpufleet.spec.fleet_spec import FleetSpec
-from gpufleet.spec.pool import Fabric, GpuPool, Provisioner
-
-PROVISIONERS = {
-    Platform.EKS: (Provisioner.MANAGED, Provisioner.KARPENTER, Provisioner.CLUSTER_AUTOSCALER),
-    Platform.GKE: (Provisioner.MANAGED,),
-    Platform.VSPHERE: (Provisioner.MANAGED,),
-    Platform.OPENSHIFT: (Provisioner.MANAGED, Provisioner.CLUSTER_AUTOSCALER),
-    Platform.SANDBOX: (Provisioner.MANAGED,),
-}
-"""Who can add nodes where. GKE runs its own autoscaler, and a second one fights it (GKE docs);
-Karpenter's production provider is AWS's."""
-
-FABRICS = {
-    Platform.EKS: (Fabric.NONE, Fabric.EFA),
-    Platform.GKE: (Fabric.NONE, Fabric.TCPX, Fabric.TCPXO, Fabric.RDMA),
-    Platform.VSPHERE: (Fabric.NONE, Fabric.RDMA),
-    Platform.OPENSHIFT: (Fabric.NONE, Fabric.RDMA),
-    Platform.SANDBOX: (Fabric.NONE, Fabric.RDMA),
-}
-"""Networks between GPU nodes that a platform has."""
+from gpufleet.spec.pool import GpuPool, Provisioner
 
 RESERVED_PREFIXES = (
     "nvidia.com/",
@@ -54,17 +36,19 @@ def judge(
     """Findings about one pool that need nothing but its platform and its machines."""
     return [
         *_platform(pool, path, platform, provisioner),
-        *_fabric(pool, path, platform, machines),
+        *_fabric(pool, path, platform),
         *_labels_and_taints(pool, path),
         *_ownership(pool, path, platform),
+        *platform_rules(platform).validate_pool(pool, path, machines),
     ]
 
 
 def _platform(
     pool: GpuPool, path: str, platform: Platform, provisioner: Provisioner
 ) -> Iterable[Finding]:
-    if provisioner not in PROVISIONERS[platform]:
-        allowed = [p.value for p in PROVISIONERS[platform]]
+    facts = platform_facts(platform)
+    if provisioner not in facts.provisioners:
+        allowed = [p.value for p in facts.provisioners]
         yield error(
             "provisioner-not-on-platform",
             f"{path}.provisioner" if pool.provisioner else "provisioner",
@@ -73,18 +57,12 @@ def _platform(
             found=provisioner.value,
             allowed=allowed,
         )
-    options = {
-        "eks": pool.eks,
-        "gke": pool.gke,
-        "vsphere": pool.vsphere,
-        "openshift": pool.openshift,
-    }
-    for name, value in options.items():
-        if value is not None and name != platform.value:
+    for other in Platform:
+        if other is not platform and getattr(pool, other.value, None) is not None:
             yield error(
                 "options-of-other-platform",
-                f"{path}.{name}",
-                f"`{name}` settings have no meaning on {platform.value}",
+                f"{path}.{other.value}",
+                f"`{other.value}` settings have no meaning on {platform.value}",
                 "remove them",
                 platform=platform.value,
             )
@@ -98,44 +76,18 @@ def _platform(
         )
 
 
-def _fabric(
-    pool: GpuPool, path: str, platform: Platform, machines: Sequence[Machine]
-) -> Iterable[Finding]:
-    if pool.fabric is Fabric.NONE:
-        return
-    place = f"{path}.fabric"
-    if pool.fabric not in FABRICS[platform]:
-        allowed = [f.value for f in FABRICS[platform]]
+def _fabric(pool: GpuPool, path: str, platform: Platform) -> Iterable[Finding]:
+    fabrics = platform_facts(platform).fabrics
+    if pool.fabric not in fabrics:
+        allowed = [f.value for f in fabrics]
         yield error(
             "fabric-not-on-platform",
-            place,
+            f"{path}.fabric",
             f"{platform.value} has no {pool.fabric.value}; it has {', '.join(allowed)}",
             f"write {allowed[-1]}",
             found=pool.fabric.value,
             allowed=allowed,
         )
-        return
-    for machine in machines:
-        row = machine.instance
-        if pool.fabric is Fabric.EFA and machine.efa_interfaces == 0:
-            yield error(
-                "fabric-not-on-machine",
-                place,
-                f"{machine.name} has no EFA interface",
-                "write `fabric: none`, or choose a machine with EFA",
-                found=machine.name,
-            )
-        elif platform is Platform.GKE and row is not None:
-            offered = (row.gpudirect or "none").lower()
-            if pool.fabric.value not in offered.replace("-", " ").split():
-                yield error(
-                    "fabric-not-on-machine",
-                    place,
-                    f"{machine.name} offers GPUDirect {row.gpudirect or 'not at all'}, "
-                    f"not {pool.fabric.value}",
-                    f"write {offered}" if row.gpudirect else "write `fabric: none`",
-                    found=machine.name,
-                )
 
 
 def _labels_and_taints(pool: GpuPool, path: str) -> Iterable[Finding]:
@@ -164,21 +116,13 @@ def _labels_and_taints(pool: GpuPool, path: str) -> Iterable[Finding]:
 
 
 def _ownership(pool: GpuPool, path: str, platform: Platform) -> Iterable[Finding]:
-    if pool.import_id is not None and platform in (Platform.VSPHERE, Platform.SANDBOX):
+    if pool.import_id is not None and not platform_facts(platform).importable:
         yield error(
             "import-not-on-platform",
             f"{path}.importId",
             f"node groups are taken over on EKS and GKE, and {platform.value} has none",
             "remove importId; `ownership: existing` counts nodes that somebody else makes",
             found=pool.import_id,
-        )
-    if pool.zones and platform is Platform.VSPHERE:
-        yield error(
-            "zones-not-on-platform",
-            f"{path}.zones",
-            "vSphere has no zones",
-            "name the hosts under `vsphere: {hosts: [...]}`",
-            found=list(pool.zones),
         )
     if pool.import_id is not None and pool.ownership is not Ownership.MANAGED:
         yield error(
@@ -228,15 +172,14 @@ def judge_fleet(spec: FleetSpec, paths: Sequence[str]) -> list[Finding]:
                     found=pool.team,
                 )
             )
-    if spec.platform in (Platform.EKS, Platform.GKE) and spec.cluster.region is None:
+    example = platform_facts(spec.platform).example_region
+    if example is not None and spec.cluster.region is None:
         findings.append(
             error(
                 "region-missing",
                 "cluster.region",
                 f"{spec.platform.value} needs the cluster's region",
-                "add `region: us-east-1`"
-                if spec.platform is Platform.EKS
-                else "add `region: us-central1`",
+                f"add `region: {example}`",
             )
         )
     return findings

@@ -21,17 +21,18 @@ def cut_previous(
     memory: int | None,
     provisioner: Provisioner,
     *,
-    served_by_gke: bool,
+    plugin_owner: str | None,
     partition: Partition,
 ) -> tuple[Partition | None, list[Finding]]:
     """What the nodes are cut into until their wave comes; None without a change under way.
 
-    `memory` is that of one device, as for the new partition.
+    `memory` is that of one device, as for the new partition. `plugin_owner` runs the plugin that
+    serves the pool, where that is the platform's own.
     """
     if pool.change is None:
         return None, []
     place = f"{path}.change"
-    findings = list(_not_in_place(pool, place, provisioner, served_by_gke))
+    findings = list(_not_in_place(pool, place, provisioner, plugin_owner))
     if has_errors(findings):
         return None, findings
     previous, found = cut(
@@ -49,7 +50,7 @@ def cut_previous(
 
 
 def _not_in_place(
-    pool: GpuPool, place: str, provisioner: Provisioner, served_by_gke: bool
+    pool: GpuPool, place: str, provisioner: Provisioner, plugin_owner: str | None
 ) -> Iterable[Finding]:
     assert pool.change is not None
     modes = (pool.change.previous.mode, pool.sharing.mode)
@@ -57,8 +58,8 @@ def _not_in_place(
     reason = None
     if other is not None:
         reason = f"{other} is served by something else than the device plugin"
-    elif served_by_gke:
-        reason = "GKE makes a new node pool when its GPU sharing changes"
+    elif plugin_owner is not None:
+        reason = f"{plugin_owner} makes a new node pool when its GPU sharing changes"
     elif provisioner is not Provisioner.MANAGED:
         reason = f"{provisioner.value} replaces nodes by itself, in its own order"
     if reason is not None:

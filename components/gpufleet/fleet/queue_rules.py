@@ -10,8 +10,9 @@ from difflib import get_close_matches
 
 from gpufleet.findings import Finding, error, warning
 from gpufleet.fleet.model import Pool
-from gpufleet.fleet.queue_topologies import CLOUD_LEVELS, topology_levels
-from gpufleet.spec.base import Ownership
+from gpufleet.fleet.queue_topologies import topology_levels
+from gpufleet.platforms.registry import platform_facts
+from gpufleet.spec.base import Ownership, Platform
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import Provisioner
 from gpufleet.spec.queues import NetworkTopology, Queues, Reclaim
@@ -226,11 +227,11 @@ def _topologies(
     for index, topology in enumerate(queues.topologies):
         path = f"queues.topologies[{index}]"
         if not topology_levels(topology, spec.platform):
-            with_levels = " and ".join(platform.value for platform in CLOUD_LEVELS)
+            labelled = (p.value for p in Platform if platform_facts(p).topology_levels)
             yield error(
                 "topology-levels-missing",
                 f"{path}.levels",
-                f"only nodes of {with_levels} carry labels of the network by themselves",
+                f"only nodes of {' and '.join(labelled)} carry labels of the network by themselves",
                 "name the labels your nodes carry, the widest first",
             )
         for place, name in enumerate(topology.pools):

@@ -8,9 +8,10 @@ from functools import lru_cache
 
 from gpufleet.catalogue import Catalogue, Gpu, InstanceType, Offer, UnknownKeyError
 from gpufleet.catalogue.price_range import planned_price
-from gpufleet.catalogue.regions import PLATFORM_CLOUDS
 from gpufleet.findings import Finding, error
+from gpufleet.platforms.registry import platform_facts
 from gpufleet.sizing.ledger import Basis
+from gpufleet.spec.base import Platform
 
 _SPOT = "spot"
 _ON_DEMAND = "onDemand"
@@ -161,8 +162,7 @@ def check_gpus(
 
 
 def _sold_here(row: InstanceType, platform: str, market: Market, catalogue: Catalogue) -> bool:
-    cloud = PLATFORM_CLOUDS.get(platform)
-    if platform not in (*PLATFORM_CLOUDS, "sandbox") or (cloud is not None and row.cloud != cloud):
+    if row.cloud not in platform_facts(Platform(platform)).clouds:
         return False
     if row.fractional and not market.fractional:
         return False

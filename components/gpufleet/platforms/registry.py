@@ -1,81 +1,73 @@
-"""Platforms whose nodes a fleet can make: one table, and what every one of them has."""
+"""The table of platforms: where each has its folder, and which halves of it there are.
 
-from collections.abc import Mapping
+A half is imported when a fleet of that platform first needs it: a program pays only for the
+provider SDKs it uses, and pure code never loads a component. Any layer may import this module, and
+it imports none.
+"""
+
+from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
-from typing import Any, Protocol, cast
+from types import ModuleType
+from typing import TYPE_CHECKING, cast
 
-import pulumi
-
-from gpufleet.findings import Finding, error
-from gpufleet.fleet import Fleet, Pool
 from gpufleet.spec.base import Platform
 
-Connection = Mapping[str, Any]
-"""What other resources produce, `GpuFleetConnectionArgs`."""
+if TYPE_CHECKING:
+    from gpufleet.components_base.platform_components import PlatformComponents
+    from gpufleet.components_base.platform_preflight import PlatformPreflight
+    from gpufleet.contract.platform_facts import PlatformFacts
+    from gpufleet.fleet.platform_rules import PlatformRules
+    from gpufleet.render.platform_files import PlatformFiles
 
-MODULES = {
-    Platform.SANDBOX: "gpufleet.platforms.sandbox.components",
-    Platform.EKS: "gpufleet.platforms.eks.components",
-    Platform.GKE: "gpufleet.platforms.gke.components",
-    Platform.VSPHERE: "gpufleet.platforms.vsphere.components",
-    Platform.OPENSHIFT: "gpufleet.platforms.openshift.components",
+
+@dataclass(frozen=True, slots=True)
+class PlatformFolder:
+    """The package of one platform: `facts`, `platform`, `artefacts` and `components` in each."""
+
+    package: str
+    preflight: bool = False
+    """Whether it has a module `preflight`, which asks the real cloud."""
+
+
+FOLDERS = {
+    Platform.EKS: PlatformFolder("gpufleet.platforms.eks", preflight=True),
+    Platform.GKE: PlatformFolder("gpufleet.platforms.gke", preflight=True),
+    Platform.VSPHERE: PlatformFolder("gpufleet.platforms.vsphere"),
+    Platform.OPENSHIFT: PlatformFolder("gpufleet.platforms.openshift"),
+    Platform.SANDBOX: PlatformFolder("gpufleet.platforms.sandbox"),
 }
-"""The module of each platform, a `FleetPlatform`, imported when a fleet is for it: a program pays
-only for the provider SDKs it uses."""
 
 
-class FleetPlatform(Protocol):
-    """What a platform's module defines."""
-
-    def judge_platform(self, fleet: Fleet, connection: Connection) -> list[Finding]:
-        """What stands in the way of deploying a fleet that compiles."""
-        ...
-
-    def platform_parts(
-        self, parent: pulumi.ComponentResource, name: str, fleet: Fleet, connection: Connection
-    ) -> list[pulumi.Resource]:
-        """What the pools need once per cluster beside `GpuAddons`; all pools depend on it."""
-        ...
-
-    def platform_pool(
-        self,
-        name: str,
-        pool: Pool,
-        fleet: Fleet,
-        connection: Connection,
-        opts: pulumi.ResourceOptions,
-    ) -> pulumi.ComponentResource:
-        """The component that makes the pool's nodes."""
-        ...
+@cache
+def platform_facts(platform: Platform) -> "PlatformFacts":
+    """What is so on the platform, as plain data."""
+    return _module(platform, "facts").FACTS
 
 
-def platform_of(fleet: Fleet) -> FleetPlatform:
-    """The module of the fleet's platform."""
-    return cast("FleetPlatform", import_module(MODULES[fleet.spec.platform]))
+@cache
+def platform_rules(platform: Platform) -> "PlatformRules":
+    """What the platform computes from pools and fleets. Pure: no pulumi, no network."""
+    return _module(platform, "platform").RULES
 
 
-def no_parts(
-    parent: pulumi.ComponentResource, name: str, fleet: Fleet, connection: Connection
-) -> list[pulumi.Resource]:
-    """`platform_parts` of a platform whose pools need nothing once per cluster."""
-    del parent, name, fleet, connection
-    return []
+@cache
+def platform_files(platform: Platform) -> "PlatformFiles":
+    """The files that `gpufleet render` writes on this platform only. Pure."""
+    return _module(platform, "artefacts").FILES
 
 
-def connection_missing(key: str, message: str, fix: str) -> Finding:
-    """That a pool cannot be made without a part of the connection."""
-    return error("connection-missing", f"connection.{key}", message, fix)
+def platform_components(platform: Platform) -> "PlatformComponents":
+    """The resources of the platform. Imports pulumi."""
+    return cast("PlatformComponents", _module(platform, "components"))
 
 
-def pool_arguments(fleet: Fleet, pool: Pool) -> dict[str, Any]:
-    """The arguments that the component of a pool takes on every platform."""
-    return {
-        "catalogue": fleet.spec.catalogue,
-        "pool": pool.spec.model_dump(mode="json", exclude_unset=True, exclude_none=True),
-        "name_prefix": name_prefix(fleet),
-    }
+def platform_preflight(platform: Platform) -> "PlatformPreflight | None":
+    """What asks the real cloud; None where there is none to ask. Uses the network."""
+    if not FOLDERS[platform].preflight:
+        return None
+    return cast("PlatformPreflight", _module(platform, "preflight"))
 
 
-def name_prefix(fleet: Fleet) -> str:
-    """First part of the names of what the fleet makes."""
-    return fleet.spec.name_prefix or fleet.spec.cluster.name
+def _module(platform: Platform, half: str) -> ModuleType:
+    return import_module(f"{FOLDERS[platform].package}.{half}")

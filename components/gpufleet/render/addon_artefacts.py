@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from gpufleet.documents.writing import yaml_stream, yaml_text
-from gpufleet.fleet.model import Fleet
-from gpufleet.platforms.openshift.lifecycle import NETWORK_OPERATOR
+from gpufleet.fleet.model import NETWORK_OPERATOR, Fleet
 from gpufleet.render.artefact import Artefact, Kind
 from gpufleet.render.device_plugin_values import plugin_release_values
 from gpufleet.render.gpu_operator_values import plugin_files

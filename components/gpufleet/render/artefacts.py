@@ -1,25 +1,14 @@
 """Every artefact of a fleet as a file: path, purpose, text. Pure; `gpufleet render` writes them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from gpufleet.documents.writing import commented, yaml_stream, yaml_text
 from gpufleet.findings import Finding
 from gpufleet.fleet.addon_plan import rdma_resources
 from gpufleet.fleet.config_names import DEVICE_PLUGIN_CONFIG_LABEL, MIG_CONFIG_LABEL
-from gpufleet.fleet.model import Fleet, Pool
+from gpufleet.fleet.model import GPU_OPERATOR, Fleet, Pool
 from gpufleet.partition.shares import gib
-from gpufleet.platforms.eks.artefacts import eks_files
-from gpufleet.platforms.eks.autoscaler_tags import judge_autoscaler_tags
-from gpufleet.platforms.eks.cluster_autoscaler_values import (
-    judge_priorities,
-    judge_program,
-    scaled_pools,
-)
-from gpufleet.platforms.gke.compute_class import compute_class
-from gpufleet.platforms.gke.node_pool_arguments import node_pools, workload_policies
-from gpufleet.platforms.openshift.artefacts import autoscaler_files, operator_files, pool_files
-from gpufleet.platforms.openshift.lifecycle import GPU_OPERATOR
+from gpufleet.platforms.registry import platform_facts, platform_files
 from gpufleet.render.addon_artefacts import network_operator_files, neuron_files, plugin_chart_files
 from gpufleet.render.alerts import judge_alerts
 from gpufleet.render.artefact import Artefact, Kind
@@ -49,7 +38,7 @@ from gpufleet.render.manifests import (
 from gpufleet.render.monitoring_artefacts import monitoring_files
 from gpufleet.render.pod_request import claiming_pod_spec, pod_spec, topology_hint
 from gpufleet.render.vgpu import vgpu_device_file
-from gpufleet.spec.base import Ownership, Platform
+from gpufleet.spec.base import Ownership
 
 
 def artefacts(fleet: Fleet) -> tuple[Artefact, ...]:
@@ -58,8 +47,7 @@ def artefacts(fleet: Fleet) -> tuple[Artefact, ...]:
     What is `existing` is left out, except that its pools count in quotas and can be asked for.
     """
     found = [
-        *operator_files(fleet),
-        *autoscaler_files(fleet),
+        *platform_files(fleet.spec.platform).cluster_files(fleet),
         *network_operator_files(fleet),
         *_gpu_operator(fleet),
         *plugin_chart_files(fleet),
@@ -75,22 +63,8 @@ def artefacts(fleet: Fleet) -> tuple[Artefact, ...]:
 
 def judge_artefacts(fleet: Fleet) -> list[Finding]:
     """What the targets cannot hold though the declaration is legal."""
-    judged = [finding for pool in fleet.pools for finding in judge_autoscaler_tags(pool)]
-    return [*judge_queues(fleet), *judge_alerts(fleet), *judged, *_scaler(fleet)]
-
-
-def _scaler(fleet: Fleet) -> list[Finding]:
-    """What Cluster Autoscaler cannot do with the fleet's node groups."""
-    addon = fleet.spec.addons.cluster_autoscaler
-    ours = addon.enabled is not False and addon.ownership is Ownership.MANAGED
-    if fleet.spec.platform is not Platform.EKS or not ours or not scaled_pools(fleet.pools):
-        return []
-    cluster = fleet.spec.cluster
-    prefix = fleet.spec.name_prefix or cluster.name
-    return [
-        *judge_program(addon, cluster.kubernetes_version),
-        *judge_priorities(addon, fleet.pools, prefix),
-    ]
+    own = platform_files(fleet.spec.platform).validate_files(fleet)
+    return [*judge_queues(fleet), *judge_alerts(fleet), *own]
 
 
 def _gpu_operator(fleet: Fleet) -> Iterator[Artefact]:
@@ -116,7 +90,8 @@ def _gpu_operator(fleet: Fleet) -> Iterator[Artefact]:
         yield Artefact(
             f"{folder}/quota.yaml",
             Kind.MANIFEST,
-            "leave for the GPU Operator's pods to be critical, which GKE asks for",
+            "leave for the GPU Operator's pods to be critical, which "
+            f"{platform_facts(fleet.spec.platform).title} asks for",
             yaml_text(quota),
         )
     yield Artefact(
@@ -210,7 +185,7 @@ def _vgpu(fleet: Fleet) -> Iterator[Artefact]:
 
 def _pool(fleet: Fleet, pool: Pool) -> Iterable[Artefact]:
     if pool.ownership is not Ownership.EXISTING:
-        yield from _capacity(fleet, pool)
+        yield from platform_files(pool.platform).pool_files(fleet, pool)
     network = rdma_resources(pool, fleet.addons.network_operator)
     hint = topology_hint(pool, fleet.spec.queues)
     head = {"metadata": {"annotations": hint}} if hint else {}
@@ -222,47 +197,6 @@ def _pool(fleet: Fleet, pool: Pool) -> Iterable[Artefact]:
             f"what a pod must say to get a part of {pool.name}; one document per kind",
             "---\n".join(snippets),
         )
-
-
-def _capacity(fleet: Fleet, pool: Pool) -> Iterator[Artefact]:
-    """What an autoscaler or a cloud is told about nodes that do not exist yet."""
-    if pool.platform is Platform.EKS:
-        yield from eks_files(fleet, pool)
-    if pool.platform is Platform.GKE:
-        yield from _gke(fleet, pool)
-    if pool.platform is Platform.OPENSHIFT:
-        yield from pool_files(fleet, pool)
-
-
-def _gke(fleet: Fleet, pool: Pool) -> Iterator[Artefact]:
-    prefix = fleet.spec.name_prefix or fleet.spec.cluster.name
-    policies = workload_policies(pool, prefix, fleet.spec.cluster.region or "")
-    for rung, arguments in node_pools(pool, prefix, fleet.spec.tags).items():
-        yield Artefact(
-            f"clouds/gke/{'-'.join(part for part in (pool.name, rung) if part)}.yaml",
-            Kind.ARGUMENTS,
-            f"arguments of the GKE node pool {arguments['name']}, but for cluster, networks and "
-            "service account",
-            yaml_text(arguments, _placed_by(policies[rung]) if rung in policies else ""),
-        )
-    manifest = compute_class(pool, prefix)
-    if manifest is not None:
-        yield Artefact(
-            f"manifests/gke/compute-class-{pool.name}.yaml",
-            Kind.MANIFEST,
-            f"order in which GKE tries the node pools of {pool.name}",
-            yaml_text(manifest),
-        )
-
-
-def _placed_by(policy: Mapping[str, Any]) -> str:
-    """What has to be there before the node pool, which names it."""
-    wanted = policy["workloadPolicy"]
-    return (
-        f"Make this resource policy first (gcp:compute/resourcePolicy), in {policy['region']}:\n"
-        f"{policy['name']}, workloadPolicy of type {wanted['type']}, "
-        f"acceleratorTopology {wanted['acceleratorTopology']}"
-    )
 
 
 def _shares(pool: Pool, network: Sequence[str], head: Mapping[str, object]) -> Iterator[str]:

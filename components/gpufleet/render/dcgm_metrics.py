@@ -12,7 +12,7 @@ from typing import Any
 from gpufleet.contract.tolerations import GPU_TOLERATION, needed
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Fleet
-from gpufleet.platforms.gke.sharing import served_by_gke
+from gpufleet.platforms.registry import platform_facts
 from gpufleet.spec.monitoring import Monitoring
 
 CSV_KEY = "dcgm-metrics.csv"
@@ -91,11 +91,6 @@ def exporter_csv(monitoring: Monitoring) -> str:
     return "\n".join(["# DCGM field, Prometheus metric type, help", *lines, ""])
 
 
-GKE_DRIVER_FOLDER = "/home/kubernetes/bin/nvidia"
-"""Where Google's installer leaves the driver on a node (NVIDIA/dcgm-exporter issue 59; Google Cloud
-documentation, NVIDIA DCGM exporter; read 2026-11-22)."""
-
-
 def exporter_settings(monitoring: Monitoring, config_map: str | None) -> dict[str, Any]:
     """What the GPU Operator is told of its exporter, as its section of a declaration.
 
@@ -144,21 +139,21 @@ def exporter_chart_values(fleet: Fleet, monitoring: Monitoring) -> dict[str, Any
             {"key": one.key, "operator": "Exists", "effect": one.effect} for one in tolerated
         ],
     }
-    if any(served_by_gke(pool.spec, pool.platform) for pool in watched):
-        values |= _with_gkes_driver(values)
+    if any(pool.served_by_platform for pool in watched):
+        values |= _with_driver_of(platform_facts(fleet.spec.platform).driver_root, values)
     return values
 
 
-def _with_gkes_driver(values: dict[str, Any]) -> dict[str, Any]:
-    """What the exporter needs where no NVIDIA runtime hands the driver to containers: Google's
-    installer leaves it in a folder of the node, and only a privileged container sees the devices.
+def _with_driver_of(folder: str, values: dict[str, Any]) -> dict[str, Any]:
+    """What the exporter needs where no NVIDIA runtime hands the driver to containers: the
+    platform leaves it in a folder of the node, and only a privileged container sees the devices.
 
     The chart's own mount, that of the counters, is written again: lists of a chart are replaced.
     """
     driver = "nvidia-install-dir-host"
     counters = "default-counters.csv"
     return {
-        "extraHostVolumes": [{"name": driver, "hostPath": GKE_DRIVER_FOLDER}],
+        "extraHostVolumes": [{"name": driver, "hostPath": folder}],
         "extraVolumeMounts": [
             {
                 "name": "exporter-metrics-volume",

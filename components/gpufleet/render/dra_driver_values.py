@@ -8,7 +8,8 @@ from typing import Any
 
 from pydantic import Field
 
-from gpufleet.contract.dra import HOST_ROOT, driver_gates, driver_root
+from gpufleet.contract.dra import driver_gates, driver_root
+from gpufleet.contract.platform_facts import HOST_ROOT
 from gpufleet.fleet.config_names import DRA_LABEL
 from gpufleet.fleet.model import Fleet
 from gpufleet.spec.base import SpecModel

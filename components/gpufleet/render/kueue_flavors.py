@@ -8,7 +8,7 @@ from typing import Any
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Fleet, Pool, accelerator_taint
 from gpufleet.fleet.queue_topologies import topology_levels
-from gpufleet.platforms.gke.shape import COMPUTE_CLASS
+from gpufleet.platforms.registry import platform_rules
 
 API_VERSION = "kueue.x-k8s.io/v1beta2"
 LABELS = {"app.kubernetes.io/managed-by": "gpufleet"}
@@ -17,14 +17,14 @@ LABELS = {"app.kubernetes.io/managed-by": "gpufleet"}
 def resource_flavor(pool: Pool, fleet: Fleet) -> dict[str, Any]:
     """The flavor of one pool: its label, its taints, and the toleration of the accelerator's.
 
-    Jobs admitted to the flavor tolerate the accelerator's taint, and that of the pool's
-    ComputeClass, by it; taints of the pool's own keep away those that do not tolerate them
+    Jobs admitted to the flavor tolerate the accelerator's taint by it, and the taints that go with
+    labels of the platform; taints of the pool's own keep away those that do not tolerate them
     themselves. Kueue places by topology without knowing what webhooks add, so the tolerations must
     stand here.
     """
-    labels = {POOL_LABEL: pool.name}
-    if COMPUTE_CLASS in pool.labels:
-        labels[COMPUTE_CLASS] = pool.labels[COMPUTE_CLASS]
+    selected = platform_rules(pool.platform).pod_selector(pool)
+    own = {key: value for key, value in selected.items() if key in pool.labels}
+    labels = {POOL_LABEL: pool.name, **own}
     accelerator = accelerator_taint(pool.gpu)
     keys = [accelerator.key, *(key for key in labels if key != POOL_LABEL)]
     spec: dict[str, Any] = {

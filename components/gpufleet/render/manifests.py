@@ -3,13 +3,13 @@
 from typing import Any
 
 from gpufleet.fleet.model import Fleet
+from gpufleet.platforms.registry import platform_facts
 from gpufleet.render.gpu_operator_values import (
     ConfigFiles,
     fleet_operator_settings,
     merged,
     operator_values,
 )
-from gpufleet.spec.base import Platform
 
 MANAGED_BY = {"app.kubernetes.io/managed-by": "gpufleet"}
 PRIVILEGED = {"pod-security.kubernetes.io/enforce": "privileged"}
@@ -31,10 +31,9 @@ def operator_namespace(fleet: Fleet) -> dict[str, Any]:
 def critical_pods_quota(fleet: Fleet) -> dict[str, Any] | None:
     """Leave for the operator's pods to be critical; None where none is needed.
 
-    GKE admits pods of the two system priority classes only where a quota counts them (NVIDIA
-    cloud-native-docs 52dcb7b `gpu-operator/google-gke.rst`).
+    Some platforms admit pods of the two system priority classes only where a quota counts them.
     """
-    if fleet.spec.platform is not Platform.GKE:
+    if not platform_facts(fleet.spec.platform).quota_for_critical_pods:
         return None
     return {
         "apiVersion": "v1",

@@ -11,12 +11,8 @@ from gpufleet.fleet.model import NodeTaint, Pool, accelerator_taint
 from gpufleet.fleet.queue_topologies import HOSTNAME, topology_levels
 from gpufleet.partition import Share
 from gpufleet.partition.dra import Offer
-from gpufleet.platforms.eks.autoscaler_tags import EFA
-from gpufleet.platforms.gke.shape import COMPUTE_CLASS, gke_shape
-from gpufleet.platforms.gke.sharing import served_by_gke
-from gpufleet.platforms.gke.tpu import tpu_slice
+from gpufleet.platforms.registry import platform_rules
 from gpufleet.render.dra import pod_claim
-from gpufleet.spec.base import Platform
 from gpufleet.spec.pool import Fabric
 from gpufleet.spec.queues import Queues
 
@@ -24,24 +20,15 @@ MPS_USER = 1000
 """User the clients of one MPS server run as. A server serves one user at a time: pods of another
 user wait until all clients of the first are gone (NVIDIA `nvidia-cuda-mps-control` manual)."""
 
-EFA_HUGE_PAGES = "5120Mi"
-"""Huge pages of 2 MiB a pod with EFA asks for, as Amazon's own example does; the EFA driver keeps
-5128 of them on each node (Amazon EKS user guide, machine learning with EFA)."""
-
 PREFERRED_TOPOLOGY = "kueue.x-k8s.io/podset-preferred-topology"
 """Annotation of a pod template: the node label of a topology's level (Kueue 0.19)."""
-
-LEAST_MEMORY = "8Gi"
-"""Memory such a pod asks for at least: the API server takes huge pages only beside processors or
-memory. To be raised to what the job needs."""
 
 
 def pod_spec(pool: Pool, share: Share, network_resources: Sequence[str] = ()) -> dict[str, Any]:
     """The fragment of a pod's `spec`, with one container called `main`.
 
     Pools with a fabric are for jobs over several nodes: one pod takes a whole node, with its
-    network interfaces where they are resources. So it does of TPUs, whose chips of one machine
-    only work together (AI-Hypercomputer/xpk v1.13: `google.com/tpu` is the chips of the machine).
+    network interfaces where they are resources. So it does where the platform says so.
     `network_resources` are those of the Network
     Operator (`fleet.addon_plan.rdma_resources`): one of each.
     """
@@ -92,12 +79,8 @@ def topology_hint(pool: Pool, queues: Queues | None) -> dict[str, str]:
 
 
 def _selector(pool: Pool) -> dict[str, str]:
-    """The pool's label; on a pool of several node pools its ComputeClass too, which orders them."""
-    own = {POOL_LABEL: pool.name}
-    slice_ = tpu_slice(pool)
-    if slice_ is not None:
-        own |= slice_.labels
-    return {**own, COMPUTE_CLASS: pool.name} if _in_class(pool) else own
+    """The pool's label, and those by which the platform places pods on it."""
+    return {POOL_LABEL: pool.name, **platform_rules(pool.platform).pod_selector(pool)}
 
 
 def _tolerations(pool: Pool) -> list[dict[str, str]]:
@@ -105,19 +88,13 @@ def _tolerations(pool: Pool) -> list[dict[str, str]]:
     return [_toleration(taint, any_value=taint == own) for taint in pool.taints]
 
 
-def _in_class(pool: Pool) -> bool:
-    return pool.platform is Platform.GKE and gke_shape(pool).ladder
-
-
 def _add_network(container: dict[str, Any], pool: Pool, network_resources: Sequence[str]) -> None:
     """The network interfaces, and the right to lock memory, which what is registered with them
     must be."""
-    limits: dict[str, str] = {}
-    if pool.fabric is Fabric.EFA:
-        limits[EFA] = str(min(machine.efa_interfaces for machine in pool.machines))
-        limits["hugepages-2Mi"] = EFA_HUGE_PAGES
-        container["resources"]["requests"] = {"memory": LEAST_MEMORY}
-    limits |= dict.fromkeys(network_resources, "1")
+    asked = platform_rules(pool.platform).fabric_request(pool)
+    if asked.requests:
+        container["resources"]["requests"] = dict(asked.requests)
+    limits = {**asked.limits, **dict.fromkeys(network_resources, "1")}
     if limits:
         container["resources"]["limits"] = container["resources"].get("limits", {}) | limits
     if pool.fabric in {Fabric.EFA, Fabric.RDMA}:
@@ -126,7 +103,8 @@ def _add_network(container: dict[str, Any], pool: Pool, network_resources: Seque
 
 def requested_units(pool: Pool, share: Share) -> int:
     """How many of a share one pod asks for."""
-    together = pool.fabric is not Fabric.NONE or tpu_slice(pool) is not None
+    alone = platform_rules(pool.platform).whole_nodes(pool)
+    together = pool.fabric is not Fabric.NONE or alone
     whole_nodes = together and pool.partition.mode == "exclusive"
     return share.per_node if whole_nodes else share.quantity
 
@@ -143,14 +121,11 @@ def _toleration(taint: NodeTaint, *, any_value: bool) -> dict[str, str]:
 
 
 def _for_mps(pool: Pool) -> dict[str, Any]:
-    """One user for all clients; on GKE the host's IPC namespace too.
+    """One user for all clients, and what the platform's own plugin needs.
 
     NVIDIA's device plugin mounts pipe and shared memory of its control daemon into the pod, so the
     pod needs neither the host's IPC nor its process namespace (k8s-device-plugin v0.20.0
-    `internal/plugin/mps.go`, and its maintainers in issue 843). GKE's plugin does not: Google asks
-    for `hostIPC: true` (GKE documentation, sharing GPUs with MPS).
+    `internal/plugin/mps.go`, and its maintainers in issue 843). A platform's plugin may not.
     """
-    needed: dict[str, Any] = {"securityContext": {"runAsUser": MPS_USER}}
-    if served_by_gke(pool.spec, pool.platform):
-        needed = {"hostIPC": True, **needed}
-    return needed
+    needed = platform_rules(pool.platform).mps_pod(pool)
+    return {**needed, "securityContext": {"runAsUser": MPS_USER}}

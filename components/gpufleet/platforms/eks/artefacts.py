@@ -1,10 +1,17 @@
 """Files of EKS pools, for GitOps and other tools: what the components would register."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from gpufleet.documents.writing import yaml_text
+from gpufleet.findings import Finding
 from gpufleet.fleet.model import Fleet, Pool
+from gpufleet.platforms.eks.autoscaler_tags import judge_autoscaler_tags
+from gpufleet.platforms.eks.cluster_autoscaler_values import (
+    judge_priorities,
+    judge_program,
+    scaled_pools,
+)
 from gpufleet.platforms.eks.karpenter_node_class import node_class
 from gpufleet.platforms.eks.karpenter_node_pool_manifest import karpenter_name, node_pool
 from gpufleet.platforms.eks.karpenter_overlay import node_overlay
@@ -12,18 +19,36 @@ from gpufleet.platforms.eks.launch_template import launch_template
 from gpufleet.platforms.eks.node_group_arguments import node_group
 from gpufleet.platforms.eks.shape import eks_shape
 from gpufleet.render.artefact import Artefact, Kind
+from gpufleet.render.platform_files import PlatformFiles
+from gpufleet.spec.base import Ownership
 from gpufleet.spec.pool import Provisioner
 
 DISCOVERY = "karpenter.sh/discovery"
 """Tag of subnets and security groups in Karpenter's installation guide."""
 
 
-def eks_files(fleet: Fleet, pool: Pool) -> Iterator[Artefact]:
-    """The objects of a pool of Karpenter's, or the arguments of a node group and its template."""
-    prefix = fleet.spec.name_prefix or fleet.spec.cluster.name
-    if pool.provisioner is Provisioner.KARPENTER:
-        yield from _karpenter(fleet, pool, prefix)
-        return
+class EksFiles(PlatformFiles):
+    """Node groups, or Karpenter's objects."""
+
+    def pool_files(self, fleet: Fleet, pool: Pool) -> Iterator[Artefact]:
+        prefix = fleet.spec.name_prefix or fleet.spec.cluster.name
+        karpenter = pool.provisioner is Provisioner.KARPENTER
+        return (_karpenter if karpenter else _node_group)(fleet, pool, prefix)
+
+    def validate_files(self, fleet: Fleet) -> Iterable[Finding]:
+        """What tags cannot hold, and what Cluster Autoscaler cannot do with the node groups."""
+        for pool in fleet.pools:
+            yield from judge_autoscaler_tags(pool)
+        addon, cluster = fleet.spec.addons.cluster_autoscaler, fleet.spec.cluster
+        ours = addon.enabled is not False and addon.ownership is Ownership.MANAGED
+        if not ours or not scaled_pools(fleet.pools):
+            return
+        yield from judge_program(addon, cluster.kubernetes_version)
+        prefix = fleet.spec.name_prefix or cluster.name
+        yield from judge_priorities(addon, fleet.pools, prefix)
+
+
+def _node_group(fleet: Fleet, pool: Pool, prefix: str) -> Iterator[Artefact]:
     shape, tags = eks_shape(pool), fleet.spec.tags
     version = fleet.spec.cluster.kubernetes_version
     arguments = {
@@ -75,3 +100,6 @@ def _found_by_tag(cluster: str) -> dict[str, Any]:
         "subnetSelectorTerms": terms,
         "securityGroupSelectorTerms": [dict(term) for term in terms],
     }
+
+
+FILES = EksFiles()

@@ -6,13 +6,13 @@ Autoscaler asks EKS.
 """
 
 from gpufleet.findings import Finding, error
-from gpufleet.fleet.autoscaler_rules import has_whole_gpus
+from gpufleet.fleet.autoscaler_rules import UNNEEDED, has_whole_gpus
 from gpufleet.fleet.model import GIB, Pool
 from gpufleet.platforms.eks.node_template import template_resources
 from gpufleet.platforms.eks.user_data import joins_disks
 from gpufleet.spec.base import Platform
 from gpufleet.spec.platforms.eks import EksOptions, LocalStorage
-from gpufleet.spec.pool import Fabric, Intent, Provisioner
+from gpufleet.spec.pool import Fabric, Provisioner
 
 TEMPLATE = "k8s.io/cluster-autoscaler/node-template/"
 OPTIONS = f"{TEMPLATE}autoscaling-options/"
@@ -33,14 +33,6 @@ MAX_VALUE = 256
 USABLE_PERCENT = 88
 """Of a disk, what kubelet offers: 10 % is its eviction threshold (`nodefs.available`), the rest the
 file system and 1 GiB of reserve. Promising more would start nodes for pods that do not fit."""
-
-UNNEEDED = {
-    Intent.TRAINING: "1h0m0s",
-    Intent.BATCH: "10m0s",
-    Intent.INFERENCE: "10m0s",
-    Intent.INTERACTIVE: "30m0s",
-}
-"""How long a node must be idle before it goes, by what the pool is for."""
 
 _OWN_TAGS = 10
 """Tags left to whoever makes the group: name, cluster, discovery, cost allocation."""

@@ -5,6 +5,14 @@ from typing import Any, cast
 import pulumi
 
 from gpufleet.components_base.charts import charts_of
+from gpufleet.components_base.platform_components import (
+    Connection,
+    connection_missing,
+    name_prefix,
+    no_charts,
+    no_operators,
+    pool_arguments,
+)
 from gpufleet.findings import Finding, Severity
 from gpufleet.fleet import Fleet, Pool
 from gpufleet.platforms.eks.cluster_autoscaler import ClusterAutoscaler, ClusterAutoscalerArgs
@@ -25,11 +33,13 @@ from gpufleet.platforms.eks.node_monitoring_agent import (
     NodeMonitoringAgentArgs,
 )
 from gpufleet.platforms.eks.pool_validation import judge_pool
-from gpufleet.platforms.registry import Connection, connection_missing, name_prefix, pool_arguments
 from gpufleet.spec.addons import Addon
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.platforms.eks import EksOptions
 from gpufleet.spec.pool import Provisioner
+
+platform_operators = no_operators
+platform_charts = no_charts
 
 REQUIRED = ("node_role_arn", "subnet_ids_by_zone")
 """What every EKS pool is wired to."""

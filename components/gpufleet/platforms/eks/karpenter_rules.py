@@ -39,17 +39,7 @@ def judge_karpenter(pools: Sequence[Pool]) -> list[Finding]:
 
 def _judge(pool: Pool) -> Iterable[Finding]:
     options = pool.spec.karpenter
-    if pool.provisioner is not Provisioner.KARPENTER:
-        if options is not None:
-            yield error(
-                "options-of-other-provisioner",
-                f"{pool.path}.karpenter",
-                f"`karpenter` settings have no meaning with provisioner {pool.provisioner.value}",
-                "remove them, or write `provisioner: karpenter`",
-                found=pool.provisioner.value,
-            )
-        return
-    if pool.ownership is Ownership.EXISTING:
+    if pool.provisioner is not Provisioner.KARPENTER or pool.ownership is Ownership.EXISTING:
         return
     if pool.spec.import_id is not None:
         yield error(

@@ -11,7 +11,7 @@ from gpufleet.platforms.eks.purchase_rules import judge_purchase
 from gpufleet.platforms.eks.raw_rules import judge_raw
 from gpufleet.platforms.eks.shape import EksShape, eks_shape, reservation_group_region
 from gpufleet.platforms.eks.tags import judge_karpenter_tags, judge_role_tags, judge_tags
-from gpufleet.spec.base import Ownership, Platform
+from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import Provisioner
 
@@ -34,8 +34,6 @@ FOR_PARTS = ("al2023-nvidia",)
 
 def judge_eks(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
     """Everything of this kind about the pools that gpufleet makes."""
-    if spec.platform is not Platform.EKS:
-        return []
     findings = _tags(spec, pools)
     for pool in pools:
         if pool.ownership is Ownership.EXISTING:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpufleet.fleet.layout_waves import group_labels
-from gpufleet.fleet.model import GKE_ARM_TAINT, Pool
-from gpufleet.platforms.gke.sharing import served_by_gke
+from gpufleet.fleet.model import Pool
+from gpufleet.platforms.gke.shape import ARM_TAINT
 from gpufleet.platforms.gke.tpu import is_tpu
 
 DRIVER_DEFAULT = "DEFAULT"
@@ -56,7 +56,7 @@ def gke_accelerator(pool: Pool) -> GkeAccelerator | None:
     row = pool.machines[0].instance
     if row is None or row.gke_accelerator_type is None or is_tpu(pool):
         return None
-    served = served_by_gke(pool.spec, pool.platform)
+    served = pool.served_by_platform
     partition = pool.partition
     # GKE fills every GPU with the one profile; anything else was refused when compiling.
     size = next(iter(partition.slices), None) if served else None
@@ -111,7 +111,7 @@ def node_pool_arguments(pool: Pool, accelerator: GkeAccelerator | None) -> dict[
             "taints": [
                 {"key": taint.key, "value": taint.value, "effect": _EFFECTS[taint.effect]}
                 for taint in pool.taints
-                if taint != GKE_ARM_TAINT
+                if taint != ARM_TAINT
             ],
         }
     }

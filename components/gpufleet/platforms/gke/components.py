@@ -5,11 +5,19 @@ from typing import Any, cast
 import pulumi
 
 from gpufleet.components_base.manifest_object import ManifestObject
+from gpufleet.components_base.platform_components import (
+    Connection,
+    no_charts,
+    no_operators,
+    pool_arguments,
+)
 from gpufleet.findings import Finding
 from gpufleet.fleet import Fleet, Pool
 from gpufleet.platforms.gke.networks import judge_networks, needed_networks, network_objects
 from gpufleet.platforms.gke.node_pool import GkeGpuNodePool, GkeGpuNodePoolArgs
-from gpufleet.platforms.registry import Connection, pool_arguments
+
+platform_operators = no_operators
+platform_charts = no_charts
 
 CONNECTION = (
     "cluster_name",

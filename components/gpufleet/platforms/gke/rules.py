@@ -7,26 +7,24 @@ TPUs in `tpu`; here are the rules between pools, and between pools and the rest 
 
 from collections.abc import Iterable, Sequence
 
-from gpufleet.contract.dra import GKE_ROOT, OPERATOR_ROOT, driver_root
+from gpufleet.contract.dra import OPERATOR_ROOT, driver_root
 from gpufleet.findings import Finding, error, info, warning
 from gpufleet.fleet.model import Pool
+from gpufleet.platforms.gke.facts import FACTS
 from gpufleet.platforms.gke.names import node_pool_name
 from gpufleet.platforms.gke.node_rules import judge_node
 from gpufleet.platforms.gke.place_rules import judge_place
 from gpufleet.platforms.gke.purchase_rules import judge_purchase
 from gpufleet.platforms.gke.raw_rules import judge_raw, judge_tags
 from gpufleet.platforms.gke.shape import gke_shape
-from gpufleet.platforms.gke.sharing import served_by_gke
 from gpufleet.platforms.gke.tpu import judge_tpu
 from gpufleet.platforms.gke.version_floors import judge_floors
-from gpufleet.spec.base import Ownership, Platform
+from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 
 
 def judge_gke(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
     """Everything of this kind about the pools that gpufleet makes."""
-    if spec.platform is not Platform.GKE:
-        return []
     findings: list[Finding] = [*_operated(pools), *_names(spec, pools), *_queued(spec, pools)]
     findings += judge_tags(spec.tags)
     for pool in pools:
@@ -47,12 +45,12 @@ def judge_gke(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
 
 def _operated(pools: Sequence[Pool]) -> Iterable[Finding]:
     """Pools of the GPU Operator: one folder of the driver, which is the operator's one setting."""
-    operated = [pool for pool in pools if not served_by_gke(pool.spec, pool.platform)]
+    operated = [pool for pool in pools if not pool.served_by_platform]
     by_root: dict[str, list[Pool]] = {}
     for pool in operated:
         by_root.setdefault(driver_root(pool.image, pool.platform), []).append(pool)
     if len(by_root) > 1:
-        google, own = by_root[GKE_ROOT], by_root[OPERATOR_ROOT]
+        google, own = by_root[FACTS.driver_root], by_root[OPERATOR_ROOT]
         yield error(
             "gke-operator-two-drivers",
             f"{own[0].path}.image",
@@ -62,8 +60,8 @@ def _operated(pools: Sequence[Pool]) -> Iterable[Finding]:
             "give all pools of the operator one image",
             folders=sorted(by_root),
         )
-    elif GKE_ROOT in by_root:
-        named = by_root[GKE_ROOT]
+    elif FACTS.driver_root in by_root:
+        named = by_root[FACTS.driver_root]
         yield info(
             "gke-driver-installer-needed",
             f"{named[0].path}.gke.driver",

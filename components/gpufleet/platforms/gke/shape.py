@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import prod
 
 from gpufleet.catalogue.model import InstanceType
-from gpufleet.fleet.model import GIB, Pool
+from gpufleet.fleet.model import GIB, NodeTaint, Pool
 from gpufleet.platforms.gke.sharing import served_by_gke
 from gpufleet.platforms.gke.tpu import tpu_slice
 from gpufleet.spec.base import Platform
@@ -20,6 +20,10 @@ _HOST = re.compile(r"^n1-(standard|highmem|highcpu)-[0-9]+$")
 COMPUTE_CLASS = "cloud.google.com/compute-class"
 """Label and taint of node pools that belong to a ComputeClass (GKE documentation, about custom
 compute classes, read 2026-11-21)."""
+
+ARM_TAINT = NodeTaint("kubernetes.io/arch", "arm64", "NoSchedule")
+"""What GKE puts on every Arm node by itself, A4X included, so that images of x86 stay away (GKE
+documentation, prepare Arm workloads; cluster-toolkit `examples/gke-a4x`, read 2026-11-22)."""
 
 RESERVATION_KEY = "compute.googleapis.com/reservation-name"
 
@@ -121,7 +125,7 @@ def gke_shape(pool: Pool) -> GkeShape:
     if pool.platform is not Platform.GKE or row is None:
         raise ValueError(f"{pool.name} is a pool of {pool.platform.value}, not of gke")
     options = pool.spec.gke or GkeOptions()
-    operator = not served_by_gke(pool.spec, pool.platform)
+    operator = not served_by_gke(pool.spec)
     cos = pool.image is None or pool.image.key == "cos"
     automatic = options.accelerator_network_profile is not None
     with_fabric = pool.fabric.value != "none"

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 from gpufleet.catalogue.model import InstanceType, NodeImage
 from gpufleet.findings import Finding, error
-from gpufleet.spec.base import Platform
 from gpufleet.spec.pool import GpuPool
 from gpufleet.spec.sharing import MigStrategy, Sharing
 
@@ -18,9 +17,9 @@ GKE_PLUGIN_OFF = {"gke-no-default-nvidia-gpu-device-plugin": "true"}
 (NVIDIA cloud-native-docs `gpu-operator/google-gke.rst`)."""
 
 
-def served_by_gke(pool: GpuPool, platform: Platform) -> bool:
+def served_by_gke(pool: GpuPool) -> bool:
     """Whether GKE's own device plugin advertises the pool's GPUs, not the GPU Operator's."""
-    return platform is Platform.GKE and (pool.gke is None or pool.gke.driver == "gke")
+    return pool.gke is None or pool.gke.driver == "gke"
 
 
 def without_gke_stack(image: NodeImage) -> NodeImage:
@@ -57,11 +56,9 @@ def as_gke_publishes(sharing: Sharing) -> Sharing:
     return sharing
 
 
-def judge_gke_sharing(
-    pool: GpuPool, path: str, platform: Platform, machine: InstanceType | None
-) -> list[Finding]:
+def judge_gke_sharing(pool: GpuPool, path: str, machine: InstanceType | None) -> list[Finding]:
     """Findings about sharing that GKE's plugin would refuse; none with the GPU Operator."""
-    if not served_by_gke(pool, platform) or machine is None:
+    if not served_by_gke(pool) or machine is None:
         return []
     return [*_mig(pool, path, machine), *_clients(pool, path)]
 

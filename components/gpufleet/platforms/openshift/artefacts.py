@@ -3,14 +3,9 @@
 from collections.abc import Iterator
 
 from gpufleet.documents.writing import yaml_stream, yaml_text
-from gpufleet.fleet.model import Fleet, Pool
+from gpufleet.fleet.model import GPU_OPERATOR, NETWORK_OPERATOR, Fleet, OperatorSubscription, Pool
 from gpufleet.platforms.openshift.cluster_autoscaler_manifest import cluster_autoscaler
-from gpufleet.platforms.openshift.lifecycle import (
-    GPU_OPERATOR,
-    NETWORK_OPERATOR,
-    NODE_FEATURE_DISCOVERY,
-    Subscribed,
-)
+from gpufleet.platforms.openshift.lifecycle import NODE_FEATURE_DISCOVERY
 from gpufleet.platforms.openshift.machine_config import machine_config, machine_config_pool
 from gpufleet.platforms.openshift.machine_set_manifest import (
     MachinePlace,
@@ -26,7 +21,8 @@ from gpufleet.platforms.openshift.olm import (
     subscription,
 )
 from gpufleet.render.artefact import Artefact, Kind
-from gpufleet.spec.base import Ownership, Platform
+from gpufleet.render.platform_files import PlatformFiles
+from gpufleet.spec.base import Ownership
 
 OPEN_PLACE = MachinePlace(
     infrastructure="${INFRASTRUCTURE_NAME}",
@@ -45,6 +41,17 @@ _FOLDERS = {
     GPU_OPERATOR: "gpu-operator",
     NETWORK_OPERATOR: "network-operator",
 }
+
+
+class OpenShiftFiles(PlatformFiles):
+    """Subscriptions, the autoscaler, and MachineSets."""
+
+    def cluster_files(self, fleet: Fleet) -> Iterator[Artefact]:
+        yield from operator_files(fleet)
+        yield from autoscaler_files(fleet)
+
+    def pool_files(self, fleet: Fleet, pool: Pool) -> Iterator[Artefact]:
+        return pool_files(fleet, pool)
 
 
 def operator_files(fleet: Fleet) -> Iterator[Artefact]:
@@ -71,7 +78,7 @@ def operator_files(fleet: Fleet) -> Iterator[Artefact]:
 def autoscaler_files(fleet: Fleet) -> Iterator[Artefact]:
     """The ClusterAutoscaler, where a pool is scaled."""
     addon = fleet.spec.addons.cluster_autoscaler
-    if fleet.spec.platform is not Platform.OPENSHIFT or addon.enabled is False:
+    if addon.enabled is False:
         return
     manifest = cluster_autoscaler(fleet.pools, addon)
     if manifest is not None and addon.ownership is not Ownership.EXISTING:
@@ -101,10 +108,13 @@ def pool_files(fleet: Fleet, pool: Pool) -> Iterator[Artefact]:
     )
 
 
-def _subscribed(operator: Subscribed, folder: str) -> Artefact:
+def _subscribed(operator: OperatorSubscription, folder: str) -> Artefact:
     return Artefact(
         f"{folder}/subscription.yaml",
         Kind.MANIFEST,
         f"namespace, OperatorGroup and Subscription of {operator.package}",
         yaml_stream([namespace(operator), operator_group(operator), subscription(operator)]),
     )
+
+
+FILES = OpenShiftFiles()

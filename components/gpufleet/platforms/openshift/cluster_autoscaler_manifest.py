@@ -8,9 +8,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from gpufleet.fleet.autoscaler_rules import UNNEEDED
 from gpufleet.fleet.model import Pool
 from gpufleet.partition.shares import RESOURCES
-from gpufleet.platforms.eks.autoscaler_tags import UNNEEDED
 from gpufleet.platforms.openshift.shape import openshift_shape
 from gpufleet.spec.addons import ClusterAutoscaler
 

@@ -4,6 +4,13 @@ from typing import cast
 
 import pulumi
 
+from gpufleet.components_base.platform_components import (
+    Connection,
+    OperatorResources,
+    connection_missing,
+    no_charts,
+    pool_arguments,
+)
 from gpufleet.findings import Finding
 from gpufleet.fleet import Fleet, Pool
 from gpufleet.platforms.openshift.cluster_autoscaler import (
@@ -16,8 +23,10 @@ from gpufleet.platforms.openshift.machine_set import (
     OpenShiftGpuMachineSet,
     OpenShiftGpuMachineSetArgs,
 )
-from gpufleet.platforms.registry import Connection, connection_missing, pool_arguments
+from gpufleet.platforms.openshift.operators import OpenShiftOperators
 from gpufleet.spec.base import Ownership
+
+platform_charts = no_charts
 
 
 def judge_platform(fleet: Fleet, connection: Connection) -> list[Finding]:
@@ -64,6 +73,14 @@ def platform_parts(
             compiled=fleet,
         )
     ]
+
+
+def platform_operators(
+    parent: pulumi.ComponentResource, name: str, fleet: Fleet
+) -> OperatorResources:
+    """Operators from Lifecycle Manager, in the order in which they need each other."""
+    operators = OpenShiftOperators(parent, name, fleet)
+    return OperatorResources(operators.made, operators.outputs)
 
 
 def platform_pool(

@@ -1,15 +1,12 @@
 """Operators on OpenShift: which package, channel and version Lifecycle Manager is asked for."""
 
-from dataclasses import dataclass
-
 from gpufleet.catalogue import Catalogue
 from gpufleet.catalogue.model import Package
+from gpufleet.fleet.model import GPU_OPERATOR, NETWORK_OPERATOR, OperatorSubscription
 from gpufleet.spec.addons import Addons
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.olm import Approval, LifecycleManager, OperatorPackage
 
-GPU_OPERATOR = "gpu-operator"
-NETWORK_OPERATOR = "network-operator"
 NODE_FEATURE_DISCOVERY = "node-feature-discovery"
 NFD_IMAGE = "registry.redhat.io/openshift4/ose-node-feature-discovery-rhel9"
 """Image of Node Feature Discovery since OpenShift 4.13; its tag is the release (Red Hat
@@ -19,27 +16,6 @@ _BEHIND = 13
 `openshift/dra-gpu-ocp.rst`)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Subscribed:
-    """One operator that Lifecycle Manager installs and keeps up to date."""
-
-    name: str
-    package: str
-    catalog: str
-    """CatalogSource."""
-    catalog_namespace: str
-    namespace: str
-    group: str
-    """OperatorGroup."""
-    channel: str
-    starting_csv: str | None
-    """ClusterServiceVersion to begin with; None: the channel's newest."""
-    manual: bool
-    """Whether a person approves each version."""
-    wait_minutes: int
-    ownership: Ownership
-
-
 def release_of(kubernetes_version: str) -> str:
     """The OpenShift release that runs a Kubernetes minor, `4.21` for `1.34`."""
     return f"4.{int(kubernetes_version.split('.')[1]) - _BEHIND}"
@@ -47,13 +23,13 @@ def release_of(kubernetes_version: str) -> str:
 
 def subscribed(
     olm: LifecycleManager, package: Package, version: str | None, ownership: Ownership
-) -> Subscribed:
+) -> OperatorSubscription:
     """What is asked for. `version` is that of the add-on, where it has one."""
     declared = _declared(olm, package.name)
     csv = declared.starting_csv
     if csv is None and version is not None:
         csv = f"{package.package}.v{version.removeprefix('v')}"
-    return Subscribed(
+    return OperatorSubscription(
         name=package.name,
         package=package.package,
         catalog=olm.certified_catalog if package.catalog == "certified" else olm.redhat_catalog,
@@ -68,7 +44,7 @@ def subscribed(
     )
 
 
-def operator_subscription(name: str, addons: Addons, catalogue: Catalogue) -> Subscribed:
+def operator_subscription(name: str, addons: Addons, catalogue: Catalogue) -> OperatorSubscription:
     """The GPU Operator's or the Network Operator's, of the version its add-on has."""
     addon = addons.gpu_operator if name == GPU_OPERATOR else addons.network_operator
     version = addon.version or catalogue.chart(name).version
@@ -77,7 +53,7 @@ def operator_subscription(name: str, addons: Addons, catalogue: Catalogue) -> Su
 
 def discovery_subscription(
     addons: Addons, catalogue: Catalogue, ownership: Ownership
-) -> Subscribed:
+) -> OperatorSubscription:
     """Node Feature Discovery's, made by whoever makes the operators that need it."""
     return subscribed(addons.olm, catalogue.package(NODE_FEATURE_DISCOVERY), None, ownership)
 

@@ -10,10 +10,10 @@ from typing import Any
 
 from gpufleet.contract.tolerations import GPU_TOLERATION
 from gpufleet.documents.writing import yaml_text
-from gpufleet.fleet.model import Fleet
+from gpufleet.fleet.model import Fleet, OperatorSubscription
 from gpufleet.fleet.network_operator_chart import PCI_CLASSES
 from gpufleet.platforms.openshift.cluster_policy import cluster_policy
-from gpufleet.platforms.openshift.lifecycle import Subscribed, discovery_image
+from gpufleet.platforms.openshift.lifecycle import discovery_image
 from gpufleet.render.gpu_operator_values import mig_parted_files, plugin_files
 from gpufleet.render.manifests import MANAGED_BY, PRIVILEGED, gpu_operator_release_values
 
@@ -24,7 +24,7 @@ MONITORED = {"openshift.io/cluster-monitoring": "true"}
 DISCOVERY = "nfd-instance"
 
 
-def operator_group(operator: Subscribed) -> dict[str, Any]:
+def operator_group(operator: OperatorSubscription) -> dict[str, Any]:
     """The OperatorGroup: an operator of its own namespace."""
     return {
         "apiVersion": "operators.coreos.com/v1",
@@ -38,7 +38,7 @@ def operator_group(operator: Subscribed) -> dict[str, Any]:
     }
 
 
-def subscription(operator: Subscribed) -> dict[str, Any]:
+def subscription(operator: OperatorSubscription) -> dict[str, Any]:
     """The Subscription."""
     spec: dict[str, Any] = {
         "name": operator.package,
@@ -61,7 +61,7 @@ def subscription(operator: Subscribed) -> dict[str, Any]:
     }
 
 
-def namespace(operator: Subscribed) -> dict[str, Any]:
+def namespace(operator: OperatorSubscription) -> dict[str, Any]:
     """The namespace, for tools that apply files."""
     return {
         "apiVersion": "v1",
@@ -77,7 +77,7 @@ def namespace(operator: Subscribed) -> dict[str, Any]:
     }
 
 
-def node_feature_discovery(fleet: Fleet, operator: Subscribed) -> dict[str, Any]:
+def node_feature_discovery(fleet: Fleet, operator: OperatorSubscription) -> dict[str, Any]:
     """The NodeFeatureDiscovery: network and display controllers are labelled by their vendor, on
     tainted nodes too."""
     worker = {

@@ -11,7 +11,8 @@ from gpufleet.components_base.inputs import checked, refuse
 from gpufleet.components_base.manifest_object import ManifestObject
 from gpufleet.components_base.namespaces import operator_namespace
 from gpufleet.findings import error
-from gpufleet.platforms.openshift.lifecycle import Subscribed, subscribed
+from gpufleet.fleet.model import OperatorSubscription
+from gpufleet.platforms.openshift.lifecycle import subscribed
 from gpufleet.platforms.openshift.olm import INSTALLED, MONITORED, operator_group, subscription
 from gpufleet.spec.base import Ownership, SpecModel
 from gpufleet.spec.olm import LifecycleManager
@@ -63,7 +64,7 @@ class OlmOperator(pulumi.ComponentResource):
         args: OlmOperatorArgs,
         opts: pulumi.ResourceOptions | None = None,
         *,
-        compiled: Subscribed | None = None,
+        compiled: OperatorSubscription | None = None,
     ) -> None:
         """Subscribe to it.
 
@@ -112,7 +113,7 @@ class OlmOperator(pulumi.ComponentResource):
         )
 
 
-def _planned(component: str, given: _Declared) -> Subscribed:
+def _planned(component: str, given: _Declared) -> OperatorSubscription:
     try:
         catalogue = load(given.catalogue)
         package = catalogue.package(given.operator)

@@ -8,12 +8,8 @@ from gpufleet.addons.network_operator import POLICY_TIMEOUT_SECONDS, READY
 from gpufleet.components_base.core_objects import ConfigMap
 from gpufleet.components_base.manifest_object import ManifestObject
 from gpufleet.fleet import Fleet
-from gpufleet.platforms.openshift.lifecycle import (
-    GPU_OPERATOR,
-    NETWORK_OPERATOR,
-    NODE_FEATURE_DISCOVERY,
-    Subscribed,
-)
+from gpufleet.fleet.model import GPU_OPERATOR, NETWORK_OPERATOR, OperatorSubscription
+from gpufleet.platforms.openshift.lifecycle import NODE_FEATURE_DISCOVERY
 from gpufleet.platforms.openshift.olm import fleet_cluster_policy, node_feature_discovery
 from gpufleet.platforms.openshift.olm_operator import WAIT, OlmOperator
 from gpufleet.render.gpu_operator_values import (
@@ -53,7 +49,7 @@ class OpenShiftOperators:
                 self.made.append(operator)
                 self._told(plan, operator)
 
-    def _told(self, plan: Subscribed, operator: OlmOperator) -> None:
+    def _told(self, plan: OperatorSubscription, operator: OlmOperator) -> None:
         if plan.name == NODE_FEATURE_DISCOVERY:
             self._discovery(plan, operator)
         elif plan.name == NETWORK_OPERATOR:
@@ -61,7 +57,7 @@ class OpenShiftOperators:
         elif plan.name == GPU_OPERATOR:
             self._gpu(operator)
 
-    def _discovery(self, plan: Subscribed, operator: OlmOperator) -> None:
+    def _discovery(self, plan: OperatorSubscription, operator: OlmOperator) -> None:
         document = node_feature_discovery(self._fleet, plan)
         document["metadata"]["namespace"] = operator.namespace
         self._object(f"{self._name}-discovery", document)

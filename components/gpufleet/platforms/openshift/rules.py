@@ -6,12 +6,11 @@ from typing import Any
 
 from gpufleet.contract.operator_values import raw
 from gpufleet.findings import Finding, error, info
-from gpufleet.fleet.model import AddonPlan, Pool
+from gpufleet.fleet.model import GPU_OPERATOR, NETWORK_OPERATOR, AddonPlan, Pool
 from gpufleet.platforms.openshift.cluster_policy import without_a_place
-from gpufleet.platforms.openshift.lifecycle import GPU_OPERATOR, NETWORK_OPERATOR
 from gpufleet.platforms.openshift.pool_rules import judge_pool
 from gpufleet.spec.addons import Addons, ClusterAutoscaler, Expander, GpuOperator
-from gpufleet.spec.base import Ownership, Platform
+from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.olm import Approval, OperatorPackage
 
@@ -19,23 +18,12 @@ _SCALER = "addons.clusterAutoscaler"
 
 
 def judge_openshift(spec: FleetSpec, pools: Sequence[Pool], plan: AddonPlan) -> list[Finding]:
-    """Findings on OpenShift; on other platforms, on settings that are only for it."""
+    """Findings on OpenShift."""
     return list(_judge(spec, pools, plan))
 
 
 def _judge(spec: FleetSpec, pools: Sequence[Pool], plan: AddonPlan) -> Iterable[Finding]:
     addons = spec.addons
-    if spec.platform is not Platform.OPENSHIFT:
-        if "olm" in addons.model_fields_set and addons.olm.model_fields_set:
-            yield error(
-                "olm-not-on-platform",
-                "addons.olm",
-                f"Operator Lifecycle Manager is OpenShift's; {spec.platform.value} gets operators "
-                "by their charts",
-                "remove it",
-                platform=spec.platform.value,
-            )
-        return
     prefix = spec.name_prefix or spec.cluster.name
     for pool in pools:
         yield from judge_pool(pool, prefix)

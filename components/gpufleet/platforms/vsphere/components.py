@@ -5,13 +5,22 @@ from typing import cast
 import pulumi
 
 from gpufleet.components_base.component_host import is_component_host
+from gpufleet.components_base.platform_components import (
+    Connection,
+    connection_missing,
+    no_charts,
+    no_operators,
+    no_parts,
+    pool_arguments,
+)
 from gpufleet.findings import Finding, error
 from gpufleet.fleet import Fleet, Pool
-from gpufleet.platforms.registry import Connection, connection_missing, no_parts, pool_arguments
 from gpufleet.platforms.vsphere.node_group import VsphereGpuNodeGroup, VsphereGpuNodeGroupArgs
 from gpufleet.spec.base import Ownership
 
 platform_parts = no_parts
+platform_operators = no_operators
+platform_charts = no_charts
 
 
 def judge_platform(fleet: Fleet, connection: Connection) -> list[Finding]:

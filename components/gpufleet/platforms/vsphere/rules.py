@@ -6,7 +6,6 @@ from gpufleet.catalogue.gpu import Gpu
 from gpufleet.findings import Finding, error, info
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.vsphere.device_rules import judge_devices
-from gpufleet.spec.base import Platform
 from gpufleet.spec.platforms.vsphere import DYNAMIC_HARDWARE, Attachment, VsphereOptions
 
 NOT_LINUX = ("win", "darwin", "dos", "os2", "netware")
@@ -18,7 +17,7 @@ def judge_vsphere(pools: Iterable[Pool]) -> list[Finding]:
     return [
         finding
         for pool in pools
-        if pool.platform is Platform.VSPHERE and pool.spec.vsphere is not None
+        if pool.spec.vsphere is not None
         for finding in _judge(pool, pool.spec.vsphere)
     ]
 

@@ -4,13 +4,13 @@ import json
 from typing import Any
 
 from gpufleet.fleet.model import Fleet
+from gpufleet.platforms.registry import platform_facts
 from gpufleet.render.dashboards.console import console_dashboard
 from gpufleet.render.dashboards.cost import cost_dashboard
 from gpufleet.render.dashboards.fleet import fleet_dashboard
 from gpufleet.render.dashboards.slices import slices_dashboard
 from gpufleet.render.dashboards.team import team_dashboard
 from gpufleet.render.rule_groups import LABELS
-from gpufleet.spec.base import Platform
 from gpufleet.spec.monitoring import Monitoring
 
 OPENSHIFT_NAMESPACE = "openshift-config-managed"
@@ -40,7 +40,7 @@ def dashboard_config_maps(fleet: Fleet, monitoring: Monitoring) -> list[dict[str
         return []
     console = settings.openshift_console
     if console is None:
-        console = fleet.spec.platform is Platform.OPENSHIFT
+        console = platform_facts(fleet.spec.platform).console_dashboards
     made = dashboards(fleet, monitoring)
     places = [(monitoring.namespace, {settings.label: settings.label_value}, made)]
     if console:

@@ -7,8 +7,8 @@ import yaml
 
 from gpufleet.fleet import Fleet, compile_data
 from gpufleet.fleet.document import Compiled
-from gpufleet.fleet.model import GKE_ARM_TAINT
 from gpufleet.platforms.gke.node_pool_arguments import node_pools, workload_policies
+from gpufleet.platforms.gke.shape import ARM_TAINT
 from gpufleet.render.artefacts import artefacts
 
 
@@ -42,7 +42,7 @@ def documents(fleet: Fleet, path: str) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("machine", ["a4x-highgpu-4g", "a4x-maxgpu-4g-metal"])
 def test_everything_that_runs_there_tolerates_gkes_taint(machine: str) -> None:
     fleet = compiled(machine).fleet
-    assert GKE_ARM_TAINT in fleet.pools[0].taints
+    assert ARM_TAINT in fleet.pools[0].taints
     (pod,) = documents(fleet, "pods/wide.yaml")
     (flavor,) = documents(fleet, "manifests/kueue/resource-flavors.yaml")
     (exporter,) = documents(fleet, "values/dcgm-exporter.yaml")
@@ -61,7 +61,7 @@ def test_the_taint_is_gkes_to_write() -> None:
 
 def test_machines_of_x86_have_no_such_taint() -> None:
     pool = compiled("a4-highgpu-8g").fleet.pools[0]
-    assert GKE_ARM_TAINT not in pool.taints
+    assert ARM_TAINT not in pool.taints
     assert workload_policies(pool, "ml", "us-central1") == {}
 
 

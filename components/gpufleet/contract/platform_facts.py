@@ -1,0 +1,115 @@
+"""Plain facts of a platform, which rules, renderers, planner and policies ask for.
+
+Each platform folder has one `PlatformFacts`; `gpufleet.platforms.registry` finds it. What has to be
+computed from a pool or a fleet is a method of `PlatformRules` (`gpufleet.fleet.platform_rules`).
+"""
+
+from dataclasses import dataclass
+
+from gpufleet.catalogue.model import Cloud
+from gpufleet.spec.base import Platform
+from gpufleet.spec.pool import Fabric, Provisioner
+
+HOST_ROOT = "/"
+"""Driver root of a node whose image installs the driver as any distribution does."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlatformPlugin:
+    """A device plugin that the platform itself runs on GPU nodes, unless a pool declares it off."""
+
+    owner: str
+    """Who runs it, `GKE`."""
+    setting: str
+    """Field of a pool that chooses it, `gke.driver`."""
+    chosen_by: str
+    """What that field says for the platform's own, `gke`."""
+    switched_off_by: str
+    """What to write for NVIDIA's plugin instead, `gke: {driver: gpuOperator}`."""
+
+    @property
+    def title(self) -> str:
+        """As findings name it."""
+        return f"{self.owner}'s device plugin"
+
+
+@dataclass(frozen=True, slots=True)
+class Relabelling:
+    """How a node gets the label that names its new configuration, in a change of sharing."""
+
+    who: str
+    """`you` or `pulumi up`."""
+    text: str
+    waits: str
+    """Who waits until the node offers the new resources."""
+
+
+LABELLED_BY_HAND = Relabelling(
+    "you",
+    "kubectl label node, with the labels below; a cloud would put them on every node of the "
+    "group at once, so the group keeps the old ones until `change` is removed",
+    "you",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlatformFacts:
+    """What is so on one platform, whatever the fleet."""
+
+    platform: Platform
+    title: str
+    """As sentences name it, `GKE`."""
+    capacity: tuple[str, ...]
+    """Ways of buying, the default first."""
+    default_image: str
+    """Node image of a pool that names none (`catalogue/data/<edition>/images`)."""
+    default_neuron_image: str | None = None
+    """The same for Trainium and Inferentia. Default: `default_image`."""
+    clouds: tuple[Cloud, ...] = ()
+    """Clouds whose instance types it runs on; none on own hardware."""
+    example_region: str | None = None
+    """A region, for the text of a finding. Set where a cluster must name its region."""
+    vendors: tuple[str, ...] = ("nvidia",)
+    """Makers of the accelerators its pools may have."""
+    provisioners: tuple[Provisioner, ...] = (Provisioner.MANAGED,)
+    """Who can add nodes."""
+    fabrics: tuple[Fabric, ...] = (Fabric.NONE,)
+    """Networks between GPU nodes."""
+    topology_levels: tuple[str, ...] = ()
+    """Node labels that say where in the network a node is, the widest first."""
+    spot_takes_a_price: bool = True
+    """Whether spot capacity has a highest price."""
+    sells_as_listed: bool = True
+    """Whether only what the catalogue lists as sold can be bought."""
+    scales_each_purchase: bool = False
+    """Whether each way of buying is a group of its own that may reach the pool's largest size."""
+    importable: bool = True
+    """Whether node groups that exist can be adopted by `importId`."""
+    plugin: PlatformPlugin | None = None
+    """Its own device plugin, where it has one."""
+    driver_root: str = HOST_ROOT
+    """Where a driver that the image or the platform installs is on a node."""
+    reset_may_be_forbidden: bool = True
+    """Whether nodes are virtual machines on a hypervisor that may forbid to reset a GPU."""
+    rdma_by_network_operator: bool = False
+    """Whether `fabric: rdma` is served by the Network Operator. Default: by the platform."""
+    vgpu: bool = False
+    """Whether a machine can get a vGPU profile."""
+    simulated: bool = False
+    """Whether nodes are objects without machines: nothing scales them, drivers are not needed."""
+    lifecycle_manager: bool = False
+    """Whether operators come by Operator Lifecycle Manager instead of Helm charts."""
+    quota_for_critical_pods: bool = False
+    """Whether pods of the system priority classes are admitted only where a quota counts them."""
+    console_dashboards: bool = False
+    """Whether its console draws dashboards of its own."""
+    own_charts: bool = False
+    """Whether it brings the charts, where no source is declared. Default: the vendors'
+    repositories."""
+    relabelling: Relabelling = LABELLED_BY_HAND
+
+    @property
+    def cloud(self) -> Cloud | None:
+        """The one cloud in whose regions it buys; None on own hardware and where several are
+        simulated."""
+        return self.clouds[0] if len(self.clouds) == 1 else None

@@ -1,0 +1,186 @@
+"""One pool by itself: what its own declaration means, before the others are known."""
+
+from dataclasses import dataclass
+
+from gpufleet.catalogue import Catalogue
+from gpufleet.catalogue.model import Gpu, NodeImage
+from gpufleet.contract import owners as contract_owners
+from gpufleet.findings import Finding, error
+from gpufleet.fleet import capacity_rules, machines, pool_rules, spend
+from gpufleet.fleet.config_names import POOL_LABEL, birth_labels
+from gpufleet.fleet.model import Machine, NodeTaint, Pool, Previous, accelerator_taint
+from gpufleet.fleet.neuron import hand_out, is_neuron
+from gpufleet.fleet.node_images import choose_image
+from gpufleet.fleet.node_range import node_range
+from gpufleet.fleet.previous_sharing import cut_previous
+from gpufleet.partition import Partition, cut
+from gpufleet.platforms.registry import platform_facts, platform_rules
+from gpufleet.spec.capacity import Capacity
+from gpufleet.spec.fleet_spec import FleetSpec
+from gpufleet.spec.pool import GpuPool, Provisioner
+
+
+@dataclass(frozen=True, slots=True)
+class PoolDraft:
+    """A pool whose own declaration holds; what the others imply is still to come."""
+
+    spec: GpuPool
+    path: str
+    provisioner: Provisioner
+    gpu: Gpu
+    machines: tuple[Machine, ...]
+    capacity: tuple[Capacity, ...]
+    partition: Partition
+    image: NodeImage | None
+    served_by_platform: bool
+    """The platform's own plugin cuts and advertises: nothing of it concerns the GPU Operator."""
+    previous: Partition | None
+    """With a layout change under way: what nodes are until their wave comes."""
+
+    @property
+    def operated(self) -> bool:
+        """Whether the GPU Operator's operands, or the plugin's own chart, serve the nodes."""
+        return not self.served_by_platform and not is_neuron(self.gpu)
+
+    @property
+    def partitions(self) -> tuple[Partition, ...]:
+        """Everything that nodes of the pool may be at present."""
+        return (self.partition,) if self.previous is None else (self.partition, self.previous)
+
+
+def draft_pool(
+    pool: GpuPool, path: str, spec: FleetSpec, catalogue: Catalogue
+) -> tuple[PoolDraft | None, list[Finding]]:
+    """The draft of one pool and what is wrong with it; None where nothing can follow from it."""
+    facts, rules = platform_facts(spec.platform), platform_rules(spec.platform)
+    provisioner = pool.provisioner or spec.provisioner
+    chosen, gpu, found = machines.choose(pool, path, spec.platform, catalogue)
+    findings = list(found)
+    capacity = pool.capacity or capacity_rules.default(facts)
+    findings += pool_rules.judge(pool, path, spec.platform, provisioner, chosen)
+    judged = pool if pool.capacity else pool.model_copy(update={"capacity": capacity})
+    findings += capacity_rules.judge(judged, path, spec.platform, provisioner, chosen)
+    if gpu is None or not chosen:
+        return None, findings
+    if gpu.vendor not in facts.vendors:
+        findings.append(_not_supported(path, gpu, chosen[0], spec))
+        return None, findings
+    image, found = choose_image(pool, path, facts, chosen[0], gpu, catalogue)
+    findings += found
+    if image is not None:
+        image = rules.left_of_image(image, pool)
+    instance = chosen[0].instance
+    served_by_platform = rules.serves_devices(pool)
+    refused = rules.validate_sharing(pool, path, instance)
+    sharing = pool.sharing
+    if served_by_platform and not refused:
+        sharing = rules.published_sharing(sharing)
+    partition, found = cut(
+        gpu,
+        chosen[0].gpus,
+        sharing,
+        f"{path}.sharing",
+        fraction=chosen[0].fraction,
+        device_memory_bytes=None if instance is None else catalogue.device_memory(instance),
+    )
+    findings += found
+    if partition is None:
+        return None, findings
+    findings += refused
+    partition, found = hand_out(pool, path, gpu, partition)
+    findings += found
+    previous, found = cut_previous(
+        pool,
+        path,
+        gpu,
+        chosen[0],
+        None if instance is None else catalogue.device_memory(instance),
+        provisioner,
+        plugin_owner=facts.plugin.owner if facts.plugin and served_by_platform else None,
+        partition=partition,
+    )
+    findings += found
+    draft = PoolDraft(
+        spec=pool,
+        path=path,
+        provisioner=provisioner,
+        gpu=gpu,
+        machines=chosen,
+        capacity=capacity,
+        partition=partition,
+        image=image,
+        served_by_platform=served_by_platform,
+        previous=previous,
+    )
+    return draft, findings
+
+
+def _not_supported(path: str, gpu: Gpu, machine: Machine, spec: FleetSpec) -> Finding:
+    return error(
+        "accelerator-not-yet-supported",
+        path,
+        f"{machine.name} carries {gpu.name}; this version compiles NVIDIA pools, TPU "
+        "pools on GKE, and Trainium and Inferentia pools on EKS"
+        if machine.instance is not None
+        else f"{spec.platform.value} compiles NVIDIA pools only, and the pool names {gpu.name}",
+        "keep such pools outside the spec until they are supported",
+        found=gpu.key,
+    )
+
+
+def compiled_pool(draft: PoolDraft, spec: FleetSpec, parts: contract_owners.OwnedParts) -> Pool:
+    """The pool, once the parts that the GPU Operator installs are known."""
+    facts, rules = platform_facts(spec.platform), platform_rules(spec.platform)
+    pool = draft.spec
+    nodes = node_range(pool, spec.platform)
+    gpu_taint = (accelerator_taint(draft.gpu),) if pool.gpu_taint else ()
+    taints = (*gpu_taint, *(NodeTaint(t.key, t.value, t.effect) for t in pool.taints))
+    previous = draft.previous
+    return Pool(
+        name=pool.name,
+        path=draft.path,
+        spec=pool,
+        platform=spec.platform,
+        provisioner=draft.provisioner,
+        ownership=pool.ownership,
+        intent=pool.intent,
+        fabric=pool.fabric,
+        gpu=draft.gpu,
+        machines=draft.machines,
+        nodes=nodes,
+        capacity=draft.capacity,
+        partition=draft.partition,
+        image=draft.image,
+        owners=contract_owners.NEURON_OWNERS
+        if is_neuron(draft.gpu)
+        else contract_owners.owners(draft.image, parts),
+        labels=_labels(draft, draft.partition, spec),
+        taints=rules.node_taints(taints, pool, draft.machines[0], draft.capacity),
+        hourly_micro_usd=spend.first_choice(draft.machines, draft.capacity),
+        spend=spend.pool_spend(
+            pool.name,
+            draft.machines,
+            draft.capacity,
+            nodes,
+            separately=facts.scales_each_purchase,
+        ),
+        served_by_platform=draft.served_by_platform,
+        previous=None if previous is None else Previous(previous, _labels(draft, previous, spec)),
+    )
+
+
+def _labels(draft: PoolDraft, partition: Partition, spec: FleetSpec) -> dict[str, str]:
+    pool = draft.spec
+    labels = {
+        **pool.labels,
+        **(
+            birth_labels(pool.name, draft.gpu, partition)
+            if draft.operated
+            else {POOL_LABEL: pool.name}
+        ),
+        **platform_rules(spec.platform).node_labels(pool, draft.capacity),
+        **(contract_owners.deploy_labels(draft.image) if draft.operated else {}),
+    }
+    if pool.team is not None:
+        labels["gpufleet.dev/team"] = pool.team
+    return dict(sorted(labels.items()))

@@ -1,0 +1,186 @@
+"""What a platform computes from pools and fleets: the pure half that compile and renderers ask.
+
+The folder of a platform has one instance, `RULES` in its module `platform`, which
+`gpufleet.platforms.registry` finds. The default of each method is what holds where a platform has
+nothing of its own, so a subclass states differences only.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from gpufleet.catalogue import Catalogue
+from gpufleet.catalogue.model import InstanceType, NodeImage
+from gpufleet.findings import Finding
+from gpufleet.fleet.model import (
+    AddonPlan,
+    Fleet,
+    Machine,
+    NetworkPlan,
+    NodeTaint,
+    OperatorPlan,
+    OperatorSubscription,
+    Pool,
+)
+from gpufleet.spec.capacity import Capacity
+from gpufleet.spec.fleet_spec import FleetSpec
+from gpufleet.spec.pool import GpuPool, Provisioner
+from gpufleet.spec.sharing import Sharing
+
+
+@dataclass(frozen=True, slots=True)
+class OwnMachine:
+    """Size of a machine that is no instance type, as the pool declares it."""
+
+    vcpu: int | None = None
+    memory_gib: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorHost:
+    """What the GPU Operator must know of the nodes' system."""
+
+    driver_root: str | None = None
+    """Folder of a driver that the platform installs. None: the operator's own."""
+    toolkit_env: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Environment of the container toolkit."""
+
+
+@dataclass(frozen=True, slots=True)
+class FabricRequest:
+    """What a pod asks for to use the pool's fabric."""
+
+    limits: Mapping[str, str] = field(default_factory=dict[str, str])
+    requests: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+class PlatformRules:
+    """One platform. Subclasses hold no state."""
+
+    # What a pool is made of
+
+    def offered_machines(self, rows: list[InstanceType], pool: GpuPool) -> list[InstanceType]:
+        """Of the instance types that carry the pool's GPU alike, those the pool may consist of."""
+        return rows
+
+    def own_machine(self, pool: GpuPool, path: str) -> OwnMachine | Finding:
+        """Size of a machine on own hardware, or why it is not known."""
+        return OwnMachine()
+
+    def zones_counted(self, pool: GpuPool) -> int:
+        """How many zones `nodes` holds for each of; 1 where it holds for all of them together."""
+        return 1
+
+    def published_sharing(self, sharing: Sharing) -> Sharing:
+        """The sharing under the names that the platform's own device plugin gives."""
+        return sharing
+
+    def serves_devices(self, pool: GpuPool) -> bool:
+        """Whether the platform's own device plugin cuts and advertises the pool's GPUs."""
+        return False
+
+    def left_of_image(self, image: NodeImage, pool: GpuPool) -> NodeImage:
+        """What the image brings for this pool, once parts of the platform that it declares off
+        are gone."""
+        return image
+
+    def node_labels(self, pool: GpuPool, capacity: Sequence[Capacity]) -> Mapping[str, str]:
+        """Labels nodes register with because of the platform."""
+        return {}
+
+    def node_taints(
+        self,
+        taints: tuple[NodeTaint, ...],
+        pool: GpuPool,
+        machine: Machine,
+        capacity: Sequence[Capacity],
+    ) -> tuple[NodeTaint, ...]:
+        """All taints of the nodes, given those of accelerator and declaration."""
+        return taints
+
+    # What is wrong with a declaration
+
+    def validate_pool(
+        self, pool: GpuPool, path: str, machines: Sequence[Machine]
+    ) -> Iterable[Finding]:
+        """Settings of one pool that need nothing but its machines."""
+        return ()
+
+    def validate_capacity(
+        self, pool: GpuPool, path: str, provisioner: Provisioner
+    ) -> Iterable[Finding]:
+        """A list of ways of buying, each of which is legal by itself."""
+        return ()
+
+    def validate_sharing(
+        self, pool: GpuPool, path: str, machine: InstanceType | None
+    ) -> list[Finding]:
+        """Sharing that the platform's own device plugin refuses."""
+        return []
+
+    def validate_contract(self, spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
+        """Who taints and advertises, where the platform takes part in it."""
+        return ()
+
+    def validate_pools(self, spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
+        """The compiled pools together."""
+        return ()
+
+    def validate_addons(
+        self, spec: FleetSpec, pools: Sequence[Pool], addons: AddonPlan
+    ) -> Iterable[Finding]:
+        """What exists once per cluster."""
+        return ()
+
+    # What exists once per cluster
+
+    def operator_namespace(self, operator: str, usual: str, catalogue: Catalogue) -> str:
+        """Namespace of an operator, given the one its chart has."""
+        return usual
+
+    def operator_host(self, spec: FleetSpec, operated: Sequence[Pool]) -> OperatorHost:
+        """What the GPU Operator must know of the nodes of the pools it serves."""
+        return OperatorHost()
+
+    def subscriptions(
+        self,
+        spec: FleetSpec,
+        operator: OperatorPlan,
+        network: NetworkPlan,
+        discovery: bool,
+        catalogue: Catalogue,
+    ) -> Iterable[OperatorSubscription]:
+        """What Operator Lifecycle Manager installs, in order; `discovery`: Node Feature Discovery
+        too."""
+        return ()
+
+    # What pods say
+
+    def pod_selector(self, pool: Pool) -> Mapping[str, str]:
+        """Node labels that a pod must select beside the pool's own label."""
+        return {}
+
+    def whole_nodes(self, pool: Pool) -> bool:
+        """Whether the devices of a node only work together, fabric or not."""
+        return False
+
+    def fabric_request(self, pool: Pool) -> FabricRequest:
+        """What a pod asks for to use the pool's fabric, where interfaces are resources."""
+        return FabricRequest()
+
+    def mps_pod(self, pool: Pool) -> Mapping[str, object]:
+        """Fields of the spec of a pod that is a client of MPS."""
+        return {}
+
+    # What a change does
+
+    def same_node_group(self, old: Pool, new: Pool) -> bool:
+        """Whether both declare one node group that exists, whose machines stay as they are."""
+        return False
+
+    def replaced_because(self, old: Pool, new: Pool) -> Mapping[str, tuple[str, str]]:
+        """Settings whose change makes a new node group, with their value before and after."""
+        return {}
+
+    def node_names(self, fleet: Fleet, pool: str, ordinals: Iterable[int]) -> list[str]:
+        """Names of nodes that are known before they are made; none where they are not."""
+        return []

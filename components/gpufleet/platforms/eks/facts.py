@@ -1,0 +1,31 @@
+"""Plain facts of Amazon EKS."""
+
+from gpufleet.catalogue.model import Cloud
+from gpufleet.contract.platform_facts import PlatformFacts
+from gpufleet.spec.base import Platform
+from gpufleet.spec.pool import Fabric, Provisioner
+
+FACTS = PlatformFacts(
+    platform=Platform.EKS,
+    title="EKS",
+    clouds=(Cloud.AWS,),
+    example_region="us-east-1",
+    vendors=("nvidia", "aws"),
+    provisioners=(Provisioner.MANAGED, Provisioner.KARPENTER, Provisioner.CLUSTER_AUTOSCALER),
+    fabrics=(Fabric.NONE, Fabric.EFA),
+    # CreateNodegroup capacityType.
+    capacity=("onDemand", "spot", "reserved", "capacityBlock"),
+    # Node groups refuse a price in the launch template, Karpenter has no field for it.
+    spot_takes_a_price=False,
+    default_image="al2023-nvidia",
+    default_neuron_image="al2023-neuron",
+    # Amazon EKS user guide, `ml-workload-topology` (read 2026-11-21): layer 1 is the widest, layer
+    # 3 the closest on most types; the cloud controller writes them. Every node has its own name
+    # besides.
+    topology_levels=(
+        "topology.k8s.aws/network-node-layer-1",
+        "topology.k8s.aws/network-node-layer-2",
+        "topology.k8s.aws/network-node-layer-3",
+        "kubernetes.io/hostname",
+    ),
+)

@@ -1,0 +1,70 @@
+"""What Amazon EKS computes from pools and fleets."""
+
+from collections.abc import Iterable, Sequence
+
+from gpufleet.findings import Finding, error
+from gpufleet.fleet.model import Machine, Pool
+from gpufleet.fleet.platform_rules import FabricRequest, PlatformRules
+from gpufleet.platforms.eks.autoscaler_tags import EFA
+from gpufleet.platforms.eks.karpenter_rules import judge_karpenter
+from gpufleet.platforms.eks.rules import judge_eks
+from gpufleet.spec.fleet_spec import FleetSpec
+from gpufleet.spec.pool import Fabric, GpuPool, Provisioner
+
+EFA_HUGE_PAGES = "5120Mi"
+"""Huge pages of 2 MiB a pod with EFA asks for, as Amazon's own example does; the EFA driver keeps
+5128 of them on each node (Amazon EKS user guide, machine learning with EFA)."""
+
+LEAST_MEMORY = "8Gi"
+"""Memory such a pod asks for at least: the API server takes huge pages only beside processors or
+memory. To be raised to what the job needs."""
+
+
+class EksRules(PlatformRules):
+    """EKS: node groups bought in one way, Karpenter, EFA."""
+
+    def validate_pool(
+        self, pool: GpuPool, path: str, machines: Sequence[Machine]
+    ) -> Iterable[Finding]:
+        """Whether each machine has EFA where the pool asks for it."""
+        if pool.fabric is not Fabric.EFA:
+            return
+        for machine in machines:
+            if machine.efa_interfaces == 0:
+                yield error(
+                    "fabric-not-on-machine",
+                    f"{path}.fabric",
+                    f"{machine.name} has no EFA interface",
+                    "write `fabric: none`, or choose a machine with EFA",
+                    found=machine.name,
+                )
+
+    def validate_capacity(
+        self, pool: GpuPool, path: str, provisioner: Provisioner
+    ) -> Iterable[Finding]:
+        """A node group has one capacity type; Karpenter climbs down a list."""
+        modes = [entry.mode for entry in pool.capacity]
+        if len(modes) > 1 and provisioner is not Provisioner.KARPENTER:
+            yield error(
+                "capacity-list-on-managed-group",
+                f"{path}.capacity",
+                f"an EKS managed node group buys in one way only, and {len(modes)} are listed",
+                "write `provisioner: karpenter`, or keep one entry",
+                found=modes,
+            )
+
+    def validate_pools(self, spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
+        return [*judge_eks(spec, pools), *judge_karpenter(pools)]
+
+    def fabric_request(self, pool: Pool) -> FabricRequest:
+        """Interfaces that every machine of the pool has, and the huge pages of their driver."""
+        if pool.fabric is not Fabric.EFA:
+            return FabricRequest()
+        interfaces = min(machine.efa_interfaces for machine in pool.machines)
+        return FabricRequest(
+            limits={EFA: str(interfaces), "hugepages-2Mi": EFA_HUGE_PAGES},
+            requests={"memory": LEAST_MEMORY},
+        )
+
+
+RULES = EksRules()

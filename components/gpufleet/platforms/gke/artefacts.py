@@ -1,0 +1,48 @@
+"""Files of GKE pools, for GitOps and other tools: what the components would register."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from gpufleet.documents.writing import yaml_text
+from gpufleet.fleet.model import Fleet, Pool
+from gpufleet.platforms.gke.compute_class import compute_class
+from gpufleet.platforms.gke.node_pool_arguments import node_pools, workload_policies
+from gpufleet.render.artefact import Artefact, Kind
+from gpufleet.render.platform_files import PlatformFiles
+
+
+class GkeFiles(PlatformFiles):
+    """Arguments of node pools, and the ComputeClass over several."""
+
+    def pool_files(self, fleet: Fleet, pool: Pool) -> Iterator[Artefact]:
+        prefix = fleet.spec.name_prefix or fleet.spec.cluster.name
+        policies = workload_policies(pool, prefix, fleet.spec.cluster.region or "")
+        for rung, arguments in node_pools(pool, prefix, fleet.spec.tags).items():
+            yield Artefact(
+                f"clouds/gke/{'-'.join(part for part in (pool.name, rung) if part)}.yaml",
+                Kind.ARGUMENTS,
+                f"arguments of the GKE node pool {arguments['name']}, but for cluster, networks "
+                "and service account",
+                yaml_text(arguments, _placed_by(policies[rung]) if rung in policies else ""),
+            )
+        manifest = compute_class(pool, prefix)
+        if manifest is not None:
+            yield Artefact(
+                f"manifests/gke/compute-class-{pool.name}.yaml",
+                Kind.MANIFEST,
+                f"order in which GKE tries the node pools of {pool.name}",
+                yaml_text(manifest),
+            )
+
+
+def _placed_by(policy: Mapping[str, Any]) -> str:
+    """What has to be there before the node pool, which names it."""
+    wanted = policy["workloadPolicy"]
+    return (
+        f"Make this resource policy first (gcp:compute/resourcePolicy), in {policy['region']}:\n"
+        f"{policy['name']}, workloadPolicy of type {wanted['type']}, "
+        f"acceleratorTopology {wanted['acceleratorTopology']}"
+    )
+
+
+FILES = GkeFiles()

@@ -1,0 +1,82 @@
+"""Where GKE itself taints nodes or advertises their GPUs: what that means for the operators."""
+
+from collections.abc import Iterable, Sequence
+
+from gpufleet.contract.facts import Fact, chain
+from gpufleet.contract.operator_values import VALUES, raw
+from gpufleet.contract.tolerations import GPU_KEY
+from gpufleet.findings import Finding, error, warning
+from gpufleet.fleet.model import Pool
+from gpufleet.spec.base import Ownership
+from gpufleet.spec.fleet_spec import FleetSpec
+
+
+def validate_taints(pools: Sequence[Pool]) -> Iterable[Finding]:
+    """GKE taints GPU nodes only when a pool without GPUs was there before."""
+    for pool in pools:
+        existing = pool.ownership is Ownership.EXISTING
+        declared = any(taint.key == GPU_KEY for taint in pool.taints)
+        if pool.gpu.vendor == "nvidia" and (existing or not declared):
+            yield _taint_depends_on_order(pool, existing=existing)
+
+
+def _taint_depends_on_order(pool: Pool, *, existing: bool) -> Finding:
+    facts = chain(
+        Fact(
+            f"{pool.name} was made by somebody else"
+            if existing
+            else "the pool does not declare the GPU taint",
+            f"{pool.path}.{'ownership' if existing else 'gpuTaint'}",
+        ),
+        Fact(
+            "GKE adds nvidia.com/gpu=present:NoSchedule only if a pool without GPUs exists when "
+            "the GPU pool is made, and never afterwards",
+            "Google Kubernetes Engine documentation, GPUs in Standard node pools",
+        ),
+        Fact(
+            "with the default pool removed in the same run, it depends on which call comes first",
+            "terraform-google-modules/terraform-google-kubernetes-engine#703",
+        ),
+    )
+    if existing:
+        return warning(
+            "gke-taint-depends-on-order",
+            f"{pool.path}.ownership",
+            f"nodes of {pool.name} may lack the taint nvidia.com/gpu=present:NoSchedule, and "
+            "then fill up with pods that need no GPU",
+            "look at the node pool's taints, and set the taint there",
+            facts=facts,
+        )
+    return error(
+        "gke-taint-depends-on-order",
+        f"{pool.path}.gpuTaint",
+        f"whether nodes of {pool.name} get the GPU taint would depend on the order in which "
+        "node pools are made",
+        "remove the line: the taint is then declared, and always there",
+        facts=facts,
+    )
+
+
+def validate_plugins(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
+    """GKE's plugin also finishes GKE's driver: the label that stops one stops the other."""
+    if raw(spec.addons.gpu_operator.values, "devicePlugin.enabled") is not True:
+        return
+    for pool in pools:
+        if not pool.served_by_platform:
+            continue
+        yield error(
+            "two-advertisers",
+            f"{VALUES}.devicePlugin.enabled",
+            f"nodes of {pool.name} have GKE's device plugin, and the operator's would run there"
+            " too",
+            "remove the line, or write `gke: {driver: gpuOperator}` on the pool",
+            pools=[pool.name],
+            facts=chain(
+                Fact(f"GKE's plugin serves {pool.name}", f"{pool.path}.gke.driver"),
+                Fact("the operator's plugin is on", f"{VALUES}.devicePlugin.enabled"),
+                Fact(
+                    "their device ids differ, and one plugin is asked for the other's",
+                    "NVIDIA/aicr#1998",
+                ),
+            ),
+        )

@@ -1,0 +1,40 @@
+"""Plain facts of Google Kubernetes Engine."""
+
+from gpufleet.catalogue.model import Cloud
+from gpufleet.contract.platform_facts import PlatformFacts, PlatformPlugin
+from gpufleet.spec.base import Platform
+from gpufleet.spec.pool import Fabric
+
+FACTS = PlatformFacts(
+    platform=Platform.GKE,
+    title="GKE",
+    clouds=(Cloud.GCP,),
+    example_region="us-central1",
+    vendors=("nvidia", "google"),
+    # GKE runs its own autoscaler, and a second one fights it (GKE documentation).
+    fabrics=(Fabric.NONE, Fabric.TCPX, Fabric.TCPXO, Fabric.RDMA),
+    # NodeConfig.
+    capacity=("onDemand", "spot", "reserved", "flexStart", "queued"),
+    spot_takes_a_price=False,
+    scales_each_purchase=True,
+    default_image="cos",
+    # As NVIDIA topograph and the examples of kubernetes-sigs/kueue use Google's labels (read
+    # 2026-11-21). Every node has its own name besides.
+    topology_levels=(
+        "cloud.google.com/gce-topology-block",
+        "cloud.google.com/gce-topology-subblock",
+        "cloud.google.com/gce-topology-host",
+        "kubernetes.io/hostname",
+    ),
+    plugin=PlatformPlugin(
+        owner="GKE",
+        setting="gke.driver",
+        chosen_by="gke",
+        switched_off_by="gke: {driver: gpuOperator}",
+    ),
+    # Where Google's installer leaves the driver (NVIDIA/dcgm-exporter issue 59; Google Cloud
+    # documentation, NVIDIA DCGM exporter; read 2026-11-22).
+    driver_root="/home/kubernetes/bin/nvidia",
+    # NVIDIA cloud-native-docs 52dcb7b `gpu-operator/google-gke.rst`.
+    quota_for_critical_pods=True,
+)

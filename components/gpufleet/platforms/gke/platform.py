@@ -1,0 +1,162 @@
+"""What Google Kubernetes Engine computes from pools and fleets."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from gpufleet.catalogue.model import InstanceType, NodeImage
+from gpufleet.contract.dra import driver_root
+from gpufleet.findings import Finding, error
+from gpufleet.fleet.model import Machine, NodeTaint, Pool
+from gpufleet.fleet.platform_rules import OperatorHost, PlatformRules
+from gpufleet.platforms.gke.contract_rules import validate_plugins, validate_taints
+from gpufleet.platforms.gke.facts import FACTS
+from gpufleet.platforms.gke.fixed_fields import new_pool_because, taken_over
+from gpufleet.platforms.gke.rules import judge_gke
+from gpufleet.platforms.gke.shape import ARM_TAINT, COMPUTE_CLASS, gke_shape
+from gpufleet.platforms.gke.sharing import (
+    GKE_PLUGIN_OFF,
+    as_gke_publishes,
+    judge_gke_sharing,
+    served_by_gke,
+    without_gke_stack,
+)
+from gpufleet.platforms.gke.tpu import tpu_slice
+from gpufleet.spec.capacity import Capacity
+from gpufleet.spec.fleet_spec import FleetSpec
+from gpufleet.spec.pool import Fabric, GpuPool
+from gpufleet.spec.sharing import Sharing
+
+RUNTIME_FROM_FILE = {"RUNTIME_CONFIG_SOURCE": "file"}
+
+
+class GkeRules(PlatformRules):
+    """GKE: one machine type a node pool, its own plugin, several node pools under a class."""
+
+    def offered_machines(self, rows: list[InstanceType], pool: GpuPool) -> list[InstanceType]:
+        """The one machine type of a node pool: the first that has the pool's GPUDirect and is sold
+        as the pool would buy it."""
+        modes = {entry.mode for entry in pool.capacity} or {"onDemand"}
+        plain = pool.fabric is Fabric.NONE
+        connected = [row for row in rows if plain or _connects(row, pool.fabric)]
+        sold = [row for row in connected if modes <= row.purchase_options]
+        return [(sold or connected or rows)[0]]
+
+    def zones_counted(self, pool: GpuPool) -> int:
+        """`nodes` may hold for each zone: every zone that is named counts."""
+        each = pool.gke is not None and pool.gke.limits == "perZone"
+        return max(1, len(set(pool.zones))) if each else 1
+
+    def serves_devices(self, pool: GpuPool) -> bool:
+        return served_by_gke(pool)
+
+    def published_sharing(self, sharing: Sharing) -> Sharing:
+        return as_gke_publishes(sharing)
+
+    def left_of_image(self, image: NodeImage, pool: GpuPool) -> NodeImage:
+        return image if served_by_gke(pool) else without_gke_stack(image)
+
+    def node_labels(self, pool: GpuPool, capacity: Sequence[Capacity]) -> Mapping[str, str]:
+        plugin = {} if served_by_gke(pool) else GKE_PLUGIN_OFF
+        return {**plugin, **({COMPUTE_CLASS: pool.name} if _in_class(capacity) else {})}
+
+    def node_taints(
+        self,
+        taints: tuple[NodeTaint, ...],
+        pool: GpuPool,
+        machine: Machine,
+        capacity: Sequence[Capacity],
+    ) -> tuple[NodeTaint, ...]:
+        if _in_class(capacity):
+            taints = (*taints, NodeTaint(COMPUTE_CLASS, pool.name, "NoSchedule"))
+        if machine.architecture == "arm64":
+            taints = (*(taint for taint in taints if taint != ARM_TAINT), ARM_TAINT)
+        return taints
+
+    def validate_pool(
+        self, pool: GpuPool, path: str, machines: Sequence[Machine]
+    ) -> Iterable[Finding]:
+        """Whether each machine has the GPUDirect that the pool asks for."""
+        if pool.fabric is Fabric.NONE or pool.fabric not in FACTS.fabrics:
+            return
+        for machine in machines:
+            row = machine.instance
+            if row is not None and not _connects(row, pool.fabric):
+                yield error(
+                    "fabric-not-on-machine",
+                    f"{path}.fabric",
+                    f"{machine.name} offers GPUDirect {row.gpudirect or 'not at all'}, "
+                    f"not {pool.fabric.value}",
+                    f"write {row.gpudirect.lower()}" if row.gpudirect else "write `fabric: none`",
+                    found=machine.name,
+                )
+
+    def validate_sharing(
+        self, pool: GpuPool, path: str, machine: InstanceType | None
+    ) -> list[Finding]:
+        return judge_gke_sharing(pool, path, machine)
+
+    def validate_contract(self, spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
+        return [*validate_taints(pools), *validate_plugins(spec, pools)]
+
+    def validate_pools(self, spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
+        yield from judge_gke(spec, pools)
+        if spec.addons.cluster_autoscaler.enabled:
+            yield error(
+                "cluster-autoscaler-on-gke",
+                "addons.clusterAutoscaler.enabled",
+                "GKE runs its own autoscaler, and a second one fights it over node counts",
+                "remove it: `nodes.min` and `nodes.max` of a pool set GKE's",
+                found=spec.platform.value,
+            )
+
+    def operator_host(self, spec: FleetSpec, operated: Sequence[Pool]) -> OperatorHost:
+        """Google's installer has a folder of its own on Container-Optimized OS, and from 1.33 on
+        the toolkit must read containerd's configuration from its file (NVIDIA cloud-native-docs
+        52dcb7b `gpu-operator/google-gke.rst`)."""
+        if not operated:
+            return OperatorHost()
+        roots = {driver_root(pool.image, pool.platform) for pool in operated}
+        minor = int(spec.cluster.kubernetes_version.split(".")[1])
+        return OperatorHost(
+            driver_root=FACTS.driver_root if roots == {FACTS.driver_root} else None,
+            toolkit_env=RUNTIME_FROM_FILE if minor >= 33 else {},
+        )
+
+    def pod_selector(self, pool: Pool) -> Mapping[str, str]:
+        """Labels of a TPU slice; on a pool of several node pools its ComputeClass, which orders
+        them."""
+        slice_ = tpu_slice(pool)
+        ladder = gke_shape(pool).ladder
+        return {
+            **({} if slice_ is None else slice_.labels),
+            **({COMPUTE_CLASS: pool.name} if ladder else {}),
+        }
+
+    def whole_nodes(self, pool: Pool) -> bool:
+        """So it is of TPUs, whose chips of one machine only work together (AI-Hypercomputer/xpk
+        v1.13: `google.com/tpu` is the chips of the machine)."""
+        return tpu_slice(pool) is not None
+
+    def mps_pod(self, pool: Pool) -> Mapping[str, object]:
+        """GKE's plugin does not mount pipe and memory of the control daemon into the pod: Google
+        asks for the host's IPC namespace (GKE documentation, sharing GPUs with MPS)."""
+        return {"hostIPC": True} if served_by_gke(pool.spec) else {}
+
+    def same_node_group(self, old: Pool, new: Pool) -> bool:
+        return taken_over(old, new)
+
+    def replaced_because(self, old: Pool, new: Pool) -> Mapping[str, tuple[str, str]]:
+        return new_pool_because(old, new)
+
+
+def _connects(row: InstanceType, fabric: Fabric) -> bool:
+    """Whether a machine has the GPUDirect of a fabric."""
+    offered = (row.gpudirect or "none").lower().replace("-", " ").split()
+    return fabric.value in offered
+
+
+def _in_class(capacity: Sequence[Capacity]) -> bool:
+    """Whether the pool is several node pools under a ComputeClass, one for each way of buying."""
+    return len(capacity) > 1
+
+
+RULES = GkeRules()

@@ -1,0 +1,18 @@
+"""Plain facts of OpenShift on vSphere."""
+
+from gpufleet.contract.platform_facts import PlatformFacts
+from gpufleet.spec.base import Platform
+from gpufleet.spec.pool import Fabric, Provisioner
+
+FACTS = PlatformFacts(
+    platform=Platform.OPENSHIFT,
+    title="OpenShift",
+    provisioners=(Provisioner.MANAGED, Provisioner.CLUSTER_AUTOSCALER),
+    fabrics=(Fabric.NONE, Fabric.RDMA),
+    capacity=("onPrem",),
+    default_image="rhcos",
+    rdma_by_network_operator=True,
+    vgpu=True,
+    lifecycle_manager=True,
+    console_dashboards=True,
+)

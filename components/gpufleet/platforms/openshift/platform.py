@@ -1,0 +1,72 @@
+"""What OpenShift computes from pools and fleets."""
+
+from collections.abc import Iterable, Sequence
+
+from gpufleet.catalogue import Catalogue
+from gpufleet.findings import Finding, error
+from gpufleet.fleet.model import (
+    GPU_OPERATOR,
+    NETWORK_OPERATOR,
+    AddonPlan,
+    NetworkPlan,
+    OperatorPlan,
+    OperatorSubscription,
+    Pool,
+)
+from gpufleet.fleet.platform_rules import OwnMachine, PlatformRules
+from gpufleet.platforms.openshift.lifecycle import discovery_subscription, operator_subscription
+from gpufleet.platforms.openshift.rules import judge_openshift
+from gpufleet.spec.base import Ownership
+from gpufleet.spec.fleet_spec import FleetSpec
+from gpufleet.spec.pool import GpuPool
+
+
+class OpenShiftRules(PlatformRules):
+    """OpenShift: machines of a declared size, operators from Lifecycle Manager."""
+
+    def own_machine(self, pool: GpuPool, path: str) -> OwnMachine | Finding:
+        """Nodes that are there already need no size."""
+        if pool.openshift is not None:
+            return OwnMachine(pool.openshift.cpus, pool.openshift.memory_gib)
+        if pool.ownership is Ownership.EXISTING:
+            return OwnMachine()
+        return error(
+            "openshift-options-missing",
+            f"{path}.openshift",
+            "machines of OpenShift need a shape, and a template that brings the GPU",
+            "add `openshift: {cpus: 16, memoryGib: 128, template: ...}`, or "
+            "`ownership: existing` for nodes that are there",
+        )
+
+    def validate_addons(
+        self, spec: FleetSpec, pools: Sequence[Pool], addons: AddonPlan
+    ) -> Iterable[Finding]:
+        return judge_openshift(spec, pools, addons)
+
+    def operator_namespace(self, operator: str, usual: str, catalogue: Catalogue) -> str:
+        """Where its vendor puts it, as monitoring expects."""
+        return catalogue.package(operator).namespace
+
+    def subscriptions(
+        self,
+        spec: FleetSpec,
+        operator: OperatorPlan,
+        network: NetworkPlan,
+        discovery: bool,
+        catalogue: Catalogue,
+    ) -> Iterable[OperatorSubscription]:
+        """Node Feature Discovery first: the others do nothing before nodes are labelled."""
+        ours = [
+            (name, plan.ownership)
+            for name, plan in ((NETWORK_OPERATOR, network), (GPU_OPERATOR, operator))
+            if plan.enabled and plan.ownership is not Ownership.EXISTING
+        ]
+        if ours and discovery:
+            made = any(ownership is Ownership.MANAGED for _, ownership in ours)
+            ownership = Ownership.MANAGED if made else Ownership.GITOPS
+            yield discovery_subscription(spec.addons, catalogue, ownership)
+        for name, _ in ours:
+            yield operator_subscription(name, spec.addons, catalogue)
+
+
+RULES = OpenShiftRules()

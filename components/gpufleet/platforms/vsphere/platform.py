@@ -1,0 +1,42 @@
+"""What vSphere computes from pools and fleets."""
+
+from collections.abc import Iterable, Sequence
+
+from gpufleet.findings import Finding, error
+from gpufleet.fleet.model import Machine, Pool
+from gpufleet.fleet.platform_rules import OwnMachine, PlatformRules
+from gpufleet.platforms.vsphere.rules import judge_vsphere
+from gpufleet.spec.fleet_spec import FleetSpec
+from gpufleet.spec.pool import GpuPool
+
+
+class VsphereRules(PlatformRules):
+    """vSphere: machines of a declared size, on hosts instead of zones."""
+
+    def own_machine(self, pool: GpuPool, path: str) -> OwnMachine | Finding:
+        if pool.vsphere is None:
+            return error(
+                "vsphere-options-missing",
+                f"{path}.vsphere",
+                "a vSphere pool needs the shape of its machines",
+                "add `vsphere: {cpus: 16, memoryGib: 128, template: ...}`",
+            )
+        return OwnMachine(pool.vsphere.cpus, pool.vsphere.memory_gib)
+
+    def validate_pool(
+        self, pool: GpuPool, path: str, machines: Sequence[Machine]
+    ) -> Iterable[Finding]:
+        if pool.zones:
+            yield error(
+                "zones-not-on-platform",
+                f"{path}.zones",
+                "vSphere has no zones",
+                "name the hosts under `vsphere: {hosts: [...]}`",
+                found=list(pool.zones),
+            )
+
+    def validate_pools(self, spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
+        return judge_vsphere(pools)
+
+
+RULES = VsphereRules()

@@ -1,0 +1,27 @@
+"""What `gpufleet render` writes on one platform only.
+
+A platform's folder has one instance, `FILES` in its module `artefacts`, which
+`gpufleet.platforms.registry` finds.
+"""
+
+from collections.abc import Iterable
+
+from gpufleet.findings import Finding
+from gpufleet.fleet.model import Fleet, Pool
+from gpufleet.render.artefact import Artefact
+
+
+class PlatformFiles:
+    """One platform. Subclasses hold no state, and state differences only."""
+
+    def cluster_files(self, fleet: Fleet) -> Iterable[Artefact]:
+        """Files that exist once per cluster."""
+        return ()
+
+    def pool_files(self, fleet: Fleet, pool: Pool) -> Iterable[Artefact]:
+        """What an autoscaler or the platform is told about nodes that do not exist yet."""
+        return ()
+
+    def validate_files(self, fleet: Fleet) -> Iterable[Finding]:
+        """What the targets cannot hold though the declaration is legal."""
+        return ()
