@@ -15,7 +15,7 @@ from gpufleet.components_base.component import (
     warning_texts,
 )
 from gpufleet.components_base.inputs import declared, refuse
-from gpufleet.components_base.platform_components import PlatformComponents
+from gpufleet.components_base.platform_components import Connection, PlatformFleet
 from gpufleet.findings import Finding, has_errors, ordered
 from gpufleet.fleet import (
     Compiled,
@@ -107,8 +107,8 @@ class GpuFleetPlan(FleetPlan):
 
     findings: tuple[Finding, ...]
     """Those of compiling it."""
-    platform: PlatformComponents
-    connection: GpuFleetConnectionArgs
+    platform: PlatformFleet
+    cluster_name: pulumi.Input[str]
     exceptions: Mapping[str, str]
     """Rules of the policy pack that it may break."""
 
@@ -162,12 +162,12 @@ class GpuFleet(GpuComponent[GpuFleetPlan]):
         }
 
     def _make(self, name: str, plan: GpuFleetPlan) -> Mapping[str, object]:
-        fleet, platform, connection = plan.fleet, plan.platform, plan.connection
+        fleet, platform = plan.fleet, plan.platform
         below = pulumi.ResourceOptions(parent=self)
         addons = GpuAddons.from_plan(f"{name}-addons", FleetPlan(fleet=fleet), below)
         self._queues(f"{name}-queues", fleet, below)
         self._monitoring(f"{name}-monitoring", fleet, below)
-        parts = platform.platform_parts(self, name, fleet, connection)
+        parts = platform.parts(self, name)
         # Labels name configurations: the operator must have them before a node shows up.
         opts = pulumi.ResourceOptions(parent=self, depends_on=[addons, *parts])
         self._pools: dict[str, FleetPool] = {}
@@ -175,7 +175,7 @@ class GpuFleet(GpuComponent[GpuFleetPlan]):
             nodes = None
             if pool.ownership is Ownership.MANAGED:
                 called = f"{name}-{pool.name}"
-                nodes = platform.platform_pool(called, pool, fleet, connection, opts)
+                nodes = platform.nodes(called, pool, opts)
             self._pools[pool.name] = FleetPool(pool.name, pool_arguments(pool), nodes)
         spend = fleet.spend
         return {
@@ -184,9 +184,7 @@ class GpuFleet(GpuComponent[GpuFleetPlan]):
             "expected_usd_per_hour": _usd(spend, spend.expected),
             "maximum_usd_per_hour": _usd(spend, spend.maximum),
             "unbounded_spend": _unbounded(spend),
-            "cluster_name": pulumi.Output.from_input(
-                connection.get("cluster_name", fleet.spec.cluster.name)
-            ),
+            "cluster_name": pulumi.Output.from_input(plan.cluster_name),
         }
 
     def pool(self, name: str) -> FleetPool:
@@ -215,29 +213,29 @@ class GpuFleet(GpuComponent[GpuFleetPlan]):
 def _planned(component: str, args: GpuFleetArgs) -> GpuFleetPlan:
     given = declared(component, GpuFleetArgs, args)
     compiled = compile_data(given["spec"])
-    connection = args.get("connection", {})
+    connection: Connection = given.get("connection", {})
     fleet, platform = _deployable(component, compiled, connection)
     return GpuFleetPlan(
         fleet=fleet,
         findings=compiled.findings,
         platform=platform,
-        connection=connection,
+        cluster_name=connection.get("clusterName", fleet.spec.cluster.name),
         exceptions=given.get("policyExceptions") or {},
         warnings=tuple(warning_texts(compiled.findings)),
     )
 
 
 def _deployable(
-    component: str, compiled: Compiled, connection: GpuFleetConnectionArgs
-) -> tuple[Fleet, PlatformComponents]:
+    component: str, compiled: Compiled, connection: Connection
+) -> tuple[Fleet, PlatformFleet]:
     """The fleet and its platform, or one error with every finding."""
     findings = list(compiled.findings)
     fleet = compiled.fleet
     if fleet is None:
         refuse(component, ordered(findings))
     findings += judge_queues(fleet)
-    platform = platform_components(fleet.spec.platform)
-    findings += platform.judge_platform(fleet, connection)
+    platform = platform_components(fleet.spec.platform).platform_fleet(fleet, connection)
+    findings += platform.findings
     if has_errors(findings):
         refuse(component, ordered(findings))
     return fleet, platform

@@ -6,7 +6,6 @@ device plugin's pod stays in its init container, and mig-manager reports `failed
 
 import difflib
 from collections.abc import Collection, Mapping
-from typing import Any
 
 import pulumi
 
@@ -45,26 +44,32 @@ def judge_labels(
     return findings
 
 
+def judge_known_labels(
+    labels: Mapping[str, str], configurations: pulumi.Input[list[str]] | None, pool: str
+) -> list[Finding]:
+    """As `judge_labels`, where the configurations are known before deployment."""
+    return judge_labels(labels, configurations, pool) if isinstance(configurations, list) else []
+
+
 def checked_labels(
     component: str,
     pool: str,
     labels: Mapping[str, str],
     configurations: pulumi.Input[list[str]] | None,
-) -> Any:
+) -> pulumi.Input[Mapping[str, str]]:
     """The labels, once they are known to name what the add-ons have.
 
-    Without `configurations` (the add-ons are of the same program) they come back at once. Raises
-    InvalidArgumentsError, for an Output when it is known: before the node is made.
+    Where they are known already or not compared, the labels come back at once: those are compared
+    by `judge_known_labels`. Raises InvalidArgumentsError when an Output is known: before the node
+    is made.
     """
-    if configurations is None:
+    if configurations is None or isinstance(configurations, list):
         return labels
 
-    def check(names: list[str]) -> dict[str, str]:
+    def check(names: list[str]) -> Mapping[str, str]:
         findings = judge_labels(labels, names, pool)
         if findings:
             refuse(component, findings)
-        return dict(labels)
+        return labels
 
-    if isinstance(configurations, list):
-        return check(configurations)
     return pulumi.Output.from_input(configurations).apply(check)

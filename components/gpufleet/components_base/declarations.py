@@ -38,3 +38,14 @@ def compiled_declarations(component: str, given: Mapping[str, Any]) -> Fleet:
     if result.fleet is None or not result.deployable:
         refuse(component, result.findings)
     return result.fleet
+
+
+def compiled_pool(component: str, platform: str, given: Mapping[str, Any], *keys: str) -> Fleet:
+    """The fleet of one pool, of a component's arguments `pool`, `catalogue` and `keys`.
+
+    Raises InvalidArgumentsError with every finding when one is an error.
+    """
+    kept = {key: given[key] for key in ("catalogue", *keys) if key in given}
+    return compiled_declarations(
+        component, {**kept, "platform": platform, "pools": [given["pool"]]}
+    )

@@ -8,7 +8,7 @@ host. Both are put right here, once, before anything is registered.
 import difflib
 import inspect
 import typing
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, NoReturn, TypeVar, cast
 
@@ -47,25 +47,17 @@ def refuse(component: str, findings: Iterable[Finding]) -> NoReturn:
     raise InvalidArgumentsError(component, findings)
 
 
-def declared(
-    component: str, args_type: type, args: Mapping[str, object], *, unread: Collection[str] = ()
-) -> dict[str, Any]:
+def declared(component: str, args_type: type, args: Mapping[str, object]) -> dict[str, Any]:
     """The arguments in the spelling of files, camelCase, with whole numbers as integers.
 
-    Free mappings (labels, Helm values, MIG devices) keep their keys. Outputs are passed through,
-    and so is the value of each key in `unread`: what the caller has read already.
+    Free mappings (labels, Helm values, MIG devices) keep their keys. Outputs are passed through.
     Raises InvalidArgumentsError for keys that `args_type` does not have and for missing ones.
     """
     findings: list[Finding] = []
-    plain = _mapping(args_type, args, "", findings, unread)
+    plain = _mapping(args_type, args, "", findings)
     if findings:
         refuse(component, findings)
     return plain
-
-
-def compiled_already(compiled: object | None) -> Collection[str]:
-    """The keys of arguments that nobody reads when the caller has compiled the whole fleet."""
-    return () if compiled is None else ("pool", "pools")
 
 
 def checked(
@@ -102,7 +94,6 @@ def _mapping(
     args: object,
     path: str,
     findings: list[Finding],
-    unread: Collection[str] = (),
 ) -> dict[str, Any]:
     if not isinstance(args, Mapping):
         wanted = f"a mapping with the keys of {args_type.__name__}"
@@ -122,9 +113,7 @@ def _mapping(
             error("argument-missing", place, "this argument is needed and missing", f"add `{key}`")
         )
     return {
-        to_camel(key): value
-        if key in unread
-        else _value(hints[key], value, _joined(path, to_camel(key)), findings)
+        to_camel(key): _value(hints[key], value, _joined(path, to_camel(key)), findings)
         for key, value in given.items()
         if key in hints and value is not None
     }

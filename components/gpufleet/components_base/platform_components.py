@@ -1,5 +1,6 @@
 """What a platform's module `components` defines, and what those modules have in common."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -8,9 +9,10 @@ import pulumi
 
 from gpufleet.findings import Finding, error
 from gpufleet.fleet import Fleet, Pool
+from gpufleet.spec.base import Ownership
 
 Connection = Mapping[str, Any]
-"""What other resources produce, `GpuFleetConnectionArgs`."""
+"""What other resources produce: `GpuFleetConnectionArgs`, in the spelling of files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,17 +24,32 @@ class OperatorResources:
     """Outputs of `GpuAddons` that come from them."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class PlatformFleet(ABC):
+    """A fleet that compiles, validated for its platform and rendered as far as it can be."""
+
+    fleet: Fleet
+    findings: tuple[Finding, ...] = ()
+    """What prevents deploying it. Nothing may be made when one is an error."""
+
+    def parts(self, parent: pulumi.ComponentResource, name: str) -> list[pulumi.Resource]:
+        """Make what the pools need once per cluster with `GpuAddons`; all pools depend on it."""
+        del parent, name
+        return []
+
+    @abstractmethod
+    def nodes(
+        self, name: str, pool: Pool, opts: pulumi.ResourceOptions
+    ) -> pulumi.ComponentResource:
+        """Make the component of the pool's nodes. `pool` is one that gpufleet manages."""
+
+
 class PlatformComponents(Protocol):
     """The resources of one platform."""
 
-    def judge_platform(self, fleet: Fleet, connection: Connection) -> list[Finding]:
-        """What stands in the way of deploying a fleet that compiles."""
-        ...
-
-    def platform_parts(
-        self, parent: pulumi.ComponentResource, name: str, fleet: Fleet, connection: Connection
-    ) -> list[pulumi.Resource]:
-        """What the pools need once per cluster beside `GpuAddons`; all pools depend on it."""
+    def platform_fleet(self, fleet: Fleet, connection: Connection) -> PlatformFleet:
+        """A fleet that compiles, validated for the platform: everything that prevents deploying it
+        is among its findings."""
         ...
 
     def platform_operators(
@@ -47,25 +64,6 @@ class PlatformComponents(Protocol):
         Raises InvalidArgumentsError where they are not installed."""
         ...
 
-    def platform_pool(
-        self,
-        name: str,
-        pool: Pool,
-        fleet: Fleet,
-        connection: Connection,
-        opts: pulumi.ResourceOptions,
-    ) -> pulumi.ComponentResource:
-        """The component that makes the pool's nodes."""
-        ...
-
-
-def no_parts(
-    parent: pulumi.ComponentResource, name: str, fleet: Fleet, connection: Connection
-) -> list[pulumi.Resource]:
-    """`platform_parts` of a platform whose pools need nothing once per cluster."""
-    del parent, name, fleet, connection
-    return []
-
 
 def no_operators(parent: pulumi.ComponentResource, name: str, fleet: Fleet) -> OperatorResources:
     """`platform_operators` of a platform whose operators come by their charts."""
@@ -78,18 +76,14 @@ def no_charts() -> str:
     raise NotImplementedError
 
 
+def managed_pools(fleet: Fleet) -> list[Pool]:
+    """The pools whose nodes gpufleet makes."""
+    return [pool for pool in fleet.pools if pool.ownership is Ownership.MANAGED]
+
+
 def connection_missing(key: str, message: str, fix: str) -> Finding:
     """That a pool cannot be made without a part of the connection."""
     return error("connection-missing", f"connection.{key}", message, fix)
-
-
-def pool_arguments(fleet: Fleet, pool: Pool) -> dict[str, Any]:
-    """The arguments that the component of a pool takes on every platform."""
-    return {
-        "catalogue": fleet.spec.catalogue,
-        "pool": pool.spec.model_dump(mode="json", exclude_unset=True, exclude_none=True),
-        "name_prefix": name_prefix(fleet),
-    }
 
 
 def name_prefix(fleet: Fleet) -> str:

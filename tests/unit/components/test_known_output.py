@@ -2,10 +2,9 @@ import asyncio
 from typing import Any
 
 import pulumi
-import pytest
 from pulumi.runtime import settings
 
-from gpufleet.components_base.known_output import keep_known, known_later, known_output
+from gpufleet.components_base.known_output import known_output
 
 
 def tasks_for(make: Any) -> tuple[Any, int]:
@@ -37,30 +36,3 @@ def test_the_sdk_keeps_track_of_every_entry() -> None:
 
 def test_it_can_be_applied() -> None:
     assert tasks_for(lambda: known_output([3, 4]).apply(sum))[0] == 7
-
-
-class Part:
-    names: pulumi.Output[list[str]] = known_later()
-
-
-def test_an_attribute_is_an_output_once_somebody_asks() -> None:
-    part = Part()
-    keep_known(part, names=["a", "b"])
-    assert tasks_for(lambda: part.names) == (["a", "b"], 1)
-
-
-def test_a_later_use_is_the_same_output() -> None:
-    async def ask() -> None:
-        part = Part()
-        keep_known(part, names=["a"])
-        before = len(settings.SETTINGS.outputs)
-        assert part.names is part.names
-        assert len(settings.SETTINGS.outputs) == before + 1
-        assert await part.names.future() == ["a"]
-
-    asyncio.run(ask())
-
-
-def test_an_attribute_that_was_given_nothing_is_absent() -> None:
-    with pytest.raises(AttributeError, match="Part has no names yet"):
-        _ = Part().names

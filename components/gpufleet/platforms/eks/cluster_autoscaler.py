@@ -1,17 +1,20 @@
 """ClusterAutoscaler: chart and role, for node groups of EKS."""
 
 import json
-from typing import Any, NotRequired, TypedDict, cast
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import NotRequired, TypedDict
 
 import pulumi
 from pydantic import Field
 
 from gpufleet.arguments import ChartsArgs, ClusterAutoscalerOptionsArgs, GpuPoolArgs
-from gpufleet.components_base.charts import ChartChoice, chosen_chart
+from gpufleet.components_base.charts import ChartChoice, ChosenChart, chosen_chart
+from gpufleet.components_base.component import ComponentPlan, GpuComponent
 from gpufleet.components_base.declarations import compiled_declarations
 from gpufleet.components_base.inputs import checked, declared, refuse
 from gpufleet.components_base.release import chart_release
-from gpufleet.findings import error
+from gpufleet.findings import Finding, error
 from gpufleet.fleet import Pool
 from gpufleet.platforms.eks.cluster_autoscaler_values import (
     SERVICE_ACCOUNT,
@@ -26,6 +29,7 @@ from gpufleet.spec.addons import Charts
 from gpufleet.spec.addons import ClusterAutoscaler as Settings
 from gpufleet.spec.base import SpecModel
 
+CHART = "cluster-autoscaler"
 NAMESPACE = "kube-system"
 
 
@@ -67,7 +71,24 @@ class _Declared(SpecModel):
     tags: dict[str, str] = Field(default_factory=dict[str, str])
 
 
-class ClusterAutoscaler(pulumi.ComponentResource):
+@dataclass(frozen=True, kw_only=True)
+class ClusterAutoscalerPlan(ComponentPlan):
+    """Cluster Autoscaler of one cluster."""
+
+    chart: ChosenChart
+    cluster_name: pulumi.Input[str]
+    region: str
+    kubernetes_version: str
+    settings: Settings
+    name_prefix: str
+    tags: Mapping[str, str]
+    pools: tuple[Pool, ...] = ()
+    """The pools it scales, for the order of preference."""
+    provisioning_requests: bool = False
+    """Whether a queue of the fleet makes ProvisioningRequests."""
+
+
+class ClusterAutoscaler(GpuComponent[ClusterAutoscalerPlan]):
     """Cluster Autoscaler on EKS: Helm release whose program is matched to the cluster's version,
     and an IAM role that reaches this cluster's groups only.
 
@@ -86,9 +107,6 @@ class ClusterAutoscaler(pulumi.ComponentResource):
         name: str,
         args: ClusterAutoscalerArgs,
         opts: pulumi.ResourceOptions | None = None,
-        *,
-        compiled: tuple[Pool, ...] | None = None,
-        provisioning_requests: bool = False,
     ) -> None:
         """Install it.
 
@@ -97,78 +115,91 @@ class ClusterAutoscaler(pulumi.ComponentResource):
             args: The settings.
             opts: Options; `providers` must hold the AWS provider of the cluster's account and the
                 cluster's Kubernetes provider.
-            compiled: What the declarations mean, when the caller has compiled them already.
-            provisioning_requests: Whether a queue of the fleet makes ProvisioningRequests.
 
         Raises:
             InvalidArgumentsError: an argument cannot work; the text holds all problems.
         """
-        component = f'ClusterAutoscaler "{name}"'
-        given = checked(component, ClusterAutoscalerArgs, cast("dict[str, Any]", args), _Declared)
-        findings = judge_program(given.settings, given.kubernetes_version)
-        findings += [*judge_tags(given.tags, "tags"), *judge_role_tags(given.tags, "tags")]
-        if given.platform != "eks":
-            findings.append(
-                error(
-                    "cluster-autoscaler-on-other-platform",
-                    "platform",
-                    f"{given.platform} runs an autoscaler of its own or none that this component "
-                    "can drive",
-                    "use `nodes.min` and `nodes.max` of the pool",
-                    found=given.platform,
-                    allowed=["eks"],
-                )
-            )
-        if findings:
-            refuse(component, findings)
-        pools = compiled if compiled is not None else _compiled(component, given, args)
-        choice = ChartChoice(
-            catalogue=given.catalogue, version=given.settings.version, charts=given.charts
-        )
-        chart = chosen_chart(component, choice, "cluster-autoscaler")
-        super().__init__("gpufleet:index:ClusterAutoscaler", name, {}, opts)
+        self._construct(name, _planned(self.label(name), args), opts)
+
+    def _make(self, name: str, plan: ClusterAutoscalerPlan) -> Mapping[str, object]:
         role, identity = pod_identity(
             self,
             name,
-            prefix=given.name_prefix,
+            prefix=plan.name_prefix,
             role="cluster-autoscaler",
-            policy=pulumi.Output.from_input(args["cluster_name"]).apply(_policy),
-            cluster_name=args["cluster_name"],
+            policy=pulumi.Output.from_input(plan.cluster_name).apply(_policy),
+            cluster_name=plan.cluster_name,
             namespace=NAMESPACE,
             service_account=SERVICE_ACCOUNT,
-            tags=given.tags,
+            tags=plan.tags,
         )
         values = cluster_autoscaler_values(
-            given.settings,
-            pools,
-            given.name_prefix,
-            given.region,
-            given.kubernetes_version,
-            provisioning_requests=provisioning_requests,
+            plan.settings,
+            plan.pools,
+            plan.name_prefix,
+            plan.region,
+            plan.kubernetes_version,
+            provisioning_requests=plan.provisioning_requests,
         )
-        wired = {"autoDiscovery": {"clusterName": args["cluster_name"]}}
+        wired = {"autoDiscovery": {"clusterName": plan.cluster_name}}
         made = chart_release(
             self,
             f"{name}-release",
-            chart,
+            plan.chart,
             namespace=NAMESPACE,
-            values=merged(merged(values, wired), given.settings.values),
+            values=merged(merged(values, wired), plan.settings.values),
             depends_on=[identity],
         )
-        self.release_name = cast("pulumi.Output[str]", made.name)
-        self.chart_version = pulumi.Output.from_input(chart.version)
-        self.role_arn = role.output("arn")
-        self.register_outputs(
-            {
-                "releaseName": self.release_name,
-                "chartVersion": self.chart_version,
-                "roleArn": self.role_arn,
-            }
+        return {
+            "release_name": made.name,
+            "chart_version": plan.chart.version,
+            "role_arn": role.output("arn"),
+        }
+
+
+def judge_cluster_autoscaler(plan: ClusterAutoscalerPlan) -> list[Finding]:
+    """What prevents installing it."""
+    return [
+        *judge_program(plan.settings, plan.kubernetes_version),
+        *judge_tags(plan.tags, "tags"),
+        *judge_role_tags(plan.tags, "tags"),
+    ]
+
+
+def _planned(component: str, args: ClusterAutoscalerArgs) -> ClusterAutoscalerPlan:
+    given = checked(component, ClusterAutoscalerArgs, args, _Declared)
+    choice = ChartChoice(
+        catalogue=given.catalogue, version=given.settings.version, charts=given.charts
+    )
+    plan = ClusterAutoscalerPlan(
+        chart=chosen_chart(component, choice, CHART),
+        cluster_name=args["cluster_name"],
+        region=given.region,
+        kubernetes_version=given.kubernetes_version,
+        settings=given.settings,
+        name_prefix=given.name_prefix,
+        tags=given.tags,
+    )
+    findings = judge_cluster_autoscaler(plan)
+    if given.platform != "eks":
+        findings.append(
+            error(
+                "cluster-autoscaler-on-other-platform",
+                "platform",
+                f"{given.platform} runs an autoscaler of its own or none that this component can "
+                "drive",
+                "use `nodes.min` and `nodes.max` of the pool",
+                found=given.platform,
+                allowed=["eks"],
+            )
         )
+    if findings:
+        refuse(component, findings)
+    return replace(plan, pools=_pools(component, given, args))
 
 
-def _compiled(component: str, given: _Declared, args: ClusterAutoscalerArgs) -> tuple[Pool, ...]:
-    pools = declared(component, ClusterAutoscalerArgs, cast("dict[str, Any]", args)).get("pools")
+def _pools(component: str, given: _Declared, args: ClusterAutoscalerArgs) -> tuple[Pool, ...]:
+    pools = declared(component, ClusterAutoscalerArgs, args).get("pools")
     if not pools:
         return ()
     return compiled_declarations(

@@ -1,197 +1,190 @@
 """The EKS part of a fleet: its autoscalers and add-ons, and the component of each pool."""
 
-from typing import Any, cast
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import pulumi
 
-from gpufleet.components_base.charts import charts_of
+from gpufleet.components_base.charts import fleet_chart
 from gpufleet.components_base.platform_components import (
     Connection,
+    PlatformFleet,
     connection_missing,
+    managed_pools,
     name_prefix,
     no_charts,
     no_operators,
-    pool_arguments,
 )
-from gpufleet.findings import Finding, Severity
+from gpufleet.components_base.release import ReleasePlan
+from gpufleet.findings import Severity
 from gpufleet.fleet import Fleet, Pool
-from gpufleet.platforms.eks.cluster_autoscaler import ClusterAutoscaler, ClusterAutoscalerArgs
+from gpufleet.platforms.eks.cluster_autoscaler import CHART as AUTOSCALER_CHART
+from gpufleet.platforms.eks.cluster_autoscaler import (
+    ClusterAutoscaler,
+    ClusterAutoscalerPlan,
+    judge_cluster_autoscaler,
+)
 from gpufleet.platforms.eks.cluster_autoscaler_values import (
     judge_priorities,
-    judge_program,
     scaled_pools,
 )
-from gpufleet.platforms.eks.connection import EksPoolArgs
-from gpufleet.platforms.eks.efa_device_plugin import EfaDevicePlugin, EfaDevicePluginArgs
+from gpufleet.platforms.eks.connection import EksConnection, eks_connection
+from gpufleet.platforms.eks.efa_device_plugin import CHART as EFA_CHART
+from gpufleet.platforms.eks.efa_device_plugin import EfaDevicePlugin, efa_plan
 from gpufleet.platforms.eks.efa_device_plugin_values import efa_pools
-from gpufleet.platforms.eks.karpenter import Karpenter, KarpenterArgs
+from gpufleet.platforms.eks.karpenter import CHART as KARPENTER_CHART
+from gpufleet.platforms.eks.karpenter import Karpenter, KarpenterPlan, judge_karpenter
 from gpufleet.platforms.eks.karpenter_node_pool import KarpenterGpuNodePool
 from gpufleet.platforms.eks.karpenter_values import karpenter_pools, needed_gates
 from gpufleet.platforms.eks.node_group import EksGpuNodeGroup
-from gpufleet.platforms.eks.node_monitoring_agent import (
-    NodeMonitoringAgent,
-    NodeMonitoringAgentArgs,
-)
-from gpufleet.platforms.eks.pool_validation import judge_pool
+from gpufleet.platforms.eks.node_group_sizes import ClusterGroups
+from gpufleet.platforms.eks.node_monitoring_agent import MonitoringAgentPlan, NodeMonitoringAgent
+from gpufleet.platforms.eks.pool_plans import KarpenterPoolPlan, NodeGroupPlan, eks_pool_plan
 from gpufleet.spec.addons import Addon
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.platforms.eks import EksOptions
-from gpufleet.spec.pool import Provisioner
 
 platform_operators = no_operators
 platform_charts = no_charts
 
-REQUIRED = ("node_role_arn", "subnet_ids_by_zone")
-"""What every EKS pool is wired to."""
+
+@dataclass(frozen=True, kw_only=True)
+class EksFleet(PlatformFleet):
+    """A fleet on EKS."""
+
+    pools: Mapping[str, NodeGroupPlan | KarpenterPoolPlan]
+    """Of each pool that gpufleet manages, by name."""
+    karpenter: KarpenterPlan | None
+    cluster_autoscaler: ClusterAutoscalerPlan | None
+    efa: ReleasePlan | None
+    monitoring_agent: MonitoringAgentPlan | None
+
+    def parts(self, parent: pulumi.ComponentResource, name: str) -> list[pulumi.Resource]:
+        """Karpenter, Cluster Autoscaler, the plugin of EFA, the agent of node repair: Karpenter's
+        pools and the groups of Cluster Autoscaler must depend on them."""
+        opts = pulumi.ResourceOptions(parent=parent)
+        made: list[pulumi.Resource] = []
+        if self.karpenter is not None:
+            made.append(Karpenter.from_plan(f"{name}-karpenter", self.karpenter, opts))
+        if self.cluster_autoscaler is not None:
+            called = f"{name}-cluster-autoscaler"
+            made.append(ClusterAutoscaler.from_plan(called, self.cluster_autoscaler, opts))
+        if self.efa is not None:
+            made.append(EfaDevicePlugin.from_plan(f"{name}-efa", self.efa, opts))
+        if self.monitoring_agent is not None:
+            called = f"{name}-monitoring-agent"
+            made.append(NodeMonitoringAgent.from_plan(called, self.monitoring_agent, opts))
+        return made
+
+    def nodes(
+        self, name: str, pool: Pool, opts: pulumi.ResourceOptions
+    ) -> EksGpuNodeGroup | KarpenterGpuNodePool:
+        """The component that makes the pool's nodes."""
+        plan = self.pools[pool.name]
+        if isinstance(plan, KarpenterPoolPlan):
+            return KarpenterGpuNodePool.from_plan(name, plan, opts)
+        return EksGpuNodeGroup.from_plan(name, plan, opts)
 
 
-def judge_platform(fleet: Fleet, connection: Connection) -> list[Finding]:
-    """What stands in the way of deploying a fleet that compiles."""
-    managed = [pool for pool in fleet.pools if pool.ownership is Ownership.MANAGED]
-    version = fleet.spec.cluster.kubernetes_version
+def platform_fleet(fleet: Fleet, connection: Connection) -> EksFleet:
+    """The fleet, with each pool and add-on rendered and validated."""
+    managed = managed_pools(fleet)
+    wired = eks_connection(connection, fleet, name_prefix(fleet), fleet.spec.tags)
+    karpenter = _karpenter(fleet, wired)
+    autoscaler = _cluster_autoscaler(fleet, wired)
     findings = [
         connection_missing(
-            name,
-            f"pools on EKS need {name}",
+            key,
+            f"pools on EKS need {key}",
             "give it beside the spec, from the stack that makes the cluster",
         )
-        for key in (REQUIRED if managed else ())
-        if connection.get(key) is None
-        for name in [_camel(key)]
-    ]
-    given = {
-        **{_camel(key): value for key, value in connection.items()},
-        "environment": fleet.spec.environment,
-        "kubernetesVersion": version,
-        "namePrefix": name_prefix(fleet),
-        "tags": fleet.spec.tags,
-    }
-    found = [] if findings else [one for pool in managed for one in judge_pool(pool, given)]
-    findings += [one for one in found if one.severity is Severity.ERROR]
-    addon = fleet.spec.addons.cluster_autoscaler
-    if scaled_pools(fleet.pools) and _ours(addon):
-        findings += judge_program(addon, version)
-        findings += judge_priorities(addon, fleet.pools, name_prefix(fleet))
-    return findings
-
-
-def platform_parts(
-    parent: pulumi.ComponentResource, name: str, fleet: Fleet, connection: Connection
-) -> list[pulumi.Resource]:
-    """What the fleet's pools need once per cluster beside `GpuAddons`; Karpenter's pools and the
-    groups of Cluster Autoscaler must depend on it."""
-    addons, opts = fleet.spec.addons, pulumi.ResourceOptions(parent=parent)
-    made: list[pulumi.Resource] = []
-    if karpenter_pools(fleet.pools) and _ours(addons.karpenter):
-        made.append(_karpenter(name, fleet, connection, opts))
-    if scaled_pools(fleet.pools) and _ours(addons.cluster_autoscaler):
-        made.append(_cluster_autoscaler(name, fleet, connection, opts))
-    with_efa = efa_pools(fleet.pools)
-    if with_efa and _ours(addons.efa_device_plugin):
-        taints = [(taint.key, taint.effect) for pool in with_efa for taint in pool.taints]
-        arguments = {
-            "catalogue": fleet.spec.catalogue,
-            "instance_types": sorted({m.name for pool in with_efa for m in pool.machines}),
-            "charts": charts_of(fleet),
-            "tolerations": [{"key": k, "effect": e} for k, e in dict.fromkeys(taints)],
-            **_chart(addons.efa_device_plugin),
-        }
-        made.append(EfaDevicePlugin(f"{name}-efa", cast("EfaDevicePluginArgs", arguments), opts))
-    repaired = any((pool.spec.eks or EksOptions()).node_repair for pool in fleet.pools)
-    if repaired and _ours(addons.node_monitoring_agent):
-        arguments = {
-            "cluster_name": _cluster(fleet, connection),
-            "tags": fleet.spec.tags,
-            **_chart(addons.node_monitoring_agent),
-        }
-        made.append(
-            NodeMonitoringAgent(
-                f"{name}-monitoring-agent", cast("NodeMonitoringAgentArgs", arguments), opts
-            )
+        for key, needed in (
+            ("nodeRoleArn", managed or karpenter is not None),
+            ("subnetIdsByZone", managed),
         )
-    return made
-
-
-def platform_pool(
-    name: str, pool: Pool, fleet: Fleet, connection: Connection, opts: pulumi.ResourceOptions
-) -> EksGpuNodeGroup | KarpenterGpuNodePool:
-    """The component that makes the pool's nodes."""
-    arguments = cast(
-        "EksPoolArgs",
-        {
-            **{key: value for key, value in connection.items() if value is not None},
-            **pool_arguments(fleet, pool),
-            "region": fleet.spec.cluster.region,
-            "cluster_name": _cluster(fleet, connection),
-            "kubernetes_version": fleet.spec.cluster.kubernetes_version,
-            "environment": fleet.spec.environment,
-            "tags": fleet.spec.tags,
-        },
+        if needed and connection.get(key) is None
+    ]
+    pools: dict[str, NodeGroupPlan | KarpenterPoolPlan] = {}
+    if not findings:
+        cluster = wired.cluster_name
+        groups = ClusterGroups(cluster if isinstance(cluster, str) else fleet.spec.cluster.name)
+        for pool in managed:
+            pools[pool.name], found = eks_pool_plan(pool, wired, groups)
+            findings += [one for one in found if one.severity is Severity.ERROR]
+    if karpenter is not None:
+        findings += judge_karpenter(karpenter)
+    if autoscaler is not None:
+        findings += judge_cluster_autoscaler(autoscaler)
+        findings += judge_priorities(autoscaler.settings, fleet.pools, name_prefix(fleet))
+    return EksFleet(
+        fleet=fleet,
+        findings=tuple(findings),
+        pools=pools,
+        karpenter=karpenter,
+        cluster_autoscaler=autoscaler,
+        efa=_efa(fleet),
+        monitoring_agent=_monitoring_agent(fleet, wired),
     )
-    if pool.provisioner is Provisioner.KARPENTER:
-        return KarpenterGpuNodePool(name, arguments, opts, compiled=pool)
-    cluster = _cluster(fleet, connection)
-    known = cluster if isinstance(cluster, str) else fleet.spec.cluster.name
-    return EksGpuNodeGroup(name, arguments, opts, compiled=pool, cluster=known)
 
 
-def _karpenter(
-    name: str, fleet: Fleet, connection: Connection, opts: pulumi.ResourceOptions
-) -> Karpenter:
+def _karpenter(fleet: Fleet, connection: EksConnection) -> KarpenterPlan | None:
     addon = fleet.spec.addons.karpenter
-    gates = needed_gates(fleet.pools, addon.node_overlay)
-    arguments = {
-        "catalogue": fleet.spec.catalogue,
-        "cluster_name": _cluster(fleet, connection),
-        "region": fleet.spec.cluster.region,
-        "node_role_arn": connection["node_role_arn"],
-        "charts": charts_of(fleet),
-        "node_overlay": gates.node_overlay,
-        "node_repair": gates.node_repair,
-        "name_prefix": name_prefix(fleet),
-        "tags": fleet.spec.tags,
-        **_chart(addon),
-    }
-    return Karpenter(f"{name}-karpenter", cast("KarpenterArgs", arguments), opts)
+    if not karpenter_pools(fleet.pools) or not _ours(addon):
+        return None
+    return KarpenterPlan(
+        chart=fleet_chart(fleet, KARPENTER_CHART, addon),
+        cluster_name=connection.cluster_name,
+        node_role_arn=connection.node_role_arn,
+        region=fleet.spec.cluster.region or "",
+        gates=needed_gates(fleet.pools, addon.node_overlay),
+        name_prefix=connection.name_prefix,
+        tags=connection.tags,
+        values=addon.values,
+    )
 
 
-def _cluster_autoscaler(
-    name: str, fleet: Fleet, connection: Connection, opts: pulumi.ResourceOptions
-) -> ClusterAutoscaler:
+def _cluster_autoscaler(fleet: Fleet, connection: EksConnection) -> ClusterAutoscalerPlan | None:
     addon, queues = fleet.spec.addons.cluster_autoscaler, fleet.spec.queues
-    arguments = {
-        "catalogue": fleet.spec.catalogue,
-        "cluster_name": _cluster(fleet, connection),
-        "region": fleet.spec.cluster.region,
-        "kubernetes_version": fleet.spec.cluster.kubernetes_version,
-        "settings": addon.model_dump(mode="json", exclude_unset=True, exclude_none=True),
-        "charts": charts_of(fleet),
-        "name_prefix": name_prefix(fleet),
-        "tags": fleet.spec.tags,
-    }
-    return ClusterAutoscaler(
-        f"{name}-cluster-autoscaler",
-        cast("ClusterAutoscalerArgs", arguments),
-        opts,
-        compiled=fleet.pools,
+    if not scaled_pools(fleet.pools) or not _ours(addon):
+        return None
+    return ClusterAutoscalerPlan(
+        chart=fleet_chart(fleet, AUTOSCALER_CHART, addon),
+        cluster_name=connection.cluster_name,
+        region=fleet.spec.cluster.region or "",
+        kubernetes_version=connection.kubernetes_version,
+        settings=addon,
+        name_prefix=connection.name_prefix,
+        tags=connection.tags,
+        pools=fleet.pools,
         provisioning_requests=queues is not None and bool(queues.atomic_scale_up),
     )
 
 
-def _chart(addon: Addon) -> dict[str, Any]:
-    """Version and raw values, where they were written."""
-    found: dict[str, Any] = {"values": addon.values} if addon.values else {}
-    return {**found, "version": addon.version} if addon.version is not None else found
+def _efa(fleet: Fleet) -> ReleasePlan | None:
+    pools, addon = efa_pools(fleet.pools), fleet.spec.addons.efa_device_plugin
+    if not pools or not _ours(addon):
+        return None
+    taints = [(taint.key, taint.effect) for pool in pools for taint in pool.taints]
+    return efa_plan(
+        fleet_chart(fleet, EFA_CHART, addon),
+        sorted({machine.name for pool in pools for machine in pool.machines}),
+        list(dict.fromkeys(taints)),
+        addon.values,
+    )
+
+
+def _monitoring_agent(fleet: Fleet, connection: EksConnection) -> MonitoringAgentPlan | None:
+    addon = fleet.spec.addons.node_monitoring_agent
+    repaired = any((pool.spec.eks or EksOptions()).node_repair for pool in fleet.pools)
+    if not repaired or not _ours(addon):
+        return None
+    return MonitoringAgentPlan(
+        cluster_name=connection.cluster_name,
+        version=addon.version,
+        tags=connection.tags,
+        values=addon.values,
+    )
 
 
 def _ours(addon: Addon) -> bool:
     return addon.enabled is not False and addon.ownership is Ownership.MANAGED
-
-
-def _cluster(fleet: Fleet, connection: Connection) -> Any:
-    return connection.get("cluster_name", fleet.spec.cluster.name)
-
-
-def _camel(key: str) -> str:
-    first, *rest = key.split("_")
-    return first + "".join(word.capitalize() for word in rest)

@@ -1,16 +1,18 @@
 """What EKS pools are wired to, and the parts of their declaration that components check alike."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from ipaddress import ip_network
-from typing import Any, NotRequired, TypedDict, cast
+from typing import Any, NotRequired, TypedDict
 
 import pulumi
 
 from gpufleet.arguments import GpuPoolArgs
-from gpufleet.components_base.inputs import refuse
+from gpufleet.components_base.declarations import compiled_pool
+from gpufleet.components_base.inputs import declared, refuse, to_camel
 from gpufleet.findings import Finding, error
-from gpufleet.fleet import Pool, compile_data
+from gpufleet.fleet import Fleet, Pool
 from gpufleet.platforms.eks.shape import EksShape
 from gpufleet.platforms.eks.user_data import ClusterAccess
 from gpufleet.spec.pool import Provisioner
@@ -58,29 +60,70 @@ class EksPoolArgs(TypedDict):
     choose anything else are refused. Default: not compared, the add-ons are of this program."""
 
 
-ACCESS = ("clusterEndpoint", "clusterCertificateAuthority", "clusterServiceCidr")
+ACCESS = ("cluster_endpoint", "cluster_certificate_authority", "cluster_service_cidr")
 DEFAULT_PREFIX = "gpufleet"
 
 
-def compiled_pool(component: str, given: Mapping[str, Any], provisioner: str | None = None) -> Pool:
-    """The pool on its own. Raises InvalidArgumentsError with every finding."""
-    cluster = {"name": "cluster", "region": given["region"]}
-    if "kubernetesVersion" in given:
-        cluster["kubernetesVersion"] = given["kubernetesVersion"]
-    spec: dict[str, Any] = {
-        "catalogue": given["catalogue"],
-        "platform": "eks",
-        "cluster": cluster,
-        "pools": [given["pool"]],
-    }
-    if "environment" in given:
-        spec["environment"] = given["environment"]
-    if provisioner is not None:
-        spec["provisioner"] = provisioner
-    result = compile_data(spec)
-    if result.fleet is None or not result.deployable:
-        refuse(component, result.findings)
-    return result.fleet.pools[0]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EksConnection:
+    """What EKS pools are wired to, and what all pools of a cluster have in common."""
+
+    cluster_name: pulumi.Input[str]
+    node_role_arn: pulumi.Input[str]
+    subnet_ids_by_zone: Mapping[str, pulumi.Input[str]]
+    vpc_id: pulumi.Input[str] | None = None
+    cluster_security_group_id: pulumi.Input[str] | None = None
+    security_group_ids: Sequence[pulumi.Input[str]] = ()
+    cluster_endpoint: pulumi.Input[str] | None = None
+    cluster_certificate_authority: pulumi.Input[str] | None = None
+    cluster_service_cidr: pulumi.Input[str] | None = None
+    configurations: pulumi.Input[list[str]] | None = None
+    environment: str
+    kubernetes_version: str
+    name_prefix: str
+    tags: Mapping[str, str]
+
+
+def eks_connection(
+    given: Mapping[str, Any], fleet: Fleet, prefix: str, tags: Mapping[str, str]
+) -> EksConnection:
+    """The connection of a fleet.
+
+    Args:
+        given: Arguments of a component of pools, or a fleet's connection, in the spelling of files.
+        fleet: The compiled fleet.
+        prefix: First part of names in AWS.
+        tags: Tags of everything that takes them.
+    """
+    return EksConnection(
+        cluster_name=given.get("clusterName", fleet.spec.cluster.name),
+        # Arguments have both. A fleet without them is refused where it needs them.
+        node_role_arn=given.get("nodeRoleArn", ""),
+        subnet_ids_by_zone=given.get("subnetIdsByZone", {}),
+        vpc_id=given.get("vpcId"),
+        cluster_security_group_id=given.get("clusterSecurityGroupId"),
+        security_group_ids=given.get("securityGroupIds", ()),
+        cluster_endpoint=given.get("clusterEndpoint"),
+        cluster_certificate_authority=given.get("clusterCertificateAuthority"),
+        cluster_service_cidr=given.get("clusterServiceCidr"),
+        configurations=given.get("configurations"),
+        environment=fleet.spec.environment,
+        kubernetes_version=fleet.spec.cluster.kubernetes_version,
+        name_prefix=prefix,
+        tags=tags,
+    )
+
+
+def declared_eks_pool(
+    component: str, args: EksPoolArgs, **defaults: str
+) -> tuple[Pool, EksConnection]:
+    """The pool of a component's arguments, on its own. Raises InvalidArgumentsError with every
+    finding. `defaults` are fields of the FleetSpec."""
+    given = declared(component, EksPoolArgs, args)
+    keys = ("region", "kubernetesVersion", "environment", *defaults)
+    fleet = compiled_pool(component, "eks", {**given, **defaults}, *keys)
+    prefix, tags = given.get("namePrefix", DEFAULT_PREFIX), given.get("tags", {})
+    return fleet.pools[0], eks_connection(given, fleet, prefix, tags)
 
 
 def judge_provisioner(component: str, pool: Pool, allowed: Collection[Provisioner]) -> None:
@@ -100,17 +143,17 @@ def judge_provisioner(component: str, pool: Pool, allowed: Collection[Provisione
     refuse(component, [found])
 
 
-def judge_connection(given: Mapping[str, Any], pool: Pool, shape: EksShape) -> list[Finding]:
+def judge_connection(connection: EksConnection, pool: Pool, shape: EksShape) -> list[Finding]:
     """What the pool needs and the connection does not have."""
     wanted: dict[str, str] = {}
     if shape.efa:
-        wanted["vpcId"] = "its EFA interfaces need a security group of their own"
+        wanted["vpc_id"] = "its EFA interfaces need a security group of their own"
     if shape.efa or "networkInterfaces" in shape.options.launch_template:
-        wanted["clusterSecurityGroupId"] = (
+        wanted["cluster_security_group_id"] = (
             "EKS adds it to no machine whose interfaces name security groups"
         )
-    if given.get("securityGroupIds"):
-        wanted["clusterSecurityGroupId"] = (
+    if connection.security_group_ids:
+        wanted["cluster_security_group_id"] = (
             "EKS adds it to no machine that has security groups of its own"
         )
     if shape.custom:
@@ -118,19 +161,19 @@ def judge_connection(given: Mapping[str, Any], pool: Pool, shape: EksShape) -> l
     missing = [
         error(
             "connection-missing",
-            key,
-            f"{pool.name} needs {key}: {why}",
-            f"give {key} in the connection",
+            to_camel(key),
+            f"{pool.name} needs {to_camel(key)}: {why}",
+            f"give {to_camel(key)} in the connection",
         )
         for key, why in wanted.items()
-        if given.get(key) is None
+        if getattr(connection, key) is None
     ]
-    return [*missing, *_unreadable(given)]
+    return [*missing, *_unreadable(connection)]
 
 
-def _unreadable(given: Mapping[str, Any]) -> Iterable[Finding]:
+def _unreadable(connection: EksConnection) -> Iterable[Finding]:
     """What is known already, and can be no role and no address range."""
-    role, services = given.get("nodeRoleArn"), given.get("clusterServiceCidr")
+    role, services = connection.node_role_arn, connection.cluster_service_cidr
     if isinstance(role, str) and not _ROLE.match(role):
         yield error(
             "connection-no-role-arn",
@@ -161,10 +204,7 @@ _ROLE = re.compile(r"^arn:aws[a-z-]*:iam::[0-9]{12}:role/.+$")
 """Of every partition: `aws`, `aws-cn`, `aws-us-gov`, `aws-iso`."""
 
 
-def cluster_access(given: Mapping[str, Any]) -> pulumi.Output[ClusterAccess]:
+def cluster_access(connection: EksConnection) -> pulumi.Output[ClusterAccess]:
     """The cluster as nodes are told of it, once all parts are known."""
-    parts = [given["clusterName"], *(given[key] for key in ACCESS)]
-    return cast(
-        "pulumi.Output[ClusterAccess]",
-        pulumi.Output.all(*parts).apply(lambda known: ClusterAccess(*known)),
-    )
+    parts = [connection.cluster_name, *(getattr(connection, key) for key in ACCESS)]
+    return pulumi.Output.all(*parts).apply(lambda known: ClusterAccess(*known))

@@ -1,15 +1,19 @@
 """Karpenter: chart, role, and the queue that tells it of machines that will end."""
 
 import json
-from typing import Any, NotRequired, TypedDict, cast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NotRequired, TypedDict
 
 import pulumi
 from pydantic import Field
 
 from gpufleet.arguments import ChartsArgs
-from gpufleet.components_base.charts import ChartChoice, chosen_chart
+from gpufleet.components_base.charts import ChartChoice, ChosenChart, chosen_chart
+from gpufleet.components_base.component import ComponentPlan, GpuComponent
 from gpufleet.components_base.inputs import checked, refuse
 from gpufleet.components_base.release import chart_release
+from gpufleet.findings import Finding
 from gpufleet.platforms.eks.aws_objects import (
     EVENT_RULE,
     EVENT_TARGET,
@@ -30,6 +34,7 @@ from gpufleet.platforms.eks.pod_identity import pod_identity
 from gpufleet.platforms.eks.tags import judge_role_tags, judge_tags
 from gpufleet.render.gpu_operator_values import merged
 
+CHART = "karpenter"
 DISCOVERY = "karpenter.sh/discovery"
 """Tag by which node classes that name no ids find subnets and security groups."""
 
@@ -75,7 +80,24 @@ class _Declared(ChartChoice):
     tags: dict[str, str] = Field(default_factory=dict[str, str])
 
 
-class Karpenter(pulumi.ComponentResource):
+@dataclass(frozen=True, kw_only=True)
+class KarpenterPlan(ComponentPlan):
+    """Karpenter of one cluster."""
+
+    chart: ChosenChart
+    cluster_name: pulumi.Input[str]
+    node_role_arn: pulumi.Input[str]
+    region: str
+    gates: Gates
+    name_prefix: str
+    tags: Mapping[str, str]
+    values: Mapping[str, Any]
+    """Raw Helm values, merged last."""
+    discovery_ids: Sequence[pulumi.Input[str]] = ()
+    """Subnets and security groups that get the tag `karpenter.sh/discovery`."""
+
+
+class Karpenter(GpuComponent[KarpenterPlan]):
     """Karpenter on EKS: Helm release, IAM role bound to its service account by Pod Identity, and
     a queue with the events that announce the end of a machine: spot interruption, rebalancing,
     maintenance, the end of a reservation.
@@ -106,75 +128,64 @@ class Karpenter(pulumi.ComponentResource):
         Raises:
             InvalidArgumentsError: an argument cannot work; the text holds all problems.
         """
-        component = f'Karpenter "{name}"'
-        given = checked(component, KarpenterArgs, cast("dict[str, Any]", args), _Declared)
-        findings = [*judge_tags(given.tags, "tags"), *judge_role_tags(given.tags, "tags")]
-        if findings:
-            refuse(component, findings)
-        chart = chosen_chart(component, given, "karpenter")
-        super().__init__("gpufleet:index:Karpenter", name, {}, opts)
-        self._tags = given.tags
-        queue = self._queue(name, name_prefix(given.name_prefix, "karpenter", "queue"))
+        self._construct(name, _planned(self.label(name), args), opts)
+
+    def _make(self, name: str, plan: KarpenterPlan) -> Mapping[str, object]:
+        chart = plan.chart
+        queue = self._queue(name, plan)
         policy = pulumi.Output.all(
-            args["cluster_name"], args["node_role_arn"], queue.output("arn")
-        ).apply(lambda known: _document(*known, region=given.region))
+            plan.cluster_name, plan.node_role_arn, queue.output("arn")
+        ).apply(lambda known: _document(*known, region=plan.region))
         role, identity = pod_identity(
             self,
             name,
-            prefix=given.name_prefix,
+            prefix=plan.name_prefix,
             role="karpenter",
             policy=policy,
-            cluster_name=args["cluster_name"],
+            cluster_name=plan.cluster_name,
             namespace=chart.pin.namespace,
             service_account=SERVICE_ACCOUNT,
-            tags=given.tags,
+            tags=plan.tags,
         )
-        for index, id_ in enumerate(args.get("discovery_ids", [])):
+        for index, id_ in enumerate(plan.discovery_ids):
             AwsObject(
                 SUBNET_TAG,
                 f"{name}-discovery-{index}",
-                {"resourceId": id_, "key": DISCOVERY, "value": args["cluster_name"]},
+                {"resourceId": id_, "key": DISCOVERY, "value": plan.cluster_name},
                 pulumi.ResourceOptions(parent=self),
             )
         wired = {
             "settings": {
-                "clusterName": args["cluster_name"],
+                "clusterName": plan.cluster_name,
                 "interruptionQueue": queue.output("name"),
             }
         }
-        values = merged(karpenter_values(Gates(given.node_overlay, given.node_repair)), wired)
         made = chart_release(
             self,
             f"{name}-release",
             chart,
             namespace=chart.pin.namespace,
-            values=merged(values, args.get("values", {})),
+            values=merged(merged(karpenter_values(plan.gates), wired), plan.values),
             depends_on=[identity],
         )
-        self.release_name = cast("pulumi.Output[str]", made.name)
-        self.chart_version = pulumi.Output.from_input(chart.version)
-        self.role_arn = role.output("arn")
-        self.queue_name = queue.output("name")
-        self.register_outputs(
-            {
-                "releaseName": self.release_name,
-                "chartVersion": self.chart_version,
-                "roleArn": self.role_arn,
-                "queueName": self.queue_name,
-            }
-        )
+        return {
+            "release_name": made.name,
+            "chart_version": chart.version,
+            "role_arn": role.output("arn"),
+            "queue_name": queue.output("name"),
+        }
 
-    def _queue(self, name: str, called: str) -> AwsObject:
+    def _queue(self, name: str, plan: KarpenterPlan) -> AwsObject:
         """The queue, who may write to it, and the rules that do."""
         opts = pulumi.ResourceOptions(parent=self)
         queue = AwsObject(
             QUEUE,
             f"{name}-interruption",
             {
-                "namePrefix": called,
+                "namePrefix": name_prefix(plan.name_prefix, "karpenter", "queue"),
                 "messageRetentionSeconds": RETENTION_SECONDS,
                 "sqsManagedSseEnabled": True,
-                "tags": self._tags,
+                "tags": plan.tags,
             },
             opts,
             outputs=("arn", "name", "url"),
@@ -195,7 +206,7 @@ class Karpenter(pulumi.ComponentResource):
                 {
                     "description": f"Tells Karpenter of {pattern['detail-type'][0]}",
                     "eventPattern": json.dumps(pattern),
-                    "tags": self._tags,
+                    "tags": plan.tags,
                 },
                 opts,
                 outputs=("name",),
@@ -207,6 +218,29 @@ class Karpenter(pulumi.ComponentResource):
                 opts,
             )
         return queue
+
+
+def judge_karpenter(plan: KarpenterPlan) -> list[Finding]:
+    """What prevents installing it."""
+    return [*judge_tags(plan.tags, "tags"), *judge_role_tags(plan.tags, "tags")]
+
+
+def _planned(component: str, args: KarpenterArgs) -> KarpenterPlan:
+    given = checked(component, KarpenterArgs, args, _Declared)
+    plan = KarpenterPlan(
+        chart=chosen_chart(component, given, CHART),
+        cluster_name=args["cluster_name"],
+        node_role_arn=args["node_role_arn"],
+        region=given.region,
+        gates=Gates(given.node_overlay, given.node_repair),
+        name_prefix=given.name_prefix,
+        tags=given.tags,
+        values=args.get("values", {}),
+        discovery_ids=args.get("discovery_ids", ()),
+    )
+    if findings := judge_karpenter(plan):
+        refuse(component, findings)
+    return plan
 
 
 def _document(cluster: str, node_role_arn: str, queue_arn: str, *, region: str) -> str:

@@ -1,33 +1,29 @@
 """KarpenterGpuNodePool: GPU machines that Karpenter makes when pods ask for them."""
 
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import pulumi
 
-from gpufleet.arguments import GpuPoolArgs
+from gpufleet.components_base.component import GpuPoolComponent
 from gpufleet.components_base.configurations import checked_labels
-from gpufleet.components_base.inputs import compiled_already, declared, refuse
-from gpufleet.components_base.known_output import known_output
+from gpufleet.components_base.inputs import refuse
 from gpufleet.components_base.manifest_object import ManifestObject
 from gpufleet.findings import has_errors
-from gpufleet.fleet import Pool
 from gpufleet.fleet.model import NodeTaint
 from gpufleet.platforms.eks.connection import (
-    DEFAULT_PREFIX,
     EksPoolArgs,
     cluster_access,
-    compiled_pool,
+    declared_eks_pool,
     judge_provisioner,
 )
 from gpufleet.platforms.eks.karpenter_node_class import node_class
-from gpufleet.platforms.eks.karpenter_node_pool_manifest import karpenter_name, node_pool
+from gpufleet.platforms.eks.karpenter_node_pool_manifest import karpenter_name
 from gpufleet.platforms.eks.karpenter_overlay import node_overlay
-from gpufleet.platforms.eks.network import made_efa_security_group, made_placement_group
-from gpufleet.platforms.eks.node_group_arguments import chosen_zones
-from gpufleet.platforms.eks.pool_validation import judge_pool
-from gpufleet.platforms.eks.shape import EksShape, eks_shape
+from gpufleet.platforms.eks.network import machine_security_groups, made_placement_group
+from gpufleet.platforms.eks.pool_plans import KarpenterPoolPlan, karpenter_pool_plan
 from gpufleet.platforms.eks.user_data import image_family, user_data
 from gpufleet.spec.pool import Provisioner
 
@@ -35,7 +31,7 @@ UNREGISTERED = NodeTaint("karpenter.sh/unregistered", "true", "NoExecute")
 """Taint that a node must be born with, so that Karpenter sees it register."""
 
 
-class KarpenterGpuNodePool(pulumi.ComponentResource):
+class KarpenterGpuNodePool(GpuPoolComponent[KarpenterPoolPlan]):
     """GPU machines that Karpenter makes when pods ask for them: EC2NodeClass, NodePool, and a
     NodeOverlay where nodes advertise something else than the GPUs EC2 counts.
 
@@ -53,8 +49,6 @@ class KarpenterGpuNodePool(pulumi.ComponentResource):
         name: str,
         args: EksPoolArgs,
         opts: pulumi.ResourceOptions | None = None,
-        *,
-        compiled: Pool | None = None,
     ) -> None:
         """Make the objects.
 
@@ -63,92 +57,68 @@ class KarpenterGpuNodePool(pulumi.ComponentResource):
             args: Declaration and connection.
             opts: Options; `providers` must hold the cluster's Kubernetes provider and, for pools
                 with EFA or a placement group, the AWS provider of its account.
-            compiled: What the declaration means within its fleet, when the caller has compiled
-                the whole fleet: labels depend on the other pools. Default: the pool on its own.
 
         Raises:
             InvalidArgumentsError: an argument cannot work; the text holds all problems.
         """
-        component = f'KarpenterGpuNodePool "{name}"'
-        given = declared(
-            component,
-            EksPoolArgs,
-            cast("dict[str, Any]", args),
-            unread=compiled_already(compiled),
-        )
-        pool = compiled or compiled_pool(component, given, provisioner="karpenter")
-        judge_provisioner(component, pool, (Provisioner.KARPENTER,))
-        shape = eks_shape(pool)
-        zones, _ = chosen_zones(pool, shape, given["subnetIdsByZone"])
-        findings = judge_pool(pool, given)
-        if has_errors(findings):
-            refuse(component, findings)
-        rendered = node_pool(pool, shape)
-        metadata = rendered["spec"]["template"]["metadata"]
-        metadata["labels"] = checked_labels(
-            component, pool.name, metadata["labels"], given.get("configurations")
-        )
-        super().__init__("gpufleet:index:KarpenterGpuNodePool", name, {}, opts)
-        self._spec: GpuPoolArgs = args["pool"]
-        self._name = name
-        self._prefix = given.get("namePrefix", DEFAULT_PREFIX)
-        self._tags: dict[str, str] = given.get("tags", {})
-        before = [self._node_class(pool, shape, zones, given)]
+        self._construct(name, _planned(self.label(name), args), opts)
+
+    def _make(self, name: str, plan: KarpenterPoolPlan) -> Mapping[str, object]:
+        pool = plan.pool
+        before = [self._object(f"{name}-class", self._node_class(name, plan))]
         overlay = node_overlay(pool)
         if overlay is not None:
-            before.append(self._object("overlay", overlay))
-        self._object("pool", rendered, before)
-        called, advertised = karpenter_name(pool), dict(pool.advertised)
-        self.node_pool_name = known_output(called)
-        self.advertised = known_output(advertised)
-        self.register_outputs({"nodePoolName": called, "advertised": advertised})
+            before.append(self._object(f"{name}-overlay", overlay))
+        rendered = deepcopy(dict(plan.node_pool))
+        metadata = rendered["spec"]["template"]["metadata"]
+        metadata["labels"] = checked_labels(
+            self.label(name), pool.name, metadata["labels"], plan.connection.configurations
+        )
+        self._object(f"{name}-pool", rendered, before)
+        return {"node_pool_name": karpenter_name(pool), "advertised": dict(pool.advertised)}
 
-    @property
-    def spec(self) -> GpuPoolArgs:
-        """The pool's declaration, to hand on to other components: `GpuAddons` takes a list."""
-        return self._spec
-
-    def _node_class(
-        self, pool: Pool, shape: EksShape, zones: tuple[str, ...], given: Mapping[str, Any]
-    ) -> pulumi.Resource:
-        document = node_class(pool, shape, self._prefix, self._tags, karpenter_name(pool))
-        groups = [given["clusterSecurityGroupId"], *given.get("securityGroupIds", ())]
-        if shape.efa:
-            groups.append(
-                made_efa_security_group(
-                    self, self._name, pool, self._prefix, self._tags, given["vpcId"]
-                )
-            )
-        role = pulumi.Output.from_input(given["nodeRoleArn"]).apply(_role_name)
+    def _node_class(self, name: str, plan: KarpenterPoolPlan) -> dict[str, Any]:
+        pool, shape, connection = plan.pool, plan.shape, plan.connection
+        document = node_class(
+            pool, shape, connection.name_prefix, connection.tags, karpenter_name(pool)
+        )
+        groups = machine_security_groups(self, name, plan)
         wired = {
             **document["spec"],
-            "role": role,
-            "subnetSelectorTerms": [{"id": given["subnetIdsByZone"][zone]} for zone in zones],
+            "role": pulumi.Output.from_input(connection.node_role_arn).apply(_role_name),
+            "subnetSelectorTerms": [{"id": subnet} for subnet in plan.subnet_ids],
             "securityGroupSelectorTerms": [{"id": group} for group in groups],
         }
         if shape.placement_group:
-            wired["placementGroupSelector"] = {
-                "name": made_placement_group(self, self._name, pool, self._prefix, self._tags)
-            }
+            wired["placementGroupSelector"] = {"name": made_placement_group(self, name, plan)}
         if image_family(pool) == "ubuntu":
-            wired["userData"] = self._user_data(pool, shape, given)
-        return self._object("class", {**document, "spec": wired})
-
-    def _user_data(self, pool: Pool, shape: EksShape, given: Mapping[str, Any]) -> Any:
-        """Karpenter adds nothing to that of an image family it does not know."""
-        tainted = replace(pool, taints=(*pool.taints, UNREGISTERED))
-        return cluster_access(given).apply(
-            lambda access: user_data(tainted, shape, pool.labels, access)
-        )
+            wired["userData"] = _user_data(plan)
+        return {**document, "spec": wired}
 
     def _object(
-        self, suffix: str, document: Mapping[str, Any], before: list[pulumi.Resource] | None = None
+        self, name: str, document: Mapping[str, Any], before: list[pulumi.Resource] | None = None
     ) -> pulumi.Resource:
         return ManifestObject(
-            f"{self._name}-{suffix}",
-            document,
-            pulumi.ResourceOptions(parent=self, depends_on=before or []),
+            name, document, pulumi.ResourceOptions(parent=self, depends_on=before or [])
         )
+
+
+def _planned(component: str, args: EksPoolArgs) -> KarpenterPoolPlan:
+    pool, connection = declared_eks_pool(component, args, provisioner="karpenter")
+    judge_provisioner(component, pool, (Provisioner.KARPENTER,))
+    plan, findings = karpenter_pool_plan(pool, connection)
+    if has_errors(findings):
+        refuse(component, findings)
+    return plan
+
+
+def _user_data(plan: KarpenterPoolPlan) -> pulumi.Output[str | None]:
+    """Karpenter adds nothing to that of an image family it does not know."""
+    pool = plan.pool
+    tainted = replace(pool, taints=(*pool.taints, UNREGISTERED))
+    return cluster_access(plan.connection).apply(
+        lambda access: user_data(tainted, plan.shape, pool.labels, access)
+    )
 
 
 def _role_name(arn: str) -> str:

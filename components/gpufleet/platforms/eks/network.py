@@ -1,45 +1,42 @@
-"""What machines with EFA or close together need beside them, whoever launches them."""
-
-from collections.abc import Mapping
-from typing import Any
+"""What machines with EFA or close together need, whoever launches them."""
 
 import pulumi
 
-from gpufleet.fleet import Pool
 from gpufleet.platforms.eks.aws_objects import PLACEMENT_GROUP, SECURITY_GROUP, AwsObject
 from gpufleet.platforms.eks.efa_security_group import efa_security_group
 from gpufleet.platforms.eks.names import pool_tags
+from gpufleet.platforms.eks.pool_plans import EksPoolPlan
 
 
-def made_efa_security_group(
-    component: pulumi.ComponentResource,
-    name: str,
-    pool: Pool,
-    prefix: str,
-    tags: Mapping[str, str],
-    vpc_id: pulumi.Input[str],
-) -> pulumi.Output[Any]:
-    """Id of a security group whose members admit one another."""
-    return AwsObject(
-        SECURITY_GROUP,
-        f"{name}-efa",
-        {**efa_security_group(pool, prefix, tags), "vpcId": vpc_id},
-        pulumi.ResourceOptions(parent=component),
-    ).id
+def machine_security_groups(
+    component: pulumi.ComponentResource, name: str, plan: EksPoolPlan
+) -> list[pulumi.Input[str]]:
+    """Ids of the security groups of machines that name them: the cluster's, those of the
+    connection, and with EFA one that is made, whose members admit one another."""
+    connection = plan.connection
+    assert connection.cluster_security_group_id is not None  # validated with the plan
+    groups = [connection.cluster_security_group_id, *connection.security_group_ids]
+    if plan.shape.efa:
+        rules = efa_security_group(plan.pool, connection.name_prefix, connection.tags)
+        made = AwsObject(
+            SECURITY_GROUP,
+            f"{name}-efa",
+            {**rules, "vpcId": connection.vpc_id},
+            pulumi.ResourceOptions(parent=component),
+        )
+        groups.append(made.id)
+    return groups
 
 
 def made_placement_group(
-    component: pulumi.ComponentResource,
-    name: str,
-    pool: Pool,
-    prefix: str,
-    tags: Mapping[str, str],
-) -> pulumi.Output[Any]:
+    component: pulumi.ComponentResource, name: str, plan: EksPoolPlan
+) -> pulumi.Output[str]:
     """Name of a cluster placement group."""
+    tags = pool_tags(plan.pool, plan.connection.name_prefix, plan.connection.tags)
     return AwsObject(
         PLACEMENT_GROUP,
         f"{name}-placement",
-        {"strategy": "cluster", "tags": pool_tags(pool, prefix, tags)},
+        {"strategy": "cluster", "tags": tags},
         pulumi.ResourceOptions(parent=component),
         outputs=("name",),
     ).output("name")

@@ -2,16 +2,14 @@
 
 import base64
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 import pulumi
 
-from gpufleet.arguments import GpuPoolArgs
+from gpufleet.components_base.component import GpuPoolComponent
 from gpufleet.components_base.configurations import checked_labels
-from gpufleet.components_base.inputs import compiled_already, declared, refuse
-from gpufleet.components_base.known_output import known_output
+from gpufleet.components_base.inputs import refuse
 from gpufleet.findings import has_errors
-from gpufleet.fleet import Pool
 from gpufleet.platforms.eks.autoscaler_tags import autoscaler_tags
 from gpufleet.platforms.eks.aws_objects import (
     LAUNCH_TEMPLATE,
@@ -20,25 +18,20 @@ from gpufleet.platforms.eks.aws_objects import (
     AwsObject,
 )
 from gpufleet.platforms.eks.connection import (
-    DEFAULT_PREFIX,
     EksPoolArgs,
     cluster_access,
-    compiled_pool,
+    declared_eks_pool,
     judge_provisioner,
 )
-from gpufleet.platforms.eks.launch_template import launch_template
-from gpufleet.platforms.eks.network import made_efa_security_group, made_placement_group
+from gpufleet.platforms.eks.network import machine_security_groups, made_placement_group
 from gpufleet.platforms.eks.node_group_arguments import (
     CREATION_ONLY,
     MANAGED,
-    chosen_zones,
     group_labels,
-    node_group,
     scaled,
 )
-from gpufleet.platforms.eks.node_group_sizes import imported_size, present_size
-from gpufleet.platforms.eks.pool_validation import judge_pool
-from gpufleet.platforms.eks.shape import EksShape, eks_shape
+from gpufleet.platforms.eks.node_group_sizes import ClusterGroups
+from gpufleet.platforms.eks.pool_plans import NodeGroupPlan, node_group_plan
 from gpufleet.platforms.eks.user_data import user_data
 from gpufleet.spec.pool import Provisioner
 
@@ -46,7 +39,7 @@ GROUPS = (Provisioner.MANAGED, Provisioner.CLUSTER_AUTOSCALER)
 """Provisioners that scale a managed node group."""
 
 
-class EksGpuNodeGroup(pulumi.ComponentResource):
+class EksGpuNodeGroup(GpuPoolComponent[NodeGroupPlan]):
     """A managed node group of GPU machines on EKS: launch template, node group, and what the pool
     needs beside them: EFA security group, placement group, tags of the Auto Scaling group.
 
@@ -68,9 +61,6 @@ class EksGpuNodeGroup(pulumi.ComponentResource):
         name: str,
         args: EksPoolArgs,
         opts: pulumi.ResourceOptions | None = None,
-        *,
-        compiled: Pool | None = None,
-        cluster: str | None = None,
     ) -> None:
         """Make the node group.
 
@@ -78,155 +68,115 @@ class EksGpuNodeGroup(pulumi.ComponentResource):
             name: Name of the component, unique in its stack.
             args: Declaration and connection.
             opts: Options; `providers` must hold the AWS provider of the cluster's account.
-            compiled: What the declaration means within its fleet, when the caller has compiled
-                the whole fleet: labels depend on the other pools. Default: the pool on its own.
-            cluster: Name of the cluster as text, to look up the group's present size, where
-                `cluster_name` is an output. Default: `cluster_name`, where that is text.
 
         Raises:
             InvalidArgumentsError: an argument cannot work; the text holds all problems.
         """
-        component = f'EksGpuNodeGroup "{name}"'
-        given = declared(
-            component,
-            EksPoolArgs,
-            cast("dict[str, Any]", args),
-            unread=compiled_already(compiled),
+        self._construct(name, _planned(self.label(name), args), opts)
+
+    def _make(self, name: str, plan: NodeGroupPlan) -> Mapping[str, object]:
+        pool, connection = plan.pool, plan.connection
+        labels = checked_labels(
+            self.label(name), pool.name, plan.group["labels"], connection.configurations
         )
-        pool = compiled or compiled_pool(component, given)
-        judge_provisioner(component, pool, GROUPS)
-        shape = eks_shape(pool)
-        zones, _ = chosen_zones(pool, shape, given["subnetIdsByZone"])
-        prefix, tags = given.get("namePrefix", DEFAULT_PREFIX), given.get("tags", {})
-        template = launch_template(pool, shape, prefix, tags)
-        group = node_group(pool, shape, prefix, tags, given.get("kubernetesVersion", "1.36"))
-        findings = judge_pool(pool, given)
-        if has_errors(findings):
-            refuse(component, findings)
-        labels = checked_labels(component, pool.name, group["labels"], given.get("configurations"))
-        super().__init__("gpufleet:index:EksGpuNodeGroup", name, {}, opts)
-        self._spec: GpuPoolArgs = args["pool"]
-        self._name, self._prefix, self._tags = name, prefix, tags
-        wired = {
-            **group,
+        wired: dict[str, Any] = {
+            **plan.group,
             "labels": labels,
-            "clusterName": given["clusterName"],
-            "nodeRoleArn": given["nodeRoleArn"],
-            "subnetIds": [given["subnetIdsByZone"][zone] for zone in zones],
+            "clusterName": connection.cluster_name,
+            "nodeRoleArn": connection.node_role_arn,
+            "subnetIds": list(plan.subnet_ids),
         }
         imported = pool.spec.import_id
-        made = None if imported else self._template(template, pool, shape, given)
-        if made is not None:
-            version = made.output("latestVersion").apply(lambda number: str(int(number)))
-            wired["launchTemplate"] = {"id": made.id, "version": version}
-        holder = None if opts is None else opts.parent
-        nodes = self._group(wired, pool, holder, cluster or given["clusterName"])
+        template = None if imported else self._template(name, plan)
+        if template is not None:
+            version = template.output("latestVersion").apply(lambda number: str(int(number)))
+            wired["launchTemplate"] = {"id": template.id, "version": version}
+        nodes = self._group(name, plan, wired)
         scaling_group = nodes.output("resources").apply(_scaling_group)
-        if imported is None or shape.options.imported == "manage":
-            self._tag(scaling_group, autoscaler_tags(pool) or {})
-        self.node_group_name = nodes.output("nodeGroupName")
-        self.scaling_group_name = scaling_group
-        self.launch_template_id = known_output(None) if made is None else made.id
-        advertised = dict(pool.advertised)
-        self.advertised = known_output(advertised)
-        self.register_outputs(
-            {
-                "nodeGroupName": self.node_group_name,
-                "scalingGroupName": self.scaling_group_name,
-                "launchTemplateId": self.launch_template_id,
-                "advertised": advertised,
-            }
-        )
+        if imported is None or plan.shape.options.imported == "manage":
+            self._tag(name, scaling_group, autoscaler_tags(pool) or {})
+        return {
+            "node_group_name": nodes.output("nodeGroupName"),
+            "scaling_group_name": scaling_group,
+            "launch_template_id": None if template is None else template.id,
+            "advertised": dict(pool.advertised),
+        }
 
-    @property
-    def spec(self) -> GpuPoolArgs:
-        """The pool's declaration, to hand on to other components: `GpuAddons` takes a list."""
-        return self._spec
-
-    def _template(
-        self,
-        arguments: dict[str, Any],
-        pool: Pool,
-        shape: EksShape,
-        given: Mapping[str, Any],
-    ) -> AwsObject:
-        extra = list(given.get("securityGroupIds", ()))
-        wired = dict(arguments)
+    def _template(self, name: str, plan: NodeGroupPlan) -> AwsObject:
+        wired = dict(plan.template)
         if "networkInterfaces" in wired:
-            groups = [given["clusterSecurityGroupId"], *extra]
-            if shape.efa:
-                groups.append(
-                    made_efa_security_group(
-                        self, self._name, pool, self._prefix, self._tags, given["vpcId"]
-                    )
-                )
+            groups = machine_security_groups(self, name, plan)
             wired["networkInterfaces"] = [
                 {"securityGroups": groups, **interface} for interface in wired["networkInterfaces"]
             ]
-        elif extra and "vpcSecurityGroupIds" not in wired:
+        elif plan.connection.security_group_ids and "vpcSecurityGroupIds" not in wired:
             # With groups of its own EKS leaves the cluster's out.
-            wired["vpcSecurityGroupIds"] = [given["clusterSecurityGroupId"], *extra]
-        if shape.placement_group and "placement" not in wired:
-            wired["placement"] = {
-                "groupName": made_placement_group(self, self._name, pool, self._prefix, self._tags)
-            }
-        text = self._user_data(pool, shape, given)
+            wired["vpcSecurityGroupIds"] = machine_security_groups(self, name, plan)
+        if plan.shape.placement_group and "placement" not in wired:
+            wired["placement"] = {"groupName": made_placement_group(self, name, plan)}
+        text = _user_data(plan)
         if text is not None:
             wired["userData"] = text
         return AwsObject(
             LAUNCH_TEMPLATE,
-            f"{self._name}-template",
+            f"{name}-template",
             wired,
             pulumi.ResourceOptions(parent=self),
             outputs=("latestVersion",),
         )
 
-    def _user_data(self, pool: Pool, shape: EksShape, given: Mapping[str, Any]) -> Any:
-        labels = group_labels(pool)
-        if not shape.custom:
-            text = user_data(pool, shape, labels, None)
-            return None if text is None else _base64(text)
-        return cluster_access(given).apply(
-            lambda access: _base64(user_data(pool, shape, labels, access) or "")
-        )
-
-    def _group(
-        self,
-        wired: dict[str, Any],
-        pool: Pool,
-        holder: pulumi.Resource | None,
-        cluster: pulumi.Input[str],
-    ) -> AwsObject:
-        imported = pool.spec.import_id
+    def _group(self, name: str, plan: NodeGroupPlan, wired: dict[str, Any]) -> AwsObject:
+        pool, imported = plan.pool, plan.pool.spec.import_id
         if imported is None:
-            size = present_size(self, holder, cluster, wired["nodeGroupNamePrefix"], pool.name)
+            size = plan.groups.present_size(self, wired["nodeGroupNamePrefix"], pool.name)
             wired["scalingConfig"], kept = scaled(wired["scalingConfig"], size)
-        elif eks_shape(pool).options.imported == "adopt":
+        elif plan.shape.options.imported == "adopt":
             wired, kept = _named(wired, imported), MANAGED
         else:
             wired = _named(wired, imported)
-            size = imported_size(self, cluster, wired["nodeGroupName"], pool.name)
+            size = plan.groups.imported_size(self, wired["nodeGroupName"], pool.name)
             wired["scalingConfig"], kept = scaled(wired["scalingConfig"], size)
         ignored = [*kept, *(CREATION_ONLY if imported is not None else ())]
         return AwsObject(
             NODE_GROUP,
-            f"{self._name}-group",
+            f"{name}-group",
             wired,
             pulumi.ResourceOptions(parent=self, ignore_changes=ignored, import_=imported),
             outputs=("nodeGroupName", "resources"),
         )
 
-    def _tag(self, scaling_group: pulumi.Output[str], tags: Mapping[str, str]) -> None:
+    def _tag(self, name: str, scaling_group: pulumi.Output[str], tags: Mapping[str, str]) -> None:
         for key, value in tags.items():
             AwsObject(
                 SCALING_GROUP_TAG,
-                f"{self._name}-tag-{_short(key)}",
+                f"{name}-tag-{_short(key)}",
                 {
                     "autoscalingGroupName": scaling_group,
                     "tag": {"key": key, "value": value, "propagateAtLaunch": False},
                 },
                 pulumi.ResourceOptions(parent=self),
             )
+
+
+def _planned(component: str, args: EksPoolArgs) -> NodeGroupPlan:
+    pool, connection = declared_eks_pool(component, args)
+    judge_provisioner(component, pool, GROUPS)
+    cluster = connection.cluster_name
+    groups = ClusterGroups(cluster if isinstance(cluster, str) else None)
+    plan, findings = node_group_plan(pool, connection, groups)
+    if has_errors(findings):
+        refuse(component, findings)
+    return plan
+
+
+def _user_data(plan: NodeGroupPlan) -> pulumi.Input[str] | None:
+    pool, shape, labels = plan.pool, plan.shape, group_labels(plan.pool)
+    if not shape.custom:
+        text = user_data(pool, shape, labels, None)
+        return None if text is None else _base64(text)
+    return cluster_access(plan.connection).apply(
+        lambda access: _base64(user_data(pool, shape, labels, access) or "")
+    )
 
 
 def _named(arguments: dict[str, Any], imported: str) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """Asks EKS for the size a node group has now, so that new bounds leave it alone."""
 
 from typing import Any, cast
-from weakref import WeakKeyDictionary
 
 import pulumi
 
@@ -12,66 +11,63 @@ from gpufleet.platforms.eks.node_group_arguments import GroupSize
 LIST = "aws:eks/getNodeGroups:getNodeGroups"
 DESCRIBE = "aws:eks/getNodeGroup:getNodeGroup"
 
-_LISTED: WeakKeyDictionary[pulumi.Resource, dict[str, list[str]]] = WeakKeyDictionary()
-"""Component that holds pools -> cluster -> names of its groups: a fleet asks once."""
 
+class ClusterGroups:
+    """The node groups that a cluster has: a fleet asks for their names once."""
 
-def present_size(
-    component: pulumi.Resource,
-    holder: pulumi.Resource | None,
-    cluster: pulumi.Input[str],
-    prefix: str,
-    pool: str,
-) -> GroupSize | None:
-    """Size of the pool's group; None where there is none yet, or where it cannot be known.
+    def __init__(self, cluster: str | None) -> None:
+        """Ask nothing yet.
 
-    Two read-only calls: `eks:ListNodegroups`, once per fleet, and `eks:DescribeNodegroup`. When
-    they are refused, the engine's memory is all there is, and a warning says so.
+        Args:
+            cluster: Name of the cluster. None where it is an output, which cannot be waited for
+                here: nothing is asked then.
+        """
+        self._cluster = cluster
+        self._names: list[str] | None = None
 
-    Args:
-        component: Whose AWS provider is asked.
-        holder: What the component's pool is one of, such as a GpuFleet.
-        cluster: Name of the cluster; an output cannot be waited for here.
-        prefix: What the group's name begins with; the provider adds letters and digits.
-        pool: Name of the pool, which its group is tagged with.
-    """
-    if not isinstance(cluster, str):
-        return None
-    try:
-        names = _names(component, holder, cluster)
-        found = [
-            group
-            for name in sorted(names)
-            if name.startswith(prefix) and "-" not in name.removeprefix(prefix)
-            for group in [_described(component, cluster, name)]
-            if (group.get("tags") or {}).get(POOL_LABEL) == pool
-        ]
-    except _NotAskedError as problem:
-        return _unknown(component, pool, problem)
-    return _size(found[-1]) if found else None  # the provider's suffixes grow with time
+    def present_size(self, component: pulumi.Resource, prefix: str, pool: str) -> GroupSize | None:
+        """Size of the pool's group; None where there is none yet, or where it cannot be known.
 
+        Two read-only calls: `eks:ListNodegroups`, once per fleet, and `eks:DescribeNodegroup`. When
+        they are refused, the engine's memory is all there is, and a warning says so.
 
-def imported_size(
-    component: pulumi.Resource, cluster: pulumi.Input[str], name: str, pool: str
-) -> GroupSize | None:
-    """Size of a group whose name is known, as `present_size`."""
-    if not isinstance(cluster, str):
-        return None
-    try:
-        return _size(_described(component, cluster, name))
-    except _NotAskedError as problem:
-        return _unknown(component, pool, problem)
+        Args:
+            component: Whose AWS provider is asked.
+            prefix: What the group's name begins with; the provider adds letters and digits.
+            pool: Name of the pool, which its group is tagged with.
+        """
+        if self._cluster is None:
+            return None
+        try:
+            found = [
+                group
+                for name in sorted(self._listed(component, self._cluster))
+                if name.startswith(prefix) and "-" not in name.removeprefix(prefix)
+                for group in [_described(component, self._cluster, name)]
+                if (group.get("tags") or {}).get(POOL_LABEL) == pool
+            ]
+        except _NotAskedError as problem:
+            return _unknown(component, pool, problem)
+        return _size(found[-1]) if found else None  # the provider's suffixes grow with time
+
+    def imported_size(self, component: pulumi.Resource, name: str, pool: str) -> GroupSize | None:
+        """Size of a group whose name is known, as `present_size`."""
+        if self._cluster is None:
+            return None
+        try:
+            return _size(_described(component, self._cluster, name))
+        except _NotAskedError as problem:
+            return _unknown(component, pool, problem)
+
+    def _listed(self, component: pulumi.Resource, cluster: str) -> list[str]:
+        if self._names is None:
+            answer = _ask(component, LIST, {"clusterName": cluster})
+            self._names = list(answer.get("names") or [])
+        return self._names
 
 
 class _NotAskedError(Exception):
     """A look-up without an answer."""
-
-
-def _names(component: pulumi.Resource, holder: pulumi.Resource | None, cluster: str) -> list[str]:
-    known: dict[str, list[str]] = {} if holder is None else _LISTED.setdefault(holder, {})
-    if cluster not in known:
-        known[cluster] = list(_ask(component, LIST, {"clusterName": cluster}).get("names") or [])
-    return known[cluster]
 
 
 def _described(component: pulumi.Resource, cluster: str, name: str) -> dict[str, Any]:

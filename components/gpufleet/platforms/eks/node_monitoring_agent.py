@@ -1,10 +1,13 @@
 """NodeMonitoringAgent: the EKS add-on that tells node repair of broken GPUs."""
 
 import json
-from typing import Any, NotRequired, TypedDict, cast
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NotRequired, TypedDict
 
 import pulumi
 
+from gpufleet.components_base.component import ComponentPlan, GpuComponent
 from gpufleet.components_base.inputs import declared
 from gpufleet.platforms.eks.aws_objects import ADDON, AwsObject
 
@@ -24,7 +27,19 @@ class NodeMonitoringAgentArgs(TypedDict):
     """Raw configuration of the add-on. Default: none."""
 
 
-class NodeMonitoringAgent(pulumi.ComponentResource):
+@dataclass(frozen=True, kw_only=True)
+class MonitoringAgentPlan(ComponentPlan):
+    """The add-on of one cluster."""
+
+    cluster_name: pulumi.Input[str]
+    version: str | None
+    """Default: the one EKS chooses."""
+    tags: Mapping[str, str]
+    values: Mapping[str, Any]
+    """Raw configuration."""
+
+
+class NodeMonitoringAgent(GpuComponent[MonitoringAgentPlan]):
     """The EKS add-on `eks-node-monitoring-agent`: it turns GPU errors of a node's log into the
     condition `AcceleratedHardwareReady`, which node repair waits for.
 
@@ -47,20 +62,29 @@ class NodeMonitoringAgent(pulumi.ComponentResource):
         Raises:
             InvalidArgumentsError: an argument cannot work; the text holds all problems.
         """
-        component = f'NodeMonitoringAgent "{name}"'
-        given = declared(component, NodeMonitoringAgentArgs, cast("dict[str, Any]", args))
-        super().__init__("gpufleet:index:NodeMonitoringAgent", name, {}, opts)
+        self._construct(name, _planned(self.label(name), args), opts)
+
+    def _make(self, name: str, plan: MonitoringAgentPlan) -> Mapping[str, object]:
         arguments: dict[str, Any] = {
-            "clusterName": given["clusterName"],
+            "clusterName": plan.cluster_name,
             "addonName": ADDON_NAME,
             "resolveConflictsOnCreate": "OVERWRITE",
             "resolveConflictsOnUpdate": "OVERWRITE",
-            "tags": given.get("tags", {}),
+            "tags": plan.tags,
         }
-        if "version" in given:
-            arguments["addonVersion"] = given["version"]
-        if given.get("values"):
-            arguments["configurationValues"] = json.dumps(given["values"], sort_keys=True)
+        if plan.version is not None:
+            arguments["addonVersion"] = plan.version
+        if plan.values:
+            arguments["configurationValues"] = json.dumps(plan.values, sort_keys=True)
         made = AwsObject(ADDON, f"{name}-addon", arguments, pulumi.ResourceOptions(parent=self))
-        self.addon_name = made.output("addonName")
-        self.register_outputs({"addonName": self.addon_name})
+        return {"addon_name": made.output("addonName")}
+
+
+def _planned(component: str, args: NodeMonitoringAgentArgs) -> MonitoringAgentPlan:
+    given = declared(component, NodeMonitoringAgentArgs, args)
+    return MonitoringAgentPlan(
+        cluster_name=given["clusterName"],
+        version=given.get("version"),
+        tags=given.get("tags", {}),
+        values=given.get("values", {}),
+    )

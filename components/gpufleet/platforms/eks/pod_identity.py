@@ -1,5 +1,6 @@
 """An IAM role that one service account of the cluster takes, by EKS Pod Identity."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pulumi
@@ -19,7 +20,7 @@ def pod_identity(
     cluster_name: pulumi.Input[str],
     namespace: str,
     service_account: str,
-    tags: dict[str, str],
+    tags: Mapping[str, str],
 ) -> tuple[AwsObject, AwsObject]:
     """Role and association. Pods that start before the association exist get no credentials: the
     chart must depend on it.

@@ -1,12 +1,12 @@
-"""What GKE pools are wired to, and their declaration on its own."""
+"""What GKE pools are wired to."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypedDict
 
 import pulumi
 
-from gpufleet.components_base.inputs import refuse
-from gpufleet.fleet import Pool, compile_data
+from gpufleet.fleet import Fleet
 
 
 class GkeNetworkArgs(TypedDict):
@@ -21,19 +21,44 @@ class GkeNetworkArgs(TypedDict):
 DEFAULT_PREFIX = "gpufleet"
 
 
-def compiled_pool(component: str, given: Mapping[str, Any]) -> Pool:
-    """The pool on its own. Raises InvalidArgumentsError with every finding."""
-    cluster = {"name": "cluster", "region": given["region"]}
-    if "kubernetesVersion" in given:
-        cluster["kubernetesVersion"] = given["kubernetesVersion"]
-    result = compile_data(
-        {
-            "catalogue": given["catalogue"],
-            "platform": "gke",
-            "cluster": cluster,
-            "pools": [given["pool"]],
-        }
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GkeConnection:
+    """What GKE pools are wired to, and what all pools of a cluster have in common."""
+
+    cluster_name: pulumi.Input[str]
+    region: str
+    location: pulumi.Input[str]
+    project: pulumi.Input[str] | None
+    service_account: pulumi.Input[str] | None
+    network_tags: Sequence[pulumi.Input[str]]
+    gpu_networks: Mapping[str, GkeNetworkArgs]
+    configurations: pulumi.Input[list[str]] | None
+    name_prefix: str
+    tags: Mapping[str, str]
+
+
+def gke_connection(
+    given: Mapping[str, Any], fleet: Fleet, prefix: str, tags: Mapping[str, str]
+) -> GkeConnection:
+    """The connection of a fleet.
+
+    Args:
+        given: Arguments of a component of pools, or a fleet's connection, in the spelling of files.
+        fleet: The compiled fleet.
+        prefix: First part of names in Google Cloud.
+        tags: Resource labels of the nodes.
+    """
+    cluster = fleet.spec.cluster
+    assert cluster.region is not None  # a fleet on GKE does not compile without
+    return GkeConnection(
+        cluster_name=given.get("clusterName", cluster.name),
+        region=cluster.region,
+        location=given.get("location", cluster.region),
+        project=given.get("project", cluster.project),
+        service_account=given.get("serviceAccount"),
+        network_tags=given.get("networkTags", ()),
+        gpu_networks=given.get("gpuNetworks", {}),
+        configurations=given.get("configurations"),
+        name_prefix=prefix,
+        tags=tags,
     )
-    if result.fleet is None or not result.deployable:
-        refuse(component, result.findings)
-    return result.fleet.pools[0]

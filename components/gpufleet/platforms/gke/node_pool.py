@@ -1,24 +1,31 @@
 """GkeGpuNodePool: the node pools of a GPU pool on GKE, and its ComputeClass."""
 
 from collections.abc import Mapping
-from typing import Any, NotRequired, TypedDict, cast
+from dataclasses import dataclass
+from typing import Any, NotRequired, TypedDict
 
 import pulumi
 
 from gpufleet.arguments import GpuPoolArgs
-from gpufleet.components_base.configurations import checked_labels
-from gpufleet.components_base.inputs import compiled_already, declared, refuse
-from gpufleet.components_base.known_output import known_output
+from gpufleet.components_base.component import GpuPoolComponent, PoolPlan
+from gpufleet.components_base.configurations import checked_labels, judge_known_labels
+from gpufleet.components_base.declarations import compiled_pool
+from gpufleet.components_base.inputs import declared, refuse
 from gpufleet.components_base.manifest_object import ManifestObject
-from gpufleet.findings import has_errors
+from gpufleet.findings import Finding, has_errors
 from gpufleet.fleet import Pool
 from gpufleet.platforms.gke.compute_class import compute_class
-from gpufleet.platforms.gke.connection import DEFAULT_PREFIX, GkeNetworkArgs, compiled_pool
+from gpufleet.platforms.gke.connection import (
+    DEFAULT_PREFIX,
+    GkeConnection,
+    GkeNetworkArgs,
+    gke_connection,
+)
 from gpufleet.platforms.gke.gcp_objects import NODE_POOL, RESOURCE_POLICY, GcpObject
 from gpufleet.platforms.gke.imported import judge_import, kept_as_made
 from gpufleet.platforms.gke.networks import judge_networks
 from gpufleet.platforms.gke.node_pool_arguments import SIZES_IGNORED, node_pools, workload_policies
-from gpufleet.platforms.gke.shape import Rung, gke_shape
+from gpufleet.platforms.gke.shape import GkeShape, Rung, gke_shape
 
 
 class GkeGpuNodePoolArgs(TypedDict):
@@ -58,7 +65,19 @@ class GkeGpuNodePoolArgs(TypedDict):
     choose anything else are refused. Default: not compared, the add-ons are of this program."""
 
 
-class GkeGpuNodePool(pulumi.ComponentResource):
+@dataclass(frozen=True, kw_only=True)
+class GkePoolPlan(PoolPlan):
+    """The node pools of a pool on GKE."""
+
+    shape: GkeShape
+    connection: GkeConnection
+    node_pools: Mapping[str, Mapping[str, Any]]
+    """Suffix of each way of buying -> arguments of its node pool, without what is wired."""
+    policies: Mapping[str, Mapping[str, Any]]
+    """Suffix -> arguments of the policy that places its hosts, where there is one."""
+
+
+class GkeGpuNodePool(GpuPoolComponent[GkePoolPlan]):
     """The nodes of a GPU pool on GKE.
 
     GKE buys the nodes of one node pool in one way. A pool with one way of buying is one node pool;
@@ -82,8 +101,6 @@ class GkeGpuNodePool(pulumi.ComponentResource):
         name: str,
         args: GkeGpuNodePoolArgs,
         opts: pulumi.ResourceOptions | None = None,
-        *,
-        compiled: Pool | None = None,
     ) -> None:
         """Make the node pools.
 
@@ -92,92 +109,48 @@ class GkeGpuNodePool(pulumi.ComponentResource):
             args: Declaration and connection.
             opts: Options; `providers` must hold the Google provider, and the Kubernetes provider
                 of the cluster for a pool with several ways of buying.
-            compiled: What the declaration means within its fleet, when the caller has compiled
-                the whole fleet: labels depend on the other pools. Default: the pool on its own.
 
         Raises:
             InvalidArgumentsError: an argument cannot work; the text holds all problems.
         """
-        component = f'GkeGpuNodePool "{name}"'
-        given = declared(
-            component,
-            GkeGpuNodePoolArgs,
-            cast("dict[str, Any]", args),
-            unread=compiled_already(compiled),
-        )
-        pool = compiled or compiled_pool(component, given)
-        shape = gke_shape(pool)
-        findings = judge_networks(shape.networks, given.get("gpuNetworks", {}))
-        location = given.get("location", given["region"])
-        place = {"cluster": given["clusterName"], "location": location}
-        findings += judge_import(pool, {**place, "project": given.get("project")})
-        if has_errors(findings):
-            refuse(component, findings)
-        prefix = given.get("namePrefix", DEFAULT_PREFIX)
-        arguments = node_pools(pool, prefix, given.get("tags", {}))
-        super().__init__("gpufleet:index:GkeGpuNodePool", name, {}, opts)
-        self._spec: GpuPoolArgs = args["pool"]
-        policies = workload_policies(pool, prefix, given["region"])
-        made = [
-            self._node_pool(
-                component,
-                name,
-                rung,
-                {**arguments[rung.name], **self._placement(name, rung, policies, given)},
-                pool,
-                given,
-            )
-            for rung in shape.rungs
-        ]
+        self._construct(name, _planned(self.label(name), args), opts)
+
+    def _make(self, name: str, plan: GkePoolPlan) -> Mapping[str, object]:
+        pool = plan.pool
+        made = [self._node_pool(name, plan, rung) for rung in plan.shape.rungs]
         self.node_pools = tuple(made)
-        self._compute_class(name, pool, prefix, made)
-        self.node_pool_names = pulumi.Output.all(*(one.output("name") for one in made))
+        manifest = compute_class(pool, plan.connection.name_prefix)
+        if manifest is not None:
+            opts = pulumi.ResourceOptions(parent=self, depends_on=made)
+            ManifestObject(f"{name}-class", manifest, opts)
         groups = pulumi.Output.all(*(one.output("instanceGroupUrls") for one in made))
-        self.instance_group_urls = groups.apply(_flat)
-        compute_class, advertised = pool.name if shape.ladder else None, dict(pool.advertised)
-        self.compute_class = known_output(compute_class)
-        self.advertised = known_output(advertised)
-        self.register_outputs(
-            {
-                "nodePoolNames": self.node_pool_names,
-                "instanceGroupUrls": self.instance_group_urls,
-                "computeClass": compute_class,
-                "advertised": advertised,
-            }
-        )
+        return {
+            "node_pool_names": pulumi.Output.all(*(one.output("name") for one in made)),
+            "instance_group_urls": groups.apply(_flat),
+            "compute_class": pool.name if plan.shape.ladder else None,
+            "advertised": dict(pool.advertised),
+        }
 
-    @property
-    def spec(self) -> GpuPoolArgs:
-        """The pool's declaration, to hand on to other components: `GpuAddons` takes a list."""
-        return self._spec
-
-    def _node_pool(
-        self,
-        component: str,
-        name: str,
-        rung: Rung,
-        arguments: Mapping[str, Any],
-        pool: Pool,
-        given: Mapping[str, Any],
-    ) -> GcpObject:
+    def _node_pool(self, name: str, plan: GkePoolPlan, rung: Rung) -> GcpObject:
+        pool, connection, arguments = plan.pool, plan.connection, plan.node_pools[rung.name]
         config = dict(arguments["nodeConfig"])
-        known = given.get("configurations")
-        config["labels"] = checked_labels(component, pool.name, config["labels"], known)
-        if "serviceAccount" in given:
-            config["serviceAccount"] = given["serviceAccount"]
-        if given.get("networkTags"):
-            config["tags"] = list(given["networkTags"])
+        config["labels"] = checked_labels(
+            self.label(name), pool.name, config["labels"], connection.configurations
+        )
+        if connection.service_account is not None:
+            config["serviceAccount"] = connection.service_account
+        if connection.network_tags:
+            config["tags"] = list(connection.network_tags)
         wired = {
             **arguments,
+            **self._placement(name, plan, rung),
             "nodeConfig": config,
-            "cluster": given["clusterName"],
-            "location": given.get("location", given["region"]),
+            "cluster": connection.cluster_name,
+            "location": connection.location,
+            **_project(connection),
         }
-        if "project" in given:
-            wired["project"] = given["project"]
-        networks = gke_shape(pool).networks
-        if networks:
-            places = [given["gpuNetworks"][network.name] for network in networks]
+        if plan.shape.networks:
+            places = [connection.gpu_networks[network.name] for network in plan.shape.networks]
             wired["networkConfig"] = {
                 **arguments["networkConfig"],
                 "additionalNodeNetworkConfigs": [
@@ -197,34 +170,58 @@ class GkeGpuNodePool(pulumi.ComponentResource):
             outputs=("name", "instanceGroupUrls"),
         )
 
-    def _placement(
-        self,
-        name: str,
-        rung: Rung,
-        policies: Mapping[str, Mapping[str, Any]],
-        given: Mapping[str, Any],
-    ) -> dict[str, Any]:
+    def _placement(self, name: str, plan: GkePoolPlan, rung: Rung) -> dict[str, Any]:
         """The policy that places a slice's hosts, where the node pool itself cannot say how."""
-        if rung.name not in policies:
+        if rung.name not in plan.policies:
             return {}
-        project = {"project": given["project"]} if "project" in given else {}
         policy = GcpObject(
             RESOURCE_POLICY,
             f"{name}-{rung.name or 'pool'}-placement",
-            {**policies[rung.name], **project},
+            {**plan.policies[rung.name], **_project(plan.connection)},
             pulumi.ResourceOptions(parent=self),
             outputs=("name",),
         )
         return {"placementPolicy": {"type": "COMPACT", "policyName": policy.output("name")}}
 
-    def _compute_class(self, name: str, pool: Pool, prefix: str, made: list[GcpObject]) -> None:
-        manifest = compute_class(pool, prefix)
-        if manifest is not None:
-            ManifestObject(
-                f"{name}-class",
-                manifest,
-                pulumi.ResourceOptions(parent=self, depends_on=made),
-            )
+
+def gke_pool_plan(pool: Pool, connection: GkeConnection) -> tuple[GkePoolPlan, list[Finding]]:
+    """The plan of a pool, and what prevents making it but for missing networks: those are a matter
+    of all pools together."""
+    prefix = connection.name_prefix
+    arguments = node_pools(pool, prefix, connection.tags)
+    place = {
+        "cluster": connection.cluster_name,
+        "location": connection.location,
+        "project": connection.project,
+    }
+    findings = judge_import(pool, place)
+    for one in arguments.values():
+        labels = one["nodeConfig"]["labels"]
+        findings += judge_known_labels(labels, connection.configurations, pool.name)
+    plan = GkePoolPlan(
+        pool=pool,
+        shape=gke_shape(pool),
+        connection=connection,
+        node_pools=arguments,
+        policies=workload_policies(pool, prefix, connection.region),
+    )
+    return plan, findings
+
+
+def _planned(component: str, args: GkeGpuNodePoolArgs) -> GkePoolPlan:
+    given = declared(component, GkeGpuNodePoolArgs, args)
+    fleet = compiled_pool(component, "gke", given, "region", "kubernetesVersion")
+    prefix, tags = given.get("namePrefix", DEFAULT_PREFIX), given.get("tags", {})
+    connection = gke_connection(given, fleet, prefix, tags)
+    plan, findings = gke_pool_plan(fleet.pools[0], connection)
+    findings = [*judge_networks(plan.shape.networks, connection.gpu_networks), *findings]
+    if has_errors(findings):
+        refuse(component, findings)
+    return plan
+
+
+def _project(connection: GkeConnection) -> dict[str, pulumi.Input[str]]:
+    return {} if connection.project is None else {"project": connection.project}
 
 
 def _flat(groups: list[list[str] | None]) -> list[str]:

@@ -1,11 +1,13 @@
 """OpenShiftClusterAutoscaler: the object that starts OpenShift's own autoscaler, and bounds it."""
 
 from collections.abc import Mapping
-from typing import Any, NotRequired, TypedDict, cast
+from dataclasses import dataclass
+from typing import Any, NotRequired, TypedDict
 
 import pulumi
 
 from gpufleet.arguments import ClusterAutoscalerOptionsArgs, GpuPoolArgs
+from gpufleet.components_base.component import ComponentPlan, GpuComponent
 from gpufleet.components_base.declarations import compiled_declarations
 from gpufleet.components_base.inputs import declared, refuse
 from gpufleet.components_base.manifest_object import ManifestObject
@@ -14,7 +16,6 @@ from gpufleet.fleet import Fleet
 from gpufleet.platforms.openshift.cluster_autoscaler_manifest import (
     NAME,
     cluster_autoscaler,
-    scaled_on_openshift,
 )
 
 
@@ -31,7 +32,14 @@ class OpenShiftClusterAutoscalerArgs(TypedDict):
     """Minor version of the cluster, `"1.35"` for OpenShift 4.22. Default: 1.36."""
 
 
-class OpenShiftClusterAutoscaler(pulumi.ComponentResource):
+@dataclass(frozen=True, kw_only=True)
+class OpenShiftAutoscalerPlan(ComponentPlan):
+    """The ClusterAutoscaler of one cluster."""
+
+    manifest: Mapping[str, Any]
+
+
+class OpenShiftClusterAutoscaler(GpuComponent[OpenShiftAutoscalerPlan]):
     """The ClusterAutoscaler `default` of an OpenShift cluster: one per cluster.
 
     It starts the autoscaler that OpenShift brings; the MachineAutoscalers of
@@ -46,8 +54,6 @@ class OpenShiftClusterAutoscaler(pulumi.ComponentResource):
         name: str,
         args: OpenShiftClusterAutoscalerArgs,
         opts: pulumi.ResourceOptions | None = None,
-        *,
-        compiled: Fleet | None = None,
     ) -> None:
         """Make the object.
 
@@ -55,43 +61,47 @@ class OpenShiftClusterAutoscaler(pulumi.ComponentResource):
             name: Name of the component, unique in its stack.
             args: The declarations.
             opts: Options; `provider` or `providers` must hold the cluster's Kubernetes provider.
-            compiled: What the declarations mean, when the caller has compiled them already.
 
         Raises:
             InvalidArgumentsError: a declaration has an error, or no pool is scaled; the text holds
                 all of them.
         """
-        component = f'OpenShiftClusterAutoscaler "{name}"'
-        given = declared(component, OpenShiftClusterAutoscalerArgs, cast("Mapping[str, Any]", args))
-        fleet = compiled or compiled_declarations(
+        self._construct(name, _planned(self.label(name), args), opts)
+
+    def _make(self, name: str, plan: OpenShiftAutoscalerPlan) -> Mapping[str, object]:
+        opts = pulumi.ResourceOptions(parent=self)
+        ManifestObject(f"{name}-{NAME}", plan.manifest, opts)
+        limits = plan.manifest["spec"].get("resourceLimits", {}).get("gpus", [])
+        return {"gpu_limits": {one["type"]: one["max"] for one in limits}}
+
+
+def openshift_autoscaler_plan(fleet: Fleet) -> OpenShiftAutoscalerPlan | None:
+    """None where no pool of the fleet is scaled."""
+    manifest = cluster_autoscaler(fleet.pools, fleet.spec.addons.cluster_autoscaler)
+    return None if manifest is None else OpenShiftAutoscalerPlan(manifest=manifest)
+
+
+def _planned(component: str, args: OpenShiftClusterAutoscalerArgs) -> OpenShiftAutoscalerPlan:
+    given = declared(component, OpenShiftClusterAutoscalerArgs, args)
+    fleet = compiled_declarations(
+        component,
+        {
+            **{key: value for key, value in given.items() if key != "settings"},
+            "platform": "openshift",
+            "addons": {"clusterAutoscaler": given.get("settings", {})},
+        },
+    )
+    plan = openshift_autoscaler_plan(fleet)
+    if plan is None:
+        refuse(
             component,
-            {
-                **{key: value for key, value in given.items() if key != "settings"},
-                "platform": "openshift",
-                "addons": {"clusterAutoscaler": given.get("settings", {})},
-            },
+            [
+                error(
+                    "openshift-nothing-to-scale",
+                    "pools",
+                    "nodes.min is nodes.max in every pool: an autoscaler would have nothing to do",
+                    "remove the component, or let a pool grow",
+                )
+            ],
         )
-        manifest = cluster_autoscaler(fleet.pools, fleet.spec.addons.cluster_autoscaler)
-        if manifest is None:
-            refuse(
-                component,
-                [
-                    error(
-                        "openshift-nothing-to-scale",
-                        "pools",
-                        "nodes.min is nodes.max in every pool: an autoscaler would have nothing to "
-                        "do",
-                        "remove the component, or let a pool grow",
-                    )
-                ],
-            )
-        super().__init__("gpufleet:index:OpenShiftClusterAutoscaler", name, {}, opts)
-        ManifestObject(f"{name}-{NAME}", manifest, pulumi.ResourceOptions(parent=self))
-        limits = manifest["spec"].get("resourceLimits", {}).get("gpus", [])
-        self.gpu_limits = pulumi.Output.from_input({one["type"]: one["max"] for one in limits})
-        self.register_outputs({"gpuLimits": self.gpu_limits})
-
-
-def is_scaled(fleet: Fleet) -> bool:
-    """Whether any pool of the fleet is scaled by it."""
-    return bool(scaled_on_openshift(fleet.pools))
+    return plan

@@ -1,27 +1,30 @@
 """The OpenShift part of a fleet: its autoscaler, and the component of each pool."""
 
-from typing import cast
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import pulumi
 
 from gpufleet.components_base.platform_components import (
     Connection,
     OperatorResources,
+    PlatformFleet,
     connection_missing,
+    managed_pools,
+    name_prefix,
     no_charts,
-    pool_arguments,
 )
 from gpufleet.findings import Finding
 from gpufleet.fleet import Fleet, Pool
 from gpufleet.platforms.openshift.cluster_autoscaler import (
+    OpenShiftAutoscalerPlan,
     OpenShiftClusterAutoscaler,
-    OpenShiftClusterAutoscalerArgs,
-    is_scaled,
+    openshift_autoscaler_plan,
 )
-from gpufleet.platforms.openshift.connection import judge_place
 from gpufleet.platforms.openshift.machine_set import (
+    MachineSetPlan,
     OpenShiftGpuMachineSet,
-    OpenShiftGpuMachineSetArgs,
+    machine_set_plan,
 )
 from gpufleet.platforms.openshift.operators import OpenShiftOperators
 from gpufleet.spec.base import Ownership
@@ -29,50 +32,24 @@ from gpufleet.spec.base import Ownership
 platform_charts = no_charts
 
 
-def judge_platform(fleet: Fleet, connection: Connection) -> list[Finding]:
-    """What stands in the way of deploying a fleet that compiles."""
-    managed = [pool for pool in fleet.pools if pool.ownership is Ownership.MANAGED]
-    place = connection.get("openshift")
-    if place is not None:
-        return [
-            finding
-            for pool in managed
-            for finding in judge_place(pool, place, "connection.openshift")
-        ]
-    if not managed:
-        return []
-    return [
-        connection_missing(
-            "openshift",
-            "pools on OpenShift need the cluster's place on its vCenter: infrastructureName, "
-            "server, datacenter, network",
-            "give it beside the spec, as a MachineSet of the cluster says it",
-        )
-    ]
+@dataclass(frozen=True, kw_only=True)
+class OpenShiftFleet(PlatformFleet):
+    """A fleet on OpenShift."""
 
+    pools: Mapping[str, MachineSetPlan]
+    """Of each pool that gpufleet manages, by name."""
+    autoscaler: OpenShiftAutoscalerPlan | None
 
-def platform_parts(
-    parent: pulumi.ComponentResource, name: str, fleet: Fleet, connection: Connection
-) -> list[pulumi.Resource]:
-    """What the fleet's pools need once per cluster beside `GpuAddons`: the object that starts
-    OpenShift's autoscaler, where a pool is scaled."""
-    del connection
-    addon = fleet.spec.addons.cluster_autoscaler
-    ours = addon.enabled is not False and addon.ownership is Ownership.MANAGED
-    if not ours or not is_scaled(fleet):
-        return []
-    arguments = {
-        "catalogue": fleet.spec.catalogue,
-        "pools": [pool_arguments(fleet, pool)["pool"] for pool in fleet.pools],
-    }
-    return [
-        OpenShiftClusterAutoscaler(
-            f"{name}-cluster-autoscaler",
-            cast("OpenShiftClusterAutoscalerArgs", arguments),
-            pulumi.ResourceOptions(parent=parent),
-            compiled=fleet,
-        )
-    ]
+    def parts(self, parent: pulumi.ComponentResource, name: str) -> list[pulumi.Resource]:
+        """The object that starts OpenShift's autoscaler, where a pool is scaled."""
+        if self.autoscaler is None:
+            return []
+        called, opts = f"{name}-cluster-autoscaler", pulumi.ResourceOptions(parent=parent)
+        return [OpenShiftClusterAutoscaler.from_plan(called, self.autoscaler, opts)]
+
+    def nodes(self, name: str, pool: Pool, opts: pulumi.ResourceOptions) -> OpenShiftGpuMachineSet:
+        """The component that makes the pool's machines."""
+        return OpenShiftGpuMachineSet.from_plan(name, self.pools[pool.name], opts)
 
 
 def platform_operators(
@@ -83,15 +60,31 @@ def platform_operators(
     return OperatorResources(operators.made, operators.outputs)
 
 
-def platform_pool(
-    name: str, pool: Pool, fleet: Fleet, connection: Connection, opts: pulumi.ResourceOptions
-) -> OpenShiftGpuMachineSet:
-    """The component that makes the pool's machines."""
-    arguments = {
-        **pool_arguments(fleet, pool),
-        "connection": connection["openshift"],
-        "kubernetes_version": fleet.spec.cluster.kubernetes_version,
-    }
-    return OpenShiftGpuMachineSet(
-        name, cast("OpenShiftGpuMachineSetArgs", arguments), opts, compiled=pool
+def platform_fleet(fleet: Fleet, connection: Connection) -> OpenShiftFleet:
+    """The fleet, with each pool validated."""
+    managed, place = managed_pools(fleet), connection.get("openshift")
+    findings: list[Finding] = []
+    pools: dict[str, MachineSetPlan] = {}
+    if managed and place is None:
+        findings.append(
+            connection_missing(
+                "openshift",
+                "pools on OpenShift need the cluster's place on its vCenter: infrastructureName, "
+                "server, datacenter, network",
+                "give it beside the spec, as a MachineSet of the cluster says it",
+            )
+        )
+    elif place is not None:
+        for pool in managed:
+            pools[pool.name], found = machine_set_plan(
+                pool, name_prefix(fleet), place, "connection.openshift"
+            )
+            findings += found
+    addon = fleet.spec.addons.cluster_autoscaler
+    ours = addon.enabled is not False and addon.ownership is Ownership.MANAGED
+    return OpenShiftFleet(
+        fleet=fleet,
+        findings=tuple(findings),
+        pools=pools,
+        autoscaler=openshift_autoscaler_plan(fleet) if ours else None,
     )

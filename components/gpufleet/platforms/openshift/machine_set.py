@@ -1,17 +1,19 @@
 """OpenShiftGpuMachineSet: the machines of one pool, made by OpenShift's machine API on vSphere."""
 
 from collections.abc import Mapping
-from typing import Any, NotRequired, TypedDict, cast
+from dataclasses import dataclass
+from typing import Any, NotRequired, TypedDict
 
 import pulumi
 
 from gpufleet.arguments import AddonsArgs, GpuPoolArgs
-from gpufleet.components_base.configurations import checked_labels
-from gpufleet.components_base.inputs import compiled_already, declared, refuse
-from gpufleet.components_base.known_output import known_output
+from gpufleet.components_base.component import GpuPoolComponent, PoolPlan
+from gpufleet.components_base.configurations import checked_labels, judge_known_labels
+from gpufleet.components_base.declarations import compiled_pool
+from gpufleet.components_base.inputs import declared, refuse
 from gpufleet.components_base.manifest_object import ManifestObject
-from gpufleet.findings import has_errors
-from gpufleet.fleet import Pool, compile_data
+from gpufleet.findings import Finding, has_errors
+from gpufleet.fleet import Pool
 from gpufleet.platforms.openshift.connection import (
     OpenShiftConnectionArgs,
     judge_place,
@@ -19,6 +21,7 @@ from gpufleet.platforms.openshift.connection import (
 )
 from gpufleet.platforms.openshift.machine_config import machine_config, machine_config_pool
 from gpufleet.platforms.openshift.machine_set_manifest import (
+    MachinePlace,
     health_check,
     machine_autoscaler,
     machine_set,
@@ -53,7 +56,17 @@ class OpenShiftGpuMachineSetArgs(TypedDict):
     choose anything else are refused. Default: not compared, the add-ons are of this program."""
 
 
-class OpenShiftGpuMachineSet(pulumi.ComponentResource):
+@dataclass(frozen=True, kw_only=True)
+class MachineSetPlan(PoolPlan):
+    """The machines of one pool."""
+
+    prefix: str
+    """First part of the objects' names."""
+    place: MachinePlace
+    configurations: pulumi.Input[list[str]] | None
+
+
+class OpenShiftGpuMachineSet(GpuPoolComponent[MachineSetPlan]):
     """GPU machines of an OpenShift cluster on vSphere: MachineSet, MachineHealthCheck,
     MachineAutoscaler, and a MachineConfigPool with kernel arguments where one is declared.
 
@@ -78,8 +91,6 @@ class OpenShiftGpuMachineSet(pulumi.ComponentResource):
         name: str,
         args: OpenShiftGpuMachineSetArgs,
         opts: pulumi.ResourceOptions | None = None,
-        *,
-        compiled: Pool | None = None,
     ) -> None:
         """Make the objects.
 
@@ -87,26 +98,14 @@ class OpenShiftGpuMachineSet(pulumi.ComponentResource):
             name: Name of the component, unique in its stack.
             args: Declaration and connection.
             opts: Options; `provider` or `providers` must hold the cluster's Kubernetes provider.
-            compiled: What the declaration means within its fleet, when the caller has compiled the
-                whole fleet. Default: the pool on its own.
 
         Raises:
             InvalidArgumentsError: the declaration has an error; the text holds all of them.
         """
-        component = f'OpenShiftGpuMachineSet "{name}"'
-        given = declared(
-            component,
-            OpenShiftGpuMachineSetArgs,
-            cast("Mapping[str, Any]", args),
-            unread=compiled_already(compiled),
-        )
-        prefix: str = given.get("namePrefix", DEFAULT_PREFIX)
-        pool = compiled or _compile(component, given, prefix)
-        wrong = list(judge_place(pool, given["connection"], "connection"))
-        if has_errors(wrong):
-            refuse(component, wrong)
-        super().__init__("gpufleet:index:OpenShiftGpuMachineSet", name, {}, opts)
-        self._spec: GpuPoolArgs = args["pool"]
+        self._construct(name, _planned(self.label(name), args), opts)
+
+    def _make(self, name: str, plan: MachineSetPlan) -> Mapping[str, object]:
+        pool, prefix = plan.pool, plan.prefix
         below = pulumi.ResourceOptions(parent=self)
         before = [
             ManifestObject(f"{name}-{suffix}", manifest, below)
@@ -116,7 +115,7 @@ class OpenShiftGpuMachineSet(pulumi.ComponentResource):
             )
             if manifest is not None
         ]
-        made = self._machine_set(component, name, pool, prefix, given, before)
+        made = self._machine_set(name, plan, before)
         for suffix, manifest in (
             ("health", health_check(pool, prefix)),
             ("autoscaler", machine_autoscaler(pool, prefix)),
@@ -125,39 +124,22 @@ class OpenShiftGpuMachineSet(pulumi.ComponentResource):
                 after = pulumi.ResourceOptions(parent=self, depends_on=[made])
                 ManifestObject(f"{name}-{suffix}", manifest, after)
         own = options_of(pool).machine_config is not None
-        called, config_pool = machine_set_name(prefix, pool), pool.name if own else None
-        accelerator, advertised = openshift_shape(pool).accelerator, dict(pool.advertised)
-        self.machine_set = known_output(called)
-        self.machine_config_pool = known_output(config_pool)
-        self.accelerator = known_output(accelerator)
-        self.advertised = known_output(advertised)
-        self.register_outputs(
-            {
-                "machineSet": called,
-                "machineConfigPool": config_pool,
-                "accelerator": accelerator,
-                "advertised": advertised,
-            }
-        )
-
-    @property
-    def spec(self) -> GpuPoolArgs:
-        """The pool's declaration, to hand on to other components: `GpuAddons` takes a list."""
-        return self._spec
+        return {
+            "machine_set": machine_set_name(prefix, pool),
+            "machine_config_pool": pool.name if own else None,
+            "accelerator": openshift_shape(pool).accelerator,
+            "advertised": dict(pool.advertised),
+        }
 
     def _machine_set(
-        self,
-        component: str,
-        name: str,
-        pool: Pool,
-        prefix: str,
-        given: Mapping[str, Any],
-        before: list[ManifestObject],
+        self, name: str, plan: MachineSetPlan, before: list[ManifestObject]
     ) -> ManifestObject:
-        manifest = machine_set(pool, prefix, machine_place(given["connection"]))
+        pool = plan.pool
+        manifest = machine_set(pool, plan.prefix, plan.place)
         machine = manifest["spec"]["template"]["spec"]
-        known = given.get("configurations")
-        labels = checked_labels(component, pool.name, machine["metadata"]["labels"], known)
+        labels = checked_labels(
+            self.label(name), pool.name, machine["metadata"]["labels"], plan.configurations
+        )
         machine["metadata"] = {"labels": labels}
         # Another name is another MachineSet. The old one goes first, machines drained, unless the
         # site has GPUs to spare.
@@ -174,20 +156,40 @@ class OpenShiftGpuMachineSet(pulumi.ComponentResource):
         )
 
 
-def _compile(component: str, given: Mapping[str, Any], prefix: str) -> Pool:
-    cluster = {"name": "cluster"}
-    if "kubernetesVersion" in given:
-        cluster["kubernetesVersion"] = given["kubernetesVersion"]
-    result = compile_data(
-        {
-            "catalogue": given["catalogue"],
-            "platform": "openshift",
-            "cluster": cluster,
-            "namePrefix": prefix,
-            "pools": [given["pool"]],
-            "addons": given.get("addons", {}),
-        }
+def machine_set_plan(
+    pool: Pool,
+    prefix: str,
+    connection: Mapping[str, Any],
+    path: str,
+    configurations: pulumi.Input[list[str]] | None = None,
+) -> tuple[MachineSetPlan, list[Finding]]:
+    """The plan of a pool, and what prevents making it.
+
+    Args:
+        pool: The compiled pool.
+        prefix: First part of the objects' names.
+        connection: `OpenShiftConnectionArgs` in the spelling of files.
+        path: Path of the connection.
+        configurations: What the cluster's add-ons have. Default: not compared.
+    """
+    plan = MachineSetPlan(
+        pool=pool, prefix=prefix, place=machine_place(connection), configurations=configurations
     )
-    if result.fleet is None or not result.deployable:
-        refuse(component, result.findings)
-    return result.fleet.pools[0]
+    findings = list(judge_place(pool, connection, path))
+    if isinstance(configurations, list):
+        rendered = machine_set(pool, prefix, plan.place)["spec"]["template"]["spec"]["metadata"]
+        findings += judge_known_labels(rendered["labels"], configurations, pool.name)
+    return plan, findings
+
+
+def _planned(component: str, args: OpenShiftGpuMachineSetArgs) -> MachineSetPlan:
+    given = declared(component, OpenShiftGpuMachineSetArgs, args)
+    given.setdefault("namePrefix", DEFAULT_PREFIX)
+    keys = ("kubernetesVersion", "namePrefix", "addons")
+    pool = compiled_pool(component, "openshift", given, *keys).pools[0]
+    plan, findings = machine_set_plan(
+        pool, given["namePrefix"], given["connection"], "connection", given.get("configurations")
+    )
+    if has_errors(findings):
+        refuse(component, findings)
+    return plan

@@ -1,12 +1,15 @@
 """OlmOperator: an operator that Operator Lifecycle Manager installs on OpenShift."""
 
-from typing import Any, NotRequired, TypedDict, cast
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NotRequired, TypedDict
 
 import pulumi
 from pydantic import Field
 
 from gpufleet.arguments import LifecycleManagerArgs
 from gpufleet.catalogue import UnknownKeyError, load
+from gpufleet.components_base.component import ComponentPlan, GpuComponent
 from gpufleet.components_base.inputs import checked, refuse
 from gpufleet.components_base.manifest_object import ManifestObject
 from gpufleet.components_base.namespaces import operator_namespace
@@ -44,7 +47,14 @@ class _Declared(SpecModel):
     settings: LifecycleManager = Field(default_factory=LifecycleManager)
 
 
-class OlmOperator(pulumi.ComponentResource):
+@dataclass(frozen=True, kw_only=True)
+class OlmOperatorPlan(ComponentPlan):
+    """One operator, as it is asked for."""
+
+    operator: OperatorSubscription
+
+
+class OlmOperator(GpuComponent[OlmOperatorPlan]):
     """An operator on OpenShift: its namespace, OperatorGroup and Subscription, pinned.
 
     Whatever depends on it is made when the operator is installed and its kinds exist. Removing it
@@ -63,8 +73,6 @@ class OlmOperator(pulumi.ComponentResource):
         name: str,
         args: OlmOperatorArgs,
         opts: pulumi.ResourceOptions | None = None,
-        *,
-        compiled: OperatorSubscription | None = None,
     ) -> None:
         """Subscribe to it.
 
@@ -72,26 +80,25 @@ class OlmOperator(pulumi.ComponentResource):
             name: Name of the component, unique in its stack.
             args: Operator and settings.
             opts: Options; `provider` or `providers` must hold the cluster's Kubernetes provider.
-            compiled: What the arguments mean, when the caller has compiled them already.
 
         Raises:
             InvalidArgumentsError: an argument cannot work; the text holds all problems.
         """
-        component = f'OlmOperator "{name}"'
-        given = checked(component, OlmOperatorArgs, cast("dict[str, Any]", args), _Declared)
-        plan = compiled or _planned(component, given)
-        super().__init__("gpufleet:index:OlmOperator", name, {}, opts)
-        made = operator_namespace(self, name, f"{name}-namespace", plan.namespace, MONITORED)
-        namespace: Any = cast("Any", made.metadata)["name"]
+        self._construct(name, _planned(self.label(name), args), opts)
+
+    def _make(self, name: str, plan: OlmOperatorPlan) -> Mapping[str, object]:
+        operator = plan.operator
+        made = operator_namespace(self, name, f"{name}-namespace", operator.namespace, MONITORED)
+        namespace = made.metadata["name"]
         group = ManifestObject(
             f"{name}-group",
-            _within(operator_group(plan), namespace),
+            _within(operator_group(operator), namespace),
             pulumi.ResourceOptions(parent=self),
         )
-        document = _within(subscription(plan), namespace)
-        if plan.wait_minutes:
+        document = _within(subscription(operator), namespace)
+        if operator.wait_minutes:
             document["metadata"]["annotations"] = {WAIT: INSTALLED}
-        timeout = f"{max(plan.wait_minutes, 1)}m"
+        timeout = f"{max(operator.wait_minutes, 1)}m"
         ManifestObject(
             f"{name}-subscription",
             document,
@@ -101,19 +108,15 @@ class OlmOperator(pulumi.ComponentResource):
                 custom_timeouts=pulumi.CustomTimeouts(create=timeout, update=timeout),
             ),
         )
-        self.namespace = namespace
-        self.channel = pulumi.Output.from_input(plan.channel)
-        self.starting_csv = pulumi.Output.from_input(plan.starting_csv)
-        self.register_outputs(
-            {
-                "namespace": self.namespace,
-                "channel": self.channel,
-                "startingCsv": self.starting_csv,
-            }
-        )
+        return {
+            "namespace": namespace,
+            "channel": operator.channel,
+            "starting_csv": operator.starting_csv,
+        }
 
 
-def _planned(component: str, given: _Declared) -> OperatorSubscription:
+def _planned(component: str, args: OlmOperatorArgs) -> OlmOperatorPlan:
+    given = checked(component, OlmOperatorArgs, args, _Declared)
     try:
         catalogue = load(given.catalogue)
         package = catalogue.package(given.operator)
@@ -122,9 +125,10 @@ def _planned(component: str, given: _Declared) -> OperatorSubscription:
     version = given.version
     if version is None and package.name in catalogue.charts:
         version = catalogue.chart(package.name).version
-    return subscribed(given.settings, package, version, Ownership.MANAGED)
+    operator = subscribed(given.settings, package, version, Ownership.MANAGED)
+    return OlmOperatorPlan(operator=operator)
 
 
-def _within(document: dict[str, Any], namespace: Any) -> dict[str, Any]:
+def _within(document: dict[str, Any], namespace: pulumi.Output[str]) -> dict[str, Any]:
     """The document in the namespace as it was made, so that it is made first."""
     return {**document, "metadata": {**document["metadata"], "namespace": namespace}}

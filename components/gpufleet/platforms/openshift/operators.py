@@ -11,7 +11,7 @@ from gpufleet.fleet import Fleet
 from gpufleet.fleet.model import GPU_OPERATOR, NETWORK_OPERATOR, OperatorSubscription
 from gpufleet.platforms.openshift.lifecycle import NODE_FEATURE_DISCOVERY
 from gpufleet.platforms.openshift.olm import fleet_cluster_policy, node_feature_discovery
-from gpufleet.platforms.openshift.olm_operator import WAIT, OlmOperator
+from gpufleet.platforms.openshift.olm_operator import WAIT, OlmOperator, OlmOperatorPlan
 from gpufleet.render.gpu_operator_values import (
     ConfigFiles,
     exporter_files,
@@ -40,11 +40,10 @@ class OpenShiftOperators:
         self.outputs: Outputs = {"networks": []}
         for plan in fleet.addons.subscriptions:
             if plan.ownership is Ownership.MANAGED:
-                operator = OlmOperator(
+                operator = OlmOperator.from_plan(
                     f"{name}-{plan.name}",
-                    {"catalogue": fleet.spec.catalogue, "operator": plan.name},
+                    OlmOperatorPlan(operator=plan),
                     pulumi.ResourceOptions(parent=component, depends_on=list(self.made)),
-                    compiled=plan,
                 )
                 self.made.append(operator)
                 self._told(plan, operator)

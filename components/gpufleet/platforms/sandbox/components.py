@@ -1,29 +1,42 @@
 """The sandbox part of a fleet: simulated nodes."""
 
-from typing import cast
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import pulumi
 
+from gpufleet.catalogue import load
 from gpufleet.components_base.inputs import refuse
 from gpufleet.components_base.platform_components import (
     Connection,
+    PlatformFleet,
+    managed_pools,
+    name_prefix,
     no_operators,
-    no_parts,
-    pool_arguments,
 )
 from gpufleet.findings import Finding, error
 from gpufleet.fleet import Fleet, Pool
-from gpufleet.platforms.sandbox.node_pool import SimulatedGpuNodePool, SimulatedGpuNodePoolArgs
+from gpufleet.platforms.sandbox.node_pool import (
+    DEFAULT,
+    SimulatedGpuNodePool,
+    SimulatedPoolPlan,
+    simulated_pool_plan,
+)
 from gpufleet.sandbox_distribution import CHARTS, SandboxUnavailableError, sandbox_part
 
-platform_parts = no_parts
 platform_operators = no_operators
 
 
-def judge_platform(fleet: Fleet, connection: Connection) -> list[Finding]:
-    """What stands in the way of deploying: nothing."""
-    del fleet, connection
-    return []
+@dataclass(frozen=True, kw_only=True)
+class SandboxFleet(PlatformFleet):
+    """A fleet of simulated nodes."""
+
+    pools: Mapping[str, SimulatedPoolPlan]
+    """Of each pool that gpufleet manages, by name."""
+
+    def nodes(self, name: str, pool: Pool, opts: pulumi.ResourceOptions) -> SimulatedGpuNodePool:
+        """The component that makes the pool's nodes."""
+        return SimulatedGpuNodePool.from_plan(name, self.pools[pool.name], opts)
 
 
 def platform_charts() -> str:
@@ -36,14 +49,14 @@ def platform_charts() -> str:
         refuse("Simulator charts", [error("sandbox-charts-missing", path, str(reason), fix)])
 
 
-def platform_pool(
-    name: str, pool: Pool, fleet: Fleet, connection: Connection, opts: pulumi.ResourceOptions
-) -> SimulatedGpuNodePool:
-    """The component that makes the pool's nodes."""
-    arguments = pool_arguments(fleet, pool)
-    arguments["region"] = fleet.spec.cluster.region or "sandbox"
-    if "cluster_name" in connection:
-        arguments["cluster_name"] = connection["cluster_name"]
-    return SimulatedGpuNodePool(
-        name, cast("SimulatedGpuNodePoolArgs", arguments), opts, compiled=pool
-    )
+def platform_fleet(fleet: Fleet, connection: Connection) -> SandboxFleet:
+    """The fleet, with the nodes of each pool."""
+    catalogue, region = load(fleet.spec.catalogue), fleet.spec.cluster.region or DEFAULT
+    findings: list[Finding] = []
+    pools: dict[str, SimulatedPoolPlan] = {}
+    for pool in managed_pools(fleet):
+        pools[pool.name], found = simulated_pool_plan(
+            pool, catalogue, name_prefix(fleet), region, connection.get("clusterName")
+        )
+        findings += found
+    return SandboxFleet(fleet=fleet, findings=tuple(findings), pools=pools)

@@ -1,17 +1,20 @@
 """SimulatedGpuNodePool: GPU nodes of the sandbox."""
 
-from typing import Any, NotRequired, TypedDict, cast
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NotRequired, TypedDict
 
 import pulumi
 
 from gpufleet.arguments import GpuPoolArgs
-from gpufleet.catalogue import load
-from gpufleet.components_base.configurations import checked_labels
+from gpufleet.catalogue import Catalogue, load
+from gpufleet.components_base.component import GpuPoolComponent, PoolPlan
+from gpufleet.components_base.configurations import checked_labels, judge_known_labels
 from gpufleet.components_base.core_objects import Node
-from gpufleet.components_base.inputs import compiled_already, declared, refuse
-from gpufleet.components_base.known_output import keep_known, known_later
-from gpufleet.findings import error
-from gpufleet.fleet import Pool, compile_data
+from gpufleet.components_base.declarations import compiled_pool
+from gpufleet.components_base.inputs import declared, refuse
+from gpufleet.findings import Finding, error, ordered
+from gpufleet.fleet import Pool
 from gpufleet.fleet.layout_waves import nodes_before
 from gpufleet.platforms.sandbox.simulated_node import (
     HardwareUnknownError,
@@ -19,6 +22,8 @@ from gpufleet.platforms.sandbox.simulated_node import (
     simulated_nodes,
 )
 
+DEFAULT = "sandbox"
+"""First part of names, and region."""
 CLUSTER_ANNOTATION = "gpufleet.dev/cluster"
 
 
@@ -42,7 +47,16 @@ class SimulatedGpuNodePoolArgs(TypedDict):
     choose anything else are refused. Default: not compared, the add-ons are of this program."""
 
 
-class SimulatedGpuNodePool(pulumi.ComponentResource):
+@dataclass(frozen=True, kw_only=True)
+class SimulatedPoolPlan(PoolPlan):
+    """The nodes of one pool."""
+
+    nodes: tuple[SimulatedNode, ...]
+    cluster_name: pulumi.Input[str] | None
+    configurations: pulumi.Input[list[str]] | None
+
+
+class SimulatedGpuNodePool(GpuPoolComponent[SimulatedPoolPlan]):
     """GPU nodes without hardware, for the sandbox: Node objects with the labels, taints and
     hardware description of the pool; the sandbox's operand simulators publish their capacity.
 
@@ -50,11 +64,11 @@ class SimulatedGpuNodePool(pulumi.ComponentResource):
     cluster the nodes would never become ready.
     """
 
-    node_names: pulumi.Output[list[str]] = known_later()
+    node_names: pulumi.Output[list[str]]
     """Names of the Node objects, by ordinal."""
-    advertised: pulumi.Output[dict[str, int]] = known_later()
+    advertised: pulumi.Output[dict[str, int]]
     """Extended resources each node publishes once its operands have run."""
-    usd_per_node_hour: pulumi.Output[str | None] = known_later()
+    usd_per_node_hour: pulumi.Output[str | None]
     """What one such node costs an hour where it is sold. Absent when no price is known."""
 
     def __init__(
@@ -62,8 +76,6 @@ class SimulatedGpuNodePool(pulumi.ComponentResource):
         name: str,
         args: SimulatedGpuNodePoolArgs,
         opts: pulumi.ResourceOptions | None = None,
-        *,
-        compiled: Pool | None = None,
     ) -> None:
         """Make the nodes.
 
@@ -71,85 +83,82 @@ class SimulatedGpuNodePool(pulumi.ComponentResource):
             name: Name of the component, unique in its stack.
             args: The declaration.
             opts: Options; `provider` or `providers` must hold the sandbox's Kubernetes provider.
-            compiled: What the declaration means within its fleet, when the caller has compiled
-                the whole fleet. Default: the pool on its own.
 
         Raises:
             InvalidArgumentsError: the declaration has an error; the text holds all of them.
         """
-        component = f'SimulatedGpuNodePool "{name}"'
-        declaration = declared(
-            component,
-            SimulatedGpuNodePoolArgs,
-            cast("dict[str, Any]", args),
-            unread=compiled_already(compiled),
-        )
-        pool = compiled or _compile(component, declaration)
-        nodes = _nodes(component, pool, declaration)
-        known = args.get("configurations")
-        labels = [
-            checked_labels(component, pool.name, node.metadata["labels"], known) for node in nodes
-        ]
-        super().__init__("gpufleet:index:SimulatedGpuNodePool", name, {}, opts)
-        self._spec: GpuPoolArgs = args["pool"]
-        made: list[Node] = []
-        for i, node in enumerate(nodes):
+        self._construct(name, _planned(self.label(name), args), opts)
+
+    def _make(self, name: str, plan: SimulatedPoolPlan) -> Mapping[str, object]:
+        pool, made = plan.pool, list[Node]()
+        for i, node in enumerate(plan.nodes):
             # With a layout change under way a node waits for the nodes of the wave before.
             before = [made[j] for j in nodes_before(pool, i)]
+            labels = checked_labels(
+                self.label(name), pool.name, node.metadata["labels"], plan.configurations
+            )
             # Made here, not in a method of its own: the SDK reads every frame above a resource.
             made.append(
                 Node(
                     f"{name}-{i}",
-                    metadata=_metadata(node, labels[i], args),
+                    metadata=_metadata(node, labels, plan.cluster_name),
                     spec=node.spec,
                     opts=pulumi.ResourceOptions(parent=self, depends_on=before),
                 )
             )
-        names, advertised = [node.name for node in nodes], dict(pool.advertised)
-        price = None if pool.hourly_usd is None else format(pool.hourly_usd.normalize(), "f")
-        keep_known(self, node_names=names, advertised=advertised, usd_per_node_hour=price)
         self.nodes = tuple(made)
-        self.register_outputs(
-            {"nodeNames": names, "advertised": advertised, "usdPerNodeHour": price}
-        )
-
-    @property
-    def spec(self) -> GpuPoolArgs:
-        """The pool's declaration, to hand on to other components: `GpuAddons` takes a list."""
-        return self._spec
-
-
-def _metadata(node: SimulatedNode, labels: Any, args: SimulatedGpuNodePoolArgs) -> dict[str, Any]:
-    metadata = {"name": node.name, **node.metadata, "labels": labels}
-    if "cluster_name" in args:
-        metadata["annotations"] = {
-            **metadata["annotations"],
-            CLUSTER_ANNOTATION: args["cluster_name"],
+        price = None if pool.hourly_usd is None else format(pool.hourly_usd.normalize(), "f")
+        return {
+            "node_names": [node.name for node in plan.nodes],
+            "advertised": dict(pool.advertised),
+            "usd_per_node_hour": price,
         }
-    return metadata
 
 
-def _compile(component: str, declaration: dict[str, Any]) -> Pool:
-    result = compile_data(
-        {
-            "catalogue": declaration["catalogue"],
-            "platform": "sandbox",
-            "cluster": {"name": "sandbox"},
-            "pools": [declaration["pool"]],
-        }
-    )
-    if result.fleet is None or not result.deployable:
-        refuse(component, result.findings)
-    return result.fleet.pools[0]
-
-
-def _nodes(component: str, pool: Pool, declaration: dict[str, Any]) -> tuple[SimulatedNode, ...]:
+def simulated_pool_plan(
+    pool: Pool,
+    catalogue: Catalogue,
+    prefix: str,
+    region: str,
+    cluster_name: pulumi.Input[str] | None,
+    configurations: pulumi.Input[list[str]] | None = None,
+) -> tuple[SimulatedPoolPlan, list[Finding]]:
+    """The nodes of a pool, and what prevents making them."""
     try:
-        return simulated_nodes(
-            pool,
-            load(declaration["catalogue"]),
-            prefix=declaration.get("namePrefix", "sandbox"),
-            region=declaration.get("region", "sandbox"),
-        )
+        nodes = simulated_nodes(pool, catalogue, prefix=prefix, region=region)
+        findings: list[Finding] = []
     except HardwareUnknownError as unknown:
-        refuse(component, [error("simulated-hardware-unknown", pool.path, str(unknown))])
+        nodes = ()
+        findings = [error("simulated-hardware-unknown", pool.path, str(unknown))]
+    for node in nodes:
+        findings += judge_known_labels(node.metadata["labels"], configurations, pool.name)
+    plan = SimulatedPoolPlan(
+        pool=pool, nodes=nodes, cluster_name=cluster_name, configurations=configurations
+    )
+    return plan, findings
+
+
+def _planned(component: str, args: SimulatedGpuNodePoolArgs) -> SimulatedPoolPlan:
+    given = declared(component, SimulatedGpuNodePoolArgs, args)
+    plan, findings = simulated_pool_plan(
+        compiled_pool(component, "sandbox", given).pools[0],
+        load(given["catalogue"]),
+        given.get("namePrefix", DEFAULT),
+        given.get("region", DEFAULT),
+        given.get("clusterName"),
+        given.get("configurations"),
+    )
+    if findings:
+        refuse(component, ordered(findings))
+    return plan
+
+
+def _metadata(
+    node: SimulatedNode,
+    labels: pulumi.Input[Mapping[str, str]],
+    cluster_name: pulumi.Input[str] | None,
+) -> dict[str, Any]:
+    metadata = {"name": node.name, **node.metadata, "labels": labels}
+    if cluster_name is not None:
+        metadata["annotations"] = {**metadata["annotations"], CLUSTER_ANNOTATION: cluster_name}
+    return metadata

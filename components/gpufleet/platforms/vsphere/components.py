@@ -1,33 +1,51 @@
 """The vSphere part of a fleet: the component of each pool."""
 
-from typing import cast
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import pulumi
 
 from gpufleet.components_base.component_host import is_component_host
 from gpufleet.components_base.platform_components import (
     Connection,
+    PlatformFleet,
     connection_missing,
+    managed_pools,
+    name_prefix,
     no_charts,
     no_operators,
-    no_parts,
-    pool_arguments,
 )
 from gpufleet.findings import Finding, error
 from gpufleet.fleet import Fleet, Pool
-from gpufleet.platforms.vsphere.node_group import VsphereGpuNodeGroup, VsphereGpuNodeGroupArgs
-from gpufleet.spec.base import Ownership
+from gpufleet.platforms.vsphere.node_group import (
+    VsphereGpuNodeGroup,
+    VsphereGroupPlan,
+    vsphere_group_plan,
+)
 
-platform_parts = no_parts
 platform_operators = no_operators
 platform_charts = no_charts
 
 
-def judge_platform(fleet: Fleet, connection: Connection) -> list[Finding]:
-    """What stands in the way of deploying a fleet that compiles."""
-    managed = any(pool.ownership is Ownership.MANAGED for pool in fleet.pools)
+@dataclass(frozen=True, kw_only=True)
+class VsphereFleet(PlatformFleet):
+    """A fleet on vSphere."""
+
+    pools: Mapping[str, VsphereGroupPlan]
+    """Of each pool that gpufleet manages, by name."""
+
+    def nodes(self, name: str, pool: Pool, opts: pulumi.ResourceOptions) -> VsphereGpuNodeGroup:
+        """The component that makes the pool's machines."""
+        return VsphereGpuNodeGroup.from_plan(name, self.pools[pool.name], opts)
+
+
+def platform_fleet(fleet: Fleet, connection: Connection) -> VsphereFleet:
+    """The fleet, with each pool validated."""
+    managed, vcenter = managed_pools(fleet), connection.get("vsphere")
+    findings: list[Finding] = []
+    pools: dict[str, VsphereGroupPlan] = {}
     if managed and is_component_host():
-        return [
+        findings.append(
             error(
                 "vsphere-needs-python",
                 "platform",
@@ -36,18 +54,12 @@ def judge_platform(fleet: Fleet, connection: Connection) -> list[Finding]:
                 "write this stack's program in Python, or make the machines elsewhere and declare "
                 "the pools with `ownership: existing`",
             )
-        ]
-    if not managed or connection.get("vsphere") is not None:
-        return []
-    needed = "pools on vSphere need a vCenter: server, datacenter, computeCluster"
-    return [connection_missing("vsphere", needed, "give it beside the spec")]
-
-
-def platform_pool(
-    name: str, pool: Pool, fleet: Fleet, connection: Connection, opts: pulumi.ResourceOptions
-) -> VsphereGpuNodeGroup:
-    """The component that makes the pool's machines."""
-    arguments = {**pool_arguments(fleet, pool), "connection": connection["vsphere"]}
-    return VsphereGpuNodeGroup(
-        name, cast("VsphereGpuNodeGroupArgs", arguments), opts, compiled=pool
-    )
+        )
+    elif managed and vcenter is None:
+        needed = "pools on vSphere need a vCenter: server, datacenter, computeCluster"
+        findings.append(connection_missing("vsphere", needed, "give it beside the spec"))
+    elif vcenter is not None:
+        for pool in managed:
+            pools[pool.name], found = vsphere_group_plan(pool, name_prefix(fleet), vcenter)
+            findings += found
+    return VsphereFleet(fleet=fleet, findings=tuple(findings), pools=pools)

@@ -1,16 +1,19 @@
 """VsphereGpuNodeGroup: the machines of one pool on vCenter."""
 
 from collections.abc import Mapping
-from typing import Any, NotRequired, TypedDict, cast
+from dataclasses import dataclass
+from typing import Any, NotRequired, TypedDict
 
 import pulumi
 from pulumi.runtime.config import get_config, is_config_secret
 from pydantic import ValidationError
 
 from gpufleet.arguments import GpuPoolArgs
+from gpufleet.components_base.component import GpuPoolComponent, PoolPlan
+from gpufleet.components_base.declarations import compiled_pool
 from gpufleet.components_base.inputs import declared, refuse
 from gpufleet.findings import Finding, error
-from gpufleet.fleet import Pool, compile_data
+from gpufleet.fleet import Pool
 from gpufleet.fleet.layout_waves import nodes_before
 from gpufleet.platforms.vsphere.connection import VsphereConnectionArgs
 from gpufleet.platforms.vsphere.first_boot import CLOUD_INIT, first_boot, judge_first_boot
@@ -28,6 +31,7 @@ from gpufleet.platforms.vsphere.vcenter.node import VsphereGpuNode
 from gpufleet.platforms.vsphere.vcenter.settings import ClusterAccess
 from gpufleet.spec.platforms.vsphere import VsphereOptions, VsphereWaitFor
 
+DEFAULT_PREFIX = "gpu"
 PREFLIGHT = ("preview", "create")
 """When vCenter is asked whether new machines can be made. The first is the default."""
 
@@ -58,7 +62,16 @@ class VsphereGpuNodeGroupArgs(TypedDict):
     guest driver its nodes get. Default: those a fleet has."""
 
 
-class VsphereGpuNodeGroup(pulumi.ComponentResource):
+@dataclass(frozen=True, kw_only=True)
+class VsphereGroupPlan(PoolPlan):
+    """The machines of one pool."""
+
+    connection: Mapping[str, Any]
+    """`VsphereConnectionArgs` in the spelling of files."""
+    machines: tuple[PoolMachine, ...]
+
+
+class VsphereGpuNodeGroup(GpuPoolComponent[VsphereGroupPlan]):
     """GPU machines on vCenter: `nodes.min` of them, named `<prefix>-<pool>-<number>`.
 
     Fewer nodes remove the highest numbers, `vsphere.exclude` any, and no machine is renumbered; or
@@ -80,8 +93,6 @@ class VsphereGpuNodeGroup(pulumi.ComponentResource):
         name: str,
         args: VsphereGpuNodeGroupArgs,
         opts: pulumi.ResourceOptions | None = None,
-        *,
-        compiled: Pool | None = None,
     ) -> None:
         """Make the machines.
 
@@ -89,23 +100,15 @@ class VsphereGpuNodeGroup(pulumi.ComponentResource):
             name: Name of the component, unique in its stack.
             args: Declaration and connection.
             opts: Options.
-            compiled: What the declaration means within its fleet, when the caller has compiled the
-                whole fleet. Default: the pool on its own.
 
         Raises:
             InvalidArgumentsError: the declaration has an error; the text holds all of them.
         """
-        component = f'VsphereGpuNodeGroup "{name}"'
-        given = declared(component, VsphereGpuNodeGroupArgs, cast("Mapping[str, Any]", args))
-        pool = compiled or _compile(component, given)
-        connection: dict[str, Any] = given["connection"]
-        machines = _machines(component, given.get("namePrefix", "gpu"), pool)
-        options = pool.spec.vsphere or VsphereOptions(cpus=1, memory_gib=4, template="none")
-        if wrong := [*judge_first_boot(connection, pool), *_judge(connection, options)]:
-            refuse(component, wrong)
-        super().__init__("gpufleet:index:VsphereGpuNodeGroup", name, {}, opts)
-        self._spec: GpuPoolArgs = args["pool"]
-        group = _group(name)
+        self._construct(name, _planned(self.label(name), args), opts)
+
+    def _make(self, name: str, plan: VsphereGroupPlan) -> Mapping[str, object]:
+        pool, connection, machines = plan.pool, plan.connection, plan.machines
+        options, group = _options(pool), _group(name)
         common = {
             **machine_inputs(pool),
             "endpoint": {k: connection[k] for k in _ENDPOINT if k in connection},
@@ -137,43 +140,44 @@ class VsphereGpuNodeGroup(pulumi.ComponentResource):
                 )
             )
         self.nodes = tuple(made)
-        self.node_names = pulumi.Output.from_input([machine.name for machine in machines])
-        self.provider_ids = pulumi.Output.all(*(node.provider_id for node in made))
-        self.instance_uuids = pulumi.Output.all(*(node.instance_uuid for node in made))
-        self.register_outputs(
-            {
-                "nodeNames": self.node_names,
-                "providerIds": self.provider_ids,
-                "instanceUuids": self.instance_uuids,
-            }
-        )
-
-    @property
-    def spec(self) -> GpuPoolArgs:
-        """The pool's declaration, to hand on to other components: `GpuAddons` takes a list."""
-        return self._spec
-
-
-def _compile(component: str, given: Mapping[str, Any]) -> Pool:
-    result = compile_data(
-        {
-            "catalogue": given["catalogue"],
-            "platform": "vsphere",
-            "cluster": {"name": "cluster"},
-            "pools": [given["pool"]],
-            "addons": given.get("addons", {}),
+        return {
+            "node_names": [machine.name for machine in machines],
+            "provider_ids": pulumi.Output.all(*(node.provider_id for node in made)),
+            "instance_uuids": pulumi.Output.all(*(node.instance_uuid for node in made)),
         }
-    )
-    if result.fleet is None or not result.deployable:
-        refuse(component, result.findings)
-    return result.fleet.pools[0]
 
 
-def _machines(component: str, prefix: str, pool: Pool) -> tuple[PoolMachine, ...]:
+def vsphere_group_plan(
+    pool: Pool, prefix: str, connection: Mapping[str, Any]
+) -> tuple[VsphereGroupPlan, list[Finding]]:
+    """The plan of a pool, and what prevents making it.
+
+    Args:
+        pool: The compiled pool.
+        prefix: First part of the machines' names.
+        connection: `VsphereConnectionArgs` in the spelling of files.
+    """
+    findings = [*judge_first_boot(connection, pool), *_judge(connection, _options(pool))]
     try:
-        return pool_machines(prefix, pool)
+        machines = pool_machines(prefix, pool)
     except ValueError as problem:
-        refuse(component, [error("vsphere-name-too-long", "namePrefix", str(problem))])
+        machines = ()
+        findings.insert(0, error("vsphere-name-too-long", "namePrefix", str(problem)))
+    return VsphereGroupPlan(pool=pool, connection=connection, machines=machines), findings
+
+
+def _planned(component: str, args: VsphereGpuNodeGroupArgs) -> VsphereGroupPlan:
+    given = declared(component, VsphereGpuNodeGroupArgs, args)
+    pool = compiled_pool(component, "vsphere", given, "addons").pools[0]
+    prefix = given.get("namePrefix", DEFAULT_PREFIX)
+    plan, findings = vsphere_group_plan(pool, prefix, given["connection"])
+    if findings:
+        refuse(component, findings)
+    return plan
+
+
+def _options(pool: Pool) -> VsphereOptions:
+    return pool.spec.vsphere or VsphereOptions(cpus=1, memory_gib=4, template="none")
 
 
 def _judge(connection: Mapping[str, Any], options: VsphereOptions) -> list[Finding]:

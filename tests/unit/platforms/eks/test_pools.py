@@ -6,11 +6,14 @@ import pytest
 
 from gpufleet.catalogue import load
 from gpufleet.catalogue.model import Cloud
-from gpufleet.fleet import compile_data
+from gpufleet.findings import Finding
+from gpufleet.fleet import Fleet, compile_data
 from gpufleet.fleet.document import Compiled
 from gpufleet.partition.shares import RESOURCES
+from gpufleet.platforms.eks.connection import eks_connection
 from gpufleet.platforms.eks.launch_template import launch_template
-from gpufleet.platforms.eks.pool_validation import judge_pool
+from gpufleet.platforms.eks.node_group_sizes import ClusterGroups
+from gpufleet.platforms.eks.pool_plans import eks_pool_plan
 from gpufleet.platforms.eks.rules import pinning_missing, release_of
 from gpufleet.platforms.eks.shape import eks_shape, interfaces
 from tests.unit.platforms.eks.wrong_pools import BLOCK, KARPENTER, PIN, WRONG
@@ -265,12 +268,19 @@ def test_a_default_pool_of_every_type_is_valid_or_refused_for_a_true_reason(row:
 
 
 WITH_EFA = [row for row in AWS if row.efa_interfaces]
-CONNECTION: dict[str, Any] = {
-    "nodeRoleArn": "arn:aws:iam::123456789012:role/nodes",
-    "subnetIdsByZone": {"us-east-1a": "subnet-0a"},
-    "vpcId": "vpc-01",
-    "clusterSecurityGroupId": "sg-0c",
-}
+
+
+def pool_findings(fleet: Fleet) -> list[Finding]:
+    """What prevents making the fleet's one pool where everything it needs is given."""
+    given = {
+        "nodeRoleArn": "arn:aws:iam::123456789012:role/nodes",
+        "subnetIdsByZone": {"us-east-1a": "subnet-0a"},
+        "vpcId": "vpc-01",
+        "clusterSecurityGroupId": "sg-0c",
+    }
+    connection = eks_connection(given, fleet, "gpufleet", {})
+    _, findings = eks_pool_plan(fleet.pools[0], connection, ClusterGroups(None))
+    return findings
 
 
 @pytest.mark.parametrize("provisioner", ["managed", "karpenter", "clusterAutoscaler"])
@@ -287,7 +297,7 @@ def test_a_pool_of_every_type_with_efa_has_a_template_that_eks_takes(
     assert result.fleet is not None
     (made,) = result.fleet.pools
     assert len(eks_shape(made).interfaces) == 1 + row.efa_interfaces
-    assert judge_pool(made, CONNECTION) == []
+    assert pool_findings(result.fleet) == []
 
 
 GROUP = "arn:aws:resource-groups:us-east-1:123456789012:group/gpu-reservations"
@@ -306,7 +316,7 @@ def test_a_resource_group_of_reservations_is_a_way_of_buying() -> None:
     assert template["capacityReservationSpecification"] == {
         "capacityReservationTarget": {"capacityReservationResourceGroupArn": GROUP}
     }
-    assert judge_pool(pool, CONNECTION) == []
+    assert pool_findings(result.fleet) == []
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,129 @@
+"""Plans of EKS pools: each pool is rendered and validated once, before anything is made."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pulumi
+
+from gpufleet.components_base.component import PoolPlan
+from gpufleet.components_base.configurations import judge_known_labels
+from gpufleet.findings import Finding, error
+from gpufleet.fleet import Pool
+from gpufleet.platforms.eks.autoscaler_tags import judge_autoscaler_tags
+from gpufleet.platforms.eks.connection import EksConnection, judge_connection
+from gpufleet.platforms.eks.karpenter_node_pool_manifest import node_pool
+from gpufleet.platforms.eks.launch_template import launch_template
+from gpufleet.platforms.eks.node_group_arguments import chosen_zones, node_group
+from gpufleet.platforms.eks.node_group_contract import judge_node_group
+from gpufleet.platforms.eks.node_group_sizes import ClusterGroups
+from gpufleet.platforms.eks.rules import pinning_missing
+from gpufleet.platforms.eks.shape import EksShape, eks_shape
+from gpufleet.platforms.eks.tags import judge_karpenter_tags, judge_tags
+from gpufleet.spec.pool import Provisioner
+
+
+@dataclass(frozen=True, kw_only=True)
+class EksPoolPlan(PoolPlan):
+    """A pool on EKS, whoever launches its machines."""
+
+    shape: EksShape
+    connection: EksConnection
+    subnet_ids: tuple[pulumi.Input[str], ...]
+    """One for each zone of the pool."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeGroupPlan(EksPoolPlan):
+    """A managed node group and its launch template."""
+
+    group: Mapping[str, Any]
+    """Arguments of the node group, without what is wired."""
+    template: Mapping[str, Any]
+    """Arguments of the launch template, without what is wired."""
+    groups: ClusterGroups
+    """Node groups that the cluster has already."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class KarpenterPoolPlan(EksPoolPlan):
+    """A NodePool of Karpenter."""
+
+    node_pool: Mapping[str, Any]
+    """The NodePool, without what is wired."""
+
+
+def eks_pool_plan(
+    pool: Pool, connection: EksConnection, groups: ClusterGroups
+) -> tuple[NodeGroupPlan | KarpenterPoolPlan, list[Finding]]:
+    """The plan of a pool, by its provisioner, and everything that prevents making it."""
+    if pool.provisioner is Provisioner.KARPENTER:
+        return karpenter_pool_plan(pool, connection)
+    return node_group_plan(pool, connection, groups)
+
+
+def node_group_plan(
+    pool: Pool, connection: EksConnection, groups: ClusterGroups
+) -> tuple[NodeGroupPlan, list[Finding]]:
+    """The plan of a node group, and everything that prevents making it."""
+    shape = eks_shape(pool)
+    subnet_ids, findings = _common(pool, shape, connection)
+    prefix, tags = connection.name_prefix, connection.tags
+    group = node_group(pool, shape, prefix, tags, connection.kubernetes_version)
+    template = launch_template(pool, shape, prefix, tags)
+    raw = f"{pool.path}.eks.nodeGroup", f"{pool.path}.eks.launchTemplate"
+    findings += judge_node_group(group, template, *raw)
+    findings += judge_autoscaler_tags(pool)
+    findings += judge_known_labels(group["labels"], connection.configurations, pool.name)
+    plan = NodeGroupPlan(
+        pool=pool,
+        shape=shape,
+        connection=connection,
+        subnet_ids=subnet_ids,
+        group=group,
+        template=template,
+        groups=groups,
+    )
+    return plan, findings
+
+
+def karpenter_pool_plan(
+    pool: Pool, connection: EksConnection
+) -> tuple[KarpenterPoolPlan, list[Finding]]:
+    """The plan of a NodePool, and everything that prevents making it."""
+    shape = eks_shape(pool)
+    subnet_ids, findings = _common(pool, shape, connection)
+    findings += pinning_missing(pool, connection.environment, connection.kubernetes_version)
+    findings += judge_karpenter_tags(connection.tags, "tags")
+    if connection.cluster_security_group_id is None and not shape.efa:
+        findings.append(
+            error(
+                "connection-missing",
+                "clusterSecurityGroupId",
+                f"{pool.name} needs clusterSecurityGroupId: Karpenter's machines are in no "
+                "security group but those that are named",
+                "give clusterSecurityGroupId in the connection",
+            )
+        )
+    rendered = node_pool(pool, shape)
+    labels = rendered["spec"]["template"]["metadata"]["labels"]
+    findings += judge_known_labels(labels, connection.configurations, pool.name)
+    plan = KarpenterPoolPlan(
+        pool=pool,
+        shape=shape,
+        connection=connection,
+        subnet_ids=subnet_ids,
+        node_pool=rendered,
+    )
+    return plan, findings
+
+
+def _common(
+    pool: Pool, shape: EksShape, connection: EksConnection
+) -> tuple[tuple[pulumi.Input[str], ...], list[Finding]]:
+    """Subnets, and what concerns every provisioner."""
+    subnets = connection.subnet_ids_by_zone
+    zones, findings = chosen_zones(pool, shape, subnets)
+    findings += judge_connection(connection, pool, shape)
+    findings += judge_tags(connection.tags, "tags")
+    return tuple(subnets[zone] for zone in zones if zone in subnets), findings
