@@ -15,7 +15,7 @@ from gpufleet.fleet.config_names import device_plugin_config_name, mig_config_na
 from gpufleet.partition import Layout, Partition, PlacedInstance, Placement, Refusal, cut, place
 from gpufleet.render.device_plugin import device_plugin_files
 from gpufleet.render.mig_parted import mig_parted_file
-from gpufleet.render.node_labels import birth_labels, published_labels
+from tests.unit.render.published_labels import birth_labels, published_labels
 from gpufleet.render.slots import draw_partition, slot_segments
 from gpufleet.spec.sharing import Sharing
 from tests.property import upstream_rules

@@ -5,7 +5,7 @@ import pytest
 
 from gpufleet.catalogue import load
 from gpufleet.partition import cut
-from gpufleet.render.node_labels import birth_labels, product, published_labels
+from tests.unit.render.published_labels import birth_labels, product, published_labels
 from gpufleet.spec.sharing import Sharing
 from tests.unit.render.golden_files import assert_golden
 from tests.unit.render.pools import DECLARATIONS, pool

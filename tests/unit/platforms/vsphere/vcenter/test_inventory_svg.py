@@ -11,7 +11,7 @@ from gpufleet.platforms.vsphere.vcenter.inventory import (
     PassthroughState,
     PhysicalGpu,
 )
-from gpufleet.platforms.vsphere.vcenter.inventory_svg import draw_inventory_svg
+from tests.unit.platforms.vsphere.vcenter.inventory_svg import draw_inventory_svg
 
 PICTURE = Path(__file__).parents[5] / "docs" / "pictures" / "vsphere-inventory.svg"
 
