@@ -18,9 +18,6 @@ from gpufleet_policies.fronts.admission.policies import (
 from gpufleet_policies.fronts.told_fleet import UnreadableFleetError, told_fleet
 from gpufleet_policies.rules.settings import read_settings
 
-CLUSTER_VERSION = "1.30"
-"""Oldest Kubernetes whose API server has ValidatingAdmissionPolicy as a stable API."""
-
 
 class GpuAdmissionPoliciesArgs(TypedDict):
     """Inputs of `GpuAdmissionPolicies`."""

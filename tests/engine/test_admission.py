@@ -12,7 +12,6 @@ from gpufleet_policies.fronts.admission.policies import (
     Enforcement,
     Policy,
     expressible,
-    manifests,
     policies,
 )
 from gpufleet_policies.fronts.told_fleet import told_fleet
@@ -102,7 +101,7 @@ def installed(
         assert answer.status in (201, 409), message(answer)
         if answer.status == 201:
             ours.append(f"{path}/{crd['metadata']['name']}")
-    for document in manifests(made):
+    for document in [part for policy in made for part in (policy.policy, policy.binding)]:
         if document["kind"].endswith("Binding"):
             selector = {"kubernetes.io/metadata.name": namespace}
             document["spec"]["matchResources"] = {"namespaceSelector": {"matchLabels": selector}}

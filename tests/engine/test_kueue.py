@@ -17,11 +17,11 @@ from kubernetes import client, config
 from gpufleet.catalogue import load
 from gpufleet.fleet.model import NodeRange
 from gpufleet.platforms.sandbox.simulated_node import simulated_nodes
-from tests.unit.render.known_series import KUEUE
 from gpufleet_sandbox.certificates import Certificates
 from gpufleet_sandbox.sandbox import Sandbox
 from tests.engine.queued_fleet import GPU, GROUP, SLICE, TEAMS, Queued, queued_fleet
 from tests.engine.waiting import until
+from tests.unit.render.known_series import KUEUE
 
 pytestmark = [pytest.mark.sandbox]
 

@@ -10,7 +10,7 @@ from gpufleet.catalogue import load
 from gpufleet.fleet import compile_data, fleet_as_dict
 from gpufleet_policies.facts import FleetFacts, Locator, Workload
 from gpufleet_policies.readers.fleet import fleet_from
-from gpufleet_policies.readers.pulumi_props import from_pulumi_props
+from gpufleet_policies.readers.pulumi_props import facts_from_pulumi
 from gpufleet_policies.rules.context import Context
 from gpufleet_policies.rules.finding import PolicyFinding
 from gpufleet_policies.rules.judge import judge
@@ -120,11 +120,17 @@ def usual_fleet() -> FleetFacts:
     return fleet()
 
 
+def from_pulumi_props(kind: str, properties: Any, name: str, urn: str) -> Any:
+    """The first of the facts of one resource; None when it is of no interest."""
+    facts = facts_from_pulumi(kind, properties, name, urn, load)
+    return facts[0] if facts else None
+
+
 def workload(document: dict[str, Any]) -> Workload:
     api_version = document["apiVersion"]
     group = api_version if "/" in api_version else f"core/{api_version}"
     kind = f"kubernetes:{group}:{document['kind']}"
-    found = from_pulumi_props(kind, document, "from-program", "urn:w", load)
+    found = from_pulumi_props(kind, document, "from-program", "urn:w")
     assert isinstance(found, Workload)
     return found
 

@@ -5,13 +5,18 @@ from decimal import Decimal
 import pytest
 from pulumi_policy.proxy import unknown_checking_proxy
 
-from gpufleet.catalogue import load
 from gpufleet_policies.facts import UNKNOWN, Provenance, Workload
 from gpufleet_policies.readers.plain import SENTINELS, plain
-from gpufleet_policies.readers.pulumi_props import from_pulumi_props
 from gpufleet_policies.readers.quantities import amount
 from gpufleet_policies.rules.model_memory import memory_need
-from tests.policies.objects import CONTAINER, changed, deployment, findings, workload
+from tests.policies.objects import (
+    CONTAINER,
+    changed,
+    deployment,
+    findings,
+    from_pulumi_props,
+    workload,
+)
 from tests.policies.objects import DEPLOYMENT as GOOD
 
 
@@ -102,7 +107,7 @@ def test_an_unknown_value_is_never_a_violation(path):
     assert len(before) == 5
     raw = changed(broken, {path: UNKNOWN_STRING})
     for document in (raw, unknown_checking_proxy(raw)):
-        found = from_pulumi_props("kubernetes:apps/v1:Deployment", document, "n", "u", load)
+        found = from_pulumi_props("kubernetes:apps/v1:Deployment", document, "n", "u")
         assert isinstance(found, Workload)
         assert {finding.rule for finding in findings(found)} < before | {"x"}
 

@@ -9,13 +9,20 @@ from gpufleet_policies.readers.documents import facts_of_document
 from gpufleet_policies.readers.fleet import fleet_from
 from gpufleet_policies.readers.plain import SENTINELS
 from gpufleet_policies.readers.pod_templates import KINDS
-from gpufleet_policies.readers.pulumi_props import from_pulumi_props
 from gpufleet_policies.rules.context import Context
 from gpufleet_policies.rules.judge import judge
 from gpufleet_policies.rules.registry import RULE_FAILED, judging
 from gpufleet_policies.rules.settings import read_settings
 from tests.policies.cases import CASES
-from tests.policies.objects import DEPLOYMENT, STRICT, TODAY, findings, summary, usual_fleet
+from tests.policies.objects import (
+    DEPLOYMENT,
+    STRICT,
+    TODAY,
+    findings,
+    from_pulumi_props,
+    summary,
+    usual_fleet,
+)
 
 SCALARS = st.one_of(
     st.none(),
@@ -75,7 +82,7 @@ def judged(subject):
 @given(st.sampled_from(DEPLOYMENT_PATHS), ANYTHING)
 def test_any_value_anywhere_in_a_workload(path, value):
     document = with_value(DEPLOYMENT, path, value)
-    found = from_pulumi_props("kubernetes:apps/v1:Deployment", document, "n", "u", load)
+    found = from_pulumi_props("kubernetes:apps/v1:Deployment", document, "n", "u")
     assert isinstance(found, Workload)
     judged(found)
 
@@ -101,7 +108,7 @@ def test_any_value_anywhere_in_any_object_of_the_case_table(place, value):
         if judging(type(found)):
             messages = [f.message for f in judge(found, context, read_settings(STRICT))]
             assert not [text for text in messages if RULE_FAILED in text]
-    again = from_pulumi_props(thing.type, document, "n", "u", load)
+    again = from_pulumi_props(thing.type, document, "n", "u")
     if again is not None and judging(type(again)):
         judged(again)
 
@@ -109,7 +116,7 @@ def test_any_value_anywhere_in_any_object_of_the_case_table(place, value):
 @given(st.sampled_from(sorted(KINDS)), ANYTHING)
 def test_any_spec_of_any_kind(kind, value):
     token = f"kubernetes:{kind[0] or 'core'}/v1:{kind[1]}"
-    found = from_pulumi_props(token, {"spec": value}, "n", "u", load)
+    found = from_pulumi_props(token, {"spec": value}, "n", "u")
     assert isinstance(found, Workload)
     judged(found)
 

@@ -2,11 +2,10 @@
 
 import pytest
 
-from gpufleet.catalogue import load
 from gpufleet_policies.facts import Workload
 from gpufleet_policies.readers.pod_templates import KINDS
-from gpufleet_policies.readers.pulumi_props import from_pulumi_props, group_and_kind, is_judged
-from tests.policies.objects import workload
+from gpufleet_policies.readers.pulumi_props import group_and_kind, is_judged
+from tests.policies.objects import from_pulumi_props, workload
 
 GPU_CONTAINER = {"name": "c", "image": "i", "resources": {"limits": {"nvidia.com/gpu": 2}}}
 
@@ -200,7 +199,7 @@ def test_every_kind_has_a_case():
 def test_pods_of_every_kind(group, kind):
     document, expected = CASES[group, kind]
     token = f"kubernetes:{group or 'core'}/v1beta9:{kind}"
-    found = from_pulumi_props(token, document, "n", "urn", load)
+    found = from_pulumi_props(token, document, "n", "urn")
     assert isinstance(found, Workload)
     seen = [(g.name, g.pods.value if g.pods.is_known else None) for g in found.pod_groups]
     assert seen == expected
@@ -232,7 +231,7 @@ def test_what_no_rule_judges():
         "pulumi:providers:kubernetes",
     ):
         assert not is_judged(token)
-        assert from_pulumi_props(token, {"spec": TEMPLATE}, "n", "urn", load) is None
+        assert from_pulumi_props(token, {"spec": TEMPLATE}, "n", "urn") is None
 
 
 def test_init_containers_count_as_kubernetes_counts_them():

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from gpufleet.catalogue import Gpu, MigGeometry, load
 from gpufleet.findings import has_errors
-from gpufleet.fleet.config_names import device_plugin_config_name, mig_config_name
+from gpufleet.fleet.config_names import birth_labels, device_plugin_config_name, mig_config_name
 from gpufleet.partition import Layout, Partition, PlacedInstance, Placement, Refusal, cut, place
 from gpufleet.render.device_plugin import device_plugin_files
 from gpufleet.render.mig_parted import mig_parted_file
-from tests.unit.render.published_labels import birth_labels, published_labels
 from gpufleet.render.slots import draw_partition, slot_segments
 from gpufleet.spec.sharing import Sharing
 from tests.property import upstream_rules
+from tests.unit.render.published_labels import published_labels
 
 UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 """A busy machine is no reason to fail."""

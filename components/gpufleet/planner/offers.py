@@ -60,11 +60,6 @@ class Machine:
         """The price in dollars; None where there is none."""
         return None if self.micro_usd is None else Decimal(self.micro_usd) / 1_000_000
 
-    @property
-    def taken_back(self) -> bool:
-        """Whether the seller may take it back within minutes."""
-        return self.buy == _SPOT
-
 
 @dataclass(frozen=True, slots=True)
 class Hardware:

@@ -7,12 +7,10 @@ v0.4.1 decodes it, strictly. Whole GPUs use the class of the driver's chart, whi
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.partition.dra import DRIVER, GPU_CLASS, DraCut, Offer
-from gpufleet.partition.names import resource_of
 from gpufleet.partition.shares import MIB
 from gpufleet.spec.sharing import DraSharing
 
@@ -23,41 +21,6 @@ MOST_SHARED_CLAIMS = 256
 """Shared claims rendered for one kind of device of a pool at most."""
 
 Manifest = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Replacement:
-    """What takes the place of one resource of the device plugin in a pool."""
-
-    pool: str
-    resource: str
-    """What pods asked the device plugin for."""
-    device_class: str
-    claim: str
-    """Name of the ResourceClaimTemplate; of a shared pool, of the first ResourceClaim."""
-    shared: bool
-    """Whether several pods name one ResourceClaim."""
-    namespaces: tuple[str, ...]
-    """Where the claims are. Empty: nowhere yet."""
-    answers_resource: bool
-    """Whether pods may go on asking for the resource itself."""
-
-
-def replacements(fleet: Fleet) -> tuple[Replacement, ...]:
-    """Plugin resource -> class and template, for every `dra` pool."""
-    return tuple(
-        Replacement(
-            pool=pool.name,
-            resource="nvidia.com/gpu" if offer.profile is None else resource_of(offer.profile),
-            device_class=offer.device_class,
-            claim=claim_name(pool, offer) + ("-0" if made.clients > 1 else ""),
-            shared=made.clients > 1,
-            namespaces=made.namespaces,
-            answers_resource=offer.extended_resource is not None,
-        )
-        for pool, made in _dynamic(fleet)
-        for offer in made.offers
-    )
 
 
 def device_classes(fleet: Fleet) -> list[Manifest]:
@@ -215,13 +178,11 @@ def _dynamic(fleet: Fleet) -> Iterator[tuple[Pool, DraCut]]:
 
 __all__ = [
     "GPU_CLASS",
-    "Replacement",
     "claim_name",
     "claim_template",
     "claims",
     "device_classes",
     "device_config",
     "pod_claim",
-    "replacements",
     "shared_claim",
 ]

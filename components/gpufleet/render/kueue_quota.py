@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.partition.dra import DRIVER, GPU_CLASS, DraCut, Offer
-from gpufleet.partition.dra_devices import counters
+from gpufleet.partition.dra_counters import counters
 from gpufleet.render.quota import split
 from gpufleet.spec.queues import Team
 

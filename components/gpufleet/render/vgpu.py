@@ -6,9 +6,6 @@ import yaml
 
 from gpufleet.fleet.model import Fleet, Pool
 
-DEVICE_MANAGER_LABEL = "nvidia.com/vgpu.config"
-"""Host label that chooses a configuration of the device manager's file."""
-
 
 def vgpu_config_name(pool: Pool) -> str:
     """Configuration of the device manager's file for a pool's hosts: the type, in lower case."""

@@ -148,22 +148,3 @@ def loss_bytes(
     share = parallel.context * (parallel.tensor if divided else 1)
     each = LOSS_BYTES[loss] * Fraction(plan.element_bytes, 2)
     return ceil(Fraction(plan.tokens * model.vocabulary, share) * each)
-
-
-def korthikanti_bytes(
-    hidden: int, heads: int, tokens: int, batch: int, tensor: int = 1, *, recompute: str = "none"
-) -> Fraction:
-    """Bytes per layer of a GPT with dropout, 16 bit and no flash attention, with sequence
-    parallelism (Korthikanti et al. 2022, arXiv 2205.05198).
-
-    `recompute`: `none`, `selective` (attention scores; flash attention is the same) or `full`.
-    Linear in the hidden size and quadratic in the tokens only without recomputation.
-    """
-    base = Fraction(tokens * batch * hidden, tensor)
-    if recompute == "full":
-        return 2 * base
-    if recompute == "selective":
-        return 34 * base
-    if recompute != "none":
-        raise ValueError(f"recompute is {recompute!r}; it is none, selective or full")
-    return base * (34 + Fraction(5 * heads * tokens, hidden))

@@ -48,7 +48,6 @@ class Claim(Subject):
 
     is_template: bool
     requests: tuple[DeviceRequest, ...] = ()
-    requests_known: bool = True
     configured: bool = False
     """Whether it carries configuration of its own: sharing is declared there."""
 
@@ -62,6 +61,4 @@ class Claim(Subject):
 class DeviceClass(Subject):
     """A DeviceClass somebody declares beside those of the driver."""
 
-    driver_named: bool = False
-    """Whether one of its selectors names NVIDIA's GPU driver."""
     selectors: Fact[int] = field(default_factory=lambda: NOWHERE)

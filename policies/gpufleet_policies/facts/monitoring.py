@@ -19,9 +19,7 @@ class Monitoring(Subject):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CloudBudget(Subject):
-    """A budget of the cloud account that somebody is told about."""
-
-    notifies: Fact[bool] = NOTHING
+    """A budget of the cloud account."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

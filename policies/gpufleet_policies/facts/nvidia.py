@@ -64,8 +64,6 @@ class OperatorChoices(Subject):
     """Whether it runs the device plugin."""
     licence: Fact[bool] = NOTHING
     """Whether the driver is given a licence configuration."""
-    vgpu_guests: Fact[bool] = NOTHING
-    """Whether the values say that guests use vGPUs."""
     plugin_config_default: Fact[str] = NOTHING
     """Key of the device-plugin ConfigMap that nodes without a label get."""
     selects_nodes: bool = False

@@ -65,7 +65,6 @@ class Ray:
 
     head_gpu_count: Fact[str] = NOWHERE
     """`num-gpus` of the head's `rayStartParams`: what the head tells Ray it has."""
-    head_gpu_count_place: str = ""
     autoscaling: Fact[bool] = NOWHERE
     """`enableInTreeAutoscaling`."""
     ends_with_job: Fact[bool] = NOWHERE

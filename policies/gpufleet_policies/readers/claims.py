@@ -11,7 +11,6 @@ from gpufleet_policies.readers.raw_pods import natural
 from gpufleet_policies.readers.reading import at, fact, items, mapping, text
 
 GROUP = "resource.k8s.io"
-_DRIVER = "gpu.nvidia.com"
 
 KINDS = frozenset(
     {(GROUP, "ResourceClaim"), (GROUP, "ResourceClaimTemplate"), (GROUP, "DeviceClass")}
@@ -34,7 +33,6 @@ def claim_from(
             locator=locator,
             annotations=annotations,
             environment=environment,
-            driver_named=_DRIVER in str(selectors),
             selectors=_number_of(selectors, "spec.selectors"),
         )
     is_template = locator.kind == "ResourceClaimTemplate"
@@ -46,7 +44,6 @@ def claim_from(
         environment=environment,
         is_template=is_template,
         requests=tuple(_requests(requests, path)),
-        requests_known=requests is None or isinstance(requests, list),
         configured=at(document, f"{path.rpartition('.')[0]}.config") is not None,
     )
 

@@ -65,8 +65,6 @@ _SIGNS: dict[str, tuple[frozenset[str], ...]] = {
 }
 """Sets of top-level keys that only this chart has together."""
 
-_VALUES_NAMES = ("values", ".values")
-
 
 def chart_of_values(document: Mapping[str, Any], path: str) -> str | None:
     """The chart that values are for: by the path's words, else by their keys; None: nobody knows.

@@ -52,9 +52,6 @@ def choices(
         inside(values, "dcgmExporter.enabled"), boolean, "dcgmExporter.enabled"
     ).or_default(True)
     licence = _licence(values)
-    sandbox = fact(
-        inside(values, "sandboxWorkloads.enabled"), boolean, "sandboxWorkloads.enabled"
-    ).or_default(False)
     yield OperatorChoices(
         locator=locator,
         annotations=annotations,
@@ -71,7 +68,6 @@ def choices(
         toolkit_enabled=_switch(values, "toolkit"),
         plugin_enabled=_switch(values, "devicePlugin"),
         licence=licence,
-        vgpu_guests=sandbox,
         plugin_config_default=word(values, "devicePlugin.config.default"),
         place=place,
     )

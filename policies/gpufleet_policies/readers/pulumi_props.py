@@ -41,18 +41,6 @@ def is_judged(resource_type: str) -> bool:
     return found is not None and is_judged_kind(*found)
 
 
-def from_pulumi_props(
-    resource_type: str,
-    properties: Any,
-    name: str,
-    urn: str,
-    catalogue: Callable[[], Catalogue],
-) -> Any:
-    """The first of the facts of one resource; None when it is of no interest."""
-    found = facts_from_pulumi(resource_type, properties, name, urn, catalogue)
-    return found[0] if found else None
-
-
 def facts_from_pulumi(
     resource_type: str,
     properties: Any,

@@ -7,10 +7,8 @@ from gpufleet.catalogue import Catalogue
 from gpufleet_policies.facts.capacity import ScheduledSize
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.monitoring import CloudBudget, Monitoring
-from gpufleet_policies.facts.tristate import known
 from gpufleet_policies.readers import components, ec2, eks, gke, helm, vsphere
 from gpufleet_policies.readers.blocks import inside, known_texts, word
-from gpufleet_policies.readers.reading import items
 
 Load = Callable[[], Catalogue]
 Reader = Callable[[dict[str, Any], Locator, Load], Iterator[Any]]
@@ -18,13 +16,7 @@ Reader = Callable[[dict[str, Any], Locator, Load], Iterator[Any]]
 
 def _budget(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
     del load
-    told = items(inside(document, "notifications")) or items(inside(document, "notification"))
-    rules = items(inside(document, "thresholdRules"))
-    yield CloudBudget(
-        locator=locator,
-        annotations=known_texts(inside(document, "tags")),
-        notifies=known(bool(told or rules)),
-    )
+    yield CloudBudget(locator=locator, annotations=known_texts(inside(document, "tags")))
 
 
 def _addon(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:

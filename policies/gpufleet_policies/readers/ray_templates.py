@@ -86,7 +86,6 @@ def _ray(path: str, read: Callable[[dict[str, Any]], dict[str, Any]]) -> Callabl
         place = f"{path}.enableInTreeAutoscaling"
         return Ray(
             head_gpu_count=fact(written, lambda v: str(v).strip() or None, f"{start}.num-gpus"),
-            head_gpu_count_place=start,
             autoscaling=fact(at(document, place), boolean, place).or_default(False),
             **read(document),
         )

@@ -10,10 +10,11 @@ from gpufleet.catalogue import Gpu, load
 from gpufleet.findings import Finding, Severity
 from gpufleet.partition import Partition, Placement, cut, place
 from gpufleet.partition.dra import mig_class
-from gpufleet.partition.dra_devices import counters, published_devices
+from gpufleet.partition.dra_counters import counters
 from gpufleet.partition.dra_gates import DEFAULTS, EXCLUDES, conflicts
 from gpufleet.partition.slot_table import slot_table
 from gpufleet.spec.sharing import Sharing
+from tests.unit.partition.published_devices import published_devices
 
 GIB = 1 << 30
 HOPPER = "H100-80GB"

@@ -1,17 +1,14 @@
-"""Labels GPU feature discovery will publish on the nodes of a pool: what selectors may rely on.
+"""Labels GPU feature discovery publishes on the nodes of a pool, predicted for comparison.
 
 Source: NVIDIA/k8s-device-plugin `internal/lm` (`resource.go`, `mig-strategy.go`). Labels that a
 pool's nodes carry from birth are in `fleet.config_names`.
 """
 
 from gpufleet.catalogue.gpu import Gpu
-from gpufleet.fleet.config_names import birth_labels
 from gpufleet.partition import Partition, Share
 from gpufleet.partition.names import gpu_instance_of
 from gpufleet.partition.profile_name import parse
 from gpufleet.partition.shares import MIB, SHARED_SUFFIX
-
-__all__ = ["birth_labels", "product", "published_labels"]
 
 GPU = "nvidia.com/gpu"
 LONGEST_VALUE = 63

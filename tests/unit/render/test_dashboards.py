@@ -10,9 +10,9 @@ import pytest
 from gpufleet.render.dashboards import dashboard_config_maps, dashboards
 from gpufleet.render.dashboards.console import console_dashboard
 from gpufleet.render.recording_rules import recording_rules
-from tests.unit.render.known_series import KNOWN
 from tests.unit.render.dashboard_queries import queries
 from tests.unit.render.fleets import TEAMS, compiled, eks
+from tests.unit.render.known_series import KNOWN
 from tests.unit.render.series_names import names_in
 
 FLEET = eks(queues={"teams": TEAMS}, monitoring={}, budget={"usdPerHour": 900})

@@ -8,11 +8,11 @@ import pytest
 from gpufleet.fleet import compile_data
 from gpufleet.fleet.model import Fleet
 from gpufleet.render.dra import (
+    claim_name,
     claims,
     device_classes,
     device_config,
     pod_claim,
-    replacements,
 )
 from gpufleet.render.dra_driver_values import (
     dra_driver_values,
@@ -58,27 +58,25 @@ SHARED: list[dict[str, Any]] = [
 ]
 
 
-def test_each_plugin_resource_has_its_class_and_template() -> None:
-    table = {r.resource: r for r in replacements(fleet({"devices": "mig", "layouts": LAYOUTS}, {}))}
-    assert set(table) == {"nvidia.com/gpu", "nvidia.com/mig-3g.40gb"}
-    slice_ = table["nvidia.com/mig-3g.40gb"]
-    assert (slice_.device_class, slice_.claim, slice_.shared, slice_.answers_resource) == (
-        "mig-3g.40gb.gpufleet.dev",
-        "pool-0-mig-3g-40gb",
-        False,
-        False,
+def test_each_device_of_a_pool_has_its_claim() -> None:
+    one = fleet(
+        {"devices": "mig", "layouts": LAYOUTS}, {"devices": "mig", "sharing": "timeSlicing"}
     )
-    assert table["nvidia.com/gpu"].device_class == "gpu.nvidia.com"
-
-
-def test_templates_are_there_for_every_replacement() -> None:
-    one = fleet({"devices": "mig"}, {"sharing": "timeSlicing"})
     made = {(m["kind"], m["metadata"]["namespace"], m["metadata"]["name"]) for m in claims(one)}
-    for replacement in replacements(one):
-        kind = "ResourceClaim" if replacement.shared else "ResourceClaimTemplate"
-        for namespace in replacement.namespaces:
-            assert (kind, namespace, replacement.claim) in made
-    assert len(made) == len(claims(one))
+    assert ("ResourceClaimTemplate", "research", "pool-0-mig-3g-40gb") in made
+    offered: set[tuple[str, str, str]] = set()
+    for pool in one.pools:
+        dra = pool.partition.dra
+        if dra is None:
+            continue
+        kind, suffix = ("ResourceClaim", "-0") if dra.clients > 1 else ("ResourceClaimTemplate", "")
+        offered |= {
+            (kind, namespace, claim_name(pool, offer) + suffix)
+            for offer in dra.offers
+            for namespace in dra.namespaces
+        }
+    assert offered
+    assert offered <= made
 
 
 def test_a_class_selects_its_profile_and_carries_its_name_only_when_asked() -> None:

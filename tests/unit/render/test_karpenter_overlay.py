@@ -1,12 +1,8 @@
 import pytest
 
+from gpufleet.contract.foreign.karpenter_keys import OVERLAY_KEPT, OVERLAY_REFUSED
 from gpufleet.documents.writing import yaml_stream
-from gpufleet.platforms.eks.karpenter_overlay import (
-    REFUSED_ON_AWS,
-    REFUSED_RESOURCES,
-    WEIGHT,
-    node_overlay,
-)
+from gpufleet.platforms.eks.karpenter_overlay import WEIGHT, node_overlay
 from tests.unit.render.fleets import eks, one
 from tests.unit.render.golden_files import assert_golden
 from tests.unit.render.upstream_definitions import assert_accepted
@@ -75,7 +71,7 @@ def test_overlays_of_two_pools_never_hold_for_one_node() -> None:
 
 def test_no_overlay_names_a_resource_it_may_not() -> None:
     for overlay in OVERLAYS.values():
-        assert not (REFUSED_RESOURCES | REFUSED_ON_AWS) & set(overlay["spec"]["capacity"])
+        assert not {*OVERLAY_REFUSED, *OVERLAY_KEPT} & set(overlay["spec"]["capacity"])
 
 
 def test_efa_is_left_to_karpenter() -> None:

@@ -11,9 +11,9 @@ from gpufleet.render.dcgm_metrics import COUNTERS, exported, exporter_csv
 from gpufleet.render.recording_rules import recording_rules
 from gpufleet.render.rule_groups import rule_groups, rule_object
 from gpufleet.render.scrape_objects import scrape_objects
-from tests.unit.render.known_series import KNOWN, KUEUE
 from gpufleet.spec.monitoring import Monitoring
 from tests.unit.render.fleets import TEAMS, eks
+from tests.unit.render.known_series import KNOWN, KUEUE
 from tests.unit.render.series_names import names_in
 from tests.unit.render.upstream_definitions import assert_accepted
 

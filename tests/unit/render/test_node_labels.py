@@ -4,11 +4,12 @@ from fractions import Fraction
 import pytest
 
 from gpufleet.catalogue import load
+from gpufleet.fleet.config_names import birth_labels
 from gpufleet.partition import cut
-from tests.unit.render.published_labels import birth_labels, product, published_labels
 from gpufleet.spec.sharing import Sharing
 from tests.unit.render.golden_files import assert_golden
 from tests.unit.render.pools import DECLARATIONS, pool
+from tests.unit.render.published_labels import product, published_labels
 
 
 def test_golden_file() -> None:

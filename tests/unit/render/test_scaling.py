@@ -13,8 +13,8 @@ from gpufleet.render.horizontal_pod_autoscaler import horizontal_pod_autoscaler
 from gpufleet.render.prometheus_adapter_rules import adapter_rules, adapter_values
 from gpufleet.render.scaled_object import scaled_job, scaled_object, trigger_authentication
 from gpufleet.render.scaling_signals import SOURCES, pod_pattern
-from tests.unit.render.known_series import KNOWN
 from gpufleet.spec.scaling import KedaScaling, Scaling, ScalingTarget, Signal
+from tests.unit.render.known_series import KNOWN
 from tests.unit.render.upstream_definitions import assert_accepted
 
 ADAPTER = Path(__file__).parents[4] / "shared/reference/charts/prometheus-adapter-5.3.0.values.yaml"

@@ -14,7 +14,7 @@ from gpufleet.sizing import (
     count_parameters,
     training_ledger,
 )
-from gpufleet.sizing.activations import korthikanti_bytes, layer_activations
+from gpufleet.sizing.activations import layer_activations
 from gpufleet.sizing.training_state import state_bytes
 from gpufleet.sizing.weights import stage_weights, weight_bytes
 from tests.unit.sizing.measurements import PHI, STABLELM, WEIGHT_FORMATS, model
@@ -119,19 +119,6 @@ def test_activations_of_llama() -> None:
     assert layer_activations(LLAMA, group, frozen_feed_forward=True).total == 42.5 * 4096
     (qwen,) = model("Qwen3-4B").groups
     assert layer_activations(model("Qwen3-4B"), qwen).total / (2 * 2560) == pytest.approx(35, abs=1)
-
-
-def test_korthikanti_is_linear_in_hidden() -> None:
-    flash = korthikanti_bytes(4096, 32, 2048, 1, recompute="selective")
-    assert flash == 34 * 2048 * 4096
-    assert korthikanti_bytes(8192, 32, 2048, 1, recompute="selective") == 2 * flash
-    assert korthikanti_bytes(4096, 32, 2048, 1, recompute="full") == 2 * 2048 * 4096
-    assert korthikanti_bytes(4096, 32, 2048, 1) == flash + 5 * 32 * 2048 * 2048
-    assert korthikanti_bytes(4096, 32, 2048, 1, tensor=8) * 8 == korthikanti_bytes(
-        4096, 32, 2048, 1
-    )
-    with pytest.raises(ValueError, match="recompute is 'half'; it is none, selective or full"):
-        korthikanti_bytes(1, 1, 1, 1, recompute="half")
 
 
 def test_adapter_sizes_as_litgpt_prints_them() -> None:

@@ -27,8 +27,6 @@ MAX_TAGS = 50
 """Most tags of one Auto Scaling group (Amazon EC2 Auto Scaling quotas)."""
 MAX_KEY = 128
 """Longest tag key, characters (same source)."""
-MAX_VALUE = 256
-"""Longest tag value, characters."""
 
 USABLE_PERCENT = 88
 """Of a disk, what kubelet offers: 10 % is its eviction threshold (`nodefs.available`), the rest the

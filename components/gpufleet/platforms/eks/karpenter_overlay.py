@@ -20,21 +20,6 @@ WEIGHT = 100
 """Above overlays without a weight, so that one somebody made for a whole instance family does not
 cancel ours: overlays of equal weight that disagree are both ignored. 1 to 10000."""
 
-REFUSED_RESOURCES = frozenset({"cpu", "memory", "ephemeral-storage", "pods"})
-"""Resources a NodeOverlay may not set (its definition refuses the object)."""
-
-REFUSED_ON_AWS = frozenset(
-    {
-        "vpc.amazonaws.com/pod-eni",
-        "vpc.amazonaws.com/efa",
-        "aws.amazon.com/neuron",
-        "aws.amazon.com/neuroncore",
-        "habana.ai/gaudi",
-    }
-)
-"""Resources Karpenter's AWS provider keeps to itself (karpenter-provider-aws v1.14.1,
-`concepts/nodeoverlays`)."""
-
 
 def node_overlay(pool: Pool) -> dict[str, Any] | None:
     """The overlay of a pool that Karpenter provisions; None where its own model is right.
@@ -42,7 +27,7 @@ def node_overlay(pool: Pool) -> dict[str, Any] | None:
     It holds for the pool's label and its very instance types: the two A100 sizes share a GPU name,
     an instance type does not. Pools on one instance type, cut differently, are told apart by the
     label, which the pool's NodePool must put into its template. Neuron devices and their cores
-    Karpenter counts by itself (`REFUSED_ON_AWS`).
+    Karpenter counts by itself.
     """
     if pool.provisioner is not Provisioner.KARPENTER or is_neuron(pool.gpu):
         return None

@@ -44,10 +44,6 @@ SECTIONS = (
 )
 """Sections of the values that are sections of the object."""
 
-CHART_ONLY = ("nfd", "node-feature-discovery")
-"""Sections that gpufleet itself writes for the chart and the object has no place for: Node Feature
-Discovery is an operator of its own on OpenShift."""
-
 _DRIVER_IMAGE = {"repository": "nvcr.io/nvidia", "image": "driver"}
 _VGPU_MANAGER_IMAGE = {"image": "vgpu-manager"}
 """What completes an image of which a part is declared: the operator takes all three parts from the

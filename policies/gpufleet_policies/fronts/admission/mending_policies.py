@@ -40,12 +40,6 @@ class MendingPolicy:
     binding: dict[str, Any]
 
 
-def mendable() -> tuple[str, ...]:
-    """Ids of the rules whose findings a cluster can mend, in the order of the registry."""
-    mended = {mend.rule for mend in MENDS}
-    return tuple(rule for rule in by_id() if rule in mended)
-
-
 def mending_policies(
     settings: Settings | None = None,
     *,

@@ -117,11 +117,6 @@ def policies(
     return tuple(made)
 
 
-def manifests(made: Iterable[Policy]) -> list[dict[str, Any]]:
-    """Policies and bindings, ready for YAML."""
-    return [document for one in made for document in (one.policy, one.binding)]
-
-
 def _assigned(
     settings: Settings, constants: Constants
 ) -> Iterator[tuple[str, str, str, AdmissionCheck]]:

@@ -40,16 +40,6 @@ _ALWAYS_ZERO = (
 _CONSOLIDATE = "object.spec.?disruption.?consolidateAfter.orValue('0s')"
 
 
-_TRAINS = (
-    "(variables.annotations[?'gpufleet.dev/mode'].orValue('') in ['training', 'batch']"
-    " || object.spec.?template.?metadata.?labels.orValue({}).exists(k,"
-    " object.spec.template.metadata.labels[k].contains('train'))"
-    " || object.spec.?template.?spec.?taints.orValue([]).exists(t,"
-    " t.key.contains('train') || t.?value.orValue('').contains('train')))"
-)
-"""A pool that says it is for training: there a long wait is right."""
-
-
 def _slow_pool(target: Target, constants: Constants) -> str:
     del target, constants
     return (

@@ -45,7 +45,6 @@ class Audit:
     """What became of all inputs, in their order."""
 
     files: tuple[FileResult, ...]
-    judged_on: date
     spend: StackSpend | None = None
     """What all pools together cost and can come to; None: no pool with GPUs is declared."""
     known: tuple[PlacedFinding, ...] = field(default=())
@@ -99,7 +98,7 @@ def audit(
         part = run_parts(task, inputs, jobs)
     else:
         part = judged_part(task, read_part(inputs))
-    return Audit(tuple(part.files), today, part.spend)
+    return Audit(tuple(part.files), part.spend)
 
 
 @dataclass(frozen=True, slots=True)

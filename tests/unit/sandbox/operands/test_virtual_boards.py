@@ -9,12 +9,12 @@ from gpufleet.catalogue import load
 from gpufleet.fleet import compile_data
 from gpufleet.partition.vgpu import parse_type
 from gpufleet.platforms.sandbox.simulated_node import hardware
-from tests.unit.render.published_labels import published_labels
 from gpufleet_sandbox.operands.device_plugin import advertise
 from gpufleet_sandbox.operands.feature_discovery import discover, owns
 from gpufleet_sandbox.operands.hardware import HARDWARE_ANNOTATION, Hardware, read_hardware
 from gpufleet_sandbox.operands.silicon import GpuState
 from gpufleet_sandbox.operands.virtual_boards import virtual_board
+from tests.unit.render.published_labels import published_labels
 
 
 def guest(profile: str) -> tuple[Any, Hardware]:

@@ -170,8 +170,3 @@ def place(inventory: Inventory, wish: Wish, per_gpu: PerGpu) -> Placement:
         left[best] -= 1
         chosen.append(best)
     return Placement(tuple(chosen), wish.count, slots)
-
-
-def room(inventory: Inventory, wish: Wish, per_gpu: PerGpu) -> int:
-    """How many machines of this kind fit in all."""
-    return sum(slots_of(host, wish, per_gpu).free for host in inventory.hosts)
