@@ -14,7 +14,8 @@ from gpufleet.contract.foreign.device_plugin_document import parse_config
 from gpufleet.contract.foreign.device_plugin_rules import RULES as PLUGIN_RULES
 from gpufleet.contract.foreign.judgement import Report, Verdict
 from gpufleet.contract.foreign.kinds import judge_text
-from gpufleet.documents.reading import UnreadableTextError, read_yaml
+from gpufleet.documents.limits import UnreadableDocumentError
+from gpufleet.documents.reading import read_go
 from gpufleet.findings import Severity
 from tests.engine.nvidia_parsers import ask
 from tests.property.mutated_configs import Case, cases
@@ -125,7 +126,7 @@ def _ours(case: Case) -> tuple[Verdict, set[str]]:
         judged = judge_text(
             case.kind, case.text, gpu=case.gpu, select=case.select, context=case.context or None
         )
-    except UnreadableTextError:
+    except UnreadableDocumentError:
         return Verdict.REJECT, {"document-unreadable"}
     errors = {f.code for f in judged.findings if f.severity is Severity.ERROR}
     return judged.verdict, errors
@@ -139,7 +140,7 @@ def test_what_is_accepted_is_read_alike() -> None:
         if answer["verdict"] != "accept":
             continue
         report = Report(PLUGIN_RULES)
-        config = parse_config(read_yaml(case.text).data, (0, 19, 0), report)
+        config = parse_config(read_go(case.text).data, (0, 19, 0), report)
         if report.rejected:
             continue
         block = config.mps or config.time_slicing
@@ -170,9 +171,9 @@ YAML = (
 def test_yaml_is_read_as_nvidia_reads_it(text: str) -> None:
     answer = ask([{"kind": "yaml", "text": t} for t in YAML])[YAML.index(text)]
     try:
-        ours = read_yaml(text).data
+        ours = read_go(text).data
         json.dumps(ours, allow_nan=False)
-    except (UnreadableTextError, ValueError):
+    except (UnreadableDocumentError, ValueError):
         assert answer["verdict"] == "reject"
         return
     assert answer["verdict"] == "accept", (answer, ours)

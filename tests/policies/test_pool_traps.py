@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gpufleet.catalogue import load
-from gpufleet.documents.reading import read_yaml
+from gpufleet.documents.reading import read_go
 from gpufleet.fleet import compile_data, fleet_as_dict
 from gpufleet_policies.facts import Surroundings
 from gpufleet_policies.readers.documents import facts_of_document
@@ -285,7 +285,7 @@ CHARTS = Path(__file__).parents[3] / "shared" / "reference" / "charts"
 def test_what_vendors_deliver_is_right_as_it_is(name: str):
     if not (CHARTS / name).is_file():
         pytest.skip(f"{name} of the reference is not here")
-    document = plain(read_yaml((CHARTS / name).read_bytes()).data)
+    document = plain(read_go((CHARTS / name).read_bytes()).data)
     facts = facts_of_document(document, name)
     assert facts, "it is recognised"
     context = Context(today=TODAY, load_catalogue=load, surroundings=Surroundings(facts))

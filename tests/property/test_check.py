@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from gpufleet.contract.foreign.judgement import Judgement, Verdict
 from gpufleet.contract.foreign.kinds import KINDS, judge_text
-from gpufleet.documents.reading import UnreadableTextError, read_yaml
+from gpufleet.documents.limits import UnreadableDocumentError
+from gpufleet.documents.reading import read_go
 from tests.property.mutated_configs import cases
 from tests.unit.contract.foreign.case_rows import FINE
 from tests.unit.contract.foreign.rule_cases import CASES
@@ -44,7 +45,7 @@ KIND = st.sampled_from(list(KINDS))
 def judged(kind: str, text: str | bytes, **circumstances: Any) -> Judgement | None:
     try:
         return judge_text(kind, text, **circumstances)
-    except UnreadableTextError:
+    except UnreadableDocumentError:
         return None
 
 
@@ -107,8 +108,8 @@ def test_documents_with_one_foreign_value_get_an_answer(
     """Any value in any place of a document that is otherwise judged in depth."""
     _, broken, fine, circumstances = row.draw(st.sampled_from(CASES[kind]))
     try:
-        document = read_yaml(row.draw(st.sampled_from([broken, fine or FINE[kind]]))).data
-    except UnreadableTextError:
+        document = read_go(row.draw(st.sampled_from([broken, fine or FINE[kind]]))).data
+    except UnreadableDocumentError:
         return
     places = list(_places(document))
     path = row.draw(st.sampled_from(places))

@@ -22,6 +22,7 @@ from gpufleet.catalogue.instance import MICRO_USD, Offer, Price
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.catalogue.price_rows import PURCHASE_OPTIONS, micro_usd
 from gpufleet.catalogue.source import Source
+from gpufleet.documents.reading import read_strict
 from gpufleet.findings import Finding, FleetError, error, has_errors, warning
 
 _ROW_KEYS = ("instance", "buy", "offer", "region", "usd", "usdHigh", "date")
@@ -61,12 +62,7 @@ def parse_price_overrides(
 def _parse(text: str, name: str) -> object:
     if name.endswith(".json"):
         return json.loads(text)
-    import yaml  # only this file format needs it, and it is slow to import
-
-    try:
-        return yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError) as problem:
-        raise ValueError(" ".join(str(problem).split())) from None
+    return read_strict(text, "price list").data
 
 
 class _Reader:

@@ -14,7 +14,8 @@ from gpufleet.cli.output import (
 from gpufleet.cli.source import read_bytes
 from gpufleet.contract.foreign.judgement import Judgement, Verdict
 from gpufleet.contract.foreign.kinds import KINDS, judge_text
-from gpufleet.documents.reading import UnreadableTextError, read_yaml
+from gpufleet.documents.limits import UnreadableDocumentError
+from gpufleet.documents.reading import read_go
 from gpufleet.findings import error
 
 _COLOURS = {Verdict.ACCEPT: "green", Verdict.WARN: "yellow", Verdict.REJECT: "red"}
@@ -63,7 +64,7 @@ def command(
     context = None if context_file is None else _context(context_file)
     try:
         judgement = judge_text(kind, text, gpu=gpu, select=select, context=context)
-    except UnreadableTextError as problem:
+    except UnreadableDocumentError as problem:
         unreadable = Judgement((error("document-unreadable", "", str(problem)),))
         _print(unreadable, file, output_format)
         raise SystemExit(2) from None
@@ -73,8 +74,8 @@ def command(
 
 def _context(source: str) -> Any:
     try:
-        return read_yaml(read_bytes(source)).data
-    except UnreadableTextError as problem:
+        return read_go(read_bytes(source)).data
+    except UnreadableDocumentError as problem:
         raise UnreadableInputError(f"{source}: {problem}") from None
 
 

@@ -4,10 +4,10 @@ import sys
 from pathlib import Path
 
 from gpufleet.cli.output import UnreadableInputError
+from gpufleet.documents.limits import CONFIGURATION
 from gpufleet.findings import FleetError
 from gpufleet.fleet import Compiled, compile_document
 from gpufleet.spec import UnreadableDocumentError
-from gpufleet.spec.document import MAX_BYTES
 
 
 def read_bytes(source: str) -> bytes:
@@ -19,9 +19,9 @@ def read_bytes(source: str) -> bytes:
         if source == "-":
             if sys.stdin is None:
                 raise UnreadableInputError("-: standard input is closed")
-            return sys.stdin.buffer.read(MAX_BYTES + 1)
+            return sys.stdin.buffer.read(CONFIGURATION.size + 1)
         with Path(source).open("rb") as file:
-            return file.read(MAX_BYTES + 1)
+            return file.read(CONFIGURATION.size + 1)
     except OSError as problem:
         raise UnreadableInputError(f"{source}: {problem.strerror or problem}") from None
 

@@ -1,7 +1,7 @@
 """Scalars of YAML the way Go programs read them: plain text to booleans, numbers and null.
 
 `yes`, `on` and `y` are booleans, `0o17` is a number, `12:30` is text. Sources: go.yaml.in/yaml/v2
-v2.4.3 `resolve.go` and `decode.go`. Free of every import that costs time: audits start with it.
+v2.4.3 `resolve.go` and `decode.go`.
 """
 
 import base64
@@ -9,10 +9,16 @@ import binascii
 import math
 import re
 import struct
+from functools import lru_cache
 from typing import Any
 
+from gpufleet.documents.limits import UnreadableDocumentError
+
 PLAIN = "plain"
+"""Tag of a scalar that is written without quotes and without a tag."""
 TAG = "tag:yaml.org,2002:"
+STR = TAG + "str"
+"""Tag of a scalar that is text whatever it says."""
 _INT64 = range(-(1 << 63), 1 << 63)
 _UINT64 = range(1 << 64)
 _FIXED: dict[str, object] = {
@@ -37,22 +43,28 @@ _INTEGER = re.compile(
 )
 
 
-class UnreadableTextError(ValueError):
-    """The text is beyond the limits or no YAML at all, for NVIDIA's parser and for us."""
+def go_scalar(tag: str, text: str) -> bool | int | float | str | None:
+    """The value of a scalar; dates stay text.
 
-
-def scalar(tag: str, text: str, line: int) -> bool | int | float | str | None:
-    """The value of a scalar node; dates stay text.
-
-    Raises UnreadableTextError when an explicit tag does not fit the text.
+    Raises UnreadableDocumentError when an explicit tag does not fit the text.
     """
-    if tag == TAG + "str":
+    if tag == STR:
         return text
+    return _short_scalar(tag, text) if len(text) < 200 else _tagged(tag, text)
+
+
+@lru_cache(maxsize=20_000)
+def _short_scalar(tag: str, text: str) -> bool | int | float | str | None:
+    """Words of manifests repeat: most scalars are resolved once in a run."""
+    return _tagged(tag, text)
+
+
+def _tagged(tag: str, text: str) -> bool | int | float | str | None:
     if tag == TAG + "binary":
         try:
             return base64.b64decode(text, validate=False).decode("utf-8", errors="replace")
         except (binascii.Error, ValueError):
-            raise UnreadableTextError(f"line {line}: !!binary holds no base64") from None
+            raise UnreadableDocumentError("!!binary holds no base64") from None
     if tag.startswith("!") or (tag.startswith(TAG) and tag[len(TAG) :] not in _KINDS):
         return text  # a tag of its own: the text stays as it is
     value = resolve(text)
@@ -61,14 +73,12 @@ def scalar(tag: str, text: str, line: int) -> bool | int | float | str | None:
     wanted = _KINDS[tag[len(TAG) :]]
     if wanted is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
-    if (
-        wanted is None
-        or not isinstance(value, wanted)
-        or (wanted is int and value in (True, False))
-    ):
-        if wanted is None and value is None:
-            return None
-        raise UnreadableTextError(f"line {line}: {text!r} is no {tag.removeprefix(TAG)}")
+    if wanted is None:
+        fits = value is None
+    else:
+        fits = isinstance(value, wanted) and (wanted is bool or not isinstance(value, bool))
+    if not fits:
+        raise UnreadableDocumentError(f"{text!r} is no {tag.removeprefix(TAG)}")
     return value
 
 

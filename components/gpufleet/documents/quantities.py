@@ -25,4 +25,4 @@ def quantity(text: str) -> Fraction | None:
     if suffix in _DECIMAL:
         return number * Fraction(10) ** _DECIMAL[suffix]
     exponent = int(suffix[1:])
-    return number * Fraction(10) ** exponent if abs(exponent) <= 18 else None
+    return number * Fraction(10) ** exponent if abs(exponent) <= _MOST_DIGITS else None

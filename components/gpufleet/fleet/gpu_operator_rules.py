@@ -62,10 +62,10 @@ def judge_values(
     # Only a few fleets get here with raw values; the judge reads much, so it is loaded late.
     from gpufleet.contract.foreign import gpu_operator_values
     from gpufleet.contract.foreign.context import Chart, Context
-    from gpufleet.documents.reading import Read
+    from gpufleet.documents.document import GoDocument
 
     context = Context(chart=Chart("gpu-operator", namespace="gpu-operator"))
-    judged = gpu_operator_values.judge(Read(values), context)
+    judged = gpu_operator_values.judge(GoDocument(values), context)
     for finding in _ours(judged.findings):
         weight = finding.severity
         if other_chart and finding.code.startswith("gpu-operator-key"):

@@ -4,6 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from gpufleet.documents.limits import UnreadableDocumentError
+from gpufleet.documents.reading import read_strict
+
 NAMES = ("gpu-policy.yaml", "gpu-policy.json")
 """Names it may have."""
 
@@ -25,15 +28,10 @@ def read_settings_file(path: Path) -> Mapping[str, Any]:
 
     Raises OSError when it cannot be read, ValueError when it is no mapping, or no YAML.
     """
-    import yaml
-
     try:
-        found = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.YAMLError as problem:
-        mark = getattr(problem, "problem_mark", None)
-        line = "" if mark is None else f"line {mark.line + 1}: "
-        what = getattr(problem, "problem", None) or "no YAML"
-        raise ValueError(f"{path}: {line}{what}") from None
+        found = read_strict(path.read_bytes(), "settings").data
+    except UnreadableDocumentError as problem:
+        raise ValueError(f"{path}: {problem}") from None
     if found is None:
         return {}
     if not isinstance(found, dict):

@@ -109,11 +109,12 @@ def of_text(
 
 def parsed(written: str) -> Any:
     """YAML as data; None for what is none. Who reads it upstream says why: `gpufleet check`."""
-    from gpufleet.documents.reading import UnreadableTextError, read_yaml
+    from gpufleet.documents.limits import UnreadableDocumentError
+    from gpufleet.documents.reading import read_go
 
     try:
-        return read_yaml(written).data
-    except UnreadableTextError:
+        return read_go(written).data
+    except UnreadableDocumentError:
         return None
 
 

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from gpufleet.documents.go_scalars import UnreadableTextError
+from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet_policies.facts.scaling import Scaling
 from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
 from gpufleet_policies.facts.workload import Ray
-from gpufleet_policies.readers.plain_yaml import plain_documents
+from gpufleet_policies.readers.document_text import read_documents
 from gpufleet_policies.readers.raw_pods import (
     Groups,
     JobFields,
@@ -141,13 +141,8 @@ def _deployments(text: Any) -> Fact[tuple[Any, ...]]:
     if not isinstance(text, str) or "{{" in text or "${" in text:
         return unknown(_SERVE)
     try:
-        documents = plain_documents(text.encode())
-        if documents is None:
-            # Only Ray services with an unusual configuration pay for reading it.
-            from gpufleet_policies.readers.yaml_text import read_documents
-
-            documents = read_documents(text)
-    except (UnreadableTextError, UnicodeEncodeError):
+        documents = read_documents(text)
+    except UnreadableDocumentError:
         return unknown(_SERVE)
     found = documents[0].data if documents else None
     if not isinstance(found, dict):

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from gpufleet.catalogue.lookup import bare_product
 from gpufleet.contract.foreign.judgement import Judgement
-from gpufleet.documents.go_scalars import UnreadableTextError
+from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.findings import Finding, error, ordered
 from gpufleet_policies.facts.nvidia import NvidiaConfig, OperatorChoices
 from gpufleet_policies.facts.pool import NodePool
@@ -58,11 +58,11 @@ def selected_layouts(context: Context) -> tuple[tuple[str, str | None], ...]:
 @lru_cache(maxsize=64)
 def _configs(text: str) -> dict[str, str]:
     """Each config of a mig-parted document as a document of its own; empty where it has none."""
-    from gpufleet.documents.reading import read_yaml
+    from gpufleet.documents.reading import read_go
 
     try:
-        data = read_yaml(text).data
-    except UnreadableTextError:
+        data = read_go(text).data
+    except UnreadableDocumentError:
         return {}
     configs = data.get("mig-configs") if isinstance(data, dict) else None
     if not isinstance(data, dict) or not isinstance(configs, dict):
@@ -98,7 +98,7 @@ def _judged(
         where["chart"] = {"version": version}
     try:
         return judge_text(kind, text, gpu=gpu, select=select, context=where or None)
-    except UnreadableTextError as problem:
+    except UnreadableDocumentError as problem:
         return Judgement((error("document-unreadable", "", str(problem)),))
 
 

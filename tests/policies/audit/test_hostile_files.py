@@ -11,18 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.public_manifests import manifests
+from gpufleet.documents.limits import MANIFESTS, UnreadableDocumentError
 from gpufleet_policies.facts.tristate import UNKNOWN
 from gpufleet_policies.fronts.audit.github import as_annotations
 from gpufleet_policies.fronts.audit.inputs import Input
 from gpufleet_policies.fronts.audit.reading import read_input
 from gpufleet_policies.fronts.audit.run import audit
 from gpufleet_policies.fronts.audit.text import as_text
-from gpufleet_policies.readers.yaml_text import (
-    MAX_BYTES,
-    MAX_DEPTH,
-    UnreadableTextError,
-    read_documents,
-)
+from gpufleet_policies.readers.document_text import read_documents
 from gpufleet_policies.rules.settings import read_settings
 from tests.policies.objects import TODAY
 
@@ -64,7 +60,7 @@ HOSTILE = {
     "tabs": ("a:\n\t- b\n", "cannot start any token"),
     "null byte": ("a: \x00", "characters are not allowed"),
     "no UTF-8": (b"\xff\xfe\xfa", "not UTF-8"),
-    "too large": ("#" * (MAX_BYTES + 1), "more than the limit of 4 MiB"),
+    "too large": ("#" * (MANIFESTS.size + 1), "more than the limit of 4 MiB"),
     "half a document": ("apiVersion: v1\nkind: {", "did not find expected"),
 }
 
@@ -202,7 +198,7 @@ def test_any_value_anywhere_in_public_manifests(
 def test_any_text_is_read_or_refused(text: str):
     try:
         found = read_documents(text)
-    except UnreadableTextError:
+    except UnreadableDocumentError:
         return
     try:
         expected = [d for d in yaml.load_all(text, _Words) if d is not None]
@@ -218,9 +214,9 @@ class _Words(yaml.SafeLoader):
 
 
 def test_depth_is_bounded_at_a_known_number():
-    read_documents("[" * (MAX_DEPTH - 1) + "]" * (MAX_DEPTH - 1))
-    with pytest.raises(UnreadableTextError, match="nested deeper than 100 levels"):
-        read_documents("[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1))
+    read_documents("[" * (MANIFESTS.depth - 1) + "]" * (MANIFESTS.depth - 1))
+    with pytest.raises(UnreadableDocumentError, match="nested deeper than 100 levels"):
+        read_documents("[" * (MANIFESTS.depth + 1) + "]" * (MANIFESTS.depth + 1))
 
 
 WRITES_LINES = """\

@@ -15,8 +15,8 @@ from gpufleet.contract.foreign.context import Context
 from gpufleet.contract.foreign.go_json import as_list, as_mapping, integer, shown
 from gpufleet.contract.foreign.judgement import Judgement, Report
 from gpufleet.contract.foreign.objects import objects
+from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
-from gpufleet.documents.reading import Read
 
 __all__ = ["RULES", "judge"]
 
@@ -29,7 +29,7 @@ _Key = tuple[str, str, str]
 """Kind, namespace and name."""
 
 
-def judge(read: Read, context: Context) -> Judgement:
+def judge(read: GoDocument, context: Context) -> Judgement:
     """Judge every autoscaler of the text against its target and the others."""
     del context  # nothing of the place matters
     report = Report(RULES)

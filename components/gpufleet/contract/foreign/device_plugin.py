@@ -20,7 +20,7 @@ from gpufleet.contract.foreign.mig_parted_document import profile_is_valid
 from gpufleet.contract.foreign.node import GPU_RESOURCE, Shared, advertise, mig_resource, offered
 from gpufleet.contract.foreign.strategy_env import mig_strategy
 from gpufleet.contract.foreign.text_notes import note_text
-from gpufleet.documents.reading import Read
+from gpufleet.documents.document import GoDocument
 
 __all__ = ["RULES", "judge"]
 
@@ -39,7 +39,7 @@ _CHOICES: dict[str, tuple[str, tuple[str, ...]]] = {
 _LIST_STRATEGIES = ("envvar", "volume-mounts", "cdi-annotations", "cdi-cri")
 
 
-def judge(read: Read, context: Context) -> Judgement:
+def judge(read: GoDocument, context: Context) -> Judgement:
     """Judge one configuration of the device plugin."""
     report = Report(RULES)
     note_text(read, "device-plugin", report)

@@ -13,7 +13,7 @@ from gpufleet.contract.foreign.device_plugin_sharing import (
 from gpufleet.contract.foreign.go_json import fold, integer, kind_of, shown, text
 from gpufleet.contract.foreign.judgement import Report
 from gpufleet.contract.foreign.unknown_keys import report_key
-from gpufleet.documents.durations import is_duration
+from gpufleet.documents.durations import go_duration
 from gpufleet.documents.paths import child
 
 READER = "the device plugin"
@@ -217,7 +217,9 @@ def _fits(value: Any, wanted: str) -> bool:
         )
     if wanted == "duration":
         number = isinstance(value, int | float) and not isinstance(value, bool)
-        return number or (isinstance(value, str) and (value == "infinite" or is_duration(value)))
+        return number or (
+            isinstance(value, str) and (value == "infinite" or go_duration(value) is not None)
+        )
     return isinstance(value, dict)
 
 

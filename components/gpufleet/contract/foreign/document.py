@@ -6,8 +6,9 @@ from typing import Any
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.contract.foreign.go_json import as_mapping
 from gpufleet.contract.foreign.judgement import Rule, Verdict, rule_table
+from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
-from gpufleet.documents.reading import Read, read_yaml
+from gpufleet.documents.reading import read_go
 from gpufleet.findings import Finding, error
 
 _KEYS = {"mig-parted": ("config.yaml",)}
@@ -43,17 +44,19 @@ RULES = rule_table(
 
 def read_document(
     kind: str, text: str | bytes, select: str | None
-) -> tuple[Read | None, tuple[Finding, ...]]:
+) -> tuple[GoDocument | None, tuple[Finding, ...]]:
     """The document to judge; None, with the finding, where a ConfigMap does not hold it.
 
     In a ConfigMap of the device plugin `select` names the key, as the node label does.
-    Raises UnreadableTextError.
+    Raises UnreadableDocumentError.
     """
-    return unwrapped(kind, read_yaml(text), select)
+    return unwrapped(kind, read_go(text), select)
 
 
-def unwrapped(kind: str, read: Read, select: str | None) -> tuple[Read | None, tuple[Finding, ...]]:
-    """The same for what was read already. Raises UnreadableTextError."""
+def unwrapped(
+    kind: str, read: GoDocument, select: str | None
+) -> tuple[GoDocument | None, tuple[Finding, ...]]:
+    """The same for what was read already. Raises UnreadableDocumentError."""
     document = as_mapping(read.data)
     if document is None or document.get("kind") != "ConfigMap" or "apiVersion" not in document:
         return read, ()
@@ -72,7 +75,7 @@ def unwrapped(kind: str, read: Read, select: str | None) -> tuple[Read | None, t
                 f"write `{key}: |` and indent the document below it",
             ),
         )
-    return read_yaml(value), ()
+    return read_go(value), ()
 
 
 def _key(kind: str, entries: Mapping[str, Any], select: str | None) -> str | None:

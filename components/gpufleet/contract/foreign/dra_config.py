@@ -12,8 +12,8 @@ from gpufleet.contract.foreign.dra_sharing import Fields, judge_sharing
 from gpufleet.contract.foreign.go_json import as_list, as_mapping, kind_of, shown
 from gpufleet.contract.foreign.judgement import Judgement, Report
 from gpufleet.contract.foreign.text_notes import note_text
+from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
-from gpufleet.documents.reading import Read
 
 __all__ = ["RULES", "judge"]
 
@@ -34,7 +34,7 @@ _HOLDERS = {
 _TYPE_META = ("apiVersion", "kind")
 
 
-def judge(read: Read, context: Context) -> Judgement:
+def judge(read: GoDocument, context: Context) -> Judgement:
     """Judge a config, an `opaque` block, a claim, claim template, device class or ComputeDomain."""
     report = Report(RULES)
     note_text(read, "dra", report)

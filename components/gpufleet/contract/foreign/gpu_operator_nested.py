@@ -9,8 +9,10 @@ from gpufleet.contract.foreign.context import Chart, Context
 from gpufleet.contract.foreign.go_json import as_mapping, shown
 from gpufleet.contract.foreign.gpu_operator_choices import value_at
 from gpufleet.contract.foreign.judgement import Report
+from gpufleet.documents.document import GoDocument
+from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.paths import child
-from gpufleet.documents.reading import Read, UnreadableTextError, read_yaml
+from gpufleet.documents.reading import read_go
 
 _UTIL = "DCGM_FI_DEV_GPU_UTIL"
 _ENGINE = "DCGM_FI_PROF_GR_ENGINE_ACTIVE"
@@ -124,7 +126,7 @@ def slices_time(documents: Mapping[str, Any]) -> bool:
     return any(value_at(as_mapping(d) or {}, "sharing.timeSlicing") for d in documents.values())
 
 
-def _read(text: Any, path: str, report: Report) -> Read | None:
+def _read(text: Any, path: str, report: Report) -> GoDocument | None:
     if not isinstance(text, str):
         report.add(
             "gpu-operator-wrong-type",
@@ -134,8 +136,8 @@ def _read(text: Any, path: str, report: Report) -> Read | None:
         )
         return None
     try:
-        return read_yaml(text)
-    except UnreadableTextError as problem:
+        return read_go(text)
+    except UnreadableDocumentError as problem:
         report.add("gpu-operator-wrong-type", path, f"the document cannot be read: {problem}")
         return None
 

@@ -27,7 +27,7 @@ from gpufleet.contract.foreign.gpu_operator_shapes import judge_shapes
 from gpufleet.contract.foreign.judgement import Judgement, Report
 from gpufleet.contract.foreign.known_keys import report_unknown
 from gpufleet.contract.foreign.text_notes import note_text
-from gpufleet.documents.reading import Read
+from gpufleet.documents.document import GoDocument
 
 __all__ = ["RULES", "judge"]
 
@@ -42,7 +42,7 @@ _IGNORED = {
 _DRA_KUBERNETES = (1, 34)
 
 
-def judge(read: Read, context: Context) -> Judgement:
+def judge(read: GoDocument, context: Context) -> Judgement:
     """Judge values, a ClusterPolicy, NVIDIADriver, GPUCluster, or a List of these."""
     report = Report(RULES)
     note_text(read, "gpu-operator", report)

@@ -4,10 +4,10 @@ import json
 from typing import Any
 
 from gpufleet.contract.foreign.judgement import Report
-from gpufleet.documents.reading import Read
+from gpufleet.documents.document import GoDocument
 
 
-def json_problem(read: Read) -> str | None:
+def json_problem(read: GoDocument) -> str | None:
     """Why Go's JSON parser refuses the text; None where it takes it."""
     text = read.text
     if text is None:
@@ -21,7 +21,7 @@ def json_problem(read: Read) -> str | None:
     return None
 
 
-def judge_json(read: Read, code: str, what: str, report: Report) -> None:
+def judge_json(read: GoDocument, code: str, what: str, report: Report) -> None:
     """Report a text that is YAML but no JSON."""
     problem = json_problem(read)
     if problem is not None:

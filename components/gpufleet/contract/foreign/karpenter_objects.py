@@ -17,8 +17,8 @@ from gpufleet.contract.foreign.karpenter_rules import RULES
 from gpufleet.contract.foreign.karpenter_static import judge_static
 from gpufleet.contract.foreign.karpenter_workloads import judge_claims
 from gpufleet.contract.foreign.objects import Object, objects
+from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
-from gpufleet.documents.reading import Read
 
 __all__ = ["RULES", "judge"]
 
@@ -32,7 +32,7 @@ class _Found:
     former: bool = False
 
 
-def judge(read: Read, context: Context) -> Judgement:
+def judge(read: GoDocument, context: Context) -> Judgement:
     """Judge every object of the text, alone and against the others."""
     report = Report(RULES)
     found = _sorted(list(objects(read)), report)

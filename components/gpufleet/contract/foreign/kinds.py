@@ -16,8 +16,9 @@ from gpufleet.contract.foreign.manifest import (
     wanted_objects,
 )
 from gpufleet.contract.foreign.objects import Object
+from gpufleet.documents.document import GoDocument
+from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.paths import child
-from gpufleet.documents.reading import Read, UnreadableTextError
 from gpufleet.findings import Finding, ordered
 
 KINDS = {
@@ -35,7 +36,7 @@ KINDS = {
 }
 """Kind -> module of this package."""
 
-Judge = Callable[[Read, Context], Judgement]
+Judge = Callable[[GoDocument, Context], Judgement]
 
 _JSON_KINDS = {"rdma-shared-config": "rdma-not-json", "sriov-config": "sriov-not-json"}
 """Kinds whose reader takes JSON alone: text that is none is refused, not unreadable."""
@@ -56,8 +57,8 @@ def judge_text(
 ) -> Judgement:
     """Judge a document of a kind.
 
-    `context` is the context file as data. Raises UnreadableTextError for text that nobody can read
-    and KeyError for a kind that does not exist.
+    `context` is the context file as data. Raises UnreadableDocumentError for text that nobody can
+    read and KeyError for a kind that does not exist.
     """
     where, report = read_context(context, gpu, select)
     try:
@@ -70,7 +71,7 @@ def judge_text(
             advertises = None if report.rejected else advertises
             return Judgement(ordered([*report.findings, *findings]), advertises)
         read, found = read_document(kind, text, select)
-    except UnreadableTextError as problem:
+    except UnreadableDocumentError as problem:
         if kind not in _JSON_KINDS:
             raise
         refused = Report(rules_of(kind))
@@ -92,13 +93,13 @@ def _judge_manifest(
     judge: Judge = _module(kind).judge
     if kind in TOGETHER:
         together = {"apiVersion": "v1", "kind": "List", "items": [item for _, item in wanted]}
-        judged = judge(Read(together), where)
+        judged = judge(GoDocument(together), where)
         places = {child("items", number): path for number, (path, _) in enumerate(wanted)}
         return [_moved(finding, places) for finding in judged.findings], None
     findings: list[Finding] = []
     advertises: Advertised | None = None
     for path, item in wanted:
-        read, found = unwrapped(kind, Read(item), select)
+        read, found = unwrapped(kind, GoDocument(item), select)
         judged = Judgement(found) if read is None else judge(read, where)
         said = (*found, *judged.findings) if read is not None else found
         if len(wanted) == 1:

@@ -7,7 +7,9 @@ from typing import Any
 from gpufleet.contract.foreign.go_json import as_mapping
 from gpufleet.contract.foreign.judgement import Rule, Verdict, rule_table
 from gpufleet.contract.foreign.objects import Object, objects
-from gpufleet.documents.reading import Read, UnreadableTextError, read_stream, read_yaml
+from gpufleet.documents.document import GoDocument
+from gpufleet.documents.limits import UnreadableDocumentError
+from gpufleet.documents.reading import read_go, read_go_stream
 from gpufleet.findings import Finding, error
 
 _CONFIG_MAPS = ("mig-parted", "device-plugin", "rdma-shared-config", "sriov-config")
@@ -50,13 +52,13 @@ RULES = rule_table(
 def manifest_objects(text: str | bytes) -> tuple[Object, ...] | None:
     """Every object of a text that holds several: documents of a stream, items of a List. None where
     the text is one document, or any of its documents is no Kubernetes object. Raises
-    UnreadableTextError."""
-    first = read_yaml(text)
+    UnreadableDocumentError."""
+    first = read_go(text)
     if not first.more_documents and not _is_list(first.data):
         return None
     try:
-        documents = read_stream(text)
-    except UnreadableTextError:
+        documents = read_go_stream(text)
+    except UnreadableDocumentError:
         return None  # the second document is nobody's concern where the first is read alone
     if not all(_is_object(one.data) or _is_list(one.data) for one in documents):
         return None
@@ -120,8 +122,8 @@ def _documents(kind: str, config_map: Mapping[str, Any]) -> dict[str, dict[str, 
         if not isinstance(value, str):
             continue
         try:
-            read: Read = read_yaml(value)
-        except UnreadableTextError:
+            read: GoDocument = read_go(value)
+        except UnreadableDocumentError:
             continue
         document = as_mapping(read.data)
         # A document of mig-parted has a version too.

@@ -12,8 +12,8 @@ from gpufleet.contract.foreign.mig_parted_rules import RULES
 from gpufleet.contract.foreign.node import advertise, devices_of
 from gpufleet.contract.foreign.strategy_env import mig_strategy
 from gpufleet.contract.foreign.text_notes import note_text
+from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
-from gpufleet.documents.reading import Read
 from gpufleet.findings import Severity
 from gpufleet.partition.profile_name import parse
 
@@ -23,7 +23,7 @@ DEFAULT_VERSION = (0, 15, 0)
 """The mig-manager that the pinned GPU Operator runs."""
 
 
-def judge(read: Read, context: Context) -> Judgement:
+def judge(read: GoDocument, context: Context) -> Judgement:
     """Judge one mig-parted document."""
     report = Report(RULES)
     note_text(read, "mig-parted", report)

@@ -12,8 +12,8 @@ from gpufleet.contract.foreign.mig_parted_document import profile_is_valid
 from gpufleet.contract.foreign.node import advertise
 from gpufleet.contract.foreign.strategy_env import mig_strategy
 from gpufleet.contract.foreign.text_notes import note_text, text_rules
+from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
-from gpufleet.documents.reading import Read
 
 _CONFIG = "NVIDIA/mig-parted pkg/types/mig_config.go"
 _PLUGIN = "NVIDIA/k8s-device-plugin internal/rm/device_map.go"
@@ -75,7 +75,7 @@ RULES = rule_table(
 )
 
 
-def judge(read: Read, context: Context) -> Judgement:
+def judge(read: GoDocument, context: Context) -> Judgement:
     """Judge one layout for one GPU."""
     report = Report(RULES)
     note_text(read, "mig-placement", report)

@@ -11,8 +11,8 @@ from gpufleet.contract.foreign.mig_placement import read_counts
 from gpufleet.contract.foreign.node import advertise, devices_of, profile_suffix
 from gpufleet.contract.foreign.text_notes import note_text, text_rules
 from gpufleet.contract.foreign.unknown_keys import key_rules, report_key
+from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
-from gpufleet.documents.reading import Read
 
 STRATEGIES = ("none", "single", "mixed")
 _KEYS = ("strategy", "gpus")
@@ -115,7 +115,7 @@ RULES = rule_table(
 )
 
 
-def judge(read: Read, context: Context) -> Judgement:
+def judge(read: GoDocument, context: Context) -> Judgement:
     """Judge `{strategy, gpus: [layout | null]}`: null is MIG off, `{}` MIG without instances."""
     report = Report(RULES)
     note_text(read, "mig-strategy", report)

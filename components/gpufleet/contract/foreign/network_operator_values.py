@@ -17,7 +17,7 @@ from gpufleet.contract.foreign.network_operator_keys import (
 from gpufleet.contract.foreign.network_operator_rules import RULES
 from gpufleet.contract.foreign.nic_policy import judge_policy
 from gpufleet.contract.foreign.text_notes import note_text
-from gpufleet.documents.reading import Read
+from gpufleet.documents.document import GoDocument
 
 __all__ = ["RULES", "judge"]
 
@@ -34,7 +34,7 @@ _SWITCHES = (
 )
 
 
-def judge(read: Read, context: Context) -> Judgement:
+def judge(read: GoDocument, context: Context) -> Judgement:
     """Judge values, a NicClusterPolicy, another resource of the operator, or a List of these."""
     report = Report(RULES)
     note_text(read, "network-operator", report)

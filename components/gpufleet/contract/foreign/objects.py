@@ -4,16 +4,17 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpufleet.contract.foreign.go_json import as_list, as_mapping
+from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
-from gpufleet.documents.reading import Read, read_stream
+from gpufleet.documents.reading import read_go_stream
 
 Object = tuple[str, dict[str, Any]]
 """Where it stands (empty for the only one), and the object."""
 
 
-def objects(read: Read) -> Iterator[Object]:
+def objects(read: GoDocument) -> Iterator[Object]:
     """Every object of every document; the items of Lists."""
-    documents = [one.data for one in read_stream(read.text)] if read.text else [read.data]
+    documents = [one.data for one in read_go_stream(read.text)] if read.text else [read.data]
     for number, data in enumerate(documents):
         document = as_mapping(data)
         if document is None:

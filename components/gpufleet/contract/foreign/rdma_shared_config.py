@@ -17,8 +17,8 @@ from gpufleet.contract.foreign.network_names import is_domain, is_rdma_resource
 from gpufleet.contract.foreign.selector_schema import RDMA, judge_selectors
 from gpufleet.contract.foreign.text_notes import note_text, text_rules
 from gpufleet.contract.foreign.unknown_keys import key_rules, report_key
+from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
-from gpufleet.documents.reading import Read
 
 _SCHEMA = "Mellanox/network-operator webhook-schemas/rdma_shared_device_plugin.json"
 _WEBHOOK = "Mellanox/network-operator api/v1alpha1/validator/nicpolicy_webhook.go"
@@ -105,7 +105,7 @@ RULES = rule_table(
 )
 
 
-def judge(read: Read, context: Context) -> Judgement:  # noqa: ARG001  # one signature for all kinds
+def judge(read: GoDocument, context: Context) -> Judgement:  # noqa: ARG001  # one signature for all kinds
     """Judge one config of the RDMA shared device plugin."""
     report = Report(RULES)
     note_text(read, "rdma", report)

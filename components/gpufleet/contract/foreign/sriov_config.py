@@ -17,8 +17,8 @@ from gpufleet.contract.foreign.selector_schema import (
 )
 from gpufleet.contract.foreign.text_notes import note_text, text_rules
 from gpufleet.contract.foreign.unknown_keys import key_rules, report_key
+from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
-from gpufleet.documents.reading import Read
 
 _SCHEMA = "Mellanox/network-operator webhook-schemas/sriov_network_device_plugin.json"
 _WEBHOOK = "Mellanox/network-operator api/v1alpha1/validator/nicpolicy_webhook.go"
@@ -103,7 +103,7 @@ RULES = rule_table(
 )
 
 
-def judge(read: Read, context: Context) -> Judgement:  # noqa: ARG001  # one signature for all kinds
+def judge(read: GoDocument, context: Context) -> Judgement:  # noqa: ARG001  # one signature for all kinds
     """Judge one config of the SR-IOV network device plugin."""
     report = Report(RULES)
     note_text(read, "sriov", report)

@@ -1,7 +1,7 @@
 """Findings about the text itself: keys written twice, documents nobody reads."""
 
 from gpufleet.contract.foreign.judgement import Report, Rule, Verdict
-from gpufleet.documents.reading import Read
+from gpufleet.documents.document import GoDocument
 
 
 def text_rules(prefix: str, repeated: str = "go.yaml.in/yaml/v2 decode.go") -> tuple[Rule, Rule]:
@@ -25,7 +25,7 @@ def text_rules(prefix: str, repeated: str = "go.yaml.in/yaml/v2 decode.go") -> t
     )
 
 
-def note_text(read: Read, prefix: str, report: Report) -> None:
+def note_text(read: GoDocument, prefix: str, report: Report) -> None:
     """Add `<prefix>-key-repeated` and `<prefix>-second-document` where they apply."""
     for path in read.repeated:
         report.add(

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from gpufleet_policies.readers.yaml_document import Document
+from gpufleet.documents.document import Document
 from gpufleet_policies.rules.finding import PolicyFinding
 from gpufleet_policies.rules.rule import Level
 

@@ -8,11 +8,15 @@ from io import RawIOBase
 from pathlib import Path
 from typing import Any
 
-from gpufleet.documents.go_scalars import UnreadableTextError
+from gpufleet.documents.document import Document
+from gpufleet.documents.limits import JSON_DUMPS, MANIFESTS, UnreadableDocumentError
 from gpufleet_policies.fronts.audit.inputs import STANDARD_INPUT, Input
+from gpufleet_policies.readers.document_text import (
+    each_document,
+    json_documents,
+    read_documents,
+)
 from gpufleet_policies.readers.documents import Facts, facts_of_document, typed_member
-from gpufleet_policies.readers.plain_yaml import plain_documents
-from gpufleet_policies.readers.yaml_document import MAX_BYTES, MAX_JSON_BYTES, Document
 
 _CHUNK = 1 << 20
 _SMALL_JSON = 256 << 10
@@ -44,7 +48,7 @@ def read_input(one: Input) -> Reading:
             for fact in _facts(document, one.name):
                 reading.facts.append(fact)
                 reading.sources.append(document)
-    except UnreadableTextError as problem:
+    except UnreadableDocumentError as problem:
         reading.problem = str(problem)
     except OSError as problem:
         reading.problem = problem.strerror or str(problem)
@@ -70,14 +74,12 @@ def _text(name: str) -> tuple[bytes, bool]:
     if name == STANDARD_INPUT:
         if sys.stdin is None:
             raise OSError(0, "standard input is closed")
-        return sys.stdin.buffer.read(MAX_JSON_BYTES + 1), False
+        return sys.stdin.buffer.read(JSON_DUMPS.size + 1), False
     is_json = name.lower().endswith(".json")
     # Without a buffer: a file is read whole.
     with open(name, "rb", buffering=0) as file:  # noqa: PTH123  strings: thousands of files
         size = os.fstat(file.fileno()).st_size
-        limit = MAX_JSON_BYTES if is_json else MAX_BYTES
-        if size > limit:
-            raise UnreadableTextError(f"{size} bytes are more than the limit of {limit >> 20} MiB")
+        (JSON_DUMPS if is_json else MANIFESTS).check_size(size)
         text = file.read(size + 1 if size else _CHUNK) or b""
         # A pipe tells no size, and gives what is in it now.
         return text if len(text) == size else _rest(file, text), is_json
@@ -86,8 +88,8 @@ def _text(name: str) -> tuple[bytes, bool]:
 def _rest(file: RawIOBase, text: bytes) -> bytes:
     """A text with everything that follows it, or a byte more than may be read."""
     parts, size, more = [text], len(text), text
-    while more and size <= MAX_JSON_BYTES:
-        more = file.read(min(_CHUNK, MAX_JSON_BYTES + 1 - size)) or b""
+    while more and size <= JSON_DUMPS.size:
+        more = file.read(min(_CHUNK, JSON_DUMPS.size + 1 - size)) or b""
         parts.append(more)
         size += len(more)
     return b"".join(parts)
@@ -96,24 +98,17 @@ def _rest(file: RawIOBase, text: bytes) -> bytes:
 def _documents(text: bytes, is_json: bool) -> Iterable[Document]:
     looks_like_json = text[:64].lstrip()[:1] in (b"{", b"[") and not text.startswith(b"{{")
     if not is_json and not looks_like_json:
-        found = plain_documents(text)
-        if found is not None:
-            return found
-    # libyaml and what belongs to it: most folders need none of it.
-    from gpufleet_policies.readers.yaml_text import each_document, read_documents
-
-    if not is_json and not looks_like_json:
         return each_document(text)
     if len(text) <= _SMALL_JSON and b"{{" not in text:
         try:
             return read_documents(text)
-        except UnreadableTextError:
+        except UnreadableDocumentError:
             pass  # JSON that YAML cannot read; the JSON reader says what is wrong with the rest
     if is_json:
-        return each_document(text, is_json=True)
+        return json_documents(text)
     try:
-        return read_documents(text, is_json=True)
-    except UnreadableTextError:
+        return json_documents(text)
+    except UnreadableDocumentError:
         return each_document(text)
 
 

@@ -11,7 +11,8 @@ from typing import Any
 
 import yaml
 
-from gpufleet.documents.go_scalars import UnreadableTextError
+from gpufleet.documents.document import Document
+from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.writing import yaml_text
 from gpufleet_policies.fronts.audit.created import manifest
 from gpufleet_policies.fronts.audit.patches import (
@@ -21,8 +22,7 @@ from gpufleet_policies.fronts.audit.patches import (
     patched,
 )
 from gpufleet_policies.fronts.audit.placed import pointer_steps
-from gpufleet_policies.readers.yaml_document import Document
-from gpufleet_policies.readers.yaml_text import NodePlace, read_documents
+from gpufleet_policies.readers.document_text import read_documents
 
 
 @dataclass(slots=True)
@@ -42,7 +42,7 @@ def rewritten(text: str, patches: Iterable[ObjectPatch]) -> Rewritten:
         try:
             result.text = _with(result.text, patch)
             result.done.append(patch)
-        except (PatchConflictError, UnreadableTextError) as problem:
+        except (PatchConflictError, UnreadableDocumentError) as problem:
             result.left.append((patch, str(problem)))
     return result
 
@@ -85,10 +85,8 @@ def _with_created(text: str, patch: ObjectPatch) -> str:
 def _edited(text: str, document: Document, operation: Operation) -> str:
     if document.is_template:
         raise PatchConflictError("it is a template")
-    if not isinstance(document.node, NodePlace):
-        raise PatchConflictError("its text is not known")
     steps = pointer_steps(str(operation["path"]))
-    parent = _node(document.node.node, steps[:-1])
+    parent = _node(document.node, steps[:-1])
     last = steps[-1]
     if operation["op"] == "remove":
         return _without(text, parent, last)

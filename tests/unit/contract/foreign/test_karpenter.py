@@ -81,9 +81,9 @@ def test_every_document_of_a_stream_and_every_item_of_a_list_is_judged() -> None
 )
 def test_odd_texts_are_answered_and_never_accepted_in_silence(content: str) -> None:
     if content == "a: [":
-        from gpufleet.documents.reading import UnreadableTextError
+        from gpufleet.documents.limits import UnreadableDocumentError
 
-        with pytest.raises(UnreadableTextError):
+        with pytest.raises(UnreadableDocumentError):
             judge_text("karpenter", content)
         return
     judged = judge_text("karpenter", content)

@@ -1,4 +1,4 @@
-"""Reading documents: ConfigMaps, limits, Go's YAML, the context file."""
+"""Reading documents: ConfigMaps, Go's numbers, the context file, names."""
 
 import pytest
 
@@ -11,9 +11,6 @@ from gpufleet.contract.foreign.network_names import (
     is_image_repository,
     is_ofed_version,
 )
-from gpufleet.documents.durations import is_duration, is_prometheus_duration
-from gpufleet.documents.quantities import quantity
-from gpufleet.documents.reading import UnreadableTextError, read_yaml
 from tests.unit.contract.foreign.case_rows import FINE
 
 
@@ -33,50 +30,6 @@ def test_several_keys_need_a_selection() -> None:
     assert judge_text("device-plugin", text, select="b").verdict == "reject"
     absent = judge_text("device-plugin", text, select="c").findings[0]
     assert "config-manager sidecar fails" in absent.message
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        (b"\xff\xfe", "not UTF-8"),
-        ("a: [", "line"),
-        ("x" * ((1 << 20) + 1), "limit of"),
-        ("[" * 50 + "]" * 50, "nested deeper than 40"),
-        ("a: &a [*a]", "alias"),
-        ("a: !!int x", "is no int"),
-        ("? [a]\n: b", "cannot be a key"),
-        ("null: a", "null cannot be a key"),
-        ("<<: 3", "merged"),
-    ],
-)
-def test_unreadable_text_says_why(text: str | bytes, words: str) -> None:
-    with pytest.raises(UnreadableTextError, match=words):
-        read_yaml(text)
-
-
-def test_aliases_cannot_grow_without_limit() -> None:
-    lines = ["a: &a [x, x, x, x, x, x, x, x, x, x]"]
-    lines += [f"{chr(98 + i)}: &{chr(98 + i)} [" + f"*{chr(97 + i)}, " * 9 + "]" for i in range(7)]
-    with pytest.raises(UnreadableTextError, match="aliases stand for more than"):
-        read_yaml("\n".join(lines))
-
-
-def test_yaml_types_are_those_of_go() -> None:
-    read = read_yaml("a: y\nb: off\nc: 0o17\nd: 12:30\ne: 1_000\n1: x\ntrue: y\n1.5: z")
-    assert read.data == {
-        "a": True,
-        "b": False,
-        "c": 15,
-        "d": "12:30",
-        "e": 1000,
-        "1": "x",
-        "true": True,
-        "1.5": "z",
-    }
-    assert read_yaml("a: 1\nb: {c: 1, c: 2}\na: 2").repeated == ("b.c", "a")
-    assert read_yaml("a: 1\n---\nb: [").more_documents
-    endless = "9" * 5000  # beyond what Python turns into a number; for Go it is text
-    assert read_yaml(f"a: {endless}\nb: -{endless}").data == {"a": endless, "b": f"-{endless}"}
 
 
 @pytest.mark.parametrize(
@@ -142,26 +95,6 @@ def test_context_forms() -> None:
     assert context.version == (0, 15, 0)
     assert context.chart is not None
     assert (context.chart.name, context.chart.version) == ("gpu-operator", "v26.7.0")
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [("1Gi", 1 << 30), ("1500m", 1.5), ("1e3", 1000), (".5", 0.5), ("1.", 1), ("-2", -2)],
-)
-def test_quantities(text: str, value: float) -> None:
-    assert quantity(text) == value
-
-
-@pytest.mark.parametrize("text", ["", "1GB", "Gi", "1 Gi", "1e", "--1", "1e99999", "9" * 60])
-def test_no_quantities(text: str) -> None:
-    assert quantity(text) is None
-
-
-def test_durations() -> None:
-    assert all(is_duration(text) for text in ("60s", "1h30m", "0", "-1.5h", ".5s"))
-    assert not any(is_duration(text) for text in ("60", "1h30", "", "s", "1 h"))
-    assert all(is_prometheus_duration(text) for text in ("0", "15s", "1m30s", "1d", "2w"))
-    assert not any(is_prometheus_duration(text) for text in ("", "15", "15 s", "1.5s", "30s1m"))
 
 
 def test_names_of_the_network_operator() -> None:

@@ -1,0 +1,70 @@
+"""One document of a text, with the line of everything in it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpufleet.documents.nodes import MappingNode, ScalarNode, SequenceNode, line_of
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One document of a text."""
+
+    data: Any
+    """Plain data; every mapping has text keys."""
+    line: int = 1
+    """Line it starts in, from 1."""
+    node: Any = field(default=None, repr=False, compare=False)
+    """The node of libyaml it was read from; None where no lines are known, as for JSON."""
+    is_template: bool = False
+    """Whether a template tool fills in any of it."""
+
+    def member(self, steps: Sequence[str | int], data: Any) -> "Document":
+        """A part of it as a document of its own."""
+        depth, line, node = _followed(self, steps)
+        return Document(data, line, node if depth == len(steps) else None, self.is_template)
+
+    def line_of(self, steps: Sequence[str | int]) -> int:
+        """The line of a field, or of the nearest thing above it that is written."""
+        return self.located(steps)[1]
+
+    def located(self, steps: Sequence[str | int]) -> tuple[int, int]:
+        """How many steps of a path are written, and the line of the last of them."""
+        return _followed(self, steps)[:2]
+
+
+@dataclass(frozen=True, slots=True)
+class GoDocument(Document):
+    """The document that NVIDIA's programs see in a text: the first one."""
+
+    repeated: tuple[str, ...] = ()
+    """Paths of keys that are written more than once: all but the last are dropped."""
+    more_documents: bool = False
+    """Whether a second document follows, which the programs do not read."""
+    empty: bool = False
+    """Whether the text holds nothing but white space and comments."""
+    text: str | None = None
+    """The text itself, for documents that must be JSON."""
+
+
+def _followed(document: Document, steps: Sequence[str | int]) -> tuple[int, int, Any]:
+    """How many steps are written, the line of the last of them, and its node."""
+    node, line = document.node, document.line
+    for depth, step in enumerate(steps):
+        entry = None if node is None else _entry(node, step)
+        if entry is None:
+            return depth, line, node
+        line, node = line_of(entry[0]), entry[1]
+    return len(steps), line, node
+
+
+def _entry(node: Any, step: str | int) -> tuple[Any, Any] | None:
+    """Key node and value node of the last entry of that name; an item of a list twice."""
+    if type(node) is MappingNode:
+        for key, value in reversed(node.value):
+            if type(key) is ScalarNode and key.value == str(step):
+                return key, value
+    elif type(node) is SequenceNode and isinstance(step, int) and step < len(node.value):
+        return node.value[step], node.value[step]
+    return None

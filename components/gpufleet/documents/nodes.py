@@ -1,0 +1,100 @@
+"""Text to the nodes of libyaml, with one wording for what is malformed."""
+
+import re
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Any
+
+import yaml
+
+from gpufleet.documents.go_scalars import PLAIN, STR, TAG
+from gpufleet.documents.limits import Limits, UnreadableDocumentError
+
+_yaml: Any = yaml  # PyYAML's type stubs leave most of what is used here unknown
+_Base: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+ScalarNode: Any = yaml.ScalarNode
+MappingNode: Any = yaml.MappingNode
+SequenceNode: Any = yaml.SequenceNode
+
+_SAFE_NESTING = 2_000
+"""Nesting that libyaml's recursion takes without harm; far more ends the process."""
+_PREFIX = re.compile(r"^[ \t?\-]+", re.MULTILINE)
+
+
+class NodeReader(_Base):
+    """Builds nodes that only distinguish plain scalars from quoted ones; nothing is resolved.
+
+    Where the text writes no tag, the tag of a node is PLAIN, or STR for a quoted scalar.
+    """
+
+    def resolve(self, kind: Any, value: Any, implicit: Any) -> str:  # noqa: ARG002
+        """The tag of a node that is written without one."""
+        return STR if kind is ScalarNode and not implicit[0] else PLAIN
+
+    def descend_resolver(self, current_node: Any, current_index: Any) -> None:
+        """Paths choose no tags here."""
+
+    def ascend_resolver(self) -> None:
+        """Paths choose no tags here."""
+
+
+def line_of(node: Any) -> int:
+    """The line a node starts in, from 1."""
+    return node.start_mark.line + 1
+
+
+def is_merge(key: Any) -> bool:
+    """Whether the key of an entry is `<<`."""
+    return type(key) is ScalarNode and key.value == "<<" and key.tag in (PLAIN, TAG + "merge")
+
+
+def open_reader(text: str, limits: Limits) -> Any:
+    """A NodeReader of a text whose nesting libyaml can take. Raises as `readable` does."""
+    _check_nesting(text, limits)
+    return NodeReader(text)
+
+
+def _as_reported(problem: str, mark: Any) -> str:  # noqa: ARG001
+    return problem
+
+
+@contextmanager
+def readable(explain: Callable[[str, Any], str] = _as_reported) -> Generator[None]:
+    """Raise what libyaml cannot read as UnreadableDocumentError, with line and column.
+
+    `explain` may replace the words of libyaml; it gets them and their mark, None without one.
+    """
+    try:
+        yield
+    except yaml.YAMLError as error:
+        problem: Any = error
+        mark = getattr(problem, "problem_mark", None)
+        place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+        words = getattr(problem, "problem", None) or str(problem).partition('\n  in "<')[0]
+        explained = explain(str(words).replace("\n", " "), mark)
+        raise UnreadableDocumentError(place + explained) from None
+
+
+def _check_nesting(text: str, limits: Limits) -> None:
+    """Refuse nesting that would end the process in libyaml's recursion.
+
+    Counting brackets and indentation is enough for most texts; the others are read as events.
+    """
+    widest = max(map(len, _PREFIX.findall(text)), default=0)
+    if text.count("[") + text.count("{") + widest < _SAFE_NESTING:
+        return
+    depth = 0
+    for event in _yaml.parse(text, Loader=_Base):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > limits.depth:
+                raise too_deep(event, limits)
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+
+
+def too_deep(place: Any, limits: Limits) -> UnreadableDocumentError:
+    """The error for a node or event below the deepest level that is read."""
+    return UnreadableDocumentError(
+        f"line {line_of(place)}: nested deeper than {limits.depth} levels"
+    )

@@ -1,0 +1,66 @@
+"""Text of manifests and JSON as documents, with UNKNOWN for what is not known yet.
+
+Placeholders of the Pulumi engine, what a template tool would still fill in (`{{ ... }}`) and
+numbers that are not finite read as UNKNOWN.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from gpufleet.documents.document import Document
+from gpufleet.documents.go_scalars import go_scalar
+from gpufleet.documents.limits import MANIFESTS
+from gpufleet.documents.reading import read_json, read_manifests
+from gpufleet_policies.facts.tristate import UNKNOWN
+from gpufleet_policies.readers.plain import SENTINELS
+from gpufleet_policies.readers.template_text import FILLED_IN, FILLED_IN_KEY, without_templates
+
+
+def read_documents(text: str | bytes) -> list[Document]:
+    """Every document of a YAML text that holds anything. Raises UnreadableDocumentError."""
+    return list(each_document(text))
+
+
+def each_document(text: str | bytes) -> Iterator[Document]:
+    """Every document of a YAML text that holds anything, up to the first that cannot be read.
+
+    Raises UnreadableDocumentError.
+    """
+    decoded = MANIFESTS.decoded(text)
+    if "{{" not in decoded:
+        yield from read_manifests(decoded, _scalar)
+        return
+    for document in read_manifests(without_templates(decoded), _scalar):
+        yield replace(document, data=_filled_in(document.data), is_template=True)
+
+
+def json_documents(text: str | bytes) -> list[Document]:
+    """The document of a JSON text, without lines; none for null. Raises UnreadableDocumentError."""
+    data = read_json(text, _known)
+    return [] if data is None else [Document(data)]
+
+
+def _scalar(tag: str, text: str) -> Any:
+    if FILLED_IN in text or text in SENTINELS:
+        return UNKNOWN
+    value = go_scalar(tag, text)
+    return _known(value) if type(value) is float else value
+
+
+def _known(value: Any) -> Any:
+    if type(value) is str:
+        return UNKNOWN if value in SENTINELS else value
+    return UNKNOWN if type(value) is float and not math.isfinite(value) else value
+
+
+def _filled_in(value: Any) -> Any:
+    """The data of a template, with UNKNOWN for mappings whose entries are filled in as lines."""
+    if isinstance(value, dict):
+        if FILLED_IN_KEY in value:
+            return UNKNOWN
+        return {key: _filled_in(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_filled_in(item) for item in value]
+    return value

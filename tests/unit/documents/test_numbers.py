@@ -1,0 +1,50 @@
+"""Quantities and durations."""
+
+from fractions import Fraction
+
+import pytest
+
+from gpufleet.documents.durations import go_duration, is_prometheus_duration
+from gpufleet.documents.quantities import quantity
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("1Gi", 1 << 30), ("1500m", 1.5), ("1e3", 1000), (".5", 0.5), ("1.", 1), ("-2", -2)],
+)
+def test_quantities(text: str, value: float) -> None:
+    assert quantity(text) == value
+
+
+@pytest.mark.parametrize("text", ["", "1GB", "Gi", "1 Gi", "1e", "--1", "1e99999", "9" * 60])
+def test_no_quantities(text: str) -> None:
+    assert quantity(text) is None
+
+
+def test_durations() -> None:
+    assert all(go_duration(text) is not None for text in ("60s", "1h30m", "0", "-1.5h", ".5s"))
+    assert not any(go_duration(text) is not None for text in ("60", "1h30", "", "s", "1 h"))
+    assert all(is_prometheus_duration(text) for text in ("0", "15s", "1m30s", "1d", "2w"))
+    assert not any(is_prometheus_duration(text) for text in ("", "15", "15 s", "1.5s", "30s1m"))
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("1h30m", 5400),
+        ("-1.5h", -5400),
+        ("+.5s", Fraction(1, 2)),
+        ("300ms", Fraction(3, 10)),
+        ("1us2\u00b5s3\u03bcs", Fraction(6, 10**6)),
+        ("7ns", Fraction(7, 10**9)),
+        ("1.s", 1),
+        ("0", 0),
+    ],
+)
+def test_durations_of_go(text: str, seconds: Fraction) -> None:
+    assert go_duration(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["1d", "1h 1h", "9" * 30 + "h", "9" * 5000 + "s", "\u0663s"])
+def test_no_durations_of_go(text: str) -> None:
+    assert go_duration(text) is None
