@@ -19,7 +19,7 @@ from gpufleet.cli.output import (
 from gpufleet.cli.source import compile_source
 from gpufleet.cost.cost import Use, attribute
 from gpufleet.cost.dump import UnreadableDumpError, histories, read_series
-from gpufleet.cost.report import By, Row, rows, team_of_namespaces
+from gpufleet.cost.report import By, Row, rows
 from gpufleet.findings import Finding, has_errors, ordered
 
 
@@ -69,7 +69,7 @@ def command(
     except UnreadableDumpError as problem:
         raise UnreadableInputError(f"{dump}: {problem}") from None
     lines = [line for history in past for line in attribute(history)]
-    made = rows(lines, By(by), team_of_namespaces(compiled.fleet))
+    made = rows(lines, By(by), compiled.fleet.team_of_namespaces())
     seconds = sum(history.end - history.start for history in past)
     total = sum(history.micro_usd for history in past)
     assert total == sum(row.micro_usd for row in made), "attribution adds up by construction"

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from gpufleet.cost.cost import Line, Use
-from gpufleet.fleet.model import Fleet
 
 
 class By(StrEnum):
@@ -30,16 +29,6 @@ class Row:
     micro_usd: int
     unit_seconds: int
     """Units held, times seconds."""
-
-
-def team_of_namespaces(fleet: Fleet) -> dict[str, str]:
-    """Namespace -> team, as the queues of the declaration say; of several teams the first."""
-    queues = fleet.spec.queues
-    found: dict[str, str] = {}
-    for team in () if queues is None else queues.teams:
-        for namespace in sorted(set(team.namespaces) or {team.name}):
-            found.setdefault(namespace, team.name)
-    return found
 
 
 def rows(lines: Iterable[Line], by: By, teams: Mapping[str, str]) -> list[Row]:

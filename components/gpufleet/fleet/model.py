@@ -302,3 +302,12 @@ class Fleet:
             if pool.name == name:
                 return pool
         raise KeyError(name)
+
+    def team_of_namespaces(self) -> dict[str, str]:
+        """Namespace -> team, as the queues of the declaration name them; of several teams the
+        first."""
+        found: dict[str, str] = {}
+        for team in () if self.spec.queues is None else self.spec.queues.teams:
+            for namespace in sorted(set(team.namespaces) or {team.name}):
+                found.setdefault(namespace, team.name)
+        return found

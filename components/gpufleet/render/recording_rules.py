@@ -9,7 +9,6 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpufleet.cost.report import team_of_namespaces
 from gpufleet.fleet.kube_state_names import label_name, sanitised
 from gpufleet.fleet.model import Fleet
 from gpufleet.fleet.neuron import is_neuron
@@ -153,7 +152,7 @@ def _teams(fleet: Fleet) -> list[Rule]:
     """Which team a namespace is of: what a dashboard of a team needs."""
     return [
         Rule("gpu:team:info", "vector(1)", {"namespace": namespace, "team": team})
-        for namespace, team in team_of_namespaces(fleet).items()
+        for namespace, team in fleet.team_of_namespaces().items()
     ]
 
 

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from gpufleet.cost.report import team_of_namespaces
 from gpufleet.fleet import compile_data
 from gpufleet.render.recording_rules import recording_rules
 
@@ -225,7 +224,7 @@ def test_a_namespace_of_two_teams_is_booked_on_the_first() -> None:
     (said,) = [one for one in result.findings if one.code == "namespace-of-two-teams"]
     assert "booked on a" in said.message
     assert result.deployable
-    assert team_of_namespaces(result.fleet) == {"shared": "a", "a": "a", "b": "b"}
+    assert result.fleet.team_of_namespaces() == {"shared": "a", "a": "a", "b": "b"}
     monitoring = result.fleet.spec.monitoring
     assert monitoring is not None
     # Two of a namespace would be an error of the rule that joins them, for all teams.

@@ -1,0 +1,131 @@
+"""Only the folder of a platform names it; everything else asks `gpufleet.platforms.registry`.
+
+A name is `Platform.X`, a whole string such as "eks", access to an option `.eks`, or an import of
+`gpufleet.platforms.eks`. A test with a made-up platform, `platforms/test_new_platform.py`, edits
+the files of `LISTED` and no others.
+"""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gpufleet.platforms.registry import FOLDERS
+from gpufleet.spec.base import Platform
+
+ROOT = Path(__file__).parents[2]
+ROOTS = ("components/gpufleet", "policies/gpufleet_policies", "stacks")
+FOLDERS_OF_PLATFORMS = (
+    "components/gpufleet/platforms/",
+    "components/gpufleet/spec/platforms/",
+    "components/gpufleet/arguments/",  # generated from the spec
+)
+
+LISTED = {
+    "components/gpufleet/spec/base.py": "the enumeration",
+    "components/gpufleet/spec/pool.py": "the options of a pool, one field for each platform",
+    "components/gpufleet/platforms/registry.py": "the table of folders",
+    "components/gpufleet/gpu_fleet.py": "the connection, one typed section for each platform",
+    "components/gpufleet/__init__.py": "the public components, by name",
+    "components/gpufleet/nodes/vsphere/batch_provider.py": "recorded states load it by this name",
+    "components/gpufleet/nodes/vsphere/provider.py": "recorded states load it by this name",
+    "components/gpufleet/sandbox_distribution.py": "the name of the other distribution's parts",
+}
+"""Files that name platforms, and why. Adding a platform edits these."""
+
+STILL = {
+    "components/gpufleet/cli/__init__.py": 2,
+    "components/gpufleet/cli/change_text.py": 3,
+    "components/gpufleet/cli/preflight.py": 4,
+    "components/gpufleet/cli/sandbox.py": 1,
+    "components/gpufleet/cli/size_choices.py": 4,
+    "components/gpufleet/cli/vsphere.py": 6,
+    "components/gpufleet/planner/offers.py": 4,
+    "components/gpufleet/planner/plan.py": 3,
+    "components/gpufleet/planner/pools.py": 5,
+    "components/gpufleet/planner/workloads.py": 13,
+    "policies/gpufleet_policies/facts/pool.py": 4,
+    "stacks/__main__.py": 8,
+    "stacks/openshift.py": 2,
+    "stacks/settings.py": 1,
+    "stacks/vsphere.py": 2,
+}
+"""Files that still name platforms, with how often. The number may only fall."""
+
+NAMES = frozenset(platform.value for platform in Platform)
+OPTIONS = NAMES - {"sandbox"}
+
+
+def names_of_platforms(source: str) -> Iterator[tuple[int, str]]:
+    """Line and text of every place that names a platform."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Attribute(value=ast.Name(id="Platform"), attr=name) if name.isupper():
+                yield node.lineno, f"Platform.{name}"
+            case ast.Attribute(attr=name) if name in OPTIONS:
+                yield node.lineno, f".{name}"
+            case ast.Constant(value=str(text)) if text in NAMES or _in_folder(text):
+                yield node.lineno, repr(text)
+            case ast.ImportFrom(module=str(module)) if _in_folder(module):
+                yield node.lineno, f"from {module}"
+            case ast.Import(names=names):
+                yield from ((node.lineno, one.name) for one in names if _in_folder(one.name))
+            case _:
+                pass
+
+
+def _in_folder(module: str) -> bool:
+    packages = [folder.package for folder in FOLDERS.values()]
+    packages += [f"gpufleet.spec.platforms.{name}" for name in OPTIONS]
+    return any(f"{module}.".startswith(f"{package}.") for package in packages)
+
+
+def product() -> list[str]:
+    """Files that must not name a platform unless they are listed."""
+    files = sorted(file for root in ROOTS for file in (ROOT / root).rglob("*.py"))
+    paths = [file.relative_to(ROOT).as_posix() for file in files]
+    return [path for path in paths if not path.startswith(FOLDERS_OF_PLATFORMS)]
+
+
+def test_only_listed_files_name_a_platform() -> None:
+    wrong: list[str] = []
+    for path in product():
+        found = list(names_of_platforms((ROOT / path).read_text()))
+        if path not in LISTED and len(found) > STILL.get(path, 0):
+            wrong += [f"{path}:{line}: {text}" for line, text in found]
+    assert not wrong, "\n".join(["ask gpufleet.platforms.registry instead:", *wrong])
+
+
+def test_lists_hold_only_files_that_name_platforms() -> None:
+    counted = {path: len(list(names_of_platforms((ROOT / path).read_text()))) for path in STILL}
+    assert counted == STILL, "lower the numbers of STILL"
+    assert all(list(names_of_platforms((ROOT / path).read_text())) for path in LISTED)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "x = Platform.EKS",
+        'x = platform == "gke"',
+        "x = pool.spec.vsphere",
+        "from gpufleet.platforms.openshift.olm import namespace",
+        "import gpufleet.platforms.sandbox",
+        'MODULES = {"ClusterAutoscaler": "gpufleet.platforms.eks.cluster_autoscaler"}',
+    ],
+)
+def test_every_form_of_a_name_is_found(source: str) -> None:
+    assert list(names_of_platforms(source))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        '"""Pools on eks."""',
+        'x = "GKE makes nodes"',
+        "from gpufleet.platforms.registry import platform_facts",
+        "x = Platform(name)",
+    ],
+)
+def test_texts_and_the_registry_are_no_names(source: str) -> None:
+    assert not list(names_of_platforms(source))
