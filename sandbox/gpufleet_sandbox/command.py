@@ -182,6 +182,8 @@ def _session(directory: Path | None) -> Iterator[Sandbox]:
     except (SandboxError, EngineError) as problem:
         click.echo(f"gpufleet: {problem}", err=True)
         sys.exit(1)
+    except BrokenPipeError:
+        raise  # the reader of the output ended, which the program answers
     except OSError as problem:
         click.echo(f"gpufleet: {problem}", err=True)
         sys.exit(1)

@@ -56,6 +56,17 @@ def test_an_error_is_one_text_and_exit_1(tmp_path: Path, monkeypatch: pytest.Mon
     assert result.stderr.strip() == "gpufleet: etcd: ended while starting"
 
 
+def test_a_reader_that_ended_is_not_an_error_of_the_sandbox(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def break_pipe(self: Sandbox, **_: object) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr(Sandbox, "up", break_pipe)
+    result = run("up", "--dir", str(tmp_path))
+    assert (result.exit_code, result.stderr) == (1, "")
+
+
 def test_ctrl_c_is_exit_130(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(self: Sandbox, **_: object) -> None:
         raise KeyboardInterrupt
