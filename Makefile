@@ -3,6 +3,8 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
+# Each update of an engine test starts Python several times: without compiled files, all modules are compiled each time.
+unexport PYTHONDONTWRITEBYTECODE
 
 PYTHON ?= $(firstword $(foreach v,python3.13 python3.12 python3.11 python3,$(shell $(v) -c 'import sys, venv; (3,11) <= sys.version_info[:2] <= (3,13) and print("$(v)")' 2>/dev/null)))
 VENV := .venv
