@@ -20,7 +20,7 @@ UNIT_TESTS := not engine and not sandbox and not nightly and not chaos
 ENGINE_TESTS := (engine or sandbox) and not nightly and not chaos
 NIGHTLY_TESTS := nightly or chaos
 # Engine tests wait more than they compute: more processes than cores (docs/testing.md).
-RUN_ENGINE_TESTS := $(BIN)/pytest -q --xfail-tb -n 3 --dist loadfile --no-loadscope-reorder
+RUN_ENGINE_TESTS := $(BIN)/pytest -q -n 3 --dist loadfile --no-loadscope-reorder
 
 .PHONY: help up down test nightly check unit engine chaos bench generate lock wheel format clean
 
