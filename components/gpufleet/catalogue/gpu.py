@@ -189,6 +189,9 @@ class Gpu:
     """Neuron: cores of one device, which pods may ask for one by one. None for other makers."""
     aliases: tuple[str, ...] = ()
     """Other names `Catalogue.find_gpu` understands: clouds' accelerator types, short forms."""
+    karpenter_name: str | None = None
+    """Value of Karpenter's label `karpenter.k8s.aws/instance-gpu-name`, without the memory, so both
+    A100 have one. None for GPUs that no machine of AWS has, and for other makers."""
     notes: str = ""
 
     @property

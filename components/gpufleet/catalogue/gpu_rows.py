@@ -130,6 +130,7 @@ def _gpu(raw: RawRow, mig: MigGeometry | None, vgpu: VgpuBoard | None, sources: 
         vgpu=vgpu,
         cores=raw.get("cores"),
         aliases=tuple(raw.get("aliases", ())),
+        karpenter_name=raw.get("karpenter_name"),
         notes=raw.get("notes", ""),
     )
 

@@ -22,6 +22,7 @@ FIRST_WITH_V1 = (1, 34)
 """First minor that serves resource.k8s.io/v1."""
 FIRST_WITH_EVERYTHING = (1, 36)
 """First minor with DRAPartitionableDevices and DRAExtendedResource on unless switched off."""
+_EVERYTHING = ".".join(map(str, FIRST_WITH_EVERYTHING))
 
 OPERATOR_ROOT = "/run/nvidia/driver"
 
@@ -69,7 +70,7 @@ def _judge_version(partition: Partition, place: str, version: tuple[int, int]) -
             "dra-kubernetes-too-old",
             place,
             f"Kubernetes {said} does not serve resource.k8s.io/v1; 1.34 is the first that does",
-            'write `kubernetesVersion: "1.36"`, or share the pool without `dra`',
+            f'write `kubernetesVersion: "{_EVERYTHING}"`, or share the pool without `dra`',
             value=said,
             limit="1.34",
         )
@@ -88,10 +89,10 @@ def _judge_version(partition: Partition, place: str, version: tuple[int, int]) -
             "dra-kubernetes-gate-off",
             f"{place}.{field}",
             f"this needs the gate {gate}, which is alpha and off in Kubernetes {said} and on from "
-            "1.36",
-            f'write `kubernetesVersion: "1.36"`, or {instead}',
+            f"{_EVERYTHING}",
+            f'write `kubernetesVersion: "{_EVERYTHING}"`, or {instead}',
             value=said,
-            limit="1.36",
+            limit=_EVERYTHING,
             gate=gate,
         )
 

@@ -1,4 +1,4 @@
-"""Feature gates of NVIDIA's DRA driver: which exist, what needs them, which exclude each other.
+"""Feature gates of NVIDIA's DRA driver: defaults by version, what needs them, which exclude others.
 
 Source: kubernetes-sigs/dra-driver-nvidia-gpu v0.4.1 `pkg/featuregates/featuregates.go`. The chart
 checks none of this: a conflict renders, and the driver's pods crash.
@@ -7,24 +7,48 @@ checks none of this: a conflict renders, and the driver's pods crash.
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
+Version = tuple[int, ...]
+
+DEFAULT_VERSION: Version = (0, 4, 1)
+"""The chart of the catalogue."""
+
 TIME_SLICING = "TimeSlicingSettings"
 MPS = "MPSSupport"
 DYNAMIC_MIG = "DynamicMIG"
 
-DEFAULTS: Mapping[str, bool] = MappingProxyType(
+ALPHA: Mapping[str, Version] = MappingProxyType(
     {
-        TIME_SLICING: False,
-        MPS: False,
-        "PassthroughSupport": False,
-        DYNAMIC_MIG: False,
-        "NVMLDeviceHealthCheck": False,
-        "DeviceMetadata": False,
-        "IMEXDaemonsWithDNSNames": True,
-        "ComputeDomainCliques": True,
-        "CrashOnNVLinkFabricErrors": True,
+        TIME_SLICING: (0, 2),
+        MPS: (0, 2),
+        "PassthroughSupport": (0, 3),
+        DYNAMIC_MIG: (0, 3),
+        "NVMLDeviceHealthCheck": (0, 3),
+        "DeviceMetadata": (0, 4),
+        "FabricManagerPartitioning": (0, 5),
+        "HostManagedIMEXDaemon": (0, 5),
+        "DRAListTypeAttributes": (0, 5),
+        "ConsumableShares": (0, 5),
     }
 )
-"""Every gate of 0.4.1 and whether it is on when nobody says so."""
+"""Gates that are off by default, with the version that brought each."""
+BETA: Mapping[str, Version] = MappingProxyType(
+    {
+        "IMEXDaemonsWithDNSNames": (0, 2),
+        "ComputeDomainCliques": (0, 3),
+        "CrashOnNVLinkFabricErrors": (0, 3),
+    }
+)
+"""Gates that are on by default, with the version that brought each."""
+
+
+def defaults(version: Version) -> dict[str, bool]:
+    """Every gate of a version and whether it is on by default."""
+    gates = {name: False for name, since in ALPHA.items() if version >= since}
+    return gates | {name: True for name, since in BETA.items() if version >= since}
+
+
+DEFAULTS: Mapping[str, bool] = MappingProxyType(defaults(DEFAULT_VERSION))
+"""Every gate of the default version and whether it is on by default."""
 
 EXCLUDES: tuple[tuple[str, str], ...] = (
     (DYNAMIC_MIG, "PassthroughSupport"),

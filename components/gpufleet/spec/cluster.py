@@ -20,6 +20,9 @@ KubernetesVersion = Annotated[
 ]
 """Minor version, quoted: `"1.36"`."""
 
+DEFAULT_KUBERNETES_VERSION: KubernetesVersion = "1.36"
+"""Minor version where a declaration names none."""
+
 
 class Cluster(SpecModel):
     """Name, place and version; everything another resource produces belongs to `connection`."""
@@ -30,7 +33,7 @@ class Cluster(SpecModel):
     """Name of the cluster, at most 100 characters."""
     region: str | None = Field(default=None, min_length=1, max_length=40)
     """EKS and GKE region, `us-east-1`, `us-central1`. Needed there; no meaning elsewhere."""
-    kubernetes_version: KubernetesVersion = "1.36"
+    kubernetes_version: KubernetesVersion = DEFAULT_KUBERNETES_VERSION
     """Minor version of the API server. Default "1.36"."""
     project: str | None = Field(default=None, min_length=1, max_length=63)
     """GKE: the Google Cloud project. Default: the provider's."""

@@ -11,7 +11,7 @@ from gpufleet.findings import Finding, Severity
 from gpufleet.partition import Partition, Placement, cut, place
 from gpufleet.partition.dra import mig_class
 from gpufleet.partition.dra_counters import counters
-from gpufleet.partition.dra_gates import DEFAULTS, EXCLUDES, conflicts
+from gpufleet.partition.dra_gates import DEFAULT_VERSION, DEFAULTS, EXCLUDES, conflicts
 from gpufleet.partition.slot_table import slot_table
 from gpufleet.spec.sharing import Sharing
 from tests.unit.partition.published_devices import published_devices
@@ -193,6 +193,10 @@ def test_small_shares_are_a_warning() -> None:
     (small,) = found
     assert (small.code, small.path) == ("share-memory-small", "sharing.dra.clients")
     assert small.fix == "write `clients: 15` or fewer"
+
+
+def test_the_default_gates_are_those_of_the_chart_of_the_catalogue() -> None:
+    assert load().charts["dra-driver-nvidia-gpu"].version == ".".join(map(str, DEFAULT_VERSION))
 
 
 def test_every_gate_of_an_exclusion_exists() -> None:

@@ -1,4 +1,4 @@
-"""Feature gates of NVIDIA's DRA driver: defaults by version, and which exclude each other."""
+"""The feature gates a configuration of NVIDIA's DRA driver sets, and what contradicts them."""
 
 from collections.abc import Mapping
 
@@ -7,46 +7,22 @@ from gpufleet.contract.foreign.context import Context
 from gpufleet.contract.foreign.go_json import as_mapping
 from gpufleet.contract.foreign.judgement import Report
 from gpufleet.documents.paths import child
+from gpufleet.partition.dra_gates import (
+    ALPHA,
+    BETA,
+    DEFAULT_VERSION,
+    EXCLUDES,
+    NEEDS,
+    Version,
+    defaults,
+)
 
-Version = tuple[int, ...]
-
-DEFAULT_VERSION: Version = (0, 4, 1)
-"""The chart of the catalogue. Its GPU Operator runs 0.5.0."""
 OPERATOR_VERSION: Version = (0, 5, 0)
+"""The driver that the GPU Operator of the catalogue runs."""
 
-_ALPHA = {
-    "TimeSlicingSettings": (0, 2),
-    "MPSSupport": (0, 2),
-    "PassthroughSupport": (0, 3),
-    "DynamicMIG": (0, 3),
-    "NVMLDeviceHealthCheck": (0, 3),
-    "DeviceMetadata": (0, 4),
-    "FabricManagerPartitioning": (0, 5),
-    "HostManagedIMEXDaemon": (0, 5),
-    "DRAListTypeAttributes": (0, 5),
-    "ConsumableShares": (0, 5),
-}
-"""Off by default; the version that brought each."""
-_BETA = {
-    "IMEXDaemonsWithDNSNames": (0, 2),
-    "ComputeDomainCliques": (0, 3),
-    "CrashOnNVLinkFabricErrors": (0, 3),
-}
-"""On by default."""
 _LOGGING = {"ContextualLogging": True, "LoggingAlphaOptions": False, "LoggingBetaOptions": True}
 """Of Kubernetes itself, registered with the driver's."""
 _GROUPS = ("AllAlpha", "AllBeta")
-
-_EXCLUDES = (
-    ("DynamicMIG", "PassthroughSupport"),
-    ("DynamicMIG", "NVMLDeviceHealthCheck"),
-    ("DynamicMIG", "MPSSupport"),
-    ("PassthroughSupport", "NVMLDeviceHealthCheck"),
-)
-_NEEDS = (
-    ("DeviceMetadata", "PassthroughSupport"),
-    ("ComputeDomainCliques", "IMEXDaemonsWithDNSNames"),
-)
 
 
 def driver_version(context: Context) -> Version:
@@ -62,13 +38,11 @@ def gates_in_force(context: Context, report: Report) -> Mapping[str, bool]:
     """Every gate with its value; contradictions and unknown gates are reported."""
     version = driver_version(context)
     written, path = _written(context)
-    gates = {name: False for name, since in _ALPHA.items() if version >= since}
-    gates |= {name: True for name, since in _BETA.items() if version >= since}
-    gates |= _LOGGING
+    gates = defaults(version) | _LOGGING
     if written.get("AllAlpha"):
-        gates |= {name: True for name in _ALPHA if name in gates}
+        gates |= {name: True for name in ALPHA if name in gates}
     if written.get("AllBeta") is False:
-        gates |= {name: False for name in _BETA if name in gates}
+        gates |= {name: False for name in BETA if name in gates}
     for name, on in written.items():
         if name in gates:
             gates[name] = on
@@ -92,7 +66,7 @@ def _written(context: Context) -> tuple[Mapping[str, bool], str]:
 def _report_unknown(
     name: str, path: str, gates: Mapping[str, bool], version: Version, report: Report
 ) -> None:
-    since = _ALPHA.get(name) or _BETA.get(name)
+    since = ALPHA.get(name) or BETA.get(name)
     near = nearest_names(name, gates, limit=1)
     spelt = ".".join(map(str, version))
     report.add(
@@ -106,7 +80,7 @@ def _report_unknown(
 
 
 def _check(gates: Mapping[str, bool], path: str, report: Report) -> None:
-    for one, other in _EXCLUDES:
+    for one, other in EXCLUDES:
         if gates.get(one) and gates.get(other):
             report.add(
                 "dra-gates-conflict",
@@ -115,7 +89,7 @@ def _check(gates: Mapping[str, bool], path: str, report: Report) -> None:
                 f"turn off {one} or {other}",
                 gates=(one, other),
             )
-    for one, other in _NEEDS:
+    for one, other in NEEDS:
         if gates.get(one) and not gates.get(other):
             report.add(
                 "dra-gates-conflict",

@@ -17,10 +17,11 @@ from gpufleet.contract.foreign.karpenter_requirements import judge_requirements
 from gpufleet.contract.foreign.known_keys import report_unknown
 from gpufleet.documents.paths import child
 from gpufleet.documents.quantities import quantity
+from gpufleet.spec.cluster import DEFAULT_KUBERNETES_VERSION
 
 AL2_LAST: tuple[int, ...] = (1, 32)
 """Last Kubernetes minor with images of Amazon Linux 2."""
-DEFAULT_KUBERNETES: tuple[int, ...] = (1, 36)
+_DEFAULT_KUBERNETES = tuple(int(part) for part in DEFAULT_KUBERNETES_VERSION.split("."))
 SMALLEST_DISK = 100 << 30
 DEFAULT_DISK = 20 << 30
 """Root disk where nothing is written."""
@@ -79,7 +80,7 @@ def _judge_images(
     context: Context,
     report: Report,
 ) -> None:
-    version = context.kubernetes_version or DEFAULT_KUBERNETES
+    version = context.kubernetes_version or _DEFAULT_KUBERNETES
     said = ".".join(map(str, version))
     for index, term in enumerate(terms):
         alias = term.get("alias")

@@ -1,10 +1,12 @@
-"""What Karpenter's definitions know: keys, operators, labels a pool may select by, GPU names.
+"""What Karpenter's definitions know: keys, operators, labels a pool may select by.
 
 Sources: karpenter-provider-aws v1.14.1 `pkg/apis/crds`, `concepts/scheduling`,
 `reference/instance-types`.
 """
 
-from gpufleet.catalogue.gpu import Gpu
+from functools import cache
+
+from gpufleet.catalogue import load
 from gpufleet.contract.foreign.known_keys import known_keys
 
 NODE_POOL = known_keys("""
@@ -78,36 +80,12 @@ WELL_KNOWN = (
 )
 """Labels under `AWS` that a requirement may name; the API server refuses others."""
 
-GPU_NAMES = (
-    "a100",
-    "a10g",
-    "b200",
-    "b300",
-    "gb200",
-    "h100",
-    "h200",
-    "k520",
-    "k80",
-    "l4",
-    "l40s",
-    "m60",
-    "rtx-pro-4500",
-    "rtx-pro-server-6000",
-    "t4",
-    "t4g",
-    "v100",
-)
-"""Values of `instance-gpu-name` of NVIDIA's GPUs."""
 
-_NAMES_OF_KEYS = {"RTX-PRO-4500": "rtx-pro-4500", "RTX-PRO-6000": "rtx-pro-server-6000"}
-
-
-def gpu_name(gpu: Gpu) -> str:
-    """`instance-gpu-name` of a GPU of the catalogue: without its memory, so both A100 are one."""
-    for beginning, name in _NAMES_OF_KEYS.items():
-        if gpu.key.startswith(beginning):
-            return name
-    return gpu.key.split("-", 1)[0].lower()
+@cache
+def gpu_names() -> tuple[str, ...]:
+    """Values of `instance-gpu-name` of NVIDIA's GPUs, in alphabetical order."""
+    names = {gpu.karpenter_name for gpu in load().gpus.values() if gpu.karpenter_name}
+    return tuple(sorted(names))
 
 
 OVERLAY_REFUSED = ("cpu", "memory", "ephemeral-storage", "pods")

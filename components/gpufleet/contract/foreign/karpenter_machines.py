@@ -8,7 +8,7 @@ from typing import Any
 from gpufleet.catalogue import InstanceType, load
 from gpufleet.catalogue.model import Cloud
 from gpufleet.contract.foreign.go_json import as_list, as_mapping
-from gpufleet.contract.foreign.karpenter_keys import ARCH, AWS, NUMERIC, TYPE, gpu_name
+from gpufleet.contract.foreign.karpenter_keys import ARCH, AWS, NUMERIC, TYPE
 
 MIB = 1 << 20
 _FAMILY = f"{AWS}instance-family"
@@ -134,7 +134,7 @@ def _label(row: InstanceType, key: str) -> str | None:
         "instance-generation": generation[0] if generation else None,
         "instance-cpu": None if row.vcpu is None else str(row.vcpu),
         "instance-memory": None if row.memory_bytes is None else str(row.memory_bytes // MIB),
-        "instance-gpu-name": gpu_name(load().gpu(accelerator.gpu)),
+        "instance-gpu-name": load().gpu(accelerator.gpu).karpenter_name,
         "instance-gpu-manufacturer": "nvidia",
         "instance-gpu-count": None if count is None else str(count),
         "instance-gpu-memory": None

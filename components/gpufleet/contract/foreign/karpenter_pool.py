@@ -6,7 +6,7 @@ from typing import Any
 from gpufleet.catalogue import InstanceType, load
 from gpufleet.contract.foreign.go_json import as_mapping
 from gpufleet.contract.foreign.judgement import Report
-from gpufleet.contract.foreign.karpenter_keys import AWS, NODE_POOL, gpu_name
+from gpufleet.contract.foreign.karpenter_keys import AWS, NODE_POOL
 from gpufleet.contract.foreign.karpenter_machines import (
     admits,
     demands_gpus,
@@ -119,8 +119,11 @@ def _judge_machines(pool: PoolParts, where: str, report: Report) -> None:
     by_name: dict[str, set[str]] = {}
     for row in pool.machines:
         # A pool of any GPU leaves the choice to its pods.
-        if not row.fractional and (_gpu_name(row) in asked or names(row, pool.requirements)):
-            by_name.setdefault(_gpu_name(row), set()).add(row.accelerator.gpu)
+        name = _gpu_name(row)
+        if name is None or row.fractional:
+            continue
+        if name in asked or names(row, pool.requirements):
+            by_name.setdefault(name, set()).add(row.accelerator.gpu)
     for name, gpus in by_name.items():
         if len(gpus) > 1:
             types = sorted(r.name for r in pool.machines if _gpu_name(r) == name)
@@ -199,5 +202,5 @@ def _holds_for(overlay: Mapping[str, Any], pool: PoolParts) -> bool:
     return True
 
 
-def _gpu_name(row: InstanceType) -> str:
-    return gpu_name(load().gpu(row.accelerator.gpu))
+def _gpu_name(row: InstanceType) -> str | None:
+    return load().gpu(row.accelerator.gpu).karpenter_name

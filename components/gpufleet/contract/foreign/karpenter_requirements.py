@@ -8,10 +8,10 @@ from gpufleet.contract.foreign.judgement import Report
 from gpufleet.contract.foreign.karpenter_keys import (
     AWS,
     CAPACITY_TYPE,
-    GPU_NAMES,
     NUMERIC,
     OPERATORS,
     WELL_KNOWN,
+    gpu_names,
 )
 from gpufleet.documents.paths import child
 
@@ -69,15 +69,16 @@ def _judge_key(key: str, where: str, report: Report) -> None:
 
 
 def _judge_names(values: list[str], where: str, report: Report) -> None:
+    known = gpu_names()
     for index, value in enumerate(values):
-        if value in GPU_NAMES:
+        if value in known:
             continue
-        near = nearest_names(value.lower().removeprefix("nvidia-"), GPU_NAMES, limit=1)
+        near = nearest_names(value.lower().removeprefix("nvidia-"), known, limit=1)
         report.add(
             "karpenter-gpu-name-unknown",
             child(where, index),
             f"{value} is no name Karpenter gives to a GPU of NVIDIA's",
-            f"write {near[0]}" if near else f"one of {', '.join(GPU_NAMES)}",
+            f"write {near[0]}" if near else f"one of {', '.join(known)}",
             value=value,
-            allowed=list(GPU_NAMES),
+            allowed=list(known),
         )

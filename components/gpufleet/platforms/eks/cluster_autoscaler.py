@@ -28,6 +28,7 @@ from gpufleet.render.gpu_operator_values import merged
 from gpufleet.spec.addons import Charts
 from gpufleet.spec.addons import ClusterAutoscaler as Settings
 from gpufleet.spec.base import SpecModel
+from gpufleet.spec.cluster import DEFAULT_KUBERNETES_VERSION
 
 CHART = "cluster-autoscaler"
 NAMESPACE = "kube-system"
@@ -64,7 +65,7 @@ class _Declared(SpecModel):
     catalogue: str
     platform: str = "eks"
     region: str
-    kubernetes_version: str = "1.36"
+    kubernetes_version: str = DEFAULT_KUBERNETES_VERSION
     settings: Settings = Field(default_factory=Settings)
     charts: Charts = Field(default_factory=Charts)
     name_prefix: str = "gpufleet"
