@@ -1,25 +1,88 @@
 """Plain data as YAML whose bytes depend on nothing but the data.
 
 Block style, keys in the order given, no line breaking; strings that some reader of YAML 1.1 or 1.2
-could take for something else are quoted as JSON quotes them.
+could take for something else are in double quotes.
 """
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Iterable, Mapping
+from typing import Any
 
+import yaml
+
+from gpufleet.documents.go_scalars import TAG
+
+_yaml: Any = yaml  # PyYAML's type stubs leave most of what is used here unknown
+_Base: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 _PLAIN = re.compile(r"[A-Za-z_/][A-Za-z0-9_./-]*\Z")
 _WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
 """Words YAML 1.1 reads as booleans or nothing."""
-_ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
-"""Characters a YAML stream may not hold as they are, which JSON leaves alone."""
 _BLOCK = re.compile("[^ \\n\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+
+
+class OnOneLine(dict[str, Any]):
+    """A mapping that is written as `{key: value}`."""
+
+
+class ListOnOneLine(list[Any]):
+    """A list that is written as `[item, item]`."""
+
+
+class _Dumper(_Base):
+    """Writes out what occurs twice: no anchors, no aliases."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
+        """Every value."""
+        return True
+
+
+def _text(dumper: Any, text: str) -> Any:
+    plain = _PLAIN.match(text) and text.lower() not in _WORDS
+    style = "" if plain else "|" if _fits_a_block(text) else '"'
+    return dumper.represent_scalar(TAG + "str", text, style=style)
+
+
+def _number(dumper: Any, number: float) -> Any:
+    """As JSON writes it, where readers take that for a number: 0.5, but 1.0e+30."""
+    written = json.dumps(number)
+    if "e" in written and "." not in written:
+        written = written.replace("e", ".0e")
+    return dumper.represent_scalar(TAG + "float", written)
+
+
+def _mapping(dumper: Any, data: Mapping[str, Any]) -> Any:
+    return dumper.represent_mapping(TAG + "map", data.items(), flow_style=False)
+
+
+def _mapping_on_one_line(dumper: Any, data: Mapping[str, Any]) -> Any:
+    return dumper.represent_mapping(TAG + "map", data.items(), flow_style=True)
+
+
+def _list(dumper: Any, data: Iterable[Any]) -> Any:
+    return dumper.represent_sequence(TAG + "seq", data, flow_style=False)
+
+
+def _list_on_one_line(dumper: Any, data: Iterable[Any]) -> Any:
+    return dumper.represent_sequence(TAG + "seq", data, flow_style=True)
+
+
+_Dumper.add_representer(str, _text)
+_Dumper.add_representer(float, _number)
+_Dumper.add_representer(dict, _mapping)
+_Dumper.add_representer(OnOneLine, _mapping_on_one_line)
+_Dumper.add_representer(ListOnOneLine, _list_on_one_line)
+_Dumper.add_multi_representer(str, _text)
+_Dumper.add_multi_representer(Mapping, _mapping)
+_Dumper.add_multi_representer(list, _list)
+_Dumper.add_multi_representer(tuple, _list)
 
 
 def yaml_text(document: Mapping[str, Any], comment: str = "") -> str:
     """One document, with an optional comment before it; ends in a line feed."""
-    return commented(comment) + "\n".join(_mapping(document, "")) + "\n"
+    return commented(comment) + _yaml.dump(
+        document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1 << 30
+    )
 
 
 def yaml_stream(documents: Iterable[Mapping[str, Any]], comment: str = "") -> str:
@@ -30,54 +93,6 @@ def yaml_stream(documents: Iterable[Mapping[str, Any]], comment: str = "") -> st
 def commented(comment: str) -> str:
     """The lines of a text as a comment; nothing for no text."""
     return "".join(f"# {line}\n" if line else "#\n" for line in comment.splitlines())
-
-
-def _mapping(value: Mapping[str, Any], indent: str) -> list[str]:
-    if not value:
-        return [f"{indent}{{}}"]
-    lines: list[str] = []
-    for key, item in value.items():
-        lines += _entry(f"{indent}{_string(key)}:", item, indent + "  ")
-    return lines
-
-
-def _entry(head: str, item: Any, inside: str) -> list[str]:
-    if isinstance(item, Mapping) and item:
-        return [head, *_mapping(cast("Mapping[str, Any]", item), inside)]
-    if isinstance(item, (list, tuple)) and item:
-        # The hyphens stand under the key, as kubectl writes them.
-        return [head, *_sequence(cast("Sequence[Any]", item), inside[:-2])]
-    if isinstance(item, str) and _fits_a_block(item):
-        return [f"{head} |", *(inside + line if line else "" for line in item.split("\n")[:-1])]
-    return [f"{head} {_scalar(item)}"]
-
-
-def _sequence(value: Sequence[Any], indent: str) -> list[str]:
-    lines: list[str] = []
-    for item in value:
-        if isinstance(item, Mapping) and item:
-            block = _mapping(cast("Mapping[str, Any]", item), indent + "  ")
-            lines += [f"{indent}- {block[0].lstrip(' ')}", *block[1:]]
-        elif isinstance(item, (list, tuple)) and item:
-            block = _sequence(cast("Sequence[Any]", item), indent + "  ")
-            lines += [f"{indent}- {block[0].lstrip(' ')}", *block[1:]]
-        else:
-            lines += _entry(f"{indent}-", item, indent + "  ")
-    return lines
-
-
-def _scalar(value: Any) -> str:
-    if isinstance(value, str):
-        return _string(value)
-    # Booleans, numbers, null, and empty lists and mappings are written as JSON writes them.
-    return json.dumps(value)
-
-
-def _string(text: str) -> str:
-    if _PLAIN.match(text) and text.lower() not in _WORDS:
-        return text
-    quoted = json.dumps(text, ensure_ascii=False)
-    return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", quoted)
 
 
 def _fits_a_block(text: str) -> bool:

@@ -5,7 +5,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpufleet.documents.writing import yaml_stream, yaml_text
+from gpufleet.documents.writing import ListOnOneLine, OnOneLine, yaml_stream, yaml_text
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=30) | st.sampled_from(
     ["yes", "No", "on", "null", "~", "1e3", "1:30", "0x1f", "12", "a: b", "#x", "", " x", "x\n"]
@@ -46,3 +46,16 @@ def test_a_stream_has_a_line_between_documents_and_comments_before() -> None:
     assert yaml_stream([{"a": 1}, {"b": 2}], "two\n\nthings") == (
         "# two\n#\n# things\na: 1\n---\nb: 2\n"
     )
+
+
+def test_what_belongs_on_one_line_is_there_and_nothing_is_an_alias() -> None:
+    layout = OnOneLine({"1g.5gb": 2, "all": 1})
+    text = yaml_text({"a": ListOnOneLine([0, 1]), "b": [layout, layout]})
+    assert text == 'a: [0, 1]\nb:\n- {"1g.5gb": 2, all: 1}\n- {"1g.5gb": 2, all: 1}\n'
+
+
+@pytest.mark.parametrize("number", [0.5, 1e30, 1.5e-7, 1e-7, -2.0])
+def test_numbers_are_numbers_for_every_reader(number: float) -> None:
+    text = yaml_text({"a": number})
+    assert yaml.safe_load(text) == {"a": number}
+    assert "!!" not in text
