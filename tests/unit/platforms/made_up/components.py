@@ -1,0 +1,39 @@
+"""Resources of the platform: a ConfigMap for each pool, which people in the data centre read."""
+
+import pulumi
+
+from gpufleet.components_base.core_objects import ConfigMap
+from gpufleet.components_base.platform_components import (
+    Connection,
+    PlatformFleet,
+    no_charts,
+    no_operators,
+)
+from gpufleet.fleet import Fleet, Pool
+
+platform_operators = no_operators
+platform_charts = no_charts
+
+
+class RackPool(pulumi.ComponentResource):
+    """The machines of one pool."""
+
+
+class RackFleet(PlatformFleet):
+    """A fleet in racks."""
+
+    def nodes(self, name: str, pool: Pool, opts: pulumi.ResourceOptions) -> RackPool:
+        made = RackPool("gpufleet:index:RackPool", name, {}, opts)
+        ConfigMap(
+            f"{name}-order",
+            metadata={"name": pool.name, "namespace": "racks"},
+            data={"machines": str(pool.nodes.maximum)},
+            opts=pulumi.ResourceOptions(parent=made),
+        )
+        return made
+
+
+def platform_fleet(fleet: Fleet, connection: Connection) -> RackFleet:
+    """The fleet: nothing prevents deploying it."""
+    del connection
+    return RackFleet(fleet=fleet)
