@@ -4,11 +4,12 @@ _SERVING: list[bool] = []
 
 
 def serving() -> None:
-    """Say that it does."""
+    """Note that this process serves components."""
     _SERVING.append(True)
 
 
 def is_component_host() -> bool:
-    """Whether it does: then resources of Python dynamic providers cannot be made here, because the
-    engine looks for their provider in the caller's program, which may not be Python."""
+    """Whether this process serves components. Then it cannot make resources of Python dynamic
+    providers: the engine looks for their provider in the caller's program, which may not be Python.
+    """
     return bool(_SERVING)

@@ -8,13 +8,13 @@ from gpufleet.contract import owners as contract_owners
 from gpufleet.findings import Finding, error
 from gpufleet.fleet import capacity_rules, machines, pool_rules, spend
 from gpufleet.fleet.config_names import POOL_LABEL, birth_labels
-from gpufleet.fleet.model import Machine, NodeTaint, Pool, Previous, accelerator_taint
+from gpufleet.fleet.model import Machine, NodeRange, NodeTaint, Pool, Previous, accelerator_taint
 from gpufleet.fleet.neuron import hand_out, is_neuron
 from gpufleet.fleet.node_images import choose_image
-from gpufleet.fleet.node_range import node_range
 from gpufleet.fleet.previous_sharing import cut_previous
 from gpufleet.partition import Partition, cut
 from gpufleet.platforms.registry import platform_facts, platform_rules
+from gpufleet.spec.base import Platform
 from gpufleet.spec.capacity import Capacity
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import GpuPool, Provisioner
@@ -184,3 +184,11 @@ def _labels(draft: PoolDraft, partition: Partition, spec: FleetSpec) -> dict[str
     if pool.team is not None:
         labels["gpufleet.dev/team"] = pool.team
     return dict(sorted(labels.items()))
+
+
+def node_range(pool: GpuPool, platform: Platform) -> NodeRange:
+    """Bounds of the pool's nodes; `expected` is half way between them where nothing is said."""
+    zones = platform_rules(platform).zones_counted(pool)
+    low, high, expected = pool.nodes.min, pool.nodes.max, pool.nodes.expected
+    usual = expected if expected is not None else (low + high + 1) // 2
+    return NodeRange(low * zones, usual * zones, high * zones)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet.platforms.vsphere.vcenter.drs_behavior import behave
+from gpufleet.platforms.vsphere.vcenter.drs import behave
 from gpufleet.platforms.vsphere.vcenter.errors import Code
 from gpufleet.platforms.vsphere.vcenter.guest_data import USER_DATA_KEYS
 from gpufleet.platforms.vsphere.vcenter.lookup import FoundPlace

@@ -10,9 +10,9 @@ from gpufleet.fleet import Pool
 from gpufleet.platforms.vsphere.vcenter.credentials import credentials
 from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
 from gpufleet.platforms.vsphere.vcenter.faults import in_words
+from gpufleet.platforms.vsphere.vcenter.inventory import per_gpu
 from gpufleet.platforms.vsphere.vcenter.inventory_report import report
 from gpufleet.platforms.vsphere.vcenter.lookup import by_name
-from gpufleet.platforms.vsphere.vcenter.per_gpu import per_gpu
 from gpufleet.platforms.vsphere.vcenter.read_inventory import read_inventory
 from gpufleet.platforms.vsphere.vcenter.session import session_for
 from gpufleet.platforms.vsphere.vcenter.settings import Endpoint

@@ -19,13 +19,13 @@ from pulumi.dynamic import (
 )
 
 from gpufleet.platforms.vsphere.vcenter.batch import Member, clear, make
-from gpufleet.platforms.vsphere.vcenter.batch_preflight import judge_new
+from gpufleet.platforms.vsphere.vcenter.before_clone import judge_new
 from gpufleet.platforms.vsphere.vcenter.calls_at_once import allow_more_calls
 from gpufleet.platforms.vsphere.vcenter.changes import UNKNOWN, has_unknown
 from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
+from gpufleet.platforms.vsphere.vcenter.inventory import per_gpu
 from gpufleet.platforms.vsphere.vcenter.opened import StackSettings, logged_in, read_settings
 from gpufleet.platforms.vsphere.vcenter.outputs import SECRETS
-from gpufleet.platforms.vsphere.vcenter.per_gpu import per_gpu
 from gpufleet.platforms.vsphere.vcenter.settings import normalised
 
 _UNKNOWN_GENERATION = "0" * 12

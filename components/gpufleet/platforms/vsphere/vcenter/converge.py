@@ -8,12 +8,11 @@ from pyVmomi import vim, vmodl
 from gpufleet.platforms.vsphere.vcenter.cluster_node import node_of
 from gpufleet.platforms.vsphere.vcenter.errors import Code, OutcomeUnknownError, VsphereError
 from gpufleet.platforms.vsphere.vcenter.faults import translated
-from gpufleet.platforms.vsphere.vcenter.hardware import upgrade
-from gpufleet.platforms.vsphere.vcenter.history import last_event
 from gpufleet.platforms.vsphere.vcenter.identity import Identity
 from gpufleet.platforms.vsphere.vcenter.lookup import FoundPlace
 from gpufleet.platforms.vsphere.vcenter.observed import Observed
 from gpufleet.platforms.vsphere.vcenter.power import power_off, still_there
+from gpufleet.platforms.vsphere.vcenter.reading import last_event
 from gpufleet.platforms.vsphere.vcenter.session import Session
 from gpufleet.platforms.vsphere.vcenter.settings import FixedPassthrough, NodeSettings, UpdatePolicy
 from gpufleet.platforms.vsphere.vcenter.specs import (
@@ -159,3 +158,26 @@ def fixed_backings(
         )
         for address in settings.gpu.pci_addresses
     }
+
+
+def upgrade(session: Session, settings: NodeSettings, live: Observed, version: int) -> None:
+    """Upgrade the machine. The caller looks at it afterwards: a lost answer, and a machine that
+    has the version already, are fine.
+
+    Raises:
+        VsphereError: vCenter refuses, as for a version that no host of the cluster knows.
+    """
+    doing = f"upgrading the virtual hardware of {live.name} from {live.hardware_version}"
+    doing = f"{doing} to {version}"
+    try:
+        run(
+            session,
+            lambda: live.reference.UpgradeVM_Task(f"vmx-{version}"),
+            settings.timeouts.reconfigure,
+        )
+    except (vim.fault.AlreadyUpgraded, OutcomeUnknownError):
+        return
+    except TaskTimeoutError as problem:
+        raise timed_out(doing, problem, "reconfigure", f"{live.name} exists") from None
+    except vmodl.MethodFault as fault:
+        raise translated(fault, doing) from None

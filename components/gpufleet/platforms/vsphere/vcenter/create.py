@@ -10,8 +10,7 @@ from gpufleet.platforms.vsphere.vcenter.clone import clone, clone_timed_out, kep
 from gpufleet.platforms.vsphere.vcenter.cluster_node import node_of
 from gpufleet.platforms.vsphere.vcenter.converge import converge
 from gpufleet.platforms.vsphere.vcenter.described import Description, describe
-from gpufleet.platforms.vsphere.vcenter.drs import drs_group, put_in
-from gpufleet.platforms.vsphere.vcenter.drs_behavior import behave
+from gpufleet.platforms.vsphere.vcenter.drs import behave, drs_group, put_in
 from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
 from gpufleet.platforms.vsphere.vcenter.identity import Identity
 from gpufleet.platforms.vsphere.vcenter.inventory import PerGpu
@@ -24,8 +23,7 @@ from gpufleet.platforms.vsphere.vcenter.read_inventory import read_inventory
 from gpufleet.platforms.vsphere.vcenter.reading import children
 from gpufleet.platforms.vsphere.vcenter.ready import await_ready
 from gpufleet.platforms.vsphere.vcenter.remove import destroy
-from gpufleet.platforms.vsphere.vcenter.reservations import release, runs
-from gpufleet.platforms.vsphere.vcenter.rooms import Rooms
+from gpufleet.platforms.vsphere.vcenter.rooms import Rooms, release, runs
 from gpufleet.platforms.vsphere.vcenter.session import Session
 from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings
 from gpufleet.platforms.vsphere.vcenter.storage import chosen_store, members

@@ -1,17 +1,25 @@
-"""DRS groups of virtual machines: which hosts their rules leave, and putting a machine in."""
+"""DRS of a cluster: groups of machines and their rules, what DRS may do with one machine.
+
+Both are settings of the cluster, which other people and programs change as well.
+"""
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from pyVmomi import vim
+from pyVmomi import vim, vmodl
 
-from gpufleet.platforms.vsphere.vcenter.cluster_change import change_cluster
-from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
+from gpufleet.platforms.vsphere.vcenter.errors import Code, OutcomeUnknownError, VsphereError
+from gpufleet.platforms.vsphere.vcenter.faults import translated
 from gpufleet.platforms.vsphere.vcenter.lookup import FoundPlace
-from gpufleet.platforms.vsphere.vcenter.reading import one, properties
+from gpufleet.platforms.vsphere.vcenter.observed import Observed
+from gpufleet.platforms.vsphere.vcenter.reading import last_event, one, properties
 from gpufleet.platforms.vsphere.vcenter.session import Session
+from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings
+from gpufleet.platforms.vsphere.vcenter.tasks import TaskTimeoutError, run, timed_out
+from gpufleet.spec.platforms.vsphere_devices import DrsBehavior
 
 _PATHS = ("name", "configurationEx.group", "configurationEx.rule")
 _CHANGING = threading.Lock()
@@ -142,3 +150,123 @@ def _rewrite(
         left="the group may change yet",
         alone=_CHANGING,
     )
+
+
+_ATTEMPTS = 4
+
+
+def change_cluster(
+    session: Session,
+    compute: Any,
+    lacking: Callable[[], Any | None],
+    seconds: int,
+    *,
+    doing: str,
+    subject: str,
+    left: str,
+    alone: AbstractContextManager[Any] | None = None,
+) -> None:
+    """Change the cluster until nothing lacks. Whoever else changes it meanwhile, or an answer that
+    is lost, only makes it look again.
+
+    Args:
+        session: Login.
+        compute: The cluster.
+        lacking: Looks at the cluster and says what to change; None: it is as it should be.
+        seconds: Longest one change may take.
+        doing: What is done, for errors.
+        subject: What still differs in the end.
+        left: What a change that takes longer leaves.
+        alone: Held from a look to the end of its change. Default: nothing.
+
+    Raises:
+        VsphereError: vCenter refuses, or somebody else changes it again and again.
+    """
+    for _ in range(_ATTEMPTS):
+        with alone or nullcontext():
+            spec = lacking()
+            if spec is None:
+                return
+            try:
+                run(
+                    session,
+                    lambda spec=spec: compute.ReconfigureComputeResource_Task(spec, True),
+                    seconds,
+                )
+            except (OutcomeUnknownError, vim.fault.ConcurrentAccess):
+                continue  # look again
+            except TaskTimeoutError as problem:
+                raise timed_out(doing, problem, "reconfigure", left) from None
+            except vmodl.MethodFault as fault:
+                raise translated(fault, doing) from None
+    if lacking() is not None:
+        raise VsphereError(
+            Code.CONFLICT,
+            f"{subject} still differs after {_ATTEMPTS} changes{last_event(session, compute)}",
+            "look at the cluster's events for who else changes it",
+        )
+
+
+_PATH = "configurationEx.drsVmConfig"
+
+
+def behave(session: Session, found: FoundPlace, settings: NodeSettings, live: Observed) -> None:
+    """Write the machine's override, or remove it where none is declared. Safe to run again: each
+    machine has an override of its own, so nobody's is lost.
+
+    Raises:
+        VsphereError: the place is no cluster, or vCenter refuses.
+    """
+    wanted = settings.drs_behavior
+    if not found.is_cluster:
+        if wanted is None:
+            return
+        raise VsphereError(
+            Code.DRS_BEHAVIOR,
+            f"drsBehavior is {wanted.value}, and a standalone host has no DRS",
+            "name a cluster, or leave drsBehavior out",
+        )
+    doing = f"setting what DRS may do with {live.name}"
+    change_cluster(
+        session,
+        found.compute,
+        lambda: override_change(wanted, _override(session, found, live), live),
+        settings.timeouts.reconfigure,
+        doing=doing,
+        subject=f"{doing}: it",
+        left=f"{live.name} exists, and its setting may change yet",
+    )
+
+
+def _override(session: Session, found: FoundPlace, live: Observed) -> Any | None:
+    known = one(session, found.compute, vim.ClusterComputeResource, (_PATH,)) or {}
+    rows = known.get(_PATH) or ()
+    return next((row for row in rows if row.key == live.reference), None)
+
+
+def override_change(wanted: DrsBehavior | None, now: Any | None, live: Observed) -> Any | None:
+    """The change of the cluster that makes the override what is wanted; None: it is."""
+    operations = vim.option.ArrayUpdateSpec.Operation
+    if wanted is None:
+        if now is None:
+            return None
+        row = vim.cluster.DrsVmConfigSpec(operation=operations.remove, removeKey=live.reference)
+    else:
+        enabled = wanted is not DrsBehavior.DISABLED
+        if now is not None and _is(now, wanted):
+            return None
+        row = vim.cluster.DrsVmConfigSpec(
+            operation=operations.add if now is None else operations.edit,
+            info=vim.cluster.DrsVmConfigInfo(
+                key=live.reference,
+                enabled=enabled,
+                behavior=wanted.value if enabled else None,
+            ),
+        )
+    return vim.cluster.ConfigSpecEx(drsVmConfigSpec=[row])
+
+
+def _is(now: Any, wanted: DrsBehavior) -> bool:
+    if wanted is DrsBehavior.DISABLED or not now.enabled:
+        return wanted is DrsBehavior.DISABLED and not now.enabled
+    return str(now.behavior) == wanted.value

@@ -4,6 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from gpufleet.catalogue import load
+from gpufleet.partition.vgpu import most_per_gpu
+
 
 class PassthroughState(StrEnum):
     """How far a device is on its way to passthrough."""
@@ -137,3 +140,12 @@ class Inventory:
 
 PerGpu = Callable[[str], int | None]
 """Most vGPUs of a profile on one GPU, all of one size; None where no table says."""
+
+
+CATALOGUE = "2026.11"
+"""Edition whose vGPU tables say how many fit on a GPU; the hosts say which profiles exist."""
+
+
+def per_gpu(profile: str) -> int | None:
+    """Most vGPUs of a profile on one GPU, all of one size; None where no table says."""
+    return most_per_gpu(load(CATALOGUE).gpus.values(), profile)

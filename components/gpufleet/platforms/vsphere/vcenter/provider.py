@@ -39,11 +39,11 @@ from gpufleet.platforms.vsphere.vcenter.described import (
     found_on,
 )
 from gpufleet.platforms.vsphere.vcenter.drift import Seen
-from gpufleet.platforms.vsphere.vcenter.drs import put_in, take_out
-from gpufleet.platforms.vsphere.vcenter.drs_behavior import behave
+from gpufleet.platforms.vsphere.vcenter.drs import behave, put_in, take_out
 from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
 from gpufleet.platforms.vsphere.vcenter.faults import in_words
 from gpufleet.platforms.vsphere.vcenter.identity import Identity
+from gpufleet.platforms.vsphere.vcenter.inventory import per_gpu
 from gpufleet.platforms.vsphere.vcenter.lookup import (
     FoundPlace,
     by_name,
@@ -61,7 +61,6 @@ from gpufleet.platforms.vsphere.vcenter.opened import (
 )
 from gpufleet.platforms.vsphere.vcenter.outputs import inputs_kept, observed_of, outputs
 from gpufleet.platforms.vsphere.vcenter.owned import find_owned
-from gpufleet.platforms.vsphere.vcenter.per_gpu import per_gpu
 from gpufleet.platforms.vsphere.vcenter.power import power_on, still_there
 from gpufleet.platforms.vsphere.vcenter.reading import one
 from gpufleet.platforms.vsphere.vcenter.ready import await_ready

@@ -1,4 +1,4 @@
-"""Reading properties: leaf paths only, many objects in one call, and nothing silently missing.
+"""Reading properties and events: leaf paths only, many objects in one call, no silent gaps.
 
 Whole trees (`vm.runtime`, `vm.summary`) are never read: they hold values pyVmomi refuses, and cost
 what nobody uses.
@@ -124,3 +124,20 @@ def checked(answer: Any) -> Any:
                 )
             raise fault
     return answer
+
+
+def last_event(session: Session, entity: Any) -> str:
+    """`; its last event is VmReconfiguredEvent by root at 2026-11-22T09:00:00+00:00`; empty when
+    vCenter keeps none."""
+    wanted = vim.event.EventFilterSpec(
+        entity=vim.event.EventFilterSpec.ByEntity(
+            entity=entity, recursion=vim.event.EventFilterSpec.RecursionOption.self
+        )
+    )
+    events = session.call(lambda: session.content.eventManager.QueryEvents(wanted))
+    if not events:
+        return ""
+    last = max(events, key=lambda event: event.key)
+    name = type(last).__name__.rsplit(".", 1)[-1]
+    when = last.createdTime.isoformat(timespec="seconds")
+    return f"; its last event is {name} by {last.userName or 'vCenter'} at {when}"

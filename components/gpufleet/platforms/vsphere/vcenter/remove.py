@@ -11,7 +11,7 @@ from gpufleet.platforms.vsphere.vcenter.lookup import by_name
 from gpufleet.platforms.vsphere.vcenter.observed import Observed, observe
 from gpufleet.platforms.vsphere.vcenter.owned import find_owned
 from gpufleet.platforms.vsphere.vcenter.power import power_off
-from gpufleet.platforms.vsphere.vcenter.reservations import release
+from gpufleet.platforms.vsphere.vcenter.rooms import release
 from gpufleet.platforms.vsphere.vcenter.session import Session
 from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings
 from gpufleet.platforms.vsphere.vcenter.tasks import TaskTimeoutError, run, timed_out

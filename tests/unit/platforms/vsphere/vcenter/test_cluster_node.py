@@ -8,9 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpufleet.platforms.vsphere.vcenter.cluster_node import ClusterNode
+from gpufleet.platforms.vsphere.vcenter.cluster_node import (
+    CORDONED_BY,
+    ClusterNode,
+    belongs,
+    both_spellings,
+)
 from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
-from gpufleet.platforms.vsphere.vcenter.node_state import CORDONED_BY, belongs, both_spellings
 from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings
 
 BIOS = "4203a1b2-c3d4-e5f6-0718-293a4b5c6d7e"

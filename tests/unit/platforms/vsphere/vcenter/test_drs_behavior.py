@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pyVmomi import vim
 
-from gpufleet.platforms.vsphere.vcenter.drs_behavior import override_change
+from gpufleet.platforms.vsphere.vcenter.drs import override_change
 from gpufleet.spec.platforms.vsphere_devices import DrsBehavior
 from tests.unit.platforms.vsphere.vcenter.test_outputs import LIVE
 

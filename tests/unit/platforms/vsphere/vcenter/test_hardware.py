@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from pyVmomi import vim, vmodl
 
-from gpufleet.platforms.vsphere.vcenter import hardware
+from gpufleet.platforms.vsphere.vcenter import converge
+from gpufleet.platforms.vsphere.vcenter.converge import upgrade
 from gpufleet.platforms.vsphere.vcenter.errors import Code, OutcomeUnknownError, VsphereError
-from gpufleet.platforms.vsphere.vcenter.hardware import upgrade
 from gpufleet.platforms.vsphere.vcenter.tasks import TaskTimeoutError
 from tests.unit.platforms.vsphere.vcenter.test_cluster_node import settings
 from tests.unit.platforms.vsphere.vcenter.test_outputs import LIVE
@@ -34,7 +34,7 @@ def upgraded(monkeypatch: pytest.MonkeyPatch, problem: Exception | None) -> list
         if problem is not None:
             raise problem
 
-    monkeypatch.setattr(hardware, "run", run)
+    monkeypatch.setattr(converge, "run", run)
     session: Any = None
     upgrade(session, settings(), dataclasses.replace(LIVE, reference=machine), 21)
     return machine.asked

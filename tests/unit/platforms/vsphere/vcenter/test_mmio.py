@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpufleet.platforms.vsphere.vcenter.mmio import mmio_gib
+from gpufleet.platforms.vsphere.vcenter.specs import mmio_gib
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,7 @@ from gpufleet.platforms.vsphere.vcenter.inventory import (
     PhysicalGpu,
 )
 from gpufleet.platforms.vsphere.vcenter.placement import ANYWHERE
-from gpufleet.platforms.vsphere.vcenter.reservations import release, runs
-from gpufleet.platforms.vsphere.vcenter.rooms import Rooms
+from gpufleet.platforms.vsphere.vcenter.rooms import Rooms, release, runs
 from gpufleet.platforms.vsphere.vcenter.settings import SharedProfile
 from tests.unit.platforms.vsphere.vcenter.test_cluster_node import settings
 
