@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-import yaml
-
+from gpufleet.documents.writing import yaml_text
 from gpufleet_policies.facts import Provenance
 from gpufleet_policies.rules.registry import FAMILIES, RULES
 from gpufleet_policies.rules.rule import Level, Needs, Profile, Rule
@@ -158,16 +157,7 @@ _LONG = 60
 
 
 def _lines(document: Mapping[str, Any]) -> list[str]:
-    return yaml.safe_dump(_plain(document), sort_keys=False, width=100).splitlines()
-
-
-def _plain(value: Any) -> Any:
-    """A copy without shared parts, which YAML would print as aliases."""
-    if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return value
+    return yaml_text(document).splitlines()
 
 
 def written(document: str) -> str:

@@ -2,8 +2,7 @@
 
 import base64
 
-import yaml
-
+from gpufleet.documents.writing import yaml_text
 from gpufleet_sandbox.certificates import Certificates
 from gpufleet_sandbox.ports import LOOPBACK
 
@@ -25,7 +24,7 @@ def render(certificates: Certificates, identity: str, port: int) -> str:
         "client-certificate-data": embedded(certificates.certificate(identity).read_bytes()),
         "client-key-data": embedded(certificates.key(identity).read_bytes()),
     }
-    return yaml.safe_dump(
+    return yaml_text(
         {
             "apiVersion": "v1",
             "kind": "Config",
@@ -33,6 +32,5 @@ def render(certificates: Certificates, identity: str, port: int) -> str:
             "users": [{"name": CONTEXT, "user": user}],
             "contexts": [{"name": CONTEXT, "context": {"cluster": CONTEXT, "user": CONTEXT}}],
             "current-context": CONTEXT,
-        },
-        sort_keys=False,
+        }
     )

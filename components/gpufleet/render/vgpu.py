@@ -2,8 +2,7 @@
 
 from typing import Any
 
-import yaml
-
+from gpufleet.documents.writing import yaml_text
 from gpufleet.fleet.model import Fleet, Pool
 
 
@@ -33,4 +32,4 @@ def vgpu_device_config(fleet: Fleet) -> dict[str, Any]:
 def vgpu_device_file(fleet: Fleet) -> str:
     """The document as the text of its ConfigMap; empty without vGPU pools."""
     document = vgpu_device_config(fleet)
-    return yaml.safe_dump(document, sort_keys=False, width=100) if document else ""
+    return yaml_text(document) if document else ""

@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-import yaml
-
+from gpufleet.documents.writing import yaml_stream
 from gpufleet_policies.fronts.admission.mending_policies import MendingPolicy
 from gpufleet_policies.fronts.admission.policies import Policy
 
@@ -13,9 +12,7 @@ AnyPolicy = Policy | MendingPolicy
 
 def text_of(policy: AnyPolicy) -> str:
     """A policy and its binding as YAML."""
-    return yaml.safe_dump_all(
-        (policy.policy, policy.binding), sort_keys=False, width=1_000_000, allow_unicode=True
-    )
+    return yaml_stream((policy.policy, policy.binding))
 
 
 def write_policies(folder: Path, policies: Iterable[AnyPolicy]) -> dict[str, str]:
