@@ -1,13 +1,17 @@
 """An audit in several processes: the same report, and no process is left behind."""
 
 import errno
+import multiprocessing
 import os
+import signal
 import subprocess
 import sys
-from datetime import date
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
+import psutil
 import pytest
 from click.testing import CliRunner
 
@@ -15,17 +19,23 @@ from benchmarks.public_manifests import write_manifests
 from gpufleet.cli.audit import command
 from gpufleet.cli.output import UnreadableInputError
 from gpufleet_policies.fronts.audit import processes, run
-from gpufleet_policies.fronts.audit.inputs import find_inputs
-from gpufleet_policies.fronts.audit.parcels import packed
-from gpufleet_policies.fronts.audit.run import Task, audit
-from gpufleet_policies.rules.settings import Settings
 
-TODAY = date(2026, 11, 22)
+PROGRAM = [sys.executable, "-m", "gpufleet.cli", "audit"]
+
+
+@pytest.fixture(autouse=True)
+def few_files_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "FILES_PER_PROCESS", 40)
 
 
 @pytest.mark.parametrize("output_format", ["text", "json", "sarif", "junit", "github"])
 def test_the_report_is_that_of_one_process_in_every_format(tmp_path: Path, output_format: str):
     write_manifests(tmp_path, 130)
+    (tmp_path / "merged.yaml").write_text(
+        "base: &b {apiVersion: v1}\n<<: *b\nkind: Pod\nmetadata: {name: m}\nspec:\n"
+        "  containers:\n  - name: c\n    command: [sleep, infinity]\n"
+        "    resources: {limits: {nvidia.com/gpu: 1, 5: 6}}\n"
+    )
     found = [
         CliRunner().invoke(command, ["--jobs", jobs, "--format", output_format, str(tmp_path)])
         for jobs in ("1", "4")
@@ -36,118 +46,114 @@ def test_the_report_is_that_of_one_process_in_every_format(tmp_path: Path, outpu
 
 
 def test_the_program_ends_with_the_code_of_its_findings(tmp_path: Path):
-    write_manifests(tmp_path, 100)
-    arguments = [sys.executable, "-m", "gpufleet.cli", "audit", "--jobs", "2", str(tmp_path)]
-    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+    write_manifests(tmp_path, 500)
+    done = subprocess.run(
+        [*PROGRAM, "--jobs", "2", str(tmp_path)], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 1
     assert not done.stderr
-    assert done.stdout.splitlines()[-1].endswith("of 100 files")
+    assert done.stdout.splitlines()[-1].endswith("of 500 files")
 
 
-@pytest.fixture
-def forked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Processes that the audit starts, of all that a test run may have."""
-    found: list[int] = []
+def test_pipes_and_standard_input_are_read_with_many_files(tmp_path: Path):
+    write_manifests(tmp_path, 500)
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: %s}\nspec: {containers: []}\n"
+    reads, writes = os.pipe()
+    os.write(writes, (pod % "from-a-pipe").encode())
+    os.close(writes)
+    done = subprocess.run(
+        [*PROGRAM, "--jobs", "2", "--format", "json", str(tmp_path), "-", f"/dev/fd/{reads}"],
+        input=pod % "typed",
+        capture_output=True,
+        text=True,
+        check=False,
+        pass_fds=[reads],
+    )
+    os.close(reads)
+    alone = subprocess.run(
+        [*PROGRAM, "--format", "json", str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    counts = [int(one.stdout.split('"objects": ')[1].split(",")[0]) for one in (done, alone)]
+    assert counts[0] == counts[1] + 2
 
-    def fork() -> int:
-        process = original()
-        if process:
-            found.append(process)
-        return process
 
-    original = os.fork
-    monkeypatch.setattr(os, "fork", fork)
-    return found
-
-
-def test_a_process_that_ends_early_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forked: list[int]
-):
+def test_a_process_that_ends_early_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     write_manifests(tmp_path, 100)
-    here = os.getpid()
 
-    def read(one: object) -> object:
-        if os.getpid() != here:
-            os._exit(3)
-        return original(one)  # type: ignore[arg-type]
+    def killed(one: object) -> object:
+        del one
+        os.kill(os.getpid(), signal.SIGKILL)
 
-    original = run.read_input
-    monkeypatch.setattr(run, "read_input", read)
-    with pytest.raises(RuntimeError, match="ended early; try --jobs 1"):
-        audit(find_inputs([str(tmp_path)]), Settings(), TODAY, jobs=2)
-    assert forked
-    for process in forked:
-        with pytest.raises(ChildProcessError):
-            os.waitpid(process, os.WNOHANG)  # it has been waited for
-
-
-def test_what_a_process_failed_of_is_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-):
-    write_manifests(tmp_path, 100)
-    here = os.getpid()
-
-    def read(one: object) -> object:
-        if os.getpid() != here:
-            raise ValueError("what went wrong")
-        return original(one)  # type: ignore[arg-type]
-
-    original = run.read_input
-    monkeypatch.setattr(run, "read_input", read)
-    with pytest.raises(RuntimeError, match="ended early"):
-        audit(find_inputs([str(tmp_path)]), Settings(), TODAY, jobs=2)
-    assert "ValueError: what went wrong" in capfd.readouterr().err
-
-
-def test_few_files_are_read_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    write_manifests(tmp_path, processes.FILES_PER_PROCESS)
-
-    def fork() -> int:
-        raise AssertionError("no process is worth its start")
-
-    monkeypatch.setattr(os, "fork", fork)
-    inputs = find_inputs([str(tmp_path)])
-    found = processes.run_parts(Task(Settings(), TODAY, None), inputs, 8)
-    assert len(found.files) == len(inputs)
-
-
-def test_a_process_that_ends_while_it_is_told_of_the_others_is_said_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forked: list[int]
-):
-    write_manifests(tmp_path, 100)
-    here = os.getpid()
-
-    def receive(line: Any) -> bytes:
-        if os.getpid() != here:
-            os._exit(3)
-        return original(line)
-
-    original = processes._Line.receive  # type: ignore[reportPrivateUsage]
-    monkeypatch.setattr(processes._Line, "receive", receive)  # type: ignore[reportPrivateUsage]
-    # More than a pipe holds: it can be written only while somebody reads.
-    monkeypatch.setattr(processes, "packed", lambda value: packed(value) + bytes(1 << 20))
+    monkeypatch.setattr(processes, "read_input", killed)
     with pytest.raises(UnreadableInputError, match="ended early; try --jobs 1"):
         CliRunner().invoke(command, ["--jobs", "2", str(tmp_path)], catch_exceptions=False)
-    assert forked
-    for process in forked:
-        with pytest.raises(ChildProcessError):
-            os.waitpid(process, os.WNOHANG)  # it has been waited for
+    assert not multiprocessing.active_children()
 
 
-def test_a_process_that_cannot_be_started_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forked: list[int]
+def test_a_process_that_cannot_be_started_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     write_manifests(tmp_path, 100)
+    started: list[int] = []
 
     def fork() -> int:
-        if forked:
+        if started:
             raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
-        return original()
+        process = original()
+        if process:
+            started.append(process)
+        return process
 
     original = os.fork
     monkeypatch.setattr(os, "fork", fork)
     with pytest.raises(UnreadableInputError, match="cannot be started: Resource"):
         CliRunner().invoke(command, ["--jobs", "3", str(tmp_path)], catch_exceptions=False)
-    (process,) = forked
-    with pytest.raises(ChildProcessError):
-        os.waitpid(process, os.WNOHANG)
+    assert started
+    assert not multiprocessing.active_children()
+
+
+def test_few_files_are_read_in_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    write_manifests(tmp_path, run.FILES_PER_PROCESS)
+
+    def fork() -> int:
+        raise AssertionError("no process is worth its start")
+
+    monkeypatch.setattr(os, "fork", fork)
+    done = CliRunner().invoke(command, ["--jobs", "8", str(tmp_path)], catch_exceptions=False)
+    assert done.exit_code == 1
+
+
+@contextmanager
+def _running(folder: Path) -> Iterator[tuple[subprocess.Popen[str], list[psutil.Process]]]:
+    """An audit in the middle of its work, in a group of its own, and its processes."""
+    with subprocess.Popen(
+        [*PROGRAM, "--jobs", "2", str(folder)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as program:
+        readers: list[psutil.Process] = []
+        while len(readers) < 2 and program.poll() is None:
+            readers = psutil.Process(program.pid).children()
+            time.sleep(0.001)
+        assert len(readers) == 2
+        time.sleep(0.05)  # they prepare themselves
+        yield program, readers
+    _, alive = psutil.wait_procs(readers, timeout=20)
+    assert not alive, "a process is left behind"
+
+
+def test_ctrl_c_ends_every_process_without_a_traceback(tmp_path: Path):
+    write_manifests(tmp_path, 3000)
+    with _running(tmp_path) as (program, _):
+        os.killpg(program.pid, signal.SIGINT)
+        _, errors = program.communicate(timeout=30)
+    assert program.returncode == 1
+    assert errors.strip() == "Aborted!"
+
+
+def test_no_process_outlives_a_program_that_was_killed(tmp_path: Path):
+    write_manifests(tmp_path, 3000)
+    with _running(tmp_path) as (program, _):
+        program.kill()

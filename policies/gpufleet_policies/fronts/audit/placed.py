@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from gpufleet.documents.document import Document
+from gpufleet_policies.fronts.audit.written_lines import Located
 from gpufleet_policies.rules.finding import PolicyFinding
 from gpufleet_policies.rules.rule import Level
 
@@ -33,16 +33,14 @@ class PlacedFinding:
         return self.finding.level is Level.MANDATORY
 
 
-def placed(finding: PolicyFinding, document: Document, file: str) -> PlacedFinding:
+def placed(finding: PolicyFinding, document: Located, file: str) -> PlacedFinding:
     """A finding at its line in the document that was judged."""
     return PlacedFinding(finding, file, _line(finding, document), fingerprint(finding))
 
 
-def _line(finding: PolicyFinding, document: Document) -> int:
+def _line(finding: PolicyFinding, document: Located) -> int:
     """The line of the deepest field that the finding names, else the object's first."""
     best = (0, max(document.line, 1))
-    if document.node is None:
-        return best[1]
     for operation in finding.remediation:
         steps = pointer_steps(str(operation["path"]))
         best = max(best, document.located(steps), key=lambda found: found[0])

@@ -11,6 +11,7 @@ from typing import Any
 from gpufleet.documents.document import Document
 from gpufleet.documents.limits import JSON_DUMPS, MANIFESTS, UnreadableDocumentError
 from gpufleet_policies.fronts.audit.inputs import STANDARD_INPUT, Input
+from gpufleet_policies.fronts.audit.written_lines import Located
 from gpufleet_policies.readers.document_text import (
     each_document,
     json_documents,
@@ -29,8 +30,8 @@ class Reading:
 
     name: str
     facts: list[Any] = field(default_factory=list[Any])
-    sources: list[Document] = field(default_factory=list[Document])
-    """Document of each fact, in the same order."""
+    sources: list[Located] = field(default_factory=list[Located])
+    """Document of each fact, or its lines, in the same order."""
     documents: int = 0
     problem: str = ""
     """Why it, or the rest of it, was not read; empty: all of it was."""

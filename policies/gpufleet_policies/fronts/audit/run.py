@@ -1,11 +1,10 @@
 """The audit itself: read everything, judge every object beside everything else, in order.
 
-Reading and judging run in several processes where the system can fork. Each reads its part of the
-files and tells the others what it found, because rules look at the whole; then each judges its own
-part. What comes out does not depend on the number of processes.
+Many files are read in several processes; rules look at the whole, so they run in one. What comes
+out does not depend on the number of processes.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import partial
@@ -24,7 +23,11 @@ from gpufleet_policies.rules.settings import Settings
 
 
 class EndedEarlyError(RuntimeError):
-    """A process of the audit ended without an answer: killed, or out of memory, or never begun."""
+    """A process of the audit ended without an answer (killed, out of memory) or did not start."""
+
+
+FILES_PER_PROCESS = 200
+"""Fewer files are read in less time than a process takes to start and to hand over its facts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +64,6 @@ class Audit:
         return tuple(file for file in self.files if file.problem)
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
-    """What every process of an audit knows."""
-
-    settings: Settings
-    today: date
-    told: FleetFacts | None
-    """The fleet that the settings name."""
-
-
 def audit(
     inputs: Sequence[Input],
     settings: Settings,
@@ -86,54 +79,25 @@ def audit(
         settings: Profile, levels, exceptions, thresholds.
         today: UTC; exceptions end by it.
         told: The pools of workloads whose fleet is declared elsewhere.
-        jobs: Most processes. Systems that cannot fork use one.
+        jobs: Most processes that read.
 
     Raises:
-        EndedEarlyError: one of several processes was killed, or ran out of memory.
+        EndedEarlyError: one of several processes was killed, ran out of memory or cannot start.
     """
-    task = Task(settings, today, told)
-    if jobs > 1 and len(inputs) > 1:
-        from gpufleet_policies.fronts.audit.processes import run_parts
-
-        part = run_parts(task, inputs, jobs)
-    else:
-        part = judged_part(task, read_part(inputs))
-    return Audit(tuple(part.files), part.spend)
+    readings = _readings(inputs, jobs)
+    everything = tuple(fact for reading in readings for fact in reading.facts)
+    context = _context(settings, today, told, everything)
+    files = tuple(_judged(reading, context, settings) for reading in readings)
+    return Audit(files, _spend(context))
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """What one process found."""
+def _readings(inputs: Sequence[Input], jobs: int) -> list[Reading]:
+    """What the inputs hold, in their order."""
+    if jobs > 1 and len(inputs) > FILES_PER_PROCESS:
+        from gpufleet_policies.fronts.audit.processes import read_in_processes
 
-    files: list[FileResult]
-    spend: StackSpend | None
-
-
-Exchange = Callable[[list[Reading]], Iterable[Iterable[Any]]]
-"""Hands on what was read here; answers the facts of every input of the run, in their order."""
-
-
-def read_part(inputs: Iterable[Input]) -> list[Reading]:
-    """What a part of the inputs holds."""
+        return read_in_processes(inputs, min(jobs, -(-len(inputs) // FILES_PER_PROCESS)))
     return [read_input(one) for one in inputs]
-
-
-def _alone(readings: list[Reading]) -> Iterable[Iterable[Any]]:
-    return [reading.facts for reading in readings]
-
-
-def judged_part(
-    task: Task, readings: list[Reading], exchange: Exchange = _alone, *, reckons: bool = True
-) -> Part:
-    """Judge a part of the inputs beside everything that the others read.
-
-    One part of a run `reckons` what all pools together cost. Default of `exchange`: there are no
-    others.
-    """
-    everything = tuple(fact for facts in exchange(readings) for fact in facts)
-    context = _context(task, everything)
-    files = [_judged(reading, context, task.settings) for reading in readings]
-    return Part(files, _spend(context) if reckons else None)
 
 
 def _spend(context: Context) -> StackSpend | None:
@@ -141,17 +105,19 @@ def _spend(context: Context) -> StackSpend | None:
     return found if found.pools else None
 
 
-def _context(task: Task, everything: tuple[Any, ...]) -> Context:
+def _context(
+    settings: Settings, today: date, told: FleetFacts | None, everything: tuple[Any, ...]
+) -> Context:
     fleets = [fact for fact in everything if isinstance(fact, FleetFacts)]
-    fleet = task.told or (fleets[0] if len(fleets) == 1 else None)
-    named = task.settings.environment
+    fleet = told or (fleets[0] if len(fleets) == 1 else None)
+    named = settings.environment
     return Context(
-        today=task.today,
+        today=today,
         load_catalogue=partial(load, fleet.catalogue) if fleet is not None else load,
         fleet=fleet,
         surroundings=Surroundings(everything),
         environment=absent("environment") if named is None else known(named),
-        thresholds=task.settings.thresholds,
+        thresholds=settings.thresholds,
     )
 
 
