@@ -10,7 +10,7 @@ from typing import NoReturn
 
 import click
 
-from gpufleet.cli.output import EndAtOnce, UnreadableInputError
+from gpufleet.cli.output import UnreadableInputError
 
 COMMANDS = {
     "compile": "FleetSpec -> Fleet: everything that follows from a declaration, and every finding",
@@ -32,10 +32,6 @@ COMMANDS = {
     "sandbox": "a local control plane with simulated GPU nodes: up, down, status, reset",
 }
 """Name -> one line of help. The module `gpufleet.cli.<name>` holds `command`."""
-
-
-_MOST_TOOLS = 6
-"""Tools that `sys.monitoring` takes."""
 
 
 class _LazyGroup(click.Group):
@@ -74,11 +70,6 @@ def main() -> None:
             _program(prog_name="gpufleet", color=False if os.environ.get("NO_COLOR") else None)
         finally:
             sys.stdout.flush()  # what cannot be written shows here, not while Python ends
-    except EndAtOnce as end:
-        sys.stderr.flush()
-        if _is_watched():
-            raise
-        os._exit(int(end.code or 0))
     except UnreadableInputError as problem:
         _end(str(problem), 2)
     except BrokenPipeError:
@@ -88,15 +79,6 @@ def main() -> None:
         # Commands name the files they were given; what is left is output that cannot be written.
         _forget_output()
         _end(f"{problem.filename or 'standard output'}: {problem.strerror or problem}", 2)
-
-
-def _is_watched() -> bool:
-    """Whether a profiler, debugger or measurement of coverage runs, which writes what it saw at the
-    end of the program."""
-    if sys.gettrace() is not None or sys.getprofile() is not None:
-        return True
-    tools = getattr(sys, "monitoring", None)  # Python 3.12
-    return tools is not None and any(tools.get_tool(number) for number in range(_MOST_TOOLS))
 
 
 def _open_closed_streams() -> None:

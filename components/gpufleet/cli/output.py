@@ -17,14 +17,6 @@ class UnreadableInputError(Exception):
     """The input cannot be read at all: the program says why and exits 2."""
 
 
-class EndAtOnce(SystemExit):
-    """Ends the program with a code, without taking its objects down one by one.
-
-    For a command that holds hundreds of thousands of them: that takes as long as a tenth of its
-    work. What it wrote is flushed; nothing else is left to be done at exit.
-    """
-
-
 def format_option(function: _Function) -> _Function:
     """Add `--format text|json`, handed on as `output_format`."""
     return click.option(
