@@ -49,8 +49,8 @@ def _is_plain_file(one: Input) -> bool:
 
 
 def _prepare_process() -> None:
-    """End with the program: at once on Ctrl-C, and when the program was killed."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    """Leave Ctrl-C to the program, which then takes no more answers; end when it was killed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
