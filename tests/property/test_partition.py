@@ -203,7 +203,7 @@ def test_advertised_numbers_add_up(pool: tuple[Gpu, int, dict[str, Any]]) -> Non
             name = "nvidia.com/gpu" if partition.strategy == "single" else plain
             expected[name + (".shared" if partition.rename else "")] += count * partition.replicas
     assert dict(partition.advertised) == dict(expected)
-    assert sum(share.per_node for share in partition.shares) == partition.schedulable
+    assert sum(share.per_node for share in partition.shares) == sum(partition.advertised.values())
     for share in partition.shares:
         assert share.quantity == 1
         if share.memory_bytes is not None and gpu.memory_bytes is not None:

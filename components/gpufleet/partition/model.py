@@ -89,11 +89,6 @@ class Partition:
         return any(gpu.mig_enabled for gpu in self.gpus)
 
     @property
-    def whole_gpus(self) -> int:
-        """GPUs of the node without MIG."""
-        return sum(not gpu.mig_enabled for gpu in self.gpus)
-
-    @property
     def slices(self) -> dict[str, int]:
         """MIG devices per node by declared profile, before time-slicing."""
         return names.total(gpu.devices for gpu in self.gpus)
@@ -118,12 +113,3 @@ class Partition:
         """The weakest evidence of any placement; verified when nothing is partitioned."""
         known = [g.placement.evidence for g in self.gpus if g.placement is not None]
         return max(known, key=EVIDENCE_ORDER.index, default=Evidence.VERIFIED)
-
-    @property
-    def schedulable(self) -> int:
-        """Pods of one share each that fit on a node, over all resources."""
-        if self.dra is None:
-            return sum(self.advertised.values())
-        each = [share.per_node for share in self.shares]
-        # Devices cut on demand stand for each other: the smallest profile alone gives the most.
-        return max(each, default=0) if self.dra.on_demand else sum(each)

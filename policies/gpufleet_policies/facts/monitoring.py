@@ -2,12 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from gpufleet_policies.facts.subject import Subject
-from gpufleet_policies.facts.tristate import Fact, absent
-
-NOTHING: Fact[Any] = absent()
+from gpufleet_policies.facts.tristate import Fact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -52,7 +52,6 @@ class TestWholeGpus:
         assert found.advertised == {"nvidia.com/gpu": 4}
         assert (found.mode, found.strategy, found.replicas) == ("exclusive", "none", 1)
         assert found.shares[0].memory_bytes == gpu("L4").memory_bytes
-        assert found.whole_gpus == 4
         assert not found.mig_enabled
 
     def test_time_slicing_is_renamed_by_default(self) -> None:
@@ -116,7 +115,6 @@ class TestMig:
         assert [g.index for g in found.gpus] == list(range(8))
         assert dict(found.gpus[3].devices) == {"1g.10gb": 7}
         assert dict(found.gpus[4].devices) == {"2g.20gb": 2, "3g.40gb": 1}
-        assert found.schedulable == 40
         assert found.stranded_memory == 4
         assert found.stranded_compute == 0
         assert found.evidence is Evidence.VERIFIED

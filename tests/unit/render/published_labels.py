@@ -55,7 +55,7 @@ def published_labels(
         f"{GPU}.product": product(gpu, partition) or "",
         f"{GPU}.count": str(len(partition.gpus)),
         # GPUs in MIG mode are counted, but say 0 replicas unless whole ones stand beside them.
-        f"{GPU}.replicas": "0" if partition.whole_gpus == 0 else "1",
+        f"{GPU}.replicas": "0" if all(gpu.mig_enabled for gpu in partition.gpus) else "1",
         f"{GPU}.sharing-strategy": sharing,
     }
     if gpu.memory_bytes is not None and whole:
