@@ -4,10 +4,10 @@ Formats, read 2026-11-22: openshift/cluster-autoscaler-operator `pkg/apis/autosc
 validator (the name must be `default`).
 """
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
+from gpufleet.documents.durations import go_duration
 from gpufleet.fleet.autoscaler_rules import UNNEEDED
 from gpufleet.fleet.model import Pool
 from gpufleet.partition.shares import RESOURCES
@@ -19,7 +19,6 @@ NAME = "default"
 """The only name the operator accepts."""
 PROVISION_TIME = "30m"
 """How long a new machine may take: cloning, a boot, and the driver built for its kernel."""
-_UNITS = {"h": 3600, "m": 60, "s": 1}
 _EXPANDERS = {"least-waste": "LeastWaste", "priority": "Priority"}
 
 
@@ -45,7 +44,9 @@ def cluster_autoscaler(pools: Sequence[Pool], addon: ClusterAutoscaler) -> dict[
         "maxNodeProvisionTime": PROVISION_TIME,
         "scaleDown": {
             "enabled": True,
-            "unneededTime": max((UNNEEDED[pool.intent] for pool in scaled), key=_seconds),
+            "unneededTime": max(
+                (UNNEEDED[pool.intent] for pool in scaled), key=lambda text: go_duration(text) or 0
+            ),
         },
     }
     if limits:
@@ -68,8 +69,3 @@ def _gpu_limits(pools: Sequence[Pool]) -> list[dict[str, Any]]:
             per_node = pool.advertised[RESOURCES[pool.gpu.vendor]]
             most[accelerator] = most.get(accelerator, 0) + pool.nodes.maximum * per_node
     return [{"type": kind, "min": 0, "max": count} for kind, count in sorted(most.items())]
-
-
-def _seconds(duration: str) -> int:
-    """Of a duration as `UNNEEDED` writes them, `1h0m0s`."""
-    return sum(int(count) * _UNITS[unit] for count, unit in re.findall(r"(\d+)([hms])", duration))
