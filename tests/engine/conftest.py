@@ -46,10 +46,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     ours = [item for item in items if item.path.is_relative_to(HERE)]
     for item in ours:
         item.add_marker(pytest.mark.engine)
-        if tier_of(item.path.relative_to(HERE)) is NIGHTLY:
+        if _tier(item) is NIGHTLY:
             item.add_marker(pytest.mark.nightly)
     others = [item for item in items if not item.path.is_relative_to(HERE)]
     items[:] = [*others, *long_ones_first(ours, lambda item: item.path.relative_to(HERE))]
+
+
+def _tier(item: pytest.Item) -> dict[str, int]:
+    try:
+        return tier_of(item.path.relative_to(HERE))
+    except LookupError as unknown:
+        raise pytest.UsageError(str(unknown)) from unknown
 
 
 def ready_programs(names: tuple[str, ...]) -> dict[str, Path]:

@@ -23,16 +23,13 @@ def test_a_file_without_a_tier_is_named() -> None:
 
 
 def test_files_stay_whole_and_tests_in_their_order() -> None:
-    items = [("test_gke.py", 1), ("test_gke.py", 2), ("test_deploy.py", 1), ("test_addons.py", 1)]
-    items += [("test_eks_examples.py", 1), ("vsphere/test_group.py", 1)]
-    assert long_ones_first(items, lambda item: PurePath(item[0])) == [
-        ("test_addons.py", 1),
-        ("vsphere/test_group.py", 1),
-        ("test_gke.py", 1),
-        ("test_gke.py", 2),
-        ("test_eks_examples.py", 1),
-        ("test_deploy.py", 1),
-    ]
+    names = ["test_plans.py", "test_gke.py", "test_kill.py", "test_addons.py"]
+    items = [(name, number) for name in names for number in (1, 2)]
+    found = long_ones_first(items, lambda item: PurePath(item[0]))
+    seconds = [(EVERY_COMMIT | NIGHTLY)[name] for name, _ in found]
+    assert seconds == sorted(seconds, reverse=True)
+    assert found[0] == ("test_addons.py", 1)
+    assert [number for _, number in found] == [1, 2] * len(names)
 
 
 def test_every_test_is_run_by_one_word_of_the_makefile() -> None:
