@@ -19,11 +19,11 @@ import yaml
 from google.protobuf import struct_pb2
 from pulumi.runtime.proto import analyzer_pb2, analyzer_pb2_grpc
 from pulumi_policy import EnforcementLevel
+from pulumi_policy.policy import _PolicyAnalyzerServicer
 
 from gpufleet_policies.fronts.audit.inputs import find_inputs
 from gpufleet_policies.fronts.audit.run import audit
-from gpufleet_policies.fronts.crossguard import REMEDIATION, Front
-from gpufleet_policies.fronts.crossguard_server import servicer
+from gpufleet_policies.fronts.crossguard import Front
 from gpufleet_policies.rules.registry import RULES
 from gpufleet_policies.rules.settings import read_settings
 from tests.policies.cases import CASES, Case, Thing
@@ -49,7 +49,7 @@ def pack(case: Case, folder: Path) -> Iterator[Any]:
     (folder / "gpu-policy.yaml").write_text(yaml.safe_dump(case.settings))
     front, level = Front(folder, today=lambda: TODAY), EnforcementLevel.ADVISORY
     server = grpc.server(ThreadPoolExecutor(1))
-    served = servicer(REMEDIATION, front.mends)("gpufleet", "0.0.1", front.policies(), level)
+    served = _PolicyAnalyzerServicer("gpufleet", "0.0.1", front.policies(), level)
     analyzer_pb2_grpc.add_AnalyzerServicer_to_server(served, server)
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()

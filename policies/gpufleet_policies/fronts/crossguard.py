@@ -23,6 +23,7 @@ from pulumi_policy import (
     EnforcementLevel,
     Policy,
     PolicyConfigSchema,
+    PolicyPack,
     ReportViolation,
     ResourceValidationArgs,
     ResourceValidationPolicy,
@@ -39,12 +40,7 @@ from gpufleet_policies.fronts.crossguard_configuration import (
     unreadable,
 )
 from gpufleet_policies.fronts.crossguard_remediation import remediated
-from gpufleet_policies.fronts.crossguard_server import handed_properties, serve
-from gpufleet_policies.readers.pulumi_props import (
-    facts_from_pulumi,
-    facts_of_properties,
-    is_judged,
-)
+from gpufleet_policies.readers.pulumi_props import facts_from_pulumi, is_judged
 from gpufleet_policies.rules.context import Context
 from gpufleet_policies.rules.finding import PolicyFinding
 from gpufleet_policies.rules.judge import judge
@@ -127,10 +123,6 @@ class Front:
             *(self._policy(level) for level in LEVELS),
             *(self._stack_policy(level) for level in LEVELS),
         ]
-
-    def mends(self, config: Mapping[str, Any]) -> bool:
-        """Whether rules mend what they find, as the remediating policy is configured."""
-        return bool(self._configurations.read(config).remediated)
 
     def _remediation(self) -> ResourceValidationPolicy:
         """Mends what rules at level `remediate` found; what is left the mandatory policy reports.
@@ -240,11 +232,7 @@ class Front:
         return findings
 
     def _judge(self, args: ResourceValidationArgs, configured: Configured) -> list[PolicyFinding]:
-        document = handed_properties(args.urn)
-        if document is None:
-            found = facts_from_pulumi(args.resource_type, args.props, args.name, args.urn, load)
-        else:
-            found = facts_of_properties(args.resource_type, document, args.name, args.urn, load)
+        found = facts_from_pulumi(args.resource_type, args.props, args.name, args.urn, load)
         findings = [finding for facts in found for finding in self._judge_one(facts, configured)]
         with self._program.lock:
             self._program.facts[args.urn] = found
@@ -320,5 +308,4 @@ def start(folder: Path | str) -> None:
     Nothing may be written to standard output before: the engine reads the port from its first line.
     """
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
-    front = Front(Path(folder))
-    serve(PACK_NAME, front.policies(), REMEDIATION, front.mends)
+    PolicyPack(PACK_NAME, Front(Path(folder)).policies())

@@ -22,11 +22,6 @@ SENTINELS = frozenset(
 )
 """What stands on the wire for a value that is not known yet (pulumi-policy 1.21.0, proxy.py)."""
 
-_SIGNATURE = "4dabf18193072939515e22adb298388d"
-"""Key of a mapping that stands for something else: an asset, a secret, a reference."""
-_SECRET = "1b47061264138c4ac30d75fd1eb44270"  # noqa: S105  a marker of the protocol
-"""Its value for a secret, whose content is under `value` (pulumi-policy 1.21.0, deserialize.py)."""
-
 _PROXIES = frozenset({"_DictProxy", "_ListProxy"})
 """Classes of the SDK that guard unknown values and hand out what they guard as `["__target"]`."""
 
@@ -63,38 +58,6 @@ def plain(value: Any, depth: int = 0) -> Any:
     if isinstance(value, Sequence) and not isinstance(value, bytes):
         return [plain(_read(value, index), deeper) for index in range(len(value))]
     return UNKNOWN
-
-
-def plain_struct(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The same of properties as the engine sends them: `fields` of a protobuf Struct.
-
-    One pass instead of the SDK's three and ours. Secrets are read like other values; assets,
-    archives and references read as unknown, as nothing in them is a rule's business.
-    """
-    return {key: _plain_value(value, 1) for key, value in fields.items()}
-
-
-def _plain_value(value: Any, depth: int) -> Any:
-    kind = value.WhichOneof("kind")
-    if kind == "string_value":
-        text = value.string_value
-        return UNKNOWN if text in SENTINELS else text
-    if kind == "number_value":
-        number = value.number_value
-        return int(number) if number.is_integer() else number
-    if kind == "bool_value":
-        return value.bool_value
-    if kind is None or kind == "null_value":
-        return None
-    if depth >= MAX_DEPTH:
-        return UNKNOWN
-    if kind == "list_value":
-        return [_plain_value(item, depth + 1) for item in value.list_value.values]
-    fields = value.struct_value.fields
-    if _SIGNATURE in fields:
-        secret = fields[_SIGNATURE].string_value == _SECRET and "value" in fields
-        return _plain_value(fields["value"], depth) if secret else UNKNOWN
-    return {key: _plain_value(item, depth + 1) for key, item in fields.items()}
 
 
 def _read(container: Any, key: Any) -> Any:
