@@ -110,16 +110,18 @@ def test_up_again_scale_change_refresh_and_destroy(
     assert cloud.machines() == before
 
 
-def test_more_than_four_are_removed_at_once(group: Callable[..., Project], cloud: Vcenter) -> None:
-    """The SDK serves four calls at a time; as many as the group's lanes are."""
+def test_as_many_are_removed_at_once_as_there_are_lanes(
+    group: Callable[..., Project], cloud: Vcenter
+) -> None:
+    """Up to four: the SDK calls a dynamic provider no more often at a time."""
     before = cloud.machines()
     made = group(nodes=7, rollout_width=6)
     made.run("up", "--parallel", "12")
-    together = threading.Barrier(6)
+    together = threading.Barrier(3)
     rule = Rule(Action.BEFORE, "Destroy_Task", nth=0, do=lambda: together.wait(60) and None)
     cloud.proxy.reset([rule])
     group(nodes=1, rollout_width=6).run("up", "--parallel", "12")
-    assert not together.broken, "six machines were destroyed at the same time"
+    assert not together.broken, "three machines were destroyed at the same time, twice"
     assert [owner.rsplit("/", 1)[1] for owner in cloud.owned()] == ["0"]
     cloud.proxy.reset()
     made.run("destroy")

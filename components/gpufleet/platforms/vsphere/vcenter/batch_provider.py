@@ -20,7 +20,6 @@ from pulumi.dynamic import (
 
 from gpufleet.platforms.vsphere.vcenter.batch import Member, clear, make
 from gpufleet.platforms.vsphere.vcenter.before_clone import judge_new
-from gpufleet.platforms.vsphere.vcenter.calls_at_once import allow_more_calls
 from gpufleet.platforms.vsphere.vcenter.changes import UNKNOWN, has_unknown
 from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
 from gpufleet.platforms.vsphere.vcenter.inventory import per_gpu
@@ -40,9 +39,8 @@ class VsphereGpuNodeBatchProvider(ResourceProvider):
     serialize_as_secret_always = False  # the serialised class is a name, and holds no secret
 
     def configure(self, req: ConfigureRequest) -> None:
-        """Keep the way to the stack's settings, of which nothing is read yet; allow more calls."""
+        """Keep the way to the stack's settings, of which nothing is read yet."""
         StackSettings.read = req.config.get
-        allow_more_calls()
 
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
         """Ask vCenter whether the machines that are new can be made, unless told not to."""

@@ -19,7 +19,6 @@ from pulumi.dynamic import (
 )
 from pyVmomi import vim
 
-from gpufleet.platforms.vsphere.vcenter.calls_at_once import allow_more_calls
 from gpufleet.platforms.vsphere.vcenter.changes import (
     Change,
     Kind,
@@ -79,9 +78,8 @@ class VsphereGpuNodeProvider(ResourceProvider):
     serialize_as_secret_always = False  # the serialised class is a name, and holds no secret
 
     def configure(self, req: ConfigureRequest) -> None:
-        """Keep the way to the stack's settings, of which nothing is read yet; allow more calls."""
+        """Keep the way to the stack's settings, of which nothing is read yet."""
         StackSettings.read = req.config.get
-        allow_more_calls()
 
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
         """Judge the inputs without a network: shape, limits, and changes that would fail later."""
