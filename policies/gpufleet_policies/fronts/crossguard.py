@@ -41,7 +41,7 @@ from gpufleet_policies.fronts.crossguard_configuration import (
 )
 from gpufleet_policies.fronts.crossguard_remediation import remediated
 from gpufleet_policies.readers.pulumi_props import facts_from_pulumi, is_judged
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.context import Context, SameObject
 from gpufleet_policies.rules.finding import PolicyFinding
 from gpufleet_policies.rules.judge import judge
 from gpufleet_policies.rules.registry import judging
@@ -281,7 +281,7 @@ class Front:
     def _context(self, fleet: FleetFacts | None, configured: Configured) -> Context:
         """One for all resources beside the same fleet: what rules reckon once is kept in it."""
         today = self._today()
-        known_context = configured.contexts.get(id(fleet))
+        known_context = configured.contexts.get(SameObject(fleet))
         if known_context is not None and known_context.today == today:
             return known_context
         named = configured.settings.environment
@@ -292,7 +292,7 @@ class Front:
             environment=absent("environment") if named is None else known(named),
             thresholds=configured.settings.thresholds,
         )
-        configured.contexts[id(fleet)] = made
+        configured.contexts[SameObject(fleet)] = made
         return made
 
 

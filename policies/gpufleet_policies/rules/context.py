@@ -12,6 +12,21 @@ from gpufleet_policies.facts.fleet import PRODUCTION
 from gpufleet_policies.facts.surroundings import Surroundings
 
 
+class SameObject:
+    """A key of `Context.memo`: one object, which the key keeps, and no other that equals it."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SameObject) and other.value is self.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
 @dataclass(frozen=True, slots=True)
 class EnvironmentBudget:
     """What all pools of an environment may cost together."""

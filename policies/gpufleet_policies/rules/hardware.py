@@ -10,7 +10,7 @@ from gpufleet_policies.facts.workload import GPU
 from gpufleet_policies.money import Kind, Money, cheapest_offers, gpu_hour, share_part
 from gpufleet_policies.money.amounts import usd_hour
 from gpufleet_policies.money.prices import Offer
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.context import Context, SameObject
 from gpufleet_policies.rules.placed import pools_for
 from gpufleet_policies.rules.placement import (
     GPU_NAME_LABELS,
@@ -163,15 +163,14 @@ def held(
 
 def _cheapest_machine(context: Context, machines: tuple[NodeShape, ...]) -> NodeShape | None:
     """By GPU-hour; None where some price is not known. Looked for once for the same machines."""
-    key = ("cheapest", id(machines))
+    key = ("cheapest", SameObject(machines))
     if key not in context.memo:
         priced = [(s.micro_usd_per_gpu_hour, s.name, at) for at, s in enumerate(machines)]
         found = None
         if priced and all(price is not None for price, _, _ in priced):
             found = machines[min(priced, key=lambda one: (one[0] or 0, one[1]))[2]]
-        # The machines are kept beside the answer, so that their id stays their own.
-        context.memo[key] = (machines, found)
-    return context.memo[key][1]
+        context.memo[key] = found
+    return context.memo[key]
 
 
 def waste(

@@ -7,7 +7,7 @@ from typing import Any
 
 from gpufleet_policies.facts import Locator, Workload
 from gpufleet_policies.money import Kind
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.context import Context, SameObject
 from gpufleet_policies.rules.exceptions import Exemption, exemptions
 from gpufleet_policies.rules.finding import PolicyFinding
 from gpufleet_policies.rules.placed import pools_for
@@ -55,12 +55,10 @@ def _plan(
     """The rules that judge one kind of object, with their levels; drawn up once for a run."""
     if rules is not None:
         return _drawn_up(tuple(rules), without_gpus, profile, settings, context)
-    key = ("plan", subject, without_gpus, profile, id(settings))
+    key = ("plan", subject, without_gpus, profile, SameObject(settings))
     if key not in context.memo:
-        plan = _drawn_up(judging(subject), without_gpus, profile, settings, context)
-        # The settings are kept beside the plan, so that their id stays their own.
-        context.memo[key] = (settings, plan)
-    return context.memo[key][1]
+        context.memo[key] = _drawn_up(judging(subject), without_gpus, profile, settings, context)
+    return context.memo[key]
 
 
 def _drawn_up(

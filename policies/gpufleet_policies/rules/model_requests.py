@@ -7,7 +7,7 @@ from fractions import Fraction
 from gpufleet_policies.facts import PodGroup, PoolFacts, ShareFacts, Workload
 from gpufleet_policies.facts.workload import GPU
 from gpufleet_policies.money import gpu_hour, share_part
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.context import Context, SameObject
 from gpufleet_policies.rules.hardware import Hardware, whole_gpu
 from gpufleet_policies.rules.model_memory import MemoryNeed, gib, memory_need
 from gpufleet_policies.rules.purpose import is_inference
@@ -80,7 +80,7 @@ Share = tuple[PoolFacts, ShareFacts, Fraction, Fraction | None]
 
 def fits(context: Context, workload: Workload) -> list[tuple[Request, Share | None]]:
     """Every request with the cheapest share of the fleet that would do; several rules need them."""
-    key = ("fits", id(workload))
+    key = ("fits", SameObject(workload))
     if key not in context.memo:
         context.memo[key] = [
             (request, _cheapest_share(context, request) if context.fleet is not None else None)

@@ -11,7 +11,7 @@ from gpufleet_policies.facts import Locator, PodGroup, Workload
 from gpufleet_policies.facts.workload import GPU
 from gpufleet_policies.money import Kind, Money
 from gpufleet_policies.money.amounts import usd_hour
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.context import Context, SameObject
 from gpufleet_policies.rules.hardware import waste
 from gpufleet_policies.rules.remediation import JsonPatch, replace
 from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
@@ -66,11 +66,10 @@ def _packed(context: Context, workload: Workload) -> Iterator[tuple[PodGroup, li
             continue
         machines = shapes(context, group, GPU)
         asked = (gpus.value, cores.found or Decimal(0), memory.found or Decimal(0))
-        key = ("packed", id(machines), *asked)
+        key = ("packed", SameObject(machines), *asked)
         if key not in context.memo:
-            # The machines are kept beside the answer, so that their id stays their own.
-            context.memo[key] = (machines, _on_machines(machines, *asked))
-        found = context.memo[key][1]
+            context.memo[key] = _on_machines(machines, *asked)
+        found = context.memo[key]
         if found:
             yield group, found
 

@@ -9,7 +9,7 @@ from gpufleet_policies.facts import FleetFacts, PoolFacts, Provenance, Surroundi
 from gpufleet_policies.facts.capacity import LaunchTemplate, PoolAutoscaler, ScheduledSize
 from gpufleet_policies.facts.pool import Maker, NodePool, Shared, Size, Taint
 from gpufleet_policies.facts.tristate import Fact, absent, known, unknown
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.context import Context, SameObject
 
 POOLS = (NodePool, FleetFacts)
 """Subjects of every rule about pools: a pool is judged alike whoever declares it."""
@@ -17,7 +17,7 @@ POOLS = (NodePool, FleetFacts)
 
 def judged_pools(context: Context, subject: NodePool | FleetFacts) -> tuple[NodePool, ...]:
     """The pools of a subject, completed by what else is declared. GpuFleet answers for its own."""
-    key = ("pools", id(subject))
+    key = ("pools", SameObject(subject))
     found = context.memo.get(key)
     if found is None:
         if isinstance(subject, FleetFacts):

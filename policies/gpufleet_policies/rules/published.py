@@ -11,7 +11,7 @@ from gpufleet_policies.facts.pool import Maker, NodePool
 from gpufleet_policies.facts.tristate import Fact, absent, unknown
 from gpufleet_policies.facts.workload import GPU
 from gpufleet_policies.rules.checked import MIG_LABEL
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.context import Context, SameObject
 
 PLUGIN_LABEL = "nvidia.com/device-plugin.config"
 
@@ -139,11 +139,10 @@ def sharing_for(context: Context, pool: NodePool) -> tuple[SharingConfig, ...] |
 
 def published(context: Context, pool: NodePool) -> Published | None:
     """What a node of the pool publishes; None where any part of it cannot be told."""
-    key = ("published", id(pool))
+    key = ("published", SameObject(pool))
     if key not in context.memo:
-        # The pool is kept beside the answer, so that its id stays its own.
-        context.memo[key] = (pool, _published(context, pool))
-    return context.memo[key][1]
+        context.memo[key] = _published(context, pool)
+    return context.memo[key]
 
 
 def _published(context: Context, pool: NodePool) -> Published | None:

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from gpufleet.catalogue import Catalogue
 from gpufleet_policies.facts import PodGroup
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.context import Context, SameObject
 from gpufleet_policies.rules.placed import pools_for
 from gpufleet_policies.rules.placement import INSTANCE_TYPE_LABELS, candidates, offering
 
@@ -70,7 +70,7 @@ def shapes(context: Context, group: PodGroup, resource: str) -> tuple[NodeShape,
 def _of_declared_pools(context: Context, group: PodGroup) -> tuple[NodeShape, ...]:
     """Reckoned once for all pods that may land on the same pools: those can name many machines."""
     pools = pools_for(context, group)
-    key = ("shapes", tuple(id(pool) for pool in pools))
+    key = ("shapes", tuple(SameObject(pool) for pool in pools))
     found = context.memo.get(key)
     if found is None:
         found = context.memo[key] = _all(
