@@ -1,6 +1,7 @@
 """One GPU fleet per stack: settings, explicit providers, GpuFleet."""
 
-import importlib
+from importlib import import_module
+from pathlib import Path
 from typing import Any, cast
 
 import pulumi
@@ -9,13 +10,14 @@ import settings
 
 from gpufleet import GpuFleet
 from gpufleet.gpu_fleet import GpuFleetArgs
-
-PLATFORMS = {"eks": "eks", "gke": "gke", "vsphere": "vsphere", "openshift": "openshift"}
-"""Platform -> module beside this one with what its cloud needs; the sandbox needs nothing."""
+from gpufleet.spec.base import Platform
 
 stack = settings.load()
-module = PLATFORMS.get(str(stack.fleet.get("platform")))
-platform: Any = None if module is None else importlib.import_module(module)
+# What a platform's cloud needs is in the file of its name; the sandbox needs nothing.
+name = stack.fleet.get("platform")
+known = name in {platform.value for platform in Platform}
+has_file = known and Path(__file__).with_name(f"{name}.py").is_file()
+platform: Any = import_module(str(name)) if has_file else None
 cluster = kubernetes.Provider(
     "cluster",
     kubeconfig=stack.connection.kubeconfig_text(),

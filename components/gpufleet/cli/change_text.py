@@ -7,8 +7,7 @@ import click
 from gpufleet.change.nodes import NodeReport, Stage
 from gpufleet.change.plan import Capacity, ChangePlan, Kind, PoolChange
 from gpufleet.fleet import Fleet
-from gpufleet.platforms.sandbox.simulated_node import node_name
-from gpufleet.spec.base import Platform
+from gpufleet.platforms.registry import platform_facts, platform_rules
 
 _KINDS = {
     Kind.ADDED: "new pool",
@@ -47,7 +46,7 @@ def _pool(pool: PoolChange, new: Fleet) -> str:
         lines.append(f"  {_waves(pool, new)}")
         lines.append("  each node")
         lines += [f"    {s.act.value:<9} {s.text} ({s.who})" for s in pool.steps]
-        if pool.labels and new.spec.platform is not Platform.SANDBOX:
+        if pool.labels and not platform_facts(new.spec.platform).simulated:
             pairs = " ".join(f"{key}={value}" for key, value in pool.labels.items())
             lines.append(f"    kubectl label node NODE --overwrite {pairs}")
     if pool.kind is Kind.RECUT:
@@ -66,11 +65,8 @@ def _waves(pool: PoolChange, new: Fleet) -> str:
         return "no node exists: the next ones are born with the new sharing"
     width = len(pool.waves[0])
     text = f"{pool.nodes} nodes in {len(pool.waves)} waves of {width}"
-    if new.spec.platform is Platform.SANDBOX:
-        prefix = new.spec.name_prefix or new.spec.cluster.name
-        first = ", ".join(node_name(prefix, pool.name, i) for i in pool.waves[0][:4])
-        text += f"; first {first}"
-    return text
+    first = platform_rules(new.spec.platform).node_names(new, pool.name, pool.waves[0][:4])
+    return f"{text}; first {', '.join(first)}" if first else text
 
 
 def _capacity(one: Capacity) -> str:

@@ -1,8 +1,6 @@
 """`gpufleet preflight`: asks the real cloud whether a fleet would find what it needs."""
 
-import importlib
 import sys
-from typing import Any
 
 import click
 
@@ -16,13 +14,7 @@ from gpufleet.cli.output import (
 from gpufleet.cli.source import compile_source
 from gpufleet.components_base.answers import Answers, CannotAskError, Wiring
 from gpufleet.findings import ordered
-from gpufleet.spec.base import Platform
-
-PLATFORMS = {
-    Platform.EKS: "gpufleet.platforms.eks.preflight",
-    Platform.GKE: "gpufleet.platforms.gke.preflight",
-}
-"""Platform -> the module whose `ask(fleet, wiring)` asks."""
+from gpufleet.platforms.registry import FOLDERS, platform_preflight
 
 
 @click.command("preflight")
@@ -53,15 +45,15 @@ def command(source: str, subnets: tuple[str, ...], output_format: str) -> None:
     if compiled.fleet is None or not compiled.deployable:
         _print(Answers(findings=list(compiled.findings)), output_format)
         sys.exit(1)
-    module = PLATFORMS.get(compiled.fleet.spec.platform)
-    if module is None:
+    preflight = platform_preflight(compiled.fleet.spec.platform)
+    if preflight is None:
+        asked = ", ".join(platform for platform, folder in FOLDERS.items() if folder.preflight)
         raise UnreadableInputError(
             f"{source}: nobody to ask for platform {compiled.fleet.spec.platform.value}; there is "
-            f"{', '.join(PLATFORMS)}"
+            f"{asked}"
         )
-    platform: Any = importlib.import_module(module)
     try:
-        answers: Answers = platform.ask(compiled.fleet, wiring)
+        answers = preflight.ask(compiled.fleet, wiring)
     except CannotAskError as problem:
         raise UnreadableInputError(str(problem)) from None
     _print(answers, output_format)

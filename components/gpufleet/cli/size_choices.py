@@ -22,6 +22,9 @@ from gpufleet.platforms.registry import platform_facts
 from gpufleet.sizing import SizeRequest, Sizing
 from gpufleet.spec.base import Platform
 
+SELLERS = tuple(p.value for p in Platform if platform_facts(p).cloud is not None)
+"""Platforms on which a machine can be bought."""
+
 _SHOWN = 8
 _Function = Callable[..., Any]
 
@@ -71,7 +74,7 @@ _OPTIONS: tuple[tuple[str, Any, str], ...] = (
 def market_options(function: _Function) -> _Function:
     """Add the options of target and market, handed on as `market`."""
 
-    @click.option("--platform", "platforms", multiple=True, type=click.Choice(["eks", "gke"]))
+    @click.option("--platform", "platforms", multiple=True, type=click.Choice(SELLERS))
     @click.option("--region", help="Region the prices should be of.")
     @click.option("--precisions", help="Weight formats to choose among, comma-separated.")
     @click.option(
@@ -103,7 +106,7 @@ def market_options(function: _Function) -> _Function:
         formats = tuple(part.strip() for part in (precisions or "").split(",") if part.strip())
         asked = Asked(
             target,
-            Market(platforms or ("eks", "gke"), region),
+            Market(platforms or SELLERS, region),
             Allowed(formats, Isolation(isolation), interruptible, most_gpus=most_gpus),
         )
         return function(market=asked, **options)

@@ -106,6 +106,16 @@ class PlatformFacts:
     own_charts: bool = False
     """Whether it brings the charts, where no source is declared. Default: the vendors'
     repositories."""
+    planned_provisioner: Provisioner = Provisioner.MANAGED
+    """Who adds nodes in a plan that names nobody."""
+    managed_pools_scale: bool = False
+    """Whether managed pools grow by themselves when pods wait."""
+    job_capacity: tuple[str, ...] = ()
+    """Ways of buying that a plan considers for jobs only: they wait until there is capacity."""
+    mixes_machine_types: bool = False
+    """Whether one pool may hold several machine types with the same GPUs."""
+    one_mig_profile: bool = False
+    """Whether all MIG instances of a pool have the same profile."""
     relabelling: Relabelling = LABELLED_BY_HAND
 
     @property

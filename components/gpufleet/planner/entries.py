@@ -9,6 +9,7 @@ from gpufleet.planner.need import Allowed, Need, resolve
 from gpufleet.planner.notebooks import choose_notebooks
 from gpufleet.planner.offers import Hardware, Market, check_gpus
 from gpufleet.planner.workloads import ModelWorkload, Notebooks, OwnHardware, PlanHead
+from gpufleet.spec.base import Platform
 
 
 def market_of(head: PlanHead, catalogue: Catalogue) -> tuple[Market, tuple[Finding, ...]]:
@@ -21,7 +22,7 @@ def market_of(head: PlanHead, catalogue: Catalogue) -> tuple[Market, tuple[Findi
         owned += [_owned(row, name, index, head.platform) for name in key]
     region = head.cluster.get("region")
     market = Market(
-        (head.platform,),
+        (head.platform.value,),
         region if isinstance(region, str) else None,
         tuple(owned),
         keys,
@@ -31,7 +32,7 @@ def market_of(head: PlanHead, catalogue: Catalogue) -> tuple[Market, tuple[Findi
     return market, findings
 
 
-def _owned(row: OwnHardware, key: str, index: int, platform: str) -> Hardware:
+def _owned(row: OwnHardware, key: str, index: int, platform: Platform) -> Hardware:
     shape = row.shape(platform) or {}
     return Hardware(
         key,

@@ -9,13 +9,12 @@ from functools import lru_cache
 from gpufleet.catalogue import Catalogue, Gpu, InstanceType, Offer, UnknownKeyError
 from gpufleet.catalogue.price_range import planned_price
 from gpufleet.findings import Finding, error
-from gpufleet.platforms.registry import platform_facts
+from gpufleet.platforms.registry import platform_facts, platform_rules
 from gpufleet.sizing.ledger import Basis
 from gpufleet.spec.base import Platform
 
 _SPOT = "spot"
 _ON_DEMAND = "onDemand"
-_QUEUED_JOBS = "flexStart"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +116,8 @@ SPOT_TYPES = 3
 
 def spot_neighbours(machine: Machine, market: Market, catalogue: Catalogue) -> tuple[str, ...]:
     """Names of further spot machines that do for this one: the same GPUs, no less processor and
-    memory, cheapest first. Empty where pools hold one type only (GKE)."""
-    if machine.buy != _SPOT or machine.platform != "eks":
+    memory, cheapest first. Empty where pools hold one type only."""
+    if machine.buy != _SPOT or not platform_facts(Platform(machine.platform)).mixes_machine_types:
         return ()
     found = [
         other
@@ -182,8 +181,8 @@ def _ways(
     ways = [_ON_DEMAND]
     if interruptible:
         ways.append(_SPOT)
-    if job and platform == "gke":
-        ways.append(_QUEUED_JOBS)
+    if job:
+        ways += platform_facts(Platform(platform)).job_capacity
     for buy in ways:
         price = row.price(buy)
         if buy not in row.purchase_options or price.offer is Offer.NOT_SOLD:
@@ -206,17 +205,9 @@ def _ways(
             memory_bytes=row.memory_bytes,
             nvme_bytes=row.local_nvme_bytes,
             network_gbps=None if row.network_gbps is None else float(row.network_gbps),
-            fabric=_fabric(row, platform),
+            fabric=platform_rules(Platform(platform)).fabric_of(row).value,
             architecture=row.architecture,
         )
-
-
-def _fabric(row: InstanceType, platform: str) -> str:
-    if platform == "eks" and row.efa_interfaces:
-        return "efa"
-    if platform == "gke" and row.gpudirect:
-        return row.gpudirect.lower().replace("gpudirect", "").strip(" -")
-    return "none"
 
 
 def _own(row: Hardware, platform: str, catalogue: Catalogue) -> Machine:

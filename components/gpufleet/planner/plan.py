@@ -27,6 +27,7 @@ from gpufleet.planner.workloads import (
     PlanHead,
     read_plan_file,
 )
+from gpufleet.platforms.registry import platform_facts
 
 _ATTEMPTS = 24
 _OPTIONS = 60
@@ -150,7 +151,7 @@ def _settle(
         try:
             selection = select(
                 candidates,
-                file.head.platform == "gke",
+                platform_facts(file.head.platform).one_mig_profile,
                 lambda key, bans=bans: not any(ban(key) for ban in bans),
             )
         except KeyError as lost:
@@ -166,22 +167,21 @@ def _settle(
             if best is None or (attempt.usd_per_hour or 0) < (best.usd_per_hour or 0):
                 best = attempt
             continue
-        last = tuple(dict.fromkeys(_in_file(finding, selection) for finding in errors))
+        last = tuple(dict.fromkeys(_in_file(finding, selection, file.head) for finding in errors))
         waiting += _next_bans(bans, errors, selection)
     if best is None:
         return _refused((*findings, *last))
     return replace(best, findings=ordered((*findings, *best.findings)))
 
 
-def _in_file(finding: Finding, selection: Selection) -> Finding:
+def _in_file(finding: Finding, selection: Selection, head: PlanHead) -> Finding:
     """A finding about the shape of own machines, with its place in the workloads file."""
     for number, pool in enumerate(selection.pools):
         row = pool.key.machine.row
-        for section in ("vsphere", "openshift"):
-            prefix = f"pools[{number}].{section}"
-            if row is not None and finding.path.startswith(prefix):
-                rest = finding.path.removeprefix(prefix)
-                return replace(finding, path=f"hardware[{row}].{section}{rest}")
+        prefix = f"pools[{number}].{head.platform}"
+        if row is not None and finding.path.startswith(prefix):
+            rest = finding.path.removeprefix(prefix)
+            return replace(finding, path=f"hardware[{row}].{head.platform}{rest}")
     return finding
 
 

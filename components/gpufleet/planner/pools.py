@@ -8,15 +8,22 @@ from gpufleet.planner.filled_pool import FilledPool
 from gpufleet.planner.offers import Machine
 from gpufleet.planner.provisioning import disk_gib
 from gpufleet.planner.workloads import PlanHead
+from gpufleet.platforms.registry import platform_facts
 
 _NAME_LENGTH = 40
-_STANDING = ("sandbox", "vsphere", "openshift")
-"""Platforms where nobody adds nodes when pods wait."""
 
 
 def provisioner(head: PlanHead) -> str:
-    """Who adds nodes: Karpenter on EKS unless the file says otherwise, else the platform."""
-    return head.provisioner or ("karpenter" if head.platform == "eks" else "managed")
+    """Who adds nodes: what the file says, else what the platform is planned with."""
+    return head.provisioner or platform_facts(head.platform).planned_provisioner.value
+
+
+def _has_fixed_size(head: PlanHead) -> bool:
+    """Whether no program adds nodes when pods wait."""
+    facts = platform_facts(head.platform)
+    if facts.simulated or not facts.clouds:
+        return True
+    return provisioner(head) == "managed" and not facts.managed_pools_scale
 
 
 def pool_names(pools: Sequence[FilledPool]) -> tuple[str, ...]:
@@ -44,12 +51,9 @@ def pool_data(
 ) -> dict[str, Any]:
     """One pool as the FleetSpec writes it."""
     key = pool.key
-    stands = head.platform in _STANDING or (
-        head.platform == "eks" and provisioner(head) == "managed"
-    )
     data: dict[str, Any] = {"name": name, **_hardware(key.machine, head)}
     data["nodes"] = {
-        "min": pool.nodes if stands else 0,
+        "min": pool.nodes if _has_fixed_size(head) else 0,
         "max": pool.nodes,
         "expected": pool.nodes,
     }
@@ -68,7 +72,7 @@ def spec_data(head: PlanHead, edition: str, pools: Sequence[Mapping[str, Any]]) 
     """The whole FleetSpec without budget and queues."""
     data: dict[str, Any] = {
         "catalogue": edition,
-        "platform": head.platform,
+        "platform": head.platform.value,
         "environment": head.environment,
         "cluster": dict(head.cluster),
         "provisioner": provisioner(head),
@@ -83,7 +87,7 @@ def _hardware(machine: Machine, head: PlanHead) -> dict[str, Any]:
         return {"instanceTypes": [machine.name]}
     data: dict[str, Any] = {"gpu": machine.gpu.key, "gpusPerNode": machine.gpus}
     shape = None if machine.row is None else head.hardware[machine.row].shape(head.platform)
-    return data if shape is None else {**data, head.platform: dict(shape)}
+    return data if shape is None else {**data, head.platform.value: dict(shape)}
 
 
 def _buying(machine: Machine) -> dict[str, Any]:

@@ -11,7 +11,9 @@ from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.findings import Finding, error
 from gpufleet.planner.need import MOST_GPUS, Isolation
 from gpufleet.planner.target import Target, Usd
+from gpufleet.platforms.registry import platform_facts
 from gpufleet.sizing.request import Count, RequestModel, SizeRequest, problem_words, unit_fix
+from gpufleet.spec.base import Platform
 
 Name = Annotated[
     str, StringConstraints(pattern=r"^[a-z]([-a-z0-9]*[a-z0-9])?$", min_length=1, max_length=52)
@@ -80,9 +82,10 @@ class OwnHardware(RequestModel):
     openshift: dict[str, Any] | None = None
     """The same on OpenShift."""
 
-    def shape(self, platform: str) -> dict[str, Any] | None:
-        """The shape of the machines on a platform; None where none is stated."""
-        return {"vsphere": self.vsphere, "openshift": self.openshift}.get(platform)
+    def shape(self, platform: Platform) -> dict[str, Any] | None:
+        """The shape of the machines on a platform: the field of its name. None where none is
+        stated."""
+        return getattr(self, platform.value, None)
 
 
 class PlanBudget(RequestModel):
@@ -96,7 +99,7 @@ class PlanHead(RequestModel):
 
     catalogue: str | None = None
     """Edition, quoted. Default: the newest."""
-    platform: Literal["eks", "gke", "vsphere", "openshift", "sandbox"]
+    platform: Platform
     environment: str = "dev"
     cluster: dict[str, Any]
     provisioner: Literal["managed", "karpenter", "clusterAutoscaler"] | None = None
@@ -112,7 +115,7 @@ class PlanHead(RequestModel):
     """Whether machines with Arm processors (g5g, GB200) may be used. Default false: images built
     for x86 do not start there. GPUs that `gpus` names are allowed wherever they are sold."""
     hardware: Annotated[tuple[OwnHardware, ...], Field(max_length=100)] = ()
-    """Own machines; needed on vSphere and OpenShift."""
+    """Own machines; needed on platforms that sell none."""
     spec: dict[str, Any] = Field(default_factory=dict[str, Any])
     """Further fields of the FleetSpec, taken over as they are: `monitoring`, `tags`, ..."""
 
@@ -161,7 +164,7 @@ def read_plan_file(data: Mapping[str, Any]) -> tuple[PlanFile | None, tuple[Find
         found.append((path, read))
     if head is None:
         return None, tuple(findings)
-    if head.platform in ("vsphere", "openshift") and not head.hardware:
+    if not platform_facts(head.platform).clouds and not head.hardware:
         text = f"{head.platform} sells nothing: the machines you own are missing"
         fix = "write hardware: [{gpu: H100, gpusPerNode: 8, nodes: 2, usdPerGpuHour: 2.10}]"
         findings.append(error("hardware-missing", "hardware", text, fix))
@@ -171,14 +174,15 @@ def read_plan_file(data: Mapping[str, Any]) -> tuple[PlanFile | None, tuple[Find
 
 def _without_shape(head: PlanHead) -> list[Finding]:
     """A virtual machine is what somebody makes of it: its shape must be said."""
-    kind = {"vsphere": "vSphere", "openshift": "OpenShift"}.get(head.platform)
-    if kind is None:
+    facts = platform_facts(head.platform)
+    if facts.clouds:
         return []
     return [
         error(
             "hardware-shape-missing",
             f"hardware[{index}].{head.platform}",
-            f"{kind} makes virtual machines of any shape, and that of {row.gpu} is not stated",
+            f"{facts.title} makes virtual machines of any shape, and that of {row.gpu} is not "
+            "stated",
             f"add {head.platform}: {{cpus: 16, memoryGib: 128, template: ...}}, as a pool writes "
             "it",
         )

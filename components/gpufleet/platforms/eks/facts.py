@@ -19,6 +19,8 @@ FACTS = PlatformFacts(
     spot_takes_a_price=False,
     default_image="al2023-nvidia",
     default_neuron_image="al2023-neuron",
+    planned_provisioner=Provisioner.KARPENTER,
+    mixes_machine_types=True,
     # Amazon EKS user guide, `ml-workload-topology` (read 2026-11-21): layer 1 is the widest, layer
     # 3 the closest on most types; the cloud controller writes them. Every node has its own name
     # besides.

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from gpufleet.catalogue.model import InstanceType
 from gpufleet.findings import Finding, error
 from gpufleet.fleet.model import Machine, Pool
 from gpufleet.fleet.platform_rules import FabricRequest, PlatformRules
@@ -22,6 +23,10 @@ memory. To be raised to what the job needs."""
 
 class EksRules(PlatformRules):
     """EKS: node groups bought in one way, Karpenter, EFA."""
+
+    def fabric_of(self, row: InstanceType) -> Fabric:
+        """EFA, where the type has an interface for it."""
+        return Fabric.EFA if row.efa_interfaces else Fabric.NONE
 
     def validate_pool(
         self, pool: GpuPool, path: str, machines: Sequence[Machine]

@@ -17,6 +17,9 @@ FACTS = PlatformFacts(
     capacity=("onDemand", "spot", "reserved", "flexStart", "queued"),
     spot_takes_a_price=False,
     scales_each_purchase=True,
+    managed_pools_scale=True,
+    job_capacity=("flexStart",),
+    one_mig_profile=True,
     default_image="cos",
     # As NVIDIA topograph and the examples of kubernetes-sigs/kueue use Google's labels (read
     # 2026-11-21). Every node has its own name besides.

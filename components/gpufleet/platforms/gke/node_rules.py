@@ -122,7 +122,7 @@ def _networks(pool: Pool, shape: GkeShape, row: InstanceType, spec: FleetSpec) -
                 "gke-network-profile-without-fabric",
                 place,
                 "networks for GPUDirect are made, and `fabric` says that nobody uses them",
-                f"write `fabric: {_fabric_of(row)}`",
+                f"write `fabric: {fabric_of(row)}`",
             )
     if pool.fabric is Fabric.NONE and row.gpudirect is not None and pool.intent.value == "training":
         yield warning(
@@ -130,7 +130,7 @@ def _networks(pool: Pool, shape: GkeShape, row: InstanceType, spec: FleetSpec) -
             f"{pool.path}.fabric",
             f"{row.name} has {row.gpudirect} with {row.network_gbps} Gbit/s, and jobs over several "
             "nodes would use its first interface alone",
-            f"write `fabric: {_fabric_of(row)}`",
+            f"write `fabric: {fabric_of(row)}`",
         )
     if shape.options.fast_socket and pool.fabric is not Fabric.NONE:
         yield error(
@@ -141,8 +141,9 @@ def _networks(pool: Pool, shape: GkeShape, row: InstanceType, spec: FleetSpec) -
         )
 
 
-def _fabric_of(row: InstanceType) -> str:
-    return (row.gpudirect or "none").lower().replace("gpudirect", "").strip(" -")
+def fabric_of(row: InstanceType) -> Fabric:
+    """The kind of GPUDirect that a machine type has."""
+    return Fabric((row.gpudirect or "none").lower().replace("gpudirect", "").strip(" -"))
 
 
 def _driver(pool: Pool, shape: GkeShape) -> Iterable[Finding]:

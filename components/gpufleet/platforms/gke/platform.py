@@ -10,6 +10,7 @@ from gpufleet.fleet.platform_rules import OperatorHost, PlatformRules
 from gpufleet.platforms.gke.contract_rules import validate_plugins, validate_taints
 from gpufleet.platforms.gke.facts import FACTS
 from gpufleet.platforms.gke.fixed_fields import new_pool_because, taken_over
+from gpufleet.platforms.gke.node_rules import fabric_of
 from gpufleet.platforms.gke.rules import judge_gke
 from gpufleet.platforms.gke.shape import ARM_TAINT, COMPUTE_CLASS, gke_shape
 from gpufleet.platforms.gke.sharing import (
@@ -71,6 +72,10 @@ class GkeRules(PlatformRules):
             taints = (*(taint for taint in taints if taint != ARM_TAINT), ARM_TAINT)
         return taints
 
+    def fabric_of(self, row: InstanceType) -> Fabric:
+        """The kind of GPUDirect that the machine type has."""
+        return fabric_of(row)
+
     def validate_pool(
         self, pool: GpuPool, path: str, machines: Sequence[Machine]
     ) -> Iterable[Finding]:
@@ -79,7 +84,7 @@ class GkeRules(PlatformRules):
             return
         for machine in machines:
             row = machine.instance
-            if row is not None and not _connects(row, pool.fabric):
+            if row is not None and fabric_of(row) is not pool.fabric:
                 yield error(
                     "fabric-not-on-machine",
                     f"{path}.fabric",
@@ -146,12 +151,6 @@ class GkeRules(PlatformRules):
 
     def replaced_because(self, old: Pool, new: Pool) -> Mapping[str, tuple[str, str]]:
         return new_pool_because(old, new)
-
-
-def _connects(row: InstanceType, fabric: Fabric) -> bool:
-    """Whether a machine has the GPUDirect of a fabric."""
-    offered = (row.gpudirect or "none").lower().replace("-", " ").split()
-    return fabric.value in offered
 
 
 def _in_class(capacity: Sequence[Capacity]) -> bool:
