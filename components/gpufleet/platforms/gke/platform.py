@@ -37,7 +37,7 @@ class GkeRules(PlatformRules):
         as the pool would buy it."""
         modes = {entry.mode for entry in pool.capacity} or {"onDemand"}
         plain = pool.fabric is Fabric.NONE
-        connected = [row for row in rows if plain or _connects(row, pool.fabric)]
+        connected = [row for row in rows if plain or fabric_of(row) is pool.fabric]
         sold = [row for row in connected if modes <= row.purchase_options]
         return [(sold or connected or rows)[0]]
 
