@@ -10,7 +10,8 @@ import time
 from gpufleet.catalogue import load
 from gpufleet.catalogue.gpu import Gpu, MigGeometry
 from gpufleet.fleet.config_names import device_plugin_config_name, mig_config_name
-from gpufleet.partition import cut, place
+from gpufleet.partition.partition import cut
+from gpufleet.partition.placement import place
 from gpufleet.partition.slot_table import slot_table
 from gpufleet.render.device_plugin import device_plugin_files
 from gpufleet.render.mig_parted import mig_parted_file

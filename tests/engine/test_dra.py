@@ -15,7 +15,7 @@ from kubernetes import client, config
 
 from gpufleet.catalogue import load
 from gpufleet.fleet.config_names import birth_labels
-from gpufleet.partition import cut
+from gpufleet.partition.partition import cut
 from gpufleet.spec.sharing import Sharing
 from gpufleet_sandbox.engine_result import EngineError
 from gpufleet_sandbox.sandbox import Sandbox

@@ -25,7 +25,8 @@ from gpufleet.fleet.config_names import (
     device_plugin_config_name,
     mig_config_name,
 )
-from gpufleet.partition import Partition, Placement, cut, place
+from gpufleet.partition.partition import Partition, cut
+from gpufleet.partition.placement import Placement, place
 from gpufleet.render.device_plugin import device_plugin_files
 from gpufleet.render.mig_parted import mig_parted_config, mig_parted_file
 from gpufleet.spec.sharing import Sharing

@@ -6,7 +6,7 @@ from functools import cache
 from itertools import combinations_with_replacement, product
 
 from gpufleet.catalogue import Gpu, load
-from gpufleet.partition import PlacedInstance, Placement, place
+from gpufleet.partition.placement import PlacedInstance, Placement, place
 from gpufleet.planner.packing import ExistingGpu, Machine, Mode, Problem, ShareClass
 
 

@@ -10,7 +10,7 @@ from gpufleet.planner.layouts import lay_out_nodes, volume_bound
 from gpufleet.planner.need import Allowed, Isolation, resolve
 from gpufleet.planner.offers import Market
 from gpufleet.planner.target import Target
-from gpufleet.sizing import SizeRequest
+from gpufleet.sizing.request import SizeRequest
 
 CATALOGUE = load()
 MODELS = ("TinyLlama-1.1B", "Llama-3.2-3B", "Llama-3.1-8B", "Gemma-2-9b", "Mixtral-8x7B")

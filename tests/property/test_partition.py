@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from gpufleet.catalogue import Gpu, MigGeometry, load
 from gpufleet.findings import has_errors
 from gpufleet.fleet.config_names import birth_labels, device_plugin_config_name, mig_config_name
-from gpufleet.partition import Layout, Partition, PlacedInstance, Placement, Refusal, cut, place
+from gpufleet.partition.nearest import Layout
+from gpufleet.partition.partition import Partition, cut
+from gpufleet.partition.placement import PlacedInstance, Placement, Refusal, place
 from gpufleet.render.device_plugin import device_plugin_files
 from gpufleet.render.mig_parted import mig_parted_file
 from gpufleet.render.slots import draw_partition, slot_segments

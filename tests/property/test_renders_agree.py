@@ -11,7 +11,7 @@ from gpufleet.catalogue import load
 from gpufleet.catalogue.model import Cloud, InstanceType
 from gpufleet.fleet import Fleet, compile_data
 from gpufleet.fleet.model import Pool
-from gpufleet.partition import Placement, place
+from gpufleet.partition.placement import Placement, place
 from gpufleet.platforms.eks.autoscaler_tags import TEMPLATE, autoscaler_tags
 from gpufleet.platforms.eks.karpenter_overlay import node_overlay
 from gpufleet.platforms.eks.node_template import modelled_gpus

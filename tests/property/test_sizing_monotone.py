@@ -7,31 +7,19 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from gpufleet.catalogue import load
-from gpufleet.sizing import (
-    KV_FORMATS,
-    WEIGHT_FORMATS,
-    AdapterTargets,
-    Architecture,
-    Checkpointing,
-    Engine,
-    Loss,
-    Method,
-    Optimizer,
-    Parallelism,
-    Serving,
-    Sharding,
-    Training,
-    TrainingPrecision,
-    capacity,
-    check_parallelism,
-    count_parameters,
-    embedding_ledger,
-    from_catalogue,
-    serving_ledger,
-    training_ledger,
-)
+from gpufleet.sizing.activations import Checkpointing, Loss
+from gpufleet.sizing.adapter import AdapterTargets
+from gpufleet.sizing.architecture import Architecture
+from gpufleet.sizing.cache_capacity import capacity
+from gpufleet.sizing.catalogue_models import from_catalogue
+from gpufleet.sizing.embedding import embedding_ledger
+from gpufleet.sizing.formats import KV_FORMATS, WEIGHT_FORMATS
+from gpufleet.sizing.inference import Engine, Serving, serving_ledger
+from gpufleet.sizing.parallel import Parallelism, Sharding, check_parallelism
+from gpufleet.sizing.parameters import count_parameters
 from gpufleet.sizing.stated_size import from_parameter_count
-from gpufleet.sizing.training_state import state_bytes
+from gpufleet.sizing.training import Method, Training, training_ledger
+from gpufleet.sizing.training_state import Optimizer, TrainingPrecision, state_bytes
 from gpufleet.sizing.weights import stage_weights, weight_bytes
 
 CATALOGUE = load()
@@ -222,7 +210,7 @@ def test_what_fits_has_room_for_what_was_asked(model: Architecture, serving: Ser
 
 
 def test_a_ledger_refuses_negative_bytes() -> None:
-    from gpufleet.sizing import Basis, Item
+    from gpufleet.sizing.ledger import Basis, Item
 
     with pytest.raises(ValueError, match="weights: -1 bytes"):
         Item("weights", -1, Basis.MODELLED, "")

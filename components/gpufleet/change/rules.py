@@ -8,7 +8,7 @@ from gpufleet.change.steps import changes_mode
 from gpufleet.contract.mig_mode import reboots
 from gpufleet.findings import Finding, error, info, warning
 from gpufleet.fleet.model import Fleet, Pool
-from gpufleet.partition import Partition
+from gpufleet.partition.partition import Partition
 from gpufleet.platforms.registry import platform_facts
 from gpufleet.spec.pool import Intent
 

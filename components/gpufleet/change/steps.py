@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from gpufleet.catalogue.gpu import Gpu
 from gpufleet.change.plan import Act, Kind, Step
-from gpufleet.partition import Partition
+from gpufleet.partition.partition import Partition
 from gpufleet.platforms.registry import platform_facts
 from gpufleet.spec.base import Platform
 

@@ -17,7 +17,7 @@ from gpufleet.cli.pictures import draw as draw_picture
 from gpufleet.cli.pictures import picture_options
 from gpufleet.cli.source import read_bytes
 from gpufleet.findings import Finding, error, ordered
-from gpufleet.partition import PlacedInstance, Placement, place
+from gpufleet.partition.placement import PlacedInstance, Placement, place
 from gpufleet.planner.packing import (
     Assignment,
     Mode,

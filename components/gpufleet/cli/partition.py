@@ -16,7 +16,9 @@ from gpufleet.cli.output import (
     print_json,
 )
 from gpufleet.findings import Finding, error
-from gpufleet.partition import Layout, Placement, Refusal, judge_layout
+from gpufleet.partition.judgement import judge_layout
+from gpufleet.partition.nearest import Layout
+from gpufleet.partition.placement import Placement, Refusal
 from gpufleet.render.slots import balance, draw_slots
 from gpufleet.render.slots_svg import draw_placement_svg
 

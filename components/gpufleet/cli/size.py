@@ -26,22 +26,16 @@ from gpufleet.findings import ordered
 from gpufleet.planner.as_dict import choices_as_list, rejected_as_list
 from gpufleet.planner.explanation.line import Line, lines_as_list, lines_as_text
 from gpufleet.planner.pictures.ledger_chart import ledger_chart
-from gpufleet.sizing import (
-    KV_FORMATS,
-    WEIGHT_FORMATS,
-    ServingSpeed,
-    SizeRequest,
-    Sizing,
-    TrainingSpeed,
-    Workload,
-    parse_request,
-    size,
-    sizing_as_dict,
-)
 from gpufleet.sizing.activations import Checkpointing, Loss
 from gpufleet.sizing.adapter import AdapterTargets
+from gpufleet.sizing.as_dict import sizing_as_dict
+from gpufleet.sizing.formats import KV_FORMATS, WEIGHT_FORMATS
 from gpufleet.sizing.inference import Engine
 from gpufleet.sizing.parallel import Sharding
+from gpufleet.sizing.request import SizeRequest, Workload, parse_request
+from gpufleet.sizing.serving_rates import ServingSpeed
+from gpufleet.sizing.sized import Sizing, size
+from gpufleet.sizing.training_rates import TrainingSpeed
 from gpufleet.sizing.training_state import Optimizer, TrainingPrecision
 
 _GIB = 1 << 30

@@ -19,7 +19,8 @@ from gpufleet.planner.option import Option, usd
 from gpufleet.planner.provisioning import judge_balance, judge_gpu, judge_provisioning
 from gpufleet.planner.target import Target
 from gpufleet.platforms.registry import platform_facts
-from gpufleet.sizing import SizeRequest, Sizing
+from gpufleet.sizing.request import SizeRequest
+from gpufleet.sizing.sized import Sizing
 from gpufleet.spec.base import Platform
 
 SELLERS = tuple(p.value for p in Platform if platform_facts(p).cloud is not None)

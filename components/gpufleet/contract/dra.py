@@ -9,7 +9,8 @@ from typing import Any, cast
 
 from gpufleet.catalogue.model import NodeImage
 from gpufleet.findings import Finding, error, info, warning
-from gpufleet.partition import Partition, dra_gates
+from gpufleet.partition import dra_gates
+from gpufleet.partition.partition import Partition
 from gpufleet.platforms.registry import platform_facts
 from gpufleet.spec.base import Platform
 from gpufleet.spec.fleet_spec import FleetSpec

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from gpufleet.catalogue.gpu import Gpu
 from gpufleet.catalogue.model import Chart, InstanceType, NodeImage
-from gpufleet.partition import Partition
+from gpufleet.partition.partition import Partition
 from gpufleet.spec.base import Ownership, Platform
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import Fabric, GpuPool, Provisioner

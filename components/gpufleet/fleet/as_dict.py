@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpufleet.fleet.model import Fleet, Machine, Money, Pool, SpendBounds, Unbounded
-from gpufleet.partition import Partition
+from gpufleet.partition.partition import Partition
 
 
 def fleet_as_dict(fleet: Fleet) -> dict[str, Any]:

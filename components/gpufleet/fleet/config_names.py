@@ -8,7 +8,7 @@ import hashlib
 import json
 
 from gpufleet.catalogue.model import Gpu
-from gpufleet.partition import Partition
+from gpufleet.partition.partition import Partition
 
 MIG_CONFIG_LABEL = "nvidia.com/mig.config"
 DEVICE_PLUGIN_CONFIG_LABEL = "nvidia.com/device-plugin.config"

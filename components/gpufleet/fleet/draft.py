@@ -12,7 +12,7 @@ from gpufleet.fleet.model import Machine, NodeRange, NodeTaint, Pool, Previous, 
 from gpufleet.fleet.neuron import hand_out, is_neuron
 from gpufleet.fleet.node_images import choose_image
 from gpufleet.fleet.previous_sharing import cut_previous
-from gpufleet.partition import Partition, cut
+from gpufleet.partition.partition import Partition, cut
 from gpufleet.platforms.registry import platform_facts, platform_rules
 from gpufleet.spec.base import Platform
 from gpufleet.spec.capacity import Capacity

@@ -7,7 +7,7 @@ nodes of a cloud's group are not: there a person labels those of each wave.
 from collections.abc import Mapping
 
 from gpufleet.fleet.model import Pool
-from gpufleet.partition import Partition
+from gpufleet.partition.partition import Partition
 
 
 def wave_of(pool: Pool, ordinal: int) -> int:

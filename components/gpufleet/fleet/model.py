@@ -9,7 +9,7 @@ from gpufleet.catalogue.model import MICRO_USD, Gpu, InstanceType, NodeImage
 from gpufleet.contract.owners import Owners
 from gpufleet.contract.tolerations import Toleration
 from gpufleet.findings import Finding, has_errors
-from gpufleet.partition import Partition
+from gpufleet.partition.partition import Partition
 from gpufleet.spec.base import Ownership, Platform
 from gpufleet.spec.capacity import Capacity
 from gpufleet.spec.fleet_spec import FleetSpec

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from gpufleet.catalogue.gpu import Gpu
 from gpufleet.findings import Finding, error, has_errors, warning
 from gpufleet.fleet.model import NEURON_TAINT, Pool
-from gpufleet.partition import Partition
 from gpufleet.partition.neuron import in_cores
+from gpufleet.partition.partition import Partition
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.neuron import NeuronOptions, NeuronUnit

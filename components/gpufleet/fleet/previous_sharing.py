@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from gpufleet.catalogue.gpu import Gpu
 from gpufleet.findings import Finding, error, has_errors, warning
 from gpufleet.fleet.model import Machine
-from gpufleet.partition import Partition, cut
+from gpufleet.partition.partition import Partition, cut
 from gpufleet.spec.pool import GpuPool, Provisioner
 
 IN_PLACE = frozenset({"exclusive", "timeSlicing", "mps", "mig"})

@@ -8,7 +8,7 @@ from itertools import product
 from math import ceil
 
 from gpufleet.catalogue import Gpu
-from gpufleet.partition import Placement, place
+from gpufleet.partition.placement import Placement, place
 
 MOST_STRANDED = 1
 """Compute slices of a GPU that may become unusable: from two on the policies refuse a layout."""

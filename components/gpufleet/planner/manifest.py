@@ -7,7 +7,7 @@ from typing import Any
 from gpufleet.documents.writing import yaml_text
 from gpufleet.fleet import Fleet
 from gpufleet.fleet.addon_plan import rdma_resources
-from gpufleet.partition import Share
+from gpufleet.partition.partition import Share
 from gpufleet.planner.engine_arguments import engine_arguments, engine_probes
 from gpufleet.planner.plan import PlacedWorkload, Plan
 from gpufleet.planner.scaling import hinted_object, scaling_annotations

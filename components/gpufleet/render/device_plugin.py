@@ -9,7 +9,7 @@ from typing import Any
 
 from gpufleet.documents.writing import yaml_text
 from gpufleet.fleet.config_names import DEFAULT_PLUGIN_CONFIG
-from gpufleet.partition import Partition
+from gpufleet.partition.partition import Partition
 from gpufleet.partition.shares import SHARED_SUFFIX
 
 MPS_ROOT = "/run/nvidia/mps"

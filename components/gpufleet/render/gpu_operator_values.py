@@ -14,7 +14,7 @@ from gpufleet.fleet.config_names import (
 )
 from gpufleet.fleet.gpu_operator_chart import OperatorSettings, operator_values, planned_settings
 from gpufleet.fleet.model import Fleet, Pool
-from gpufleet.partition import Partition
+from gpufleet.partition.partition import Partition
 from gpufleet.render.dcgm_metrics import CSV_KEY, exporter_csv, exporter_settings
 from gpufleet.render.device_plugin import device_plugin_files
 from gpufleet.render.mig_parted import mig_parted_file

@@ -11,7 +11,7 @@ from typing import Any, cast
 from gpufleet.catalogue.gpu import Gpu
 from gpufleet.documents.writing import ListOnOneLine, OnOneLine, yaml_text
 from gpufleet.fleet.config_names import ALL_DISABLED
-from gpufleet.partition import Partition
+from gpufleet.partition.partition import Partition
 
 
 def mig_parted_config(entries: Mapping[str, tuple[Gpu, Partition]]) -> dict[str, Any]:

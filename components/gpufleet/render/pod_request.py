@@ -9,8 +9,8 @@ from typing import Any
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import NodeTaint, Pool, accelerator_taint
 from gpufleet.fleet.queue_topologies import HOSTNAME, topology_levels
-from gpufleet.partition import Share
 from gpufleet.partition.dra import Offer
+from gpufleet.partition.partition import Share
 from gpufleet.platforms.registry import platform_rules
 from gpufleet.render.dra import pod_claim
 from gpufleet.spec.pool import Fabric

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gpufleet.catalogue.gpu import Gpu, MigGeometry
-from gpufleet.partition import GpuLayout, Partition, Placement
+from gpufleet.partition.partition import GpuLayout, Partition
+from gpufleet.partition.placement import Placement
 from gpufleet.partition.shares import gib
 
 _WIDTH = 72

@@ -4,7 +4,8 @@ import textwrap
 from xml.sax.saxutils import escape, quoteattr
 
 from gpufleet.catalogue.gpu import Gpu, MigGeometry
-from gpufleet.partition import Partition, Placement
+from gpufleet.partition.partition import Partition
+from gpufleet.partition.placement import Placement
 from gpufleet.render.slots import alike, balance, indices, offer, sliced, slot_segments, whole_gpu
 
 _WIDTH = 800

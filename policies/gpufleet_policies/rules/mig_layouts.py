@@ -75,8 +75,8 @@ def _judge_labelled(context: Context, pool: NodePool) -> Iterator[Violation]:
 
 def _stranded(shape: MigGeometry, layout: dict[str, int]) -> tuple[int, str] | None:
     """Compute slices a layout strands on a GPU, and a better one; None where it strands none."""
-    from gpufleet.partition import Placement, place
     from gpufleet.partition.nearest import better_layout
+    from gpufleet.partition.placement import Placement, place
     from gpufleet.partition.slot_table import slot_table
 
     placed = place(shape, layout)
@@ -123,8 +123,8 @@ def _geometries(catalogue: Catalogue, layout: dict[str, int]) -> Iterator[MigGeo
 
 def _judge_pool(catalogue: Catalogue, pool: PoolFacts) -> Iterator[Violation]:
     # Geometry needs the spec types; only fleets that do strand something pay for importing them.
-    from gpufleet.partition import Placement, place
     from gpufleet.partition.nearest import better_layout
+    from gpufleet.partition.placement import Placement, place
     from gpufleet.partition.slot_table import slot_table
 
     try:

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from gpufleet.catalogue.gpu import Gpu, MigGeometry, MigProfile
-from gpufleet.partition import Partition
 from gpufleet.partition.dra_counters import counters
+from gpufleet.partition.partition import Partition
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from gpufleet.catalogue import Gpu, load
-from gpufleet.partition import Placement, place
+from gpufleet.partition.placement import Placement, place
 
 FILE = Path(__file__).parents[4] / "shared/reference/charts/mig-parted-v0.15.0.config-default.yaml"
 GPUS = [gpu for gpu in load().gpus.values() if gpu.mig is not None]

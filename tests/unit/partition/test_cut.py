@@ -5,7 +5,7 @@ import pytest
 
 from gpufleet.catalogue import Evidence, Gpu, load
 from gpufleet.findings import Finding, Severity
-from gpufleet.partition import Partition, cut
+from gpufleet.partition.partition import Partition, cut
 from gpufleet.spec.sharing import Sharing
 
 PATH = "pools[0].sharing"

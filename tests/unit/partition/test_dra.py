@@ -8,10 +8,11 @@ import pytest
 
 from gpufleet.catalogue import Gpu, load
 from gpufleet.findings import Finding, Severity
-from gpufleet.partition import Partition, Placement, cut, place
 from gpufleet.partition.dra import mig_class
 from gpufleet.partition.dra_counters import counters
 from gpufleet.partition.dra_gates import DEFAULT_VERSION, DEFAULTS, EXCLUDES, conflicts
+from gpufleet.partition.partition import Partition, cut
+from gpufleet.partition.placement import Placement, place
 from gpufleet.partition.slot_table import slot_table
 from gpufleet.spec.sharing import Sharing
 from tests.unit.partition.published_devices import published_devices

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from gpufleet.catalogue import Evidence, Gpu, MigGeometry, load
-from gpufleet.partition import PlacedInstance, Placement, Refusal, place
+from gpufleet.partition.placement import PlacedInstance, Placement, Refusal, place
 from tests.unit.partition import brute_force
 
 PARTITIONABLE = [gpu for gpu in load().gpus.values() if gpu.mig is not None]

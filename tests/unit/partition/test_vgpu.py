@@ -7,7 +7,7 @@ import pytest
 
 from gpufleet.catalogue import Gpu, load
 from gpufleet.findings import Finding, Severity
-from gpufleet.partition import Partition, cut
+from gpufleet.partition.partition import Partition, cut
 from gpufleet.partition.vgpu import parse_type
 from gpufleet.spec.sharing import Sharing
 

@@ -10,8 +10,8 @@ from gpufleet.planner.choice import Choice, choose
 from gpufleet.planner.need import Allowed, Isolation, Need, resolve
 from gpufleet.planner.offers import Hardware, Market
 from gpufleet.planner.target import Target
-from gpufleet.sizing import SizeRequest
 from gpufleet.sizing.device import Share
+from gpufleet.sizing.request import SizeRequest
 
 CATALOGUE = load()
 EKS = Market(("eks",), "us-east-1")

@@ -1,5 +1,5 @@
 from gpufleet.catalogue import load
-from gpufleet.partition import Placement, place
+from gpufleet.partition.placement import Placement, place
 from gpufleet.planner.layouts import MOST_STRANDED, lay_out_nodes
 
 CATALOGUE = load()

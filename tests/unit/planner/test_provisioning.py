@@ -14,10 +14,10 @@ from gpufleet.planner.provisioning import (
     judge_provisioning,
 )
 from gpufleet.planner.target import Target
-from gpufleet.sizing import SizeRequest
 from gpufleet.sizing.adapter import adapter_parameters
 from gpufleet.sizing.parallel import Parallelism, Sharding
 from gpufleet.sizing.parameters import count_parameters
+from gpufleet.sizing.request import SizeRequest
 from gpufleet.sizing.training import Training
 from gpufleet.sizing.training_rates import exchanged_bytes
 from gpufleet.sizing.weights import weight_bytes

@@ -3,7 +3,7 @@
 from typing import Any
 
 from gpufleet.catalogue import Gpu, load
-from gpufleet.partition import Partition, cut
+from gpufleet.partition.partition import Partition, cut
 from gpufleet.spec.sharing import Sharing
 
 DECLARATIONS: dict[str, tuple[str, int, dict[str, Any]]] = {

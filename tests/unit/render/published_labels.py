@@ -5,8 +5,8 @@ pool's nodes carry from birth are in `fleet.config_names`.
 """
 
 from gpufleet.catalogue.gpu import Gpu
-from gpufleet.partition import Partition, Share
 from gpufleet.partition.names import gpu_instance_of
+from gpufleet.partition.partition import Partition, Share
 from gpufleet.partition.profile_name import parse
 from gpufleet.partition.shares import MIB, SHARED_SUFFIX
 

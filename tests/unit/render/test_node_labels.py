@@ -5,7 +5,7 @@ import pytest
 
 from gpufleet.catalogue import load
 from gpufleet.fleet.config_names import birth_labels
-from gpufleet.partition import cut
+from gpufleet.partition.partition import cut
 from gpufleet.spec.sharing import Sharing
 from tests.unit.render.golden_files import assert_golden
 from tests.unit.render.pools import DECLARATIONS, pool

@@ -3,7 +3,7 @@ import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 
 from gpufleet.catalogue import load
-from gpufleet.partition import PlacedInstance, Placement, place
+from gpufleet.partition.placement import PlacedInstance, Placement, place
 from gpufleet.render.slots import draw_partition, draw_slots, indices, slot_segments
 from gpufleet.render.slots_svg import draw_partition_svg, draw_placement_svg
 from tests.unit.render.golden_files import assert_golden

@@ -9,26 +9,17 @@ from fractions import Fraction
 from statistics import mean, median
 
 from gpufleet.catalogue import load
-from gpufleet.sizing import (
-    WEIGHT_FORMATS,
-    AdapterTargets,
-    Architecture,
-    Basis,
-    Checkpointing,
-    Engine,
-    Loss,
-    Method,
-    Parallelism,
-    Serving,
-    Sharding,
-    Training,
-    TrainingPrecision,
-    capacity,
-    find_catalogue_model,
-    serving_ledger,
-    training_ledger,
-)
-from gpufleet.sizing.architecture import Attention, FeedForward, LayerGroup
+from gpufleet.sizing.activations import Checkpointing, Loss
+from gpufleet.sizing.adapter import AdapterTargets
+from gpufleet.sizing.architecture import Architecture, Attention, FeedForward, LayerGroup
+from gpufleet.sizing.cache_capacity import capacity
+from gpufleet.sizing.catalogue_models import find_catalogue_model
+from gpufleet.sizing.formats import WEIGHT_FORMATS
+from gpufleet.sizing.inference import Engine, Serving, serving_ledger
+from gpufleet.sizing.ledger import Basis
+from gpufleet.sizing.parallel import Parallelism, Sharding
+from gpufleet.sizing.training import Method, Training, training_ledger
+from gpufleet.sizing.training_state import TrainingPrecision
 
 MIB, GB, GIB = 1 << 20, 10**9, 1 << 30
 UNIT_NAMES = {MIB: "MiB", GB: "GB", GIB: "GiB", 1: "tokens"}

@@ -6,16 +6,11 @@
 from dataclasses import dataclass
 
 from gpufleet.catalogue import load
-from gpufleet.sizing import (
-    KV_FORMATS,
-    WEIGHT_FORMATS,
-    Device,
-    Engine,
-    Parallelism,
-    Serving,
-    serving_speed,
-    whole_gpu,
-)
+from gpufleet.sizing.device import Device, whole_gpu
+from gpufleet.sizing.formats import KV_FORMATS, WEIGHT_FORMATS
+from gpufleet.sizing.inference import Engine, Serving
+from gpufleet.sizing.parallel import Parallelism
+from gpufleet.sizing.serving_rates import serving_speed
 from tests.unit.sizing.measurements import model
 
 

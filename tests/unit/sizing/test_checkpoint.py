@@ -6,19 +6,14 @@ import pytest
 
 from gpufleet.catalogue import load
 from gpufleet.findings import Finding
-from gpufleet.sizing import (
-    KV_FORMATS,
-    WEIGHT_FORMATS,
-    Basis,
-    ChosenModel,
-    SizeRequest,
-    choose_model,
-    count_parameters,
-    sequence_bytes,
-    size,
-    token_bytes,
-)
 from gpufleet.sizing.architecture import Attention, LinearMixer
+from gpufleet.sizing.formats import KV_FORMATS, WEIGHT_FORMATS
+from gpufleet.sizing.kv_cache import sequence_bytes, token_bytes
+from gpufleet.sizing.ledger import Basis
+from gpufleet.sizing.model_choice import ChosenModel, choose_model
+from gpufleet.sizing.parameters import count_parameters
+from gpufleet.sizing.request import SizeRequest
+from gpufleet.sizing.sized import size
 from gpufleet.sizing.weights import weight_bytes
 from tests.unit.sizing import configurations as published
 from tests.unit.sizing.measurements import MIB, model

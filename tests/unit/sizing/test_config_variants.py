@@ -6,17 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpufleet.sizing import (
-    KV_FORMATS,
-    WEIGHT_FORMATS,
-    count_parameters,
-    sequence_bytes,
-    token_bytes,
-)
 from gpufleet.sizing.architecture import Attention, LinearMixer
 from gpufleet.sizing.config_fields import Fields
 from gpufleet.sizing.config_model import architecture_from_config
 from gpufleet.sizing.config_quantisation import stored_format
+from gpufleet.sizing.formats import KV_FORMATS, WEIGHT_FORMATS
+from gpufleet.sizing.kv_cache import sequence_bytes, token_bytes
+from gpufleet.sizing.parameters import count_parameters
 from gpufleet.sizing.weights import weight_bytes
 from tests.unit.sizing import configurations as published
 from tests.unit.sizing.measurements import model

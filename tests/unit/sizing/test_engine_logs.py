@@ -9,14 +9,11 @@ from fractions import Fraction
 
 import pytest
 
-from gpufleet.sizing import (
-    WEIGHT_FORMATS,
-    Parallelism,
-    Serving,
-    capacity,
-    serving_ledger,
-    token_bytes,
-)
+from gpufleet.sizing.cache_capacity import capacity
+from gpufleet.sizing.formats import WEIGHT_FORMATS
+from gpufleet.sizing.inference import Serving, serving_ledger
+from gpufleet.sizing.kv_cache import token_bytes
+from gpufleet.sizing.parallel import Parallelism
 from tests.unit.sizing.measurements import GIB, model
 
 

@@ -5,27 +5,18 @@ from fractions import Fraction
 import pytest
 
 from gpufleet.catalogue import load
-from gpufleet.sizing import (
-    KV_FORMATS,
-    AdapterTargets,
-    Checkpointing,
-    Device,
-    Loss,
-    Method,
-    Serving,
-    SizeRequest,
-    Training,
-    TrainingPrecision,
-    count_parameters,
-    serving_ledger,
-    size,
-    time_slice,
-    token_bytes,
-    training_ledger,
-    whole_gpu,
-)
+from gpufleet.sizing.activations import Checkpointing, Loss
+from gpufleet.sizing.adapter import AdapterTargets
+from gpufleet.sizing.device import Device, time_slice, whole_gpu
+from gpufleet.sizing.formats import KV_FORMATS
+from gpufleet.sizing.inference import Serving, serving_ledger
+from gpufleet.sizing.kv_cache import token_bytes
+from gpufleet.sizing.parameters import count_parameters
+from gpufleet.sizing.request import SizeRequest
+from gpufleet.sizing.sized import size
 from gpufleet.sizing.stated_size import from_parameter_count
-from gpufleet.sizing.training_state import state_bytes
+from gpufleet.sizing.training import Method, Training, training_ledger
+from gpufleet.sizing.training_state import TrainingPrecision, state_bytes
 from tests.unit.sizing.measurements import GB, WEIGHT_FORMATS, dense, model
 
 CATALOGUE = load()

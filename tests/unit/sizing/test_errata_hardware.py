@@ -10,8 +10,9 @@ import pytest
 
 from gpufleet.catalogue import UnknownKeyError, load
 from gpufleet.findings import Finding
-from gpufleet.partition import Placement, place
-from gpufleet.sizing import Device, mps_share, nvlink, pcie, time_slice, whole_gpu
+from gpufleet.partition.placement import Placement, place
+from gpufleet.sizing.communication import nvlink, pcie
+from gpufleet.sizing.device import Device, mps_share, time_slice, whole_gpu
 
 CATALOGUE = load()
 GPUS = CATALOGUE.gpus

@@ -1,9 +1,9 @@
 """The first token: what several GPUs do for one prompt."""
 
 from gpufleet.catalogue import load
-from gpufleet.sizing import SizeRequest, size
-from gpufleet.sizing.request import ParallelRequest
+from gpufleet.sizing.request import ParallelRequest, SizeRequest
 from gpufleet.sizing.serving_rates import ServingSpeed
+from gpufleet.sizing.sized import size
 
 
 def _speed(**degrees: int) -> ServingSpeed:

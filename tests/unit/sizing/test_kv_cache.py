@@ -1,8 +1,9 @@
 from dataclasses import replace
 
-from gpufleet.sizing import KV_FORMATS, Parallelism, sequence_bytes, token_bytes
 from gpufleet.sizing.architecture import FeedForward, LayerGroup, LinearMixer
-from gpufleet.sizing.kv_cache import round_to_blocks
+from gpufleet.sizing.formats import KV_FORMATS
+from gpufleet.sizing.kv_cache import round_to_blocks, sequence_bytes, token_bytes
+from gpufleet.sizing.parallel import Parallelism
 from tests.unit.sizing.measurements import model
 
 BF16 = KV_FORMATS["bf16"]

@@ -6,17 +6,13 @@ from pathlib import Path
 import pytest
 
 from gpufleet.catalogue import load
-from gpufleet.sizing import (
-    WEIGHT_FORMATS,
-    Device,
-    Parallelism,
-    Serving,
-    count_parameters,
-    serving_speed,
-    whole_gpu,
-)
 from gpufleet.sizing.decode_step import DecodeStep
-from gpufleet.sizing.serving_rates import serving_replica
+from gpufleet.sizing.device import Device, whole_gpu
+from gpufleet.sizing.formats import WEIGHT_FORMATS
+from gpufleet.sizing.inference import Serving
+from gpufleet.sizing.parallel import Parallelism
+from gpufleet.sizing.parameters import count_parameters
+from gpufleet.sizing.serving_rates import serving_replica, serving_speed
 from tests.unit.sizing.measurements import (
     ROWS,
     Row,

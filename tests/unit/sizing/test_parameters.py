@@ -5,16 +5,12 @@ import pytest
 
 from gpufleet.catalogue import load
 from gpufleet.findings import Finding
-from gpufleet.sizing import (
-    KV_FORMATS,
-    WEIGHT_FORMATS,
-    Architecture,
-    count_parameters,
-    find_catalogue_model,
-    from_catalogue,
-    token_bytes,
-)
+from gpufleet.sizing.architecture import Architecture
+from gpufleet.sizing.catalogue_models import find_catalogue_model, from_catalogue
+from gpufleet.sizing.formats import KV_FORMATS, WEIGHT_FORMATS
+from gpufleet.sizing.kv_cache import token_bytes
 from gpufleet.sizing.model_choice import ChosenModel, choose_model
+from gpufleet.sizing.parameters import count_parameters
 from gpufleet.sizing.request import Workload
 from gpufleet.sizing.weights import weight_bytes
 from tests.unit.sizing.measurements import GIB, model

@@ -3,7 +3,8 @@
 import pytest
 
 from gpufleet.catalogue import load
-from gpufleet.sizing import SizeRequest, size
+from gpufleet.sizing.request import SizeRequest
+from gpufleet.sizing.sized import size
 
 CATALOGUE = load()
 

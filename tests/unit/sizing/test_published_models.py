@@ -12,8 +12,10 @@ from typing import Any
 
 import pytest
 
-from gpufleet.sizing import KV_FORMATS, count_parameters, token_bytes
 from gpufleet.sizing.config_model import architecture_from_config
+from gpufleet.sizing.formats import KV_FORMATS
+from gpufleet.sizing.kv_cache import token_bytes
+from gpufleet.sizing.parameters import count_parameters
 
 LINES = Path(__file__).with_suffix("").with_name("published_models.jsonl").read_text().splitlines()
 CARDS: list[dict[str, Any]] = [json.loads(line) for line in LINES]

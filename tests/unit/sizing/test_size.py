@@ -5,21 +5,16 @@ from typing import Any
 import pytest
 
 from gpufleet.catalogue import load
-from gpufleet.sizing import (
-    Basis,
-    ServingSpeed,
-    Share,
-    SizeRequest,
-    Sizing,
-    TrainingSpeed,
-    Workload,
-    count_parameters,
-    parse_request,
-    size,
-    sizing_as_dict,
-)
+from gpufleet.sizing.as_dict import sizing_as_dict
 from gpufleet.sizing.communication import inside_node, nvlink
+from gpufleet.sizing.device import Share
+from gpufleet.sizing.ledger import Basis
+from gpufleet.sizing.parameters import count_parameters
+from gpufleet.sizing.request import SizeRequest, Workload, parse_request
+from gpufleet.sizing.serving_rates import ServingSpeed
+from gpufleet.sizing.sized import Sizing, size
 from gpufleet.sizing.throughput import MBU_NATIVE, MBU_WEIGHT_ONLY
+from gpufleet.sizing.training_rates import TrainingSpeed
 
 CATALOGUE = load()
 BASE = {"model": "Llama-3.1-8B", "context": 4096}

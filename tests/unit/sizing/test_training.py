@@ -2,20 +2,12 @@
 
 import pytest
 
-from gpufleet.sizing import (
-    AdapterTargets,
-    Method,
-    Optimizer,
-    Parallelism,
-    Sharding,
-    Training,
-    TrainingPrecision,
-    adapter_parameters,
-    count_parameters,
-    training_ledger,
-)
 from gpufleet.sizing.activations import layer_activations
-from gpufleet.sizing.training_state import state_bytes
+from gpufleet.sizing.adapter import AdapterTargets, adapter_parameters
+from gpufleet.sizing.parallel import Parallelism, Sharding
+from gpufleet.sizing.parameters import count_parameters
+from gpufleet.sizing.training import Method, Training, training_ledger
+from gpufleet.sizing.training_state import Optimizer, TrainingPrecision, state_bytes
 from gpufleet.sizing.weights import stage_weights, weight_bytes
 from tests.unit.sizing.measurements import PHI, STABLELM, WEIGHT_FORMATS, model
 

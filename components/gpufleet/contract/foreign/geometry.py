@@ -7,7 +7,8 @@ from gpufleet.catalogue import Catalogue, Gpu, load
 from gpufleet.contract.foreign.go_json import shown
 from gpufleet.contract.foreign.judgement import Report, Rule, Verdict
 from gpufleet.findings import Finding, Severity, warning
-from gpufleet.partition import Placement, judge_layout, place
+from gpufleet.partition.judgement import judge_layout
+from gpufleet.partition.placement import Placement, place
 from gpufleet.partition.profile_name import parse
 
 _PLACEMENT = "published placements (nvidia-smi mig -lgipp), docs/catalogue.md"

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from functools import lru_cache
 
 from gpufleet.catalogue.gpu import MigGeometry
-from gpufleet.partition import PlacedInstance, Placement, Refusal, place
+from gpufleet.partition.placement import PlacedInstance, Placement, Refusal, place
 from gpufleet.partition.slot_table import slot_table
 
 Pattern = tuple[tuple[str, int], ...]

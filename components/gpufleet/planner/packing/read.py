@@ -8,7 +8,7 @@ from gpufleet.catalogue.frozen import frozen
 from gpufleet.catalogue.instance import MICRO_USD
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.findings import Finding, error, has_errors, warning
-from gpufleet.partition import PlacedInstance, Refusal, place
+from gpufleet.partition.placement import PlacedInstance, Refusal, place
 from gpufleet.planner.packing.problem import (
     ExistingGpu,
     ExistingNode,

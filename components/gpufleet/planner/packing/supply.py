@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from gpufleet.partition import PlacedInstance
+from gpufleet.partition.placement import PlacedInstance
 from gpufleet.planner.packing.patterns import Pattern, maximal_patterns
 from gpufleet.planner.packing.problem import (
     REPLICATED,

@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 
 from gpufleet.findings import Finding, error
-from gpufleet.partition import PlacedInstance, Refusal, place
+from gpufleet.partition.placement import PlacedInstance, Refusal, place
 from gpufleet.partition.shares import mps_memory
 from gpufleet.planner.packing.packing import Assignment, Packing
 from gpufleet.planner.packing.problem import (

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
 from gpufleet.catalogue.gpu import MigGeometry
-from gpufleet.partition import PlacedInstance
+from gpufleet.partition.placement import PlacedInstance
 from gpufleet.partition.slot_table import slot_table
 from gpufleet.planner.packing.packing import Assignment, PackedNode
 from gpufleet.planner.packing.patterns import proof, state_of

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from fractions import Fraction
 
-from gpufleet.partition import Placement, place
+from gpufleet.partition.placement import Placement, place
 from gpufleet.planner.filled_pool import FilledPool
 from gpufleet.planner.pictures.node_row import Block, Blocks, NodeRow
 from gpufleet.planner.plan import Plan

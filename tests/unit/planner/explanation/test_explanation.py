@@ -14,8 +14,8 @@ from gpufleet.cli.size import command as size_command
 from gpufleet.planner.explanation.explain import Setting, explain_option, explain_setting
 from gpufleet.planner.explanation.line import Line, lines_as_text
 from gpufleet.planner.plan import plan
-from gpufleet.sizing import SizeRequest, size
-from gpufleet.sizing.request import ParallelRequest
+from gpufleet.sizing.request import ParallelRequest, SizeRequest
+from gpufleet.sizing.sized import size
 
 EXAMPLES = Path(__file__).parents[4] / "examples" / "plan"
 REQUESTS = (

@@ -1,5 +1,5 @@
 from gpufleet.catalogue import load
-from gpufleet.partition import PlacedInstance
+from gpufleet.partition.placement import PlacedInstance
 from gpufleet.planner.packing.patterns import maximal_patterns
 
 SEVEN = load().geometries["A100-80GB"]

@@ -18,7 +18,8 @@ from gpufleet.planner.pictures.node_row import Block, NodeRow, packing_rows
 from gpufleet.planner.pictures.packing_picture import MOST_ROWS, packing_picture
 from gpufleet.planner.pictures.plan_rows import plan_rows
 from gpufleet.planner.plan import plan
-from gpufleet.sizing import SizeRequest, size
+from gpufleet.sizing.request import SizeRequest
+from gpufleet.sizing.sized import size
 
 pytest.importorskip("matplotlib", reason="the extra `planner` is not installed")
 
