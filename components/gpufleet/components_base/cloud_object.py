@@ -3,7 +3,7 @@
 `pulumi_aws.ec2` takes 0.6 s to import and `pulumi_gcp.container` 0.7 s, at every start of a
 program. This class registers the very same resources. It takes arguments as the provider spells
 them, which is how `gpufleet.render` writes them; the SDK's own classes check them in the tests
-(docs/decisions/2026-11-21-core-objects.md).
+(docs/decisions/2026-11-22-provider-resources.md).
 """
 
 from collections.abc import Iterable, Mapping
