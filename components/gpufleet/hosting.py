@@ -3,7 +3,7 @@
 import inspect
 import json
 import sys
-from typing import Any
+from typing import Any, cast
 
 import pulumi
 from pulumi.provider import main
@@ -47,10 +47,10 @@ def _stripped(schema: Any) -> Any:
             key: inspect.cleandoc(value)
             if key == "description" and isinstance(value, str)
             else _stripped(value)
-            for key, value in schema.items()
+            for key, value in cast("dict[str, Any]", schema).items()
         }
     if isinstance(schema, list):
-        return [_stripped(item) for item in schema]
+        return [_stripped(item) for item in cast("list[Any]", schema)]
     return schema
 
 

@@ -1,7 +1,6 @@
 """The `gpufleet` program: one file per command, loaded only when it is called."""
 
 import importlib
-import io
 import os
 import sys
 from contextlib import suppress
@@ -87,9 +86,10 @@ def _open_closed_streams() -> None:
         if getattr(sys, name) is None:
             nowhere = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  open to the end
             setattr(sys, name, nowhere)
-    if isinstance(sys.stdout, io.TextIOWrapper):
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure is not None:
         # A name may hold what no encoding has (a lone "\ud800"): this is its JSON escape too.
-        sys.stdout.reconfigure(errors="backslashreplace")
+        reconfigure(errors="backslashreplace")
 
 
 def _forget_output() -> None:

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any, cast
 
 import click
 
@@ -92,7 +93,9 @@ def _words(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, dict):
-        return " ".join(f"{key}:{_words(item)}" for key, item in value.items())
+        return " ".join(
+            f"{key}:{_words(item)}" for key, item in cast("dict[str, Any]", value).items()
+        )
     if isinstance(value, list):
-        return " ".join(_words(item) for item in value)
+        return " ".join(_words(item) for item in cast("list[Any]", value))
     return str(value)

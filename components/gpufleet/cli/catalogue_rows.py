@@ -5,7 +5,7 @@ from dataclasses import fields, is_dataclass
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 from gpufleet.catalogue import Catalogue, Cloud, InstanceType, Price, Source
 from gpufleet.catalogue.instance import MICRO_USD
@@ -39,11 +39,11 @@ def _plain(value: Any) -> Any:
     if is_dataclass(value):
         return as_row(value)
     if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: _plain(item) for key, item in cast("Mapping[str, Any]", value).items()}
     if isinstance(value, frozenset):
-        return sorted(value)
+        return sorted(cast("frozenset[Any]", value))
     if isinstance(value, tuple):
-        return [_plain(item) for item in value]
+        return [_plain(item) for item in cast("tuple[Any, ...]", value)]
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, Fraction | Decimal):

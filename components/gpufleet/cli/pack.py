@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from decimal import Decimal
+from typing import Any
 
 import click
 
@@ -33,7 +34,7 @@ from gpufleet.planner.pictures.packing_picture import packing_picture
 from gpufleet.render.slots import draw_slots
 from gpufleet.spec.document import UnreadableDocumentError, read_document
 
-_EMPTY = {
+_EMPTY: dict[str, Any] = {
     "cost": None,
     "gpus": None,
     "lower_bound": None,

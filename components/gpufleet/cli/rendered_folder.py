@@ -149,10 +149,9 @@ def _read_index(index: Path) -> dict[str, str]:
         document: Any = json.loads(index.read_bytes())
     except ValueError:
         raise spoilt from None
-    entries: Any = (
-        cast("dict[str, Any]", document).get("files") if isinstance(document, dict) else None
-    )
-    if not isinstance(entries, list) or document.get("format") != _FORMAT:
+    listing = cast("dict[str, Any]", document) if isinstance(document, dict) else {}
+    entries: Any = listing.get("files")
+    if not isinstance(entries, list) or listing.get("format") != _FORMAT:
         raise spoilt
     listed: dict[str, str] = {}
     for entry in cast("list[Any]", entries):

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import click
 from pydantic import BaseModel
@@ -97,7 +97,7 @@ def _kind(rule: dict[str, Any]) -> str:
     if kind == "object":
         inner = rule.get("additionalProperties", True)
         if isinstance(inner, dict) and inner:
-            return f"mapping to {_kind(inner)}"
+            return f"mapping to {_kind(cast('dict[str, Any]', inner))}"
         patterns = rule.get("patternProperties")
         if patterns:
             return f"mapping to {_kind(next(iter(patterns.values())))}"

@@ -48,7 +48,7 @@ class Chosen:
     need: Need | None = None
 
 
-class _Usd(click.ParamType):
+class _Usd(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  # generic in stubs
     name = "USD"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Decimal:

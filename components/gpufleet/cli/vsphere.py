@@ -2,10 +2,10 @@
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import click
 
@@ -139,15 +139,17 @@ def _state(name: str) -> Any:
         raise UnreadableInputError(f"{name}: {problem}") from None
     if not isinstance(state, dict):
         raise UnreadableInputError(f"{name}: it is no exported state")
-    return state
+    return cast("dict[str, Any]", state)
 
 
 @contextmanager
-def _library() -> Iterator[None]:
+def _library() -> Generator[None, None, None]:
     """What lacks or fails on the way to vCenter, as an error of the command."""
     try:
         from gpufleet.platforms.vsphere.vcenter.errors import VsphereError
-        from gpufleet.platforms.vsphere.vcenter.session import Session  # noqa: F401
+        from gpufleet.platforms.vsphere.vcenter.session import (
+            Session,  # noqa: F401  # pyright: ignore[reportUnusedImport]
+        )
     except ModuleNotFoundError as problem:
         raise UnreadableInputError(
             f"{problem.name} is not installed: pip install 'pulumi-gpufleet[vsphere]'"

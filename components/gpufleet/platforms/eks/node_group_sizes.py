@@ -44,7 +44,7 @@ class ClusterGroups:
                 for name in sorted(self._listed(component, self._cluster))
                 if name.startswith(prefix) and "-" not in name.removeprefix(prefix)
                 for group in [_described(component, self._cluster, name)]
-                if (group.get("tags") or {}).get(POOL_LABEL) == pool
+                if _tags(group).get(POOL_LABEL) == pool
             ]
         except _NotAskedError as problem:
             return _unknown(component, pool, problem)
@@ -83,6 +83,10 @@ def _ask(component: pulumi.Resource, function: str, arguments: dict[str, str]) -
             return {}
         raise _NotAskedError(str(problem)) from problem
     return cast("dict[str, Any]", answer or {})
+
+
+def _tags(group: dict[str, Any]) -> dict[str, str]:
+    return group.get("tags") or {}
 
 
 def _size(group: dict[str, Any]) -> GroupSize | None:

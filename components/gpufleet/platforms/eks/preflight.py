@@ -1,3 +1,4 @@
+# pyright: standard
 """What a fleet on EKS needs of its AWS account: offers, quotas, reservations, room, version."""
 
 from collections import Counter

@@ -1,3 +1,4 @@
+# pyright: standard
 """Read-only calls to AWS that answer, say that they are not allowed, or say why not."""
 
 from collections.abc import Callable

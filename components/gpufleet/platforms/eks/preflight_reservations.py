@@ -1,3 +1,4 @@
+# pyright: standard
 """Whether an EC2 capacity reservation or Capacity Block is what a pool takes it for."""
 
 from collections.abc import Iterable, Mapping

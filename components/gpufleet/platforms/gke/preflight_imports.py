@@ -1,3 +1,4 @@
+# pyright: standard
 """Whether node pools that are to be taken over exist, and are what the fleet says they are."""
 
 from collections.abc import Iterable, Mapping, Sequence

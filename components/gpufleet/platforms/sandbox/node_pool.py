@@ -158,7 +158,7 @@ def _metadata(
     labels: pulumi.Input[Mapping[str, str]],
     cluster_name: pulumi.Input[str] | None,
 ) -> dict[str, Any]:
-    metadata = {"name": node.name, **node.metadata, "labels": labels}
+    metadata: dict[str, Any] = {"name": node.name, **node.metadata, "labels": labels}
     if cluster_name is not None:
         metadata["annotations"] = {**metadata["annotations"], CLUSTER_ANNOTATION: cluster_name}
     return metadata

@@ -1,3 +1,4 @@
+# pyright: standard
 """Network adapters of a machine: their networks change while it runs, their types do not."""
 
 from collections.abc import Sequence

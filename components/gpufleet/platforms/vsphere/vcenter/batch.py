@@ -1,3 +1,4 @@
+# pyright: standard
 """Many machines at once: the engine runs four calls at a time, vCenter far more.
 
 A batch makes the machines that are new to a group, each as its own resource would, and leaves them

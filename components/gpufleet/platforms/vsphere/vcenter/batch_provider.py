@@ -1,3 +1,4 @@
+# pyright: standard
 """The dynamic provider of a batch: the engine's calls become `batch` and `batch_preflight`.
 
 Like the machine's own provider it is found by name, has no attributes and keeps no secret.

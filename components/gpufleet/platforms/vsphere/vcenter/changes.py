@@ -1,3 +1,4 @@
+# pyright: standard
 """What a change of inputs means for a machine: the one table of it.
 
 Compared are the inputs of the last run (`old`, with what a refresh found different in vCenter under

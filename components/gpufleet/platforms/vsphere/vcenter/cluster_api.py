@@ -1,3 +1,4 @@
+# pyright: standard
 """The few requests to the Kubernetes cluster that a machine's node needs, as plain JSON."""
 
 import json

@@ -1,3 +1,4 @@
+# pyright: standard
 """The Kubernetes node on a machine: waiting for it, emptying it, and forgetting it.
 
 Everything can be run again after being killed anywhere: what is asked of the cluster is asked of

@@ -1,3 +1,4 @@
+# pyright: standard
 """What people and other programs read of a machine: notes, custom attributes and tags.
 
 What is declared is there; what was declared and no longer is, goes; anything else that a machine

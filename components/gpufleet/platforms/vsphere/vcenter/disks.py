@@ -1,3 +1,4 @@
+# pyright: standard
 """Disks of a machine beside its template's: each is known by a mark that says where it is plugged
 in.
 

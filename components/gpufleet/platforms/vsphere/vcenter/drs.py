@@ -1,3 +1,4 @@
+# pyright: standard
 """DRS of a cluster: groups of machines and their rules, what DRS may do with one machine.
 
 Both are settings of the cluster, which other people and programs change as well.

@@ -1,3 +1,4 @@
+# pyright: standard
 """vCenter's faults in a person's words."""
 
 from collections.abc import Iterator

@@ -1,3 +1,4 @@
+# pyright: standard
 """VsphereGpuNode: one virtual machine with GPUs, as a resource."""
 
 from collections.abc import Mapping

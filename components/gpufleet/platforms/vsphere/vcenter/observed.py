@@ -1,3 +1,4 @@
+# pyright: standard
 """What a machine is now, read from vCenter in one call."""
 
 from collections.abc import Mapping

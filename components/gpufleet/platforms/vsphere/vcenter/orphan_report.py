@@ -1,3 +1,4 @@
+# pyright: standard
 """Machines with our marks that no state declares: plain data, no vCenter and no engine."""
 
 from collections.abc import Iterable, Mapping

@@ -1,3 +1,4 @@
+# pyright: standard
 """The one machine that is ours: found by its uuid, believed by its marks."""
 
 import time

@@ -1,3 +1,4 @@
+# pyright: standard
 """Starting and stopping a machine."""
 
 import time

@@ -1,3 +1,4 @@
+# pyright: standard
 """The hosts of a cluster and what machines hold of them, read in few calls."""
 
 from collections import defaultdict

@@ -1,3 +1,4 @@
+# pyright: standard
 """Reading properties and events: leaf paths only, many objects in one call, no silent gaps.
 
 Whole trees (`vm.runtime`, `vm.summary`) are never read: they hold values pyVmomi refuses, and cost

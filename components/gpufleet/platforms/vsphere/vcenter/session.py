@@ -1,3 +1,4 @@
+# pyright: standard
 """One login per vCenter and user, kept for the life of the process and renewed when it ends.
 
 Two shapes of a lost session exist: a call raises NotAuthenticated, or a read answers with every

@@ -1,3 +1,4 @@
+# pyright: standard
 """What a vSphere GPU node is told: the inputs of the resource, read once and checked whole."""
 
 from collections.abc import Mapping

@@ -1,3 +1,4 @@
+# pyright: standard
 """Declarations as vCenter's specs: the clone, and what still differs from a live machine."""
 
 from collections.abc import Collection, Mapping, Sequence

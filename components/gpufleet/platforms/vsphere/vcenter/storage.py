@@ -1,3 +1,4 @@
+# pyright: standard
 """Which datastores the disks of a machine go to, and whether they can take them."""
 
 import threading

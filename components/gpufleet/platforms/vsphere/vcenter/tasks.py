@@ -1,3 +1,4 @@
+# pyright: standard
 """Waiting for a task of vCenter, with a deadline. pyVmomi's own waiter has none that holds."""
 
 import time
