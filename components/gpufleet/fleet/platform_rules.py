@@ -171,6 +171,11 @@ class PlatformRules:
         """What a pod asks for to use the pool's fabric, where interfaces are resources."""
         return FabricRequest()
 
+    def queued_provisioning(self, run_minutes: int) -> Mapping[str, object]:
+        """Fields of a ProvisioningRequestConfig for capacity that is queued, for jobs that run so
+        long at most."""
+        return {}
+
     def mps_pod(self, pool: Pool) -> Mapping[str, object]:
         """Fields of the spec of a pod that is a client of MPS."""
         return {}

@@ -8,6 +8,7 @@ answer them; Karpenter does not (kubernetes-sigs/karpenter v1.14.1 has no such c
 from typing import Any
 
 from gpufleet.fleet.model import Fleet, Pool
+from gpufleet.platforms.registry import platform_rules
 from gpufleet.render.kueue_flavors import API_VERSION, LABELS
 from gpufleet.render.kueue_quota import pool_units, quota_pools
 from gpufleet.spec.capacity import minutes
@@ -15,9 +16,6 @@ from gpufleet.spec.capacity import minutes
 CONTROLLER = "kueue.x-k8s.io/provisioning-request"
 ATOMIC = "best-effort-atomic-scale-up.autoscaling.x-k8s.io"
 """Class of Cluster Autoscaler since 1.30.2: all nodes or none."""
-GKE_QUEUED = "queued-provisioning.gke.io"
-GKE_REQUEST_LABEL = "autoscaling.gke.io/provisioning-request"
-"""Node label that GKE's nodes of one request carry; its value is the detail `ResizeRequestName`."""
 
 
 def checked_pools(fleet: Fleet) -> tuple[Pool, ...]:
@@ -88,18 +86,7 @@ def _config(pool: Pool, fleet: Fleet) -> dict[str, Any]:
     }
     longest = _run_minutes(pool)
     if longest is not None:
-        spec |= {
-            "provisioningClassName": GKE_QUEUED,
-            "parameters": {"maxRunDurationSeconds": str(longest * 60)},
-            "podSetUpdates": {
-                "nodeSelector": [
-                    {
-                        "key": GKE_REQUEST_LABEL,
-                        "valueFromProvisioningClassDetail": "ResizeRequestName",
-                    }
-                ]
-            },
-        }
+        spec |= platform_rules(pool.platform).queued_provisioning(longest)
     return {
         "apiVersion": API_VERSION,
         "kind": "ProvisioningRequestConfig",

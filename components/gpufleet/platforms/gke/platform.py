@@ -26,6 +26,10 @@ from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import Fabric, GpuPool
 from gpufleet.spec.sharing import Sharing
 
+QUEUED_CLASS = "queued-provisioning.gke.io"
+REQUEST_LABEL = "autoscaling.gke.io/provisioning-request"
+"""Label of GKE's nodes of one request; its value is the detail `ResizeRequestName`."""
+
 RUNTIME_FROM_FILE = {"RUNTIME_CONFIG_SOURCE": "file"}
 
 
@@ -140,6 +144,17 @@ class GkeRules(PlatformRules):
         """So it is of TPUs, whose chips of one machine only work together (AI-Hypercomputer/xpk
         v1.13: `google.com/tpu` is the chips of the machine)."""
         return tpu_slice(pool) is not None
+
+    def queued_provisioning(self, run_minutes: int) -> Mapping[str, object]:
+        selected = {
+            "key": REQUEST_LABEL,
+            "valueFromProvisioningClassDetail": "ResizeRequestName",
+        }
+        return {
+            "provisioningClassName": QUEUED_CLASS,
+            "parameters": {"maxRunDurationSeconds": str(run_minutes * 60)},
+            "podSetUpdates": {"nodeSelector": [selected]},
+        }
 
     def mps_pod(self, pool: Pool) -> Mapping[str, object]:
         """GKE's plugin does not mount pipe and memory of the control daemon into the pod: Google
