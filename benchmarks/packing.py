@@ -6,7 +6,7 @@ import time
 from itertools import pairwise
 
 from gpufleet.catalogue import load
-from gpufleet.planner.packing import Machine, Mode, Packing, Problem, ShareClass, pack
+from gpufleet.planner.packing import Mode, Packing, PackingMachine, PackingProblem, ShareClass, pack
 
 GIB = 2**30
 PROFILES = ("1g.10gb", "1g.20gb", "2g.20gb", "3g.40gb", "4g.40gb", "7g.80gb")
@@ -26,27 +26,27 @@ def measure() -> list[str]:
     return rows
 
 
-def _row(name: str, problem: Problem, solver: bool) -> str:
+def _row(name: str, problem: PackingProblem, solver: bool) -> str:
     began = time.process_time()
     packing: Packing = pack(problem, solver=solver)
     seconds = time.process_time() - began
     return f"| {name} | {seconds:.2f} | {float(packing.gap):.3%} | {packing.method} |"
 
 
-def one_type(total: int, seed: int) -> Problem:
+def one_type(total: int, seed: int) -> PackingProblem:
     """Shares of six profiles on nodes of eight."""
     chance = random.Random(seed)
     edges = [0, *sorted(chance.randint(0, total) for _ in PROFILES[1:]), total]
     gpu = load().gpu("A100-80GB")
-    machine = Machine("p4de", gpu, 8, gpu.memory_bytes, micro_usd_per_hour=27_447_050)
+    machine = PackingMachine("p4de", gpu, 8, gpu.memory_bytes, micro_usd_per_hour=27_447_050)
     counts = [high - low for low, high in pairwise(edges)]
     shares = [
         ShareClass(n, count, Mode.MIG, n, path=n) for n, count in zip(PROFILES, counts, strict=True)
     ]
-    return Problem({"p4de": machine}, tuple(shares))
+    return PackingProblem({"p4de": machine}, tuple(shares))
 
 
-def mixed(workloads: int, types: int, seed: int) -> Problem:
+def mixed(workloads: int, types: int, seed: int) -> PackingProblem:
     """Slices by memory, whole GPUs, MPS and time-sliced shares over machine types with a price."""
     chance, catalogue = random.Random(seed), load()
     known = [
@@ -59,7 +59,7 @@ def mixed(workloads: int, types: int, seed: int) -> Problem:
         and catalogue.gpu(i.accelerator.gpu).memory_bytes
     ]
     machines = {
-        i.name: Machine(
+        i.name: PackingMachine(
             i.name,
             catalogue.gpu(i.accelerator.gpu),
             i.accelerator.count or 1,
@@ -69,7 +69,9 @@ def mixed(workloads: int, types: int, seed: int) -> Problem:
         for i in chance.sample(known, types)
     }
     most = max(m.gpus for m in machines.values() if (m.memory_bytes or 0) > 70 * GIB)
-    return Problem(machines, tuple(_workload(f"w{n}", chance, most) for n in range(workloads)))
+    return PackingProblem(
+        machines, tuple(_workload(f"w{n}", chance, most) for n in range(workloads))
+    )
 
 
 def _workload(name: str, chance: random.Random, most: int) -> ShareClass:

@@ -10,10 +10,10 @@ from gpufleet.catalogue import load
 from gpufleet.planner.packing import (
     ExistingGpu,
     ExistingNode,
-    Machine,
     Mode,
     Occupant,
-    Problem,
+    PackingMachine,
+    PackingProblem,
     Quota,
     ShareClass,
     SpreadGroup,
@@ -41,7 +41,7 @@ def one_type(chance: random.Random) -> float:
     """One instance of MIG shares on one machine type; CPU seconds of the packing."""
     shares = tuple(chance.choices(PROFILES, k=chance.randint(1, 9)))
     per_node = chance.randint(1, 4)
-    problem = Problem(
+    problem = PackingProblem(
         {"m": _machine("m", "A100-80GB", per_node, 3_000_000)},
         tuple(ShareClass(p, n, Mode.MIG, p, path=p) for p, n in Counter(shares).items()),
     )
@@ -68,12 +68,14 @@ def mixed(chance: random.Random) -> float:
     return spent
 
 
-def _machine(name: str, key: str, gpus: int, price: int, most: int | None = None) -> Machine:
+def _machine(name: str, key: str, gpus: int, price: int, most: int | None = None) -> PackingMachine:
     gpu = load().gpu(key)
-    return Machine(name, gpu, gpus, gpu.memory_bytes, micro_usd_per_hour=price, max_nodes=most)
+    return PackingMachine(
+        name, gpu, gpus, gpu.memory_bytes, micro_usd_per_hour=price, max_nodes=most
+    )
 
 
-def _mixed_problem(chance: random.Random) -> Problem:
+def _mixed_problem(chance: random.Random) -> PackingProblem:
     machines = (
         _machine("a", "A30-24GB", chance.randint(1, 2), chance.choice((2, 3)) * 10**6),
         _machine("b", "A100-80GB", 1, chance.choice((4, 5, 7)) * 10**6, chance.choice((None, 1))),
@@ -103,4 +105,4 @@ def _mixed_problem(chance: random.Random) -> Problem:
     quotas: tuple[Quota, ...] = ()
     if chance.random() < 0.5:
         quotas = (Quota("q", frozenset({"a", "b"}), chance.randint(0, 3), "q"),)
-    return Problem({m.name: m for m in machines}, shares, existing, groups, quotas)
+    return PackingProblem({m.name: m for m in machines}, shares, existing, groups, quotas)

@@ -13,7 +13,7 @@ from typing import Any
 
 from gpufleet_sandbox.cloud.aws.provider import AwsCloud
 from gpufleet_sandbox.cloud.gcp.provider import GcpCloud
-from gpufleet_sandbox.cloud.scenario import Answer, Rule, Scenario
+from gpufleet_sandbox.cloud.scenario import Disturbance, LookupAnswer, Scenario
 from gpufleet_sandbox.cloud.server import serving
 from gpufleet_sandbox.cloud.store import FOLDER_VARIABLE, Call, CloudFolder, Stored
 
@@ -55,7 +55,7 @@ class Clouds:
         """Calls that reached the clouds, previews apart."""
         return self.folder.calls(operation)
 
-    def disturb(self, *rules: Rule, answers: tuple[Answer, ...] = ()) -> None:
+    def disturb(self, *rules: Disturbance, answers: tuple[LookupAnswer, ...] = ()) -> None:
         """From now on these rules hold, and no others."""
         self.folder.set_scenario(Scenario(rules=rules, answers=answers))
 

@@ -13,7 +13,7 @@ from pulumi.provider.server import ComponentInitError
 from gpufleet.components_base.component_host import serving
 
 
-class Provider(ComponentProvider):
+class ComponentHost(ComponentProvider):
     """The SDK's component provider, with one schema for every Python and plain errors.
 
     Python 3.13 strips the indentation of docstrings and older ones keep it: descriptions are
@@ -57,4 +57,4 @@ def _stripped(schema: Any) -> Any:
 def serve(components: list[type[pulumi.ComponentResource]], name: str, version: str) -> None:
     """Answer the engine until it ends this process."""
     serving()
-    main(Provider(components, name, version), sys.argv[1:])
+    main(ComponentHost(components, name, version), sys.argv[1:])

@@ -20,7 +20,7 @@ _TIMEOUT_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ApiAnswer:
     """Status and body of one answer."""
 
     status: int
@@ -56,7 +56,7 @@ class ApiServer:
         body: bytes | None = None,
         content_type: str = "application/json",
         timeout: float = _TIMEOUT_SECONDS,
-    ) -> Answer:
+    ) -> ApiAnswer:
         """One request. Connection problems surface as OSError or http.client.HTTPException."""
         connection = http.client.HTTPSConnection(
             LOOPBACK, self.port, timeout=timeout, context=self._context
@@ -64,7 +64,7 @@ class ApiServer:
         try:
             connection.request(method, path, body, {"Content-Type": content_type})
             with connection.getresponse() as response:
-                return Answer(response.status, response.read())
+                return ApiAnswer(response.status, response.read())
         finally:
             connection.close()
 
@@ -112,7 +112,7 @@ class ApiServer:
             connection.close()
 
 
-def _refusal(verb: str, path: str, answer: Answer) -> str:
+def _refusal(verb: str, path: str, answer: ApiAnswer) -> str:
     try:
         message = answer.json().get("message", "")
     except ValueError:

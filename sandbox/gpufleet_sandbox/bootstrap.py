@@ -19,9 +19,15 @@ from gpufleet_sandbox import installed_programs
 from gpufleet_sandbox.download import DownloadError, Downloads
 from gpufleet_sandbox.errors import SandboxError
 from gpufleet_sandbox.go_build import BuildStoppedError, GoBuild, end_orphan, go_client
-from gpufleet_sandbox.program_cache import SCRATCH_PREFIX, Entry, cache_folder, go_platform, key
-from gpufleet_sandbox.programs import Program, named
-from gpufleet_sandbox.progress import Progress, Task, duration
+from gpufleet_sandbox.program_cache import (
+    SCRATCH_PREFIX,
+    CachedProgram,
+    cache_folder,
+    go_platform,
+    key,
+)
+from gpufleet_sandbox.programs import SandboxProgram, named
+from gpufleet_sandbox.progress import Progress, ProgressTask, duration
 from gpufleet_sandbox.tools_folder import tools_folder
 
 _AT_ONCE = 2
@@ -41,11 +47,11 @@ def prepare(names: Iterable[str], progress: Progress) -> dict[str, Path]:
     with ThreadPoolExecutor(max_workers=4) as pool:  # asks each for its version
         installed = list(pool.map(lambda p: installed_programs.find(p, os.environ), programs))
     ready: dict[str, Path] = {}
-    missing: list[Entry] = []
+    missing: list[CachedProgram] = []
     for program, found in zip(programs, installed, strict=True):
         if found.reason:
             progress.note(f"{program.name}: not using the installed one: {found.reason}")
-        entry = Entry(program, cache, key(program, tools, target))
+        entry = CachedProgram(program, cache, key(program, tools, target))
         if found.path is not None:
             ready[program.name] = found.path
         elif entry.is_valid():
@@ -59,7 +65,7 @@ def prepare(names: Iterable[str], progress: Progress) -> dict[str, Path]:
     return ready
 
 
-def _announce(missing: list[Entry], progress: Progress) -> None:
+def _announce(missing: list[CachedProgram], progress: Progress) -> None:
     names = ", ".join(entry.program.name for entry in missing)
     total = sum(entry.program.seconds for entry in missing) * _slowness()
     progress.note(
@@ -84,7 +90,7 @@ class _Making:
     _reported: set[str] = field(default_factory=set[str])
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def run(self, missing: list[Entry]) -> None:
+    def run(self, missing: list[CachedProgram]) -> None:
         """Make every entry, two at a time, and collect every failure."""
         try:
             missing[0].cache.mkdir(parents=True, exist_ok=True, mode=0o755)
@@ -109,7 +115,7 @@ class _Making:
         if failures:
             raise SandboxError(_explain(failures))
 
-    def _make(self, entry: Entry) -> None:
+    def _make(self, entry: CachedProgram) -> None:
         task = self.progress.task(entry.program.name, self._expected(entry.program))
         try:
             with self._exclusively(entry, task):
@@ -132,11 +138,11 @@ class _Making:
             task.failed("cannot be had; the reasons follow")
             raise
 
-    def _expected(self, program: Program) -> float:
+    def _expected(self, program: SandboxProgram) -> float:
         return program.seconds * _slowness() * _AT_ONCE
 
     @contextmanager
-    def _exclusively(self, entry: Entry, task: Task) -> Iterator[None]:
+    def _exclusively(self, entry: CachedProgram, task: ProgressTask) -> Iterator[None]:
         """Hold the entry's lock; a wait for another run ends when this run is stopped."""
         lock = FileLock(entry.lock)
         while not lock.is_locked:
@@ -151,7 +157,7 @@ class _Making:
         finally:
             lock.release()
 
-    def _fill(self, entry: Entry, task: Task) -> str:
+    def _fill(self, entry: CachedProgram, task: ProgressTask) -> str:
         program = entry.program
         if program.vendor is not None and self.downloads.enabled:
             try:
@@ -179,7 +185,7 @@ class _Making:
             self._reported.add(text)
         self.progress.note(text)
 
-    def _sweep(self, entry: Entry) -> None:
+    def _sweep(self, entry: CachedProgram) -> None:
         if entry.scratch.exists():
             _remove_scratch(entry.scratch)
 

@@ -31,7 +31,7 @@ _ADDRESSES = ("127.0.0.1", "10.0.0.1")
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class CertificateSubject:
     """Who a certificate speaks for."""
 
     file: str
@@ -44,11 +44,11 @@ class Identity:
 
 
 IDENTITIES = (
-    Identity("server", "kube-apiserver", server=True),
-    Identity("admin", "admin", "system:masters"),
-    Identity("controller-manager", "system:kube-controller-manager"),
-    Identity("scheduler", "system:kube-scheduler"),
-    Identity("front-proxy", "front-proxy-client"),
+    CertificateSubject("server", "kube-apiserver", server=True),
+    CertificateSubject("admin", "admin", "system:masters"),
+    CertificateSubject("controller-manager", "system:kube-controller-manager"),
+    CertificateSubject("scheduler", "system:kube-scheduler"),
+    CertificateSubject("front-proxy", "front-proxy-client"),
 )
 
 
@@ -195,7 +195,7 @@ def _builder(
 
 
 def _leaf(
-    identity: Identity,
+    identity: CertificateSubject,
     key: ec.EllipticCurvePrivateKey,
     authority: x509.Certificate,
     now: datetime.datetime,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from gpufleet_sandbox.certificates import Certificates
 from gpufleet_sandbox.errors import SandboxError
-from gpufleet_sandbox.layout import Layout
+from gpufleet_sandbox.layout import SandboxLayout
 from gpufleet_sandbox.ports import LOOPBACK
 
 DEFINITIONS = "custom resource definitions"
@@ -25,10 +25,10 @@ _ISSUER = "https://kubernetes.default.svc.cluster.local"
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ControlPlanePlan:
     """All that the arguments of the processes depend on."""
 
-    layout: Layout
+    layout: SandboxLayout
     certificates: Certificates
     ports: dict[str, int]
     """Port name to number; see `Component.ports`."""
@@ -46,7 +46,7 @@ class Component:
 
     name: str
     """Also the name of its log, and of its program unless that is the Python interpreter."""
-    arguments: Callable[[Plan], list[str]]
+    arguments: Callable[[ControlPlanePlan], list[str]]
     """Arguments after the program."""
     ports: tuple[str, ...]
     """Names of the ports it listens on; the first is the one asked for its health."""
@@ -55,13 +55,13 @@ class Component:
     health: str | None
     """Path that answers 200 over TLS when it is ready; None: ready when its port listens, or when
     it still runs a moment after its start."""
-    configuration: Callable[[Layout, Certificates], tuple[Path, ...]]
+    configuration: Callable[[SandboxLayout, Certificates], tuple[Path, ...]]
     """Files whose content decides how it runs: when one changes, it is started again."""
     python: bool = False
     """Run by this Python interpreter rather than a program of its own."""
 
 
-def _etcd(plan: Plan) -> list[str]:
+def _etcd(plan: ControlPlanePlan) -> list[str]:
     keys = plan.certificates
     client, peer = plan.url("etcd-client"), plan.url("etcd-peer")
     tls = [
@@ -88,7 +88,7 @@ def _etcd(plan: Plan) -> list[str]:
     ]
 
 
-def _apiserver(plan: Plan) -> list[str]:
+def _apiserver(plan: ControlPlanePlan) -> list[str]:
     keys = plan.certificates
     arguments = [
         f"--etcd-servers={plan.url('etcd-client')}",
@@ -124,7 +124,7 @@ def _apiserver(plan: Plan) -> list[str]:
     return arguments
 
 
-def _with_kubeconfig(plan: Plan, identity: str, port: str) -> list[str]:
+def _with_kubeconfig(plan: ControlPlanePlan, identity: str, port: str) -> list[str]:
     path = component_kubeconfig(plan.layout, identity)
     return [
         f"--kubeconfig={path}",
@@ -137,7 +137,7 @@ def _with_kubeconfig(plan: Plan, identity: str, port: str) -> list[str]:
     ]
 
 
-def _controller_manager(plan: Plan) -> list[str]:
+def _controller_manager(plan: ControlPlanePlan) -> list[str]:
     keys = plan.certificates
     return [
         *_with_kubeconfig(plan, "controller-manager", "kube-controller-manager"),
@@ -152,11 +152,11 @@ def _controller_manager(plan: Plan) -> list[str]:
     ]
 
 
-def _scheduler(plan: Plan) -> list[str]:
+def _scheduler(plan: ControlPlanePlan) -> list[str]:
     return _with_kubeconfig(plan, "scheduler", "kube-scheduler")
 
 
-def _kwok(plan: Plan) -> list[str]:
+def _kwok(plan: ControlPlanePlan) -> list[str]:
     return [
         f"--kubeconfig={plan.layout.kubeconfig}",
         f"--config={stages(plan.layout)}",
@@ -170,25 +170,25 @@ def _kwok(plan: Plan) -> list[str]:
     ]
 
 
-def _operands(plan: Plan) -> list[str]:
+def _operands(plan: ControlPlanePlan) -> list[str]:
     return ["-m", "gpufleet_sandbox.operands", "--kubeconfig", str(plan.layout.kubeconfig)]
 
 
-def component_kubeconfig(layout: Layout, identity: str) -> Path:
+def component_kubeconfig(layout: SandboxLayout, identity: str) -> Path:
     """The kubeconfig of a component that has an identity of its own."""
     return layout.config / f"{identity}.kubeconfig"
 
 
-def stages(layout: Layout) -> Path:
+def stages(layout: SandboxLayout) -> Path:
     """kwok's configuration: what simulated nodes and pods do."""
     return layout.config / "kwok-stages.yaml"
 
 
-def _keys(_: Layout, certificates: Certificates) -> tuple[Path, ...]:
+def _keys(_: SandboxLayout, certificates: Certificates) -> tuple[Path, ...]:
     return (certificates.authority, certificates.certificate("server"))
 
 
-def _tokens(layout: Layout, certificates: Certificates) -> tuple[Path, ...]:
+def _tokens(layout: SandboxLayout, certificates: Certificates) -> tuple[Path, ...]:
     return (*_keys(layout, certificates), certificates.service_account_public_key)
 
 
@@ -273,7 +273,7 @@ def _available(component: Component) -> bool:
     )
 
 
-def command_line(component: Component, plan: Plan) -> tuple[str, ...]:
+def command_line(component: Component, plan: ControlPlanePlan) -> tuple[str, ...]:
     """Program and arguments of a component."""
     program = sys.executable if component.python else str(plan.layout.bin / component.name)
     return (program, *component.arguments(plan))

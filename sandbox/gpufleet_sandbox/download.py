@@ -10,7 +10,7 @@ import urllib.request
 from pathlib import Path
 
 from gpufleet_sandbox.program_cache import go_platform
-from gpufleet_sandbox.programs import Program, Vendor
+from gpufleet_sandbox.programs import SandboxProgram, Vendor
 
 OFF_VARIABLE = "GPUFLEET_NO_DOWNLOAD"
 """Set to 1 to build everything that is not installed."""
@@ -34,7 +34,7 @@ class Downloads:
         self._unreachable: dict[str, str] = {}
         self._lock = threading.Lock()
 
-    def fetch(self, program: Program, folder: Path, stopping: threading.Event) -> Path:
+    def fetch(self, program: SandboxProgram, folder: Path, stopping: threading.Event) -> Path:
         """Fetch, verify and unpack a program below `folder`.
 
         Returns:
@@ -89,7 +89,7 @@ class Downloads:
             raise DownloadError(reason) from problem
 
 
-def _offer(program: Program) -> tuple[Vendor, str, str]:
+def _offer(program: SandboxProgram) -> tuple[Vendor, str, str]:
     system, machine = go_platform()
     vendor = program.vendor
     if vendor is None:

@@ -23,14 +23,14 @@ from gpufleet_sandbox.errors import SandboxError
 if TYPE_CHECKING:
     from gpufleet_sandbox.sandbox import Sandbox
 
-__all__ = ["Engine", "EngineError", "Result", "deploy"]
+__all__ = ["EngineError", "PulumiEngine", "Result", "deploy"]
 
 WORKLOADS = Path("examples/workloads")
 """Project, below the repository, whose program runs the example workloads."""
 WORKLOADS_STACK = "sandbox"
 
 
-class Engine:
+class PulumiEngine:
     """The CLI in one project folder and environment.
 
     Args:
@@ -238,11 +238,11 @@ def _update(
         print(f"    {line}", file=out, flush=True)
 
     print(f"==> pulumi up -s {stack}  (in {project})", file=out, flush=True)
-    quiet = Engine(sandbox.environment(), project)
+    quiet = PulumiEngine(sandbox.environment(), project)
     restore_cut_off_checkpoints(quiet.env["PULUMI_BACKEND_URL"], note)
     quiet.stack_init(stack)
     repair(quiet, stack, sandbox.server(), note)
-    engine = Engine(sandbox.environment(), project, echo=out)
+    engine = PulumiEngine(sandbox.environment(), project, echo=out)
     result = engine.up(stack, "--suppress-outputs", policies=packs)
     print(f"    {result.summary()}, {result.seconds:.0f} s", file=out, flush=True)
     return result

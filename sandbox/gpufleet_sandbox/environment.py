@@ -3,13 +3,13 @@
 import shlex
 from collections.abc import Mapping
 
-from gpufleet_sandbox.layout import FOLDER_VARIABLE, Layout
+from gpufleet_sandbox.layout import FOLDER_VARIABLE, SandboxLayout
 
 UNSET = ("PULUMI_CONFIG_PASSPHRASE", "PULUMI_ACCESS_TOKEN", "PULUMI_STACK")
 """Variables that would win over ours and point the engine elsewhere."""
 
 
-def variables(layout: Layout) -> dict[str, str]:
+def variables(layout: SandboxLayout) -> dict[str, str]:
     """What a sandbox sets, PATH apart."""
     return {
         FOLDER_VARIABLE: str(layout.root),
@@ -22,14 +22,14 @@ def variables(layout: Layout) -> dict[str, str]:
     }
 
 
-def merged(layout: Layout, inherited: Mapping[str, str]) -> dict[str, str]:
+def merged(layout: SandboxLayout, inherited: Mapping[str, str]) -> dict[str, str]:
     """A complete environment for a child process: what is inherited, with the sandbox on top."""
     environment = {name: value for name, value in inherited.items() if name not in UNSET}
     path = inherited.get("PATH", "/usr/bin:/bin")
     return {**environment, **variables(layout), "PATH": f"{layout.bin}:{path}"}
 
 
-def shell(layout: Layout) -> str:
+def shell(layout: SandboxLayout) -> str:
     """POSIX shell lines with the same effect. Sourcing them twice changes nothing more."""
     folder = shlex.quote(str(layout.bin))
     lines = [

@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 
 from gpufleet_sandbox.errors import SandboxError
-from gpufleet_sandbox.programs import Program
+from gpufleet_sandbox.programs import SandboxProgram
 
 _CHILD = "go.json"
 """Beside the sources: which process builds them, so that the next run can end an orphan."""
@@ -37,7 +37,7 @@ class GoBuild:
 
     def __init__(
         self,
-        program: Program,
+        program: SandboxProgram,
         tools: Path,
         scratch: Path,
         stopping: threading.Event,

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from gpufleet_sandbox.cloud import installation as cloud_stand_ins
-from gpufleet_sandbox.layout import Layout
+from gpufleet_sandbox.layout import SandboxLayout
 from gpufleet_sandbox.programs import ProviderPlugin
 from gpufleet_sandbox.state import write_atomically
 
@@ -19,7 +19,7 @@ _LANGUAGE_HOST = "pulumi-language-python"
 _DYNAMIC_PROVIDER = "pulumi-resource-pulumi-python"
 
 
-def install(layout: Layout, programs: Mapping[str, Path], plugin: ProviderPlugin) -> None:
+def install(layout: SandboxLayout, programs: Mapping[str, Path], plugin: ProviderPlugin) -> None:
     """Make `bin/` and the plugin folder name exactly these programs.
 
     Args:
@@ -44,7 +44,7 @@ def install(layout: Layout, programs: Mapping[str, Path], plugin: ProviderPlugin
         cloud_stand_ins.install(layout.pulumi_home)
 
 
-def install_command(layout: Layout) -> None:
+def install_command(layout: SandboxLayout) -> None:
     """Make `gpufleet` itself callable from `bin/`: its environment need not be activated.
 
     Only the command: the environment's whole folder on PATH would bring its `python` along.
@@ -57,7 +57,7 @@ def _has_real_host(engine: Path) -> bool:
     return (engine.resolve().parent / _LANGUAGE_HOST).is_file()
 
 
-def _install_language_host(layout: Layout, engine: Path) -> None:
+def _install_language_host(layout: SandboxLayout, engine: Path) -> None:
     if _has_real_host(engine):
         # An earlier `up` may have placed ours, which would now win over the real one.
         for name in (_LANGUAGE_HOST, _DYNAMIC_PROVIDER):

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpufleet_sandbox.layout import Layout
-from gpufleet_sandbox.programs import Program, ProviderPlugin
+from gpufleet_sandbox.layout import SandboxLayout
+from gpufleet_sandbox.programs import ProviderPlugin, SandboxProgram
 
 _VERSION_TIMEOUT_SECONDS = 20.0
 
@@ -22,7 +22,7 @@ class Installed:
     """Why a program that is there was not taken, or None."""
 
 
-def find(program: Program, environment: Mapping[str, str]) -> Installed:
+def find(program: SandboxProgram, environment: Mapping[str, str]) -> Installed:
     """An installed program of a version that will do."""
     if program.name == "pulumi-resource-kubernetes":
         return _plugin(program, environment)
@@ -51,10 +51,10 @@ def _search_path(environment: Mapping[str, str]) -> str:
 
 
 def _belongs_to_sandbox(folder: Path) -> bool:
-    return Layout(folder.parent).is_sandbox()
+    return SandboxLayout(folder.parent).is_sandbox()
 
 
-def _plugin(program: Program, environment: Mapping[str, str]) -> Installed:
+def _plugin(program: SandboxProgram, environment: Mapping[str, str]) -> Installed:
     # Not PATH: a provider found there has no version the engine could check, and it warns each run.
     home = Path(environment.get("PULUMI_HOME") or "~/.pulumi").expanduser()
     path = home / "plugins" / ProviderPlugin().folder / program.name

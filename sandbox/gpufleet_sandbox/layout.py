@@ -11,7 +11,7 @@ FOLDER_VARIABLE = "GPUFLEET_SANDBOX"
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class SandboxLayout:
     """The paths of one sandbox. Nothing is made by naming a path."""
 
     root: Path
@@ -131,17 +131,17 @@ class Layout:
             ) from problem
 
 
-def locate(directory: Path | None, environment: Mapping[str, str], here: Path) -> Layout:
+def locate(directory: Path | None, environment: Mapping[str, str], here: Path) -> SandboxLayout:
     """The sandbox a command means.
 
     In order: `directory`, `$GPUFLEET_SANDBOX`, `.sandbox` beside the nearest `Pulumi.yaml` from
     `here` upwards, `.sandbox` in `here`.
     """
     if directory is not None:
-        return Layout((here / directory).resolve())
+        return SandboxLayout((here / directory).resolve())
     if named := environment.get(FOLDER_VARIABLE):
-        return Layout((here / named).resolve())
+        return SandboxLayout((here / named).resolve())
     for folder in (here, *here.parents):
         if (folder / "Pulumi.yaml").is_file():
-            return Layout((folder / ".sandbox").resolve())
-    return Layout((here / ".sandbox").resolve())
+            return SandboxLayout((folder / ".sandbox").resolve())
+    return SandboxLayout((here / ".sandbox").resolve())

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpufleet_sandbox.errors import SandboxError
-from gpufleet_sandbox.programs import Program
+from gpufleet_sandbox.programs import SandboxProgram
 
 CACHE_VARIABLE = "GPUFLEET_CACHE"
 SCRATCH_PREFIX = ".making-"
@@ -39,7 +39,7 @@ def cache_folder() -> Path:
     return Path(base).expanduser() / "gpufleet" / "programs"
 
 
-def key(program: Program, tools: Path, target: tuple[str, str]) -> str:
+def key(program: SandboxProgram, tools: Path, target: tuple[str, str]) -> str:
     """Hash of the pins, the sources of ours, the flags and the platform."""
     digest = hashlib.sha256()
     for file in sorted((tools / program.module).iterdir()):
@@ -51,10 +51,10 @@ def key(program: Program, tools: Path, target: tuple[str, str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CachedProgram:
     """One program of one key."""
 
-    program: Program
+    program: SandboxProgram
     cache: Path
     key: str
 

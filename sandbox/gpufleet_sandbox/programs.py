@@ -46,7 +46,7 @@ class Vendor:
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class SandboxProgram:
     """One program."""
 
     name: str
@@ -85,12 +85,12 @@ PROVIDER_VERSION = "4.25.0"
 _KUBERNETES_VERSION_PACKAGE = "k8s.io/component-base/version"
 
 
-def _kubernetes(name: str, seconds: int) -> Program:
+def _kubernetes(name: str, seconds: int) -> SandboxProgram:
     major, minor, _ = _KUBERNETES.split(".")
     settings = {"gitVersion": f"v{_KUBERNETES}", "gitMajor": major, "gitMinor": minor}
     linker = " ".join(f"-X {_KUBERNETES_VERSION_PACKAGE}.{k}={v}" for k, v in settings.items())
     base = "https://dl.k8s.io/release/v{version}/bin/{os}/{arch}/" + name
-    return Program(
+    return SandboxProgram(
         name=name,
         module="control-plane",
         package=f"k8s.io/kubernetes/cmd/{name}",
@@ -107,10 +107,10 @@ def _kubernetes(name: str, seconds: int) -> Program:
     )
 
 
-PROGRAMS: dict[str, Program] = {
+PROGRAMS: dict[str, SandboxProgram] = {
     program.name: program
     for program in (
-        Program(
+        SandboxProgram(
             name="pulumi",
             module="pulumi",
             package="github.com/pulumi/pulumi/pkg/v3/cmd/pulumi",
@@ -128,7 +128,7 @@ PROGRAMS: dict[str, Program] = {
                 architectures=(("amd64", "x64"), ("arm64", "arm64")),
             ),
         ),
-        Program(
+        SandboxProgram(
             name="pulumi-resource-kubernetes",
             module="kubernetes-provider",
             package=".",
@@ -145,7 +145,7 @@ PROGRAMS: dict[str, Program] = {
             ),
             schema_of="github.com/pulumi/pulumi-kubernetes/provider/v4",
         ),
-        Program(
+        SandboxProgram(
             name="etcd",
             module="control-plane",
             package="go.etcd.io/etcd/server/v3",
@@ -164,7 +164,7 @@ PROGRAMS: dict[str, Program] = {
         _kubernetes("kube-apiserver", 159),
         _kubernetes("kube-controller-manager", 37),
         _kubernetes("kube-scheduler", 18),
-        Program(
+        SandboxProgram(
             name="kwok",
             module="control-plane",
             package="sigs.k8s.io/kwok/cmd/kwok",
@@ -173,7 +173,7 @@ PROGRAMS: dict[str, Program] = {
             flags=("-trimpath", "-pgo=off"),
             accepted=VersionRange((0, 7, 0), (1,), "template functions of the stages"),
         ),
-        Program(
+        SandboxProgram(
             name="pulumi-language-yaml",
             module="pulumi-yaml",
             package="github.com/pulumi/pulumi-yaml/cmd/pulumi-language-yaml",
@@ -182,7 +182,7 @@ PROGRAMS: dict[str, Program] = {
             linker="-s -w -X github.com/pulumi/pulumi-yaml/pkg/version.Version=v1.38.1",
             version_command=None,  # asked on the command line it starts serving
         ),
-        Program(
+        SandboxProgram(
             name="kueue",
             module="kueue",
             package="sigs.k8s.io/kueue/cmd/kueue",
@@ -190,7 +190,7 @@ PROGRAMS: dict[str, Program] = {
             seconds=171,
             version_command=None,  # it has none
         ),
-        Program(
+        SandboxProgram(
             name="promtool",
             module="prometheus",
             package="github.com/prometheus/prometheus/cmd/promtool",
@@ -198,7 +198,7 @@ PROGRAMS: dict[str, Program] = {
             seconds=230,
             version_command=None,  # releases count otherwise than the module
         ),
-        Program(
+        SandboxProgram(
             name="prometheus",
             module="prometheus",
             package="github.com/prometheus/prometheus/cmd/prometheus",
@@ -206,7 +206,7 @@ PROGRAMS: dict[str, Program] = {
             seconds=45,
             version_command=None,
         ),
-        Program(
+        SandboxProgram(
             name="karpenter",  # its core, with the provider whose machines are kwok nodes
             module="karpenter",
             package="sigs.k8s.io/karpenter/kwok",
@@ -214,7 +214,7 @@ PROGRAMS: dict[str, Program] = {
             seconds=125,
             version_command=None,  # it has none
         ),
-        Program(
+        SandboxProgram(
             name="vcsim",
             module="vsphere",
             package=".",
@@ -222,7 +222,7 @@ PROGRAMS: dict[str, Program] = {
             seconds=18,
             version_command=None,  # it only reads an inventory
         ),
-        Program(
+        SandboxProgram(
             name="nvidia-parsers",
             module="nvidia-parsers",
             package=".",
@@ -230,7 +230,7 @@ PROGRAMS: dict[str, Program] = {
             seconds=34,
             version_command=None,  # it only reads requests
         ),
-        Program(
+        SandboxProgram(
             name="conftest",  # benchmarks compare the audit with it
             module="conftest",
             package="github.com/open-policy-agent/conftest",
@@ -238,7 +238,7 @@ PROGRAMS: dict[str, Program] = {
             seconds=71,
             version_command=None,  # a build by Go's tool chain does not know its own
         ),
-        Program(
+        SandboxProgram(
             name="kube-score",  # likewise
             module="kube-score",
             package="github.com/zegl/kube-score/cmd/kube-score",
@@ -262,7 +262,7 @@ SANDBOX_PROGRAMS: tuple[str, ...] = (
 """What `gpufleet sandbox up` needs. The others are made when something first asks for them."""
 
 
-def named(names: list[str] | tuple[str, ...]) -> list[Program]:
+def named(names: list[str] | tuple[str, ...]) -> list[SandboxProgram]:
     """The programs of these names, in building order.
 
     Raises:

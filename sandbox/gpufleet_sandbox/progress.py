@@ -14,7 +14,7 @@ from typing import Protocol, TextIO
 _LINE_EVERY_SECONDS = 30.0
 
 
-class Task(Protocol):
+class ProgressTask(Protocol):
     """One thing that takes time."""
 
     def detail(self, text: str) -> None:
@@ -37,7 +37,7 @@ class Progress(Protocol):
         """One line of its own."""
         ...
 
-    def task(self, name: str, seconds: float) -> Task:
+    def task(self, name: str, seconds: float) -> ProgressTask:
         """Begin a task that is expected to take so many seconds (0: unknown)."""
         ...
 
@@ -62,7 +62,7 @@ class SilentProgress:
         """Drop the line."""
         del text
 
-    def task(self, name: str, seconds: float) -> Task:
+    def task(self, name: str, seconds: float) -> ProgressTask:
         """A task nobody watches."""
         del name, seconds
         return _SilentTask()
@@ -105,7 +105,7 @@ class PlainProgress:
             self._stream.write(f"{text}\n")
             self._stream.flush()
 
-    def task(self, name: str, seconds: float) -> Task:
+    def task(self, name: str, seconds: float) -> ProgressTask:
         """A task that reports in lines."""
         return _PlainTask(self, name, seconds)
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 
-from gpufleet_sandbox.progress import Task, duration
+from gpufleet_sandbox.progress import ProgressTask, duration
 
 _NEVER_FULL = 0.97
 """An estimate that proved too short must not look like an end."""
@@ -52,7 +52,7 @@ class _Bars:
     def note(self, text: str) -> None:
         self.display.console.print(text, markup=False, highlight=False)
 
-    def task(self, name: str, seconds: float) -> Task:
+    def task(self, name: str, seconds: float) -> ProgressTask:
         with self._lock:
             if not self._bars:
                 self.display.start()

@@ -24,7 +24,7 @@ WIDTH_WITHOUT_TERMINAL = 120
 
 
 @dataclass(frozen=True, slots=True)
-class NodeRow:
+class ReportRow:
     """One node."""
 
     name: str
@@ -48,10 +48,10 @@ class WaitingPod:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class SandboxReport:
     """What the closing table shows."""
 
-    nodes: tuple[NodeRow, ...]
+    nodes: tuple[ReportRow, ...]
     waiting: tuple[WaitingPod, ...]
 
     @property
@@ -65,7 +65,7 @@ class Report:
         return sum(node.usd_per_hour is None for node in self.nodes)
 
 
-def build(nodes: Iterable[Any], pods: Iterable[Any]) -> Report:
+def build(nodes: Iterable[Any], pods: Iterable[Any]) -> SandboxReport:
     """The report on the API's node and pod objects (as the `kubernetes` client gives them).
 
     System namespaces are left out; a pod counts under the workload that made it.
@@ -84,7 +84,7 @@ def build(nodes: Iterable[Any], pods: Iterable[Any]) -> Report:
             key = (workload, _why(pod))
             waiting[key] = waiting.get(key, 0) + 1
     rows = [_node(node, placed.get(node.metadata.name, {})) for node in nodes]
-    return Report(
+    return SandboxReport(
         nodes=tuple(sorted(rows, key=lambda row: (row.pool, row.name))),
         waiting=tuple(
             WaitingPod(_counted(name, count), why) for (name, why), count in sorted(waiting.items())
@@ -92,7 +92,7 @@ def build(nodes: Iterable[Any], pods: Iterable[Any]) -> Report:
     )
 
 
-def read(kubeconfig: str) -> Report:
+def read(kubeconfig: str) -> SandboxReport:
     """The report on the cluster that `kubeconfig` names."""
     from kubernetes import client, config
 
@@ -104,7 +104,7 @@ def read(kubeconfig: str) -> Report:
         )
 
 
-def print_report(sandbox: "Sandbox", console: Console | None = None) -> Report:
+def print_report(sandbox: "Sandbox", console: Console | None = None) -> SandboxReport:
     """Print nodes, advertised resources, pods, $ per hour and how to go on; returns the report."""
     report = read(str(sandbox.kubeconfig))
     if console is None:
@@ -138,7 +138,7 @@ def print_report(sandbox: "Sandbox", console: Console | None = None) -> Report:
     return report
 
 
-def _table(report: Report) -> Table:
+def _table(report: SandboxReport) -> Table:
     table = Table(title="The fleet", title_justify="left", show_footer=True)
     left_out = f", {report.without_price} without a price" if report.without_price else ""
     table.add_column("pool", footer=f"{len(report.nodes)} nodes{left_out}")
@@ -161,11 +161,11 @@ def _money(usd: Decimal) -> str:
     return f"{usd:,.2f}"
 
 
-def _node(node: Any, pods: Mapping[str, int]) -> NodeRow:
+def _node(node: Any, pods: Mapping[str, int]) -> ReportRow:
     conditions = node.status.conditions or []
     labels = node.metadata.labels or {}
     failed = labels.get(f"{MIG_LABEL}.state") == "failed"
-    return NodeRow(
+    return ReportRow(
         name=node.metadata.name,
         pool=labels.get(POOL_LABEL, ""),
         ready=any(c.type == "Ready" and c.status == "True" for c in conditions),

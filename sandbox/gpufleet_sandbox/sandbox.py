@@ -28,7 +28,7 @@ from gpufleet_sandbox.api_server import ApiServer
 from gpufleet_sandbox.control_plane import (
     COMPONENTS,
     Component,
-    Plan,
+    ControlPlanePlan,
     component_kubeconfig,
     select,
     stages,
@@ -37,7 +37,7 @@ from gpufleet_sandbox.errors import SandboxError
 from gpufleet_sandbox.orphaned_plugins import end_orphaned_plugins
 from gpufleet_sandbox.programs import SANDBOX_PROGRAMS, ProviderPlugin
 from gpufleet_sandbox.progress import Progress, SilentProgress
-from gpufleet_sandbox.state import State, write_atomically
+from gpufleet_sandbox.state import SandboxState, write_atomically
 from gpufleet_sandbox.turns import turn
 
 READY_WITHIN_SECONDS = 120.0
@@ -153,7 +153,7 @@ class Sandbox:
 
     def status(self) -> status.Status:
         """What runs, what the nodes advertise, where the pods are."""
-        state = State.load(self.layout.state)
+        state = SandboxState.load(self.layout.state)
         record = state.processes.get("kube-apiserver")
         server = None
         if record is not None and processes.is_alive(record):
@@ -169,7 +169,7 @@ class Sandbox:
         Raises:
             OSError: its certificates are missing or damaged.
         """
-        port = State.load(self.layout.state).ports["kube-apiserver"]
+        port = SandboxState.load(self.layout.state).ports["kube-apiserver"]
         return ApiServer(port, certificates.Certificates(self.layout.certificates))
 
     def kill(self, name: str, number: signal.Signals = signal.SIGKILL) -> None:
@@ -178,7 +178,7 @@ class Sandbox:
         Raises:
             SandboxError: No such process runs.
         """
-        record = State.load(self.layout.state).processes.get(name)
+        record = SandboxState.load(self.layout.state).processes.get(name)
         if record is None or not processes.is_alive(record):
             raise SandboxError(f"{name} does not run in {self.layout.root}")
         processes.send(record, number)
@@ -235,9 +235,9 @@ class Sandbox:
         begun = f"started {', '.join(work.started)}" if work.started else "already running"
         task.done(f"{begun}; {work.server.url}")
 
-    def _state(self) -> State:
+    def _state(self) -> SandboxState:
         """The record, with processes it lost track of stopped."""
-        state = State.load(self.layout.state)
+        state = SandboxState.load(self.layout.state)
         if state.damaged:
             self.progress.note(
                 f"{self.layout.state} was unreadable ({state.damaged}); starting from what runs"
@@ -250,7 +250,7 @@ class Sandbox:
         state.damaged = None
         return state
 
-    def _plan(self, components: tuple[Component, ...], state: State) -> Plan:
+    def _plan(self, components: tuple[Component, ...], state: SandboxState) -> ControlPlanePlan:
         keys = certificates.ensure(self.layout.certificates, datetime.datetime.now(datetime.UTC))
         alive = {name for name, r in state.processes.items() if processes.is_alive(r)}
         held = {port for c in COMPONENTS if c.name in alive for port in c.ports}
@@ -270,10 +270,12 @@ class Sandbox:
         self.layout.pulumi_home.mkdir(parents=True, exist_ok=True)
         installation.write_passphrase(self.layout.passphrase)
         # What already runs counts too: a later, smaller `up` must not restart the API server.
-        return Plan(self.layout, keys, chosen, frozenset(c.name for c in components) | alive)
+        return ControlPlanePlan(
+            self.layout, keys, chosen, frozenset(c.name for c in components) | alive
+        )
 
     def _stop(self, only: set[str] | None = None) -> None:
-        state = State.load(self.layout.state)
+        state = SandboxState.load(self.layout.state)
         found = processes.find(self.layout.root, state.processes)
         if only is not None:
             found = {pid: name for pid, name in found.items() if name in only}

@@ -26,7 +26,7 @@ import psutil
 import yaml
 
 from gpufleet_sandbox.api_server import ApiServer
-from gpufleet_sandbox.engine import Engine
+from gpufleet_sandbox.engine import PulumiEngine
 from gpufleet_sandbox.errors import SandboxError
 from gpufleet_sandbox.helm_releases import remove_unfinished_revisions
 from gpufleet_sandbox.orphaned_plugins import end_orphaned_plugins, plugins
@@ -36,7 +36,9 @@ CLOCK_TOLERANCE = 2.0
 HELM_RELEASE = "kubernetes:helm.sh/v3:Release"
 
 
-def repair(engine: Engine, stack: str, server: ApiServer, note: Callable[[str], None]) -> None:
+def repair(
+    engine: PulumiEngine, stack: str, server: ApiServer, note: Callable[[str], None]
+) -> None:
     """Make the stack usable; does nothing to a stack that is.
 
     Args:
@@ -124,7 +126,7 @@ def kubernetes_id(entry: dict[str, Any]) -> str | None:
     return f"{namespace}/{name}" if namespace else name
 
 
-def release_stale_lock(engine: Engine, stack: str) -> bool:
+def release_stale_lock(engine: PulumiEngine, stack: str) -> bool:
     """Remove the stack's lock when nobody holds it any more; returns whether there was one.
 
     Raises:
@@ -142,7 +144,7 @@ def release_stale_lock(engine: Engine, stack: str) -> bool:
     return bool(locks)
 
 
-def _locks(engine: Engine, stack: str) -> Iterator[dict[str, Any]]:
+def _locks(engine: PulumiEngine, stack: str) -> Iterator[dict[str, Any]]:
     backend = Path(engine.env["PULUMI_BACKEND_URL"].removeprefix("file://"))
     project = next(
         folder / "Pulumi.yaml"

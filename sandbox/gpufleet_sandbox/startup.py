@@ -9,10 +9,10 @@ from pathlib import Path
 
 from gpufleet_sandbox import custom_resources, ports, processes, system_node
 from gpufleet_sandbox.api_server import ApiServer
-from gpufleet_sandbox.control_plane import DEFINITIONS, Component, Plan, command_line
+from gpufleet_sandbox.control_plane import DEFINITIONS, Component, ControlPlanePlan, command_line
 from gpufleet_sandbox.errors import SandboxError
 from gpufleet_sandbox.progress import Progress
-from gpufleet_sandbox.state import State
+from gpufleet_sandbox.state import SandboxState
 
 _UNHEALTHY_GRACE_SECONDS = 10.0
 """How long a process that already runs may fail its health check before it is started again."""
@@ -31,9 +31,9 @@ _DEFAULT_ACCOUNT = "/api/v1/namespaces/default/serviceaccounts/default"
 class Startup:
     """One `up`."""
 
-    plan: Plan
+    plan: ControlPlanePlan
     components: tuple[Component, ...]
-    state: State
+    state: SandboxState
     server: ApiServer
     path: str
     """PATH of the processes."""
@@ -171,7 +171,7 @@ class Startup:
         return f"{name}: {what}. The end of {log}:\n{processes.tail(log)}{hint}"
 
 
-def _program_files(component: Component, plan: Plan) -> list[Path]:
+def _program_files(component: Component, plan: ControlPlanePlan) -> list[Path]:
     """The files whose change means that a new version of the program is installed."""
     if not component.python:
         return [plan.layout.bin / component.name]

@@ -21,7 +21,7 @@ class ProcessRecord:
 
 
 @dataclass(slots=True)
-class State:
+class SandboxState:
     """The recorded state. `load` never fails: a damaged record is rebuilt from what runs."""
 
     ports: dict[str, int] = field(default_factory=dict[str, int])
@@ -30,7 +30,7 @@ class State:
     """Why the record on disk could not be used, or None."""
 
     @classmethod
-    def load(cls, path: Path) -> "State":
+    def load(cls, path: Path) -> "SandboxState":
         """Read the record; an absent file is an empty state, an unreadable one is `damaged`."""
         try:
             text = path.read_text(encoding="utf-8")
@@ -53,7 +53,7 @@ class State:
         write_atomically(path, json.dumps(document, indent=2, sort_keys=True) + "\n")
 
 
-def _parse(document: Any) -> State:
+def _parse(document: Any) -> SandboxState:
     if document["version"] != _VERSION:
         raise ValueError(f"version {document['version']!r}, expected {_VERSION}")
     ports = {str(name): int(port) for name, port in document["ports"].items()}
@@ -63,7 +63,7 @@ def _parse(document: Any) -> State:
         )
         for name, entry in document["processes"].items()
     }
-    return State(ports, processes)
+    return SandboxState(ports, processes)
 
 
 def write_atomically(path: Path, text: str, mode: int = 0o600) -> None:

@@ -9,8 +9,8 @@ from gpufleet_sandbox import processes, system_node
 from gpufleet_sandbox.api_server import ApiServer
 from gpufleet_sandbox.control_plane import COMPONENTS
 from gpufleet_sandbox.errors import SandboxError
-from gpufleet_sandbox.layout import Layout
-from gpufleet_sandbox.state import State
+from gpufleet_sandbox.layout import SandboxLayout
+from gpufleet_sandbox.state import SandboxState
 
 _PATIENCE = 5.0
 """Seconds. An API server that lost its etcd keeps a caller waiting for a minute."""
@@ -75,7 +75,7 @@ class Status:
         return asdict(self)
 
 
-def read(layout: Layout, state: State, server: ApiServer | None) -> Status:
+def read(layout: SandboxLayout, state: SandboxState, server: ApiServer | None) -> Status:
     """Look at everything; never fails because a part is down."""
     found = _processes(layout, state)
     up = bool(found) and all(process.running for process in found)
@@ -102,7 +102,7 @@ def read(layout: Layout, state: State, server: ApiServer | None) -> Status:
     )
 
 
-def _processes(layout: Layout, state: State) -> tuple[ProcessStatus, ...]:
+def _processes(layout: SandboxLayout, state: SandboxState) -> tuple[ProcessStatus, ...]:
     result: list[ProcessStatus] = []
     for component in COMPONENTS:
         record = state.processes.get(component.name)

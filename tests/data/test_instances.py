@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from gpufleet.catalogue import Cloud, InstanceType, Offer, editions, load
+from gpufleet.catalogue import Cloud, InstanceType, PriceStatus, editions, load
 from gpufleet.catalogue.price_rows import PURCHASE_OPTIONS
 
 ROWS = [(edition, row) for edition in editions() for row in load(edition).instances.values()]
@@ -86,7 +86,7 @@ def test_prices_are_positive_and_dated(edition: str, row: InstanceType) -> None:
     catalogue = load(edition)
     for option, price in (("onDemand", row.on_demand), ("spot", row.spot)):
         figure = price.micro_usd_per_hour
-        assert (figure is not None) == (price.offer is Offer.PRICED)
+        assert (figure is not None) == (price.offer is PriceStatus.PRICED)
         assert price.source.date <= catalogue.about.date
         if figure is not None:
             assert 100_000 <= figure <= 200_000_000
@@ -96,7 +96,7 @@ def test_prices_are_positive_and_dated(edition: str, row: InstanceType) -> None:
         if price.high_micro_usd_per_hour is not None:
             assert figure is not None
             assert price.high_micro_usd_per_hour > figure
-        if price.offer is Offer.NOT_SOLD:
+        if price.offer is PriceStatus.NOT_SOLD:
             assert option not in row.purchase_options
     assert not row.other_prices
 
@@ -138,8 +138,8 @@ def test_purchase_options_are_known_ones(edition: str, row: InstanceType) -> Non
 
 def test_what_is_not_sold_on_demand_is_told_apart_from_an_unknown_price() -> None:
     rows = load("2026.11").instances.values()
-    assert {r.name for r in rows if r.on_demand.offer is Offer.NOT_SOLD} == NOT_ON_DEMAND
-    unknown = {r.name for r in rows if r.on_demand.offer is Offer.UNKNOWN}
+    assert {r.name for r in rows if r.on_demand.offer is PriceStatus.NOT_SOLD} == NOT_ON_DEMAND
+    unknown = {r.name for r in rows if r.on_demand.offer is PriceStatus.UNKNOWN}
     assert {"trn2.48xlarge", "dl2q.24xlarge", "a3-edgegpu-8g", "tpu7x-standard-4t"} <= unknown
     listed = {r.name for r in rows if r.on_demand.list_micro_usd_per_hour is not None}
     assert listed == {"a3-highgpu-1g", "a3-highgpu-2g", "a3-highgpu-4g", "a3-ultragpu-8g"}

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet.catalogue import Catalogue, InstanceType, Offer, load
+from gpufleet.catalogue import Catalogue, InstanceType, PriceStatus, load
 
 REFERENCE = Path(__file__).resolve().parents[2].parent / "shared" / "reference"
 
@@ -97,11 +97,11 @@ def test_aws_prices_keep_figure_region_and_date(catalogue: Catalogue) -> None:
     for line in table("instances_aws.csv"):
         row = catalogue.instance(line["name"])
         assert row.on_demand.usd_per_hour == number(line["on_demand_usd_h"])
-        if row.on_demand.offer is Offer.PRICED:
+        if row.on_demand.offer is PriceStatus.PRICED:
             assert row.on_demand.region == line["on_demand_region"]
             assert row.on_demand.source.date.isoformat() == line["on_demand_date"]
         assert row.spot.usd_per_hour == number(line["spot_usd_h_min"])
-        if row.spot.offer is Offer.PRICED:
+        if row.spot.offer is PriceStatus.PRICED:
             assert row.spot.region == line["spot_region"]
             assert catalogue.sources[row.spot.source.key].undated == (
                 "undated" in line["spot_date"]
@@ -155,7 +155,7 @@ def test_google_prices_keep_figure_region_and_date(catalogue: Catalogue) -> None
             assert row.on_demand.region == line["on_demand_region"]
             assert row.on_demand.source.date.isoformat() == line["price_date"]
         assert row.spot.usd_per_hour == number(line["spot_usd_h"])
-        if row.spot.offer is Offer.PRICED:
+        if row.spot.offer is PriceStatus.PRICED:
             assert row.spot.region == line["spot_region"]
             undated = catalogue.sources[row.spot.source.key].undated
             assert undated or row.spot.source.date.isoformat() == line["price_date"]

@@ -21,10 +21,10 @@ import psutil
 import pytest
 
 from gpufleet_sandbox import environment, installation
-from gpufleet_sandbox.engine import Engine, Result
+from gpufleet_sandbox.engine import PulumiEngine, Result
 from gpufleet_sandbox.installed_programs import find
-from gpufleet_sandbox.layout import Layout
-from gpufleet_sandbox.program_cache import Entry, cache_folder, go_platform, key
+from gpufleet_sandbox.layout import SandboxLayout
+from gpufleet_sandbox.program_cache import CachedProgram, cache_folder, go_platform, key
 from gpufleet_sandbox.programs import SANDBOX_PROGRAMS, ProviderPlugin, named
 from gpufleet_sandbox.sandbox import Sandbox
 from gpufleet_sandbox.tools_folder import tools_folder
@@ -64,7 +64,7 @@ def ready_programs(names: tuple[str, ...]) -> dict[str, Path]:
     ready: dict[str, Path] = {}
     for program in named(list(names)):
         installed = find(program, os.environ).path
-        entry = Entry(program, cache_folder(), key(program, tools_folder(), go_platform()))
+        entry = CachedProgram(program, cache_folder(), key(program, tools_folder(), go_platform()))
         if installed is not None:
             ready[program.name] = installed
         elif entry.is_valid():
@@ -84,7 +84,7 @@ def require(names: tuple[str, ...]) -> dict[str, Path]:
 class Project:
     """A Pulumi project in a folder of its own, with a stack of its own."""
 
-    engine: Engine
+    engine: PulumiEngine
     stack: str
     options: dict[str, Any] = field(default_factory=lambda: {"timeout": 240.0})
 
@@ -136,10 +136,10 @@ def _one_checkpoint_per_command() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def engine_layout(tmp_path_factory: pytest.TempPathFactory) -> Layout:
+def engine_layout(tmp_path_factory: pytest.TempPathFactory) -> SandboxLayout:
     """A folder with the engine, our language host, an empty file backend; no control plane."""
     programs = require(("pulumi",)) | ready_programs((YAML_HOST,))
-    layout = Layout(tmp_path_factory.mktemp("engine"))
+    layout = SandboxLayout(tmp_path_factory.mktemp("engine"))
     for folder in (layout.backend, layout.pulumi_home):
         folder.mkdir(parents=True)
     installation.write_passphrase(layout.passphrase)
@@ -148,7 +148,7 @@ def engine_layout(tmp_path_factory: pytest.TempPathFactory) -> Layout:
 
 
 @pytest.fixture(scope="session")
-def engine_environment(engine_layout: Layout) -> dict[str, str]:
+def engine_environment(engine_layout: SandboxLayout) -> dict[str, str]:
     """The complete environment of engine commands that need no cluster."""
     return environment.merged(engine_layout, os.environ)
 
@@ -272,7 +272,7 @@ def _maker(
         environment = dict(variables)
         if request.node.get_closest_marker("killed_engines"):
             del environment[SKIP_CHECKPOINTS]
-        one = Project(Engine(environment, where), unique_name(request))
+        one = Project(PulumiEngine(environment, where), unique_name(request))
         one.write(files)
         one.engine.stack_init(one.stack)
         if made is not None:

@@ -11,7 +11,7 @@ from kubernetes import client
 
 from gpufleet.fleet import Fleet, compile_data
 from gpufleet.render.kueue_configuration import kueue_configuration
-from gpufleet_sandbox.engine import Engine
+from gpufleet_sandbox.engine import PulumiEngine
 from gpufleet_sandbox.sandbox import Sandbox
 from tests.engine.kueue_controller import kueue
 from tests.engine.waiting import until
@@ -190,7 +190,7 @@ def queued_fleet(sandbox: Sandbox, folder: Path, api: client.ApiClient) -> Itera
     work.mkdir()
     (program / "Pulumi.yaml").write_text("name: queued\nruntime: python\n")
     (program / "__main__.py").write_text(textwrap.dedent(PROGRAM))
-    engine = Engine(sandbox.environment(), program)
+    engine = PulumiEngine(sandbox.environment(), program)
     engine.stack_init("queued")
     queued = Queued(api, fleet)
     with kueue(sandbox, work, kueue_configuration(fleet), TEAMS) as metrics:

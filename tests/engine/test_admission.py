@@ -18,7 +18,7 @@ from gpufleet_policies.fronts.told_fleet import told_fleet
 from gpufleet_policies.rules.registry import by_id
 from gpufleet_policies.rules.rule import Level
 from gpufleet_policies.rules.settings import read_settings
-from gpufleet_sandbox.api_server import Answer, ApiServer
+from gpufleet_sandbox.api_server import ApiAnswer, ApiServer
 from gpufleet_sandbox.sandbox import Sandbox
 from tests.engine.admission_cases import COMPLIANT, OFFENDING
 from tests.engine.admission_kinds import CLUSTER_SCOPED, CRDS, plural_of
@@ -50,13 +50,13 @@ def path_of(document: dict[str, Any], namespace: str) -> str:
 
 def create(
     server: ApiServer, document: dict[str, Any], namespace: str, options: str = "?dryRun=All"
-) -> Answer:
+) -> ApiAnswer:
     """Ask the API server for an object, all admission included, without storing it."""
     body = json.dumps(document).encode()
     return server.request("POST", path_of(document, namespace) + options, body)
 
 
-def message(answer: Answer) -> str:
+def message(answer: ApiAnswer) -> str:
     return f"{answer.status} {answer.json().get('message', '')}"
 
 

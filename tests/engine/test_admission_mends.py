@@ -12,7 +12,7 @@ from gpufleet_policies.fronts.admission.mending_policies import (
 )
 from gpufleet_policies.fronts.admission.mends import MENDS
 from gpufleet_policies.rules.settings import read_settings
-from gpufleet_sandbox.api_server import Answer, ApiServer
+from gpufleet_sandbox.api_server import ApiAnswer, ApiServer
 from gpufleet_sandbox.sandbox import Sandbox
 from tests.engine.admission_cases import OFFENDING
 from tests.engine.admission_kinds import CLUSTER_SCOPED, CRDS, plural_of
@@ -32,7 +32,7 @@ QUEUE = "research"
 MENDABLE = {mend.rule for mend in MENDS}
 
 
-def create(server: ApiServer, document: dict[str, Any]) -> Answer:
+def create(server: ApiServer, document: dict[str, Any]) -> ApiAnswer:
     """Ask the API server for an object, all admission included, without storing it."""
     version = document["apiVersion"]
     base = "/api/v1" if version == "v1" else f"/apis/{version}"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet_sandbox.cloud.scenario import Rule
+from gpufleet_sandbox.cloud.scenario import Disturbance
 from gpufleet_sandbox.engine import EngineError
 from tests.clouds import Clouds
 from tests.engine.waiting import until
@@ -130,8 +130,10 @@ def test_refused_inputs_name_property_and_value(fleet: Callable[..., Any], cloud
 
 def test_failure_in_the_middle_and_recovery(fleet: Callable[..., Any], clouds: Clouds) -> None:
     clouds.disturb(
-        Rule(operation="create", type=NODE_GROUP, nth=1, then="fail", message="no capacity"),
-        Rule(operation="create", type=NODE_POOL, nth=1, then="fail-after", message="stockout"),
+        Disturbance(operation="create", type=NODE_GROUP, nth=1, then="fail", message="no capacity"),
+        Disturbance(
+            operation="create", type=NODE_POOL, nth=1, then="fail-after", message="stockout"
+        ),
     )
     with pytest.raises(EngineError) as failure:
         fleet().run("up", "--continue-on-error")
@@ -167,7 +169,7 @@ def test_installed_plugins_share_a_cloud_and_leave_when_told(
     queue = clouds.one("aws:sqs/queue:Queue")
     assert made.engine.outputs(made.stack) == {"url": queue.id}
     made.run("preview", "--refresh", "--expect-no-changes")
-    clouds.disturb(Rule(operation="delete", type="*Queue", then="hang"))
+    clouds.disturb(Disturbance(operation="delete", type="*Queue", then="hang"))
     # It hangs for an hour, unless it is told to leave.
     said = tmp_path / "said"
     with said.open("wb") as file:

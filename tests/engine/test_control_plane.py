@@ -17,7 +17,7 @@ import yaml
 from gpufleet_sandbox import Sandbox, SandboxError, ports, processes
 from gpufleet_sandbox.api_server import ApiServer
 from gpufleet_sandbox.certificates import Certificates
-from gpufleet_sandbox.state import State
+from gpufleet_sandbox.state import SandboxState
 from gpufleet_sandbox.status import PodStatus
 from tests.engine.waiting import until
 
@@ -62,13 +62,13 @@ def running(sandbox: Sandbox) -> Sandbox:
 
 
 def server(sandbox: Sandbox) -> ApiServer:
-    state = State.load(sandbox.layout.state)
+    state = SandboxState.load(sandbox.layout.state)
     keys = Certificates(sandbox.layout.certificates)
     return ApiServer(state.ports["kube-apiserver"], keys)
 
 
 def pids(sandbox: Sandbox) -> dict[str, int]:
-    return {name: r.pid for name, r in State.load(sandbox.layout.state).processes.items()}
+    return {name: r.pid for name, r in SandboxState.load(sandbox.layout.state).processes.items()}
 
 
 def apply(sandbox: Sandbox, path: str, manifest: str, name: str) -> None:
@@ -242,7 +242,7 @@ def test_a_taken_port_is_replaced(running: Sandbox) -> None:
     import socket
 
     running.down()
-    recorded = State.load(running.layout.state).ports["kube-apiserver"]
+    recorded = SandboxState.load(running.layout.state).ports["kube-apiserver"]
     with socket.socket() as intruder:
         intruder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         intruder.bind(("127.0.0.1", recorded))
@@ -270,13 +270,13 @@ def test_a_program_that_ends_is_shown_with_its_log(tmp_path: Path) -> None:
 
 
 def test_down_leaves_no_process_and_no_port_and_keeps_the_data(running: Sandbox) -> None:
-    used = list(State.load(running.layout.state).ports.values())
+    used = list(SandboxState.load(running.layout.state).ports.values())
     running.down()
     assert processes.find(running.layout.root, {}) == {}
     until(lambda: all(ports.is_free(port) for port in used), lambda: used)
     assert not running.status().running
     running.up(CONTROL_PLANE)
-    assert list(State.load(running.layout.state).ports.values()) == used
+    assert list(SandboxState.load(running.layout.state).ports.values()) == used
     assert [node.name for node in running.status().nodes] == ["gpu-node"]
 
 

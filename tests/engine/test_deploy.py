@@ -10,7 +10,7 @@ from urllib.parse import urlparse
 
 import pytest
 
-from gpufleet_sandbox.engine import Engine, EngineError, deploy
+from gpufleet_sandbox.engine import EngineError, PulumiEngine, deploy
 from gpufleet_sandbox.errors import SandboxError
 from gpufleet_sandbox.orphaned_plugins import plugins
 from gpufleet_sandbox.stack_repair import release_stale_lock
@@ -165,7 +165,7 @@ def test_deploy_runs_the_pack_then_the_workloads_and_ends_with_the_table(
     assert "The fleet" in text
     assert "waiting  waiter: " in text
     assert f". {sandbox.layout.environment}" in text
-    workloads = Engine(sandbox.environment(), demo.folder / "examples" / "workloads")
+    workloads = PulumiEngine(sandbox.environment(), demo.folder / "examples" / "workloads")
     workloads.destroy("sandbox")
 
 

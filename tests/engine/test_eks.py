@@ -11,7 +11,7 @@ import pytest
 import yaml
 from kubernetes import client, config
 
-from gpufleet_sandbox.cloud.scenario import Rule
+from gpufleet_sandbox.cloud.scenario import Disturbance
 from gpufleet_sandbox.engine import EngineError
 from gpufleet_sandbox.sandbox import Sandbox
 from tests.clouds import Clouds
@@ -168,7 +168,9 @@ def test_disk_and_hop_limit_change_in_place_and_types_replace(
 def test_failure_in_the_middle_is_finished_by_the_next_update(
     deploy: Callable[..., Any], clouds: Clouds
 ) -> None:
-    clouds.disturb(Rule(operation="create", type=GROUP, nth=1, then="fail", message="no capacity"))
+    clouds.disturb(
+        Disturbance(operation="create", type=GROUP, nth=1, then="fail", message="no capacity")
+    )
     project = deploy(training=POOLS["efa-on-demand"])
     with pytest.raises(EngineError, match="no capacity"):
         project.run("up")

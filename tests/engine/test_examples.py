@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from kubernetes import client
 
-from gpufleet_sandbox.engine import Engine
+from gpufleet_sandbox.engine import PulumiEngine
 from gpufleet_sandbox.sandbox import Sandbox
 from tests.engine.sandbox_stack import ROOT, Stack, gpus, nodes_advertise
 from tests.engine.waiting import until
@@ -17,18 +17,18 @@ EXAMPLES = ROOT / "examples"
 
 
 @pytest.fixture
-def example(sandbox: Sandbox, tmp_path: Path) -> Iterator[Callable[[str], Engine]]:
+def example(sandbox: Sandbox, tmp_path: Path) -> Iterator[Callable[[str], PulumiEngine]]:
     """Deploys a copy of an example, so that its stack's settings stay out of the repository."""
-    deployed: list[Engine] = []
+    deployed: list[PulumiEngine] = []
 
-    def up(name: str) -> Engine:
+    def up(name: str) -> PulumiEngine:
         folder = tmp_path / name
         shutil.copytree(EXAMPLES / name, folder, ignore=shutil.ignore_patterns("Pulumi.*.yaml"))
         # The project's environment is named relative to the example; a copy has no such neighbour
         # and runs in the environment of these tests.
         description = folder / "Pulumi.yaml"
         description.write_text(description.read_text().split("  options:")[0])
-        engine = Engine(sandbox.environment(), folder)
+        engine = PulumiEngine(sandbox.environment(), folder)
         engine.stack_init("example")
         deployed.append(engine)
         engine.up("example", timeout=300)
@@ -39,7 +39,7 @@ def example(sandbox: Sandbox, tmp_path: Path) -> Iterator[Callable[[str], Engine
         engine.destroy("example")
 
 
-def test_the_smallest_fleet(example: Callable[[str], Engine], core: client.CoreV1Api) -> None:
+def test_the_smallest_fleet(example: Callable[[str], PulumiEngine], core: client.CoreV1Api) -> None:
     engine = example("python-minimal")
     for node in ("minimal-chat-0", "minimal-chat-1"):
         until(
@@ -51,7 +51,7 @@ def test_the_smallest_fleet(example: Callable[[str], Engine], core: client.CoreV
 
 
 def test_the_workloads_land_where_they_should(
-    stack: Stack, example: Callable[[str], Engine], core: client.CoreV1Api
+    stack: Stack, example: Callable[[str], PulumiEngine], core: client.CoreV1Api
 ) -> None:
     stack.up()
     nodes_advertise(core)

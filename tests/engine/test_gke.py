@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from kubernetes import client, config
 
-from gpufleet_sandbox.cloud.scenario import Rule
+from gpufleet_sandbox.cloud.scenario import Disturbance
 from gpufleet_sandbox.cloud.store import Stored
 from gpufleet_sandbox.engine import EngineError
 from gpufleet_sandbox.sandbox import Sandbox
@@ -89,8 +89,12 @@ def test_an_update_that_fails_half_way_is_finished_by_the_next(
     deploy: Callable[..., Any], clouds: Clouds
 ) -> None:
     clouds.disturb(
-        Rule(operation="create", name="spot*", nth=1, then="fail", message="ZONE_RESOURCE_POOL"),
-        Rule(operation="create", name="mps*", nth=1, then="fail-after", message="GCE_STOCKOUT"),
+        Disturbance(
+            operation="create", name="spot*", nth=1, then="fail", message="ZONE_RESOURCE_POOL"
+        ),
+        Disturbance(
+            operation="create", name="mps*", nth=1, then="fail-after", message="GCE_STOCKOUT"
+        ),
     )
     project = deploy(spot=POOLS["spot"], mps=POOLS["mps"])
     with pytest.raises(EngineError) as failure:

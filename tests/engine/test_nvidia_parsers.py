@@ -12,7 +12,7 @@ import pytest
 
 from gpufleet.contract.foreign.device_plugin_document import parse_config
 from gpufleet.contract.foreign.device_plugin_rules import RULES as PLUGIN_RULES
-from gpufleet.contract.foreign.judgement import Report, Verdict
+from gpufleet.contract.foreign.judgement import CheckReport, Verdict
 from gpufleet.contract.foreign.kinds import judge_text
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.reading import read_go
@@ -139,7 +139,7 @@ def test_what_is_accepted_is_read_alike() -> None:
     for case, answer in zip(documents, answers, strict=True):
         if answer["verdict"] != "accept":
             continue
-        report = Report(PLUGIN_RULES)
+        report = CheckReport(PLUGIN_RULES)
         config = parse_config(read_go(case.text).data, (0, 19, 0), report)
         if report.rejected:
             continue

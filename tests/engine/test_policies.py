@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet_sandbox.engine import Engine
+from gpufleet_sandbox.engine import PulumiEngine
 from gpufleet_sandbox.engine_result import Result
 from gpufleet_sandbox.sandbox import Sandbox
 from tests.engine.conftest import Project
@@ -41,7 +41,7 @@ MISTAKES = {
 class Example:
     """A copy of the example, so that its stack's settings file stays out of the repository."""
 
-    engine: Engine
+    engine: PulumiEngine
     pack: Path
 
     def up(self, *options: str) -> Result:
@@ -60,7 +60,7 @@ def copied(example: Path, sandbox: Sandbox, folder: Path) -> Iterator[Example]:
     project = folder / "Pulumi.yaml"
     environment = Path(os.environ.get("VIRTUAL_ENV", ROOT / ".venv"))
     project.write_text(project.read_text().replace("../../.venv", str(environment)))
-    engine = Engine(sandbox.environment(), folder)
+    engine = PulumiEngine(sandbox.environment(), folder)
     engine.stack_init(STACK)
     yield Example(engine, ROOT / "policies")
     engine.destroy(STACK, check=False)

@@ -26,7 +26,7 @@ from gpufleet.fleet.config_names import (
     mig_config_name,
 )
 from gpufleet.partition.partition import Partition, cut
-from gpufleet.partition.placement import Placement, place
+from gpufleet.partition.placement import MigPlacement, place
 from gpufleet.render.device_plugin import device_plugin_files
 from gpufleet.render.mig_parted import mig_parted_config, mig_parted_file
 from gpufleet.spec.sharing import Sharing
@@ -70,7 +70,7 @@ def _devices(chance: Random, gpu: Gpu) -> dict[str, int]:
     assert gpu.mig is not None
     first = chance.choice(tuple(gpu.mig.profiles))
     proof = place(gpu.mig, {first: 1})
-    assert isinstance(proof, Placement), (gpu.key, first)
+    assert isinstance(proof, MigPlacement), (gpu.key, first)
     devices = Counter({first: 1})
     if proof.completions:
         for profile, count in chance.choice(proof.completions).items():

@@ -13,7 +13,7 @@ from gpufleet.render.nim import nim_cache, nim_service
 from gpufleet.render.scaled_object import scaled_object
 from gpufleet.spec.nim import Nim
 from gpufleet.spec.scaling import KedaScaling, Scaling
-from gpufleet_sandbox.engine import Engine
+from gpufleet_sandbox.engine import PulumiEngine
 from gpufleet_sandbox.sandbox import Sandbox
 from tests.engine.namespaces import await_gone
 from tests.engine.sandbox_stack import ROOT
@@ -31,7 +31,7 @@ def api(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns("Pulumi.*.yaml"))
     description = folder / "Pulumi.yaml"
     description.write_text(description.read_text().split("  options:")[0])
-    engine = Engine(sandbox.environment(), folder)
+    engine = PulumiEngine(sandbox.environment(), folder)
     engine.stack_init("kinds")
     with config.new_client_from_config(str(sandbox.kubeconfig)) as connected:
         core = client.CoreV1Api(connected)

@@ -8,13 +8,13 @@ from typing import Any
 
 from gpufleet.catalogue import load
 from gpufleet.fleet import compile_data, fleet_as_dict
-from gpufleet_policies.facts import FleetFacts, Locator, Workload
+from gpufleet_policies.facts import FleetFacts, Locator, WorkloadFacts
 from gpufleet_policies.readers.fleet import fleet_from
 from gpufleet_policies.readers.pulumi_props import facts_from_pulumi
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.finding import PolicyFinding
 from gpufleet_policies.rules.judge import judge
-from gpufleet_policies.rules.settings import Settings, read_settings
+from gpufleet_policies.rules.settings import RuleSettings, read_settings
 
 TODAY = date(2026, 11, 21)
 REMOVE = object()
@@ -126,30 +126,30 @@ def from_pulumi_props(kind: str, properties: Any, name: str, urn: str) -> Any:
     return facts[0] if facts else None
 
 
-def workload(document: dict[str, Any]) -> Workload:
+def workload(document: dict[str, Any]) -> WorkloadFacts:
     api_version = document["apiVersion"]
     group = api_version if "/" in api_version else f"core/{api_version}"
     kind = f"kubernetes:{group}:{document['kind']}"
     found = from_pulumi_props(kind, document, "from-program", "urn:w")
-    assert isinstance(found, Workload)
+    assert isinstance(found, WorkloadFacts)
     return found
 
 
-def deployment(changes: dict[str, Any] | None = None) -> Workload:
+def deployment(changes: dict[str, Any] | None = None) -> WorkloadFacts:
     return workload(changed(DEPLOYMENT, changes or {}))
 
 
 def findings(
-    subject: FleetFacts | Workload,
+    subject: FleetFacts | WorkloadFacts,
     *,
     beside: FleetFacts | None = None,
-    settings: dict[str, Any] | Settings | None = None,
+    settings: dict[str, Any] | RuleSettings | None = None,
     alone: bool = False,
 ) -> list[PolicyFinding]:
     """Every finding; workloads beside the usual fleet unless `alone` or `beside` another."""
-    chosen = settings if isinstance(settings, Settings) else read_settings(settings or {})
+    chosen = settings if isinstance(settings, RuleSettings) else read_settings(settings or {})
     context_fleet = subject if isinstance(subject, FleetFacts) else beside or usual_fleet()
-    context = Context(
+    context = RuleContext(
         today=TODAY,
         load_catalogue=load,
         fleet=None if alone else context_fleet,

@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 from pulumi_policy.proxy import unknown_checking_proxy
 
-from gpufleet_policies.facts import UNKNOWN, Provenance, Workload
+from gpufleet_policies.facts import UNKNOWN, Provenance, WorkloadFacts
 from gpufleet_policies.readers.plain import SENTINELS, plain
 from gpufleet_policies.readers.quantities import amount
 from gpufleet_policies.rules.model_memory import memory_need
@@ -108,7 +108,7 @@ def test_an_unknown_value_is_never_a_violation(path):
     raw = changed(broken, {path: UNKNOWN_STRING})
     for document in (raw, unknown_checking_proxy(raw)):
         found = from_pulumi_props("kubernetes:apps/v1:Deployment", document, "n", "u")
-        assert isinstance(found, Workload)
+        assert isinstance(found, WorkloadFacts)
         assert {finding.rule for finding in findings(found)} < before | {"x"}
 
 

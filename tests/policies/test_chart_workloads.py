@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet_policies.facts import Workload
+from gpufleet_policies.facts import WorkloadFacts
 from gpufleet_policies.readers.documents import facts_of_document
 from gpufleet_policies.rules.rule import Level
 from tests.policies.cases.case import Thing
@@ -46,19 +46,19 @@ def rules(chart: str, values: dict[str, Any]) -> dict[str, Level]:
     """What is said about the pods of a chart."""
     found = workload(chart, values)
     from gpufleet.catalogue import load
-    from gpufleet_policies.rules.context import Context
+    from gpufleet_policies.rules.context import RuleContext
     from gpufleet_policies.rules.judge import judge
     from gpufleet_policies.rules.settings import read_settings
     from tests.policies.objects import TODAY
 
-    context = Context(today=TODAY, load_catalogue=load)
+    context = RuleContext(today=TODAY, load_catalogue=load)
     return {f.rule: f.level for f in judge(found, context, read_settings({"profile": "strict"}))}
 
 
-def workload(chart: str, values: dict[str, Any]) -> Workload:
+def workload(chart: str, values: dict[str, Any]) -> WorkloadFacts:
     """The pods of a values file of a chart."""
     found = facts_of_document(values, f"{chart}/values.yaml", line=1)
-    return next(f for f in found if isinstance(f, Workload))
+    return next(f for f in found if isinstance(f, WorkloadFacts))
 
 
 def test_users_of_jupyterhub_are_stopped_unless_somebody_switched_that_off():
@@ -100,11 +100,11 @@ def test_a_release_is_read_like_its_values_file(chart: str, values: dict[str, An
 
     thing = released(chart, values)
     found = facts_from_pulumi(thing.type, thing.properties, "r", "urn", load)
-    (pods,) = (f for f in found if isinstance(f, Workload))
+    (pods,) = (f for f in found if isinstance(f, WorkloadFacts))
     assert pods.pod_groups == workload(chart, values).pod_groups
     assert str(pods.locator) == "Release r"
 
 
 def test_charts_without_gpus_give_no_pods():
     found = facts_of_document({"hub": {}, "singleuser": {"cpu": {}}}, "jupyterhub/values.yaml")
-    assert not any(isinstance(f, Workload) for f in found)
+    assert not any(isinstance(f, WorkloadFacts) for f in found)

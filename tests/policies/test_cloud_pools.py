@@ -7,7 +7,7 @@ import pytest
 from gpufleet.catalogue import load
 from gpufleet_policies.facts import Surroundings
 from gpufleet_policies.facts.capacity import LaunchTemplate, Reservation
-from gpufleet_policies.facts.monitoring import Monitoring
+from gpufleet_policies.facts.monitoring import MetricsSource
 from gpufleet_policies.facts.pool import Maker, NodePool
 from gpufleet_policies.facts.tristate import UNKNOWN
 from gpufleet_policies.readers.pulumi_props import facts_from_pulumi
@@ -176,7 +176,7 @@ def test_a_gke_cluster_gives_its_inline_pools_and_its_metrics():
     )
     pools = [fact for fact in found if isinstance(fact, NodePool)]
     assert [(p.name, p.is_certainly_gpu) for p in pools] == [("gpu", True), ("cpu", False)]
-    assert any(isinstance(fact, Monitoring) for fact in found)
+    assert any(isinstance(fact, MetricsSource) for fact in found)
 
 
 def test_reservations_of_both_clouds():

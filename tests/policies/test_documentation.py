@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gpufleet_policies.documentation import pages, written
-from gpufleet_policies.facts.intent import Intent
+from gpufleet_policies.facts.intent import WorkloadIntent
 from gpufleet_policies.rules.registry import EXCEPTION_INVALID, RULES
 from gpufleet_policies.rules.settings import KEYS, THRESHOLDS, read_settings
 from tests.policies.cases import CASES
@@ -56,7 +56,7 @@ def test_every_annotation_we_read_is_documented():
         "latency_slo": "latency-slo-ms",
         "culled_after": "culled-after-seconds",
     }
-    for field in Intent.__dataclass_fields__:
+    for field in WorkloadIntent.__dataclass_fields__:
         if field not in inferred_only:
             assert f"gpufleet.dev/{names.get(field, field.replace('_', '-'))}`" in text
 

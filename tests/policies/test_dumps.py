@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gpufleet_policies.facts import Workload
+from gpufleet_policies.facts import WorkloadFacts
 from gpufleet_policies.readers.documents import facts_of_document
 from gpufleet_policies.readers.plain import plain
 from tests.policies.cases.workloads import template
@@ -24,7 +24,7 @@ def owned(kind: str, owner: str, api: str = "apps/v1", **more: Any) -> dict[str,
 def kinds(*objects: dict[str, Any]) -> list[str]:
     """Kinds that are judged of a dump."""
     dump = plain({"apiVersion": "v1", "kind": "List", "items": list(objects)})
-    return [f.locator.kind for f in facts_of_document(dump) if isinstance(f, Workload)]
+    return [f.locator.kind for f in facts_of_document(dump) if isinstance(f, WorkloadFacts)]
 
 
 def test_owners_are_judged_and_what_they_made_is_not():
@@ -65,7 +65,7 @@ def test_what_a_cluster_adds_to_an_object_changes_nothing():
 def test_members_of_a_typed_list_have_the_kind_of_their_list():
     bare = {key: value for key, value in DEPLOYMENT.items() if key not in ("apiVersion", "kind")}
     dump = plain({"apiVersion": "apps/v1", "kind": "DeploymentList", "items": [bare, None, "x"]})
-    found = [f for f in facts_of_document(dump) if isinstance(f, Workload)]
+    found = [f for f in facts_of_document(dump) if isinstance(f, WorkloadFacts)]
     assert [str(f.locator) for f in found] == ["Deployment ml/chat"]
     untyped = plain({"apiVersion": "v1", "kind": "List", "items": [bare]})
     assert facts_of_document(untyped) == ()

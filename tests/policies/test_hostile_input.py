@@ -4,12 +4,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpufleet.catalogue import load
-from gpufleet_policies.facts import Locator, Surroundings, Workload
+from gpufleet_policies.facts import Locator, Surroundings, WorkloadFacts
 from gpufleet_policies.readers.documents import facts_of_document
 from gpufleet_policies.readers.fleet import fleet_from
 from gpufleet_policies.readers.plain import SENTINELS
 from gpufleet_policies.readers.pod_templates import KINDS
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.judge import judge
 from gpufleet_policies.rules.registry import RULE_FAILED, judging
 from gpufleet_policies.rules.settings import read_settings
@@ -83,7 +83,7 @@ def judged(subject):
 def test_any_value_anywhere_in_a_workload(path, value):
     document = with_value(DEPLOYMENT, path, value)
     found = from_pulumi_props("kubernetes:apps/v1:Deployment", document, "n", "u")
-    assert isinstance(found, Workload)
+    assert isinstance(found, WorkloadFacts)
     judged(found)
 
 
@@ -98,7 +98,7 @@ def test_any_value_anywhere_in_any_object_of_the_case_table(place, value):
     thing, path = place
     document = with_value(thing.properties, path, value)
     everything = facts_of_document(document, "hostile.yaml", line=1)
-    context = Context(
+    context = RuleContext(
         today=TODAY,
         load_catalogue=load,
         fleet=usual_fleet(),
@@ -117,7 +117,7 @@ def test_any_value_anywhere_in_any_object_of_the_case_table(place, value):
 def test_any_spec_of_any_kind(kind, value):
     token = f"kubernetes:{kind[0] or 'core'}/v1:{kind[1]}"
     found = from_pulumi_props(token, {"spec": value}, "n", "u")
-    assert isinstance(found, Workload)
+    assert isinstance(found, WorkloadFacts)
     judged(found)
 
 

@@ -11,7 +11,7 @@ from gpufleet_policies.readers.documents import facts_of_document
 from gpufleet_policies.readers.plain import plain
 from gpufleet_policies.readers.pulumi_props import facts_from_pulumi
 from gpufleet_policies.readers.pulumi_types import READERS
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.judge import judge
 from gpufleet_policies.rules.registry import RULE_FAILED
 from gpufleet_policies.rules.settings import read_settings
@@ -49,10 +49,10 @@ DOCUMENT_PATHS = [(document, path) for document in DOCUMENTS for path in paths(d
 
 
 def judged(facts: tuple[Any, ...]) -> None:
-    context = Context(
+    context = RuleContext(
         today=TODAY, load_catalogue=load, surroundings=Surroundings((*BESIDE, *facts))
     )
-    alone = Context(today=TODAY, load_catalogue=load)
+    alone = RuleContext(today=TODAY, load_catalogue=load)
     for fact in facts:
         for where in (context, alone):
             found = judge(fact, where, read_settings(STRICT))

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gpufleet.catalogue import load
-from gpufleet_policies.facts import Autoscaler, Claim, Provenance, Workload
+from gpufleet_policies.facts import Autoscaler, DeviceClaim, Provenance, WorkloadFacts
 from gpufleet_policies.facts.container import Launch
 from gpufleet_policies.readers.documents import facts_of_document
 from gpufleet_policies.readers.options import read_options
@@ -24,7 +24,7 @@ def launch(*words: str, **variables: str) -> Launch:
         f"{CONTAINER}.env": [{"name": k, "value": v} for k, v in variables.items()],
     }
     found = deployment(changes).facts()
-    assert isinstance(found, Workload)
+    assert isinstance(found, WorkloadFacts)
     return found.gpu_containers[0][1].launch
 
 
@@ -93,9 +93,11 @@ def test_options_with_and_without_values():
     assert found.first(["-q", "--x"]) == "awq"
 
 
-def workload(document: dict[str, Any]) -> Workload:
+def workload(document: dict[str, Any]) -> WorkloadFacts:
     """The workload of a manifest."""
-    (found,) = (f for f in facts_of_document(document, catalogue=load) if isinstance(f, Workload))
+    (found,) = (
+        f for f in facts_of_document(document, catalogue=load) if isinstance(f, WorkloadFacts)
+    )
     return found
 
 
@@ -265,7 +267,7 @@ def test_claims_of_every_version(version: str):
                 "spec": {"devices": {"requests": [request]}},
             }
         )
-        if isinstance(f, Claim)
+        if isinstance(f, DeviceClaim)
     )
     (one,) = found.requests
     assert one.is_gpu

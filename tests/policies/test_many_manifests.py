@@ -5,7 +5,7 @@ import json
 from gpufleet.catalogue import load
 from gpufleet_policies.facts import FleetFacts, Surroundings
 from gpufleet_policies.readers.documents import facts_of_document
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.judge import judge
 from gpufleet_policies.rules.registry import RULE_FAILED, judging
 from gpufleet_policies.rules.settings import read_settings
@@ -22,7 +22,7 @@ def _messages(documents, fleet: FleetFacts | None) -> list[str]:
         for fact in facts_of_document(document, f"{index}.yaml", line=1)
     ]
     settings = read_settings(STRICT)
-    context = Context(
+    context = RuleContext(
         today=TODAY, load_catalogue=load, fleet=fleet, surroundings=Surroundings(tuple(facts))
     )
     return [

@@ -1,7 +1,7 @@
 """Whose a Karpenter pool is, its node class may say."""
 
 from gpufleet.catalogue import load
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.judge import judge
 from gpufleet_policies.rules.rule import Level
 from gpufleet_policies.rules.settings import read_settings
@@ -26,6 +26,6 @@ def test_tags_of_a_node_class_are_tags_of_its_pools():
     assert said(bare, *QUIET, manifest(without))[rule] is Level.MANDATORY
     # Declared elsewhere, it may have them.
     assert said(bare, *QUIET)[rule] is Level.ADVISORY
-    alone = Context(today=TODAY, load_catalogue=load)
+    alone = RuleContext(today=TODAY, load_catalogue=load)
     strict = read_settings({"profile": "strict"})
     assert rule not in {f.rule for f in judge(bare.facts(), alone, strict)}

@@ -9,7 +9,7 @@ from gpufleet.catalogue import load
 from gpufleet.findings import FleetError
 from gpufleet_policies.facts import UNKNOWN, Surroundings
 from gpufleet_policies.fronts.audit.patches import patched
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.finding import PolicyFinding
 from gpufleet_policies.rules.judge import judge
 from gpufleet_policies.rules.owners import tag_patch
@@ -27,7 +27,7 @@ def found(thing: Thing, owners: Any = OWNERS) -> list[PolicyFinding]:
     """What the rule says about a thing, with these settings."""
     subjects = thing.all_facts()
     everything = (*subjects, *(fact for one in QUIET for fact in one.all_facts()))
-    context = Context(today=TODAY, load_catalogue=load, surroundings=Surroundings(everything))
+    context = RuleContext(today=TODAY, load_catalogue=load, surroundings=Surroundings(everything))
     chosen = read_settings({"profile": "strict", "ownerTags": owners})
     context = replace(context, thresholds=chosen.thresholds)
     said = [f for subject in subjects for f in judge(subject, context, chosen)]

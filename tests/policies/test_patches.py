@@ -11,7 +11,7 @@ import yaml
 
 from gpufleet.catalogue import load
 from gpufleet_policies.facts import Surroundings
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.finding import PolicyFinding
 from gpufleet_policies.rules.judge import judge
 from gpufleet_policies.rules.settings import read_settings
@@ -29,7 +29,7 @@ def found(thing: Thing, rule: str, *beside: Thing) -> list[PolicyFinding]:
     """What one rule says about a thing in the strictest profile."""
     subjects = thing.all_facts()
     everything = (*subjects, *(fact for one in beside for fact in one.all_facts()))
-    context = Context(today=TODAY, load_catalogue=load, surroundings=Surroundings(everything))
+    context = RuleContext(today=TODAY, load_catalogue=load, surroundings=Surroundings(everything))
     chosen = read_settings({"profile": "strict"})
     said = [f for subject in subjects for f in judge(subject, context, chosen)]
     return [finding for finding in said if finding.rule == rule]

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gpufleet_policies.facts import Workload
+from gpufleet_policies.facts import WorkloadFacts
 from gpufleet_policies.facts.nvidia import OperatorChoices
 from gpufleet_policies.facts.pool import Maker, NodePool
 from gpufleet_policies.readers.documents import facts_of_document
@@ -124,7 +124,7 @@ def test_terraform_manifests_and_releases():
     found = facts_of_document(manifests)
     assert isinstance(found[0], NodePool)
     assert found[0].maker is Maker.KARPENTER
-    assert any(isinstance(fact, Workload) for fact in found)
+    assert any(isinstance(fact, WorkloadFacts) for fact in found)
     choices = next(fact for fact in found if isinstance(fact, OperatorChoices))
     assert choices.mig_strategy.value == "mixed"
     assert choices.driver_enabled.value is False

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpufleet_policies.facts import Workload
+from gpufleet_policies.facts import WorkloadFacts
 from gpufleet_policies.readers.pod_templates import KINDS
 from gpufleet_policies.readers.pulumi_props import group_and_kind, is_judged
 from tests.policies.objects import from_pulumi_props, workload
@@ -200,7 +200,7 @@ def test_pods_of_every_kind(group, kind):
     document, expected = CASES[group, kind]
     token = f"kubernetes:{group or 'core'}/v1beta9:{kind}"
     found = from_pulumi_props(token, document, "n", "urn")
-    assert isinstance(found, Workload)
+    assert isinstance(found, WorkloadFacts)
     seen = [(g.name, g.pods.value if g.pods.is_known else None) for g in found.pod_groups]
     assert seen == expected
     assert all(g.pod_gpus("nvidia.com/gpu").value == 2 for g in found.pod_groups)

@@ -11,7 +11,7 @@ from gpufleet.fleet import compile_data, fleet_as_dict
 from gpufleet_policies.facts import Surroundings
 from gpufleet_policies.readers.documents import facts_of_document
 from gpufleet_policies.readers.plain import plain
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.judge import judge
 from gpufleet_policies.rules.rule import Level
 from gpufleet_policies.rules.settings import read_settings
@@ -37,7 +37,7 @@ def said(thing: Thing, *beside: Thing, settings: dict[str, Any] | None = None) -
     chosen = read_settings({"profile": "strict", **(settings or {})})
     subjects = thing.all_facts()
     everything = (*subjects, *(fact for one in beside for fact in one.all_facts()))
-    context = Context(
+    context = RuleContext(
         today=TODAY,
         load_catalogue=load,
         surroundings=Surroundings(everything),
@@ -288,7 +288,7 @@ def test_what_vendors_deliver_is_right_as_it_is(name: str):
     document = plain(read_go((CHARTS / name).read_bytes()).data)
     facts = facts_of_document(document, name)
     assert facts, "it is recognised"
-    context = Context(today=TODAY, load_catalogue=load, surroundings=Surroundings(facts))
+    context = RuleContext(today=TODAY, load_catalogue=load, surroundings=Surroundings(facts))
     settings = read_settings({"profile": "strict"})
     assert [f.message for fact in facts for f in judge(fact, context, settings)] == []
 
@@ -347,7 +347,7 @@ def test_what_concerns_all_pools_is_not_added_to_what_concerns_one():
     standing = node_group({"scalingConfig.minSize": 3, "tags.environment": "dev"})
     chosen = read_settings({"budgets": {"*": {"standingUsdPerMonth": 1}}})
     facts = standing.all_facts()
-    context = Context(
+    context = RuleContext(
         today=TODAY,
         load_catalogue=load,
         surroundings=Surroundings(facts),
@@ -363,7 +363,7 @@ def test_what_concerns_all_pools_is_not_added_to_what_concerns_one():
 
 def test_gke_limits_are_quoted_as_they_are_written():
     wide = gke_pool({"location": "us-central1", "autoscaling": {"maxNodeCount": 100}})
-    case = Context(today=TODAY, load_catalogue=load)
+    case = RuleContext(today=TODAY, load_catalogue=load)
     (finding,) = [f for fact in wide.all_facts() for f in judge(fact, case, read_settings({}))]
     assert "autoscaling.maxNodeCount 100 in each of 3 zones allows 300 GPUs" in finding.message
     assert "lower it to 21" in finding.message

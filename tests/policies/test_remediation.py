@@ -53,12 +53,12 @@ def applied(document: dict[str, Any], patch: tuple[Any, ...]) -> dict[str, Any]:
 
 
 def test_every_workload_rule_with_a_patch_is_listed():
-    from gpufleet_policies.facts import Workload
+    from gpufleet_policies.facts import WorkloadFacts
 
     patched = {
         case.rule
         for case in CASES
-        if isinstance(case.bad.facts(), Workload)
+        if isinstance(case.bad.facts(), WorkloadFacts)
         and any(finding.remediation for finding in case.findings(case.bad))
     }
     assert patched == PATCHED

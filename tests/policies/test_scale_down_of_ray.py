@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gpufleet.catalogue import load
-from gpufleet_policies.facts import Workload
+from gpufleet_policies.facts import WorkloadFacts
 from gpufleet_policies.readers.documents import facts_of_document
 from tests.policies.cases.case import Case, manifest
 from tests.policies.cases.scaling import RAY
@@ -85,6 +85,6 @@ def test_short_unknown_and_unreadable_delays_are_silent(document: dict[str, Any]
 
 def test_the_longest_wait_of_deployments_with_gpus_counts():
     facts = facts_of_document(service(900), "ray.yaml", catalogue=load)
-    workload = next(one for one in facts if isinstance(one, Workload))
+    workload = next(one for one in facts if isinstance(one, WorkloadFacts))
     assert workload.ray is not None
     assert workload.ray.downscale_delay_seconds.value == 900

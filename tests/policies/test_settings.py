@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from gpufleet.findings import FleetError
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.judge import judge
 from gpufleet_policies.rules.registry import RULES, by_id
 from gpufleet_policies.rules.rule import Level, Profile
-from gpufleet_policies.rules.settings import Settings, read_settings
+from gpufleet_policies.rules.settings import RuleSettings, read_settings
 from tests.policies.objects import CONTAINER, TODAY, deployment, findings
 
 IDLE = {f"{CONTAINER}.command": ["sleep", "infinity"]}
@@ -67,8 +67,8 @@ def test_a_rule_that_breaks_becomes_a_note_without_quoting_values():
         raise ValueError("password=hunter2")
 
     rule = replace(by_id()["gpu-idle-command"], check=broken)
-    context = Context(TODAY, load_catalogue=lambda: pytest.fail("not asked"))
-    found = judge(deployment(), context, Settings(), [rule])
+    context = RuleContext(TODAY, load_catalogue=lambda: pytest.fail("not asked"))
+    found = judge(deployment(), context, RuleSettings(), [rule])
     assert [finding.rule for finding in found] == ["policy-rule-failed"]
     assert found[0].level is Level.ADVISORY
     assert (

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet_policies.facts import Workload
+from gpufleet_policies.facts import WorkloadFacts
 from gpufleet_policies.readers.documents import facts_of_document
 from gpufleet_policies.rules.rule import Level
 from tests.policies.cases.case import FLEET, Case, Thing, fleet_thing, manifest
@@ -125,7 +125,7 @@ def test_12_quantised_models_need_less(arguments: list[str], variables: dict[str
         }
     )
     workload = document.facts()
-    assert isinstance(workload, Workload)
+    assert isinstance(workload, WorkloadFacts)
     from gpufleet_policies.rules.model_memory import memory_need
 
     need = memory_need(workload.intent)
@@ -231,7 +231,7 @@ def test_19_an_elastic_job_stands_at_its_replicas():
         PYTORCH, {"spec.elasticPolicy": {"minReplicas": 1, "maxReplicas": 64, "maxRestarts": 3}}
     )
     found = manifest(elastic).facts()
-    assert isinstance(found, Workload)
+    assert isinstance(found, WorkloadFacts)
     assert found.pod_groups[0].pods.value == 2
     assert rules(manifest(elastic)) == {}
 

@@ -6,8 +6,8 @@ from functools import cache
 from itertools import combinations_with_replacement, product
 
 from gpufleet.catalogue import Gpu, load
-from gpufleet.partition.placement import PlacedInstance, Placement, place
-from gpufleet.planner.packing import ExistingGpu, Machine, Mode, Problem, ShareClass
+from gpufleet.partition.placement import MigPlacement, PlacedInstance, place
+from gpufleet.planner.packing import ExistingGpu, Mode, PackingMachine, PackingProblem, ShareClass
 
 
 def gpu(key: str) -> Gpu:
@@ -18,7 +18,7 @@ def gpu(key: str) -> Gpu:
 def fits(key: str, devices: tuple[tuple[str, int], ...]) -> bool:
     geometry = gpu(key).mig
     assert geometry is not None
-    return isinstance(place(geometry, dict(devices)), Placement)
+    return isinstance(place(geometry, dict(devices)), MigPlacement)
 
 
 def fewest_gpus(key: str, shares: tuple[str, ...]) -> int:
@@ -40,7 +40,7 @@ def fewest_gpus(key: str, shares: tuple[str, ...]) -> int:
     return least(tuple(sorted(shares)))
 
 
-def cheapest(problem: Problem) -> int | None:
+def cheapest(problem: PackingProblem) -> int | None:
     """Least cost, by trying node sets by cost and placing share by share. None: none fits."""
     shares = [s for s in problem.shares for _ in range(s.count)]
     names = [m.name for m in problem.machines.values() if m.max_nodes != 0]
@@ -64,7 +64,7 @@ def cheapest(problem: Problem) -> int | None:
     return None
 
 
-def _placeable(problem: Problem, bought: tuple[str, ...], shares: list[ShareClass]) -> bool:
+def _placeable(problem: PackingProblem, bought: tuple[str, ...], shares: list[ShareClass]) -> bool:
     there = [(n.machine, [_loads(g) for g in n.gpus]) for n in problem.existing]
     new = [(name, [()] * problem.machines[name].gpus) for name in bought]
     start = tuple((name, tuple(tuple(load) for load in loads)) for name, loads in there + new)
@@ -99,7 +99,7 @@ def _loads(existing: ExistingGpu) -> tuple:
     return tuple(sorted(loads))
 
 
-def _ways(problem: Problem, m: Machine, loads: tuple, share: ShareClass):
+def _ways(problem: PackingProblem, m: PackingMachine, loads: tuple, share: ShareClass):
     """Every state of the node's GPUs after one more share of this class."""
     if share.machines is not None and m.name not in share.machines:
         return
@@ -152,10 +152,10 @@ def _legal(key: str, instances: tuple[tuple[str, int], ...]) -> bool:
     geometry = gpu(key).mig
     assert geometry is not None
     placed = [PlacedInstance(p, s, geometry.profiles[p].memory_slots) for p, s in instances]
-    return isinstance(place(geometry, {}, placed), Placement)
+    return isinstance(place(geometry, {}, placed), MigPlacement)
 
 
-def _spread(problem: Problem, loads: tuple) -> bool:
+def _spread(problem: PackingProblem, loads: tuple) -> bool:
     for group in problem.groups:
         counts = [sum(e[3] in group.members for e in load) for load in loads]
         if group.per_node is not None and sum(counts) > group.per_node:

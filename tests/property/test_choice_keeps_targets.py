@@ -9,7 +9,7 @@ from gpufleet.planner.compare import rank
 from gpufleet.planner.layouts import lay_out_nodes, volume_bound
 from gpufleet.planner.need import Allowed, Isolation, resolve
 from gpufleet.planner.offers import Market
-from gpufleet.planner.target import Target
+from gpufleet.planner.target import ServingTarget
 from gpufleet.sizing.request import SizeRequest
 
 CATALOGUE = load()
@@ -23,7 +23,7 @@ requests = st.builds(
     output=st.sampled_from([64, 256]),
 )
 targets = st.builds(
-    Target,
+    ServingTarget,
     first_token_ms=st.none() | st.floats(50, 2000),
     token_ms=st.none() | st.floats(5, 80),
     requests_per_second=st.none() | st.floats(0.1, 30),
@@ -35,7 +35,7 @@ markets = st.sampled_from([Market(("eks",)), Market(("gke",)), Market(("eks", "g
 @settings(max_examples=30, deadline=None)
 @given(requests, targets, st.sampled_from(Isolation), markets)
 def test_options_keep_what_was_asked(
-    request: SizeRequest, target: Target, isolation: Isolation, market: Market
+    request: SizeRequest, target: ServingTarget, isolation: Isolation, market: Market
 ) -> None:
     need, findings = resolve(request, target, Allowed(isolation=isolation), CATALOGUE)
     assert need is not None, findings
@@ -70,7 +70,7 @@ def test_options_keep_what_was_asked(
 def test_more_throughput_never_costs_less(request: SizeRequest, rate: float, factor: float) -> None:
     costs: list[float] = []
     for asked in (rate, rate * factor):
-        need, _ = resolve(request, Target(requests_per_second=asked), Allowed(), CATALOGUE)
+        need, _ = resolve(request, ServingTarget(requests_per_second=asked), Allowed(), CATALOGUE)
         assert need is not None
         best = choose(need, Market(("eks",)), CATALOGUE).best
         costs.append(float("inf") if best is None else rank(best)[1])

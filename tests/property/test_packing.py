@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from gpufleet.planner.packing import (
     ExistingGpu,
     ExistingNode,
-    Machine,
     Mode,
     Occupant,
-    Problem,
+    PackingMachine,
+    PackingProblem,
     Quota,
     ShareClass,
     SpreadGroup,
@@ -24,8 +24,10 @@ from tests.property.exhaustive_packing import cheapest, fewest_gpus, gpu
 SMALL, LARGE, PLAIN = "A30-24GB", "A100-80GB", "L4"
 
 
-def machine(name: str, key: str, gpus: int, price: int | None, most: int | None = None) -> Machine:
-    return Machine(
+def machine(
+    name: str, key: str, gpus: int, price: int | None, most: int | None = None
+) -> PackingMachine:
+    return PackingMachine(
         name, gpu(key), gpus, gpu(key).memory_bytes, micro_usd_per_hour=price, max_nodes=most
     )
 
@@ -39,7 +41,7 @@ PROFILES = ("1g.10gb", "1g.20gb", "2g.20gb", "3g.40gb", "4g.40gb", "7g.80gb")
 @given(st.lists(st.sampled_from(PROFILES), min_size=1, max_size=9), st.integers(1, 4))
 def test_one_type_is_as_good_as_exhaustive_search(shares: list[str], per_node: int) -> None:
     counts = Counter(shares)
-    problem = Problem(
+    problem = PackingProblem(
         {"m": machine("m", LARGE, per_node, 3_000_000)},
         tuple(ShareClass(p, n, Mode.MIG, p, path=p) for p, n in counts.items()),
     )
@@ -54,9 +56,9 @@ def test_one_type_is_as_good_as_exhaustive_search(shares: list[str], per_node: i
     assert found.gap == 0
 
 
-def small_problems() -> st.SearchStrategy[Problem]:
+def small_problems() -> st.SearchStrategy[PackingProblem]:
     @st.composite
-    def build(draw: st.DrawFn) -> Problem:
+    def build(draw: st.DrawFn) -> PackingProblem:
         machines = {
             "a": machine(
                 "a", SMALL, draw(st.integers(1, 2)), draw(st.sampled_from((2, 3))) * 10**6
@@ -98,14 +100,14 @@ def small_problems() -> st.SearchStrategy[Problem]:
         quotas: tuple[Quota, ...] = ()
         if draw(st.booleans()):
             quotas = (Quota("q", frozenset({"a", "b"}), draw(st.integers(0, 3)), "q"),)
-        return Problem(machines, shares, existing, groups, quotas)
+        return PackingProblem(machines, shares, existing, groups, quotas)
 
     return build()
 
 
 @settings(max_examples=60, deadline=None)
 @given(small_problems())
-def test_mixed_problems_are_as_good_as_exhaustive_search(problem: Problem) -> None:
+def test_mixed_problems_are_as_good_as_exhaustive_search(problem: PackingProblem) -> None:
     pytest.importorskip("scipy", reason="the extra `planner` is not installed")
     found = pack(problem)
     least = cheapest(problem)
@@ -119,7 +121,7 @@ def test_mixed_problems_are_as_good_as_exhaustive_search(problem: Problem) -> No
 
 @settings(max_examples=60, deadline=None)
 @given(small_problems())
-def test_the_heuristic_is_legal_and_never_below_its_bound(problem: Problem) -> None:
+def test_the_heuristic_is_legal_and_never_below_its_bound(problem: PackingProblem) -> None:
     found = pack(problem, solver=False)
     assert verify(problem, found) == ()
     if found.complete:
@@ -133,5 +135,5 @@ def test_the_heuristic_is_legal_and_never_below_its_bound(problem: Problem) -> N
 
 @settings(max_examples=20, deadline=None)
 @given(small_problems())
-def test_the_same_problem_gives_the_same_packing(problem: Problem) -> None:
+def test_the_same_problem_gives_the_same_packing(problem: PackingProblem) -> None:
     assert pack(problem) == pack(problem)

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from gpufleet.catalogue import Gpu, MigGeometry, load
 from gpufleet.findings import has_errors
 from gpufleet.fleet.config_names import birth_labels, device_plugin_config_name, mig_config_name
-from gpufleet.partition.nearest import Layout
+from gpufleet.partition.nearest import NearestLayout
 from gpufleet.partition.partition import Partition, cut
-from gpufleet.partition.placement import PlacedInstance, Placement, Refusal, place
+from gpufleet.partition.placement import MigPlacement, PlacedInstance, Refusal, place
 from gpufleet.render.device_plugin import device_plugin_files
 from gpufleet.render.mig_parted import mig_parted_file
 from gpufleet.render.slots import draw_partition, slot_segments
@@ -55,7 +55,7 @@ def legal_layouts(draw: st.DrawFn, gpu: Gpu) -> dict[str, int]:
     counts: Counter[str] = Counter()
     for name in draw(st.lists(st.sampled_from(list(geometry.profiles)), min_size=1, max_size=8)):
         bigger = counts + Counter([name])
-        if isinstance(place(geometry, bigger), Placement):
+        if isinstance(place(geometry, bigger), MigPlacement):
             counts = bigger
     return dict(counts)
 
@@ -133,7 +133,7 @@ def test_placements_are_legal_and_refusals_offer_legal_layouts(
     if isinstance(answer, Refusal):
         assert answer.why
         for layout in answer.alternatives:
-            assert isinstance(place(geometry, layout.devices), Placement)
+            assert isinstance(place(geometry, layout.devices), MigPlacement)
         return
     slots = [s for i in answer.instances for s in range(i.start, i.start + i.size)]
     assert len(slots) == len(set(slots))
@@ -153,11 +153,11 @@ def test_what_is_said_to_fit_fits_beside_the_placed_instances(
     if isinstance(answer, Refusal):
         return
     for name, count in answer.free.items():
-        assert isinstance(place(geometry, {name: count}, answer.instances), Placement)
+        assert isinstance(place(geometry, {name: count}, answer.instances), MigPlacement)
         assert isinstance(place(geometry, {name: count + 1}, answer.instances), Refusal)
     for completion in answer.completions:
         filled = place(geometry, completion, answer.instances)
-        assert isinstance(filled, Placement)
+        assert isinstance(filled, MigPlacement)
         assert filled.free == {}
 
 
@@ -169,7 +169,7 @@ def test_removing_an_instance_keeps_a_layout_legal(request: tuple[Gpu, dict[str,
     for name, count in wanted.items():
         if count:
             fewer = {**wanted, name: count - 1}
-            assert isinstance(place(geometry_of(gpu), fewer), Placement)
+            assert isinstance(place(geometry_of(gpu), fewer), MigPlacement)
 
 
 @given(requests(), st.integers(0, 11))
@@ -177,13 +177,13 @@ def test_no_nearer_layout_was_missed(request: tuple[Gpu, dict[str, int]], pick: 
     gpu, wanted = request
     geometry = geometry_of(gpu)
     answer = place(geometry, wanted)
-    if isinstance(answer, Placement) or not answer.alternatives:
+    if isinstance(answer, MigPlacement) or not answer.alternatives:
         return
     names = [name for name, count in wanted.items() if count]
     name = names[pick % len(names)]
     one_less = {**wanted, name: wanted[name] - 1}
-    if any(one_less.values()) and isinstance(place(geometry, one_less), Placement):
-        nearest: Layout = answer.alternatives[0]
+    if any(one_less.values()) and isinstance(place(geometry, one_less), MigPlacement):
+        nearest: NearestLayout = answer.alternatives[0]
         assert nearest.changes == 1
 
 
@@ -271,6 +271,6 @@ def test_occupied_instances_are_kept(request: tuple[Gpu, dict[str, int]]) -> Non
         return
     there = [PlacedInstance(i.profile, i.start, i.size) for i in first.instances]
     again = place(geometry, {}, there)
-    assert isinstance(again, Placement)
+    assert isinstance(again, MigPlacement)
     assert again.free == first.free
     assert again.free_slots == first.free_slots

@@ -11,12 +11,12 @@ from gpufleet.catalogue import load
 from gpufleet.catalogue.model import Cloud, InstanceType
 from gpufleet.fleet import Fleet, compile_data
 from gpufleet.fleet.model import Pool
-from gpufleet.partition.placement import Placement, place
+from gpufleet.partition.placement import MigPlacement, place
 from gpufleet.platforms.eks.autoscaler_tags import TEMPLATE, autoscaler_tags
 from gpufleet.platforms.eks.karpenter_overlay import node_overlay
 from gpufleet.platforms.eks.node_template import modelled_gpus
 from gpufleet.platforms.gke.addresses import gke_accelerator
-from gpufleet.render.artefact import Kind
+from gpufleet.render.artefact import ArtefactKind
 from gpufleet.render.artefacts import artefacts
 from gpufleet.render.kueue_queues import cluster_queues
 from gpufleet.render.pod_request import pod_spec
@@ -56,7 +56,7 @@ def mig(draw: st.DrawFn, row: InstanceType) -> dict[str, Any]:
     wanted: dict[str, int] = {}
     for name in draw(st.lists(names, min_size=1, max_size=6)):
         more = {**wanted, name: wanted.get(name, 0) + 1}
-        if isinstance(place(geometry, more), Placement):
+        if isinstance(place(geometry, more), MigPlacement):
             wanted = more
     cut: dict[str, Any] = {"layouts": [{"devices": wanted}]}
     if draw(st.booleans()):
@@ -257,7 +257,7 @@ def test_files_are_distinct_readable_and_the_same_again(document: dict[str, Any]
     for file in files:
         for part in yaml.safe_load_all(file.text):
             assert isinstance(part, dict), file.path
-            if file.kind is Kind.MANIFEST:
+            if file.kind is ArtefactKind.MANIFEST:
                 where = part["metadata"].get("namespace", "")
                 names.append((part["kind"], where, part["metadata"]["name"]))
     assert len(names) == len(set(names))

@@ -14,11 +14,11 @@ from gpufleet.sizing.cache_capacity import capacity
 from gpufleet.sizing.catalogue_models import from_catalogue
 from gpufleet.sizing.embedding import embedding_ledger
 from gpufleet.sizing.formats import KV_FORMATS, WEIGHT_FORMATS
-from gpufleet.sizing.inference import Engine, Serving, serving_ledger
+from gpufleet.sizing.inference import InferenceEngine, Serving, serving_ledger
 from gpufleet.sizing.parallel import Parallelism, Sharding, check_parallelism
 from gpufleet.sizing.parameters import count_parameters
 from gpufleet.sizing.stated_size import from_parameter_count
-from gpufleet.sizing.training import Method, Training, training_ledger
+from gpufleet.sizing.training import Training, TrainingMethod, training_ledger
 from gpufleet.sizing.training_state import Optimizer, TrainingPrecision, state_bytes
 from gpufleet.sizing.weights import stage_weights, weight_bytes
 
@@ -38,7 +38,7 @@ def servings(draw: st.DrawFn) -> Serving:
     return Serving(
         context=draw(tokens),
         batch=draw(st.integers(1, 4096)),
-        engine=draw(st.sampled_from(Engine)),
+        engine=draw(st.sampled_from(InferenceEngine)),
         weights=draw(st.sampled_from(list(WEIGHT_FORMATS.values()))),
         kv_cache=draw(st.sampled_from(list(KV_FORMATS.values()))),
         batched_tokens=draw(st.sampled_from((512, 8192))),
@@ -51,7 +51,7 @@ def trainings(draw: st.DrawFn) -> Training:
     return Training(
         context=draw(st.integers(1, 1 << 16)),
         batch=draw(st.integers(1, 64)),
-        method=draw(st.sampled_from(Method)),
+        method=draw(st.sampled_from(TrainingMethod)),
         precision=draw(st.sampled_from(TrainingPrecision)),
         optimizer=draw(st.sampled_from(Optimizer)),
         fused_optimizer=draw(st.booleans()),
@@ -179,7 +179,7 @@ def test_more_ranks_never_need_more(
 ) -> None:
     """Optimizer state of all data-parallel ranks together is that of one, at every stage."""
     parallel = replace(data.draw(spreads(model, training=True)), pipeline=1)
-    job = replace(training, method=Method.FULL)
+    job = replace(training, method=TrainingMethod.FULL)
     levels = (Sharding.NONE, Sharding.ZERO1, Sharding.ZERO2)
     by_level = [
         training_ledger(model, job, replace(parallel, data=8, sharding=level)).total_bytes
@@ -203,7 +203,7 @@ def test_room_grows_with_the_gpu(
 @settings(max_examples=30)
 @given(st.sampled_from(list(MODELS.values())), servings())
 def test_what_fits_has_room_for_what_was_asked(model: Architecture, serving: Serving) -> None:
-    engine = replace(serving, engine=Engine.VLLM)
+    engine = replace(serving, engine=InferenceEngine.VLLM)
     need = serving_ledger(model, engine)
     enough = -(-need.total_bytes * 100 // 92) + 100
     assert capacity(model, engine, enough).sequences >= engine.batch

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet.hosting import Provider
+from gpufleet.hosting import ComponentHost
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = Path(__file__).with_name("schema.json")
@@ -32,7 +32,7 @@ BESIDE_THE_RULES = {"gpufleet:index:GpuAdmissionPolicies"}
 
 @pytest.fixture(scope="module")
 def schema(host: dict[str, Any]) -> dict[str, Any]:
-    provider = Provider(host["COMPONENTS"], host["NAME"], host["VERSION"])
+    provider = ComponentHost(host["COMPONENTS"], host["NAME"], host["VERSION"])
     return json.loads(provider.schema or "")
 
 

@@ -14,7 +14,7 @@ from gpufleet.addons.keda import CHART as KEDA_CHART
 from gpufleet.addons.keda import Keda, keda_plan
 from gpufleet.addons.network_operator import CHART as NETWORK_CHART
 from gpufleet.addons.network_operator import NetworkOperator, network_operator_plan
-from gpufleet.addons.neuron_device_plugin import NeuronDevicePlugin, NeuronPlan
+from gpufleet.addons.neuron_device_plugin import NeuronDevicePlugin, NeuronPluginPlan
 from gpufleet.arguments import AddonsArgs, GpuPoolArgs
 from gpufleet.components_base.charts import fleet_chart
 from gpufleet.components_base.component import FleetPlan, GpuComponent
@@ -219,7 +219,7 @@ class GpuAddons(GpuComponent[FleetPlan]):
         Keda.from_plan(f"{name}-keda", plan, pulumi.ResourceOptions(parent=self))
 
     def _neuron(self, name: str, fleet: Fleet) -> None:
-        plan = NeuronPlan(
+        plan = NeuronPluginPlan(
             chart=fleet_chart(fleet, NEURON_CHART, fleet.spec.addons.neuron_device_plugin),
             values=neuron_release_values(fleet),
             scheduler=fleet.addons.neuron.scheduler,

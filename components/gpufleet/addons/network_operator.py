@@ -16,7 +16,7 @@ from gpufleet.components_base.inputs import checked
 from gpufleet.components_base.manifest_object import ManifestObject
 from gpufleet.components_base.namespaces import operator_namespace
 from gpufleet.components_base.release import chart_release
-from gpufleet.contract.tolerations import Toleration
+from gpufleet.contract.tolerations import KeyToleration
 from gpufleet.fleet.model import NetworkPlan
 from gpufleet.fleet.network_operator_chart import network_operator_values
 from gpufleet.fleet.network_rules import ADDON, judge_documents
@@ -188,7 +188,7 @@ def _planned(component: str, args: NetworkOperatorArgs) -> NetworkOperatorPlan:
         node_feature_discovery=given.node_feature_discovery,
         rdma=given.settings.rdma or (),
         wait=given.settings.wait is True,
-        tolerations=tuple(Toleration(t["key"], t["effect"]) for t in given.tolerations),
+        tolerations=tuple(KeyToleration(t["key"], t["effect"]) for t in given.tolerations),
     )
     addons = _addons(given, args.get("values", {}))
     return network_operator_plan(component, chart, addons, network, args.get("namespace") or None)

@@ -52,14 +52,14 @@ class _Declared(ChartChoice):
 
 
 @dataclass(frozen=True, kw_only=True)
-class NeuronPlan(ReleasePlan):
+class NeuronPluginPlan(ReleasePlan):
     """The release of AWS Neuron's chart."""
 
     scheduler: bool
     """Whether it runs the scheduler extension."""
 
 
-class NeuronDevicePlugin(ChartComponent[NeuronPlan]):
+class NeuronDevicePlugin(ChartComponent[NeuronPluginPlan]):
     """AWS Neuron's device plugin, and on request the scheduler extension: one Helm release.
 
     One per cluster. Nodes advertise `aws.amazon.com/neuron` (devices) and
@@ -87,7 +87,7 @@ class NeuronDevicePlugin(ChartComponent[NeuronPlan]):
         """
         self._construct(name, _planned(self.label(name), args), opts)
 
-    def _make(self, name: str, plan: NeuronPlan) -> Mapping[str, object]:
+    def _make(self, name: str, plan: NeuronPluginPlan) -> Mapping[str, object]:
         outputs = super()._make(name, plan)
         return {
             "chart_version": outputs["chart_version"],
@@ -95,7 +95,7 @@ class NeuronDevicePlugin(ChartComponent[NeuronPlan]):
         }
 
 
-def _planned(component: str, args: NeuronDevicePluginArgs) -> NeuronPlan:
+def _planned(component: str, args: NeuronDevicePluginArgs) -> NeuronPluginPlan:
     given = checked(component, NeuronDevicePluginArgs, args, _Declared)
     chart = chosen_chart(component, given, CHART)
     if given.node_recovery and not given.node_problem_detector:
@@ -110,7 +110,7 @@ def _planned(component: str, args: NeuronDevicePluginArgs) -> NeuronPlan:
         ],
         instance_types=given.instance_types,
     )
-    return NeuronPlan(
+    return NeuronPluginPlan(
         chart=chart,
         values=merged(values, args.get("values", {})),
         scheduler=given.scheduler,

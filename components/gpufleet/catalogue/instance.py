@@ -23,7 +23,7 @@ class Cloud(StrEnum):
     GCP = "gcp"
 
 
-class Offer(StrEnum):
+class PriceStatus(StrEnum):
     """Whether a price is known. What is not sold is a different thing from an unknown price."""
 
     PRICED = "priced"
@@ -37,7 +37,7 @@ class Offer(StrEnum):
 class Price:
     """Price of one instance for one hour in one region, on one day."""
 
-    offer: Offer
+    offer: PriceStatus
     micro_usd_per_hour: int | None
     """Set exactly when the offer is priced. For spot the lowest over the region's zones."""
     region: str | None
@@ -147,7 +147,7 @@ class InstanceType:
             return self.on_demand
         if option == "spot":
             return self.spot
-        return self.other_prices.get(option) or Price(Offer.UNKNOWN, None, None, self.source)
+        return self.other_prices.get(option) or Price(PriceStatus.UNKNOWN, None, None, self.source)
 
     @property
     def offered_partition_sizes(self) -> dict[str, int]:

@@ -21,8 +21,8 @@ from gpufleet.catalogue.instance import (
     Cloud,
     HostLimit,
     InstanceType,
-    Offer,
     Price,
+    PriceStatus,
 )
 from gpufleet.catalogue.language_model import Model
 from gpufleet.catalogue.software import Chart, NodeImage, Package
@@ -43,9 +43,9 @@ __all__ = [
     "MigProfile",
     "Model",
     "NodeImage",
-    "Offer",
     "Package",
     "Price",
+    "PriceStatus",
     "Rates",
     "Source",
     "SourceEntry",

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from gpufleet.catalogue.catalogue import Catalogue
-from gpufleet.catalogue.instance import MICRO_USD, Offer, Price
+from gpufleet.catalogue.instance import MICRO_USD, Price, PriceStatus
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.catalogue.price_rows import PURCHASE_OPTIONS, micro_usd
 from gpufleet.catalogue.source import Source
@@ -100,7 +100,7 @@ class _Reader:
         region = raw.get("region")
         low = self._money(raw, "usd", path)
         high = self._money(raw, "usdHigh", path)
-        if offer is Offer.PRICED:
+        if offer is PriceStatus.PRICED:
             if low is None and "usd" not in raw:
                 self._add("prices-missing", f"{path}.usd", "a price needs `usd`", 'usd: "12.34"')
             if not isinstance(region, str) or not region:
@@ -153,14 +153,14 @@ class _Reader:
             self._add("prices-unknown-option", f"{path}.buy", message)
         return str(option)
 
-    def _offer(self, raw: Mapping[str, Any], path: str) -> Offer:
-        text = raw.get("offer", Offer.PRICED)
+    def _offer(self, raw: Mapping[str, Any], path: str) -> PriceStatus:
+        text = raw.get("offer", PriceStatus.PRICED)
         try:
-            return Offer(text)
+            return PriceStatus(text)
         except ValueError:
-            message = f"offer is {text!r}; it must be one of {', '.join(Offer)}"
+            message = f"offer is {text!r}; it must be one of {', '.join(PriceStatus)}"
             self._add("prices-unknown-offer", f"{path}.offer", message)
-            return Offer.PRICED
+            return PriceStatus.PRICED
 
     def _money(self, raw: Mapping[str, Any], field: str, path: str) -> int | None:
         if field not in raw:

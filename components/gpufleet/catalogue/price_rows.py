@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal, InvalidOperation
 
 from gpufleet.catalogue.edition import RawRow
-from gpufleet.catalogue.instance import MICRO_USD, Offer, Price
+from gpufleet.catalogue.instance import MICRO_USD, Price, PriceStatus
 from gpufleet.catalogue.source import Source
 from gpufleet.catalogue.source_rows import SourceTable, source_of
 
@@ -38,7 +38,7 @@ def micro_usd(text: str) -> int:
 
 def unknown_price(source: Source) -> Price:
     """The price of what no line speaks of."""
-    return Price(Offer.UNKNOWN, None, None, source)
+    return Price(PriceStatus.UNKNOWN, None, None, source)
 
 
 def price_table(rows: Iterable[RawRow], sources: SourceTable) -> dict[tuple[str, str], Price]:
@@ -51,7 +51,7 @@ def _price(raw: RawRow, source: Source) -> Price:
         return micro_usd(raw[name]) if name in raw else None
 
     return Price(
-        offer=Offer(raw.get("offer", "priced")),
+        offer=PriceStatus(raw.get("offer", "priced")),
         micro_usd_per_hour=money("usd"),
         region=raw.get("region"),
         source=source,

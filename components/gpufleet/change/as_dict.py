@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpufleet.change.nodes import NodeReport
-from gpufleet.change.plan import Capacity, ChangePlan, PoolChange
+from gpufleet.change.plan import ChangeCapacity, ChangePlan, PoolChange
 
 
 def plan_as_dict(plan: ChangePlan) -> dict[str, Any]:
@@ -43,5 +43,5 @@ def _pool(pool: PoolChange) -> dict[str, Any]:
     }
 
 
-def _capacity(one: Capacity) -> dict[str, Any]:
+def _capacity(one: ChangeCapacity) -> dict[str, Any]:
     return {"name": one.name, "before": one.before, "lowest": one.lowest, "after": one.after}

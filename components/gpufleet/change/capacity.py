@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from gpufleet.change.plan import Capacity, Kind
+from gpufleet.change.plan import ChangeCapacity, NodeChangeKind
 
 
 def waves_of(nodes: int, width: int) -> tuple[tuple[int, ...], ...]:
@@ -14,8 +14,8 @@ def walk(
     old: Mapping[str, int],
     new: Mapping[str, int],
     waves: Sequence[Sequence[int]],
-    kind: Kind,
-) -> tuple[Capacity, ...]:
+    kind: NodeChangeKind,
+) -> tuple[ChangeCapacity, ...]:
     """Every resource before, at its lowest and after.
 
     A node that is cut anew offers nothing from its drain on; one whose plugin restarts keeps
@@ -23,15 +23,15 @@ def walk(
     or after the last.
     """
     nodes = sum(len(wave) for wave in waves)
-    found: list[Capacity] = []
+    found: list[ChangeCapacity] = []
     for name in sorted({*old, *new}):
         before, after = nodes * old.get(name, 0), nodes * new.get(name, 0)
         lowest, done = min(before, after), 0
         for wave in waves:
-            away = 0 if kind is Kind.PLUGIN else len(wave)
+            away = 0 if kind is NodeChangeKind.PLUGIN else len(wave)
             rest = nodes - done - (away or len(wave))
             stays = len(wave) * old.get(name, 0) if not away else 0
             lowest = min(lowest, done * new.get(name, 0) + rest * old.get(name, 0) + stays)
             done += len(wave)
-        found.append(Capacity(name, before, lowest, after))
+        found.append(ChangeCapacity(name, before, lowest, after))
     return tuple(found)

@@ -3,7 +3,13 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from gpufleet.change.capacity import walk, waves_of
-from gpufleet.change.plan import Capacity, ChangePlan, Difference, Kind, PoolChange
+from gpufleet.change.plan import (
+    ChangeCapacity,
+    ChangePlan,
+    FieldDifference,
+    NodeChangeKind,
+    PoolChange,
+)
 from gpufleet.change.rules import STOPS, judge_cluster, judge_pool
 from gpufleet.change.steps import (
     DRAIN_SECONDS,
@@ -41,7 +47,7 @@ def change_plan(old: Fleet, new: Fleet, nodes: Mapping[str, int] | None = None) 
         change = _change(one, two, counts[name], new)
         changes.append(change)
         findings += judge_pool(one, two, change, new)
-    touched = any(c.kind in {Kind.RECUT, Kind.PLUGIN} for c in changes)
+    touched = any(c.kind in {NodeChangeKind.RECUT, NodeChangeKind.PLUGIN} for c in changes)
     return ChangePlan(tuple(changes), STOPS if touched else (), ordered(findings))
 
 
@@ -67,13 +73,13 @@ def _alone(pool: Pool | None, added: bool, nodes: int) -> PoolChange:
     return PoolChange(
         name=pool.name,
         path=pool.path,
-        kind=Kind.ADDED if added else Kind.REMOVED,
+        kind=NodeChangeKind.ADDED if added else NodeChangeKind.REMOVED,
         differences=(),
         nodes=nodes,
         waves=(),
         steps=(),
         labels={},
-        gpus=Capacity("GPUs", *count),
+        gpus=ChangeCapacity("GPUs", *count),
         resources=(),
         gpu_hours=gpu_hours(0, 0, 0),
         gpu_hours_at_most=gpu_hours(0, 0, 0),
@@ -82,20 +88,20 @@ def _alone(pool: Pool | None, added: bool, nodes: int) -> PoolChange:
 
 def _change(old: Pool, new: Pool, nodes: int, fleet: Fleet) -> PoolChange:
     kind = _kind(old, new)
-    in_place = kind in {Kind.RECUT, Kind.PLUGIN}
+    in_place = kind in {NodeChangeKind.RECUT, NodeChangeKind.PLUGIN}
     width = _width(new, nodes)
     waves = waves_of(nodes, width) if in_place else ()
     env = fleet.spec.addons.gpu_operator.mig_manager.env
     done = steps(old.partition, new.partition, kind, new.gpu, new.platform, reboots=reboots(env))
     per_node = old.gpus_per_node
-    away = width if kind is Kind.RECUT else 0
+    away = width if kind is NodeChangeKind.RECUT else 0
     total = nodes * per_node
     lowest = {
-        Kind.NEW_POOL: 0,
-        Kind.NEW_NODES: 0,
-        Kind.RECUT: max(0, nodes - away) * per_node,
+        NodeChangeKind.NEW_POOL: 0,
+        NodeChangeKind.NEW_NODES: 0,
+        NodeChangeKind.RECUT: max(0, nodes - away) * per_node,
     }.get(kind, total)
-    changed = nodes if kind is Kind.RECUT else 0
+    changed = nodes if kind is NodeChangeKind.RECUT else 0
     declared = new.spec.change
     limit = declared.timeout_seconds if declared is not None else _TIMEOUT
     return PoolChange(
@@ -107,7 +113,7 @@ def _change(old: Pool, new: Pool, nodes: int, fleet: Fleet) -> PoolChange:
         waves=waves,
         steps=done,
         labels=_relabelled(old, new) if in_place else {},
-        gpus=Capacity("GPUs", total, lowest, nodes * new.gpus_per_node),
+        gpus=ChangeCapacity("GPUs", total, lowest, nodes * new.gpus_per_node),
         resources=walk(old.advertised, new.advertised, waves, kind) if in_place else (),
         gpu_hours=gpu_hours(changed, per_node, expected_seconds(done)),
         gpu_hours_at_most=gpu_hours(changed, per_node, DRAIN_SECONDS + limit),
@@ -127,12 +133,12 @@ def _width(pool: Pool, nodes: int) -> int:
     return max(1, min(pool.spec.change.width, nodes) if pool.spec.change is not None else nodes)
 
 
-def _kind(old: Pool, new: Pool) -> Kind:
+def _kind(old: Pool, new: Pool) -> NodeChangeKind:
     if old.ownership is not Ownership.MANAGED and new.ownership is not Ownership.MANAGED:
-        return Kind.UNTOUCHED
+        return NodeChangeKind.UNTOUCHED
     rules = platform_rules(new.platform)
     if rules.same_node_group(old, new):
-        return Kind.UNTOUCHED
+        return NodeChangeKind.UNTOUCHED
     other_machine = (
         old.gpu.key != new.gpu.key
         or [m.name for m in old.machines] != [m.name for m in new.machines]
@@ -140,18 +146,18 @@ def _kind(old: Pool, new: Pool) -> Kind:
     )
     kind = kind_in_place(old.partition, new.partition)
     modes = {old.partition.mode, new.partition.mode}
-    if kind is not Kind.UNTOUCHED and new.served_by_platform:
-        return Kind.NEW_POOL
+    if kind is not NodeChangeKind.UNTOUCHED and new.served_by_platform:
+        return NodeChangeKind.NEW_POOL
     if rules.replaced_because(old, new):
-        return Kind.NEW_POOL
+        return NodeChangeKind.NEW_POOL
     foreign = not modes <= IN_PLACE and old.spec.sharing != new.spec.sharing
-    replaced = new.provisioner is not Provisioner.MANAGED and kind is not Kind.UNTOUCHED
+    replaced = new.provisioner is not Provisioner.MANAGED and kind is not NodeChangeKind.UNTOUCHED
     if other_machine or foreign or replaced:
-        return Kind.NEW_NODES
+        return NodeChangeKind.NEW_NODES
     return kind
 
 
-def _differences(old: Pool, new: Pool) -> Iterable[Difference]:
+def _differences(old: Pool, new: Pool) -> Iterable[FieldDifference]:
     pairs: Sequence[tuple[str, object, object]] = (
         ("gpu", old.gpu.key, new.gpu.key),
         ("machines", _names(old), _names(new)),
@@ -166,10 +172,10 @@ def _differences(old: Pool, new: Pool) -> Iterable[Difference]:
     )
     for field, one, two in pairs:
         if one != two:
-            yield Difference(field, str(one), str(two))
+            yield FieldDifference(field, str(one), str(two))
     replaced = platform_rules(new.platform).replaced_because(old, new)
     for field, (one, two) in replaced.items():
-        yield Difference(field, one, two)
+        yield FieldDifference(field, one, two)
 
 
 def _names(pool: Pool) -> str:

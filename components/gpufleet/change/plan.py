@@ -8,7 +8,7 @@ from enum import StrEnum
 from gpufleet.findings import Finding, has_errors
 
 
-class Kind(StrEnum):
+class NodeChangeKind(StrEnum):
     """What happens to the nodes of a pool."""
 
     ADDED = "added"
@@ -49,7 +49,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class FieldDifference:
     """What is written differently."""
 
     field: str
@@ -58,7 +58,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Capacity:
+class ChangeCapacity:
     """How much of one thing all nodes of a pool offer together, over the change."""
 
     name: str
@@ -74,8 +74,8 @@ class PoolChange:
 
     name: str
     path: str
-    kind: Kind
-    differences: tuple[Difference, ...]
+    kind: NodeChangeKind
+    differences: tuple[FieldDifference, ...]
     nodes: int
     """Nodes the plan counts on."""
     waves: tuple[tuple[int, ...], ...]
@@ -84,9 +84,9 @@ class PoolChange:
     """For each node, in order."""
     labels: Mapping[str, str]
     """What each node's labels become. Empty where no node changes in place."""
-    gpus: Capacity
+    gpus: ChangeCapacity
     """Physical GPUs in service."""
-    resources: tuple[Capacity, ...]
+    resources: tuple[ChangeCapacity, ...]
     """Extended resources, by name."""
     gpu_hours: Decimal
     """GPU-hours out of service if each node takes as long as expected."""

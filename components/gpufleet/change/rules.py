@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import cast
 
-from gpufleet.change.plan import Kind, PoolChange
+from gpufleet.change.plan import NodeChangeKind, PoolChange
 from gpufleet.change.steps import changes_mode
 from gpufleet.contract.mig_mode import reboots
 from gpufleet.findings import Finding, error, info, warning
@@ -70,16 +70,16 @@ def judge_cluster(old: Fleet, new: Fleet) -> list[Finding]:
 def judge_pool(old: Pool, new: Pool, change: PoolChange, fleet: Fleet) -> list[Finding]:
     """Findings about the change of one pool."""
     findings: list[Finding] = [*_previous(old, new, change)]
-    if change.kind in {Kind.NEW_NODES, Kind.NEW_POOL}:
+    if change.kind in {NodeChangeKind.NEW_NODES, NodeChangeKind.NEW_POOL}:
         findings.append(_replaced(new, change))
-    if change.kind is not Kind.RECUT or change.nodes == 0:
+    if change.kind is not NodeChangeKind.RECUT or change.nodes == 0:
         return findings
     findings += [*_waves(old, new, change), *_mode(old, new, fleet), *_pods(old, new, change)]
     return findings
 
 
 def _previous(old: Pool, new: Pool, change: PoolChange) -> Iterable[Finding]:
-    if new.previous is None or change.kind not in {Kind.RECUT, Kind.PLUGIN}:
+    if new.previous is None or change.kind not in {NodeChangeKind.RECUT, NodeChangeKind.PLUGIN}:
         return
     if _shape(new.previous.partition) != _shape(old.partition) and new.spec.change is not None:
         yield error(
@@ -105,12 +105,20 @@ def _shape(partition: Partition) -> object:
 
 def _replaced(new: Pool, change: PoolChange) -> Finding:
     platform = platform_facts(new.platform).title
-    who = platform if change.kind is Kind.NEW_POOL else f"{new.provisioner.value} provisioning"
+    who = (
+        platform
+        if change.kind is NodeChangeKind.NEW_POOL
+        else f"{new.provisioner.value} provisioning"
+    )
     return warning(
         "change-by-replacement",
         new.path,
         f"{who} replaces the nodes of {new.name}; what stays in service meanwhile is decided there"
-        + (f", and {platform} deletes the old pool first" if change.kind is Kind.NEW_POOL else ""),
+        + (
+            f", and {platform} deletes the old pool first"
+            if change.kind is NodeChangeKind.NEW_POOL
+            else ""
+        ),
         "make a second pool with the new sharing, move the work, then remove this one",
         kind=change.kind.value,
     )

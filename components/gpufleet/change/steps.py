@@ -7,7 +7,7 @@ reset before reboot), klueska in NVIDIA/gpu-operator#262 (cordon, drain, label, 
 from decimal import Decimal
 
 from gpufleet.catalogue.gpu import Gpu
-from gpufleet.change.plan import Act, Kind, Step
+from gpufleet.change.plan import Act, NodeChangeKind, Step
 from gpufleet.partition.partition import Partition
 from gpufleet.platforms.registry import platform_facts
 from gpufleet.spec.base import Platform
@@ -34,24 +34,34 @@ def changes_layout(old: Partition, new: Partition) -> bool:
     return [dict(g.devices) for g in old.gpus] != [dict(g.devices) for g in new.gpus]
 
 
-def kind_in_place(old: Partition, new: Partition) -> Kind:
+def kind_in_place(old: Partition, new: Partition) -> NodeChangeKind:
     """What two partitions of the same machine are to each other."""
     if changes_layout(old, new) or changes_mode(old, new) or "mps" in {old.mode, new.mode}:
         same = old.mode == new.mode and old.replicas == new.replicas
-        return Kind.UNTOUCHED if same and not changes_layout(old, new) else Kind.RECUT
+        return (
+            NodeChangeKind.UNTOUCHED
+            if same and not changes_layout(old, new)
+            else NodeChangeKind.RECUT
+        )
     if dict(old.advertised) == dict(new.advertised):
-        return Kind.UNTOUCHED if old.strategy == new.strategy else Kind.PLUGIN
+        return NodeChangeKind.UNTOUCHED if old.strategy == new.strategy else NodeChangeKind.PLUGIN
     grows = all(new.advertised.get(name, 0) >= count for name, count in old.advertised.items())
-    return Kind.PLUGIN if grows else Kind.RECUT
+    return NodeChangeKind.PLUGIN if grows else NodeChangeKind.RECUT
 
 
 def steps(
-    old: Partition, new: Partition, kind: Kind, gpu: Gpu, platform: Platform, *, reboots: bool
+    old: Partition,
+    new: Partition,
+    kind: NodeChangeKind,
+    gpu: Gpu,
+    platform: Platform,
+    *,
+    reboots: bool,
 ) -> tuple[Step, ...]:
     """Everything that is done to one node, in order."""
     labelling = platform_facts(platform).relabelling
     label = Step(Act.LABEL, labelling.who, labelling.text)
-    if kind is Kind.PLUGIN:
+    if kind is NodeChangeKind.PLUGIN:
         return (
             label,
             Step(
@@ -60,7 +70,7 @@ def steps(
                 "it restarts and offers more of the same; running pods keep what they have",
             ),
         )
-    if kind is not Kind.RECUT:
+    if kind is not NodeChangeKind.RECUT:
         return ()
     return (
         Step(Act.CORDON, "you", "no pod may come while the node is emptied"),

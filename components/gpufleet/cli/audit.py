@@ -15,7 +15,7 @@ from gpufleet.findings import FleetError
 
 if TYPE_CHECKING:
     from gpufleet_policies.fronts.audit.run import Audit
-    from gpufleet_policies.rules.settings import Settings
+    from gpufleet_policies.rules.settings import RuleSettings
 
 FORMATS = ("text", "json", "sarif", "junit", "github")
 BASELINE = "gpufleet-baseline.json"
@@ -117,7 +117,7 @@ def command(
     sys.exit(1 if any(finding.is_mandatory for finding in result.findings) else 0)
 
 
-def policy_settings(config: str | None, profile: str | None) -> "Settings":
+def policy_settings(config: str | None, profile: str | None) -> "RuleSettings":
     """The settings of a file, or those beside the caller, under a profile if one is named.
 
     Raises UnreadableInputError with every problem.
@@ -139,7 +139,7 @@ def policy_settings(config: str | None, profile: str | None) -> "Settings":
 
 
 def _result(
-    paths: tuple[str, ...], settings: "Settings", config: str | None, jobs: int | None
+    paths: tuple[str, ...], settings: "RuleSettings", config: str | None, jobs: int | None
 ) -> "Audit":
     from gpufleet_policies.fronts.audit.inputs import find_inputs
     from gpufleet_policies.fronts.audit.run import EndedEarlyError, audit

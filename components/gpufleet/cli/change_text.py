@@ -5,18 +5,18 @@ from collections.abc import Sequence
 import click
 
 from gpufleet.change.nodes import NodeReport, Stage
-from gpufleet.change.plan import Capacity, ChangePlan, Kind, PoolChange
+from gpufleet.change.plan import ChangeCapacity, ChangePlan, NodeChangeKind, PoolChange
 from gpufleet.fleet import Fleet
 from gpufleet.platforms.registry import platform_facts, platform_rules
 
 _KINDS = {
-    Kind.ADDED: "new pool",
-    Kind.REMOVED: "removed",
-    Kind.UNTOUCHED: "no node changes",
-    Kind.PLUGIN: "the device plugin restarts, running pods stay",
-    Kind.RECUT: "GPUs are cut anew, every pod leaves first",
-    Kind.NEW_NODES: "nodes are replaced",
-    Kind.NEW_POOL: "the platform replaces the pool",
+    NodeChangeKind.ADDED: "new pool",
+    NodeChangeKind.REMOVED: "removed",
+    NodeChangeKind.UNTOUCHED: "no node changes",
+    NodeChangeKind.PLUGIN: "the device plugin restarts, running pods stay",
+    NodeChangeKind.RECUT: "GPUs are cut anew, every pod leaves first",
+    NodeChangeKind.NEW_NODES: "nodes are replaced",
+    NodeChangeKind.NEW_POOL: "the platform replaces the pool",
 }
 _COLOURS = {Stage.STOPPED: "red", Stage.CHANGING: "yellow", Stage.CHANGED: "green"}
 
@@ -42,19 +42,19 @@ def reports_text(reports: Sequence[NodeReport]) -> str:
 def _pool(pool: PoolChange, new: Fleet) -> str:
     lines = [click.style(pool.name, bold=True) + f"  {_KINDS[pool.kind]}"]
     lines += [f"  {d.field}: {d.old} -> {d.new}" for d in pool.differences]
-    if pool.kind in {Kind.RECUT, Kind.PLUGIN}:
+    if pool.kind in {NodeChangeKind.RECUT, NodeChangeKind.PLUGIN}:
         lines.append(f"  {_waves(pool, new)}")
         lines.append("  each node")
         lines += [f"    {s.act.value:<9} {s.text} ({s.who})" for s in pool.steps]
         if pool.labels and not platform_facts(new.spec.platform).simulated:
             pairs = " ".join(f"{key}={value}" for key, value in pool.labels.items())
             lines.append(f"    kubectl label node NODE --overwrite {pairs}")
-    if pool.kind is Kind.RECUT:
+    if pool.kind is NodeChangeKind.RECUT:
         lines.append(
             f"  out of service: {pool.gpu_hours} GPU-hours if all goes well, at most "
             f"{pool.gpu_hours_at_most}"
         )
-    if pool.kind not in {Kind.ADDED, Kind.REMOVED, Kind.UNTOUCHED}:
+    if pool.kind not in {NodeChangeKind.ADDED, NodeChangeKind.REMOVED, NodeChangeKind.UNTOUCHED}:
         lines.append("  in service      before  lowest   after")
         lines += [_capacity(one) for one in (pool.gpus, *pool.resources)]
     return "\n".join(lines)
@@ -69,5 +69,5 @@ def _waves(pool: PoolChange, new: Fleet) -> str:
     return f"{text}; first {', '.join(first)}" if first else text
 
 
-def _capacity(one: Capacity) -> str:
+def _capacity(one: ChangeCapacity) -> str:
     return f"    {one.name:<24} {one.before:>5} {one.lowest:>7} {one.after:>7}"

@@ -18,12 +18,12 @@ from gpufleet.cli.pictures import draw as draw_picture
 from gpufleet.cli.pictures import picture_options
 from gpufleet.cli.source import read_bytes
 from gpufleet.findings import Finding, error, ordered
-from gpufleet.partition.placement import PlacedInstance, Placement, place
+from gpufleet.partition.placement import MigPlacement, PlacedInstance, place
 from gpufleet.planner.packing import (
     Assignment,
     Mode,
     Packing,
-    Problem,
+    PackingProblem,
     pack,
     packing_as_dict,
     parse_request,
@@ -99,7 +99,7 @@ def command(
 
 def _solve(
     document: dict[str, object], solver: bool | None
-) -> tuple[tuple[Problem, Packing] | None, tuple[Finding, ...]]:
+) -> tuple[tuple[PackingProblem, Packing] | None, tuple[Finding, ...]]:
     request, findings = parse_request(document)
     if request is None:
         return None, findings
@@ -120,7 +120,7 @@ def _solve(
     return (problem, packing), packing.findings
 
 
-def _print_text(problem: Problem, packing: Packing, draw: int) -> None:
+def _print_text(problem: PackingProblem, packing: Packing, draw: int) -> None:
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
@@ -183,7 +183,7 @@ def _slot(a: Assignment) -> str:
     return f"1/{a.replicas} GPU by {'MPS' if a.mode is Mode.MPS else 'time-slicing'}"
 
 
-def _drawings(problem: Problem, packing: Packing, limit: int) -> list[str]:
+def _drawings(problem: PackingProblem, packing: Packing, limit: int) -> list[str]:
     """The most frequent layouts of cut GPUs."""
     machine_of = {n.name: problem.machines[n.machine] for n in packing.nodes}
     there = {node.name: node for node in problem.existing}
@@ -211,7 +211,7 @@ def _drawings(problem: Problem, packing: Packing, limit: int) -> list[str]:
             for start, profile in instances
         ]
         answer = place(geometry, {}, placed)
-        if isinstance(answer, Placement):
+        if isinstance(answer, MigPlacement):
             lines.append(f"{len(places)} x {problem.machines[name].gpu.key}, first: {places[0]}")
             lines.append(draw_slots(geometry, answer))
     if len(ranked) > limit:

@@ -17,8 +17,8 @@ from gpufleet.cli.output import (
 )
 from gpufleet.findings import Finding, error
 from gpufleet.partition.judgement import judge_layout
-from gpufleet.partition.nearest import Layout
-from gpufleet.partition.placement import Placement, Refusal
+from gpufleet.partition.nearest import NearestLayout
+from gpufleet.partition.placement import MigPlacement, Refusal
 from gpufleet.render.slots import balance, draw_slots
 from gpufleet.render.slots_svg import draw_placement_svg
 
@@ -43,7 +43,7 @@ def command(key: str, want: str, svg: Path | None, output_format: str) -> None:
     Exits 1 when they cannot be placed.
     """
     wanted = _wanted(want)
-    answer: Placement | Refusal | None = None
+    answer: MigPlacement | Refusal | None = None
     gpu: Gpu | None = None
     findings: tuple[Finding, ...]
     try:
@@ -58,7 +58,7 @@ def command(key: str, want: str, svg: Path | None, output_format: str) -> None:
         print_json(_document(answer, findings))
     else:
         _print_text(key if gpu is None else gpu.key, gpu, answer, findings)
-    if svg is not None and gpu is not None and isinstance(answer, Placement):
+    if svg is not None and gpu is not None and isinstance(answer, MigPlacement):
         try:
             svg.write_text(draw_placement_svg(gpu, answer), encoding="utf-8")
         except OSError as problem:
@@ -112,8 +112,10 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-def _document(answer: Placement | Refusal | None, findings: tuple[Finding, ...]) -> dict[str, Any]:
-    placement = answer if isinstance(answer, Placement) else None
+def _document(
+    answer: MigPlacement | Refusal | None, findings: tuple[Finding, ...]
+) -> dict[str, Any]:
+    placement = answer if isinstance(answer, MigPlacement) else None
     alternatives = answer.alternatives if isinstance(answer, Refusal) else ()
     return {
         "placeable": placement is not None,
@@ -142,7 +144,7 @@ def _document(answer: Placement | Refusal | None, findings: tuple[Finding, ...])
     }
 
 
-def _alternative(layout: Layout) -> dict[str, Any]:
+def _alternative(layout: NearestLayout) -> dict[str, Any]:
     return {
         "devices": dict(layout.devices),
         "changes": layout.changes,
@@ -152,9 +154,9 @@ def _alternative(layout: Layout) -> dict[str, Any]:
 
 
 def _print_text(
-    key: str, gpu: Gpu | None, answer: Placement | Refusal | None, findings: tuple[Finding, ...]
+    key: str, gpu: Gpu | None, answer: MigPlacement | Refusal | None, findings: tuple[Finding, ...]
 ) -> None:
-    if isinstance(answer, Placement) and gpu is not None and gpu.mig is not None:
+    if isinstance(answer, MigPlacement) and gpu is not None and gpu.mig is not None:
         click.echo(f"{key}: can be placed, {balance(gpu.mig, answer)}")
         click.echo(draw_slots(gpu.mig, answer))
     else:

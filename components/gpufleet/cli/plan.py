@@ -26,7 +26,7 @@ from gpufleet.planner.explanation.line import lines_as_list
 from gpufleet.planner.manifest import manifest_text, manifests
 from gpufleet.planner.pictures.packing_picture import packing_picture
 from gpufleet.planner.pictures.plan_rows import plan_rows
-from gpufleet.planner.plan import Plan, plan
+from gpufleet.planner.plan import PlannedFleet, plan
 from gpufleet.planner.plan_as_dict import plan_as_dict
 from gpufleet.planner.scaling import autoscaling_hint
 from gpufleet.planner.spec_text import cost_line, spec_text
@@ -98,7 +98,7 @@ def command(
     sys.exit(exit_code(findings))
 
 
-def _explained(answer: Plan, wanted: bool) -> dict[str, Any]:
+def _explained(answer: PlannedFleet, wanted: bool) -> dict[str, Any]:
     if not wanted:
         return {}
     return {
@@ -109,33 +109,33 @@ def _explained(answer: Plan, wanted: bool) -> dict[str, Any]:
     }
 
 
-def _policies(answer: Plan, documents: tuple[dict[str, Any], ...]) -> list[Finding]:
+def _policies(answer: PlannedFleet, documents: tuple[dict[str, Any], ...]) -> list[Finding]:
     """What the policy rules say about the planned fleet and its workloads."""
     if answer.fleet is None:
         return []
     from gpufleet_policies.facts import Locator
     from gpufleet_policies.readers.fleet import fleet_from
     from gpufleet_policies.readers.workload import workload_from
-    from gpufleet_policies.rules.context import Context
+    from gpufleet_policies.rules.context import RuleContext
     from gpufleet_policies.rules.judge import judge
-    from gpufleet_policies.rules.settings import Settings
+    from gpufleet_policies.rules.settings import RuleSettings
 
     facts = fleet_from({"fleet": fleet_as_dict(answer.fleet)}, Locator("GpuFleet", "plan"))
     if facts is None:
         return []
-    context = Context(datetime.now(UTC).date(), load, facts)
-    found = judge(facts, context, Settings())
+    context = RuleContext(datetime.now(UTC).date(), load, facts)
+    found = judge(facts, context, RuleSettings())
     for document in documents:
         name = document["metadata"]["name"]
         place = Locator(document["kind"], name, document["metadata"]["namespace"])
         group = document["apiVersion"].split("/")[0]
         work = workload_from(document, place, group, load)
         if work is not None:
-            found += judge(work, context, Settings())
+            found += judge(work, context, RuleSettings())
     return [finding.as_finding() for finding in found]
 
 
-def _write(file: str, answer: Plan) -> list[Finding]:
+def _write(file: str, answer: PlannedFleet) -> list[Finding]:
     from gpufleet.findings import warning
 
     missing = [work.entry.name for work in answer.workloads if work.entry.image is None]

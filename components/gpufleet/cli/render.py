@@ -7,7 +7,7 @@ import click
 
 from gpufleet.cli.output import exit_code, format_option, print_findings, print_json
 from gpufleet.cli.rendered_folder import (
-    Change,
+    FileChange,
     FolderPlan,
     apply_plan,
     digest,
@@ -46,7 +46,7 @@ def command(source: str, out: str, dry_run: bool, prices: str | None, output_for
         plan = plan_folder(Path(out), artefacts(compiled.fleet))
         findings += plan.findings
     print_findings(findings)
-    changes: tuple[Change, ...] = ()
+    changes: tuple[FileChange, ...] = ()
     if plan is not None and not has_errors(findings):
         changes = plan.changes
         if not dry_run:
@@ -60,7 +60,7 @@ def command(source: str, out: str, dry_run: bool, prices: str | None, output_for
     sys.exit(exit_code(findings))
 
 
-def _as_dict(change: Change) -> dict[str, object]:
+def _as_dict(change: FileChange) -> dict[str, object]:
     file = change.artefact
     if file is None:
         return {"path": change.path, "status": change.status}

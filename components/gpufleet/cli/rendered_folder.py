@@ -26,7 +26,7 @@ _STAGING = ".gpufleet-staging-"
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FileChange:
     """What a run does with one file."""
 
     path: str
@@ -41,7 +41,7 @@ class FolderPlan:
     """All changes a run will make to a folder, and why it must not make them."""
 
     folder: Path
-    changes: tuple[Change, ...]
+    changes: tuple[FileChange, ...]
     ours: dict[str, str]
     """Path -> digest of what earlier runs left, as far as it is still there."""
     findings: tuple[Finding, ...]
@@ -78,7 +78,7 @@ def _plan(folder: Path, files: Sequence[Artefact]) -> FolderPlan:
     if folder.exists() and not folder.is_dir():
         raise UnreadableInputError(f"{folder}: not a folder")
     listed = _read_index(folder / INDEX)
-    changes: list[Change] = []
+    changes: list[FileChange] = []
     findings: list[Finding] = []
     for file in files:
         there, problem = _existing(folder, file.path)
@@ -97,7 +97,7 @@ def _plan(folder: Path, files: Sequence[Artefact]) -> FolderPlan:
         status = "new" if there is None else "changed"
         if there == file.text.encode():
             status = "unchanged"
-        changes.append(Change(file.path, status, file))
+        changes.append(FileChange(file.path, status, file))
     wanted = {file.path for file in files}
     ours: dict[str, str] = {}
     for path, known in sorted(listed.items()):
@@ -108,7 +108,7 @@ def _plan(folder: Path, files: Sequence[Artefact]) -> FolderPlan:
         if path in wanted:
             continue
         if digest(there) == known:
-            changes.append(Change(path, "removed", None))
+            changes.append(FileChange(path, "removed", None))
         else:
             del ours[path]
             findings.append(

@@ -24,15 +24,15 @@ from gpufleet.cli.size_choices import (
 )
 from gpufleet.findings import ordered
 from gpufleet.planner.as_dict import choices_as_list, rejected_as_list
-from gpufleet.planner.explanation.line import Line, lines_as_list, lines_as_text
+from gpufleet.planner.explanation.line import ExplanationLine, lines_as_list, lines_as_text
 from gpufleet.planner.pictures.ledger_chart import ledger_chart
 from gpufleet.sizing.activations import Checkpointing, Loss
 from gpufleet.sizing.adapter import AdapterTargets
 from gpufleet.sizing.as_dict import sizing_as_dict
 from gpufleet.sizing.formats import KV_FORMATS, WEIGHT_FORMATS
-from gpufleet.sizing.inference import Engine
+from gpufleet.sizing.inference import InferenceEngine
 from gpufleet.sizing.parallel import Sharding
-from gpufleet.sizing.request import SizeRequest, Workload, parse_request
+from gpufleet.sizing.request import SizedWorkload, SizeRequest, parse_request
 from gpufleet.sizing.serving_rates import ServingSpeed
 from gpufleet.sizing.sized import Sizing, size
 from gpufleet.sizing.training_rates import TrainingSpeed
@@ -44,13 +44,13 @@ _Function = Callable[..., Any]
 
 _OPTIONS: tuple[tuple[tuple[str, ...], Any, str], ...] = (
     (("--model",), str, "Catalogue name, config.json, checkpoint folder, or a count such as 8B."),
-    (("--workload",), str, f"{', '.join(kind.value for kind in Workload)}."),
+    (("--workload",), str, f"{', '.join(kind.value for kind in SizedWorkload)}."),
     (("--context",), _COUNT, "Longest sequence in tokens, prompt and output together."),
     (("--batch",), _COUNT, "Sequences at once; training: samples per GPU and micro-batch."),
     (("--active-parameters",), str, "With a parameter count: those used per token."),
     (("--prompt",), _COUNT, "Mean prompt in tokens."),
     (("--output",), _COUNT, "Mean output in tokens."),
-    (("--engine",), click.Choice([e.value for e in Engine]), "What serves the model."),
+    (("--engine",), click.Choice([e.value for e in InferenceEngine]), "What serves the model."),
     (("--weights", "--quantization"), str, f"Weights: {', '.join(WEIGHT_FORMATS)}."),
     (("--kv-cache",), str, f"KV cache: {', '.join(KV_FORMATS)}."),
     (("--utilisation",), float, "Share of the GPU an engine reserves; 0.92."),
@@ -152,7 +152,9 @@ def command(
     raise SystemExit(exit_code(answer.findings))
 
 
-def _explained(answer: Sizing, chosen: Chosen | None) -> tuple[tuple[Line, ...], tuple[Line, ...]]:
+def _explained(
+    answer: Sizing, chosen: Chosen | None
+) -> tuple[tuple[ExplanationLine, ...], tuple[ExplanationLine, ...]]:
     """The numbers of what was asked for, and of the cheapest choice."""
     # Only who asks for the derivation waits for it.
     from gpufleet.planner.explanation.explain import Setting, explain_option, explain_setting

@@ -12,12 +12,12 @@ from pydantic import ValidationError
 from gpufleet.catalogue import Catalogue
 from gpufleet.catalogue.regions import check_region
 from gpufleet.findings import Finding, has_errors
-from gpufleet.planner.choice import Choice, choose
-from gpufleet.planner.need import Allowed, Isolation, Need, resolve
+from gpufleet.planner.choice import ServingChoice, choose
+from gpufleet.planner.need import Allowed, Isolation, WorkloadNeed, resolve
 from gpufleet.planner.offers import Market
 from gpufleet.planner.option import Option, usd
 from gpufleet.planner.provisioning import judge_balance, judge_gpu, judge_provisioning
-from gpufleet.planner.target import Target
+from gpufleet.planner.target import ServingTarget
 from gpufleet.platforms.registry import platform_facts
 from gpufleet.sizing.request import SizeRequest
 from gpufleet.sizing.sized import Sizing
@@ -34,7 +34,7 @@ _Function = Callable[..., Any]
 class Asked:
     """The options of the command that concern the choice."""
 
-    target: Target
+    target: ServingTarget
     market: Market
     allowed: Allowed
 
@@ -43,9 +43,9 @@ class Asked:
 class Chosen:
     """The choice and what is to be said about it."""
 
-    choice: Choice | None
+    choice: ServingChoice | None
     findings: tuple[Finding, ...]
-    need: Need | None = None
+    need: WorkloadNeed | None = None
 
 
 class _Usd(click.ParamType):  # pyright: ignore[reportMissingTypeArgument]  # generic in stubs
@@ -100,7 +100,9 @@ def market_options(function: _Function) -> _Function:
         names = [name.lstrip("-").replace("-", "_") for name, _, _ in _OPTIONS]
         given = {name: options.pop(name) for name in names}
         try:
-            target = Target(**{name: value for name, value in given.items() if value is not None})
+            target = ServingTarget(
+                **{name: value for name, value in given.items() if value is not None}
+            )
         except ValidationError as problem:
             shown = "; ".join(f"{e['loc'][0]}: {e['msg']}" for e in problem.errors())
             raise click.UsageError(shown) from None
@@ -140,7 +142,7 @@ def choose_for(request: SizeRequest, answer: Sizing, asked: Asked, catalogue: Ca
     return Chosen(stated, (*findings, *kept, *judge_gpu(stated, everything, key)), need)
 
 
-def print_choice(choice: Choice) -> None:
+def print_choice(choice: ServingChoice) -> None:
     """The choices as a table: the first ones and the rest of the Pareto set, then why the other
     kinds of GPU do not work."""
     from rich.console import Console
@@ -194,7 +196,7 @@ def _money(amount: Decimal | None, option: Option) -> str:
     return f"{amount:,.2f}"
 
 
-def _one_for_each_gpu(choice: Choice) -> list[str]:
+def _one_for_each_gpu(choice: ServingChoice) -> list[str]:
     """For each GPU that cannot do it at all, the last reason tried: the largest number of GPUs."""
     works = {option.machine.gpu.key for option in choice.options}
     last = {lost.gpu: lost for lost in choice.rejected if lost.gpu not in works}

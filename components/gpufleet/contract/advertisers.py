@@ -7,13 +7,13 @@ other.
 from collections.abc import Iterable
 from enum import StrEnum
 
-from gpufleet.contract.facts import ClusterFacts, Fact, PoolFacts, chain
+from gpufleet.contract.facts import ClusterFacts, ContractFact, ContractPool, chain
 from gpufleet.contract.operator_values import raw, switch
 from gpufleet.findings import Finding, error, warning
 from gpufleet.platforms.registry import platform_facts
 
 DRA_VALUES = "addons.draDriver.values"
-_TWO = Fact(
+_TWO = ContractFact(
     "device plugin and DRA driver each offer every GPU, and the scheduler adds them up",
     "NVIDIA/aicr#1327",
 )
@@ -30,7 +30,7 @@ class Advertiser(StrEnum):
     NEURON = "AWS Neuron's device plugin"
 
 
-def intended(pool: PoolFacts) -> Advertiser:
+def intended(pool: ContractPool) -> Advertiser:
     """Who is to advertise the pool's GPUs, from its declaration alone."""
     if pool.gpu.vendor == "aws":
         return Advertiser.NEURON
@@ -43,7 +43,7 @@ def intended(pool: PoolFacts) -> Advertiser:
     return Advertiser.PLUGIN_CHART if pool.plugin_chart else Advertiser.OPERATOR
 
 
-def advertiser_title(pool: PoolFacts) -> str:
+def advertiser_title(pool: ContractPool) -> str:
     """Who is to advertise the pool's GPUs, as sentences name it."""
     who, plugin = intended(pool), platform_facts(pool.platform).plugin
     return plugin.title if who is Advertiser.PLATFORM and plugin is not None else who.value
@@ -76,9 +76,11 @@ def _dra_beside_plugins(cluster: ClusterFacts) -> Iterable[Finding]:
         " on the pools",
         pools=[p.name for p in served],
         facts=chain(
-            Fact("the DRA driver is installed", "addons.draDriver.enabled"),
-            Fact(f"{key} is true by default", "dra-driver-nvidia-gpu chart 0.4.1"),
-            Fact(f"{served[0].name} is served by {advertiser_title(served[0])}", served[0].path),
+            ContractFact("the DRA driver is installed", "addons.draDriver.enabled"),
+            ContractFact(f"{key} is true by default", "dra-driver-nvidia-gpu chart 0.4.1"),
+            ContractFact(
+                f"{served[0].name} is served by {advertiser_title(served[0])}", served[0].path
+            ),
             _TWO,
         ),
     )
@@ -102,8 +104,8 @@ def _sharing_of_image(cluster: ClusterFacts) -> Iterable[Finding]:
             found=mode,
             facts=chain(
                 pool.image_fact,
-                Fact(f"sharing is {mode}", f"{pool.path}.sharing"),
-                Fact(
+                ContractFact(f"sharing is {mode}", f"{pool.path}.sharing"),
+                ContractFact(
                     "the plugin runs as a service of the system with settings of its own",
                     "bottlerocket-os/bottlerocket#2347",
                 ),
@@ -121,12 +123,12 @@ def _sharing_of_image(cluster: ClusterFacts) -> Iterable[Finding]:
             pools=[p.name for p in wanted],
             facts=chain(
                 wanted[0].image_fact,
-                Fact("the GPU Operator is off", "addons.gpuOperator.enabled"),
-                None if declared is None else Fact("its plugin is decided", path),
+                ContractFact("the GPU Operator is off", "addons.gpuOperator.enabled"),
+                None if declared is None else ContractFact("its plugin is decided", path),
             ),
         )
 
 
-def _names(pools: list[PoolFacts]) -> str:
+def _names(pools: list[ContractPool]) -> str:
     shown = ", ".join(p.name for p in pools[:5])
     return shown + (", ..." if len(pools) > 5 else "")

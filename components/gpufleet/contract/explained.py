@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gpufleet.contract.advertisers import Advertiser, advertiser_title, intended
-from gpufleet.contract.facts import ClusterFacts, Fact, PoolFacts
+from gpufleet.contract.facts import ClusterFacts, ContractFact, ContractPool
 from gpufleet.contract.feature_discovery import DiscoveryOwner, decide_discovery
 from gpufleet.contract.operator_values import operator_value, said
 from gpufleet.contract.provisioner_model import modelled
@@ -22,15 +22,15 @@ class Term:
     part: str
     """What it is about: `advertised`, `found by`, ..."""
     who: str
-    facts: tuple[Fact, ...]
+    facts: tuple[ContractFact, ...]
 
 
-def contract_of(pool: PoolFacts, cluster: ClusterFacts) -> tuple[Term, ...]:
+def contract_of(pool: ContractPool, cluster: ClusterFacts) -> tuple[Term, ...]:
     """All terms of a pool, in the order in which a node meets them."""
     return tuple(_terms(pool, cluster))
 
 
-def _terms(pool: PoolFacts, cluster: ClusterFacts) -> Iterator[Term]:
+def _terms(pool: ContractPool, cluster: ClusterFacts) -> Iterator[Term]:
     if pool.operated:
         yield _found_by(cluster)
         yield _tolerated(pool)
@@ -51,45 +51,45 @@ def _found_by(cluster: ClusterFacts) -> Term:
         DiscoveryOwner.SOMEBODY_ELSE: "the cluster's own Node Feature Discovery",
     }[owner]
     reason = (
-        Fact("the Network Operator comes first and brings it", "addons.networkOperator")
+        ContractFact("the Network Operator comes first and brings it", "addons.networkOperator")
         if owner is DiscoveryOwner.NETWORK_OPERATOR
-        else Fact("it must run once", "addons.gpuOperator.nodeFeatureDiscovery")
+        else ContractFact("it must run once", "addons.gpuOperator.nodeFeatureDiscovery")
     )
     return Term("found by", who, (reason,))
 
 
-def _tolerated(pool: PoolFacts) -> Term:
+def _tolerated(pool: ContractPool) -> Term:
     wanted = needed(pool.taints)
     taints = ", ".join(f"{key}:{effect}" for key, _, effect in pool.taints) or "no taint"
     extra = ", ".join(f"{one.key}:{one.effect}" for one in wanted)
     who = f"operands tolerate {GPU_KEY}" + (f" and, because of this pool, {extra}" if extra else "")
-    return Term("taints", f"{taints}; {who}", (Fact(taints, f"{pool.path}.taints"),))
+    return Term("taints", f"{taints}; {who}", (ContractFact(taints, f"{pool.path}.taints"),))
 
 
-def _advertised(pool: PoolFacts) -> Term:
+def _advertised(pool: ContractPool) -> Term:
     who = intended(pool)
     reason = {
-        Advertiser.DRA: Fact("sharing is dra", f"{pool.path}.sharing"),
+        Advertiser.DRA: ContractFact("sharing is dra", f"{pool.path}.sharing"),
         Advertiser.PLATFORM: _chosen_plugin(pool),
         Advertiser.IMAGE: pool.image_fact,
         Advertiser.OPERATOR: pool.image_fact,
-        Advertiser.NEURON: Fact(f"the pool has {pool.gpu.name}", pool.path),
-        Advertiser.PLUGIN_CHART: Fact("its chart is on", "addons.devicePlugin.enabled"),
+        Advertiser.NEURON: ContractFact(f"the pool has {pool.gpu.name}", pool.path),
+        Advertiser.PLUGIN_CHART: ContractFact("its chart is on", "addons.devicePlugin.enabled"),
     }[who]
     return Term("advertised", f"by {advertiser_title(pool)}", (reason,))
 
 
-def _chosen_plugin(pool: PoolFacts) -> Fact:
+def _chosen_plugin(pool: ContractPool) -> ContractFact:
     """The setting by which the platform's own plugin serves the pool."""
     plugin = platform_facts(pool.platform).plugin
     if plugin is None:
         return pool.image_fact
     section = plugin.setting.partition(".")[0]
-    return Fact(f"{plugin.setting} is {plugin.chosen_by}", f"{pool.path}.{section}")
+    return ContractFact(f"{plugin.setting} is {plugin.chosen_by}", f"{pool.path}.{section}")
 
 
-def _reached(pool: PoolFacts, cluster: ClusterFacts) -> Term:
-    asked = Fact(f"fabric is {pool.fabric.value}", f"{pool.path}.fabric")
+def _reached(pool: ContractPool, cluster: ClusterFacts) -> Term:
+    asked = ContractFact(f"fabric is {pool.fabric.value}", f"{pool.path}.fabric")
     if pool not in rdma_pools(cluster):
         return Term("NIC to GPU", f"by the platform's own {pool.fabric.value}", (asked,))
     operator = cluster.spec.addons.gpu_operator
@@ -101,12 +101,14 @@ def _reached(pool: PoolFacts, cluster: ClusterFacts) -> Term:
     return Term("NIC to GPU", who, (asked, said(operator, RDMA)))
 
 
-def _believed(pool: PoolFacts) -> Term:
+def _believed(pool: ContractPool) -> Term:
     believed = modelled(pool)
     neuron = pool.gpu.vendor == "aws"
     right = neuron or dict(pool.advertised) == {RESOURCES[pool.gpu.vendor]: believed}
     who = f"{believed} {'Neuron devices' if neuron else 'GPUs'} a node" + (
         "" if right else ", corrected by a NodeOverlay"
     )
-    fact = Fact("Karpenter takes GPU counts from the cloud's API", "karpenter-provider-aws v1.14.1")
+    fact = ContractFact(
+        "Karpenter takes GPU counts from the cloud's API", "karpenter-provider-aws v1.14.1"
+    )
     return Term("Karpenter", who, (fact,))

@@ -12,7 +12,7 @@ from gpufleet.spec.pool import Fabric, GpuPool, Provisioner
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class ContractFact:
     """One link of a chain: what is so, and who says it."""
 
     fact: str
@@ -20,13 +20,13 @@ class Fact:
     """Where it can be read: a path of the declaration, a row of the catalogue, a public project."""
 
 
-def chain(*facts: Fact | None) -> list[dict[str, str]]:
+def chain(*facts: ContractFact | None) -> list[dict[str, str]]:
     """The evidence of a finding: its facts in the order in which one leads to the next."""
     return [{"fact": one.fact, "source": one.source} for one in facts if one is not None]
 
 
 @dataclass(frozen=True, slots=True)
-class PoolFacts:
+class ContractPool:
     """One pool, as far as other layers have to agree with it."""
 
     name: str
@@ -68,18 +68,18 @@ class PoolFacts:
         return self.spec.ownership is Ownership.EXISTING
 
     @property
-    def image_fact(self) -> Fact:
+    def image_fact(self) -> ContractFact:
         """What the image brings."""
         if self.image is None:
-            return Fact(f"{self.name} runs on an unknown image", f"{self.path}.image")
+            return ContractFact(f"{self.name} runs on an unknown image", f"{self.path}.image")
         return image_fact(self.name, self.image)
 
 
-def image_fact(pool: str, image: NodeImage) -> Fact:
+def image_fact(pool: str, image: NodeImage) -> ContractFact:
     """What an image brings to the nodes of a pool."""
     named = {"driver": image.driver, "toolkit": image.toolkit, "device plugin": image.device_plugin}
     has = ", ".join(name for name, there in named.items() if there) or "no part of the GPU stack"
-    return Fact(
+    return ContractFact(
         f"{pool} runs image {image.key}, which brings {has}", f"catalogue image {image.key}"
     )
 
@@ -89,11 +89,11 @@ class ClusterFacts:
     """The cluster that all pools share."""
 
     spec: FleetSpec
-    pools: tuple[PoolFacts, ...]
+    pools: tuple[ContractPool, ...]
     operator_chart: Chart
     network_chart: Chart
 
     @property
-    def operated(self) -> tuple[PoolFacts, ...]:
+    def operated(self) -> tuple[ContractPool, ...]:
         """Pools on whose nodes the GPU Operator's operands run."""
         return tuple(pool for pool in self.pools if pool.operated)

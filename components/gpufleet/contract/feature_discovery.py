@@ -6,7 +6,7 @@ Operator's: it comes first, and nothing of it runs before its nodes are labelled
 
 from enum import StrEnum
 
-from gpufleet.contract.facts import Fact, chain
+from gpufleet.contract.facts import ContractFact, chain
 from gpufleet.contract.operator_values import VALUES, raw
 from gpufleet.findings import Finding, error, warning
 from gpufleet.platforms.registry import platform_facts
@@ -14,7 +14,7 @@ from gpufleet.spec.addons import Addons
 from gpufleet.spec.base import Ownership, Platform
 
 NETWORK_VALUES = "addons.networkOperator.values"
-_BUNDLED = Fact(
+_BUNDLED = ContractFact(
     "both charts bundle Node Feature Discovery and run it by default",
     "gpu-operator chart v26.7.0, network-operator chart 26.4.1",
 )
@@ -56,13 +56,13 @@ def decide_discovery(
         return owner, ()
     if network_operator and ours is True and theirs is not False:
         facts = chain(
-            Fact("the GPU Operator is told to run it", path),
-            Fact(
+            ContractFact("the GPU Operator is told to run it", path),
+            ContractFact(
                 "the Network Operator is in the cluster, and nothing switches its own off",
                 f"{NETWORK_VALUES}.nfd.enabled",
             ),
             _BUNDLED,
-            Fact("two workers on a node fight for one port and one set of labels", path),
+            ContractFact("two workers on a node fight for one port and one set of labels", path),
         )
         return DiscoveryOwner.GPU_OPERATOR, (
             error(
@@ -89,9 +89,9 @@ def _somebody_else(addons: Addons, path: str) -> tuple[Finding, ...]:
             "a GPU node and nothing is installed on any",
             "remove the line, unless the cluster runs it and labels PCI classes 02 and 03",
             facts=chain(
-                Fact("the GPU Operator is told not to run it", path),
-                Fact("no Network Operator brings it", "addons.networkOperator"),
-                Fact(
+                ContractFact("the GPU Operator is told not to run it", path),
+                ContractFact("no Network Operator brings it", "addons.networkOperator"),
+                ContractFact(
                     "a GPU node is one with the label feature.node.kubernetes.io/pci-10de.present",
                     "NVIDIA/gpu-operator v26.7.0 controllers/state_manager.go",
                 ),

@@ -4,7 +4,7 @@ Ampere switches mode by a GPU reset. mig-manager tries that first and reboots on
 WITH_REBOOT is set. Inside a virtual machine the hypervisor may forbid the reset.
 """
 
-from gpufleet.contract.facts import ClusterFacts, Fact, PoolFacts, chain
+from gpufleet.contract.facts import ClusterFacts, ContractFact, ContractPool, chain
 from gpufleet.findings import Finding, warning
 from gpufleet.platforms.registry import platform_facts
 
@@ -26,7 +26,7 @@ def judge_mig_mode(cluster: ClusterFacts) -> list[Finding]:
     return [_stuck(pool) for pool in cluster.operated if _needs_reset(pool)]
 
 
-def _needs_reset(pool: PoolFacts) -> bool:
+def _needs_reset(pool: ContractPool) -> bool:
     mig = pool.gpu.mig
     return (
         mig is not None
@@ -36,7 +36,7 @@ def _needs_reset(pool: PoolFacts) -> bool:
     )
 
 
-def _stuck(pool: PoolFacts) -> Finding:
+def _stuck(pool: ContractPool) -> Finding:
     return warning(
         "mig-mode-may-need-reboot",
         "addons.gpuOperator.migManager.env",
@@ -45,14 +45,14 @@ def _stuck(pool: PoolFacts) -> Finding:
         'write `migManager: {env: {WITH_REBOOT: "true"}}`',
         pool=pool.name,
         facts=chain(
-            Fact(
+            ContractFact(
                 f"{pool.gpu.key} needs a GPU reset to switch MIG mode",
                 f"catalogue GPU {pool.gpu.key}",
             ),
-            Fact(
+            ContractFact(
                 "a GPU in a virtual machine is reset only if the hypervisor permits it",
                 "NVIDIA/gpu-operator#668",
             ),
-            Fact("WITH_REBOOT is not set", "addons.gpuOperator.migManager.env"),
+            ContractFact("WITH_REBOOT is not set", "addons.gpuOperator.migManager.env"),
         ),
     )

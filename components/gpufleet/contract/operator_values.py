@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
-from gpufleet.contract.facts import Fact
+from gpufleet.contract.facts import ContractFact
 from gpufleet.spec.addons import GpuOperator
 from gpufleet.spec.gpu_operator_keys import declared_field, typed_value
 
@@ -48,15 +48,15 @@ def place(operator: GpuOperator, key: str) -> str:
     return f"{VALUES}.{key}"
 
 
-def said(operator: GpuOperator, key: str) -> Fact:
+def said(operator: GpuOperator, key: str) -> ContractFact:
     """The same as a link of a chain."""
     found = raw(operator.values, key)
     if found is not None:
-        return Fact(f"{key} is {_yaml(found)}", f"{VALUES}.{key}")
+        return ContractFact(f"{key} is {_yaml(found)}", f"{VALUES}.{key}")
     typed = typed_value(operator, key)
     if typed is not None and typed != DEFAULTS[key]:
-        return Fact(f"{key} is {_yaml(typed)}", f"addons.gpuOperator.{declared_field(key)}")
-    return Fact(f"{key} is {_yaml(DEFAULTS[key])} by default", "gpu-operator chart v26.7.0")
+        return ContractFact(f"{key} is {_yaml(typed)}", f"addons.gpuOperator.{declared_field(key)}")
+    return ContractFact(f"{key} is {_yaml(DEFAULTS[key])} by default", "gpu-operator chart v26.7.0")
 
 
 def switch(operator: GpuOperator, part: str, key: str) -> tuple[bool | None, str]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from gpufleet.catalogue.model import NodeImage
-from gpufleet.contract.facts import Fact, chain, image_fact
+from gpufleet.contract.facts import ContractFact, chain, image_fact
 from gpufleet.contract.operator_values import switch
 from gpufleet.findings import Finding, error
 from gpufleet.spec.addons import GpuOperator
@@ -62,22 +62,22 @@ DEPLOY_LABELS = {
 (NVIDIA gpu-operator v26.7.0 `controllers/state_manager.go`)."""
 
 _TWICE = {
-    "driver": Fact(
+    "driver": ContractFact(
         "the operator's driver cannot unload a driver that is in use: its pod never starts, and "
         "every operand waits for it",
         "NVIDIA/gpu-operator#126",
     ),
-    "toolkit": Fact(
+    "toolkit": ContractFact(
         "two toolkits write the same runtime configuration, and the last one to start wins",
         "NVIDIA GPU Operator documentation, container-toolkit",
     ),
-    "device_plugin": Fact(
+    "device_plugin": ContractFact(
         "the kubelet keys devices by resource name: the second plugin to register replaces the "
         "first, and removing it leaves 0",
         "NVIDIA/k8s-device-plugin#255",
     ),
 }
-_NOBODY = Fact(
+_NOBODY = ContractFact(
     "the operands wait for driver, then toolkit, then plugin: what nobody brings stops them all",
     "NVIDIA/gpu-operator v26.7.0 operator-validator",
 )
@@ -142,7 +142,7 @@ def deploy_labels(image: NodeImage | None) -> dict[str, str]:
 def _twice(part: str, path: str, having: Sequence[PoolImage]) -> Finding:
     word = part.replace("_", " ")
     facts = [image_fact(name, image) for name, _, image in having[:3] if image is not None]
-    facts.append(Fact(f"the operator is told to install the {word} too", path))
+    facts.append(ContractFact(f"the operator is told to install the {word} too", path))
     first = having[0][2]
     if part == "driver" and first is not None and not first.operator_may_install_driver:
         facts.append(_no_driver_image(first))
@@ -169,7 +169,9 @@ def _by_nobody(part: str, path: str, lacking: Sequence[PoolImage]) -> Finding:
         "it: no GPU would ever be advertised there",
         "remove the line, or choose an image that has it",
         pools=names,
-        facts=chain(*facts, Fact(f"the operator does not install the {word}", path), _NOBODY),
+        facts=chain(
+            *facts, ContractFact(f"the operator does not install the {word}", path), _NOBODY
+        ),
     )
 
 
@@ -184,7 +186,9 @@ def _without_driver_image(images: Sequence[PoolImage]) -> list[Finding]:
             found=image.key,
             facts=chain(
                 image_fact(name, image),
-                Fact("so the operator would have to install it", "addons.gpuOperator.driver"),
+                ContractFact(
+                    "so the operator would have to install it", "addons.gpuOperator.driver"
+                ),
                 _no_driver_image(image),
             ),
         )
@@ -193,8 +197,8 @@ def _without_driver_image(images: Sequence[PoolImage]) -> list[Finding]:
     ]
 
 
-def _no_driver_image(image: NodeImage) -> Fact:
-    return Fact(
+def _no_driver_image(image: NodeImage) -> ContractFact:
+    return ContractFact(
         f"no driver container is published for {image.key}: its pods end in ImagePullBackOff or "
         "refuse the system",
         "NVIDIA/gpu-operator#686",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from gpufleet.contract.facts import ClusterFacts, Fact, PoolFacts, chain
+from gpufleet.contract.facts import ClusterFacts, ContractFact, ContractPool, chain
 from gpufleet.contract.operator_values import raw
 from gpufleet.findings import Finding, error
 from gpufleet.partition.shares import RESOURCES
@@ -12,7 +12,7 @@ from gpufleet.spec.pool import Provisioner
 GATE = "settings.featureGates.nodeOverlay"
 
 
-def modelled(pool: PoolFacts) -> int:
+def modelled(pool: ContractPool) -> int:
     """GPUs that Karpenter takes from the cloud's API: 0 for parts of a GPU."""
     counts = [row.accelerator.api_count for row in pool.instances]
     known = [count for count in counts if count is not None]
@@ -32,7 +32,7 @@ def judge_provisioner(cluster: ClusterFacts) -> list[Finding]:
     return findings
 
 
-def _judge(pool: PoolFacts, cluster: ClusterFacts) -> Iterable[Finding]:
+def _judge(pool: ContractPool, cluster: ClusterFacts) -> Iterable[Finding]:
     if pool.gpu.vendor == "aws":
         return  # it counts Neuron devices and their cores by itself, and takes no overlay for them
     karpenter = cluster.spec.addons.karpenter
@@ -56,18 +56,18 @@ def _judge(pool: PoolFacts, cluster: ClusterFacts) -> Iterable[Finding]:
         believed=believed,
         advertised=dict(pool.advertised),
         facts=chain(
-            Fact(
+            ContractFact(
                 f"the cloud's API counts {believed} GPUs on "
                 + (pool.instances[0].name if pool.instances else pool.gpu.key),
                 "catalogue instance types",
             ),
-            Fact(f"a node of {pool.name} advertises {offers}", f"{pool.path}.sharing"),
-            Fact(
+            ContractFact(f"a node of {pool.name} advertises {offers}", f"{pool.path}.sharing"),
+            ContractFact(
                 "Karpenter trusts the API: no node for pods that ask for GPUs, and GPU machines "
                 "for pods that ask for none",
                 "aws/karpenter-provider-aws#8368",
             ),
-            Fact(
+            ContractFact(
                 "NodeOverlay is switched off"
                 if declared is False
                 else "whether the existing Karpenter has the gate NodeOverlay is not said",

@@ -7,7 +7,7 @@ cloud-native-docs `gpu-operator/gpu-operator-rdma.rst`). EFA and Google's fabric
 
 from collections.abc import Iterable
 
-from gpufleet.contract.facts import ClusterFacts, Fact, PoolFacts, chain
+from gpufleet.contract.facts import ClusterFacts, ContractFact, ContractPool, chain
 from gpufleet.contract.operator_values import operator_value, place, raw, said
 from gpufleet.findings import Finding, error, warning
 from gpufleet.platforms.registry import platform_facts
@@ -21,12 +21,12 @@ OLDEST_FOR_DMA_BUF = (7, 5)
 RDMA = "driver.rdma.enabled"
 HOST = "driver.rdma.useHostMofed"
 _DOCS = "NVIDIA cloud-native-docs gpu-operator/gpu-operator-rdma.rst"
-_WAITS = Fact(
+_WAITS = ContractFact(
     "with driver.rdma.enabled every driver pod waits until DOCA-OFED says that it is ready", _DOCS
 )
 
 
-def rdma_pools(cluster: ClusterFacts) -> tuple[PoolFacts, ...]:
+def rdma_pools(cluster: ClusterFacts) -> tuple[ContractPool, ...]:
     """Pools whose nodes reach each other through NICs that the Network Operator looks after."""
     return tuple(p for p in cluster.pools if _uses_network_operator(p.fabric, p.platform))
 
@@ -60,7 +60,7 @@ def judge_rdma(cluster: ClusterFacts) -> list[Finding]:
     return findings
 
 
-def _no_network_operator(pools: tuple[PoolFacts, ...]) -> Finding:
+def _no_network_operator(pools: tuple[ContractPool, ...]) -> Finding:
     return error(
         "rdma-without-network-operator",
         "addons.networkOperator.enabled",
@@ -68,9 +68,11 @@ def _no_network_operator(pools: tuple[PoolFacts, ...]) -> Finding:
         "no pod could ask for an RDMA device",
         "remove the line, or say `ownership: existing` when somebody else installs it",
         facts=chain(
-            *(Fact(f"fabric of {p.name} is rdma", f"{p.path}.fabric") for p in pools[:3]),
-            Fact("the Network Operator is off", "addons.networkOperator.enabled"),
-            Fact("RDMA devices are advertised by its device plugins", "network-operator 26.4.1"),
+            *(ContractFact(f"fabric of {p.name} is rdma", f"{p.path}.fabric") for p in pools[:3]),
+            ContractFact("the Network Operator is off", "addons.networkOperator.enabled"),
+            ContractFact(
+                "RDMA devices are advertised by its device plugins", "network-operator 26.4.1"
+            ),
         ),
     )
 
@@ -80,7 +82,7 @@ def _peermem(cluster: ClusterFacts, operator: GpuOperator) -> Iterable[Finding]:
     present = network_operator_present(cluster.spec)
     asked = said(operator, RDMA)
     ofed = network.ofed
-    ofed_fact = Fact(f"DOCA-OFED comes from: {ofed.value}", "addons.networkOperator.ofed")
+    ofed_fact = ContractFact(f"DOCA-OFED comes from: {ofed.value}", "addons.networkOperator.ofed")
     brought = [p for p in cluster.operated if p.image is not None and p.image.driver]
     if brought:
         yield warning(
@@ -90,7 +92,9 @@ def _peermem(cluster: ClusterFacts, operator: GpuOperator) -> Iterable[Finding]:
             f"{', '.join(p.name for p in brought)} get the driver from their image: it does "
             "nothing there",
             "remove the line: DMA-BUF needs no setting, and EFA none of this",
-            facts=chain(asked, brought[0].image_fact, Fact("so no driver pod runs there", _DOCS)),
+            facts=chain(
+                asked, brought[0].image_fact, ContractFact("so no driver pod runs there", _DOCS)
+            ),
         )
         if len(brought) == len(cluster.operated):
             return
@@ -107,7 +111,9 @@ def _peermem(cluster: ClusterFacts, operator: GpuOperator) -> Iterable[Finding]:
                     asked,
                     said(operator, HOST),
                     ofed_fact,
-                    Fact("nvidia_peermem is then built against other symbols", "NVIDIA/aicr#1680"),
+                    ContractFact(
+                        "nvidia_peermem is then built against other symbols", "NVIDIA/aicr#1680"
+                    ),
                 ),
             )
         elif ofed is Ofed.INBOX:
@@ -124,7 +130,9 @@ def _peermem(cluster: ClusterFacts, operator: GpuOperator) -> Iterable[Finding]:
         yield from _order(cluster, asked, ofed_fact)
     else:
         where = "addons.networkOperator" + (".ofed" if present else ".enabled")
-        no_operator = Fact("no Network Operator is in the cluster", "addons.networkOperator")
+        no_operator = ContractFact(
+            "no Network Operator is in the cluster", "addons.networkOperator"
+        )
         yield error(
             "driver-waits-for-ofed",
             place(operator, RDMA),
@@ -135,7 +143,7 @@ def _peermem(cluster: ClusterFacts, operator: GpuOperator) -> Iterable[Finding]:
                 asked,
                 _WAITS,
                 ofed_fact if present else no_operator,
-                Fact(
+                ContractFact(
                     "the Network Operator's chart makes no NicClusterPolicy since 24.10: without "
                     "one that has an ofedDriver nothing is installed",
                     "NVIDIA/cloud-native-stack#95",
@@ -144,12 +152,12 @@ def _peermem(cluster: ClusterFacts, operator: GpuOperator) -> Iterable[Finding]:
         )
 
 
-def _order(cluster: ClusterFacts, asked: Fact, ofed: Fact) -> Iterable[Finding]:
+def _order(cluster: ClusterFacts, asked: ContractFact, ofed: ContractFact) -> Iterable[Finding]:
     """DOCA-OFED before the GPU driver on nodes that are there already; on new nodes each driver pod
     waits for its own node."""
     network = cluster.spec.addons.network_operator
     there = [p for p in rdma_pools(cluster) if p.existing and p.spec.nodes.min > 0]
-    race = Fact(
+    race = ContractFact(
         "both drivers then start at once: GPU driver pods block, or DOCA-OFED reloads the NIC's "
         "modules under nvidia-peermem",
         "NVIDIA/aicr#2499",
@@ -164,8 +172,10 @@ def _order(cluster: ClusterFacts, asked: Fact, ofed: Fact) -> Iterable[Finding]:
             facts=chain(
                 asked,
                 ofed,
-                Fact("nothing waits", "addons.networkOperator.wait"),
-                Fact("its nodes are there before the add-ons", f"{there[0].path}.ownership"),
+                ContractFact("nothing waits", "addons.networkOperator.wait"),
+                ContractFact(
+                    "its nodes are there before the add-ons", f"{there[0].path}.ownership"
+                ),
                 race,
             ),
         )
@@ -179,7 +189,7 @@ def _order(cluster: ClusterFacts, asked: Fact, ofed: Fact) -> Iterable[Finding]:
             facts=chain(
                 asked,
                 ofed,
-                Fact(
+                ContractFact(
                     f"the Network Operator is {network.ownership.value}, the GPU Operator "
                     f"{cluster.spec.addons.gpu_operator.ownership.value}",
                     "addons.networkOperator.ownership",
@@ -197,7 +207,7 @@ def _from_host(operator: GpuOperator, ofed: Ofed) -> bool:
     return operator_value(operator, HOST) is True
 
 
-def _dma_buf(pools: tuple[PoolFacts, ...], operator: GpuOperator) -> Iterable[Finding]:
+def _dma_buf(pools: tuple[ContractPool, ...], operator: GpuOperator) -> Iterable[Finding]:
     module = operator_value(operator, "driver.kernelModuleType")
     for pool in pools:
         old = pool.gpu.compute_capability is not None and (
@@ -206,7 +216,7 @@ def _dma_buf(pools: tuple[PoolFacts, ...], operator: GpuOperator) -> Iterable[Fi
         if module != "proprietary" and not old:
             continue
         reason = (
-            Fact(f"{pool.gpu.key} is older than Turing", f"catalogue GPU {pool.gpu.key}")
+            ContractFact(f"{pool.gpu.key} is older than Turing", f"catalogue GPU {pool.gpu.key}")
             if old
             else said(operator, "driver.kernelModuleType")
         )
@@ -218,10 +228,10 @@ def _dma_buf(pools: tuple[PoolFacts, ...], operator: GpuOperator) -> Iterable[Fi
             f"set addons.gpuOperator.{RDMA}: true and addons.networkOperator.ofed: operator"
             + ("" if old else ", or the open kernel module"),
             facts=chain(
-                Fact("RDMA is wanted", f"{pool.path}.fabric"),
+                ContractFact("RDMA is wanted", f"{pool.path}.fabric"),
                 said(operator, RDMA),
                 reason,
-                Fact("DMA-BUF needs the open kernel module and Turing or later", _DOCS),
+                ContractFact("DMA-BUF needs the open kernel module and Turing or later", _DOCS),
             ),
         )
 
@@ -231,7 +241,7 @@ def _storage(operator: GpuOperator) -> Iterable[Finding]:
     for key, name in (("gds.enabled", "GPUDirect Storage"), ("gdrcopy.enabled", "GDRCopy")):
         if operator_value(operator, key) is not True:
             continue
-        problem: Fact | None = None
+        problem: ContractFact | None = None
         if operator_value(operator, "driver.usePrecompiled") is True:
             problem = said(operator, "driver.usePrecompiled")
         elif key == "gds.enabled" and operator_value(operator, "driver.kernelModuleType") == (
@@ -245,6 +255,6 @@ def _storage(operator: GpuOperator) -> Iterable[Finding]:
                 f"{name} cannot be built: {problem.fact}",
                 "remove one of the two",
                 facts=chain(
-                    said(operator, key), problem, Fact("the two exclude each other", _DOCS)
+                    said(operator, key), problem, ContractFact("the two exclude each other", _DOCS)
                 ),
             )

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from gpufleet.contract.facts import ClusterFacts, Fact, PoolFacts, chain
+from gpufleet.contract.facts import ClusterFacts, ContractFact, ContractPool, chain
 from gpufleet.contract.operator_values import VALUES, raw
 from gpufleet.findings import Finding, error, warning
 from gpufleet.spec.addons import GpuOperator
@@ -17,7 +17,7 @@ WHERE = ("daemonsets.tolerations", "node-feature-discovery.worker.tolerations")
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Toleration:
+class KeyToleration:
     """A toleration in Kubernetes' words: of a key with any value."""
 
     key: str
@@ -28,16 +28,18 @@ class Toleration:
         return {"key": self.key, "operator": "Exists", "effect": self.effect}
 
 
-GPU_TOLERATION = Toleration(GPU_KEY, "NoSchedule")
+GPU_TOLERATION = KeyToleration(GPU_KEY, "NoSchedule")
 """What every list of `WHERE` has by itself."""
 
 
-def needed(taints: Iterable[tuple[str, str, str]]) -> tuple[Toleration, ...]:
+def needed(taints: Iterable[tuple[str, str, str]]) -> tuple[KeyToleration, ...]:
     """What the operands must tolerate beside the GPU taint, so that they run on these nodes.
 
     PreferNoSchedule keeps nobody away for good.
     """
-    wanted = {Toleration(key, effect) for key, _, effect in taints if effect != "PreferNoSchedule"}
+    wanted = {
+        KeyToleration(key, effect) for key, _, effect in taints if effect != "PreferNoSchedule"
+    }
     return tuple(sorted(wanted - {GPU_TOLERATION}))
 
 
@@ -57,7 +59,7 @@ def judge_tolerations(cluster: ClusterFacts) -> list[Finding]:
     return findings
 
 
-def _operated(cluster: ClusterFacts) -> tuple[PoolFacts, ...]:
+def _operated(cluster: ClusterFacts) -> tuple[ContractPool, ...]:
     return () if cluster.spec.addons.gpu_operator.enabled is False else cluster.operated
 
 
@@ -75,12 +77,12 @@ class _WrittenList:
     given: Sequence[object]
     who: str
     """Whose pods have these tolerations."""
-    pools: tuple[PoolFacts, ...]
+    pools: tuple[ContractPool, ...]
     """Where they must run."""
 
 
 def _written_lists(
-    cluster: ClusterFacts, operated: tuple[PoolFacts, ...]
+    cluster: ClusterFacts, operated: tuple[ContractPool, ...]
 ) -> Iterator[_WrittenList]:
     addons = cluster.spec.addons
     worker = "the worker that finds GPU nodes"
@@ -103,7 +105,7 @@ def _written_lists(
             yield _WrittenList(f"{path}.{key}", cast("Sequence[object]", given), who, pools)
 
 
-def _covered(wanted: Toleration, given: Sequence[object]) -> bool:
+def _covered(wanted: KeyToleration, given: Sequence[object]) -> bool:
     """Whether a written list tolerates it, whatever the taint's value."""
     for one in given:
         if not isinstance(one, Mapping):
@@ -117,7 +119,9 @@ def _covered(wanted: Toleration, given: Sequence[object]) -> bool:
     return False
 
 
-def _kept_away(pool: PoolFacts, written: _WrittenList, missing: Sequence[Toleration]) -> Finding:
+def _kept_away(
+    pool: ContractPool, written: _WrittenList, missing: Sequence[KeyToleration]
+) -> Finding:
     shown = ", ".join(f"{one.key}:{one.effect}" for one in missing)
     return error(
         "operands-do-not-tolerate",
@@ -126,14 +130,14 @@ def _kept_away(pool: PoolFacts, written: _WrittenList, missing: Sequence[Tolerat
         "add the tolerations, or leave the list out: gpufleet then writes what the pools need",
         missing=[one.as_dict() for one in missing],
         facts=chain(
-            Fact(f"{pool.name} is tainted {shown}", f"{pool.path}.taints"),
-            Fact("this list replaces the one gpufleet writes", written.path),
-            Fact(
+            ContractFact(f"{pool.name} is tainted {shown}", f"{pool.path}.taints"),
+            ContractFact("this list replaces the one gpufleet writes", written.path),
+            ContractFact(
                 "a DaemonSet makes no pod for a node whose taints it does not tolerate: no event, "
                 "no error, no GPU",
                 "NVIDIA/k8s-device-plugin#1934",
             ),
-            Fact(
+            ContractFact(
                 "pods that ask for a GPU stay Pending with `untolerated taint` as the only sign",
                 "NVIDIA/k8s-device-plugin#421",
             ),
@@ -141,7 +145,7 @@ def _kept_away(pool: PoolFacts, written: _WrittenList, missing: Sequence[Tolerat
     )
 
 
-def _unknown(pool: PoolFacts, wanted: Sequence[Toleration]) -> Finding:
+def _unknown(pool: ContractPool, wanted: Sequence[KeyToleration]) -> Finding:
     shown = ", ".join(f"{one.key}:{one.effect}" for one in wanted)
     return warning(
         "operands-may-not-tolerate",
@@ -151,8 +155,10 @@ def _unknown(pool: PoolFacts, wanted: Sequence[Toleration]) -> Finding:
         f"say what it tolerates in {VALUES}.{WHERE[0]}, and see to it",
         tolerations=[one.as_dict() for one in wanted],
         facts=chain(
-            Fact(f"{pool.name} is tainted {shown}", f"{pool.path}.taints"),
-            Fact("somebody else configures the operator", "addons.gpuOperator.ownership"),
-            Fact(f"by default its operands tolerate {GPU_KEY} only", "gpu-operator chart v26.7.0"),
+            ContractFact(f"{pool.name} is tainted {shown}", f"{pool.path}.taints"),
+            ContractFact("somebody else configures the operator", "addons.gpuOperator.ownership"),
+            ContractFact(
+                f"by default its operands tolerate {GPU_KEY} only", "gpu-operator chart v26.7.0"
+            ),
         ),
     )

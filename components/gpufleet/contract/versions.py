@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 
 from gpufleet.catalogue.model import Chart
-from gpufleet.contract.facts import ClusterFacts, Fact, PoolFacts, chain
+from gpufleet.contract.facts import ClusterFacts, ContractFact, ContractPool, chain
 from gpufleet.contract.rdma import network_operator_present
 from gpufleet.findings import Finding, error, warning
 
@@ -33,7 +33,7 @@ def _minor(version: str) -> tuple[int, ...]:
 
 def _kubernetes(cluster: ClusterFacts, chart: Chart) -> Iterable[Finding]:
     found = cluster.spec.cluster.kubernetes_version
-    runs = Fact(f"the cluster is Kubernetes {found}", "cluster.kubernetesVersion")
+    runs = ContractFact(f"the cluster is Kubernetes {found}", "cluster.kubernetesVersion")
     if chart.min_kubernetes and _minor(found) < _minor(chart.min_kubernetes):
         yield error(
             "kubernetes-too-old-for-chart",
@@ -43,7 +43,9 @@ def _kubernetes(cluster: ClusterFacts, chart: Chart) -> Iterable[Finding]:
             f'write kubernetesVersion: "{chart.min_kubernetes}" or later',
             found=found,
             limit=chart.min_kubernetes,
-            facts=chain(runs, Fact("kubeVersion of the chart", f"catalogue chart {chart.name}")),
+            facts=chain(
+                runs, ContractFact("kubeVersion of the chart", f"catalogue chart {chart.name}")
+            ),
         )
     elif chart.documented_kubernetes is not None:
         first, last = chart.documented_kubernetes
@@ -56,11 +58,13 @@ def _kubernetes(cluster: ClusterFacts, chart: Chart) -> Iterable[Finding]:
                 "expect to be the first who runs it",
                 found=found,
                 allowed=[first, last],
-                facts=chain(runs, Fact("platform support", f"catalogue chart {chart.name}")),
+                facts=chain(
+                    runs, ContractFact("platform support", f"catalogue chart {chart.name}")
+                ),
             )
 
 
-def _driver(pool: PoolFacts, cluster: ClusterFacts) -> Iterable[Finding]:
+def _driver(pool: ContractPool, cluster: ClusterFacts) -> Iterable[Finding]:
     """A driver that is older than the GPU's MIG."""
     oldest = pool.gpu.mig.min_driver if pool.gpu.mig is not None else None
     if oldest is None or not pool.partition.mig_enabled:
@@ -82,7 +86,7 @@ def _driver(pool: PoolFacts, cluster: ClusterFacts) -> Iterable[Finding]:
         found=branch,
         limit=oldest,
         facts=chain(
-            Fact(f"{pool.name} has driver {branch}", where),
-            Fact(f"MIG from driver {oldest} on", f"catalogue GPU {pool.gpu.key}"),
+            ContractFact(f"{pool.name} has driver {branch}", where),
+            ContractFact(f"MIG from driver {oldest} on", f"catalogue GPU {pool.gpu.key}"),
         ),
     )

@@ -26,7 +26,7 @@ class Use(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Holding:
+class PodHolding:
     """A pod that held units of a resource from `start` to before `end`, in whole seconds."""
 
     namespace: str
@@ -51,7 +51,7 @@ class NodeHistory:
     """Resource -> units that can be held."""
     weights: Mapping[str, Fraction]
     """Resource -> part of the node that one unit is."""
-    holdings: tuple[Holding, ...]
+    holdings: tuple[PodHolding, ...]
 
     @property
     def micro_usd(self) -> int:
@@ -61,7 +61,7 @@ class NodeHistory:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class CostLine:
     """One part of a node's price."""
 
     node: str
@@ -80,7 +80,7 @@ class Line:
 _Key = tuple[Use, str, str, str]
 
 
-def attribute(history: NodeHistory) -> tuple[Line, ...]:
+def attribute(history: NodeHistory) -> tuple[CostLine, ...]:
     """The lines of one node, pods first; they add up to `history.micro_usd`.
 
     More units than there are (records overlap while a pod is replaced) are paid in proportion: a
@@ -96,7 +96,7 @@ def attribute(history: NodeHistory) -> tuple[Line, ...]:
             held_seconds[key] = held_seconds.get(key, 0) + holding.units * (end - start)
     amounts = _whole(parts, history.micro_usd)
     return tuple(
-        Line(
+        CostLine(
             history.node,
             history.pool,
             use,
@@ -114,7 +114,7 @@ def _order(key: _Key) -> tuple[int, str, str, str]:
     return list(Use).index(key[0]), *key[1:]
 
 
-def _segments(history: NodeHistory) -> list[tuple[int, int, list[Holding]]]:
+def _segments(history: NodeHistory) -> list[tuple[int, int, list[PodHolding]]]:
     """Times between two changes, each with what was held; nothing outside the node's own time."""
     inside = [h for h in history.holdings if h.end > history.start and h.start < history.end]
     edges = {history.start, history.end}
@@ -127,7 +127,7 @@ def _segments(history: NodeHistory) -> list[tuple[int, int, list[Holding]]]:
     ]
 
 
-def _parts(history: NodeHistory, present: Sequence[Holding]) -> dict[_Key, Fraction]:
+def _parts(history: NodeHistory, present: Sequence[PodHolding]) -> dict[_Key, Fraction]:
     """Part of the node each use is at one moment; they add up to 1."""
     weights = history.weights
     asked: dict[str, int] = {}

@@ -13,7 +13,7 @@ from itertools import pairwise
 from math import isnan
 from typing import Any, cast
 
-from gpufleet.cost.cost import Holding, NodeHistory
+from gpufleet.cost.cost import NodeHistory, PodHolding
 from gpufleet.findings import Finding, warning
 from gpufleet.fleet.kube_state_names import sanitised
 from gpufleet.fleet.model import Fleet, Pool
@@ -77,12 +77,12 @@ def histories(
     spelling = {
         pool.name: {sanitised(name): name for name in unit_capacity(pool)} for pool in fleet.pools
     }
-    holdings: dict[str, list[Holding]] = {}
+    holdings: dict[str, list[PodHolding]] = {}
     for one in held:
         node = one.labels.get("node", "")
         for start, end, value in _stretches(one.samples, length):
             holdings.setdefault(node, []).append(
-                Holding(
+                PodHolding(
                     one.labels.get("namespace", ""),
                     one.labels.get("pod", ""),
                     one.labels.get("resource", ""),
@@ -155,7 +155,7 @@ def _unusable(node: str, pool_name: str, pool: Pool | None) -> Finding | None:
     return None
 
 
-def _unknown_units(node: str, held: Iterable[Holding], pool: Pool) -> Iterator[Finding]:
+def _unknown_units(node: str, held: Iterable[PodHolding], pool: Pool) -> Iterator[Finding]:
     capacity = unit_capacity(pool)
     for resource in sorted({h.resource for h in held} - set(capacity)):
         yield warning(
@@ -168,9 +168,9 @@ def _unknown_units(node: str, held: Iterable[Holding], pool: Pool) -> Iterator[F
         )
 
 
-def _spelt(holding: Holding, spelling: Mapping[str, str]) -> Holding:
+def _spelt(holding: PodHolding, spelling: Mapping[str, str]) -> PodHolding:
     """The resource as nodes advertise it, not as kube-state-metrics writes it."""
-    return Holding(
+    return PodHolding(
         holding.namespace,
         holding.pod,
         spelling.get(holding.resource, holding.resource),

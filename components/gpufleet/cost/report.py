@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from gpufleet.cost.cost import Line, Use
+from gpufleet.cost.cost import CostLine, Use
 
 
 class By(StrEnum):
@@ -31,7 +31,7 @@ class Row:
     """Units held, times seconds."""
 
 
-def rows(lines: Iterable[Line], by: By, teams: Mapping[str, str]) -> list[Row]:
+def rows(lines: Iterable[CostLine], by: By, teams: Mapping[str, str]) -> list[Row]:
     """Rows, dearest first, those of nobody last; together they are all lines."""
     money: dict[tuple[Use, str], int] = {}
     seconds: dict[tuple[Use, str], int] = {}
@@ -43,7 +43,7 @@ def rows(lines: Iterable[Line], by: By, teams: Mapping[str, str]) -> list[Row]:
     return sorted(found, key=lambda row: (row.use is not Use.POD, -row.micro_usd, row.name))
 
 
-def _name(line: Line, by: By, teams: Mapping[str, str]) -> str:
+def _name(line: CostLine, by: By, teams: Mapping[str, str]) -> str:
     if by is By.NODE:
         return line.node
     if by is By.POOL:

@@ -6,7 +6,7 @@ from gpufleet.catalogue import Catalogue
 from gpufleet.contract.feature_discovery import DiscoveryOwner
 from gpufleet.contract.owners import OwnedParts, Owner
 from gpufleet.contract.rdma import network_operator_present
-from gpufleet.contract.tolerations import Toleration, needed
+from gpufleet.contract.tolerations import KeyToleration, needed
 from gpufleet.fleet.model import (
     GPU_OPERATOR,
     GPU_TAINT,
@@ -115,7 +115,7 @@ def _operator(
     parts: OwnedParts,
     strategy: str,
     discovery: DiscoveryOwner,
-    tolerations: tuple[Toleration, ...],
+    tolerations: tuple[KeyToleration, ...],
     catalogue: Catalogue,
 ) -> OperatorPlan:
     declared = spec.addons.gpu_operator
@@ -156,7 +156,7 @@ def _network(
     spec: FleetSpec,
     pools: Sequence[Pool],
     discovery: DiscoveryOwner,
-    tolerations: tuple[Toleration, ...],
+    tolerations: tuple[KeyToleration, ...],
     catalogue: Catalogue,
 ) -> NetworkPlan:
     declared = spec.addons.network_operator
@@ -187,7 +187,7 @@ def _device_plugin(
     discovery: DiscoveryOwner,
     operator: OperatorPlan,
     network: NetworkPlan,
-    tolerations: tuple[Toleration, ...],
+    tolerations: tuple[KeyToleration, ...],
     catalogue: Catalogue,
 ) -> DevicePluginPlan:
     declared = spec.addons.device_plugin

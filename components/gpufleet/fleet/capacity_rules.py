@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from gpufleet.catalogue.model import Offer
+from gpufleet.catalogue.model import PriceStatus
 from gpufleet.contract.platform_facts import PlatformFacts
 from gpufleet.findings import Finding, error, warning
 from gpufleet.fleet.model import Machine
@@ -119,7 +119,7 @@ def _not_sold(
         if machine.instance is not None
         and facts.sells_as_listed
         and (
-            machine.instance.on_demand.offer is Offer.NOT_SOLD
+            machine.instance.on_demand.offer is PriceStatus.NOT_SOLD
             if mode == "onDemand"
             else mode not in machine.instance.purchase_options
         )

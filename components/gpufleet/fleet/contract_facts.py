@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 
 from gpufleet.catalogue import Catalogue
-from gpufleet.contract.facts import ClusterFacts, PoolFacts
+from gpufleet.contract.facts import ClusterFacts, ContractPool
 from gpufleet.fleet.model import Pool
 from gpufleet.spec.fleet_spec import FleetSpec
 
 
-def pool_facts(pool: Pool) -> PoolFacts:
+def pool_facts(pool: Pool) -> ContractPool:
     """One pool."""
-    return PoolFacts(
+    return ContractPool(
         name=pool.name,
         path=pool.path,
         spec=pool.spec,

@@ -128,13 +128,13 @@ def _config_replaced(spec: FleetSpec) -> Iterator[Finding]:
 
 def judge_keys(raw: Mapping[str, Any]) -> Iterator[Finding]:
     """Keys the chart does not know: it has no schema and drops them silently."""
-    from gpufleet.contract.foreign.judgement import Report, rule_table
+    from gpufleet.contract.foreign.judgement import CheckReport, rule_table
     from gpufleet.contract.foreign.known_keys import known_keys, report_unknown
     from gpufleet.contract.foreign.unknown_keys import key_rules
 
     source = "NVIDIA/k8s-device-plugin deployments/helm/nvidia-device-plugin"
     rules = key_rules("device-plugin-chart", ("OUR-5",), "the chart", source)
-    report = Report(rule_table(*rules))
+    report = CheckReport(rule_table(*rules))
     known = known_keys(_KEYS)
     report_unknown(raw, known, f"{ADDON}.values", "device-plugin-chart", "the chart", report)
     yield from report.findings

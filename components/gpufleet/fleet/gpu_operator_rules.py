@@ -61,10 +61,10 @@ def judge_values(
     """
     # Only a few fleets get here with raw values; the judge reads much, so it is loaded late.
     from gpufleet.contract.foreign import gpu_operator_values
-    from gpufleet.contract.foreign.context import Chart, Context
+    from gpufleet.contract.foreign.context import CheckContext, InstalledChart
     from gpufleet.documents.document import GoDocument
 
-    context = Context(chart=Chart("gpu-operator", namespace="gpu-operator"))
+    context = CheckContext(chart=InstalledChart("gpu-operator", namespace="gpu-operator"))
     judged = gpu_operator_values.judge(GoDocument(values), context)
     for finding in _ours(judged.findings):
         weight = finding.severity

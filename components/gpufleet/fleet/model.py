@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from gpufleet.catalogue.model import MICRO_USD, Gpu, InstanceType, NodeImage
 from gpufleet.contract.owners import Owners
-from gpufleet.contract.tolerations import Toleration
+from gpufleet.contract.tolerations import KeyToleration
 from gpufleet.findings import Finding, has_errors
 from gpufleet.partition.partition import Partition
 from gpufleet.spec.base import Ownership, Platform
@@ -177,7 +177,7 @@ class OperatorPlan:
     """`none`, `single` or `mixed`: one for the whole cluster, it overrides any per-node setting."""
     dcgm_exporter: bool
     node_feature_discovery: bool
-    tolerations: tuple[Toleration, ...] = ()
+    tolerations: tuple[KeyToleration, ...] = ()
     """What operands must tolerate beside the GPU taint, so that they reach every pool."""
     license_secret: str | None = None
     """Secret with the licence of vGPU guests, as the pools name it."""
@@ -200,7 +200,7 @@ class NetworkPlan:
     """Resources of the RDMA shared device plugin."""
     wait: bool
     """Whether networks and GPU Operator wait until the NicClusterPolicy is ready."""
-    tolerations: tuple[Toleration, ...] = ()
+    tolerations: tuple[KeyToleration, ...] = ()
     """What its operands must tolerate beside the GPU taint."""
 
 
@@ -218,7 +218,7 @@ class DevicePluginPlan:
     node_feature_discovery: bool
     pools: tuple[str, ...]
     """Pools whose GPUs it advertises: those that neither their image nor the DRA driver serves."""
-    tolerations: tuple[Toleration, ...] = ()
+    tolerations: tuple[KeyToleration, ...] = ()
     """What its pods must tolerate beside the GPU taint."""
 
 
@@ -234,7 +234,7 @@ class NeuronPlan:
     """Whether the scheduler extension runs."""
     node_problem_detector: bool
     node_recovery: bool
-    tolerations: tuple[Toleration, ...] = ()
+    tolerations: tuple[KeyToleration, ...] = ()
     """What its device plugin must tolerate beside the taint of Neuron pools."""
 
 

@@ -65,10 +65,10 @@ def judge_documents(addons: Addons, plan: NetworkPlan) -> Iterator[Finding]:
 def _judged(document: Values, inside: str, place: str) -> Iterator[Finding]:
     # The judge reads much and few fleets have this operator: it is loaded late.
     from gpufleet.contract.foreign import network_operator_values as judge
-    from gpufleet.contract.foreign.context import Context
+    from gpufleet.contract.foreign.context import CheckContext
     from gpufleet.documents.document import GoDocument
 
-    for finding in judge.judge(GoDocument(document), Context()).findings:
+    for finding in judge.judge(GoDocument(document), CheckContext()).findings:
         if finding.severity is not Severity.INFO and finding.code not in _CONTRACT:
             path = finding.path.removeprefix(inside)
             yield replace(finding, path=f"{place}.{path}" if path else place)

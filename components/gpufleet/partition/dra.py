@@ -24,7 +24,7 @@ DEFAULT_CLIENTS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class DraOffer:
     """One kind of device that a claim can ask for."""
 
     profile: str | None
@@ -60,7 +60,7 @@ class DraCut:
     """Length of a turn in the driver's words; None: the driver's default."""
     gates: tuple[str, ...]
     """Feature gates the driver must have on."""
-    offers: tuple[Offer, ...]
+    offers: tuple[DraOffer, ...]
     namespaces: tuple[str, ...]
     """Namespaces that get claim templates."""
 
@@ -139,18 +139,20 @@ def _gates(declared: Dra, on_demand: bool) -> tuple[str, ...]:
     return tuple(sorted(name for name, needed in wanted.items() if needed))
 
 
-def _offers(gpu: Gpu, declared: Dra, gpus: Sequence[Cut], memory: int | None) -> tuple[Offer, ...]:
+def _offers(
+    gpu: Gpu, declared: Dra, gpus: Sequence[Cut], memory: int | None
+) -> tuple[DraOffer, ...]:
     whole = sum(placement is None for _, placement in gpus)
-    offers: list[Offer] = []
+    offers: list[DraOffer] = []
     on_demand = declared.devices == "mig" and not declared.layouts
     if whole:
         # GPUs of which MIG devices are cut on demand can be claimed whole while nothing is cut.
         resource = RESOURCES["nvidia"] if declared.extended_resource else None
-        offers.append(Offer(None, GPU_CLASS, resource, whole, memory))
+        offers.append(DraOffer(None, GPU_CLASS, resource, whole, memory))
     for profile, count in _slices(gpu, gpus, on_demand).items():
         resource = names.resource_of(profile) if declared.extended_resource else None
         size = slice_memory(gpu, profile)
-        offers.append(Offer(profile, mig_class(profile), resource, count, size))
+        offers.append(DraOffer(profile, mig_class(profile), resource, count, size))
     return tuple(offers)
 
 

@@ -8,7 +8,7 @@ from gpufleet.findings import Finding, error, info, warning
 from gpufleet.partition import rules
 from gpufleet.partition.names import written
 from gpufleet.partition.nearest import better_layout
-from gpufleet.partition.placement import Placement, Refusal, place
+from gpufleet.partition.placement import MigPlacement, Refusal, place
 from gpufleet.partition.slot_table import slot_table
 from gpufleet.spec.sharing import MigStrategy
 
@@ -18,7 +18,7 @@ def judge_layout(
     devices: Mapping[str, int],
     where: str,
     strategy: MigStrategy = MigStrategy.MIXED,
-) -> tuple[Placement | Refusal | None, tuple[Finding, ...]]:
+) -> tuple[MigPlacement | Refusal | None, tuple[Finding, ...]]:
     """One layout on one GPU: the proof or refusal, and every finding about it.
 
     None when the GPU cannot be partitioned at all. `where` is the place of the layout in the
@@ -100,7 +100,7 @@ def _renamings(renamed: Mapping[str, str], gpu: Gpu, where: str) -> list[Finding
 
 
 def _check_waste(
-    gpu: Gpu, geometry: MigGeometry, strategy: MigStrategy, placement: Placement, where: str
+    gpu: Gpu, geometry: MigGeometry, strategy: MigStrategy, placement: MigPlacement, where: str
 ) -> list[Finding]:
     """Compute slices that this layout leaves unused."""
     unused, of = placement.unused_compute, geometry.compute_slices
@@ -139,7 +139,7 @@ def _check_waste(
     return [warning(code, where, message, fix, gpu=gpu.key, **numbers)]
 
 
-def _check_evidence(gpu: Gpu, placement: Placement, where: str) -> list[Finding]:
+def _check_evidence(gpu: Gpu, placement: MigPlacement, where: str) -> list[Finding]:
     if placement.evidence is Evidence.VERIFIED:
         return []
     basis = {

@@ -8,12 +8,12 @@ from gpufleet.findings import Finding, error, info, warning
 from gpufleet.partition import rules
 from gpufleet.partition.judgement import judge_layout
 from gpufleet.partition.names import gpu_instance_of, total
-from gpufleet.partition.placement import Placement
+from gpufleet.partition.placement import MigPlacement
 from gpufleet.partition.profile_name import parse
 from gpufleet.partition.shares import slice_memory
 from gpufleet.spec.sharing import Mig, MigLayout, MigStrategy
 
-Cut = tuple[Mapping[str, int], Placement | None]
+Cut = tuple[Mapping[str, int], MigPlacement | None]
 """Devices of one GPU, and the proof; no proof for a GPU that stays whole."""
 
 
@@ -29,7 +29,7 @@ def lay_out(gpu: Gpu, gpus_per_node: int, mig: Mig, path: str) -> tuple[list[Cut
         where = f"{path}.layouts[{number}].devices"
         answer, found = judge_layout(gpu, layout.devices, where, mig.strategy)
         findings += found
-        if isinstance(answer, Placement):
+        if isinstance(answer, MigPlacement):
             cuts += [(_own_names(layout.devices, answer.renamed), answer)] * count
     cuts += [(frozen({}), None)] * (gpus_per_node - len(cuts))
     findings += _check_strategy(mig, gpus_per_node, path)

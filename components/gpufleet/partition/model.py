@@ -7,7 +7,7 @@ from fractions import Fraction
 from gpufleet.catalogue.gpu import EVIDENCE_ORDER, Evidence
 from gpufleet.partition import names
 from gpufleet.partition.dra import DraCut
-from gpufleet.partition.placement import Placement
+from gpufleet.partition.placement import MigPlacement
 from gpufleet.partition.vgpu import VgpuCut
 
 
@@ -20,7 +20,7 @@ class GpuLayout:
     devices: Mapping[str, int]
     """Profile as declared (this GPU's own spelling, `1c.` prefixes kept) -> instances. Empty: the
     GPU stays whole, MIG off."""
-    placement: Placement | None
+    placement: MigPlacement | None
     """Proof with start slots; None for a whole GPU."""
 
     @property
@@ -30,7 +30,7 @@ class GpuLayout:
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class PartitionShare:
     """What one pod asks for, and what it gets."""
 
     resource: str
@@ -73,7 +73,7 @@ class Partition:
     """Whether shared resources carry the suffix `.shared`."""
     fail_requests_greater_than_one: bool
     """Whether a pod that asks for several shares is refused."""
-    shares: tuple[Share, ...]
+    shares: tuple[PartitionShare, ...]
     """What can be asked for, whole GPUs first, then profiles by name."""
     advertised: Mapping[str, int]
     """Extended resource -> amount per node, exactly what the device plugin publishes. Of a `dra`

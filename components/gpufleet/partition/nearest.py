@@ -10,7 +10,7 @@ from gpufleet.partition.slot_table import SlotTable
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class NearestLayout:
     """A legal layout of one GPU, offered instead of another."""
 
     devices: Mapping[str, int]
@@ -34,7 +34,7 @@ def nearest_layouts(
     present: int = 0,
     *,
     limit: int = 3,
-) -> tuple[Layout, ...]:
+) -> tuple[NearestLayout, ...]:
     """The closest legal layouts beside what is there: fewest changes, then least waste.
 
     `wanted` is the request as far as the geometry knows its profiles; `substitutes` are the known
@@ -113,14 +113,14 @@ def _layout(
     changes: int,
     unused_compute: int,
     unused_memory: int,
-) -> Layout:
+) -> NearestLayout:
     devices = frozen({n: c for n, c in zip(names, table.counts[number], strict=True) if c})
-    return Layout(devices, changes, unused_compute, unused_memory)
+    return NearestLayout(devices, changes, unused_compute, unused_memory)
 
 
 def better_layout(
     geometry: MigGeometry, table: SlotTable, devices: Mapping[str, int]
-) -> Layout | None:
+) -> NearestLayout | None:
     """The nearest layout that uses more compute slices and shrinks nothing.
 
     Nothing shrinks: every instance asked for keeps its compute and memory or gets more, and

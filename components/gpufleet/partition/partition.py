@@ -7,7 +7,7 @@ from gpufleet.catalogue.gpu import Gpu
 from gpufleet.findings import Finding, has_errors
 from gpufleet.partition import dra, names, rules, vgpu
 from gpufleet.partition.layouts import lay_out
-from gpufleet.partition.model import GpuLayout, Partition, Share
+from gpufleet.partition.model import GpuLayout, Partition, PartitionShare
 from gpufleet.partition.shares import (
     RESOURCES,
     mps_memory,
@@ -17,7 +17,7 @@ from gpufleet.partition.shares import (
 )
 from gpufleet.spec.sharing import Dra, Mig, Mps, Sharing, TimeSlicing, Vgpu
 
-__all__ = ["GpuLayout", "Partition", "Share", "cut"]
+__all__ = ["GpuLayout", "Partition", "PartitionShare", "cut"]
 
 
 def cut(
@@ -99,7 +99,7 @@ def _dynamic(
         return None, found.findings
     clients = found.cut.clients
     shares = tuple(
-        Share(
+        PartitionShare(
             resource=offer.extended_resource or offer.device_class,
             quantity=1,
             per_node=offer.per_node * clients,
@@ -135,7 +135,7 @@ def _virtual(
     made, findings = vgpu.cut(gpu, count, declared, f"{path}.vgpu")
     if made is None:
         return None, findings
-    share = Share(RESOURCES["nvidia"], 1, count, None, 1, made.memory_bytes)
+    share = PartitionShare(RESOURCES["nvidia"], 1, count, None, 1, made.memory_bytes)
     partition = Partition(
         mode="vgpu",
         strategy="none",
@@ -154,19 +154,19 @@ def _virtual(
 
 def _whole_share(
     gpu: Gpu, count: int, sliced: TimeSlicing | Mps | None, memory: int | None
-) -> Share:
+) -> PartitionShare:
     """A whole GPU, or a turn on one."""
     resource = RESOURCES[gpu.vendor]
     if sliced is None:
-        return Share(resource, 1, count, None, 1, memory)
+        return PartitionShare(resource, 1, count, None, 1, memory)
     replicas = sliced.replicas
     name = shared_name(resource, replicas, sliced.rename)
     if isinstance(sliced, Mps):
         limit = None if memory is None else mps_memory(memory, replicas)
         threads = mps_threads_percent(replicas)
-        return Share(name, 1, count * replicas, None, replicas, limit, threads)
+        return PartitionShare(name, 1, count * replicas, None, replicas, limit, threads)
     each = None if memory is None else memory // replicas
-    return Share(name, 1, count * replicas, None, replicas, each)
+    return PartitionShare(name, 1, count * replicas, None, replicas, each)
 
 
 def _partitioned(gpu: Gpu, gpus: tuple[GpuLayout, ...], mig: Mig, memory: int | None) -> Partition:
@@ -176,10 +176,10 @@ def _partitioned(gpu: Gpu, gpus: tuple[GpuLayout, ...], mig: Mig, memory: int | 
     replicas = slicing.replicas if slicing is not None else 1
     rename = slicing is not None and slicing.rename
     whole = sum(not layout.mig_enabled for layout in gpus)
-    shares: list[Share] = []
+    shares: list[PartitionShare] = []
     if whole:
         # Whole GPUs beside MIG keep their name and are not shared: only slices were asked to be.
-        shares.append(Share(RESOURCES["nvidia"], 1, whole, None, 1, memory))
+        shares.append(PartitionShare(RESOURCES["nvidia"], 1, whole, None, 1, memory))
     for profile, count in names.total(layout.devices for layout in gpus).items():
         single = mig.strategy == "single"
         resource = RESOURCES["nvidia"] if single else names.resource_of(profile)
@@ -187,7 +187,7 @@ def _partitioned(gpu: Gpu, gpus: tuple[GpuLayout, ...], mig: Mig, memory: int | 
         if device is not None:
             device //= names.tenants(profile, gpus_devices=(g.devices for g in gpus))
         shares.append(
-            Share(
+            PartitionShare(
                 shared_name(resource, replicas, rename),
                 1,
                 count * replicas,

@@ -13,9 +13,9 @@ from functools import lru_cache
 from gpufleet.catalogue.frozen import FrozenDict, frozen
 from gpufleet.catalogue.gpu import EVIDENCE_ORDER, Evidence, MigGeometry
 from gpufleet.partition.limits import Reason, broken_limits
-from gpufleet.partition.nearest import Layout, nearest_layouts
+from gpufleet.partition.nearest import NearestLayout, nearest_layouts
 from gpufleet.partition.profile_name import similar
-from gpufleet.partition.request import Request, read_request
+from gpufleet.partition.request import MigRequest, read_request
 from gpufleet.partition.slot_table import SlotTable, slot_table
 
 
@@ -36,7 +36,7 @@ class PlacedInstance:
 
 
 @dataclass(frozen=True, slots=True)
-class Placement:
+class MigPlacement:
     """Proof that a layout can exist, and what it leaves."""
 
     instances: tuple[PlacedInstance, ...]
@@ -76,7 +76,7 @@ class Refusal:
     reasons: tuple[Reason, ...]
     """The limits broken, in the order profiles, counts, compute, memory, media; engines and starts
     only where nothing else explains the refusal."""
-    alternatives: tuple[Layout, ...]
+    alternatives: tuple[NearestLayout, ...]
     """Nearest legal layouts, best first; empty when none is near."""
     evidence: Evidence
     renamed: Mapping[str, str] = field(default_factory=FrozenDict[str, str])
@@ -91,7 +91,7 @@ def place(
     geometry: MigGeometry,
     devices: Mapping[str, int],
     occupied: Sequence[PlacedInstance] = (),
-) -> Placement | Refusal:
+) -> MigPlacement | Refusal:
     """Decide whether the GPU can hold these instances, beside those that are already there.
 
     `devices` maps profile names, NVIDIA's spelling, to counts; a count of zero asks for nothing.
@@ -122,7 +122,7 @@ def place(
     for name, count in request.unknown.items():
         for near in similar(name, geometry.profiles, limit=1):
             substitutes[near] += count
-    alternatives: tuple[Layout, ...] = ()
+    alternatives: tuple[NearestLayout, ...] = ()
     if (request.counts or substitutes) and present in table.number:
         alternatives = nearest_layouts(geometry, table, request.counts, substitutes, used, present)
     return Refusal(tuple(reasons), alternatives, evidence, frozen(request.renamed))
@@ -179,13 +179,13 @@ def _representable(table: SlotTable, counts: Sequence[int]) -> bool:
 def _placement(
     geometry: MigGeometry,
     table: SlotTable,
-    request: Request,
+    request: MigRequest,
     occupied: Sequence[PlacedInstance],
     starts: tuple[int, ...],
     used: int,
     total: int,
     evidence: Evidence,
-) -> Placement:
+) -> MigPlacement:
     left = iter(starts)
     instances: list[PlacedInstance] = []
     for name, profile in geometry.profiles.items():
@@ -201,7 +201,7 @@ def _placement(
             )
     taken = {slot for i in (*instances, *occupied) for slot in range(i.start, i.start + i.size)}
     room = _room(geometry, used, total)
-    return Placement(
+    return MigPlacement(
         instances=tuple(sorted(instances, key=lambda i: i.start)),
         occupied=tuple(sorted(occupied, key=lambda i: i.start)),
         free=room.free,
@@ -220,7 +220,7 @@ def _placement(
 
 @dataclass(frozen=True, slots=True)
 class _Room:
-    """What is left on a GPU; the fields are those of `Placement`."""
+    """What is left on a GPU; the fields are those of `MigPlacement`."""
 
     free: Mapping[str, int]
     completions: tuple[Mapping[str, int], ...]

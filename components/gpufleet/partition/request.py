@@ -9,7 +9,7 @@ from gpufleet.partition.profile_name import parse, similar
 
 
 @dataclass(slots=True)
-class Request:
+class MigRequest:
     """What was asked for, in the geometry's own names."""
 
     counts: dict[str, int] = field(default_factory=dict[str, int])
@@ -21,9 +21,9 @@ class Request:
     reasons: list[Reason] = field(default_factory=list[Reason])
 
 
-def read_request(geometry: MigGeometry, devices: Mapping[str, int]) -> Request:
+def read_request(geometry: MigGeometry, devices: Mapping[str, int]) -> MigRequest:
     """The request, with a reason for every name or count that cannot be meant."""
-    request = Request()
+    request = MigRequest()
     parts: dict[str, list[tuple[int, str]]] = {}
     for name, count in sorted(devices.items()):
         if isinstance(count, bool) or not isinstance(count, int) or count < 0:  # pyright: ignore[reportUnnecessaryIsInstance]

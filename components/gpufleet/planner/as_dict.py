@@ -5,11 +5,11 @@ Keys are camelCase; money is US dollars, memory integer bytes, times are seconds
 
 from typing import Any
 
-from gpufleet.planner.choice import Choice
+from gpufleet.planner.choice import ServingChoice
 from gpufleet.planner.option import Option, usd
 
 
-def choices_as_list(choice: Choice, most: int | None = None) -> list[dict[str, Any]]:
+def choices_as_list(choice: ServingChoice, most: int | None = None) -> list[dict[str, Any]]:
     """Every option, best first, with why it is not the first; `most` cuts dominated ones."""
     front = set(map(id, choice.front))
     found: list[dict[str, Any]] = []
@@ -23,7 +23,7 @@ def choices_as_list(choice: Choice, most: int | None = None) -> list[dict[str, A
     return found
 
 
-def rejected_as_list(choice: Choice) -> list[dict[str, Any]]:
+def rejected_as_list(choice: ServingChoice) -> list[dict[str, Any]]:
     """Everything that does not work, with the limit it breaks."""
     return [
         {

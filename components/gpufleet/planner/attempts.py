@@ -4,19 +4,19 @@ from collections.abc import Iterator, Sequence
 from math import ceil
 
 from gpufleet.planner.compare import rank
-from gpufleet.planner.need import WHOLE, Need
-from gpufleet.planner.offers import Machine
+from gpufleet.planner.need import WHOLE, WorkloadNeed
+from gpufleet.planner.offers import OfferedMachine
 from gpufleet.planner.option import Miss, Option, Reached, Rejected
 from gpufleet.planner.serving_choice import fitting_format, need_bytes, serve, splits
 from gpufleet.planner.shares import ShareOffer, allowed_kinds, shares, whole
-from gpufleet.planner.target import Target
+from gpufleet.planner.target import ServingTarget
 from gpufleet.planner.training_choice import gpu_counts, train
-from gpufleet.sizing.device import Share
+from gpufleet.sizing.device import DeviceShare
 from gpufleet.sizing.training_rates import training_speed
 
 
 def try_services(
-    need: Need, group: Sequence[Machine], ceiling: float | None = None
+    need: WorkloadNeed, group: Sequence[OfferedMachine], ceiling: float | None = None
 ) -> Iterator[Option | Rejected]:
     """Replicas on whole GPUs and on shares of one kind of GPU.
 
@@ -31,7 +31,7 @@ def try_services(
     if isinstance(formats, Miss):
         yield _rejected(device.label, first, formats)
         return
-    kinds = allowed_kinds(need) if first.fraction == 1 else (Share.WHOLE,)
+    kinds = allowed_kinds(need) if first.fraction == 1 else (DeviceShare.WHOLE,)
     gpu_usd = cheapest_gpu(group)
     most = max(machine.gpus for machine in group) if first.fraction == 1 else 1
     if need.parallel is not None and not splits(need, device, most):
@@ -50,15 +50,15 @@ def try_services(
             if isinstance(found, Miss):
                 yield _rejected(f"{what}, {serving.weights.name}", first, found)
                 continue
-            yield from bought(found, ShareOffer(device, Share.WHOLE, WHOLE), group)
-        if kinds == (Share.WHOLE,):
+            yield from bought(found, ShareOffer(device, DeviceShare.WHOLE, WHOLE), group)
+        if kinds == (DeviceShare.WHOLE,):
             continue
         alone = next(iter(splits(need, device, 1)), None)
         if alone is None:
             continue
         least = need_bytes(need, serving, alone)
         for share in sorted(shares(first.gpu, kinds, least), key=lambda share: share.part):
-            if share.kind is Share.WHOLE:
+            if share.kind is DeviceShare.WHOLE:
                 continue
             above = _above(gpu_usd, float(share.part) * need.replicas, ceiling)
             found = above or serve(need, serving, share.device, alone)
@@ -69,7 +69,7 @@ def try_services(
                 yield _rejected(f"{share.device.label}, {serving.weights.name}", first, found)
 
 
-def cheapest_gpu(group: Sequence[Machine]) -> float | None:
+def cheapest_gpu(group: Sequence[OfferedMachine]) -> float | None:
     """Least USD an hour of one GPU on such machines; None where no price is known."""
     prices = [machine.micro_usd / machine.gpus / 1e6 for machine in group if machine.micro_usd]
     return min(prices, default=None)
@@ -85,7 +85,7 @@ def _above(gpu_usd: float | None, gpus: float, ceiling: float | None) -> Miss | 
 
 
 def try_jobs(
-    need: Need, group: Sequence[Machine], ceiling: float | None = None
+    need: WorkloadNeed, group: Sequence[OfferedMachine], ceiling: float | None = None
 ) -> Iterator[Option | Rejected]:
     """A training job on growing numbers of whole GPUs, or on one MIG slice.
 
@@ -124,16 +124,18 @@ def try_jobs(
                 if offer.gpus == machine.gpus and offer.network_gbps == machine.network_gbps:
                     nodes = ceil(gpus / offer.gpus)
                     if offer.most_nodes is None or nodes <= offer.most_nodes:
-                        share = ShareOffer(device, Share.WHOLE, WHOLE)
+                        share = ShareOffer(device, DeviceShare.WHOLE, WHOLE)
                         yield Option(offer, share, reached, nodes, fabric, notes)
             if met:
                 break
             met = True  # one size beyond the smallest: time against money
-    if Share.MIG in allowed_kinds(need) and group[0].fraction == 1:
+    if DeviceShare.MIG in allowed_kinds(need) and group[0].fraction == 1:
         yield from _sliced_jobs(need, group)
 
 
-def _job_above(need: Need, group: Sequence[Machine], ceiling: float | None) -> Miss | None:
+def _job_above(
+    need: WorkloadNeed, group: Sequence[OfferedMachine], ceiling: float | None
+) -> Miss | None:
     """A job costs at least what one GPU of the kind takes for it were memory unlimited: more of
     them only communicate more."""
     if ceiling is None:
@@ -153,10 +155,12 @@ def _job_above(need: Need, group: Sequence[Machine], ceiling: float | None) -> M
     return Miss("dearer", f"{least:.2f} USD at least, {ceiling:.2f} is enough", least)
 
 
-def _sliced_jobs(need: Need, group: Sequence[Machine]) -> Iterator[Option | Rejected]:
+def _sliced_jobs(
+    need: WorkloadNeed, group: Sequence[OfferedMachine]
+) -> Iterator[Option | Rejected]:
     first = group[0]
-    for share in shares(first.gpu, (Share.MIG,)):
-        if share.kind is not Share.MIG:
+    for share in shares(first.gpu, (DeviceShare.MIG,)):
+        if share.kind is not DeviceShare.MIG:
             continue
         found = train(need, share.device, first, 1)
         if isinstance(found, Miss):
@@ -169,13 +173,17 @@ def _sliced_jobs(need: Need, group: Sequence[Machine]) -> Iterator[Option | Reje
         yield from bought(found[0], share, group)
 
 
-def bought(reached: Reached, share: ShareOffer, group: Sequence[Machine]) -> Iterator[Option]:
+def bought(
+    reached: Reached, share: ShareOffer, group: Sequence[OfferedMachine]
+) -> Iterator[Option]:
     """The machines worth buying for these copies: for each way of buying and platform the cheapest
     whole, and the cheapest for its part."""
     found: dict[tuple[str, str], list[Option]] = {}
     for machine in group:
-        per_gpu = round(1 / share.part) if share.kind in (Share.MPS, Share.TIME_SLICE) else 1
-        if share.kind is Share.MIG:
+        per_gpu = (
+            round(1 / share.part) if share.kind in (DeviceShare.MPS, DeviceShare.TIME_SLICE) else 1
+        )
+        if share.kind is DeviceShare.MIG:
             assert share.profile is not None
             assert machine.gpu.mig is not None
             per_gpu = machine.gpu.mig.profiles[share.profile].max_instances
@@ -197,20 +205,20 @@ def bought(reached: Reached, share: ShareOffer, group: Sequence[Machine]) -> Ite
             yield part
 
 
-def _one_for_each_count(group: Sequence[Machine]) -> list[Machine]:
+def _one_for_each_count(group: Sequence[OfferedMachine]) -> list[OfferedMachine]:
     """The cheapest machine of each number of GPUs and network."""
-    seen: dict[tuple[int, float | None], Machine] = {}
+    seen: dict[tuple[int, float | None], OfferedMachine] = {}
     for machine in group:
         seen.setdefault((machine.gpus, machine.network_gbps), machine)
     return list(seen.values())
 
 
-def _smaller_holds(group: Sequence[Machine], gpus: int, machine: Machine) -> bool:
+def _smaller_holds(group: Sequence[OfferedMachine], gpus: int, machine: OfferedMachine) -> bool:
     """Whether a smaller machine of the group is tried with as many GPUs inside it."""
     return any(other.gpus < machine.gpus and other.gpus >= gpus for other in group)
 
 
-def _late(target: Target, reached: Reached) -> Miss | None:
+def _late(target: ServingTarget, reached: Reached) -> Miss | None:
     if target.deadline_hours is None or reached.run_hours is None:
         return None
     if reached.run_hours <= target.deadline_hours:
@@ -219,7 +227,7 @@ def _late(target: Target, reached: Reached) -> Miss | None:
     return Miss("deadline", text, reached.run_hours)
 
 
-def over_budget(option: Option, target: Target) -> Miss | None:
+def over_budget(option: Option, target: ServingTarget) -> Miss | None:
     """A budget is kept only where the price is known."""
     hour, run = target.budget_usd_per_hour, target.budget_usd
     billed = option.billed_micro_usd
@@ -236,5 +244,5 @@ def over_budget(option: Option, target: Target) -> Miss | None:
     return None
 
 
-def _rejected(what: str, machine: Machine, miss: Miss) -> Rejected:
+def _rejected(what: str, machine: OfferedMachine, miss: Miss) -> Rejected:
     return Rejected(what, machine.gpu.key, miss)

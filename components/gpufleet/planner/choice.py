@@ -9,13 +9,13 @@ from gpufleet.catalogue import Catalogue
 from gpufleet.findings import Finding, error, info, warning
 from gpufleet.planner.attempts import cheapest_gpu, over_budget, try_jobs, try_services
 from gpufleet.planner.compare import better_at, dearer, pareto, rank
-from gpufleet.planner.need import Need
-from gpufleet.planner.offers import Machine, Market, machines
+from gpufleet.planner.need import WorkloadNeed
+from gpufleet.planner.offers import Market, OfferedMachine, machines
 from gpufleet.planner.option import Option, Rejected
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ServingChoice:
     """The answer for one workload."""
 
     options: tuple[Option, ...]
@@ -42,8 +42,13 @@ class Choice:
 
 
 def choose(
-    need: Need, market: Market, catalogue: Catalogue, path: str = "", *, thorough: bool = True
-) -> Choice:
+    need: WorkloadNeed,
+    market: Market,
+    catalogue: Catalogue,
+    path: str = "",
+    *,
+    thorough: bool = True,
+) -> ServingChoice:
     """Try every GPU, count, split, precision, share and way of buying on the market.
 
     `thorough` False leaves out what costs more, even shared with others, than something that
@@ -53,7 +58,7 @@ def choose(
     offered = machines(market, catalogue, interruptible=need.interruptible, job=need.trains)
     options: list[Option] = []
     rejected: list[Rejected] = []
-    by_gpu: dict[tuple[str, object], list[Machine]] = {}
+    by_gpu: dict[tuple[str, object], list[OfferedMachine]] = {}
     for machine in offered:
         by_gpu.setdefault((machine.gpu.key, machine.fraction), []).append(machine)
     ceiling: float | None = None
@@ -74,7 +79,7 @@ def choose(
                 ceiling = cost if ceiling is None else min(ceiling, cost)
     kept = sorted(dict.fromkeys(options), key=rank)
     findings = _findings(need, kept, rejected, offered, path, market, catalogue)
-    return Choice(tuple(kept), pareto(kept), tuple(dict.fromkeys(rejected)), findings)
+    return ServingChoice(tuple(kept), pareto(kept), tuple(dict.fromkeys(rejected)), findings)
 
 
 _LIMITS = {
@@ -88,10 +93,10 @@ _LIMITS = {
 
 
 def _findings(
-    need: Need,
+    need: WorkloadNeed,
     options: Sequence[Option],
     rejected: Sequence[Rejected],
-    offered: Sequence[Machine],
+    offered: Sequence[OfferedMachine],
     path: str,
     market: Market,
     catalogue: Catalogue,
@@ -124,7 +129,7 @@ def _findings(
 
 
 def _contradiction(
-    need: Need,
+    need: WorkloadNeed,
     rejected: Sequence[Rejected],
     missed: Iterable[str],
     path: str,
@@ -164,7 +169,7 @@ _FIELDS = {
 """Limit -> field of the target."""
 
 
-def _without(need: Need, code: str) -> Need:
+def _without(need: WorkloadNeed, code: str) -> WorkloadNeed:
     """The need with one limit given up."""
     if code == "gpus":
         return replace(need, most_gpus=1 << 14)
@@ -196,7 +201,7 @@ def _nearest(rejected: Sequence[Rejected], code: str) -> Rejected:
     )
 
 
-def _nothing_fits(need: Need, rejected: Sequence[Rejected], path: str) -> Finding:
+def _nothing_fits(need: WorkloadNeed, rejected: Sequence[Rejected], path: str) -> Finding:
     memory = [r for r in rejected if r.miss.code == "memory"]
     last = memory[-1] if memory else (rejected[-1] if rejected else None)
     shown = f"; for one, {last.what}: {last.miss.reason}" if last else ""

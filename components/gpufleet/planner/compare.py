@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from gpufleet.planner.option import Option
-from gpufleet.sizing.device import Share
+from gpufleet.sizing.device import DeviceShare
 
-_SIMPLEST = (Share.WHOLE, Share.MIG, Share.MPS, Share.TIME_SLICE)
+_SIMPLEST = (DeviceShare.WHOLE, DeviceShare.MIG, DeviceShare.MPS, DeviceShare.TIME_SLICE)
 _Rank = tuple[bool, float, int, float, float, float, str]
 
 

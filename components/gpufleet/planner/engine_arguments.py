@@ -8,11 +8,11 @@ from typing import Any
 
 from gpufleet.findings import Finding, info
 from gpufleet.planner.option import Option
-from gpufleet.planner.plan import PlacedWorkload, Plan
+from gpufleet.planner.plan import PlacedWorkload, PlannedFleet
 from gpufleet.planner.workloads import ModelWorkload
 from gpufleet.sizing.catalogue_models import named_format
-from gpufleet.sizing.device import Share
-from gpufleet.sizing.inference import Engine, Serving
+from gpufleet.sizing.device import DeviceShare
+from gpufleet.sizing.inference import InferenceEngine, Serving
 
 _IMAGE = "vllm"
 _DTYPES = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
@@ -28,7 +28,7 @@ def engine_arguments(work: PlacedWorkload) -> list[str]:
     entry = work.entry
     if work.need is None or work.need.trains or not isinstance(entry, ModelWorkload):
         return []
-    if entry.engine is not Engine.VLLM or entry.image is None or _IMAGE not in entry.image:
+    if entry.engine is not InferenceEngine.VLLM or entry.image is None or _IMAGE not in entry.image:
         return []
     option = work.option
     serving = next(s for s in work.need.serving if s.weights.name == option.reached.precision)
@@ -48,7 +48,7 @@ def engine_arguments(work: PlacedWorkload) -> list[str]:
     ]
 
 
-def check_model_names(plan: Plan) -> tuple[Finding, ...]:
+def check_model_names(plan: PlannedFleet) -> tuple[Finding, ...]:
     """Where a name is no id of the Hub (`organisation/name`): which id the engine is handed for it,
     or that it cannot fetch the model."""
     findings: list[Finding] = []
@@ -114,7 +114,7 @@ def engine_probes(work: PlacedWorkload) -> dict[str, Any]:
 
 def _utilisation(serving: Serving, option: Option) -> str:
     """Part of the GPU the engine sees: a slice is all it sees, a share is not."""
-    shared = option.share.kind in (Share.MPS, Share.TIME_SLICE)
+    shared = option.share.kind in (DeviceShare.MPS, DeviceShare.TIME_SLICE)
     part = serving.utilisation / (option.share.replicas if shared else 1)
     return f"{floor(part * 100) / 100:.2f}"
 

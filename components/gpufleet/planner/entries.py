@@ -4,10 +4,10 @@ from dataclasses import replace
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.findings import Finding, error
-from gpufleet.planner.choice import Choice, choose
-from gpufleet.planner.need import Allowed, Need, resolve
+from gpufleet.planner.choice import ServingChoice, choose
+from gpufleet.planner.need import Allowed, WorkloadNeed, resolve
 from gpufleet.planner.notebooks import choose_notebooks
-from gpufleet.planner.offers import Hardware, Market, check_gpus
+from gpufleet.planner.offers import Market, OwnedHardware, check_gpus
 from gpufleet.planner.workloads import ModelWorkload, Notebooks, OwnHardware, PlanHead
 from gpufleet.spec.base import Platform
 
@@ -15,7 +15,7 @@ from gpufleet.spec.base import Platform
 def market_of(head: PlanHead, catalogue: Catalogue) -> tuple[Market, tuple[Finding, ...]]:
     """Where the workloads of a file may run, and an error for every unknown GPU."""
     keys, findings = check_gpus(head.gpus, catalogue)
-    owned: list[Hardware] = []
+    owned: list[OwnedHardware] = []
     for index, row in enumerate(head.hardware):
         key, found = check_gpus((row.gpu,), catalogue, f"hardware[{index}].gpu")
         findings = (*findings, *found)
@@ -32,9 +32,9 @@ def market_of(head: PlanHead, catalogue: Catalogue) -> tuple[Market, tuple[Findi
     return market, findings
 
 
-def _owned(row: OwnHardware, key: str, index: int, platform: Platform) -> Hardware:
+def _owned(row: OwnHardware, key: str, index: int, platform: Platform) -> OwnedHardware:
     shape = row.shape(platform) or {}
-    return Hardware(
+    return OwnedHardware(
         key,
         row.gpus_per_node,
         row.nodes,
@@ -49,7 +49,7 @@ def _owned(row: OwnHardware, key: str, index: int, platform: Platform) -> Hardwa
 
 def choose_entry(
     entry: ModelWorkload | Notebooks, path: str, market: Market, catalogue: Catalogue
-) -> tuple[Need | None, Choice | None, tuple[Finding, ...]]:
+) -> tuple[WorkloadNeed | None, ServingChoice | None, tuple[Finding, ...]]:
     """What could run an entry, cheapest first; None with the errors that say why."""
     names = entry.gpus
     if isinstance(entry, ModelWorkload) and entry.gpu is not None:
@@ -84,7 +84,7 @@ def choose_entry(
 
 def _resolved(
     entry: ModelWorkload, path: str, catalogue: Catalogue
-) -> tuple[Need | None, tuple[Finding, ...]]:
+) -> tuple[WorkloadNeed | None, tuple[Finding, ...]]:
     allowed = Allowed(
         entry.precisions,
         entry.isolation,
@@ -106,7 +106,7 @@ def _other_problems(
     return tuple(f for f in _resolved(entry, path, catalogue)[1] if f.severity.value == "error")
 
 
-def intent_of(entry: ModelWorkload | Notebooks, need: Need | None) -> str:
+def intent_of(entry: ModelWorkload | Notebooks, need: WorkloadNeed | None) -> str:
     """The pool's intent: it sets disruption, spot and packing defaults."""
     if need is None:
         return "interactive"

@@ -7,9 +7,9 @@ from fractions import Fraction
 from math import ceil
 
 from gpufleet.planner.layouts import NodeLayout, lay_out_nodes
-from gpufleet.planner.offers import Machine
+from gpufleet.planner.offers import OfferedMachine
 from gpufleet.planner.option import Option
-from gpufleet.sizing.device import Share
+from gpufleet.sizing.device import DeviceShare
 
 _HALF = Fraction(1, 2)
 
@@ -18,7 +18,7 @@ _HALF = Fraction(1, 2)
 class PoolKey:
     """What workloads must have in common to be on the same nodes."""
 
-    machine: Machine
+    machine: OfferedMachine
     sharing: str
     """`whole`, `mig`, `mps-4`, `time-slice-4`."""
     intent: str
@@ -53,7 +53,7 @@ def pool_key(intent: str, option: Option, one_profile: bool) -> PoolKey:
     """The pool an option goes to. `one_profile`: the platform cuts all GPUs of a pool alike."""
     share = option.share
     sharing = share.resource_key
-    if share.kind is Share.MIG and not one_profile:
+    if share.kind is DeviceShare.MIG and not one_profile:
         sharing = "mig"
     return PoolKey(option.machine, sharing, intent, option.fabric)
 
@@ -64,9 +64,9 @@ Demand = Mapping[str | int, int]
 
 def item_of(option: Option) -> tuple[str | int, int]:
     """What an option adds to the demand of its pool."""
-    if option.share.kind is Share.MIG:
+    if option.share.kind is DeviceShare.MIG:
         return option.share.profile or "", option.devices
-    if option.share.kind is Share.WHOLE:
+    if option.share.kind is DeviceShare.WHOLE:
         return option.reached.gpus_each, option.reached.copies
     return 1, option.devices
 
@@ -96,7 +96,7 @@ def fill(key: PoolKey, demand: Demand) -> tuple[int, NodeLayout | None] | None:
     return _whole_nodes(machine.gpus, sizes), None
 
 
-def _one_profile(machine: Machine, wanted: Mapping[str, int]) -> tuple[int, NodeLayout]:
+def _one_profile(machine: OfferedMachine, wanted: Mapping[str, int]) -> tuple[int, NodeLayout]:
     assert machine.gpu.mig is not None
     ((profile, count),) = wanted.items()
     full = machine.gpu.mig.profiles[profile].max_instances

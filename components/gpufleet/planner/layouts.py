@@ -8,7 +8,7 @@ from itertools import product
 from math import ceil
 
 from gpufleet.catalogue import Gpu
-from gpufleet.partition.placement import Placement, place
+from gpufleet.partition.placement import MigPlacement, place
 
 MOST_STRANDED = 1
 """Compute slices of a GPU that may become unusable: from two on the policies refuse a layout."""
@@ -96,7 +96,7 @@ def _completed(gpu: Gpu, devices: _Devices) -> _Devices:
     can use; more of what is there first."""
     assert gpu.mig is not None
     proof = place(gpu.mig, dict(devices))
-    if not isinstance(proof, Placement) or not proof.completions:
+    if not isinstance(proof, MigPlacement) or not proof.completions:
         return devices
     wanted = dict(devices)
     rows = gpu.mig.profiles
@@ -109,7 +109,7 @@ def _completed(gpu: Gpu, devices: _Devices) -> _Devices:
         for name, count in completion.items():
             merged[name] = merged.get(name, 0) + count
         full = place(gpu.mig, merged) if gpu.mig is not None else proof
-        assert isinstance(full, Placement)
+        assert isinstance(full, MigPlacement)
         same = sum(count for name, count in completion.items() if name in wanted)
         return (full.stranded_compute, full.stranded_memory, -same, sorted(merged.items()))
 
@@ -174,7 +174,7 @@ def _sound(gpu: Gpu, devices: _Devices) -> bool:
     """Whether a layout exists and strands no more than policies let pass."""
     assert gpu.mig is not None
     proof = place(gpu.mig, dict(devices))
-    return isinstance(proof, Placement) and proof.stranded_compute <= MOST_STRANDED
+    return isinstance(proof, MigPlacement) and proof.stranded_compute <= MOST_STRANDED
 
 
 @lru_cache(maxsize=4096)

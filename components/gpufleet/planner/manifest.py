@@ -7,9 +7,9 @@ from typing import Any
 from gpufleet.documents.writing import yaml_text
 from gpufleet.fleet import Fleet
 from gpufleet.fleet.addon_plan import rdma_resources
-from gpufleet.partition.partition import Share
+from gpufleet.partition.partition import PartitionShare
 from gpufleet.planner.engine_arguments import engine_arguments, engine_probes
-from gpufleet.planner.plan import PlacedWorkload, Plan
+from gpufleet.planner.plan import PlacedWorkload, PlannedFleet
 from gpufleet.planner.scaling import hinted_object, scaling_annotations
 from gpufleet.planner.workloads import Notebooks
 from gpufleet.render.kueue_queues import DEFAULT_QUEUE
@@ -21,7 +21,7 @@ _DEADLINE_MARGIN = 1.5
 """A job is ended after its modelled time, half as much again."""
 
 
-def manifests(plan: Plan) -> tuple[dict[str, Any], ...]:
+def manifests(plan: PlannedFleet) -> tuple[dict[str, Any], ...]:
     """One Deployment, Job or StatefulSet for each workload; one Job of several pods where a job
     takes several machines. Empty when there is no fleet."""
     if plan.fleet is None:
@@ -29,7 +29,7 @@ def manifests(plan: Plan) -> tuple[dict[str, Any], ...]:
     return tuple(_manifest(work, plan.fleet) for work in plan.workloads)
 
 
-def manifest_text(plan: Plan) -> str:
+def manifest_text(plan: PlannedFleet) -> str:
     """The same as a file. Where a service may scale, the object that would do it stands above it as
     a comment: it needs KEDA and the address of your Prometheus."""
     parts: list[str] = []
@@ -140,7 +140,7 @@ def _queue(team: str, fleet: Fleet) -> str:
     return DEFAULT_QUEUE if queues is not None and queues.default_queue else team
 
 
-def _share(work: PlacedWorkload, shares: tuple[Share, ...]) -> Share:
+def _share(work: PlacedWorkload, shares: tuple[PartitionShare, ...]) -> PartitionShare:
     profile = work.option.share.profile
     return next(share for share in shares if share.profile == profile)
 

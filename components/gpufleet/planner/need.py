@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.findings import Finding, error, has_errors, ordered
-from gpufleet.planner.target import Target, check_target
+from gpufleet.planner.target import ServingTarget, check_target
 from gpufleet.sizing.activations import Checkpointing, Loss
 from gpufleet.sizing.architecture import Architecture
 from gpufleet.sizing.formats import (
@@ -18,7 +18,7 @@ from gpufleet.sizing.formats import (
 from gpufleet.sizing.inference import Serving
 from gpufleet.sizing.model_choice import ChosenModel, choose_model
 from gpufleet.sizing.parallel import Parallelism
-from gpufleet.sizing.request import SizeRequest, Workload, find_workload
+from gpufleet.sizing.request import SizedWorkload, SizeRequest, find_workload
 from gpufleet.sizing.sized import serving_of, training_of
 from gpufleet.sizing.training import Training
 
@@ -39,11 +39,11 @@ MOST_GPUS = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class WorkloadNeed:
     """What one workload needs, as the choice sees it."""
 
     name: str
-    workload: Workload
+    workload: SizedWorkload
     model: Architecture
     serving: tuple[Serving, ...]
     """One for each weight format allowed, preferred first; empty for training."""
@@ -54,7 +54,7 @@ class Need:
     gpu_named: bool
     """Whether the author named the GPU too: a stated split is then tried on it as it is. On any
     other the rule of NVLink holds."""
-    target: Target
+    target: ServingTarget
     isolation: Isolation
     interruptible: bool
     """Whether it survives that its machine is taken back: spot may be bought."""
@@ -74,7 +74,7 @@ class Need:
     @property
     def large_training(self) -> bool:
         """Pre-training never shares a GPU; jobs of several GPUs cannot, by their group."""
-        return self.workload is Workload.PRE_TRAINING
+        return self.workload is SizedWorkload.PRE_TRAINING
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +92,11 @@ class Allowed:
 
 def resolve(
     request: SizeRequest,
-    target: Target,
+    target: ServingTarget,
     allowed: Allowed,
     catalogue: Catalogue,
     name: str = "",
-) -> tuple[Need | None, tuple[Finding, ...]]:
+) -> tuple[WorkloadNeed | None, tuple[Finding, ...]]:
     """The need of a request, or every finding that keeps it from being known."""
     findings: list[Finding] = []
     workload = find_workload(request.workload)
@@ -107,13 +107,13 @@ def resolve(
         findings += found
     cache = find_kv_format(request.kv_cache)
     stored = None
-    if isinstance(found, ChosenModel) and isinstance(workload, Workload):
+    if isinstance(found, ChosenModel) and isinstance(workload, SizedWorkload):
         stored = found.default_weights(workload)
     formats = _formats(request, allowed, stored)
     for part in (workload, cache, *formats):
         if isinstance(part, Finding):
             findings.append(part)
-    if isinstance(workload, Workload):
+    if isinstance(workload, SizedWorkload):
         findings += check_target(target, workload, request.output)
         if workload.trains and allowed.precisions:
             findings.append(
@@ -126,17 +126,17 @@ def resolve(
             )
     if (
         has_errors(findings)
-        or not isinstance(workload, Workload)
+        or not isinstance(workload, SizedWorkload)
         or not isinstance(found, ChosenModel)
         or isinstance(cache, Finding)
     ):
         return None, ordered(findings)
     kept = tuple(form for form in formats if isinstance(form, WeightFormat))
     model = found.architecture
-    if workload is Workload.EMBEDDING:
+    if workload is SizedWorkload.EMBEDDING:
         model = replace(model, causal=False, has_head=False)
     stated = "parallelism" in request.model_fields_set
-    need = Need(
+    need = WorkloadNeed(
         name=name or model.name,
         workload=workload,
         model=model,
@@ -173,7 +173,7 @@ def _formats(
 
 
 def _variants(
-    request: SizeRequest, workload: Workload, weights: WeightFormat
+    request: SizeRequest, workload: SizedWorkload, weights: WeightFormat
 ) -> tuple[Training, ...]:
     """The job as stated, then with what costs little: chunked loss, then checkpointing. Only where
     the author left it open."""

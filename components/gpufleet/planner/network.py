@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from gpufleet.planner.offers import Machine
+from gpufleet.planner.offers import OfferedMachine
 from gpufleet.sizing.architecture import Architecture
 from gpufleet.sizing.communication import Link, LinkKind, network, nvlink
 from gpufleet.sizing.device import Device
@@ -31,7 +31,7 @@ def has_nvlink(device: Device) -> bool:
     return nvlink(device.gpu, device.board) is not None and not bridge
 
 
-def link_between(machine: Machine) -> Link | None:
+def link_between(machine: OfferedMachine) -> Link | None:
     """What joins machines of a kind; None where its rate is not sourced."""
     if machine.network_gbps is None:
         return None
@@ -56,7 +56,7 @@ def rdma(
     model: Architecture,
     job: Training,
     parallel: Parallelism,
-    machine: Machine,
+    machine: OfferedMachine,
     compute_seconds: float,
 ) -> RdmaVerdict | None:
     """The rule: FSDP and ZeRO-3 move 6 bytes per parameter and machine each step, other data

@@ -5,19 +5,22 @@ from collections.abc import Iterator, Sequence
 from gpufleet.catalogue import Catalogue
 from gpufleet.findings import Finding, error
 from gpufleet.planner.attempts import bought
-from gpufleet.planner.choice import Choice
+from gpufleet.planner.choice import ServingChoice
 from gpufleet.planner.compare import pareto, rank
 from gpufleet.planner.need import Isolation
-from gpufleet.planner.offers import Machine, Market, machines
+from gpufleet.planner.offers import Market, OfferedMachine, machines
 from gpufleet.planner.option import Miss, Option, Reached, Rejected
 from gpufleet.planner.shares import ISOLATED, shares
-from gpufleet.sizing.device import Share
+from gpufleet.sizing.device import DeviceShare
 from gpufleet.sizing.inference import CUDA_CONTEXT
 from gpufleet.sizing.ledger import Basis
 from gpufleet.sizing.parallel import Parallelism
 
 _GIB = 1 << 30
-NOTEBOOK_KINDS = {**ISOLATED, Isolation.NONE: (Share.WHOLE, Share.MIG, Share.TIME_SLICE)}
+NOTEBOOK_KINDS = {
+    **ISOLATED,
+    Isolation.NONE: (DeviceShare.WHOLE, DeviceShare.MIG, DeviceShare.TIME_SLICE),
+}
 """Where nothing must be isolated notebooks take turns: one person at a time has the whole GPU, and
 all of them need not run as one user, as the clients of an MPS server must."""
 
@@ -31,12 +34,12 @@ def choose_notebooks(
     market: Market,
     catalogue: Catalogue,
     path: str = "",
-) -> Choice:
+) -> ServingChoice:
     """Shares that hold one notebook each: its stated peak and a CUDA context. Where time-slicing is
     allowed each gets an even part of the memory, so that the sum of all peaks fits."""
     need = int(memory_gib * _GIB) + CUDA_CONTEXT
     offered = machines(market, catalogue, interruptible=interruptible, job=False)
-    by_gpu: dict[str, list[Machine]] = {}
+    by_gpu: dict[str, list[OfferedMachine]] = {}
     for machine in offered:
         if machine.fraction == 1:
             by_gpu.setdefault(machine.gpu.key, []).append(machine)
@@ -54,10 +57,12 @@ def choose_notebooks(
     if not kept:
         text = f"no GPU on the market holds {need / _GIB:.1f} GiB for one notebook of {name}"
         findings = (error("nothing-fits", path, text, "lower memoryGib"),)
-    return Choice(tuple(kept), pareto(kept), tuple(rejected), findings)
+    return ServingChoice(tuple(kept), pareto(kept), tuple(rejected), findings)
 
 
-def _try(count: int, need: int, isolation: Isolation, group: Sequence[Machine]) -> Iterator[Option]:
+def _try(
+    count: int, need: int, isolation: Isolation, group: Sequence[OfferedMachine]
+) -> Iterator[Option]:
     for share in shares(group[0].gpu, NOTEBOOK_KINDS[isolation], need):
         if share.device.usable_bytes < need:
             continue

@@ -6,7 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 
-from gpufleet.catalogue import Catalogue, Gpu, InstanceType, Offer, UnknownKeyError
+from gpufleet.catalogue import Catalogue, Gpu, InstanceType, PriceStatus, UnknownKeyError
 from gpufleet.catalogue.price_range import planned_price
 from gpufleet.findings import Finding, error
 from gpufleet.platforms.registry import platform_facts, platform_rules
@@ -18,7 +18,7 @@ _ON_DEMAND = "onDemand"
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class OfferedMachine:
     """One kind of machine, bought in one way."""
 
     name: str
@@ -61,7 +61,7 @@ class Machine:
 
 
 @dataclass(frozen=True, slots=True)
-class Hardware:
+class OwnedHardware:
     """Machines somebody owns."""
 
     gpu: str
@@ -84,7 +84,7 @@ class Market:
     """`eks`, `gke`, `sandbox`; `vsphere` and `openshift` with own hardware."""
     region: str | None = None
     """Asked region; None: whichever the prices are of."""
-    hardware: tuple[Hardware, ...] = ()
+    hardware: tuple[OwnedHardware, ...] = ()
     gpus: tuple[str, ...] = ()
     """Keys of the GPUs to consider; empty: all."""
     fractional: bool = False
@@ -98,10 +98,10 @@ class Market:
 @lru_cache(maxsize=256)
 def machines(
     market: Market, catalogue: Catalogue, *, interruptible: bool, job: bool
-) -> tuple[Machine, ...]:
+) -> tuple[OfferedMachine, ...]:
     """Everything on sale, cheapest first. Spot only for what survives being taken back; queued
     capacity only for jobs. Reservations and capacity blocks have an id and are not chosen here."""
-    found: list[Machine] = []
+    found: list[OfferedMachine] = []
     for platform in market.platforms:
         found += [_own(row, platform, catalogue) for row in market.hardware]
         for row in catalogue.instances.values():
@@ -114,7 +114,9 @@ SPOT_TYPES = 3
 """Machine types from which on spot capacity is dependable: somebody has one of them."""
 
 
-def spot_neighbours(machine: Machine, market: Market, catalogue: Catalogue) -> tuple[str, ...]:
+def spot_neighbours(
+    machine: OfferedMachine, market: Market, catalogue: Catalogue
+) -> tuple[str, ...]:
     """Names of further spot machines that do for this one: the same GPUs, no less processor and
     memory, cheapest first. Empty where pools hold one type only."""
     if machine.buy != _SPOT or not platform_facts(Platform(machine.platform)).mixes_machine_types:
@@ -177,7 +179,7 @@ def _ways(
     catalogue: Catalogue,
     interruptible: bool,
     job: bool,
-) -> Iterable[Machine]:
+) -> Iterable[OfferedMachine]:
     ways = [_ON_DEMAND]
     if interruptible:
         ways.append(_SPOT)
@@ -185,11 +187,11 @@ def _ways(
         ways += platform_facts(Platform(platform)).job_capacity
     for buy in ways:
         price = row.price(buy)
-        if buy not in row.purchase_options or price.offer is Offer.NOT_SOLD:
+        if buy not in row.purchase_options or price.offer is PriceStatus.NOT_SOLD:
             continue
         micro = planned_price(row, buy) if buy == _SPOT else price.micro_usd_per_hour
         same = market.region is None or price.region == market.region
-        yield Machine(
+        yield OfferedMachine(
             name=row.name,
             platform=platform,
             region=price.region,
@@ -210,12 +212,12 @@ def _ways(
         )
 
 
-def _own(row: Hardware, platform: str, catalogue: Catalogue) -> Machine:
+def _own(row: OwnedHardware, platform: str, catalogue: Catalogue) -> OfferedMachine:
     gpu = catalogue.gpu(row.gpu)
     price = None
     if row.usd_per_gpu_hour is not None:
         price = int(row.usd_per_gpu_hour * 1_000_000) * row.gpus_per_node
-    return Machine(
+    return OfferedMachine(
         name=f"{row.gpus_per_node} x {gpu.key}",
         platform=platform,
         region=None,
@@ -237,6 +239,6 @@ def _own(row: Hardware, platform: str, catalogue: Catalogue) -> Machine:
     )
 
 
-def _order(machine: Machine) -> tuple[bool, int, int, str, str, str]:
+def _order(machine: OfferedMachine) -> tuple[bool, int, int, str, str, str]:
     price = machine.micro_usd
     return (price is None, price or 0, machine.gpus, machine.name, machine.buy, machine.platform)

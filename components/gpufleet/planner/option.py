@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
-from gpufleet.planner.offers import Machine
+from gpufleet.planner.offers import OfferedMachine
 from gpufleet.planner.shares import ShareOffer
 from gpufleet.sizing.ledger import Basis
 from gpufleet.sizing.parallel import Parallelism
@@ -45,7 +45,7 @@ class Reached:
 class Option:
     """One way to run a workload on machines that can be bought."""
 
-    machine: Machine
+    machine: OfferedMachine
     share: ShareOffer
     reached: Reached
     machines: int

@@ -9,10 +9,10 @@ from typing import Any
 from gpufleet.catalogue import Catalogue, UnknownEditionError, load
 from gpufleet.findings import Finding, error, has_errors, info, ordered
 from gpufleet.fleet import Compiled, Fleet, Unbounded, compile_data
-from gpufleet.planner.choice import Choice
+from gpufleet.planner.choice import ServingChoice
 from gpufleet.planner.entries import choose_entry, intent_of, market_of
 from gpufleet.planner.filled_pool import FilledPool, PoolKey
-from gpufleet.planner.need import Need
+from gpufleet.planner.need import WorkloadNeed
 from gpufleet.planner.offers import Market, spot_neighbours
 from gpufleet.planner.option import Option
 from gpufleet.planner.pools import pool_data, pool_names, spec_data
@@ -41,9 +41,9 @@ class PlacedWorkload:
 
     path: str
     entry: ModelWorkload | Notebooks
-    need: Need | None
+    need: WorkloadNeed | None
     """None for notebooks."""
-    choice: Choice
+    choice: ServingChoice
     option: Option
     pool: str
 
@@ -58,7 +58,7 @@ class PlacedWorkload:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PlannedFleet:
     """The answer. Without a spec the findings say why."""
 
     spec: Mapping[str, Any] | None
@@ -89,7 +89,7 @@ class Plan:
         return sum(pool.nodes * pool.key.machine.gpus for _, pool in self.pools)
 
 
-def plan(data: Mapping[str, Any]) -> Plan:
+def plan(data: Mapping[str, Any]) -> PlannedFleet:
     """Plan plain data of a workloads file. Never raises for a bad file: all findings come back."""
     file, findings = read_plan_file(data)
     if file is None:
@@ -102,7 +102,7 @@ def plan(data: Mapping[str, Any]) -> Plan:
         return _refused((*findings, error("catalogue-edition-unknown", "catalogue", text, near)))
     market, found = market_of(file.head, catalogue)
     findings = (*findings, *found)
-    chosen: list[tuple[str, ModelWorkload | Notebooks, Need | None, Choice]] = []
+    chosen: list[tuple[str, ModelWorkload | Notebooks, WorkloadNeed | None, ServingChoice]] = []
     for path, entry in file.workloads:
         need, choice, found = choose_entry(entry, path, market, catalogue)
         findings = (*findings, *found)
@@ -113,13 +113,13 @@ def plan(data: Mapping[str, Any]) -> Plan:
     return _settle(file, catalogue, market, chosen, findings)
 
 
-def _refused(findings: Sequence[Finding]) -> Plan:
-    return Plan(None, None, (), (), None, ordered(findings))
+def _refused(findings: Sequence[Finding]) -> PlannedFleet:
+    return PlannedFleet(None, None, (), (), None, ordered(findings))
 
 
 # -- settling what compiles ----------------------------------------------------------------------
 
-_Chosen = list[tuple[str, ModelWorkload | Notebooks, Need | None, Choice]]
+_Chosen = list[tuple[str, ModelWorkload | Notebooks, WorkloadNeed | None, ServingChoice]]
 _Ban = Callable[[PoolKey], bool]
 
 
@@ -129,7 +129,7 @@ def _settle(
     market: Market,
     chosen: _Chosen,
     findings: Sequence[Finding],
-) -> Plan:
+) -> PlannedFleet:
     """Select, write, compile; what does not compile is taken away and all is selected again."""
     candidates = [
         Candidate(
@@ -142,7 +142,7 @@ def _settle(
     ]
     bans: list[_Ban] = []
     waiting: list[list[_Ban]] = [bans]
-    best: Plan | None = None
+    best: PlannedFleet | None = None
     last: tuple[Finding, ...] = ()
     attempts = 0
     while waiting and attempts < _ATTEMPTS:
@@ -213,7 +213,7 @@ def _write(
     market: Market,
     chosen: _Chosen,
     selection: Selection,
-) -> tuple[Plan, Compiled]:
+) -> tuple[PlannedFleet, Compiled]:
     names = pool_names(selection.pools)
     needs = {entry.name: need for _, entry, need, _ in chosen}
     entries = {entry.name: entry for _, entry, _, _ in chosen}
@@ -253,7 +253,7 @@ def _write(
     told = [*_judged(placed), *_bound_findings(compiled)]
     told += [*judge_tightness(names, selection.pools)]
     pools = tuple(zip(names, selection.pools, strict=True))
-    plan = Plan(
+    plan = PlannedFleet(
         data, compiled.fleet, pools, placed, selection, ordered((*told, *compiled.findings))
     )
     return plan, compiled

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpufleet.planner.as_dict import option_as_dict, rejected_as_list
-from gpufleet.planner.plan import Plan
+from gpufleet.planner.plan import PlannedFleet
 from gpufleet.planner.spec_text import derivation
 
 
-def plan_as_dict(plan: Plan, hints: Mapping[str, Any]) -> dict[str, Any]:
+def plan_as_dict(plan: PlannedFleet, hints: Mapping[str, Any]) -> dict[str, Any]:
     """Spec, pools with their derivation, workloads with option, runner-up and why others lost."""
     spent, bound = plan.usd_per_hour, plan.bound_usd_per_hour
     return {

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from gpufleet.planner.filled_pool import FilledPool
-from gpufleet.planner.offers import Machine
+from gpufleet.planner.offers import OfferedMachine
 from gpufleet.planner.provisioning import disk_gib
 from gpufleet.planner.workloads import PlanHead
 from gpufleet.platforms.registry import platform_facts
@@ -82,7 +82,7 @@ def spec_data(head: PlanHead, edition: str, pools: Sequence[Mapping[str, Any]]) 
     return data
 
 
-def _hardware(machine: Machine, head: PlanHead) -> dict[str, Any]:
+def _hardware(machine: OfferedMachine, head: PlanHead) -> dict[str, Any]:
     if machine.buy != "onPrem":
         return {"instanceTypes": [machine.name]}
     data: dict[str, Any] = {"gpu": machine.gpu.key, "gpusPerNode": machine.gpus}
@@ -90,7 +90,7 @@ def _hardware(machine: Machine, head: PlanHead) -> dict[str, Any]:
     return data if shape is None else {**data, head.platform.value: dict(shape)}
 
 
-def _buying(machine: Machine) -> dict[str, Any]:
+def _buying(machine: OfferedMachine) -> dict[str, Any]:
     if machine.buy == "onPrem" and machine.usd_per_hour is not None:
         return {
             "usdPerGpuHour": f"{machine.usd_per_hour / machine.gpus:.6f}".rstrip("0").rstrip(".")

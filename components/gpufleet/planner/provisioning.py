@@ -3,9 +3,9 @@
 from math import ceil
 
 from gpufleet.findings import Finding, info, warning
-from gpufleet.planner.choice import Choice
+from gpufleet.planner.choice import ServingChoice
 from gpufleet.planner.compare import rank
-from gpufleet.planner.need import Need
+from gpufleet.planner.need import WorkloadNeed
 from gpufleet.planner.option import Option
 from gpufleet.sizing.formats import WEIGHT_FORMATS
 from gpufleet.sizing.weights import weight_bytes
@@ -25,7 +25,7 @@ _IMAGES_GIB = 60
 _GIB = 1 << 30
 
 
-def judge_provisioning(need: Need, option: Option, path: str = "") -> tuple[Finding, ...]:
+def judge_provisioning(need: WorkloadNeed, option: Option, path: str = "") -> tuple[Finding, ...]:
     """What the option leaves unused, and where it is tight. Figures are modelled."""
     reached = option.reached
     findings: list[Finding] = []
@@ -69,7 +69,7 @@ def judge_provisioning(need: Need, option: Option, path: str = "") -> tuple[Find
 
 
 def judge_gpu(
-    stated: Choice, everything: Choice, gpu: str, path: str = "gpu"
+    stated: ServingChoice, everything: ServingChoice, gpu: str, path: str = "gpu"
 ) -> tuple[Finding, ...]:
     """Somebody named a GPU: a warning where something else keeps the same target for less."""
     mine, best = stated.best, everything.best
@@ -95,7 +95,7 @@ def judge_gpu(
     )
 
 
-def judge_balance(need: Need, option: Option, path: str = "") -> tuple[Finding, ...]:
+def judge_balance(need: WorkloadNeed, option: Option, path: str = "") -> tuple[Finding, ...]:
     """Processors, memory, storage and network beside the GPUs. Limits are assumed; what a machine's
     row does not state is not judged."""
     machine, name = option.machine, option.machine.name
@@ -154,7 +154,7 @@ def judge_balance(need: Need, option: Option, path: str = "") -> tuple[Finding, 
     return tuple(findings)
 
 
-def weights_on_disk(need: Need, option: Option) -> int:
+def weights_on_disk(need: WorkloadNeed, option: Option) -> int:
     """Bytes of the checkpoint each machine fetches."""
     if need.trains:
         form = need.training[0].base
@@ -162,7 +162,7 @@ def weights_on_disk(need: Need, option: Option) -> int:
     return weight_bytes(need.model, WEIGHT_FORMATS[option.reached.precision]).stored
 
 
-def checkpoint_bytes(need: Need) -> int:
+def checkpoint_bytes(need: WorkloadNeed) -> int:
     """Bytes of a full training checkpoint, all machines together."""
     return _CHECKPOINT_BYTES * weight_bytes(need.model, WEIGHT_FORMATS["int8"]).stored
 
@@ -172,7 +172,7 @@ def disk_gib(stored: int) -> int:
     return max(200, 50 * ceil((_IMAGES_GIB + 1.1 * stored / _GIB) / 50))
 
 
-def _host_memory(need: Need, option: Option) -> tuple[int, str]:
+def _host_memory(need: WorkloadNeed, option: Option) -> tuple[int, str]:
     """Serving loads weights through the page cache, training gathers its state for checkpoints."""
     if need.trains and need.workload.value in ("full-fine-tuning", "pre-training"):
         return checkpoint_bytes(need) // option.machines, "a machine's part of a checkpoint"

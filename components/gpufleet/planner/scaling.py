@@ -5,7 +5,7 @@ from typing import Any
 from gpufleet.planner.plan import PlacedWorkload
 from gpufleet.render.scaled_object import scaled_object
 from gpufleet.render.scaling_signals import PROMETHEUS, SOURCES
-from gpufleet.sizing.device import Share
+from gpufleet.sizing.device import DeviceShare
 from gpufleet.spec.scaling import KedaScaling, Signal
 
 SIGNAL = Signal.REQUESTS_RUNNING
@@ -52,6 +52,6 @@ def hinted_object(work: PlacedWorkload, namespace: str) -> dict[str, Any] | None
         "max": hint["maxReplicas"],
         "on": [{"signal": SIGNAL.value, "target": hint["target"]}],
         "server": PROMETHEUS,
-        "mig": work.option.share.kind is Share.MIG,
+        "mig": work.option.share.kind is DeviceShare.MIG,
     }
     return scaled_object(KedaScaling.model_validate(declared))

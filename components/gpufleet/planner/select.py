@@ -24,7 +24,7 @@ from gpufleet.planner.lower_bound import (
     price_of,
     whole_machines_bound,
 )
-from gpufleet.planner.offers import Machine
+from gpufleet.planner.offers import OfferedMachine
 from gpufleet.planner.option import Option
 
 _PASSES = 4
@@ -252,7 +252,7 @@ class _Search:
 
     def refuse_impossible(self) -> None:
         """Raise KeyError where a pool cannot be, or own machines do not suffice."""
-        nodes: dict[Machine, int] = defaultdict(int)
+        nodes: dict[OfferedMachine, int] = defaultdict(int)
         for pool, demand in self.demands.items():
             if not demand:
                 continue

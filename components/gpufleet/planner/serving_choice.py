@@ -4,7 +4,7 @@ from dataclasses import replace
 from math import ceil
 
 from gpufleet.findings import has_errors
-from gpufleet.planner.need import Need, mean_output
+from gpufleet.planner.need import WorkloadNeed, mean_output
 from gpufleet.planner.network import NVLINK_SHARE_OF_TOKEN, has_nvlink
 from gpufleet.planner.option import Miss, Reached
 from gpufleet.sizing.cache_capacity import capacity
@@ -23,7 +23,7 @@ queue without bound, and time to the first token with them."""
 _GIB = 1 << 30
 
 
-def splits(need: Need, device: Device, most: int) -> tuple[Parallelism, ...]:
+def splits(need: WorkloadNeed, device: Device, most: int) -> tuple[Parallelism, ...]:
     """How one replica may be spread over whole GPUs of one machine, fewest first.
 
     Tensor parallel beyond two needs NVLink; boards on PCIe go on with pipeline stages. A stated
@@ -49,7 +49,7 @@ def splits(need: Need, device: Device, most: int) -> tuple[Parallelism, ...]:
     return tuple(found)
 
 
-def fitting_format(need: Need, device: Device) -> tuple[Serving, ...] | Miss:
+def fitting_format(need: WorkloadNeed, device: Device) -> tuple[Serving, ...] | Miss:
     """The allowed formats the GPU can run: 16 bit is BF16, and FP16 only where BF16 is not."""
     runnable = [
         serving
@@ -65,14 +65,16 @@ def fitting_format(need: Need, device: Device) -> tuple[Serving, ...] | Miss:
     return tuple(runnable)
 
 
-def need_bytes(need: Need, serving: Serving, parallel: Parallelism) -> int:
+def need_bytes(need: WorkloadNeed, serving: Serving, parallel: Parallelism) -> int:
     """Least memory of a replica's fullest GPU with margin: one sequence of the longest length."""
     if not need.model.causal:
         return embedding_ledger(need.model, serving, parallel).planning_bytes
     return serving_ledger(need.model, replace(serving, batch=1), parallel).planning_bytes
 
 
-def serve(need: Need, serving: Serving, device: Device, parallel: Parallelism) -> Reached | Miss:
+def serve(
+    need: WorkloadNeed, serving: Serving, device: Device, parallel: Parallelism
+) -> Reached | Miss:
     """Replicas that meet the target on such devices, or which limit breaks and by how much."""
     least = need_bytes(need, serving, parallel)
     if least > device.usable_bytes:
@@ -128,7 +130,7 @@ def serve(need: Need, serving: Serving, device: Device, parallel: Parallelism) -
 
 
 def _largest(
-    need: Need, serving: Serving, device: Device, parallel: Parallelism, most: int
+    need: WorkloadNeed, serving: Serving, device: Device, parallel: Parallelism, most: int
 ) -> tuple[int, ServingSpeed] | Miss:
     """The largest batch up to `most` that keeps the time per token, and its speed. Time per token
     never falls with the batch, so the interval can be halved; the first token waits for the prompt
@@ -167,13 +169,13 @@ def _largest(
     return low, replica.speed(low)
 
 
-def _communication(need: Need, parallel: Parallelism, device: Device) -> float:
+def _communication(need: WorkloadNeed, parallel: Parallelism, device: Device) -> float:
     """Seconds of one token's all-reduces."""
     return forward_seconds(need.model, 1, parallel, inside_node(device.gpu, device.board))
 
 
 def _embed(
-    need: Need, serving: Serving, device: Device, parallel: Parallelism, least: int
+    need: WorkloadNeed, serving: Serving, device: Device, parallel: Parallelism, least: int
 ) -> Reached | Miss:
     speed = embedding_speed(need.model, serving, device, parallel)
     if speed is None:

@@ -6,16 +6,16 @@ from fractions import Fraction
 from functools import lru_cache
 
 from gpufleet.catalogue import Gpu
-from gpufleet.planner.need import Isolation, Need
-from gpufleet.planner.offers import Machine
-from gpufleet.sizing.device import Device, Share, mig_slice, mps_share, time_slice, whole_gpu
+from gpufleet.planner.need import Isolation, WorkloadNeed
+from gpufleet.planner.offers import OfferedMachine
+from gpufleet.sizing.device import Device, DeviceShare, mig_slice, mps_share, time_slice, whole_gpu
 
 _REPLICAS = (2, 3, 4, 6, 8, 12, 16)
 """Numbers of clients or time slices that are tried."""
 ISOLATED = {
-    Isolation.HARDWARE: (Share.WHOLE, Share.MIG),
-    Isolation.MEMORY: (Share.WHOLE, Share.MIG, Share.MPS),
-    Isolation.NONE: (Share.WHOLE, Share.MIG, Share.MPS, Share.TIME_SLICE),
+    Isolation.HARDWARE: (DeviceShare.WHOLE, DeviceShare.MIG),
+    Isolation.MEMORY: (DeviceShare.WHOLE, DeviceShare.MIG, DeviceShare.MPS),
+    Isolation.NONE: (DeviceShare.WHOLE, DeviceShare.MIG, DeviceShare.MPS, DeviceShare.TIME_SLICE),
 }
 
 
@@ -24,7 +24,7 @@ class ShareOffer:
     """A device and the part of its GPU it costs."""
 
     device: Device
-    kind: Share
+    kind: DeviceShare
     part: Fraction
     """Of a GPU's price: the larger of compute and memory part of a slice, 1 / replicas else."""
     profile: str | None = None
@@ -44,21 +44,21 @@ class ShareOffer:
     @property
     def resource_key(self) -> str:
         """What tells the shares of one GPU apart: `whole`, `mig-1g.10gb`, `mps-4`."""
-        if self.kind is Share.MIG:
+        if self.kind is DeviceShare.MIG:
             return f"mig-{self.profile}"
-        return "whole" if self.kind is Share.WHOLE else f"{self.kind.value}-{self.replicas}"
+        return "whole" if self.kind is DeviceShare.WHOLE else f"{self.kind.value}-{self.replicas}"
 
 
-def allowed_kinds(need: Need) -> tuple[Share, ...]:
+def allowed_kinds(need: WorkloadNeed) -> tuple[DeviceShare, ...]:
     """Ways of sharing a workload may be given. Training shares hardware at most, and large training
     nothing: its peaks and speed would depend on strangers."""
     kinds = ISOLATED[need.isolation]
     if need.trains:
-        kinds = tuple(kind for kind in kinds if kind in (Share.WHOLE, Share.MIG))
-    return (Share.WHOLE,) if need.large_training else kinds
+        kinds = tuple(kind for kind in kinds if kind in (DeviceShare.WHOLE, DeviceShare.MIG))
+    return (DeviceShare.WHOLE,) if need.large_training else kinds
 
 
-def whole(machine: Machine) -> Device | None:
+def whole(machine: OfferedMachine) -> Device | None:
     """A whole device of a machine: a GPU, or the vGPU slice the machine carries."""
     device = whole_gpu(machine.gpu)
     if not isinstance(device, Device) or machine.device_bytes is None:
@@ -75,26 +75,26 @@ def whole(machine: Machine) -> Device | None:
     )
 
 
-def shares(gpu: Gpu, kinds: tuple[Share, ...], least_bytes: int = 0) -> list[ShareOffer]:
+def shares(gpu: Gpu, kinds: tuple[DeviceShare, ...], least_bytes: int = 0) -> list[ShareOffer]:
     """The shares of a whole GPU that have at least so much usable memory, whole GPU first.
 
     Slices with media engines, graphics or other attributes are left out: a plan needs none.
     """
     found = _all_shares(gpu, kinds)
-    return [s for s in found if s.kind is Share.WHOLE or s.device.usable_bytes >= least_bytes]
+    return [s for s in found if s.kind is DeviceShare.WHOLE or s.device.usable_bytes >= least_bytes]
 
 
 @lru_cache(maxsize=1024)
-def _all_shares(gpu: Gpu, kinds: tuple[Share, ...]) -> tuple[ShareOffer, ...]:
+def _all_shares(gpu: Gpu, kinds: tuple[DeviceShare, ...]) -> tuple[ShareOffer, ...]:
     return tuple(_shares(gpu, kinds))
 
 
-def _shares(gpu: Gpu, kinds: tuple[Share, ...]) -> Iterator[ShareOffer]:
+def _shares(gpu: Gpu, kinds: tuple[DeviceShare, ...]) -> Iterator[ShareOffer]:
     device = whole_gpu(gpu)
     if not isinstance(device, Device):
         return
-    yield ShareOffer(device, Share.WHOLE, Fraction(1))
-    if Share.MIG in kinds and gpu.mig is not None:
+    yield ShareOffer(device, DeviceShare.WHOLE, Fraction(1))
+    if DeviceShare.MIG in kinds and gpu.mig is not None:
         for profile in gpu.mig.profiles.values():
             if profile.attributes or profile.memory_slots == gpu.mig.memory_slots:
                 continue
@@ -103,9 +103,9 @@ def _shares(gpu: Gpu, kinds: tuple[Share, ...]) -> Iterator[ShareOffer]:
                 compute = Fraction(profile.compute_slices, gpu.mig.compute_slices)
                 memory = Fraction(profile.memory_slots, gpu.mig.memory_slots)
                 part = max(compute, memory)
-                yield ShareOffer(slice_, Share.MIG, part, profile.name, 1, compute, memory)
+                yield ShareOffer(slice_, DeviceShare.MIG, part, profile.name, 1, compute, memory)
     for replicas in _REPLICAS:
-        for kind, make in ((Share.MPS, mps_share), (Share.TIME_SLICE, time_slice)):
+        for kind, make in ((DeviceShare.MPS, mps_share), (DeviceShare.TIME_SLICE, time_slice)):
             if kind not in kinds:
                 continue
             divided = make(device, replicas)

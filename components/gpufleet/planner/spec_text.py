@@ -7,12 +7,12 @@ from gpufleet.planner.explanation.explain import explain_option
 from gpufleet.planner.explanation.line import lines_as_text
 from gpufleet.planner.filled_pool import FilledPool
 from gpufleet.planner.option import Option, usd
-from gpufleet.planner.plan import PlacedWorkload, Plan
+from gpufleet.planner.plan import PlacedWorkload, PlannedFleet
 
 _GIB = 1 << 30
 
 
-def spec_text(plan: Plan, *, explain: bool = False) -> str:
+def spec_text(plan: PlannedFleet, *, explain: bool = False) -> str:
     """The file; the same plan gives the same bytes. Empty without a spec. `explain` adds every
     number's formula and source to the comments of each pool."""
     if plan.spec is None:
@@ -53,13 +53,13 @@ def derivation(pool: FilledPool, members: list[PlacedWorkload]) -> Iterator[str]
         yield f"{float(pool.spare_gpus):.3g} GPUs of {pool.nodes * machine.gpus} stay free"
 
 
-def _summary(plan: Plan) -> Iterator[str]:
+def _summary(plan: PlannedFleet) -> Iterator[str]:
     yield "Planned by `gpufleet plan`. Change the workloads and plan again rather than this file."
     yield cost_line(plan)
     yield "Every figure is marked measured, modelled or assumed."
 
 
-def cost_line(plan: Plan) -> str:
+def cost_line(plan: PlannedFleet) -> str:
     """What the plan costs with all its nodes, and how far that is from what cannot be undercut."""
     spent, bound = plan.usd_per_hour, plan.bound_usd_per_hour
     if spent is None or bound is None:

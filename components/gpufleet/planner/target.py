@@ -6,13 +6,13 @@ from typing import Annotated
 from pydantic import Field
 
 from gpufleet.findings import Finding, error
-from gpufleet.sizing.request import RequestModel, Workload
+from gpufleet.sizing.request import RequestModel, SizedWorkload
 
 Amount = Annotated[float, Field(gt=0, le=1e12)]
 Usd = Annotated[Decimal, Field(gt=0, le=10**9, max_digits=15, decimal_places=6)]
 
 
-class Target(RequestModel):
+class ServingTarget(RequestModel):
     """Limits a choice must keep. Left out: no limit, and the cheapest that fits is chosen."""
 
     first_token_ms: Amount | None = None
@@ -45,16 +45,16 @@ class Target(RequestModel):
 _SERVING = ("first_token_ms", "token_ms", "output_tokens_per_second", "requests_per_second")
 _EMBEDDING = ("input_tokens_per_second",)
 _TRAINING = ("tokens", "deadline_hours", "budget_usd")
-_CAMEL = {name: field.alias or name for name, field in Target.model_fields.items()}
+_CAMEL = {name: field.alias or name for name, field in ServingTarget.model_fields.items()}
 
 
 def check_target(
-    target: Target, workload: Workload, mean_output: int | None, path: str = "target"
+    target: ServingTarget, workload: SizedWorkload, mean_output: int | None, path: str = "target"
 ) -> tuple[Finding, ...]:
     """Every target that this kind of workload does not have, is incomplete, or contradicts another
     one whatever the hardware."""
     own = _TRAINING if workload.trains else _SERVING
-    if workload is Workload.EMBEDDING:
+    if workload is SizedWorkload.EMBEDDING:
         own = _EMBEDDING
     findings: list[Finding] = []
     for name in (*_SERVING, *_EMBEDDING, *_TRAINING):

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from gpufleet.findings import Finding, info
 from gpufleet.planner.filled_pool import FilledPool, demand_of
-from gpufleet.planner.packing import Machine, Mode, Problem, ShareClass, pack
+from gpufleet.planner.packing import Mode, PackingMachine, PackingProblem, ShareClass, pack
 
 
 def judge_tightness(names: Sequence[str], pools: Sequence[FilledPool]) -> Iterator[Finding]:
@@ -30,7 +30,7 @@ def least_nodes(pool: FilledPool) -> int:
     """Fewest nodes that hold the pool's slices in any layouts: exact with the extra `planner`, else
     what the packer's heuristic needs."""
     machine = pool.key.machine
-    row = Machine(
+    row = PackingMachine(
         machine.name,
         machine.gpu,
         machine.gpus,
@@ -42,4 +42,4 @@ def least_nodes(pool: FilledPool) -> int:
         ShareClass(str(profile), count, Mode.MIG, str(profile))
         for profile, count in demand_of(option for _, option in pool.members).items()
     )
-    return pack(Problem({machine.name: row}, shares)).cost
+    return pack(PackingProblem({machine.name: row}, shares)).cost

@@ -5,22 +5,22 @@ from dataclasses import replace
 from math import ceil
 
 from gpufleet.findings import has_errors
-from gpufleet.planner.need import Need
+from gpufleet.planner.need import WorkloadNeed
 from gpufleet.planner.network import RdmaVerdict, has_nvlink, link_between, rdma
-from gpufleet.planner.offers import Machine
+from gpufleet.planner.offers import OfferedMachine
 from gpufleet.planner.option import Miss, Reached
 from gpufleet.sizing.device import Device
 from gpufleet.sizing.formats import WEIGHT_FORMATS, WeightFormat
 from gpufleet.sizing.parallel import Parallelism, Sharding, check_parallelism
 from gpufleet.sizing.throughput import check_capability
-from gpufleet.sizing.training import Method, Training, training_ledger
+from gpufleet.sizing.training import Training, TrainingMethod, training_ledger
 from gpufleet.sizing.training_rates import TrainingSpeed, training_speed
 from gpufleet.sizing.training_state import TrainingPrecision
 
 _GIB = 1 << 30
 
 
-def gpu_counts(need: Need, on_machine: int) -> tuple[int, ...]:
+def gpu_counts(need: WorkloadNeed, on_machine: int) -> tuple[int, ...]:
     """Numbers of GPUs to try: powers of two inside a machine, then powers of two of machines."""
     inside = [n for n in (1, 2, 4, 8, 16) if n <= on_machine]
     across = [on_machine * k for k in (2, 4, 8, 16, 32, 64, 128)] if on_machine in inside else []
@@ -28,7 +28,7 @@ def gpu_counts(need: Need, on_machine: int) -> tuple[int, ...]:
 
 
 def training_splits(
-    need: Need, device: Device, gpus: int, on_machine: int
+    need: WorkloadNeed, device: Device, gpus: int, on_machine: int
 ) -> Iterator[Parallelism]:
     """Ways to spread a job, the plainest first: copies (DDP), then FSDP, then tensor groups inside
     a machine with NVLink, then pipeline stages across machines."""
@@ -37,7 +37,7 @@ def training_splits(
         if linked and need.parallel.training_gpus == gpus:
             yield need.parallel
         return
-    adapter = need.training[0].method is Method.LORA
+    adapter = need.training[0].method is TrainingMethod.LORA
     if gpus == 1:
         yield Parallelism()
         return
@@ -62,7 +62,7 @@ def training_splits(
 
 
 def train(
-    need: Need, device: Device, machine: Machine, gpus: int
+    need: WorkloadNeed, device: Device, machine: OfferedMachine, gpus: int
 ) -> tuple[Reached, RdmaVerdict | None] | Miss:
     """The fastest spread of the job over so many GPUs that fits, or which limit breaks."""
     capability = check_capability(device, _arithmetic(need.training[0]))
@@ -105,10 +105,10 @@ def train(
 
 
 def _timed(
-    need: Need,
+    need: WorkloadNeed,
     job: Training,
     device: Device,
-    machine: Machine,
+    machine: OfferedMachine,
     parallel: Parallelism,
     gpus: int,
     least: int,
@@ -136,7 +136,7 @@ def _timed(
             copies=1,
             gpus_each=gpus,
             parallel=parallel,
-            precision=job.base.name if job.method is Method.LORA else job.precision.value,
+            precision=job.base.name if job.method is TrainingMethod.LORA else job.precision.value,
             need_bytes=least,
             usable_bytes=device.usable_bytes,
             batch=job.batch,
@@ -152,12 +152,16 @@ def _timed(
 
 
 def _verdict(
-    need: Need, job: Training, parallel: Parallelism, machine: Machine, speed: TrainingSpeed
+    need: WorkloadNeed,
+    job: Training,
+    parallel: Parallelism,
+    machine: OfferedMachine,
+    speed: TrainingSpeed,
 ) -> RdmaVerdict | None:
     return rdma(need.model, job, parallel, machine, speed.compute_seconds)
 
 
-def _accumulated(job: Training, need: Need, parallel: Parallelism) -> Training:
+def _accumulated(job: Training, need: WorkloadNeed, parallel: Parallelism) -> Training:
     """Micro-batches that make up the stated global batch."""
     if need.global_batch is None:
         return job
@@ -167,6 +171,6 @@ def _accumulated(job: Training, need: Need, parallel: Parallelism) -> Training:
 
 def _arithmetic(job: Training) -> WeightFormat:
     """The format the GPU must run: a frozen 4-bit base is multiplied in FP16 where BF16 is not."""
-    if job.method is Method.LORA:
+    if job.method is TrainingMethod.LORA:
         return job.base
     return WEIGHT_FORMATS["fp32" if job.precision is TrainingPrecision.FP32 else "bf16"]

@@ -10,7 +10,7 @@ from pydantic import Field, StringConstraints, ValidationError
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.findings import Finding, error
 from gpufleet.planner.need import MOST_GPUS, Isolation
-from gpufleet.planner.target import Target, Usd
+from gpufleet.planner.target import ServingTarget, Usd
 from gpufleet.platforms.registry import platform_facts
 from gpufleet.sizing.request import Count, RequestModel, SizeRequest, problem_words, unit_fix
 from gpufleet.spec.base import Platform
@@ -29,7 +29,7 @@ class ModelWorkload(SizeRequest):
     """A model that is served, or a job that trains one. `gpu` restricts the choice to that GPU."""
 
     name: Name
-    target: Target = Target()
+    target: ServingTarget = ServingTarget()
     precisions: Annotated[tuple[str, ...], Field(max_length=8)] = ()
     """Weight formats the plan may choose among. Default: the stated one, else 16 bit."""
     isolation: Isolation = Isolation.MEMORY

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from gpufleet.documents.writing import yaml_stream, yaml_text
 from gpufleet.fleet.model import NETWORK_OPERATOR, Fleet
-from gpufleet.render.artefact import Artefact, Kind
+from gpufleet.render.artefact import Artefact, ArtefactKind
 from gpufleet.render.device_plugin_values import plugin_release_values
 from gpufleet.render.gpu_operator_values import plugin_files
 from gpufleet.render.manifests import config_map
@@ -28,7 +28,7 @@ def network_operator_files(fleet: Fleet) -> Iterator[Artefact]:
     if by_chart:
         yield Artefact(
             f"{folder}/namespace.yaml",
-            Kind.MANIFEST,
+            ArtefactKind.MANIFEST,
             "namespace of the Network Operator, which admits privileged pods",
             yaml_text(network_namespace(fleet)),
         )
@@ -36,14 +36,14 @@ def network_operator_files(fleet: Fleet) -> Iterator[Artefact]:
     if policy is not None:
         yield Artefact(
             f"{folder}/nic-cluster-policy.yaml",
-            Kind.MANIFEST,
+            ArtefactKind.MANIFEST,
             "NicClusterPolicy: NIC driver, RDMA and SR-IOV resources, what networks need",
             yaml_text(policy, "Apply when the operator runs, and before any network."),
         )
     if networks:
         yield Artefact(
             f"{folder}/networks.yaml",
-            Kind.MANIFEST,
+            ArtefactKind.MANIFEST,
             "secondary networks for pods; apply when the NicClusterPolicy is ready",
             yaml_stream(networks),
         )
@@ -51,7 +51,7 @@ def network_operator_files(fleet: Fleet) -> Iterator[Artefact]:
         return
     yield Artefact(
         "values/network-operator.yaml",
-        Kind.VALUES,
+        ArtefactKind.VALUES,
         f"values of the chart network-operator {plan.version}, namespace {plan.namespace}",
         yaml_text(
             network_release_values(fleet),
@@ -68,7 +68,7 @@ def neuron_files(fleet: Fleet) -> Iterator[Artefact]:
         return
     yield Artefact(
         "values/neuron.yaml",
-        Kind.VALUES,
+        ArtefactKind.VALUES,
         f"values of the chart {CHART} {plan.version}, namespace {plan.namespace}",
         yaml_text(neuron_release_values(fleet)),
     )
@@ -84,13 +84,13 @@ def plugin_chart_files(fleet: Fleet) -> Iterator[Artefact]:
     manifest["metadata"]["namespace"] = plan.namespace
     yield Artefact(
         "manifests/nvidia-device-plugin/device-plugin.yaml",
-        Kind.MANIFEST,
+        ArtefactKind.MANIFEST,
         "ConfigMap with the ways of sharing of all pools, for the device plugin's own chart",
         yaml_text(manifest),
     )
     yield Artefact(
         "values/nvidia-device-plugin.yaml",
-        Kind.VALUES,
+        ArtefactKind.VALUES,
         f"values of the chart nvidia-device-plugin {plan.version}, namespace {plan.namespace}",
         yaml_text(
             plugin_release_values(fleet, files.name),

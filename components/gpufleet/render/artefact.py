@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Kind(StrEnum):
+class ArtefactKind(StrEnum):
     """What is done with a file."""
 
     MANIFEST = "manifest"
@@ -25,7 +25,7 @@ class Artefact:
 
     path: str
     """Relative, with `/`; made of the pool's name and nothing that changes with a layout."""
-    kind: Kind
+    kind: ArtefactKind
     purpose: str
     """What it is for, in one line."""
     text: str

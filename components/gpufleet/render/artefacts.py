@@ -11,7 +11,7 @@ from gpufleet.partition.shares import gib
 from gpufleet.platforms.registry import platform_facts, platform_files
 from gpufleet.render.addon_artefacts import network_operator_files, neuron_files, plugin_chart_files
 from gpufleet.render.alerts import judge_alerts
-from gpufleet.render.artefact import Artefact, Kind
+from gpufleet.render.artefact import Artefact, ArtefactKind
 from gpufleet.render.device_plugin import device_plugin_files
 from gpufleet.render.dra import claims, device_classes
 from gpufleet.render.dra_driver_values import (
@@ -81,7 +81,7 @@ def _gpu_operator(fleet: Fleet) -> Iterator[Artefact]:
     if by_chart:
         yield Artefact(
             f"{folder}/namespace.yaml",
-            Kind.MANIFEST,
+            ArtefactKind.MANIFEST,
             "namespace of the GPU Operator, which admits privileged pods",
             yaml_text(operator_namespace(fleet)),
         )
@@ -89,27 +89,27 @@ def _gpu_operator(fleet: Fleet) -> Iterator[Artefact]:
     if quota is not None:
         yield Artefact(
             f"{folder}/quota.yaml",
-            Kind.MANIFEST,
+            ArtefactKind.MANIFEST,
             "leave for the GPU Operator's pods to be critical, which "
             f"{platform_facts(fleet.spec.platform).title} asks for",
             yaml_text(quota),
         )
     yield Artefact(
         f"{folder}/mig-parted.yaml",
-        Kind.MANIFEST,
+        ArtefactKind.MANIFEST,
         "ConfigMap with the MIG layouts of all pools, for mig-manager",
         yaml_text(config_map(fleet, mig)),
     )
     yield Artefact(
         f"{folder}/device-plugin.yaml",
-        Kind.MANIFEST,
+        ArtefactKind.MANIFEST,
         "ConfigMap with the ways of sharing of all pools, for the device plugin",
         yaml_text(config_map(fleet, plugin)),
     )
     if exporter is not None:
         yield Artefact(
             f"{folder}/dcgm-metrics.yaml",
-            Kind.MANIFEST,
+            ArtefactKind.MANIFEST,
             "ConfigMap with everything the DCGM exporter measures",
             yaml_text(config_map(fleet, exporter)),
         )
@@ -117,7 +117,7 @@ def _gpu_operator(fleet: Fleet) -> Iterator[Artefact]:
         return
     yield Artefact(
         "values/gpu-operator.yaml",
-        Kind.VALUES,
+        ArtefactKind.VALUES,
         f"values of the chart gpu-operator {plan.version}, namespace {plan.namespace}",
         yaml_text(
             gpu_operator_release_values(fleet, mig, plugin),
@@ -136,7 +136,7 @@ def _nvidia(fleet: Fleet, mig: ConfigFiles) -> Iterator[Artefact]:
     ]
     yield Artefact(
         "nvidia/mig-parted.yaml",
-        Kind.CONFIG,
+        ArtefactKind.CONFIG,
         "what nvidia-mig-parted reads: one configuration per layout",
         commented("\n".join(["Configuration of each pool:", *chosen]) if chosen else "")
         + mig.data[MIG_PARTED_KEY],
@@ -146,7 +146,7 @@ def _nvidia(fleet: Fleet, mig: ConfigFiles) -> Iterator[Artefact]:
         if name is not None and pool.partition.replicas > 1:
             yield Artefact(
                 f"nvidia/device-plugin/{pool.name}.yaml",
-                Kind.CONFIG,
+                ArtefactKind.CONFIG,
                 f"what the device plugin reads on nodes of {pool.name}, under the key {name}",
                 device_plugin_files({name: pool.partition})[name],
             )
@@ -160,13 +160,13 @@ def _dra(fleet: Fleet) -> Iterator[Artefact]:
     for name, (documents, purpose) in objects.items():
         if documents:
             path = f"manifests/dra/{name}.yaml"
-            yield Artefact(path, Kind.MANIFEST, purpose, yaml_stream(documents))
+            yield Artefact(path, ArtefactKind.MANIFEST, purpose, yaml_stream(documents))
     addon = fleet.spec.addons.dra_driver
     if needs_dra_driver(fleet) and addon.ownership is not Ownership.EXISTING:
         values = merged(dra_driver_values(fleet_dra_driver_settings(fleet)), addon.values)
         yield Artefact(
             "values/dra-driver.yaml",
-            Kind.VALUES,
+            ArtefactKind.VALUES,
             "values of the chart of NVIDIA's DRA driver",
             yaml_text(values),
         )
@@ -177,7 +177,7 @@ def _vgpu(fleet: Fleet) -> Iterator[Artefact]:
     if text:
         yield Artefact(
             "nvidia/vgpu-devices.yaml",
-            Kind.CONFIG,
+            ArtefactKind.CONFIG,
             "what the vGPU device manager reads on hosts that run Kubernetes themselves",
             text,
         )
@@ -193,7 +193,7 @@ def _pool(fleet: Fleet, pool: Pool) -> Iterable[Artefact]:
     if snippets:
         yield Artefact(
             f"pods/{pool.name}.yaml",
-            Kind.SNIPPET,
+            ArtefactKind.SNIPPET,
             f"what a pod must say to get a part of {pool.name}; one document per kind",
             "---\n".join(snippets),
         )

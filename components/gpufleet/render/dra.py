@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpufleet.fleet.model import Fleet, Pool
-from gpufleet.partition.dra import DRIVER, GPU_CLASS, DraCut, Offer
+from gpufleet.partition.dra import DRIVER, GPU_CLASS, DraCut, DraOffer
 from gpufleet.partition.shares import MIB
 from gpufleet.spec.sharing import DraSharing
 
@@ -28,7 +28,7 @@ def device_classes(fleet: Fleet) -> list[Manifest]:
 
     A class holds for the cluster: it carries its classic name as soon as one pool says so.
     """
-    offers: dict[str, Offer] = {}
+    offers: dict[str, DraOffer] = {}
     for _, made in _dynamic(fleet):
         for offer in made.offers:
             if offer.profile is not None and (
@@ -38,7 +38,7 @@ def device_classes(fleet: Fleet) -> list[Manifest]:
     return [_device_class(offer) for _, offer in sorted(offers.items())]
 
 
-def _device_class(offer: Offer) -> Manifest:
+def _device_class(offer: DraOffer) -> Manifest:
     spec: dict[str, Any] = {"selectors": [{"cel": {"expression": _of_profile(offer.profile)}}]}
     if offer.extended_resource is not None:
         spec["extendedResourceName"] = offer.extended_resource
@@ -68,7 +68,7 @@ def claims(fleet: Fleet) -> list[Manifest]:
     return found
 
 
-def claim_template(pool: Pool, offer: Offer, namespace: str) -> Manifest:
+def claim_template(pool: Pool, offer: DraOffer, namespace: str) -> Manifest:
     """A template: each pod that names it gets one device of this kind to itself."""
     return {
         "apiVersion": API,
@@ -78,7 +78,7 @@ def claim_template(pool: Pool, offer: Offer, namespace: str) -> Manifest:
     }
 
 
-def shared_claim(pool: Pool, offer: Offer, namespace: str, number: int) -> Manifest:
+def shared_claim(pool: Pool, offer: DraOffer, namespace: str, number: int) -> Manifest:
     """A claim: the pods that name it share one device, as its configuration says."""
     return {
         "apiVersion": API,
@@ -88,7 +88,7 @@ def shared_claim(pool: Pool, offer: Offer, namespace: str, number: int) -> Manif
     }
 
 
-def claim_name(pool: Pool, offer: Offer) -> str:
+def claim_name(pool: Pool, offer: DraOffer) -> str:
     """`training-gpu`, `notebooks-mig-1g-10gb`: at most 60 characters."""
     if offer.profile is None:
         return f"{pool.name}-gpu"
@@ -96,7 +96,7 @@ def claim_name(pool: Pool, offer: Offer) -> str:
     return f"{pool.name}-mig-{plain}"
 
 
-def pod_claim(pool: Pool, offer: Offer) -> dict[str, Any]:
+def pod_claim(pool: Pool, offer: DraOffer) -> dict[str, Any]:
     """What a pod of the claim's namespace writes: `resourceClaims` of its spec, and `claims` of
     its container's resources."""
     assert pool.partition.dra is not None
@@ -110,7 +110,7 @@ def pod_claim(pool: Pool, offer: Offer) -> dict[str, Any]:
     }
 
 
-def device_config(made: DraCut, offer: Offer) -> dict[str, Any] | None:
+def device_config(made: DraCut, offer: DraOffer) -> dict[str, Any] | None:
     """GpuConfig or MigDeviceConfig of a shared claim; None where nothing is shared.
 
     An empty `timeSlicingConfig` crashes the driver, so the block is there with an interval only;
@@ -133,7 +133,7 @@ def device_config(made: DraCut, offer: Offer) -> dict[str, Any] | None:
     return {"apiVersion": CONFIG_API, "kind": kind, "sharing": sharing}
 
 
-def _claim_spec(pool: Pool, offer: Offer) -> dict[str, Any]:
+def _claim_spec(pool: Pool, offer: DraOffer) -> dict[str, Any]:
     made = pool.partition.dra
     assert made is not None
     exactly: dict[str, Any] = {

@@ -15,7 +15,7 @@ from gpufleet.fleet.model import Fleet
 from gpufleet.spec.base import SpecModel
 
 
-class Toleration(SpecModel):
+class DriverToleration(SpecModel):
     """A taint the driver's pods bear."""
 
     key: str
@@ -36,7 +36,7 @@ class DraDriverSettings(SpecModel):
     `/run/nvidia/driver` where the GPU Operator installs it."""
     node_selector: dict[str, str] = Field(default_factory=lambda: {DRA_LABEL: "true"})
     """Nodes it serves. Default: those of pools with `sharing: {dra: ...}`."""
-    tolerations: tuple[Toleration, ...] = ()
+    tolerations: tuple[DriverToleration, ...] = ()
     """Taints its pods bear beside `nvidia.com/gpu`. Default: none."""
     compute_domains: bool = False
     """Serve multi-node NVLink domains too. Default false."""

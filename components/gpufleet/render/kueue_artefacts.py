@@ -5,7 +5,7 @@ from typing import Any
 
 from gpufleet.documents.writing import yaml_stream, yaml_text
 from gpufleet.fleet.model import Fleet
-from gpufleet.render.artefact import Artefact, Kind
+from gpufleet.render.artefact import Artefact, ArtefactKind
 from gpufleet.render.gpu_operator_values import merged
 from gpufleet.render.kueue_configuration import kueue_values
 from gpufleet.render.kueue_flavors import resource_flavor, topologies
@@ -44,12 +44,12 @@ def kueue_files(fleet: Fleet) -> Iterator[Artefact]:
     for name, (documents, purpose) in kueue_objects(fleet).items():
         if documents:
             path = f"manifests/kueue/{name}.yaml"
-            yield Artefact(path, Kind.MANIFEST, purpose, yaml_stream(documents))
+            yield Artefact(path, ArtefactKind.MANIFEST, purpose, yaml_stream(documents))
     addon = fleet.spec.addons.kueue
     if fleet.spec.queues is not None and addon.ownership is not Ownership.EXISTING:
         yield Artefact(
             "values/kueue.yaml",
-            Kind.VALUES,
+            ArtefactKind.VALUES,
             "values of the chart kueue",
             yaml_text(merged(kueue_values(fleet), addon.values)),
         )

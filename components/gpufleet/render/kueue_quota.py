@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from gpufleet.fleet.model import Fleet, Pool
-from gpufleet.partition.dra import DRIVER, GPU_CLASS, DraCut, Offer
+from gpufleet.partition.dra import DRIVER, GPU_CLASS, DraCut, DraOffer
 from gpufleet.partition.dra_counters import counters
 from gpufleet.render.quota import split
 from gpufleet.spec.queues import Team
@@ -98,7 +98,7 @@ def class_mappings(fleet: Fleet) -> tuple[ClassMapping, ...]:
     )
 
 
-def claim_resource(offer: Offer) -> str:
+def claim_resource(offer: DraOffer) -> str:
     """Name under which quota counts devices of this kind: `gpufleet.dev/mig-1g-10gb-claims`."""
     if offer.profile is None:
         return "gpufleet.dev/gpu-claims"

@@ -7,7 +7,7 @@ from typing import Any
 from gpufleet.documents.writing import yaml_stream, yaml_text
 from gpufleet.fleet.chart_values import merged
 from gpufleet.fleet.model import Fleet
-from gpufleet.render.artefact import Artefact, Kind
+from gpufleet.render.artefact import Artefact, ArtefactKind
 from gpufleet.render.dashboards import dashboard_config_maps, dashboards
 from gpufleet.render.dcgm_metrics import exporter_chart_values
 from gpufleet.render.keda_values import (
@@ -43,7 +43,7 @@ def monitoring_files(fleet: Fleet) -> Iterator[Artefact]:
     if installs_keda(fleet):
         yield Artefact(
             "values/keda.yaml",
-            Kind.VALUES,
+            ArtefactKind.VALUES,
             "values of the chart keda",
             yaml_text(
                 merged(keda_values(watched=keda_is_watched(fleet)), keda_fleet_values(fleet))
@@ -56,41 +56,41 @@ def _monitored(fleet: Fleet, monitoring: Monitoring) -> Iterator[Artefact]:
     if rules is not None:
         yield Artefact(
             "manifests/monitoring/rules.yaml",
-            Kind.MANIFEST,
+            ArtefactKind.MANIFEST,
             "what is recorded of GPUs, queues and money, and the alerts",
             yaml_text(rules),
         )
         yield Artefact(
             "manifests/monitoring/scrapes.yaml",
-            Kind.MANIFEST,
+            ArtefactKind.MANIFEST,
             "what Prometheus or VictoriaMetrics scrapes",
             yaml_stream(scrape_objects(fleet, monitoring)),
         )
     if monitoring.dashboards.enabled:
         yield Artefact(
             "manifests/monitoring/dashboards.yaml",
-            Kind.MANIFEST,
+            ArtefactKind.MANIFEST,
             "ConfigMaps with the dashboards, for Grafana's sidecar",
             yaml_stream(dashboard_config_maps(fleet, monitoring)),
         )
     for one in dashboards(fleet, monitoring):
         yield Artefact(
             f"dashboards/{one['uid']}.json",
-            Kind.CONFIG,
+            ArtefactKind.CONFIG,
             f"the dashboard {one['title']}, to import into a Grafana by hand",
             json.dumps(one, indent=1, sort_keys=True) + "\n",
         )
     if not runs_operator_exporter(fleet):
         yield Artefact(
             f"values/{EXPORTER}.yaml",
-            Kind.VALUES,
+            ArtefactKind.VALUES,
             "values of the chart dcgm-exporter, where no GPU Operator brings it",
             yaml_text(exporter_chart_values(fleet, monitoring)),
         )
     if monitoring.query_url is not None:
         yield Artefact(
             "values/prometheus-adapter.yaml",
-            Kind.VALUES,
+            ArtefactKind.VALUES,
             "values of the chart prometheus-adapter: the signals autoscalers read",
             yaml_text(adapter_values(monitoring.query_url, monitoring.interval_seconds)),
         )

@@ -9,8 +9,8 @@ from typing import Any
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import NodeTaint, Pool, accelerator_taint
 from gpufleet.fleet.queue_topologies import HOSTNAME, topology_levels
-from gpufleet.partition.dra import Offer
-from gpufleet.partition.partition import Share
+from gpufleet.partition.dra import DraOffer
+from gpufleet.partition.partition import PartitionShare
 from gpufleet.platforms.registry import platform_rules
 from gpufleet.render.dra import pod_claim
 from gpufleet.spec.pool import Fabric
@@ -24,7 +24,9 @@ PREFERRED_TOPOLOGY = "kueue.x-k8s.io/podset-preferred-topology"
 """Annotation of a pod template: the node label of a topology's level (Kueue 0.19)."""
 
 
-def pod_spec(pool: Pool, share: Share, network_resources: Sequence[str] = ()) -> dict[str, Any]:
+def pod_spec(
+    pool: Pool, share: PartitionShare, network_resources: Sequence[str] = ()
+) -> dict[str, Any]:
     """The fragment of a pod's `spec`, with one container called `main`.
 
     Pools with a fabric are for jobs over several nodes: one pod takes a whole node, with its
@@ -47,7 +49,7 @@ def pod_spec(pool: Pool, share: Share, network_resources: Sequence[str] = ()) ->
 
 
 def claiming_pod_spec(
-    pool: Pool, offer: Offer, network_resources: Sequence[str] = ()
+    pool: Pool, offer: DraOffer, network_resources: Sequence[str] = ()
 ) -> dict[str, Any]:
     """The same for a pool whose devices are claimed: the claim in place of the resource.
 
@@ -101,7 +103,7 @@ def _add_network(container: dict[str, Any], pool: Pool, network_resources: Seque
         container["securityContext"] = {"capabilities": {"add": ["IPC_LOCK"]}}
 
 
-def requested_units(pool: Pool, share: Share) -> int:
+def requested_units(pool: Pool, share: PartitionShare) -> int:
     """How many of a share one pod asks for."""
     alone = platform_rules(pool.platform).whole_nodes(pool)
     together = pool.fabric is not Fabric.NONE or alone

@@ -24,7 +24,7 @@ GPU_RESOURCES = "nvidia_com_.*|aws_amazon_com_neuron.*|google_com_tpu"
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class RecordingRule:
     """One recorded series."""
 
     record: str
@@ -40,7 +40,7 @@ class Rule:
         }
 
 
-def recording_rules(fleet: Fleet, monitoring: Monitoring) -> list[Rule]:
+def recording_rules(fleet: Fleet, monitoring: Monitoring) -> list[RecordingRule]:
     """Every recorded series of a fleet, in an order in which each finds those it needs."""
     return [
         *_devices(monitoring),
@@ -65,11 +65,11 @@ def _copied(series: str, source: str, target: str) -> str:
     return f'label_replace({series}, "{target}", "$1", "{source}", "(.+)")'
 
 
-def _measure(record: str, series: str, monitoring: Monitoring, factor: str = "") -> Rule:
-    return Rule(record, f"max by ({DEVICE}) ({normalised(series, monitoring)}){factor}")
+def _measure(record: str, series: str, monitoring: Monitoring, factor: str = "") -> RecordingRule:
+    return RecordingRule(record, f"max by ({DEVICE}) ({normalised(series, monitoring)}){factor}")
 
 
-def _devices(monitoring: Monitoring) -> list[Rule]:
+def _devices(monitoring: Monitoring) -> list[RecordingRule]:
     used, free, reserved = (
         f"max by ({DEVICE}) ({normalised(f'DCGM_FI_DEV_FB_{name}', monitoring)})"
         for name in ("USED", "FREE", "RESERVED")
@@ -93,35 +93,35 @@ def _devices(monitoring: Monitoring) -> list[Rule]:
     )
     return [
         *active,
-        Rule("gpu:memory_used:ratio", f"{used} / ({used} + {free} + {reserved})"),
+        RecordingRule("gpu:memory_used:ratio", f"{used} / ({used} + {free} + {reserved})"),
         _measure("gpu:temperature:celsius", "DCGM_FI_DEV_GPU_TEMP", monitoring),
         _measure("gpu:power:watts", "DCGM_FI_DEV_POWER_USAGE", monitoring),
     ]
 
 
-def _allocation(fleet: Fleet) -> list[Rule]:
+def _allocation(fleet: Fleet) -> list[RecordingRule]:
     pool_label = label_name("gpufleet.dev/pool")
     kinds = f'resource=~"{GPU_RESOURCES}"'
     holding = 'max by (namespace, pod) (kube_pod_status_phase{phase=~"Pending|Running"} == 1)'
     return [
-        Rule(
+        RecordingRule(
             "gpu:node:pool",
             f'label_replace(max by (node, {pool_label}) (kube_node_labels{{{pool_label}!=""}}), '
             f'"pool", "$1", "{pool_label}", "(.+)")',
         ),
-        Rule(
+        RecordingRule(
             "gpu:allocatable:count",
             f"sum by (node, resource) (kube_node_status_allocatable{{{kinds}}}) > 0"
             + _counted_otherwise(fleet),
         ),
-        Rule(
+        RecordingRule(
             "gpu:requested:count",
             # Without a node a pod holds nothing yet.
             "sum by (namespace, pod, node, resource) "
             f'(kube_pod_container_resource_requests{{{kinds}, node!=""}} '
             f"* on (namespace, pod) group_left () {holding})",
         ),
-        Rule(
+        RecordingRule(
             "gpu:pending:count",
             f"sum by (namespace, pod, resource) (kube_pod_container_resource_requests{{{kinds}}} "
             "* on (namespace, pod) group_left () "
@@ -148,25 +148,27 @@ def _counted_otherwise(fleet: Fleet) -> str:
     return text
 
 
-def _teams(fleet: Fleet) -> list[Rule]:
+def _teams(fleet: Fleet) -> list[RecordingRule]:
     """Which team a namespace is of: what a dashboard of a team needs."""
     return [
-        Rule("gpu:team:info", "vector(1)", {"namespace": namespace, "team": team})
+        RecordingRule("gpu:team:info", "vector(1)", {"namespace": namespace, "team": team})
         for namespace, team in fleet.team_of_namespaces().items()
     ]
 
 
-def _money(fleet: Fleet) -> list[Rule]:
+def _money(fleet: Fleet) -> list[RecordingRule]:
     """What nodes and pods cost an hour, from the prices the fleet was compiled with."""
-    rules: list[Rule] = []
+    rules: list[RecordingRule] = []
     priced = [pool for pool in fleet.pools if pool.hourly_micro_usd is not None]
     for pool in priced:
         rules.append(
-            Rule("gpu:pool_node:usd_per_hour", _constant(pool.hourly_usd), {"pool": pool.name})
+            RecordingRule(
+                "gpu:pool_node:usd_per_hour", _constant(pool.hourly_usd), {"pool": pool.name}
+            )
         )
         for resource, price in unit_prices(pool).items():
             rules.append(
-                Rule(
+                RecordingRule(
                     "gpu:unit:usd_per_hour",
                     _constant(price),
                     {"pool": pool.name, "resource": resource},
@@ -175,16 +177,16 @@ def _money(fleet: Fleet) -> list[Rule]:
     if not priced:
         return rules
     rules += [
-        Rule(
+        RecordingRule(
             "gpu:node:usd_per_hour",
             "gpu:node:pool * on (pool) group_left () gpu:pool_node:usd_per_hour",
         ),
-        Rule(
+        RecordingRule(
             "gpu:pod:usd_per_hour",
             "gpu:requested:count * on (node) group_left (pool) gpu:node:pool "
             "* on (pool, resource) group_left () gpu:unit:usd_per_hour",
         ),
-        Rule(
+        RecordingRule(
             "gpu:idle:usd_per_hour",
             "sum by (node, pool) (gpu:node:usd_per_hour) - "
             "(sum by (node, pool) (gpu:pod:usd_per_hour) "
@@ -193,7 +195,7 @@ def _money(fleet: Fleet) -> list[Rule]:
     ]
     if fleet.spec.queues is not None:
         rules.append(
-            Rule(
+            RecordingRule(
                 "gpu:team:usd_per_hour",
                 "sum by (team) (gpu:pod:usd_per_hour "
                 "* on (namespace) group_left (team) gpu:team:info)",

@@ -19,7 +19,7 @@ EXPORTER = "dcgm-exporter"
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ScrapeTarget:
     """A Service that exports metrics."""
 
     name: str
@@ -47,13 +47,13 @@ def kueue_monitors_itself(monitoring: Monitoring) -> bool:
     return monitoring.backend is MonitoringBackend.PROMETHEUS and not monitoring.labels
 
 
-def targets(fleet: Fleet, monitoring: Monitoring) -> list[Target]:
+def targets(fleet: Fleet, monitoring: Monitoring) -> list[ScrapeTarget]:
     """What a fleet exports: the GPUs, and Kueue unless its chart makes the ServiceMonitor."""
     honor = monitoring.honor_labels
     if runs_operator_exporter(fleet):
         # NVIDIA/gpu-operator v26.7.0 `assets/state-dcgm-exporter`: Service, port and label.
         found = [
-            Target(
+            ScrapeTarget(
                 "nvidia-dcgm-exporter",
                 fleet.addons.gpu_operator.namespace,
                 {"app": "nvidia-dcgm-exporter"},
@@ -64,7 +64,7 @@ def targets(fleet: Fleet, monitoring: Monitoring) -> list[Target]:
         ]
     else:
         found = [
-            Target(
+            ScrapeTarget(
                 EXPORTER,
                 monitoring.namespace,
                 {"app.kubernetes.io/name": EXPORTER},
@@ -75,7 +75,7 @@ def targets(fleet: Fleet, monitoring: Monitoring) -> list[Target]:
     kueue = fleet.spec.addons.kueue.ownership is Ownership.MANAGED
     if fleet.spec.queues is not None and kueue and not kueue_monitors_itself(monitoring):
         found.append(
-            Target(
+            ScrapeTarget(
                 "kueue",
                 "kueue-system",
                 {
@@ -153,7 +153,7 @@ def _pace(monitoring: Monitoring) -> dict[str, str]:
     }
 
 
-def _endpoint(target: Target, monitoring: Monitoring) -> dict[str, Any]:
+def _endpoint(target: ScrapeTarget, monitoring: Monitoring) -> dict[str, Any]:
     endpoint: dict[str, Any] = {
         "port": target.port,
         "path": "/metrics",

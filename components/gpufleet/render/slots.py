@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from gpufleet.catalogue.gpu import Gpu, MigGeometry
 from gpufleet.partition.partition import GpuLayout, Partition
-from gpufleet.partition.placement import Placement
+from gpufleet.partition.placement import MigPlacement
 from gpufleet.partition.shares import gib
 
 _WIDTH = 72
@@ -44,7 +44,7 @@ def draw_partition(gpu: Gpu, partition: Partition) -> str:
     return "\n\n".join([*blocks, f"one node offers: {offered}"])
 
 
-def draw_slots(geometry: MigGeometry, placement: Placement) -> str:
+def draw_slots(geometry: MigGeometry, placement: MigPlacement) -> str:
     """One GPU: boxes over numbered memory slots."""
     column = _WIDTH // geometry.memory_slots
     segments = slot_segments(geometry, placement)
@@ -53,7 +53,7 @@ def draw_slots(geometry: MigGeometry, placement: Placement) -> str:
     return f"{boxes}\n {numbers}"
 
 
-def slot_segments(geometry: MigGeometry, placement: Placement) -> tuple[Segment, ...]:
+def slot_segments(geometry: MigGeometry, placement: MigPlacement) -> tuple[Segment, ...]:
     """Instances and unused runs from slot 0 on, without gaps."""
     segments: list[Segment] = []
     slot = 0
@@ -92,7 +92,7 @@ def indices(gpus: Sequence[GpuLayout]) -> str:
     return "GPUs " + ", ".join(map(str, numbers))
 
 
-def balance(geometry: MigGeometry, placement: Placement) -> str:
+def balance(geometry: MigGeometry, placement: MigPlacement) -> str:
     """What the instances use of the GPU, and what is lost for good."""
     text = (
         f"{placement.used_compute} of {geometry.compute_slices} compute slices, "

@@ -5,7 +5,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from gpufleet.catalogue.gpu import Gpu, MigGeometry
 from gpufleet.partition.partition import Partition
-from gpufleet.partition.placement import Placement
+from gpufleet.partition.placement import MigPlacement
 from gpufleet.render.slots import alike, balance, indices, offer, sliced, slot_segments, whole_gpu
 
 _WIDTH = 800
@@ -49,7 +49,7 @@ def draw_partition_svg(gpu: Gpu, partition: Partition, title: str) -> str:
     return page.document()
 
 
-def draw_placement_svg(gpu: Gpu, placement: Placement) -> str:
+def draw_placement_svg(gpu: Gpu, placement: MigPlacement) -> str:
     """One GPU with a placed layout."""
     assert gpu.mig is not None, f"{gpu.key} has a placement but no MIG geometry"
     page = _Page(gpu.key, ", ".join(f"{c} x {name}" for name, c in placement.devices.items()))
@@ -89,7 +89,7 @@ class _Page:
         self._parts.append(_rectangle(_MARGIN, self._top, width, title, detail, _FILLS[-1]))
         self._top += _BOX
 
-    def slots(self, geometry: MigGeometry, placement: Placement) -> None:
+    def slots(self, geometry: MigGeometry, placement: MigPlacement) -> None:
         """Boxes over numbered memory slots."""
         column = (_WIDTH - 2 * _MARGIN) / geometry.memory_slots
         sizes = sorted({p.memory_slots for p in geometry.profiles.values()})

@@ -6,7 +6,7 @@ from math import floor
 
 from gpufleet.sizing.architecture import Architecture
 from gpufleet.sizing.inference import (
-    Engine,
+    InferenceEngine,
     Serving,
     replica_sequence_bytes,
     serving_ledger,
@@ -16,7 +16,7 @@ from gpufleet.sizing.parallel import Parallelism, stage_layers
 
 
 @dataclass(frozen=True, slots=True)
-class Capacity:
+class CacheCapacity:
     """Room of one replica on given GPUs."""
 
     cache_bytes: int
@@ -34,14 +34,14 @@ def capacity(
     serving: Serving,
     usable_bytes: int,
     parallel: Parallelism | None = None,
-) -> Capacity:
+) -> CacheCapacity:
     """What is left of `usable_bytes` per GPU: usable * u - (W + A + X) for an engine, and usable
     less weights and workspace for Transformers."""
     parallel = parallel or Parallelism()
     need = serving_ledger(model, serving, parallel)
     fixed = need.total_bytes - sum(i.bytes for i in need.items if i.key == "kv_cache")
     share = usable_bytes
-    if serving.engine is not Engine.TRANSFORMERS:
+    if serving.engine is not InferenceEngine.TRANSFORMERS:
         share = floor(usable_bytes * serving.utilisation)
     left = max(share - fixed, 0)
     per_token = token_bytes(model, serving.kv_cache, parallel.tensor)
@@ -51,4 +51,4 @@ def capacity(
     longest = replica_sequence_bytes(model, serving, parallel, serving.context)
     mean = replica_sequence_bytes(model, serving, parallel, serving.mean_tokens)
     sequences = left // mean if mean and left >= longest else 0
-    return Capacity(left, tokens, sequences)
+    return CacheCapacity(left, tokens, sequences)

@@ -2,7 +2,7 @@
 
 from gpufleet.findings import error, warning
 from gpufleet.sizing.architecture import ExpertFeedForward, FeedForward
-from gpufleet.sizing.config_fields import Fields
+from gpufleet.sizing.config_fields import ConfigFields
 from gpufleet.sizing.model_families import (
     GATED,
     GATED_ACTIVATIONS,
@@ -28,7 +28,7 @@ _STEP = (
 _PER_TOKEN = ("num_experts_per_tok", "num_experts_per_token", "moe_top_k", "moe_topk", "moe_k")
 
 
-def is_gated(config: Fields) -> bool:
+def is_gated(config: ConfigFields) -> bool:
     """Whether the feed-forward has three matrices. An unknown family is judged by its activation
     and noted; where that says nothing either, it is an error."""
     family = config.text("model_type")
@@ -64,7 +64,7 @@ def is_gated(config: Fields) -> bool:
 
 
 def read_blocks(
-    config: Fields, layers: int, hidden: int
+    config: ConfigFields, layers: int, hidden: int
 ) -> list[FeedForward | ExpertFeedForward | None]:
     """One feed-forward per layer; None in models that are all Mamba."""
     if config.text("model_type") in STATE_SPACE:
@@ -86,7 +86,9 @@ def read_blocks(
     return [sparse if _is_sparse(config, index) else dense for index in range(layers)]
 
 
-def _experts(config: Fields, experts: int, size: int | None, gated: bool) -> ExpertFeedForward:
+def _experts(
+    config: ConfigFields, experts: int, size: int | None, gated: bool
+) -> ExpertFeedForward:
     one = config.number("moe_intermediate_size", "expert_ffn_hidden_size") or size
     if one is None:
         one = config.required("moe_intermediate_size")
@@ -110,7 +112,7 @@ def _experts(config: Fields, experts: int, size: int | None, gated: bool) -> Exp
     return ExpertFeedForward(experts, per_token, one, shared, gated)
 
 
-def _is_sparse(config: Fields, index: int) -> bool:
+def _is_sparse(config: ConfigFields, index: int) -> bool:
     if index < (config.number("first_k_dense_replace", "moe_layer_start_index", least=0) or 0):
         return False
     if index in config.numbers("mlp_only_layers"):

@@ -19,14 +19,14 @@ def _agreed(value: object) -> object:
 
 
 @dataclass
-class Fields:
+class ConfigFields:
     """One mapping of a configuration and the problems found in it so far."""
 
     data: Mapping[str, Any]
     path: str = ""
     findings: list[Finding] = field(default_factory=list[Finding])
 
-    def part(self, name: str) -> "Fields | None":
+    def part(self, name: str) -> "ConfigFields | None":
         """A mapping inside, sharing the list of problems; None when there is none, or something
         else stands in its place, which is noted."""
         value = self.data.get(name)
@@ -36,7 +36,7 @@ class Fields:
             self.refuse(name, cast("object", value), "an object with fields")
             return None
         inner = cast("Mapping[str, Any]", value)
-        return Fields(inner, f"{self.path}{name}.", self.findings)
+        return ConfigFields(inner, f"{self.path}{name}.", self.findings)
 
     def has(self, *names: str) -> bool:
         """Whether any of the names has a value."""

@@ -2,7 +2,7 @@
 
 from gpufleet.findings import error
 from gpufleet.sizing.architecture import Attention, LatentAttention, LinearMixer, Mixer
-from gpufleet.sizing.config_fields import Fields
+from gpufleet.sizing.config_fields import ConfigFields
 from gpufleet.sizing.model_families import (
     FULL_ATTENTION_EVERY,
     LATENT,
@@ -14,7 +14,7 @@ _OWN_WORDS = ("linear_attn_config", "attn_type_list", "hybrid_override_pattern",
 _LINEAR_KINDS = ("linear_attention", "mamba", "mamba2", "recurrent")
 
 
-def read_mixers(config: Fields, layers: int, hidden: int) -> list[Mixer]:
+def read_mixers(config: ConfigFields, layers: int, hidden: int) -> list[Mixer]:
     """One mixer per layer. Kinds that cannot be counted are noted as errors."""
     if config.text("model_type") in STATE_SPACE:
         return [_state_space(config, hidden)] * layers
@@ -37,7 +37,7 @@ def read_mixers(config: Fields, layers: int, hidden: int) -> list[Mixer]:
     return [_of_kind(config, _kind(config, i), full, hidden) for i in range(layers)]
 
 
-def _refuse_unknown_hybrids(config: Fields) -> None:
+def _refuse_unknown_hybrids(config: ConfigFields) -> None:
     """Configurations that say in words of their own which layers do not cache every token: read as
     plain attention they would give a wrong answer instead of none."""
     family = config.text("model_type")
@@ -57,7 +57,7 @@ def _refuse_unknown_hybrids(config: Fields) -> None:
         )
 
 
-def _kind(config: Fields, index: int) -> str:
+def _kind(config: ConfigFields, index: int) -> str:
     """The kind of one layer where the configuration has no list of them."""
     family = config.text("model_type")
     interval = config.number("full_attention_interval")
@@ -85,7 +85,7 @@ def _kind(config: Fields, index: int) -> str:
     return "sliding_attention"
 
 
-def _of_kind(config: Fields, kind: str, full: Mixer, hidden: int) -> Mixer:
+def _of_kind(config: ConfigFields, kind: str, full: Mixer, hidden: int) -> Mixer:
     if kind in ("full_attention", "attention", "global"):
         return full
     if kind in ("sliding_attention", "chunked_attention") and isinstance(full, Attention):
@@ -113,7 +113,7 @@ def _of_kind(config: Fields, kind: str, full: Mixer, hidden: int) -> Mixer:
     return full
 
 
-def _attention(config: Fields, hidden: int) -> Attention:
+def _attention(config: ConfigFields, hidden: int) -> Attention:
     heads = config.required("num_attention_heads", "n_head", "n_heads", "num_heads")
     kv = config.number("num_key_value_heads", "num_kv_heads", "n_head_kv", "multi_query_group_num")
     old_falcon = config.flag("new_decoder_architecture") is not True
@@ -141,7 +141,7 @@ def _attention(config: Fields, hidden: int) -> Attention:
     )
 
 
-def _latent(config: Fields) -> LatentAttention:
+def _latent(config: ConfigFields) -> LatentAttention:
     return LatentAttention(
         heads=config.required("num_attention_heads"),
         query_rank=config.number("q_lora_rank"),
@@ -154,7 +154,7 @@ def _latent(config: Fields) -> LatentAttention:
     )
 
 
-def _linear(config: Fields, kind: str, hidden: int) -> LinearMixer:
+def _linear(config: ConfigFields, kind: str, hidden: int) -> LinearMixer:
     """Gated delta nets (`linear_*` fields) and Mamba 2 (`mamba_*` fields)."""
     if config.has("linear_num_value_heads"):
         keys = config.required("linear_num_key_heads") * config.required("linear_key_head_dim")
@@ -198,7 +198,7 @@ def _linear(config: Fields, kind: str, hidden: int) -> LinearMixer:
     return LinearMixer(0, 0, hidden)
 
 
-def _state_space(config: Fields, hidden: int) -> LinearMixer:
+def _state_space(config: ConfigFields, hidden: int) -> LinearMixer:
     """A layer of a model that is all Mamba (`state_size` and the like)."""
     state = config.required("state_size")
     kernel = config.number("conv_kernel") or 4

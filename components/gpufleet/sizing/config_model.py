@@ -7,7 +7,7 @@ from typing import Any
 from gpufleet.findings import Finding, error
 from gpufleet.sizing.architecture import Architecture, LayerGroup
 from gpufleet.sizing.config_blocks import read_blocks
-from gpufleet.sizing.config_fields import Fields
+from gpufleet.sizing.config_fields import ConfigFields
 from gpufleet.sizing.config_mixers import read_mixers
 from gpufleet.sizing.ledger import Basis
 from gpufleet.sizing.model_families import DEFAULTS, ENCODERS, TIED, VISION_GATED
@@ -28,13 +28,13 @@ _ENCODER_DECODERS = (
 
 def architecture_from_config(
     data: Mapping[str, Any], name: str, source: str
-) -> tuple[Architecture | None, Fields]:
+) -> tuple[Architecture | None, ConfigFields]:
     """The shape a configuration describes, with the fields it was read from and every problem.
 
     Text models, and the language part of vision-language models with their vision tower estimated.
     Encoder-decoders and diffusion models are refused: the formulas do not reach them.
     """
-    whole = Fields(data)
+    whole = ConfigFields(data)
     text = _language_part(whole)
     family = text.text("model_type") or whole.text("model_type")
     if whole.flag("is_encoder_decoder") or "_class_name" in data or family in _ENCODER_DECODERS:
@@ -97,18 +97,18 @@ def _unreachable(family: str) -> Finding:
     )
 
 
-def _language_part(whole: Fields) -> Fields:
+def _language_part(whole: ConfigFields) -> ConfigFields:
     """What describes the language model, completed by the defaults of its family where it is a part
     of something else."""
     for name in ("text_config", "llm_config"):
         part = whole.part(name)
         if part is not None:
             missing = DEFAULTS.get(part.text("model_type"), {})
-            return Fields({**missing, **part.data}, part.path, part.findings)
+            return ConfigFields({**missing, **part.data}, part.path, part.findings)
     return whole
 
 
-def _generates(text: Fields, whole: Fields) -> bool:
+def _generates(text: ConfigFields, whole: ConfigFields) -> bool:
     """Whether the model has a vocabulary projection: by its architecture's name, that of its
     language part first (`InternVLChatModel` generates by an `InternLM2ForCausalLM`)."""
     names = text.texts("architectures") or whole.texts("architectures")
@@ -120,7 +120,7 @@ def _generates(text: Fields, whole: Fields) -> bool:
     )
 
 
-def _tied(whole: Fields, text: Fields, family: str, notes: list[str]) -> bool:
+def _tied(whole: ConfigFields, text: ConfigFields, family: str, notes: list[str]) -> bool:
     flags = (text.flag("tie_word_embeddings"), whole.flag("tie_word_embeddings"))
     for flag in flags:
         if flag is not None:
@@ -131,7 +131,7 @@ def _tied(whole: Fields, text: Fields, family: str, notes: list[str]) -> bool:
 
 
 def _other_parameters(
-    whole: Fields, text: Fields, hidden: int, encoder: bool
+    whole: ConfigFields, text: ConfigFields, hidden: int, encoder: bool
 ) -> tuple[int, list[str]]:
     """Position embeddings, vision and audio towers, with what was assumed about them."""
     notes: list[str] = []
@@ -153,7 +153,7 @@ def _other_parameters(
     return other, notes
 
 
-def _bert_extras(text: Fields, hidden: int) -> int:
+def _bert_extras(text: ConfigFields, hidden: int) -> int:
     """What encoders of BERT's kind have beside their matrices: biases, shifts of the norms, the
     norm of the embeddings, the pooler."""
     layers = text.number("num_hidden_layers") or 0
@@ -161,7 +161,7 @@ def _bert_extras(text: Fields, hidden: int) -> int:
     return layers * (7 * hidden + size) + hidden + hidden * (hidden + 1)
 
 
-def _vision_tower(whole: Fields, vision: Fields, hidden: int, notes: list[str]) -> int:
+def _vision_tower(whole: ConfigFields, vision: ConfigFields, hidden: int, notes: list[str]) -> int:
     """Parameters of a vision tower and its projector, by estimate."""
     # Where both are there (Qwen2-VL), hidden_size is the language model's.
     width = vision.number("embed_dim", "hidden_size", "width")
@@ -184,7 +184,7 @@ def _vision_tower(whole: Fields, vision: Fields, hidden: int, notes: list[str]) 
     return blocks + positions + 3 * patch * patch * width + _projector(vision, width, hidden)
 
 
-def _projector(vision: Fields, width: int, hidden: int) -> int:
+def _projector(vision: ConfigFields, width: int, hidden: int) -> int:
     """Between tower and language model: patches are merged by fours and projected twice, or where
     nothing says that they are merged, projected once."""
     merge = vision.number("spatial_merge_size")

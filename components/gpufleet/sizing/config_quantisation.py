@@ -1,13 +1,13 @@
 """The format a checkpoint is stored in, from its configuration."""
 
 from gpufleet.findings import error
-from gpufleet.sizing.config_fields import Fields
+from gpufleet.sizing.config_fields import ConfigFields
 from gpufleet.sizing.formats import WEIGHT_FORMATS
 
 _DTYPES = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}
 
 
-def stored_format(config: Fields) -> str | None:
+def stored_format(config: ConfigFields) -> str | None:
     """Name of the weight format; None when the configuration does not say. An unknown quantisation
     is an error: its size would be a guess."""
     quantisation = config.part("quantization_config") or config.part("compression_config")
@@ -34,7 +34,7 @@ def stored_format(config: Fields) -> str | None:
     return found
 
 
-def _plain(config: Fields, name: str) -> str | None:
+def _plain(config: ConfigFields, name: str) -> str | None:
     """Of weights that are not quantised. FP8 without a quantisation has no scales to read it by."""
     value: object = config.data[name]
     dtype = value.removeprefix("torch.") if isinstance(value, str) else None
@@ -46,7 +46,7 @@ def _plain(config: Fields, name: str) -> str | None:
     return found
 
 
-def _quantised(config: Fields) -> str | None:
+def _quantised(config: ConfigFields) -> str | None:
     method = config.text("quant_method").lower()
     algorithm = config.text("quant_algo").lower()
     bits = config.number("bits", "w_bit", "weight_bits")
@@ -69,7 +69,7 @@ def _quantised(config: Fields) -> str | None:
     return None
 
 
-def _grouped(name: str, config: Fields) -> str | None:
+def _grouped(name: str, config: ConfigFields) -> str | None:
     """The format with its group size: scales of small groups weigh. 128 is the usual one; without
     groups (-1) there is even less than that."""
     size = config.data.get("group_size", config.data.get("q_group_size"))
@@ -78,7 +78,7 @@ def _grouped(name: str, config: Fields) -> str | None:
     return name if size is None or size == -1 or (isinstance(size, int) and size >= 128) else None
 
 
-def _compressed(config: Fields) -> str | None:
+def _compressed(config: ConfigFields) -> str | None:
     groups = config.part("config_groups")
     first = next(iter(groups.data), None) if groups else None
     group = groups.part(first) if groups and first else None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from gpufleet.sizing.architecture import Architecture, ExpertFeedForward, LatentAttention
 from gpufleet.sizing.communication import Link, forward_cost
-from gpufleet.sizing.inference import Engine, Serving
+from gpufleet.sizing.inference import InferenceEngine, Serving
 from gpufleet.sizing.kv_cache import sequence_bytes
 from gpufleet.sizing.parallel import Parallelism
 from gpufleet.sizing.parameters import count_parameters
@@ -124,7 +124,7 @@ def decode_step(
         mbu=decode_mbu(model, serving.weights, rate),
         pipeline=parallel.pipeline,
         ranks=ranks,
-        slower=EAGER_DECODE if serving.engine is Engine.TRANSFORMERS else 1.0,
+        slower=EAGER_DECODE if serving.engine is InferenceEngine.TRANSFORMERS else 1.0,
         dense_bytes=dense / parallel.tensor,
         expert_bytes=float(stored.experts) / experts / ranks if experts else 0.0,
         mixtures=tuple(mixtures),

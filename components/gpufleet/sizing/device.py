@@ -15,7 +15,7 @@ from gpufleet.findings import Finding, error, info
 from gpufleet.sizing.ledger import Basis
 
 
-class Share(StrEnum):
+class DeviceShare(StrEnum):
     """How much of a GPU the workload has for itself."""
 
     WHOLE = "whole"
@@ -29,7 +29,7 @@ class Device:
     """One GPU or part of one, as a workload sees it."""
 
     gpu: Gpu
-    share: Share
+    share: DeviceShare
     label: str
     """For people: `L4`, `A100-80GB 1g.10gb`, `L4 / 4 (mps)`."""
     usable_bytes: int
@@ -51,7 +51,7 @@ class Device:
     def may_communicate(self) -> bool:
         """Whether several can form one tensor or pipeline group. Slices and shares cannot: there is
         no peer-to-peer between MIG instances, and sharers are scheduled apart."""
-        return self.share is Share.WHOLE
+        return self.share is DeviceShare.WHOLE
 
 
 _FULL_MULTIPROCESSORS = {
@@ -125,7 +125,7 @@ def whole_gpu(gpu: Gpu, board: str | None = None, path: str = "gpu") -> Device |
         )
     return Device(
         gpu=gpu,
-        share=Share.WHOLE,
+        share=DeviceShare.WHOLE,
         label=gpu.key,
         usable_bytes=gpu.memory_bytes,
         memory_basis=Basis.MEASURED,
@@ -171,7 +171,7 @@ def mig_slice(
     return (
         replace(
             base,
-            share=Share.MIG,
+            share=DeviceShare.MIG,
             label=f"{gpu.key} {found.name}",
             usable_bytes=memory,
             memory_basis=basis,
@@ -192,7 +192,7 @@ def _slice_compute(gpu: Gpu, profile: MigProfile) -> Fraction:
 
 def mps_share(device: Device, replicas: int, path: str = "mps") -> Device | Finding:
     """One of several MPS clients of a whole GPU: floor(total / replicas) MiB, enforced."""
-    if device.share is not Share.WHOLE:
+    if device.share is not DeviceShare.WHOLE:
         return error("mps-on-slice", path, f"MPS and MIG exclude each other on {device.label}")
     capability = device.gpu.compute_capability
     if capability is not None and capability < _ADDRESS_SPACES:
@@ -214,7 +214,7 @@ def mps_share(device: Device, replicas: int, path: str = "mps") -> Device | Find
     share = min(gain / replicas, Fraction(1))
     return replace(
         device,
-        share=Share.MPS,
+        share=DeviceShare.MPS,
         label=f"{device.gpu.key} / {replicas} (mps)",
         usable_bytes=device.usable_bytes // mib // replicas * mib,
         compute_share=share,
@@ -236,7 +236,7 @@ def time_slice(device: Device, replicas: int, path: str = "timeSlicing") -> Devi
     part = Fraction(1, replicas) / TIME_SLICE_COST
     return replace(
         device,
-        share=Share.TIME_SLICE if device.share is not Share.MIG else Share.MIG,
+        share=DeviceShare.TIME_SLICE if device.share is not DeviceShare.MIG else DeviceShare.MIG,
         label=f"{device.label} / {replicas} (time-slice)",
         usable_bytes=device.usable_bytes // replicas,
         compute_share=device.compute_share * part,

@@ -11,7 +11,7 @@ from gpufleet.sizing.device import (
     whole_gpu,
 )
 from gpufleet.sizing.parallel import Parallelism
-from gpufleet.sizing.request import SizeRequest, Workload
+from gpufleet.sizing.request import SizedWorkload, SizeRequest
 
 
 def choose_device(
@@ -48,7 +48,7 @@ def choose_device(
 
 
 def check_group(
-    device: Device | None, parallel: Parallelism, workload: Workload | None
+    device: Device | None, parallel: Parallelism, workload: SizedWorkload | None
 ) -> tuple[Finding, ...]:
     """An error where several processes of one replica or job would need to talk to each other from
     slices or shares."""

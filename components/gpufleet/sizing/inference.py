@@ -15,7 +15,7 @@ from gpufleet.sizing.parameters import count_parameters
 from gpufleet.sizing.weights import weight_bytes, weights_per_gpu
 
 
-class Engine(StrEnum):
+class InferenceEngine(StrEnum):
     """What runs the model."""
 
     TRANSFORMERS = "transformers"
@@ -50,7 +50,7 @@ class Serving:
     """Mean prompt; with `output_tokens` the cache is sized for the mean. None: for `context`."""
     output_tokens: int | None = None
     """Mean output."""
-    engine: Engine = Engine.VLLM
+    engine: InferenceEngine = InferenceEngine.VLLM
     weights: WeightFormat = WEIGHT_FORMATS["bf16"]
     kv_cache: KvFormat = KV_FORMATS["bf16"]
     head_apart: bool | None = None
@@ -124,7 +124,7 @@ def serving_ledger(
     """
     parallel = parallel or Parallelism()
     items = weight_items(model, serving, parallel)
-    if serving.engine is Engine.TRANSFORMERS:
+    if serving.engine is InferenceEngine.TRANSFORMERS:
         items += [
             _cache_item(model, serving, parallel),
             Item("workspace", TRANSFORMERS_WORKSPACE, Basis.MEASURED, "0.04 GiB, fitted"),
@@ -210,7 +210,7 @@ def replica_sequence_bytes(
     model: Architecture, serving: Serving, parallel: Parallelism, tokens: int
 ) -> int:
     """Cache of one sequence on the fullest GPU, in whole blocks where the engine has blocks."""
-    if serving.engine is Engine.TRANSFORMERS:
+    if serving.engine is InferenceEngine.TRANSFORMERS:
         return sequence_bytes(model, serving.kv_cache, tokens, parallel)
     return sequence_bytes(
         model, serving.kv_cache, round_to_blocks(tokens), parallel, serving.step_tokens

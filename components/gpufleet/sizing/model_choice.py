@@ -7,7 +7,7 @@ from gpufleet.catalogue import Catalogue
 from gpufleet.findings import Finding, error, info
 from gpufleet.sizing.architecture import Architecture
 from gpufleet.sizing.catalogue_models import find_catalogue_model, named_format
-from gpufleet.sizing.request import Workload
+from gpufleet.sizing.request import SizedWorkload
 from gpufleet.sizing.stated_size import from_parameter_count, stated_parameters
 
 
@@ -29,13 +29,13 @@ class ChosenModel:
     """Repositories of the Hugging Face Hub with this model, the one that was named first; empty:
     none is known."""
 
-    def default_weights(self, workload: Workload) -> str | None:
+    def default_weights(self, workload: SizedWorkload) -> str | None:
         """Format of the weights where nobody states one; None: 16 bit.
 
         Full training updates 16-bit weights; adapters freeze what lies on disk, and of a model
         that is only named its 16-bit form, as tuning libraries unpack what was released.
         """
-        if workload in (Workload.FULL_FINE_TUNING, Workload.PRE_TRAINING):
+        if workload in (SizedWorkload.FULL_FINE_TUNING, SizedWorkload.PRE_TRAINING):
             return None
         return self.weight_format or (None if workload.trains else self.released_weights)
 

@@ -9,13 +9,13 @@ from gpufleet.sizing.activations import Checkpointing, Loss
 from gpufleet.sizing.architecture import Architecture
 from gpufleet.sizing.cache_capacity import capacity
 from gpufleet.sizing.communication import nvlink
-from gpufleet.sizing.device import Device, Share
+from gpufleet.sizing.device import Device, DeviceShare
 from gpufleet.sizing.embedding import embedding_ledger
 from gpufleet.sizing.formats import WEIGHT_FORMATS
 from gpufleet.sizing.inference import Serving, serving_ledger
 from gpufleet.sizing.parallel import Parallelism, check_parallelism
 from gpufleet.sizing.throughput import check_capability
-from gpufleet.sizing.training import Method, Training, training_ledger
+from gpufleet.sizing.training import Training, TrainingMethod, training_ledger
 
 _GIB = 1 << 30
 _NARROWER = ("fp8", "awq-int4")
@@ -74,7 +74,7 @@ def _jobs(job: Training) -> Iterator[tuple[str, Training]]:
         yield f"write {' and '.join([*said, f'`checkpointing: {level.value}`'])}", here
     if here.checkpointing is not job.checkpointing:
         said.append(f"`checkpointing: {here.checkpointing.value}`")
-    if job.method is Method.LORA and not job.base.quantised:
+    if job.method is TrainingMethod.LORA and not job.base.quantised:
         said.append("`workload: qlora`")
         yield f"write {' and '.join(said)}", replace(here, base=WEIGHT_FORMATS["nf4-double"])
 
@@ -92,7 +92,7 @@ def _spread(
     model: Architecture, serving: Serving, parallel: Parallelism, device: Device
 ) -> Iterator[tuple[str, Serving, Parallelism]]:
     """The same on 2, 4 or 8 whole GPUs: tensor groups over NVLink, else stages beyond two."""
-    if device.share is not Share.WHOLE or parallel.serving_gpus > 1:
+    if device.share is not DeviceShare.WHOLE or parallel.serving_gpus > 1:
         return
     linked = nvlink(device.gpu, device.board) is not None
     for gpus in (2, 4, 8):

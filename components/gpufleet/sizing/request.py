@@ -14,7 +14,7 @@ from gpufleet.findings import Finding, error
 from gpufleet.sizing.activations import Checkpointing, Loss
 from gpufleet.sizing.adapter import AdapterTargets
 from gpufleet.sizing.communication import LinkKind
-from gpufleet.sizing.inference import Engine
+from gpufleet.sizing.inference import InferenceEngine
 from gpufleet.sizing.parallel import Sharding
 from gpufleet.sizing.training_state import Optimizer, TrainingPrecision
 
@@ -39,7 +39,7 @@ Count = Annotated[int, Field(ge=1, le=1 << 20)]
 Tokens = Annotated[int, Field(ge=1, le=1 << 30)]
 
 
-class Workload(StrEnum):
+class SizedWorkload(StrEnum):
     """What the model is used for."""
 
     INFERENCE = "inference"
@@ -54,7 +54,7 @@ class Workload(StrEnum):
     @property
     def trains(self) -> bool:
         """Whether it updates weights."""
-        return self not in (Workload.INFERENCE, Workload.EMBEDDING)
+        return self not in (SizedWorkload.INFERENCE, SizedWorkload.EMBEDDING)
 
 
 _ALIASES = {
@@ -73,7 +73,7 @@ _ALIASES = {
 _WITH_UNIT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z%$/]+)\s*")
 _THOUSANDS = {"k": 1024, "m": 10**6, "b": 10**9}
 """Ends people give to token counts: 8k of context is 8192."""
-_FOLDED = {name.replace("-", ""): name for name in Workload} | _ALIASES
+_FOLDED = {name.replace("-", ""): name for name in SizedWorkload} | _ALIASES
 
 
 class ParallelRequest(RequestModel):
@@ -117,7 +117,7 @@ class SizeRequest(RequestModel):
     """Mean prompt in tokens; with `output` the cache is sized for the mean."""
     output: Tokens | None = None
     """Mean output in tokens."""
-    engine: Engine = Engine.VLLM
+    engine: InferenceEngine = InferenceEngine.VLLM
     weights: str | None = None
     """Format of the weights; default what the checkpoint says or, for serving, what the model's
     maker publishes, else bf16 (fp16 before compute capability 8.0 must be written)."""
@@ -160,13 +160,13 @@ class SizeRequest(RequestModel):
     interleaving: Count = 1
 
 
-def find_workload(text: str, path: str = "workload") -> Workload | Finding:
+def find_workload(text: str, path: str = "workload") -> SizedWorkload | Finding:
     """The workload somebody means, or the error with the names there are."""
     folded = text.strip().lower().replace("-", "").replace("_", "").replace(" ", "")
     name = _FOLDED.get(folded)
     if name is not None:
-        return Workload(name)
-    names = [kind.value for kind in Workload]
+        return SizedWorkload(name)
+    names = [kind.value for kind in SizedWorkload]
     close = nearest_names(text, names) or tuple(names)
     return error(
         "workload-unknown",

@@ -8,9 +8,9 @@ from gpufleet.catalogue import Catalogue
 from gpufleet.findings import Finding, has_errors, info, ordered, warning
 from gpufleet.sizing.activations import Loss
 from gpufleet.sizing.architecture import Architecture
-from gpufleet.sizing.cache_capacity import Capacity, capacity
+from gpufleet.sizing.cache_capacity import CacheCapacity, capacity
 from gpufleet.sizing.communication import Link, LinkKind, network
-from gpufleet.sizing.device import Device, Share
+from gpufleet.sizing.device import Device, DeviceShare
 from gpufleet.sizing.device_choice import check_group, choose_device
 from gpufleet.sizing.embedding import embedding_ledger
 from gpufleet.sizing.embedding_rates import EmbeddingSpeed, embedding_speed
@@ -26,10 +26,10 @@ from gpufleet.sizing.ledger import Ledger
 from gpufleet.sizing.model_choice import ChosenModel, choose_model
 from gpufleet.sizing.parallel import Parallelism, check_parallelism
 from gpufleet.sizing.relief import relief
-from gpufleet.sizing.request import SizeRequest, Workload, find_workload
+from gpufleet.sizing.request import SizedWorkload, SizeRequest, find_workload
 from gpufleet.sizing.serving_rates import ServingSpeed, serving_speed
 from gpufleet.sizing.throughput import check_capability
-from gpufleet.sizing.training import Method, Training, training_ledger
+from gpufleet.sizing.training import Training, TrainingMethod, training_ledger
 from gpufleet.sizing.training_rates import TrainingSpeed, training_speed
 
 _ALONE = Parallelism()
@@ -48,7 +48,7 @@ class Sizing:
     """GPUs of one replica or of the whole training job."""
     fits: bool | None
     """Whether the need with its margin is at most the usable memory; None without a device."""
-    capacity: Capacity | None
+    capacity: CacheCapacity | None
     """Serving on a device: what is left for the cache."""
     speed: ServingSpeed | TrainingSpeed | EmbeddingSpeed | None
     findings: tuple[Finding, ...]
@@ -86,7 +86,7 @@ def size(request: SizeRequest, catalogue: Catalogue) -> Sizing:
         job = training_of(request, workload, weights)
         return _training_answer(model, job, request, device, parallel, findings)
     serving = serving_of(request, chosen, weights, cache)
-    if workload is Workload.EMBEDDING:
+    if workload is SizedWorkload.EMBEDDING:
         model = replace(model, causal=False, has_head=False)
     return _serving_answer(model, serving, device, parallel, findings)
 
@@ -128,11 +128,11 @@ def _refused(chosen: ChosenModel | None, device: Device | None, findings: list[F
 
 
 def _weight_format(
-    request: SizeRequest, chosen: ChosenModel | None, workload: Workload | None
+    request: SizeRequest, chosen: ChosenModel | None, workload: SizedWorkload | None
 ) -> WeightFormat | Finding:
     if request.weights is not None:
         return find_weight_format(request.weights)
-    if workload is Workload.QLORA:
+    if workload is SizedWorkload.QLORA:
         return QLORA_BASE
     if chosen is None or workload is None:
         return WEIGHT_FORMATS["bf16"]
@@ -140,7 +140,7 @@ def _weight_format(
 
 
 def _context_rules(
-    model: Architecture, request: SizeRequest, workload: Workload
+    model: Architecture, request: SizeRequest, workload: SizedWorkload
 ) -> tuple[Finding, ...]:
     findings: list[Finding] = []
     if model.max_context is not None and request.context > model.max_context:
@@ -181,15 +181,15 @@ def _stored_bytes(chosen: ChosenModel, weights: WeightFormat) -> int | None:
     return chosen.stored_bytes if chosen.weight_format == weights.name else None
 
 
-def training_of(request: SizeRequest, workload: Workload, weights: WeightFormat) -> Training:
+def training_of(request: SizeRequest, workload: SizedWorkload, weights: WeightFormat) -> Training:
     """The training part of a request."""
     loss = request.loss or (Loss.COMPILED if request.compile else Loss.EAGER)
-    base = QLORA_BASE if workload is Workload.QLORA and request.weights is None else weights
-    adapter = workload in (Workload.LORA, Workload.QLORA)
+    base = QLORA_BASE if workload is SizedWorkload.QLORA and request.weights is None else weights
+    adapter = workload in (SizedWorkload.LORA, SizedWorkload.QLORA)
     return Training(
         context=request.context,
         batch=request.batch,
-        method=Method.LORA if adapter else Method.FULL,
+        method=TrainingMethod.LORA if adapter else TrainingMethod.FULL,
         precision=request.precision,
         optimizer=request.optimizer,
         fused_optimizer=request.fused_optimizer,
@@ -225,7 +225,7 @@ def _training_answer(
     speed = None
     if device is not None:
         speed = training_speed(model, job, device, parallel, link)
-        if device.share in (Share.MPS, Share.TIME_SLICE):
+        if device.share in (DeviceShare.MPS, DeviceShare.TIME_SLICE):
             findings.append(
                 warning(
                     "training-on-shared-gpu",

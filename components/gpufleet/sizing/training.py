@@ -30,7 +30,7 @@ from gpufleet.sizing.training_state import (
 from gpufleet.sizing.weights import stage_weights, weight_bytes
 
 
-class Method(StrEnum):
+class TrainingMethod(StrEnum):
     """What is trained."""
 
     FULL = "full"
@@ -47,7 +47,7 @@ class Training:
     """Tokens per sample."""
     batch: int = 1
     """Samples per GPU and micro-batch."""
-    method: Method = Method.FULL
+    method: TrainingMethod = TrainingMethod.FULL
     precision: TrainingPrecision = TrainingPrecision.MIXED
     optimizer: Optimizer = Optimizer.ADAMW
     fused_optimizer: bool = False
@@ -74,11 +74,15 @@ class Training:
     def activation_plan(self) -> ActivationPlan:
         """How the step keeps activations."""
         frozen = (
-            self.method is Method.LORA
+            self.method is TrainingMethod.LORA
             and self.targets is not AdapterTargets.ALL_LINEAR
             and not self.base.working_copy
         )
-        width = 4 if self.method is Method.FULL and self.precision is TrainingPrecision.FP32 else 2
+        width = (
+            4
+            if self.method is TrainingMethod.FULL and self.precision is TrainingPrecision.FP32
+            else 2
+        )
         return ActivationPlan(self.tokens, self.checkpointing, self.compiled, frozen, width)
 
 
@@ -103,7 +107,7 @@ def _stage_ledger(
     count = count_parameters(model)
     state = (
         _full_items(model, training, parallel, stage)
-        if training.method is Method.FULL
+        if training.method is TrainingMethod.FULL
         else _adapter_items(model, training, parallel, stage)
     )
     kept = _activation_items(model, training, parallel, stage)
@@ -130,7 +134,7 @@ def _gradients_come_and_go(training: Training, parallel: Parallelism) -> bool:
     return (
         parallel.training_gpus == 1
         and training.accumulation == 1
-        and training.method is Method.FULL
+        and training.method is TrainingMethod.FULL
     )
 
 
@@ -210,7 +214,7 @@ def _adapter_items(
 def _gathered(count: ParameterCount, training: Training, parallel: Parallelism) -> Item:
     """FSDP's working copies: the layer in use and the one fetched ahead, in 16 bit."""
     needed = parallel.sharding is Sharding.ZERO3 and parallel.data > 1 and parallel.pipeline == 1
-    amp = training.method is Method.FULL and training.precision is TrainingPrecision.AMP
+    amp = training.method is TrainingMethod.FULL and training.precision is TrainingPrecision.AMP
     size = -(-2 * 2 * count.largest_layer // parallel.tensor) if needed or amp else 0
     return Item(
         "gathered_layers",

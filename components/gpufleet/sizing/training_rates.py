@@ -21,7 +21,7 @@ from gpufleet.sizing.throughput import (
     attention_flops,
     device_rate,
 )
-from gpufleet.sizing.training import Method, Training
+from gpufleet.sizing.training import Training, TrainingMethod
 from gpufleet.sizing.training_state import TrainingPrecision
 from gpufleet.sizing.weights import weight_bytes
 
@@ -58,7 +58,7 @@ def flops_per_token(model: Architecture, training: Training) -> float:
     forward pass again.
     """
     forward = 2 * count_parameters(model).active + attention_flops(model, training.context) / 2
-    passes = 3 if training.method is Method.FULL else 2
+    passes = 3 if training.method is TrainingMethod.FULL else 2
     if training.checkpointing is Checkpointing.FULL:
         passes += 1
     return passes * forward
@@ -78,7 +78,7 @@ def training_speed(
     `link` joins the data-parallel ranks (default: as inside one node), `tensor_link` the tensor
     ranks (default: as inside one node). `mfu` None: 0.33 eager, 0.39 compiled.
     """
-    fp32 = training.method is Method.FULL and training.precision is TrainingPrecision.FP32
+    fp32 = training.method is TrainingMethod.FULL and training.precision is TrainingPrecision.FP32
     rate = device_rate(device, WEIGHT_FORMATS["fp32" if fp32 else "bf16"])
     if rate is None:
         return None
@@ -128,7 +128,7 @@ def exchanged_bytes(model: Architecture, training: Training, parallel: Paralleli
     parameter, and a frozen base as it is stored.
     """
     gathers = 2 * training.accumulation if parallel.sharding is Sharding.ZERO3 else 0
-    if training.method is Method.LORA:
+    if training.method is TrainingMethod.LORA:
         trained = adapter_parameters(model, training.rank, training.targets)
         return gathers * weight_bytes(model, training.base).stored + 4 * trained
     passes = 1 if gathers else 2

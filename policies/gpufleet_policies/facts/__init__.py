@@ -1,16 +1,16 @@
 """What rules judge: plain frozen data, every field a value, absent or unknown."""
 
-from gpufleet_policies.facts.claims import Claim, DeviceClass, DeviceRequest
+from gpufleet_policies.facts.claims import DeviceClaim, DeviceClass, DeviceRequest
 from gpufleet_policies.facts.fleet import FleetFacts, PoolFacts, ShareFacts
-from gpufleet_policies.facts.intent import Intent
+from gpufleet_policies.facts.intent import WorkloadIntent
 from gpufleet_policies.facts.locator import Locator
-from gpufleet_policies.facts.scaling import Autoscaler, Scaling
+from gpufleet_policies.facts.scaling import Autoscaler, ScalingFacts
 from gpufleet_policies.facts.surroundings import Surroundings
 from gpufleet_policies.facts.tristate import (
     UNKNOWN,
     Fact,
+    FieldState,
     Provenance,
-    State,
     absent,
     known,
     unknown,
@@ -18,40 +18,40 @@ from gpufleet_policies.facts.tristate import (
 from gpufleet_policies.facts.workload import (
     Amount,
     Container,
-    Job,
+    JobFacts,
     Launch,
     PodClaim,
     PodGroup,
+    PodToleration,
     Ray,
-    Toleration,
-    Workload,
+    WorkloadFacts,
 )
 
 __all__ = [
     "UNKNOWN",
     "Amount",
     "Autoscaler",
-    "Claim",
     "Container",
+    "DeviceClaim",
     "DeviceClass",
     "DeviceRequest",
     "Fact",
+    "FieldState",
     "FleetFacts",
-    "Intent",
-    "Job",
+    "JobFacts",
     "Launch",
     "Locator",
     "PodClaim",
     "PodGroup",
+    "PodToleration",
     "PoolFacts",
     "Provenance",
     "Ray",
-    "Scaling",
+    "ScalingFacts",
     "ShareFacts",
-    "State",
     "Surroundings",
-    "Toleration",
-    "Workload",
+    "WorkloadFacts",
+    "WorkloadIntent",
     "absent",
     "known",
     "unknown",

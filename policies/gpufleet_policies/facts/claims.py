@@ -43,7 +43,7 @@ class DeviceRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim(Subject):
+class DeviceClaim(Subject):
     """A ResourceClaim or ResourceClaimTemplate."""
 
     is_template: bool

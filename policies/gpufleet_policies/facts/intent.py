@@ -18,7 +18,7 @@ NOWHERE: Fact[Any] = absent()
 
 
 @dataclass(frozen=True, slots=True)
-class Intent:
+class WorkloadIntent:
     """Declared by annotations `gpufleet.dev/...`, else inferred."""
 
     model_parameters_billion: Fact[Decimal] = NOWHERE

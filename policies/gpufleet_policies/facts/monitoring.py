@@ -8,7 +8,7 @@ from gpufleet_policies.facts.tristate import Fact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Monitoring(Subject):
+class MetricsSource(Subject):
     """A source of GPU metrics: DCGM exporter, GKE's managed DCGM, CloudWatch's add-on."""
 
     what: str
@@ -20,7 +20,7 @@ class CloudBudget(Subject):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Namespace(Subject):
+class DeclaredNamespace(Subject):
     """A namespace that is made here."""
 
     labels: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -22,7 +22,7 @@ class PodClaim:
 
 
 @dataclass(frozen=True, slots=True)
-class Toleration:
+class PodToleration:
     """One toleration; its value does not matter to any rule."""
 
     key: str
@@ -60,7 +60,7 @@ class PodGroup:
     """False: there may be other containers."""
     node_labels_known: bool = True
     """False: there may be more required labels."""
-    tolerations: Fact[tuple[Toleration, ...]] = NOWHERE
+    tolerations: Fact[tuple[PodToleration, ...]] = NOWHERE
     priority_class: Fact[str] = NOWHERE
     scheduler: Fact[str] = NOWHERE
     runtime_class: Fact[str] = NOWHERE

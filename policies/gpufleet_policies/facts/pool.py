@@ -37,7 +37,7 @@ class Maker(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Taint:
+class PoolTaint:
     """A taint in Kubernetes' spelling; the value does not matter to any rule."""
 
     key: str
@@ -91,7 +91,7 @@ class DisruptionBudget:
 
 
 @dataclass(frozen=True, slots=True)
-class Karpenter:
+class KarpenterFacts:
     """What only a Karpenter NodePool has."""
 
     static: bool = False
@@ -115,7 +115,7 @@ class Karpenter:
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class SharedGpus:
     """How each GPU of a pool is divided by the machine's own configuration."""
 
     strategy: Fact[str] = NOTHING
@@ -169,7 +169,7 @@ class NodePool(Subject):
     """Ids or names of the reservations it consumes, as far as known."""
     commitment: bool = False
     """Whether tags or annotations say that it is paid for anyway."""
-    taints: Fact[tuple[Taint, ...]] = NOTHING
+    taints: Fact[tuple[PoolTaint, ...]] = NOTHING
     taints_place: str = ""
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
     """Labels of its nodes whose values are known."""
@@ -182,7 +182,7 @@ class NodePool(Subject):
     """None where a tag more would replace machines, or no field of the object takes one."""
     zones: Fact[tuple[str, ...]] = NOTHING
     """Zones, or subnets standing for them."""
-    shared: Shared = field(default_factory=Shared)
+    shared: SharedGpus = field(default_factory=SharedGpus)
     launch_template: str = ""
     """Name or id of a launch template or node class that holds more; empty: none."""
     placement_group: Fact[str] = NOTHING
@@ -195,7 +195,7 @@ class NodePool(Subject):
     """Running nodes that wait beside the pool (EKS `warmPoolConfig`); absent: none."""
     longest_run_seconds: Fact[int] = NOTHING
     """After which each node goes by itself."""
-    karpenter: Karpenter | None = None
+    karpenter: KarpenterFacts | None = None
     vgpu_profile: Fact[str] = NOTHING
     """vGPU type its machines are given."""
     image: Fact[str] = NOTHING

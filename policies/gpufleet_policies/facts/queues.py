@@ -36,7 +36,7 @@ class ClusterQueue(Subject):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cohort(Subject):
+class CohortFacts(Subject):
     """A Kueue Cohort with quota of its own."""
 
     quotas: tuple[FlavorQuota, ...]
@@ -59,7 +59,7 @@ class ResourceFlavor(Subject):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AdmissionCheck(Subject):
+class QueueAdmissionCheck(Subject):
     """A Kueue AdmissionCheck."""
 
     controller: Fact[str]

@@ -11,7 +11,7 @@ NOTHING: Fact[Any] = absent()
 
 
 @dataclass(frozen=True, slots=True)
-class Scaling:
+class ScalingFacts:
     """Sizes of one group of pods; documented defaults of its kind are applied."""
 
     place: str
@@ -38,7 +38,7 @@ class Autoscaler:
     locator: Locator
     target_kind: Fact[str]
     target_name: Fact[str]
-    scaling: Scaling
+    scaling: ScalingFacts
     metrics: tuple[str, ...] = ()
     """What it scales by: `cpu`, `memory`, `pods`, `object`, `external`, a KEDA trigger's type."""
     metrics_known: bool = True

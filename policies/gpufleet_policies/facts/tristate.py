@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 T = TypeVar("T")
 
 
-class Unknown(Enum):
+class UnknownMark(Enum):
     """Marks a value that exists but cannot be read yet, as during a preview."""
 
     UNKNOWN = "unknown"
@@ -17,11 +17,11 @@ class Unknown(Enum):
         return "UNKNOWN"
 
 
-UNKNOWN = Unknown.UNKNOWN
+UNKNOWN = UnknownMark.UNKNOWN
 """Stands in plain data wherever a value is not known yet."""
 
 
-class State(Enum):
+class FieldState(Enum):
     """The three things a field can be."""
 
     VALUE = "value"
@@ -44,7 +44,7 @@ class Provenance(IntEnum):
 class Fact(Generic[T]):
     """One field. Build it with `known`, `absent` or `unknown`."""
 
-    state: State
+    state: FieldState
     found: T | None = None
     provenance: Provenance = Provenance.EXPLICIT
     place: str = ""
@@ -53,22 +53,22 @@ class Fact(Generic[T]):
     @property
     def is_known(self) -> bool:
         """Whether there is a value."""
-        return self.state is State.VALUE
+        return self.state is FieldState.VALUE
 
     @property
     def is_absent(self) -> bool:
         """Whether the field is certainly not there. Not the opposite of `is_known`."""
-        return self.state is State.ABSENT
+        return self.state is FieldState.ABSENT
 
     @property
     def is_unknown(self) -> bool:
         """Whether there may be a value that cannot be read yet."""
-        return self.state is State.UNKNOWN
+        return self.state is FieldState.UNKNOWN
 
     @property
     def value(self) -> T:
         """The value. Raises LookupError unless `is_known`."""
-        if self.state is not State.VALUE:
+        if self.state is not FieldState.VALUE:
             raise LookupError(f"{self.place or 'the field'} is {self.state.value}")
         return self.found  # type: ignore[return-value]  # T may itself be None only by choice
 
@@ -79,15 +79,15 @@ class Fact(Generic[T]):
 
 def known(value: T, provenance: Provenance = Provenance.EXPLICIT, place: str = "") -> Fact[T]:
     """A field with a value."""
-    return Fact(State.VALUE, value, provenance, place)
+    return Fact(FieldState.VALUE, value, provenance, place)
 
 
 @lru_cache(maxsize=10_000)
 def absent(place: str = "", provenance: Provenance = Provenance.EXPLICIT) -> Fact[Any]:
     """A field that is not there. Most fields are not: one object stands for all of a place."""
-    return Fact(State.ABSENT, None, provenance, place)
+    return Fact(FieldState.ABSENT, None, provenance, place)
 
 
 def unknown(place: str = "", provenance: Provenance = Provenance.EXPLICIT) -> Fact[Any]:
     """A field whose value is not known yet."""
-    return Fact(State.UNKNOWN, None, provenance, place)
+    return Fact(FieldState.UNKNOWN, None, provenance, place)

@@ -14,10 +14,10 @@ from gpufleet_policies.facts.container import (
     Launch,
     is_gpu_resource,
 )
-from gpufleet_policies.facts.intent import Intent
+from gpufleet_policies.facts.intent import WorkloadIntent
 from gpufleet_policies.facts.locator import Locator
-from gpufleet_policies.facts.pods import PodClaim, PodGroup, Toleration
-from gpufleet_policies.facts.scaling import Scaling
+from gpufleet_policies.facts.pods import PodClaim, PodGroup, PodToleration
+from gpufleet_policies.facts.scaling import ScalingFacts
 from gpufleet_policies.facts.tristate import Fact
 
 __all__ = [
@@ -27,19 +27,19 @@ __all__ = [
     "SHARED_SUFFIX",
     "Amount",
     "Container",
-    "Job",
+    "JobFacts",
     "Launch",
     "PodClaim",
     "PodGroup",
+    "PodToleration",
     "Ray",
-    "Toleration",
-    "Workload",
+    "WorkloadFacts",
     "is_gpu_resource",
 ]
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class JobFacts:
     """What only objects that run to completion have."""
 
     retries: Fact[int] = NOWHERE
@@ -77,7 +77,7 @@ class Ray:
 
 
 @dataclass(frozen=True, slots=True)
-class Workload:
+class WorkloadFacts:
     """One object that makes pods."""
 
     locator: Locator
@@ -91,7 +91,7 @@ class Workload:
     suspended: Fact[bool]
     deadline_seconds: Fact[int]
     """Longest run; only meaningful for jobs."""
-    intent: Intent
+    intent: WorkloadIntent
     annotations: Mapping[str, str] = field(default_factory=dict[str, str])
     """Those of the object and of its pod templates whose values are known."""
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -102,9 +102,9 @@ class Workload:
     """Labels and annotations that are there with a value that is not known."""
     metadata_known: bool = True
     """False: there may be more labels and annotations."""
-    scaling: tuple[Scaling, ...] = ()
+    scaling: tuple[ScalingFacts, ...] = ()
     """Autoscaling the object itself declares, of each group that has any."""
-    job: Job | None = None
+    job: JobFacts | None = None
     """None for what runs for ever."""
     ray: Ray | None = None
     """None outside Ray."""

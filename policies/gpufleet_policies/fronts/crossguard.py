@@ -32,7 +32,7 @@ from pulumi_policy import (
 )
 
 from gpufleet.catalogue import load
-from gpufleet_policies.facts import FleetFacts, Surroundings, Workload, absent, known
+from gpufleet_policies.facts import FleetFacts, Surroundings, WorkloadFacts, absent, known
 from gpufleet_policies.fronts.config_schema import schema_properties
 from gpufleet_policies.fronts.crossguard_configuration import (
     Configurations,
@@ -41,7 +41,7 @@ from gpufleet_policies.fronts.crossguard_configuration import (
 )
 from gpufleet_policies.fronts.crossguard_remediation import remediated
 from gpufleet_policies.readers.pulumi_props import facts_from_pulumi, is_judged
-from gpufleet_policies.rules.context import Context, SameObject
+from gpufleet_policies.rules.context import RuleContext, SameObject
 from gpufleet_policies.rules.finding import PolicyFinding
 from gpufleet_policies.rules.judge import judge
 from gpufleet_policies.rules.registry import judging
@@ -66,7 +66,7 @@ class _Program:
     lock: threading.Lock = field(default_factory=threading.Lock)
     fleets: dict[str, FleetFacts] = field(default_factory=dict[str, FleetFacts])
     """By URN."""
-    waiting: dict[str, Workload] = field(default_factory=dict[str, Workload])
+    waiting: dict[str, WorkloadFacts] = field(default_factory=dict[str, WorkloadFacts])
     """Workloads seen before any fleet, by URN."""
     facts: dict[str, tuple[Any, ...]] = field(default_factory=dict[str, "tuple[Any, ...]"])
     """Everything rules know of the program's resources, by URN."""
@@ -81,7 +81,7 @@ def across(subject: type) -> tuple[Rule, ...]:
     A pool whose machines stand in a launch template is not known before. Fleets and workloads are.
     """
     compares = {Needs.SURROUNDINGS, Needs.POOLS}
-    if subject not in (FleetFacts, Workload):
+    if subject not in (FleetFacts, WorkloadFacts):
         return judging(subject)
     return tuple(rule for rule in judging(subject) if rule.sees_pools or compares & rule.needs)
 
@@ -89,7 +89,7 @@ def across(subject: type) -> tuple[Rule, ...]:
 def _left(subject: type, fleet: FleetFacts | None) -> tuple[Rule, ...]:
     """Rules that were not judged already: with a fleet, pools were known resource by resource."""
     rules = across(subject)
-    if fleet is None or subject is not Workload:
+    if fleet is None or subject is not WorkloadFacts:
         return rules
     return tuple(rule for rule in rules if Needs.SURROUNDINGS in rule.needs)
 
@@ -246,7 +246,7 @@ class Front:
             configured.problem = None
         if isinstance(facts, FleetFacts):
             return findings + self._judge_fleet(facts, configured)
-        if not isinstance(facts, Workload):
+        if not isinstance(facts, WorkloadFacts):
             context = self._context(None, configured)
             return findings + judge(facts, context, configured.settings)
         context = self._context(self._fleet_for(facts, configured), configured)
@@ -261,12 +261,12 @@ class Front:
         findings = judge(fleet, context, configured.settings)
         if alone and configured.settings.fleet is None:
             needs_fleet = {Needs.FLEET, Needs.POOLS}
-            rules = [rule for rule in judging(Workload) if needs_fleet & rule.needs]
+            rules = [rule for rule in judging(WorkloadFacts) if needs_fleet & rule.needs]
             for workload in waiting:
                 findings += judge(workload, context, configured.settings, rules)
         return findings
 
-    def _fleet_for(self, workload: Workload, configured: Configured) -> FleetFacts | None:
+    def _fleet_for(self, workload: WorkloadFacts, configured: Configured) -> FleetFacts | None:
         """The pools a workload may run on: those told of, else the program's only GpuFleet."""
         if configured.settings.fleet is not None:
             return configured.told
@@ -278,14 +278,14 @@ class Front:
             return None  # on which of the clusters the workload runs cannot be told
         return fleets[0] if fleets else configured.told
 
-    def _context(self, fleet: FleetFacts | None, configured: Configured) -> Context:
+    def _context(self, fleet: FleetFacts | None, configured: Configured) -> RuleContext:
         """One for all resources beside the same fleet: what rules reckon once is kept in it."""
         today = self._today()
         known_context = configured.contexts.get(SameObject(fleet))
         if known_context is not None and known_context.today == today:
             return known_context
         named = configured.settings.environment
-        made = Context(
+        made = RuleContext(
             today=today,
             load_catalogue=partial(load, fleet.catalogue) if fleet is not None else load,
             fleet=fleet,

@@ -10,10 +10,10 @@ from gpufleet_policies.facts import FleetFacts, Locator
 from gpufleet_policies.fronts.settings_file import settings_beside
 from gpufleet_policies.fronts.told_fleet import UnreadableFleetError, told_fleet
 from gpufleet_policies.readers.plain import plain
-from gpufleet_policies.rules.context import Context, SameObject
+from gpufleet_policies.rules.context import RuleContext, SameObject
 from gpufleet_policies.rules.finding import PolicyFinding
 from gpufleet_policies.rules.rule import Level, Violation
-from gpufleet_policies.rules.settings import Settings, read_settings
+from gpufleet_policies.rules.settings import RuleSettings, read_settings
 
 
 @dataclass
@@ -21,13 +21,13 @@ class Configured:
     """One configuration, read once, with the fleet it tells of."""
 
     config: Mapping[str, Any]
-    settings: Settings
+    settings: RuleSettings
     told: FleetFacts | None
     problem: str | None
     """Why configuration or fleet cannot be read; reported with the first object judged."""
     remediated: frozenset[str]
     """Ids of the rules that mend what they find."""
-    contexts: dict[SameObject, Context] = field(default_factory=dict[SameObject, Context])
+    contexts: dict[SameObject, RuleContext] = field(default_factory=dict[SameObject, RuleContext])
     """Context of each fleet."""
     stack: tuple[Mapping[str, Any], list[PolicyFinding]] | None = None
     """What was judged across resources, and what was found: both levels report of it."""

@@ -1,13 +1,13 @@
 """What findings cost. Prices come from the catalogue and from compiled pools, never from here."""
 
-from gpufleet_policies.money.amounts import HOURS_PER_MONTH, Kind, Money
-from gpufleet_policies.money.prices import Offer, cheapest_offers, gpu_hour, share_part
+from gpufleet_policies.money.amounts import HOURS_PER_MONTH, AmountKind, Money
+from gpufleet_policies.money.prices import GpuOffer, cheapest_offers, gpu_hour, share_part
 
 __all__ = [
     "HOURS_PER_MONTH",
-    "Kind",
+    "AmountKind",
+    "GpuOffer",
     "Money",
-    "Offer",
     "cheapest_offers",
     "gpu_hour",
     "share_part",

@@ -12,7 +12,7 @@ HOURS_PER_MONTH = 730
 MICRO_USD = 1_000_000
 
 
-class Kind(StrEnum):
+class AmountKind(StrEnum):
     """Three amounts that must never be added to each other."""
 
     STANDING = "standing"
@@ -24,9 +24,9 @@ class Kind(StrEnum):
 
 
 _VERB = {
-    Kind.STANDING: "costs",
-    Kind.WASTE: "wastes",
-    Kind.EXPOSURE: "can cost",
+    AmountKind.STANDING: "costs",
+    AmountKind.WASTE: "wastes",
+    AmountKind.EXPOSURE: "can cost",
 }
 
 
@@ -34,7 +34,7 @@ _VERB = {
 class Money:
     """What a finding is worth, per hour, with everything the figure rests on."""
 
-    kind: Kind
+    kind: AmountKind
     micro_usd_per_hour: Fraction | None
     """None: no price is known, GPU-hours are printed instead."""
     gpus: Fraction

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class WasteClaim:
     """What the findings about one object say it wastes."""
 
     object: str
@@ -22,13 +22,13 @@ class Claim:
     is_pool: bool = False
 
 
-def attributed(claims: Iterable[Claim]) -> dict[str, int]:
+def attributed(claims: Iterable[WasteClaim]) -> dict[str, int]:
     """Object -> the part of its waste that no other object answers for; together all of it.
 
     Several claims of one object count as its largest. Never more than the sum of all claims, never
     less than the largest, and never two objects for the same machines.
     """
-    largest: dict[str, Claim] = {}
+    largest: dict[str, WasteClaim] = {}
     for claim in claims:
         held = largest.get(claim.object)
         if held is None or claim.amount > held.amount:
@@ -36,7 +36,7 @@ def attributed(claims: Iterable[Claim]) -> dict[str, int]:
     pools = {name: claim.amount for name, claim in largest.items() if claim.is_pool}
     counted: dict[str, int] = {}
     free = dict(pools)
-    shared: list[Claim] = []
+    shared: list[WasteClaim] = []
     for name, claim in largest.items():
         if claim.is_pool:
             continue
@@ -54,7 +54,7 @@ def attributed(claims: Iterable[Claim]) -> dict[str, int]:
     return counted
 
 
-def _beyond(claim: Claim, free: dict[str, int]) -> int:
+def _beyond(claim: WasteClaim, free: dict[str, int]) -> int:
     """What a workload wastes beyond what its pools answer for already."""
     left = claim.amount
     for pool in dict.fromkeys(claim.pools):

@@ -75,7 +75,7 @@ def way_price(row: InstanceType, way: str) -> tuple[int | None, int | None]:
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class LargestSize:
     """The most a pool can grow to."""
 
     gpus: Fraction | None
@@ -91,12 +91,12 @@ class Reach:
         return self.gpus is not None
 
 
-def reach(pool: NodePool, catalogue: Catalogue) -> Reach | None:
+def reach(pool: NodePool, catalogue: Catalogue) -> LargestSize | None:
     """The most a pool can grow to; None where the limits cannot be read."""
     if pool.compiled is not None:
         nodes = pool.compiled.maximum_nodes
         spend = pool.compiled.maximum_spend
-        return Reach(
+        return LargestSize(
             nodes * pool.compiled.gpus_per_node * pool.compiled.gpu_fraction,
             spend.value if spend.is_known else None,
             f"nodes.max {nodes}",
@@ -106,12 +106,12 @@ def reach(pool: NodePool, catalogue: Catalogue) -> Reach | None:
     if pool.size.maximum.is_unknown:
         return None
     if pool.size.maximum.is_absent:
-        return Reach(None, None, f"{pool.size.maximum_place or 'the maximum'} is not set")
+        return LargestSize(None, None, f"{pool.size.maximum_place or 'the maximum'} is not set")
     nodes = pool.size.maximum.value
     per_node = pool.gpus_per_node.value if pool.gpus_per_node.is_known else None
     high = pool_price(pool, catalogue).high
     return (
-        Reach(
+        LargestSize(
             None if per_node is None else Fraction(nodes * per_node),
             None if high is None else nodes * high,
             _largest(pool, nodes),
@@ -129,7 +129,7 @@ def _largest(pool: NodePool, nodes: int) -> str:
     return f"{pool.size.maximum_place} {nodes // zones} in each of {zones} zones"
 
 
-def _karpenter_reach(pool: NodePool, catalogue: Catalogue) -> Reach | None:
+def _karpenter_reach(pool: NodePool, catalogue: Catalogue) -> LargestSize | None:
     """The worst machine under all limits together. Limits in slices count as slices."""
     karpenter = pool.karpenter
     assert karpenter is not None
@@ -137,7 +137,7 @@ def _karpenter_reach(pool: NodePool, catalogue: Catalogue) -> Reach | None:
         return None
     limits = {name: limit.value for name, limit in karpenter.limits.items() if limit.is_known}
     if not limits:
-        return Reach(None, None, "spec.limits is not set")
+        return LargestSize(None, None, "spec.limits is not set")
     types = pool.instance_types.value if pool.instance_types.is_known else ()
     rows = [row for name in types if (row := catalogue.instances.get(name)) is not None]
     ways = pool.capacity.value if pool.capacity.is_known else frozenset({"onDemand"})
@@ -145,7 +145,7 @@ def _karpenter_reach(pool: NodePool, catalogue: Catalogue) -> Reach | None:
     for row in rows:
         found = _under(limits, row)
         if found is None:
-            return Reach(None, None, f"spec.limits has no limit that bounds {row.name}")
+            return LargestSize(None, None, f"spec.limits has no limit that bounds {row.name}")
         nodes, because = found
         prices = [way_price(row, way)[1] for way in ways]
         known = [price for price in prices if price is not None]
@@ -155,11 +155,13 @@ def _karpenter_reach(pool: NodePool, catalogue: Catalogue) -> Reach | None:
     if not worst:
         direct = limits.get("nvidia.com/gpu")
         if direct is not None:
-            return Reach(direct, None, "spec.limits[nvidia.com/gpu]")
+            return LargestSize(direct, None, "spec.limits[nvidia.com/gpu]")
         return None
     gpus, _, because = max(worst, key=lambda one: one[0])
     costs = [cost for _, cost, _ in worst]
-    return Reach(gpus, None if None in costs else max(c for c in costs if c is not None), because)
+    return LargestSize(
+        gpus, None if None in costs else max(c for c in costs if c is not None), because
+    )
 
 
 def _under(limits: dict[str, Fraction], row: InstanceType) -> tuple[int, str] | None:

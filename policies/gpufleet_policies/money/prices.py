@@ -10,7 +10,7 @@ from gpufleet_policies.facts.fleet import PoolFacts, ShareFacts
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class GpuOffer:
     """A whole GPU somebody sells."""
 
     gpu: str
@@ -78,7 +78,7 @@ def cheapest_offers(
     memory_bytes: int,
     cloud: Cloud | None,
     capability: tuple[int, int] = (0, 0),
-) -> Iterator[Offer]:
+) -> Iterator[GpuOffer]:
     """Whole NVIDIA GPUs with at least this much memory on machines of a cloud, cheapest first.
 
     On-demand list prices per GPU, the machine's whole price over its GPUs; unpriced machines are
@@ -91,9 +91,9 @@ def cheapest_offers(
 
 
 @lru_cache(maxsize=8)
-def _all_offers(catalogue: Catalogue) -> tuple[tuple[Offer, Cloud, tuple[int, int]], ...]:
+def _all_offers(catalogue: Catalogue) -> tuple[tuple[GpuOffer, Cloud, tuple[int, int]], ...]:
     """Every whole GPU with a price, cheapest first, with seller and compute capability."""
-    offers: list[tuple[Offer, Cloud, tuple[int, int]]] = []
+    offers: list[tuple[GpuOffer, Cloud, tuple[int, int]]] = []
     for instance in catalogue.instances.values():
         count, price = instance.accelerator.count, instance.on_demand.micro_usd_per_hour
         gpu = catalogue.gpu(instance.accelerator.gpu)
@@ -102,6 +102,6 @@ def _all_offers(catalogue: Catalogue) -> tuple[tuple[Offer, Cloud, tuple[int, in
         memory = catalogue.device_memory(instance)
         if memory is None:
             continue
-        offer = Offer(gpu.key, instance.name, memory, Fraction(price, count), count)
+        offer = GpuOffer(gpu.key, instance.name, memory, Fraction(price, count), count)
         offers.append((offer, instance.cloud, gpu.compute_capability or (0, 0)))
     return tuple(sorted(offers, key=lambda row: (row[0].micro_usd_per_gpu_hour, row[0].instance)))

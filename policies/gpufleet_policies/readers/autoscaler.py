@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpufleet_policies.facts.locator import Locator
-from gpufleet_policies.facts.scaling import Autoscaler, Scaling
+from gpufleet_policies.facts.scaling import Autoscaler, ScalingFacts
 from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known
 from gpufleet_policies.readers.raw_pods import natural
 from gpufleet_policies.readers.reading import at, fact, items, mapping, text
@@ -46,7 +46,7 @@ def _horizontal(document: Mapping[str, Any], locator: Locator) -> Autoscaler:
         locator,
         _target(document, "kind"),
         _target(document, "name"),
-        Scaling(
+        ScalingFacts(
             place="spec",
             minimum=_number(document, "spec.minReplicas").or_default(1),
             maximum=_number(document, "spec.maxReplicas"),
@@ -86,7 +86,7 @@ def _keda(document: Mapping[str, Any], locator: Locator) -> Autoscaler:
         locator,
         known("ScaledJob") if is_job else _target(document, "kind", "Deployment"),
         known(locator.name) if is_job else _target(document, "name"),
-        Scaling(
+        ScalingFacts(
             place="spec",
             minimum=_number(document, "spec.minReplicaCount").or_default(0),
             maximum=_number(document, "spec.maxReplicaCount").or_default(100),

@@ -7,7 +7,7 @@ from gpufleet_policies.facts.tristate import Fact, known, unknown
 from gpufleet_policies.readers.raw_pods import (
     Groups,
     JobFields,
-    Kind,
+    PodMakerKind,
     RawContainer,
     RawGroup,
     count,
@@ -140,8 +140,8 @@ _JOB_SET = JobFields(
 _ARGO = JobFields(("spec.activeDeadlineSeconds",), time_to_live="spec.ttlStrategy")
 
 
-def _kubeflow(path: str) -> Kind:
-    return Kind(
+def _kubeflow(path: str) -> PodMakerKind:
+    return PodMakerKind(
         _by_role(path),
         suspend="spec.runPolicy.suspend",
         job=_RUN_POLICY,
@@ -150,9 +150,9 @@ def _kubeflow(path: str) -> Kind:
     )
 
 
-BATCH_KINDS: dict[tuple[str, str], Kind] = {
-    ("batch", "Job"): Kind(_job, True, job=_JOB),
-    ("batch", "CronJob"): Kind(
+BATCH_KINDS: dict[tuple[str, str], PodMakerKind] = {
+    ("batch", "Job"): PodMakerKind(_job, True, job=_JOB),
+    ("batch", "CronJob"): PodMakerKind(
         _cron_job,
         True,
         job=JobFields(
@@ -163,21 +163,21 @@ BATCH_KINDS: dict[tuple[str, str], Kind] = {
             concurrency="spec.concurrencyPolicy",
         ),
     ),
-    ("jobset.x-k8s.io", "JobSet"): Kind(
+    ("jobset.x-k8s.io", "JobSet"): PodMakerKind(
         _job_set("spec.replicatedJobs"), job=_JOB_SET, starts_together=True
     ),
-    ("trainer.kubeflow.org", "TrainJob"): Kind(
+    ("trainer.kubeflow.org", "TrainJob"): PodMakerKind(
         _train_job,
         job=JobFields(("spec.activeDeadlineSeconds",)),
         trains=True,
         starts_together=True,
     ),
-    ("trainer.kubeflow.org", "TrainingRuntime"): Kind(
+    ("trainer.kubeflow.org", "TrainingRuntime"): PodMakerKind(
         _job_set("spec.template.spec.replicatedJobs", is_template=True),
         job=JobFields(),
         trains=True,
     ),
-    ("trainer.kubeflow.org", "ClusterTrainingRuntime"): Kind(
+    ("trainer.kubeflow.org", "ClusterTrainingRuntime"): PodMakerKind(
         _job_set("spec.template.spec.replicatedJobs", is_template=True),
         job=JobFields(),
         trains=True,
@@ -188,15 +188,17 @@ BATCH_KINDS: dict[tuple[str, str], Kind] = {
     ("kubeflow.org", "XGBoostJob"): _kubeflow("spec.xgbReplicaSpecs"),
     ("kubeflow.org", "PaddleJob"): _kubeflow("spec.paddleReplicaSpecs"),
     ("kubeflow.org", "JAXJob"): _kubeflow("spec.jaxReplicaSpecs"),
-    ("batch.volcano.sh", "Job"): Kind(
+    ("batch.volcano.sh", "Job"): PodMakerKind(
         _tasks, job=JobFields(retries="spec.maxRetry", time_to_live="spec.ttlSecondsAfterFinished")
     ),
-    ("argoproj.io", "Workflow"): Kind(_workflow("spec"), job=_ARGO),
-    ("argoproj.io", "WorkflowTemplate"): Kind(_workflow("spec", is_template=True), job=_ARGO),
-    ("argoproj.io", "ClusterWorkflowTemplate"): Kind(
+    ("argoproj.io", "Workflow"): PodMakerKind(_workflow("spec"), job=_ARGO),
+    ("argoproj.io", "WorkflowTemplate"): PodMakerKind(
         _workflow("spec", is_template=True), job=_ARGO
     ),
-    ("argoproj.io", "CronWorkflow"): Kind(
+    ("argoproj.io", "ClusterWorkflowTemplate"): PodMakerKind(
+        _workflow("spec", is_template=True), job=_ARGO
+    ),
+    ("argoproj.io", "CronWorkflow"): PodMakerKind(
         _workflow("spec.workflowSpec"),
         job=JobFields(
             ("spec.workflowSpec.activeDeadlineSeconds",),

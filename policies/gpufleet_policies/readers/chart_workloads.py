@@ -8,12 +8,12 @@ from typing import Any
 
 from gpufleet.catalogue import Catalogue
 from gpufleet_policies.facts.locator import Locator
-from gpufleet_policies.facts.scaling import Scaling
+from gpufleet_policies.facts.scaling import ScalingFacts
 from gpufleet_policies.facts.tristate import unknown
-from gpufleet_policies.facts.workload import GPU, Workload
+from gpufleet_policies.facts.workload import GPU, WorkloadFacts
 from gpufleet_policies.readers.raw_pods import (
     Groups,
-    Kind,
+    PodMakerKind,
     RawContainer,
     RawGroup,
     count,
@@ -73,12 +73,12 @@ def _models(values: dict[str, Any]) -> Groups:
         )
 
 
-def _model_scaling(values: dict[str, Any]) -> Iterator[Scaling]:
+def _model_scaling(values: dict[str, Any]) -> Iterator[ScalingFacts]:
     for index, spec in enumerate(items(at(values, "servingEngineSpec.modelSpec"))):
         place = f"servingEngineSpec.modelSpec[{index}].keda"
         if isinstance(at(spec, "keda"), dict):
             most = f"{place}.maxReplicaCount"
-            yield Scaling(
+            yield ScalingFacts(
                 place=place,
                 minimum=count(spec, "keda.minReplicaCount"),
                 maximum=fact(at(spec, "keda.maxReplicaCount"), natural, most),
@@ -119,8 +119,8 @@ def _servers(values: dict[str, Any]) -> Groups:
 
 
 _CHARTS = {
-    "vllm-stack": Kind(_models, scaling=_model_scaling),
-    "jupyterhub": Kind(_servers),
+    "vllm-stack": PodMakerKind(_models, scaling=_model_scaling),
+    "jupyterhub": PodMakerKind(_servers),
 }
 """Chart -> where its pods are in its values."""
 
@@ -130,7 +130,7 @@ NAMES = tuple(_CHARTS)
 
 def workload_of_values(
     chart: str, values: dict[str, Any], locator: Locator, catalogue: Callable[[], Catalogue]
-) -> Workload | None:
+) -> WorkloadFacts | None:
     """The pods a chart would make of these values; None for other charts, and without pods."""
     kind = _CHARTS.get(chart)
     if kind is None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gpufleet_policies.facts.claims import Claim, DeviceClass, DeviceRequest
+from gpufleet_policies.facts.claims import DeviceClaim, DeviceClass, DeviceRequest
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.tristate import Fact, absent, known, unknown
 from gpufleet_policies.readers.intent import declared_environment
@@ -20,7 +20,7 @@ KINDS = frozenset(
 
 def claim_from(
     document: Mapping[str, Any], locator: Locator, api_group: str
-) -> Claim | DeviceClass | None:
+) -> DeviceClaim | DeviceClass | None:
     """The claim, template or class an object is; None for every other kind."""
     if (api_group, locator.kind) not in KINDS:
         return None
@@ -38,7 +38,7 @@ def claim_from(
     is_template = locator.kind == "ResourceClaimTemplate"
     path = "spec.spec.devices.requests" if is_template else "spec.devices.requests"
     requests = at(document, path)
-    return Claim(
+    return DeviceClaim(
         locator=locator,
         annotations=annotations,
         environment=environment,

@@ -6,7 +6,7 @@ from typing import Any
 from gpufleet.catalogue import Catalogue
 from gpufleet_policies.facts.capacity import LaunchTemplate, PoolAutoscaler
 from gpufleet_policies.facts.locator import Locator
-from gpufleet_policies.facts.pool import Maker, NodePool, Size, TagField, Taint
+from gpufleet_policies.facts.pool import Maker, NodePool, PoolTaint, Size, TagField
 from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
 from gpufleet_policies.readers.blocks import (
     all_known,
@@ -101,7 +101,7 @@ def _hinted(annotations: dict[str, str], load: Load) -> Machines:
 
 def _hinted_taints(
     annotations: dict[str, str], document: dict[str, Any]
-) -> Fact[tuple[Taint, ...]]:
+) -> Fact[tuple[PoolTaint, ...]]:
     written = inside(document, "spec.template.spec.taints")
     if written is not None:
         return taints(written, "spec.template.spec.taints")
@@ -109,7 +109,7 @@ def _hinted_taints(
     if hint is None:
         return unknown("spec.template.spec.bootstrap")
     found = [one.rpartition(":") for one in hint.split(",") if ":" in one]
-    return known(tuple(Taint(key.partition("=")[0], effect) for key, _, effect in found))
+    return known(tuple(PoolTaint(key.partition("=")[0], effect) for key, _, effect in found))
 
 
 def _size(document: dict[str, Any], annotations: Any) -> Size:

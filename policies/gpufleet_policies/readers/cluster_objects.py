@@ -5,7 +5,7 @@ from typing import Any
 
 from gpufleet.catalogue import Catalogue
 from gpufleet_policies.facts.locator import Locator
-from gpufleet_policies.facts.monitoring import GpuQuota, Monitoring, Namespace
+from gpufleet_policies.facts.monitoring import DeclaredNamespace, GpuQuota, MetricsSource
 from gpufleet_policies.facts.workload import is_gpu_resource
 from gpufleet_policies.readers.blocks import environment, inside, known_texts
 from gpufleet_policies.readers.quantities import amount
@@ -19,7 +19,7 @@ def namespace(document: dict[str, Any], locator: Locator, load: Load) -> Iterato
     del load
     labels = known_texts(inside(document, "metadata.labels"))
     merged = {**labels, **known_texts(inside(document, "metadata.annotations"))}
-    yield Namespace(
+    yield DeclaredNamespace(
         locator=locator, annotations=merged, environment=environment(merged), labels=labels
     )
 
@@ -52,5 +52,5 @@ def exporter(document: dict[str, Any], locator: Locator, load: Load) -> Iterator
     for container in items(inside(document, "spec.template.spec.containers")):
         image = inside(container, "image")
         if isinstance(image, str) and "dcgm-exporter" in image:
-            yield Monitoring(locator=locator, what="dcgm-exporter")
+            yield MetricsSource(locator=locator, what="dcgm-exporter")
             return

@@ -6,7 +6,7 @@ from typing import Any
 
 from gpufleet_policies.facts.container import HIDDEN, NO_LAUNCH, Amount, Container
 from gpufleet_policies.facts.tristate import UNKNOWN, Fact, unknown
-from gpufleet_policies.readers.intent import Program
+from gpufleet_policies.readers.intent import ContainerProgram
 from gpufleet_policies.readers.launch import launch
 from gpufleet_policies.readers.options import Options, read_options, split_words
 from gpufleet_policies.readers.quantities import amount
@@ -22,13 +22,13 @@ _PROBES = (
 )
 
 
-def containers(group: RawGroup) -> tuple[list[Container], list[Program]]:
+def containers(group: RawGroup) -> tuple[list[Container], list[ContainerProgram]]:
     """Containers of a group in the order they are written, init containers first.
 
     The programs of those that hold GPUs, or claims, come beside them.
     """
     found: list[Container] = []
-    programs: list[Program] = []
+    programs: list[ContainerProgram] = []
     for place, raw, init, at_resources in _listed(group):
         container = _container(place, raw, init=init, resources_place=at_resources)
         if not init and (container.gpu_resources or container.claims):
@@ -110,15 +110,17 @@ def _amounts(value: Any, place: str) -> dict[str, Fact[Amount]]:
     }
 
 
-def _program(container: Container, raw: dict[str, Any], stated: Mapping[str, Any]) -> Program:
+def _program(
+    container: Container, raw: dict[str, Any], stated: Mapping[str, Any]
+) -> ContainerProgram:
     if container.words.is_unknown:
-        return Program(replace(container, launch=HIDDEN), (), Options(), {}, hidden=True)
+        return ContainerProgram(replace(container, launch=HIDDEN), (), Options(), {}, hidden=True)
     variables = dict(_environment(raw))
     parts: Sequence[str] = split_words(container, variables)
     options = read_options(parts) if parts else Options()
     found = launch(parts, options, variables, stated, container.place)
     model = stated.get("model")
-    return Program(
+    return ContainerProgram(
         container if found is NO_LAUNCH else replace(container, launch=found),
         parts,
         options,

@@ -5,7 +5,7 @@ from typing import Any
 
 from gpufleet.catalogue import Catalogue
 from gpufleet_policies.facts.locator import Locator
-from gpufleet_policies.facts.pool import Maker, NodePool, Size, TagField, Taint
+from gpufleet_policies.facts.pool import Maker, NodePool, PoolTaint, Size, TagField
 from gpufleet_policies.facts.tristate import Fact, absent, known, unknown
 from gpufleet_policies.readers.blocks import (
     all_known,
@@ -80,7 +80,7 @@ def scaling_group(document: dict[str, Any], locator: Locator, load: Load) -> Ite
     found = hardware(types, load)
     labels = {k.removeprefix(_CA_LABEL): v for k, v in tags.items() if k.startswith(_CA_LABEL)}
     hinted = tuple(
-        Taint(key.removeprefix(_CA_TAINT), value.rpartition(":")[2])
+        PoolTaint(key.removeprefix(_CA_TAINT), value.rpartition(":")[2])
         for key, value in tags.items()
         if key.startswith(_CA_TAINT)
     )

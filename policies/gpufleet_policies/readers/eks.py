@@ -6,7 +6,7 @@ from typing import Any
 from gpufleet.catalogue import Catalogue
 from gpufleet_policies.facts.capacity import LaunchTemplate, Reservation
 from gpufleet_policies.facts.locator import Locator
-from gpufleet_policies.facts.pool import Maker, NodePool, Size, TagField, Taint
+from gpufleet_policies.facts.pool import Maker, NodePool, PoolTaint, Size, TagField
 from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
 from gpufleet_policies.readers.blocks import (
     all_known,
@@ -36,18 +36,18 @@ _DEFAULT_TYPES: tuple[str, ...] = ("t3.medium",)
 """What EKS makes a node group of that names no type (EKS API CreateNodegroup)."""
 
 
-def taints(value: Any, place: str = "taints") -> Fact[tuple[Taint, ...]]:
+def taints(value: Any, place: str = "taints") -> Fact[tuple[PoolTaint, ...]]:
     """Taints in a cloud's or Kubernetes' spelling; absent where none are written."""
     if value is None or value == []:
         return absent(place)
     if not isinstance(value, list):
         return unknown(place)
-    found: list[Taint] = []
+    found: list[PoolTaint] = []
     for one in value:
         key, effect = inside(one, "key"), inside(one, "effect")
         if not isinstance(key, str) or not isinstance(effect, str):
             return unknown(place)
-        found.append(Taint(key, _EFFECTS.get(effect, effect)))
+        found.append(PoolTaint(key, _EFFECTS.get(effect, effect)))
     return known(tuple(found), place=place)
 
 

@@ -7,8 +7,8 @@ from typing import Any
 from gpufleet.catalogue import Catalogue
 from gpufleet_policies.facts.capacity import AutoscalerLimit, Reservation
 from gpufleet_policies.facts.locator import Locator
-from gpufleet_policies.facts.monitoring import Monitoring
-from gpufleet_policies.facts.pool import Maker, NodePool, Shared, TagField
+from gpufleet_policies.facts.monitoring import MetricsSource
+from gpufleet_policies.facts.pool import Maker, NodePool, SharedGpus, TagField
 from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
 from gpufleet_policies.readers.blocks import (
     all_known,
@@ -146,14 +146,14 @@ def _unnamed(affinity: Any) -> tuple[str, ...]:
     return ("?",) if kind == "SPECIFIC_RESERVATION" else ()
 
 
-def _shared(config: Any) -> Shared:
+def _shared(config: Any) -> SharedGpus:
     accelerator = block(inside(config, "guestAccelerators") or inside(config, "guestAccelerator"))
     sharing = inside(accelerator, "gpuSharingConfig")
     place = "nodeConfig.guestAccelerators[0]"
     strategy = word(sharing, "gpuSharingStrategy")
     if strategy.is_known:
         strategy = replace(strategy, found=_SHARING.get(strategy.value, strategy.value))
-    return Shared(
+    return SharedGpus(
         strategy=strategy,
         replicas=number(sharing, "maxSharedClientsPerGpu"),
         partition=word(accelerator, "gpuPartitionSize"),
@@ -218,7 +218,7 @@ def cluster(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[
             )
     components = inside(document, "monitoringConfig.enableComponents")
     if isinstance(components, list) and "DCGM" in components:
-        yield Monitoring(locator=locator, what="GKE managed DCGM metrics")
+        yield MetricsSource(locator=locator, what="GKE managed DCGM metrics")
 
 
 def _below(pool: NodePool, place: str) -> NodePool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from gpufleet.catalogue import Catalogue, load
 from gpufleet_policies.facts.locator import Locator
-from gpufleet_policies.facts.monitoring import Monitoring
+from gpufleet_policies.facts.monitoring import MetricsSource
 from gpufleet_policies.facts.nvidia import ChartRelease, NvidiaConfig, OperatorChoices
 from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent
 from gpufleet_policies.readers.blocks import environment, inside, known_texts, word
@@ -197,7 +197,7 @@ def of_values(
     elif chart == "nvidia-device-plugin":
         yield from _device_plugin(values, locator, labels, place)
     elif chart == "dcgm-exporter":
-        yield Monitoring(locator=locator, what="dcgm-exporter chart")
+        yield MetricsSource(locator=locator, what="dcgm-exporter chart")
     elif chart == "kueue":
         from gpufleet_policies.readers.kueue import configuration
 

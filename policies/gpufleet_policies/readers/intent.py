@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from gpufleet.catalogue import Catalogue
 from gpufleet_policies.facts.container import Container
-from gpufleet_policies.facts.intent import MODES, PREFIX, Intent
+from gpufleet_policies.facts.intent import MODES, PREFIX, WorkloadIntent
 from gpufleet_policies.facts.tristate import Fact, Provenance, absent, known, unknown
 from gpufleet_policies.readers.options import Options
 from gpufleet_policies.readers.reading import decimal, fact, text
@@ -39,7 +39,7 @@ _NAMED_PRECISION = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class ContainerProgram:
     """What one GPU container runs, as far as its object tells."""
 
     container: Container
@@ -53,8 +53,10 @@ class Program:
 
 
 def intent(
-    annotations: Mapping[str, Any], programs: Sequence[Program], catalogue: Callable[[], Catalogue]
-) -> Intent:
+    annotations: Mapping[str, Any],
+    programs: Sequence[ContainerProgram],
+    catalogue: Callable[[], Catalogue],
+) -> WorkloadIntent:
     """What a workload is for: annotations win over what its command line suggests."""
     name = _model_name(programs)
     parameters = _declared(annotations, "model-params-b", _positive)
@@ -65,7 +67,7 @@ def intent(
         precision = _precision(programs, name)
         if precision.is_absent and any(program.hidden for program in programs):
             precision = unknown("command")
-    return Intent(
+    return WorkloadIntent(
         model_parameters_billion=parameters,
         precision=precision,
         mode=_declared(annotations, "mode", lambda v: v if v in MODES else None),
@@ -81,7 +83,7 @@ def intent(
 
 
 _UNREAD: Fact[Any] = unknown("metadata.annotations", Provenance.DECLARED)
-HIDDEN = Intent(**dict.fromkeys(Intent.__dataclass_fields__, _UNREAD))
+HIDDEN = WorkloadIntent(**dict.fromkeys(WorkloadIntent.__dataclass_fields__, _UNREAD))
 """Of a workload whose annotations cannot be read."""
 
 
@@ -129,7 +131,7 @@ def _lower(value: Any) -> str | None:
     return None if written is None else written.strip().lower()
 
 
-def _model_name(programs: Iterable[Program]) -> str | None:
+def _model_name(programs: Iterable[ContainerProgram]) -> str | None:
     for program in programs:
         named = program.options.first(MODEL_OPTIONS)
         words = program.words
@@ -160,7 +162,7 @@ def _parameters_of(name: str, catalogue: Callable[[], Catalogue]) -> Fact[Decima
     return known(max(sizes), Provenance.INFERRED, place)
 
 
-def _precision(programs: Iterable[Program], name: str | None) -> Fact[str]:
+def _precision(programs: Iterable[ContainerProgram], name: str | None) -> Fact[str]:
     for program in programs:
         chosen = program.options.first(QUANTIZATION_OPTIONS) or next(
             (program.variables[k] for k in QUANTIZATION_VARIABLES if k in program.variables), None
@@ -173,7 +175,7 @@ def _precision(programs: Iterable[Program], name: str | None) -> Fact[str]:
     return absent("precision", Provenance.INFERRED)
 
 
-def _data_parallel(programs: Iterable[Program]) -> Fact[int]:
+def _data_parallel(programs: Iterable[ContainerProgram]) -> Fact[int]:
     for program in programs:
         found = program.container.launch.data
         if not found.is_absent:

@@ -9,7 +9,7 @@ from gpufleet_policies.facts.capacity import CapacityBuffer, LaunchTemplate, Nod
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.pool import (
     DisruptionBudget,
-    Karpenter,
+    KarpenterFacts,
     Maker,
     NodePool,
     Size,
@@ -119,13 +119,15 @@ def _quantity(value: Any) -> Fraction | None:
     return None if found is None else Fraction(found.number)
 
 
-def _disruption(document: dict[str, Any], spec: Any, *, static: bool, limits: Any) -> Karpenter:
+def _disruption(
+    document: dict[str, Any], spec: Any, *, static: bool, limits: Any
+) -> KarpenterFacts:
     written = inside(document, "spec.disruption")
     after = word(written, "consolidateAfter").or_default(_DEFAULT_AFTER)
     expiry = inside(spec, "expireAfter")
     if expiry is None:
         expiry = inside(written, "expireAfter")  # v1beta1
-    return Karpenter(
+    return KarpenterFacts(
         static=static,
         limits={
             name: fact(value, _quantity, f"spec.limits[{name}]")

@@ -27,7 +27,7 @@ _DIGITS = re.compile(r"[0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Requirement:
+class PoolRequirement:
     """One requirement, its key without the provider's prefix."""
 
     provider: str
@@ -39,13 +39,13 @@ class Requirement:
     """Whether it asks for a number of different values (`minValues`)."""
 
 
-def read_requirements(value: Any) -> tuple[Requirement, ...] | None:
+def read_requirements(value: Any) -> tuple[PoolRequirement, ...] | None:
     """None where some requirement cannot be read: then nothing can be concluded from the rest."""
     if value is None:
         return ()
     if not isinstance(value, list):
         return None
-    found: list[Requirement] = []
+    found: list[PoolRequirement] = []
     for one in value:
         key, operator = inside(one, "key"), inside(one, "operator")
         values = inside(one, "values")
@@ -61,12 +61,14 @@ def read_requirements(value: Any) -> tuple[Requirement, ...] | None:
         provider = next((prefix for prefix in _PREFIXES if key.startswith(prefix)), "")
         key = key.removeprefix(provider)
         counts = inside(one, "minValues") is not None
-        found.append(Requirement(provider, key, operator, tuple(str(v) for v in values), counts))
+        found.append(
+            PoolRequirement(provider, key, operator, tuple(str(v) for v in values), counts)
+        )
     return tuple(found)
 
 
 def hardware_of(
-    requirements: tuple[Requirement, ...] | None, load: Load
+    requirements: tuple[PoolRequirement, ...] | None, load: Load
 ) -> tuple[Fact[tuple[str, ...]], Machines, bool]:
     """Types, what they carry, and whether types without GPUs are allowed too."""
     place = "spec.template.spec.requirements"
@@ -93,12 +95,12 @@ def hardware_of(
     return unknown(place), Machines(gpu, count, known(True, place=place)), False
 
 
-def asks_for_choice(requirements: tuple[Requirement, ...] | None) -> bool:
+def asks_for_choice(requirements: tuple[PoolRequirement, ...] | None) -> bool:
     """Whether some number of different machines must remain."""
     return any(requirement.counts for requirement in requirements or ())
 
 
-def types_listed_at(requirements: tuple[Requirement, ...] | None) -> str:
+def types_listed_at(requirements: tuple[PoolRequirement, ...] | None) -> str:
     """The one list that names machine types; empty where there is none, or several."""
     found = [i for i, r in enumerate(requirements or ()) if r.key == _TYPE and r.operator == "In"]
     return f"spec.template.spec.requirements[{found[0]}].values" if len(found) == 1 else ""
@@ -109,7 +111,7 @@ _GPU_KEYS = frozenset(
 )
 
 
-def _demands_gpu(requirements: tuple[Requirement, ...]) -> bool:
+def _demands_gpu(requirements: tuple[PoolRequirement, ...]) -> bool:
     """Whether only machines with GPUs can satisfy them."""
     for one in requirements:
         wants = one.operator in ("In", "Exists", "Gt", "Gte")
@@ -126,7 +128,7 @@ def _demands_gpu(requirements: tuple[Requirement, ...]) -> bool:
     return False
 
 
-def _excludes_gpu(requirements: tuple[Requirement, ...]) -> bool:
+def _excludes_gpu(requirements: tuple[PoolRequirement, ...]) -> bool:
     for one in requirements:
         if one.key in _GPU_KEYS and one.operator == "DoesNotExist":
             return True
@@ -148,14 +150,14 @@ def _is_gpu_family(family: str) -> bool:
     return _GPU_FAMILY.match(family) is not None
 
 
-def _cloud(requirements: tuple[Requirement, ...]) -> str:
+def _cloud(requirements: tuple[PoolRequirement, ...]) -> str:
     """Who sells the machines; AWS where no key tells: Karpenter's first provider."""
     return "gcp" if any("gcp" in one.provider for one in requirements) else "aws"
 
 
 @lru_cache(maxsize=256)
 def _matching(
-    requirements: tuple[Requirement, ...], cloud: str, catalogue: Catalogue
+    requirements: tuple[PoolRequirement, ...], cloud: str, catalogue: Catalogue
 ) -> tuple[str, ...]:
     """Types of the catalogue that satisfy every requirement that it can answer."""
     return tuple(
@@ -169,7 +171,7 @@ def _matching(
     )
 
 
-def _satisfies(row: InstanceType, one: Requirement) -> bool:
+def _satisfies(row: InstanceType, one: PoolRequirement) -> bool:
     actual = _property(row, one.key)
     if actual is None:
         return True
@@ -218,7 +220,7 @@ def _property(row: InstanceType, key: str) -> frozenset[str] | None:
             return None
 
 
-def single_values(requirements: tuple[Requirement, ...] | None) -> dict[str, str]:
+def single_values(requirements: tuple[PoolRequirement, ...] | None) -> dict[str, str]:
     """Labels every node is certain to carry because a requirement allows one value only."""
     return {
         one.key: one.values[0]
@@ -227,7 +229,7 @@ def single_values(requirements: tuple[Requirement, ...] | None) -> dict[str, str
     }
 
 
-def ways_of(requirements: tuple[Requirement, ...] | None) -> Fact[frozenset[str]]:
+def ways_of(requirements: tuple[PoolRequirement, ...] | None) -> Fact[frozenset[str]]:
     """Without the requirement Karpenter buys on demand."""
     if requirements is None:
         return unknown(CAPACITY_TYPE)
@@ -246,7 +248,7 @@ def ways_of(requirements: tuple[Requirement, ...] | None) -> Fact[frozenset[str]
     return known(frozenset({"onDemand"}), place=CAPACITY_TYPE)
 
 
-def zones_of(requirements: tuple[Requirement, ...] | None) -> Fact[tuple[str, ...]]:
+def zones_of(requirements: tuple[PoolRequirement, ...] | None) -> Fact[tuple[str, ...]]:
     """Zones that the requirements allow; absent: all of the cluster."""
     for one in requirements or ():
         if one.key == _ZONE and one.operator == "In":

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from gpufleet_policies.facts.scaling import Scaling
+from gpufleet_policies.facts.scaling import ScalingFacts
 from gpufleet_policies.facts.tristate import Fact, known, unknown
 from gpufleet_policies.readers.raw_pods import (
     Groups,
-    Kind,
+    PodMakerKind,
     RawContainer,
     RawGroup,
     at_least_one,
@@ -61,9 +61,9 @@ def _predictor(document: dict[str, Any]) -> Groups:
             yield RawGroup(role, f"spec.{role}", spec, at_least_one(count(spec, "minReplicas")))
 
 
-def _predictor_scaling(document: dict[str, Any]) -> Iterator[Scaling]:
+def _predictor_scaling(document: dict[str, Any]) -> Iterator[ScalingFacts]:
     place = "spec.predictor"
-    yield Scaling(
+    yield ScalingFacts(
         place=place,
         minimum=count(document, f"{place}.minReplicas"),
         maximum=fact(at(document, f"{place}.maxReplicas"), natural, f"{place}.maxReplicas"),
@@ -132,11 +132,11 @@ def _llm_size(part: dict[str, Any], parallel: dict[str, Any]) -> Fact[int]:
     return known(stages) if stages else _SOME
 
 
-def _llm_scaling(document: dict[str, Any]) -> Iterator[Scaling]:
+def _llm_scaling(document: dict[str, Any]) -> Iterator[ScalingFacts]:
     place = "spec.scaling"
     if isinstance(at(document, place), dict):
         cooldown = f"{place}.keda.cooldownPeriod"
-        yield Scaling(
+        yield ScalingFacts(
             place=place,
             minimum=count(document, f"{place}.minReplicas"),
             maximum=fact(at(document, f"{place}.maxReplicas"), natural, f"{place}.maxReplicas"),
@@ -145,11 +145,11 @@ def _llm_scaling(document: dict[str, Any]) -> Iterator[Scaling]:
         )
 
 
-KSERVE_KINDS: dict[tuple[str, str], Kind] = {
-    ("serving.kserve.io", "InferenceService"): Kind(_predictor, scaling=_predictor_scaling),
-    ("serving.kserve.io", "ServingRuntime"): Kind(_runtime),
-    ("serving.kserve.io", "ClusterServingRuntime"): Kind(_runtime),
-    ("serving.kserve.io", "LLMInferenceService"): Kind(_llm(), scaling=_llm_scaling),
-    ("serving.kserve.io", "LLMInferenceServiceConfig"): Kind(_llm(is_template=True)),
+KSERVE_KINDS: dict[tuple[str, str], PodMakerKind] = {
+    ("serving.kserve.io", "InferenceService"): PodMakerKind(_predictor, scaling=_predictor_scaling),
+    ("serving.kserve.io", "ServingRuntime"): PodMakerKind(_runtime),
+    ("serving.kserve.io", "ClusterServingRuntime"): PodMakerKind(_runtime),
+    ("serving.kserve.io", "LLMInferenceService"): PodMakerKind(_llm(), scaling=_llm_scaling),
+    ("serving.kserve.io", "LLMInferenceServiceConfig"): PodMakerKind(_llm(is_template=True)),
 }
 """Group and kind -> where its pods are."""

@@ -6,13 +6,13 @@ from typing import Any
 from gpufleet.catalogue import Catalogue
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.queues import (
-    AdmissionCheck,
     ClusterQueue,
-    Cohort,
+    CohortFacts,
     FlavorQuota,
     KaiQueue,
     KueueConfiguration,
     LocalQueue,
+    QueueAdmissionCheck,
     ResourceFlavor,
 )
 from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
@@ -79,7 +79,7 @@ def cohort(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[A
     """kueue.x-k8s.io Cohort."""
     del load
     parent = word(document, "spec.parentName")
-    yield Cohort(
+    yield CohortFacts(
         locator=locator,
         annotations=_texts(document),
         quotas=tuple(_quotas(document)),
@@ -111,7 +111,7 @@ def resource_flavor(document: dict[str, Any], locator: Locator, load: Load) -> I
 def admission_check(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
     """kueue.x-k8s.io AdmissionCheck."""
     del load
-    yield AdmissionCheck(locator=locator, controller=word(document, "spec.controllerName"))
+    yield QueueAdmissionCheck(locator=locator, controller=word(document, "spec.controllerName"))
 
 
 def configuration(data: Any, locator: Locator, place: str) -> Iterator[Any]:

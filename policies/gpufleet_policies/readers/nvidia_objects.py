@@ -5,7 +5,7 @@ from typing import Any
 
 from gpufleet.catalogue import Catalogue
 from gpufleet_policies.facts.locator import Locator
-from gpufleet_policies.facts.monitoring import Monitoring
+from gpufleet_policies.facts.monitoring import MetricsSource
 from gpufleet_policies.facts.nvidia import NvidiaConfig, OperatorChoices
 from gpufleet_policies.facts.tristate import UNKNOWN, Fact, known, unknown
 from gpufleet_policies.readers.blocks import environment, inside, known_texts, word
@@ -72,7 +72,7 @@ def choices(
         place=place,
     )
     if exporter.is_known and exporter.value:
-        yield Monitoring(locator=locator, what="dcgmExporter of the GPU Operator")
+        yield MetricsSource(locator=locator, what="dcgmExporter of the GPU Operator")
     config = inside(values, "devicePlugin.config.data")
     for key, value in mapping(config).items():
         where = f"{place}.devicePlugin.config.data[{key}]"

@@ -8,7 +8,14 @@ from typing import Any
 
 from gpufleet_policies.facts.tristate import known, unknown
 from gpufleet_policies.readers.batch_templates import BATCH_KINDS
-from gpufleet_policies.readers.raw_pods import Groups, Kind, RawGroup, count, template, times
+from gpufleet_policies.readers.raw_pods import (
+    Groups,
+    PodMakerKind,
+    RawGroup,
+    count,
+    template,
+    times,
+)
 from gpufleet_policies.readers.ray_templates import RAY_KINDS
 from gpufleet_policies.readers.reading import at
 from gpufleet_policies.readers.serving_templates import SERVING_KINDS
@@ -55,11 +62,13 @@ def _notebook(document: dict[str, Any]) -> Groups:
     yield template(document, "", "spec.template", known(1, place="spec"))
 
 
-def _built_in(groups: Callable[[dict[str, Any]], Groups], *, node_agent: bool = False) -> Kind:
-    return Kind(groups, checked_on_creation=True, node_agent=node_agent)
+def _built_in(
+    groups: Callable[[dict[str, Any]], Groups], *, node_agent: bool = False
+) -> PodMakerKind:
+    return PodMakerKind(groups, checked_on_creation=True, node_agent=node_agent)
 
 
-KINDS: dict[tuple[str, str], Kind] = {
+KINDS: dict[tuple[str, str], PodMakerKind] = {
     ("", "Pod"): _built_in(_pod),
     ("", "PodTemplate"): _built_in(_pod_template),
     ("", "ReplicationController"): _built_in(_replicated()),
@@ -70,10 +79,12 @@ KINDS: dict[tuple[str, str], Kind] = {
     # Old names of the same kinds, still met in files.
     ("extensions", "Deployment"): _built_in(_replicated()),
     ("extensions", "DaemonSet"): _built_in(_daemon_set, node_agent=True),
-    ("apps.openshift.io", "DeploymentConfig"): Kind(_replicated()),
-    ("argoproj.io", "Rollout"): Kind(_replicated()),
-    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): Kind(_leader_worker_set, starts_together=True),
-    ("kubeflow.org", "Notebook"): Kind(_notebook),
+    ("apps.openshift.io", "DeploymentConfig"): PodMakerKind(_replicated()),
+    ("argoproj.io", "Rollout"): PodMakerKind(_replicated()),
+    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): PodMakerKind(
+        _leader_worker_set, starts_together=True
+    ),
+    ("kubeflow.org", "Notebook"): PodMakerKind(_notebook),
     **BATCH_KINDS,
     **RAY_KINDS,
     **SERVING_KINDS,

@@ -6,7 +6,7 @@ from typing import Any
 from gpufleet.catalogue import Catalogue
 from gpufleet_policies.facts.capacity import ScheduledSize
 from gpufleet_policies.facts.locator import Locator
-from gpufleet_policies.facts.monitoring import CloudBudget, Monitoring
+from gpufleet_policies.facts.monitoring import CloudBudget, MetricsSource
 from gpufleet_policies.readers import components, ec2, eks, gke, helm, vsphere
 from gpufleet_policies.readers.blocks import inside, known_texts, word
 
@@ -23,7 +23,7 @@ def _addon(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[A
     del load
     name = word(document, "addonName")
     if name.is_known and name.value == "amazon-cloudwatch-observability":
-        yield Monitoring(locator=locator, what="CloudWatch observability add-on")
+        yield MetricsSource(locator=locator, what="CloudWatch observability add-on")
 
 
 def _schedule(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:

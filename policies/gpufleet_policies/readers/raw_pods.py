@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpufleet_policies.facts.scaling import Scaling
+from gpufleet_policies.facts.scaling import ScalingFacts
 from gpufleet_policies.facts.tristate import Fact, known, unknown
 from gpufleet_policies.facts.workload import Ray
 from gpufleet_policies.readers.reading import at, fact, mapping, whole
@@ -61,7 +61,7 @@ class JobFields:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class PodMakerKind:
     """What is known about a kind that makes pods."""
 
     groups: Callable[[dict[str, Any]], Groups]
@@ -70,7 +70,7 @@ class Kind:
     suspend: str = "spec.suspend"
     job: JobFields | None = None
     """None: it runs for ever."""
-    scaling: Callable[[dict[str, Any]], Iterator[Scaling]] | None = None
+    scaling: Callable[[dict[str, Any]], Iterator[ScalingFacts]] | None = None
     ray: Callable[[dict[str, Any]], Ray] | None = None
     trains: bool = False
     starts_together: bool = False

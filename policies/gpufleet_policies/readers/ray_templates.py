@@ -4,14 +4,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gpufleet.documents.limits import UnreadableDocumentError
-from gpufleet_policies.facts.scaling import Scaling
+from gpufleet_policies.facts.scaling import ScalingFacts
 from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
 from gpufleet_policies.facts.workload import Ray
 from gpufleet_policies.readers.document_text import read_documents
 from gpufleet_policies.readers.raw_pods import (
     Groups,
     JobFields,
-    Kind,
+    PodMakerKind,
     at_least_one,
     count,
     name_of,
@@ -50,8 +50,8 @@ def _standing(worker: Any) -> Fact[int]:
     return pods if at(worker, "maxReplicas") == 0 else at_least_one(pods)
 
 
-def _scaling(path: str) -> Callable[[dict[str, Any]], Iterator[Scaling]]:
-    def scaling(document: dict[str, Any]) -> Iterator[Scaling]:
+def _scaling(path: str) -> Callable[[dict[str, Any]], Iterator[ScalingFacts]]:
+    def scaling(document: dict[str, Any]) -> Iterator[ScalingFacts]:
         place = f"{path}.enableInTreeAutoscaling"
         enabled = fact(at(document, place), boolean, place).or_default(False)
         of_all = f"{path}.autoscalerOptions.idleTimeoutSeconds"
@@ -65,7 +65,7 @@ def _scaling(path: str) -> Callable[[dict[str, Any]], Iterator[Scaling]]:
             own = at(worker, "idleTimeoutSeconds") is not None
             cooldown = f"{where}.idleTimeoutSeconds" if own else of_all
             wait = at(worker, "idleTimeoutSeconds") if own else at(document, of_all)
-            yield Scaling(
+            yield ScalingFacts(
                 place=where,
                 minimum=fact(least, natural, f"{where}.minReplicas").or_default(0),
                 maximum=maximum,
@@ -191,11 +191,11 @@ def _downscale_delay(deployments: Fact[tuple[Any, ...]]) -> Fact[int]:
     return known(max(waits), place=_SERVE) if waits else absent(_SERVE)
 
 
-RAY_KINDS: dict[tuple[str, str], Kind] = {
-    ("ray.io", "RayCluster"): Kind(
+RAY_KINDS: dict[tuple[str, str], PodMakerKind] = {
+    ("ray.io", "RayCluster"): PodMakerKind(
         _groups("spec"), scaling=_scaling("spec"), ray=_ray("spec", _nothing)
     ),
-    ("ray.io", "RayJob"): Kind(
+    ("ray.io", "RayJob"): PodMakerKind(
         _groups("spec.rayClusterSpec"),
         job=JobFields(
             ("spec.activeDeadlineSeconds",),
@@ -206,7 +206,7 @@ RAY_KINDS: dict[tuple[str, str], Kind] = {
         ray=_ray("spec.rayClusterSpec", _job),
         starts_together=True,
     ),
-    ("ray.io", "RayService"): Kind(
+    ("ray.io", "RayService"): PodMakerKind(
         _groups("spec.rayClusterConfig"),
         scaling=_scaling("spec.rayClusterConfig"),
         ray=_ray("spec.rayClusterConfig", _service),

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from gpufleet_policies.facts.pods import PodClaim, Toleration
+from gpufleet_policies.facts.pods import PodClaim, PodToleration
 from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, unknown
 from gpufleet_policies.readers.reading import at, fact, items, mapping, text, words
 
@@ -64,7 +64,7 @@ def labels_known(spec: dict[str, Any]) -> bool:
     )
 
 
-def tolerations(spec: dict[str, Any], place: str) -> Fact[tuple[Toleration, ...]]:
+def tolerations(spec: dict[str, Any], place: str) -> Fact[tuple[PodToleration, ...]]:
     """Every toleration of the pods; not known as soon as one is not."""
     written = spec.get("tolerations")
     where = f"{place}.tolerations"
@@ -73,16 +73,16 @@ def tolerations(spec: dict[str, Any], place: str) -> Fact[tuple[Toleration, ...]
     return fact(written, _tolerations, where)
 
 
-def _tolerations(value: Any) -> tuple[Toleration, ...] | None:
+def _tolerations(value: Any) -> tuple[PodToleration, ...] | None:
     if not isinstance(value, list):
         return None
-    found: list[Toleration] = []
+    found: list[PodToleration] = []
     for one in value:
         fields = mapping(one)
         parts = [fields.get("key") or "", fields.get("operator") or "Equal", fields.get("effect")]
         if not isinstance(one, dict) or not all(isinstance(p or "", str) for p in parts):
             return None
-        found.append(Toleration(parts[0], parts[1], parts[2] or ""))
+        found.append(PodToleration(parts[0], parts[1], parts[2] or ""))
     return tuple(found)
 
 

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import Any
 
-from gpufleet_policies.facts.scaling import Scaling
+from gpufleet_policies.facts.scaling import ScalingFacts
 from gpufleet_policies.facts.tristate import Fact, absent, known
 from gpufleet_policies.readers.kserve_templates import KSERVE_KINDS
 from gpufleet_policies.readers.raw_pods import (
     Groups,
-    Kind,
+    PodMakerKind,
     RawContainer,
     RawGroup,
     at_least_one,
@@ -43,11 +43,11 @@ def _knative_minimum(document: dict[str, Any]) -> Fact[int]:
     return _knative_annotation(document, "min-scale", "minScale").or_default(0)
 
 
-def _knative_scaling(document: dict[str, Any]) -> Iterator[Scaling]:
+def _knative_scaling(document: dict[str, Any]) -> Iterator[ScalingFacts]:
     maximum = _knative_annotation(document, "max-scale", "maxScale")
     if maximum.is_known and maximum.value == 0:
         maximum = absent(maximum.place)  # 0 means no limit
-    yield Scaling(
+    yield ScalingFacts(
         place="spec.template.metadata.annotations",
         minimum=_knative_minimum(document),
         maximum=maximum,
@@ -84,11 +84,11 @@ def _nim(document: dict[str, Any]) -> Groups:
     )
 
 
-def _nim_scaling(document: dict[str, Any]) -> Iterator[Scaling]:
+def _nim_scaling(document: dict[str, Any]) -> Iterator[ScalingFacts]:
     place = "spec.scale"
     if isinstance(at(document, place), dict):
         enabled = f"{place}.enabled"
-        yield Scaling(
+        yield ScalingFacts(
             place=f"{place}.hpa",
             minimum=count(document, f"{place}.hpa.minReplicas"),
             maximum=fact(at(document, f"{place}.hpa.maxReplicas"), natural, f"{place}.hpa"),
@@ -139,12 +139,12 @@ def _vllm_runtime(document: dict[str, Any]) -> Groups:
     )
 
 
-def _vllm_scaling(document: dict[str, Any]) -> Iterator[Scaling]:
+def _vllm_scaling(document: dict[str, Any]) -> Iterator[ScalingFacts]:
     place = "spec.autoscalingConfig"
     if isinstance(at(document, place), dict):
         enabled = f"{place}.enabled"
         cooldown = f"{place}.scaleDownPolicy.stabilizationWindowSeconds"
-        yield Scaling(
+        yield ScalingFacts(
             place=place,
             minimum=count(document, f"{place}.minReplicas"),
             maximum=fact(at(document, f"{place}.maxReplicas"), natural, f"{place}.maxReplicas"),
@@ -182,12 +182,12 @@ def _dynamo(document: dict[str, Any]) -> Groups:
         yield RawGroup(name, place, pod, pods, None, nodes, (container,))
 
 
-SERVING_KINDS: dict[tuple[str, str], Kind] = {
+SERVING_KINDS: dict[tuple[str, str], PodMakerKind] = {
     **KSERVE_KINDS,
-    ("serving.knative.dev", "Service"): Kind(_knative, scaling=_knative_scaling),
-    ("apps.nvidia.com", "NIMService"): Kind(_nim, scaling=_nim_scaling),
-    ("apps.nvidia.com", "NIMCache"): Kind(_nim_cache),
-    ("production-stack.vllm.ai", "VLLMRuntime"): Kind(_vllm_runtime, scaling=_vllm_scaling),
-    ("nvidia.com", "DynamoGraphDeployment"): Kind(_dynamo),
+    ("serving.knative.dev", "Service"): PodMakerKind(_knative, scaling=_knative_scaling),
+    ("apps.nvidia.com", "NIMService"): PodMakerKind(_nim, scaling=_nim_scaling),
+    ("apps.nvidia.com", "NIMCache"): PodMakerKind(_nim_cache),
+    ("production-stack.vllm.ai", "VLLMRuntime"): PodMakerKind(_vllm_runtime, scaling=_vllm_scaling),
+    ("nvidia.com", "DynamoGraphDeployment"): PodMakerKind(_dynamo),
 }
 """Group and kind -> where its pods are."""

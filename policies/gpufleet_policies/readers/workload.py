@@ -4,17 +4,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from gpufleet.catalogue import Catalogue
-from gpufleet_policies.facts.intent import Intent
+from gpufleet_policies.facts.intent import WorkloadIntent
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
-from gpufleet_policies.facts.workload import Job, PodGroup, Workload
+from gpufleet_policies.facts.workload import JobFacts, PodGroup, WorkloadFacts
 from gpufleet_policies.readers import intent as intents
 from gpufleet_policies.readers import scheduling
 from gpufleet_policies.readers.containers import as_fragment, containers
-from gpufleet_policies.readers.intent import Program
+from gpufleet_policies.readers.intent import ContainerProgram
 from gpufleet_policies.readers.pod_templates import KINDS
 from gpufleet_policies.readers.quantities import amount
-from gpufleet_policies.readers.raw_pods import JobFields, Kind, RawGroup, natural
+from gpufleet_policies.readers.raw_pods import JobFields, PodMakerKind, RawGroup, natural
 from gpufleet_policies.readers.reading import at, boolean, fact, items, mapping, text, whole
 
 NODE_NAMESPACES = frozenset(
@@ -28,7 +28,7 @@ def workload_from(
     locator: Locator,
     api_group: str,
     catalogue: Callable[[], Catalogue],
-) -> Workload | None:
+) -> WorkloadFacts | None:
     """The pods an object makes; None when its kind makes none.
 
     `document` is plain data with UNKNOWN where a value cannot be read; the catalogue is only asked
@@ -42,14 +42,14 @@ def read_workload(
     document: Mapping[str, Any],
     locator: Locator,
     api_group: str,
-    kind: Kind,
+    kind: PodMakerKind,
     catalogue: Callable[[], Catalogue],
-) -> Workload:
+) -> WorkloadFacts:
     """The pods an object of a known kind makes."""
     whole_document = dict(document)
     raw_groups = list(kind.groups(whole_document))
     groups: list[PodGroup] = []
-    programs: list[Program] = []
+    programs: list[ContainerProgram] = []
     annotations = _annotations(whole_document, raw_groups)
     labels = mapping(at(document, "metadata.labels"))
     fragment = kind.checked_on_creation and _is_fragment(raw_groups)
@@ -58,7 +58,7 @@ def read_workload(
         group, found = _group(raw, annotations, fragment=fragment)
         groups.append(group)
         programs += found
-    return Workload(
+    return WorkloadFacts(
         locator=locator,
         api_group=api_group,
         pod_groups=tuple(groups),
@@ -86,20 +86,20 @@ def read_workload(
 
 def _intent(
     annotations: Mapping[str, Any],
-    programs: Sequence[Program],
+    programs: Sequence[ContainerProgram],
     catalogue: Callable[[], Catalogue],
     metadata_known: bool,
-) -> Intent:
+) -> WorkloadIntent:
     """Read only where GPUs are asked for: most workloads of a program ask for none."""
     if programs and not metadata_known:
         return intents.HIDDEN
     if not programs:
         environment = intents.declared_environment(annotations)
-        return _NO_INTENT if environment.is_absent else Intent(environment=environment)
+        return _NO_INTENT if environment.is_absent else WorkloadIntent(environment=environment)
     return intents.intent(annotations, programs, catalogue)
 
 
-_NO_INTENT = Intent()
+_NO_INTENT = WorkloadIntent()
 
 
 def _annotations(document: dict[str, Any], groups: Iterable[RawGroup]) -> dict[str, Any]:
@@ -135,7 +135,7 @@ def _is_fragment(groups: Iterable[RawGroup]) -> bool:
     return True
 
 
-def _deadline(document: dict[str, Any], kind: Kind, *, fragment: bool) -> Fact[int]:
+def _deadline(document: dict[str, Any], kind: PodMakerKind, *, fragment: bool) -> Fact[int]:
     places = kind.job.deadlines if kind.job is not None else ()
     for place in places:
         found = fact(at(document, place), whole, place)
@@ -144,7 +144,7 @@ def _deadline(document: dict[str, Any], kind: Kind, *, fragment: bool) -> Fact[i
     return absent(places[0]) if places and not fragment else unknown("deadline")
 
 
-def _job(document: dict[str, Any], fields: JobFields) -> Job:
+def _job(document: dict[str, Any], fields: JobFields) -> JobFacts:
     def number(place: str) -> Fact[int]:
         return fact(at(document, place), natural, place) if place else absent()
 
@@ -154,7 +154,7 @@ def _job(document: dict[str, Any], fields: JobFields) -> Job:
     concurrency = written(fields.concurrency)
     parent = fields.deadlines[0].rpartition(".")[0] if fields.deadlines else ""
     holder = at(document, parent) if parent else UNKNOWN
-    return Job(
+    return JobFacts(
         deadline_parent_written=unknown(parent)
         if holder is UNKNOWN
         else known(isinstance(holder, dict), place=parent),
@@ -171,7 +171,7 @@ def _job(document: dict[str, Any], fields: JobFields) -> Job:
 
 def _group(
     raw: RawGroup, annotations: dict[str, Any], *, fragment: bool
-) -> tuple[PodGroup, list[Program]]:
+) -> tuple[PodGroup, list[ContainerProgram]]:
     spec = mapping(raw.spec)
     found, programs = containers(raw)
     if fragment:

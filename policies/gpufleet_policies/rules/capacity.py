@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from gpufleet_policies.facts import PodGroup, PoolFacts, Workload
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.facts import PodGroup, PoolFacts, WorkloadFacts
+from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.placement import candidates, gpu_requests, offering
 from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 
 
-def _certainty(context: Context) -> Level:
+def _certainty(context: RuleContext) -> Level:
     """A fleet one was only told about may be older than the one that runs."""
     assert context.fleet is not None
     return Level.MANDATORY if context.fleet.in_program else Level.ADVISORY
@@ -21,14 +21,14 @@ def _where(group: PodGroup) -> str:
 @rule(
     "gpu-resource-not-offered",
     "A GPU resource that no pool of the fleet publishes.",
-    subject=Workload,
+    subject=WorkloadFacts,
     dev=Level.MANDATORY,
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
     needs=[Needs.FLEET],
     source="NVIDIA k8s-device-plugin README: resource names by MIG strategy and sharing",
 )
-def not_offered(context: Context, workload: Workload) -> Iterator[Violation]:
+def not_offered(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """The pod would wait for ever. Pools that required labels rule out do not count."""
     assert context.fleet is not None
     for group in workload.pod_groups:
@@ -64,14 +64,14 @@ def not_offered(context: Context, workload: Workload) -> Iterator[Violation]:
 @rule(
     "gpu-replicas-exceed-pool",
     "More pods, or more GPUs in one pod, than the pools can ever hold.",
-    subject=Workload,
+    subject=WorkloadFacts,
     dev=Level.MANDATORY,
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
     needs=[Needs.FLEET],
     source="nodes.max of the pools",
 )
-def exceed_pool(context: Context, workload: Workload) -> Iterator[Violation]:
+def exceed_pool(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Jobs are judged per pod only: their pods may run one after another."""
     assert context.fleet is not None
     for group in workload.pod_groups:
@@ -118,7 +118,7 @@ def _more_nodes(pools: list[PoolFacts], resource: str, amount: int, lacking: int
     return f"lower the replicas, or raise {pool.path}.nodes.max of {pool.name} to {nodes}"
 
 
-def room_for(context: Context, group: PodGroup) -> tuple[str, int, str] | None:
+def room_for(context: RuleContext, group: PodGroup) -> tuple[str, int, str] | None:
     """Resource, pods of a group that all pools at their largest can hold, and the pools in words.
 
     None without a fleet, for pods that ask for nothing or for several resources, and for those no

@@ -9,7 +9,7 @@ from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.findings import Finding, error, ordered
 from gpufleet_policies.facts.nvidia import NvidiaConfig, OperatorChoices
 from gpufleet_policies.facts.pool import NodePool
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.remediation import JsonPatch
 from gpufleet_policies.rules.rule import Violation
 
@@ -17,7 +17,7 @@ MIG_LABEL = "nvidia.com/mig.config"
 """Node label that selects a config of mig-parted."""
 
 
-def verdict(context: Context, config: NvidiaConfig) -> Judgement:
+def verdict(context: RuleContext, config: NvidiaConfig) -> Judgement:
     """What `gpufleet check` says about a configuration, with the GPU of the pools beside it.
 
     Of a file with several MIG layouts those are judged that pools here select, each for its GPU;
@@ -38,7 +38,7 @@ def verdict(context: Context, config: NvidiaConfig) -> Judgement:
     return Judgement(ordered(finding for one in found for finding in one.findings))
 
 
-def selected_layouts(context: Context) -> tuple[tuple[str, str | None], ...]:
+def selected_layouts(context: RuleContext) -> tuple[tuple[str, str | None], ...]:
     """MIG layouts that pools, or the operator's default, select here, with the pool's GPU."""
     key = "selected-layouts"
     found: tuple[tuple[str, str | None], ...] | None = context.memo.get(key)
@@ -78,7 +78,7 @@ def _version(config: NvidiaConfig) -> str | None:
     return config.version.value if config.version.is_known else None
 
 
-def _gpu(context: Context) -> str | None:
+def _gpu(context: RuleContext) -> str | None:
     """The only GPU model of all pools here; None where there are none, or several."""
     if context.surroundings is None:
         return None

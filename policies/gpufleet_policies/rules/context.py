@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from gpufleet.catalogue import Catalogue
-from gpufleet_policies.facts import Fact, FleetFacts, Workload, absent
+from gpufleet_policies.facts import Fact, FleetFacts, WorkloadFacts, absent
 from gpufleet_policies.facts.fleet import PRODUCTION
 from gpufleet_policies.facts.surroundings import Surroundings
 
@@ -76,7 +76,7 @@ class Thresholds:
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class RuleContext:
     """One run's surroundings."""
 
     today: date
@@ -100,7 +100,7 @@ class Context:
 
     def environment_of(self, subject: Any) -> Fact[str]:
         """Where a subject runs: what it says, else what its fleet says, else what was set."""
-        if isinstance(subject, Workload):
+        if isinstance(subject, WorkloadFacts):
             own = subject.intent.environment
         else:
             own = getattr(subject, "environment", None)

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from fractions import Fraction
 
-from gpufleet_policies.facts import Container, PodGroup, Workload
+from gpufleet_policies.facts import Container, PodGroup, WorkloadFacts
 from gpufleet_policies.facts.workload import GPU
-from gpufleet_policies.money import Kind, Money
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.money import AmountKind, Money
+from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.fractions_of_gpus import FRACTIONS
 from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.placement import (
@@ -48,14 +48,14 @@ _GPU_NODE_LABELS = (
 @rule(
     "gpu-on-control-process",
     "A GPU held by a process that only starts, watches or carries data for others.",
-    subject=Workload,
+    subject=WorkloadFacts,
     dev=Level.MANDATORY,
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
     formula="waste = pods x GPUs of the controlling process x GPU-hour x 730 h",
     source="KubeRay: the head of a cluster cannot be scaled down; MPI launchers only start workers",
 )
-def on_control(context: Context, workload: Workload) -> Iterator[Violation]:
+def on_control(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Stops only for a Ray head that tells Ray it has no GPU. A head alone with GPUs is fine."""
     holders = [g for g in workload.pod_groups if g.gpu_resources]
     for group in holders:
@@ -75,7 +75,7 @@ def on_control(context: Context, workload: Workload) -> Iterator[Violation]:
 
 
 def _head(
-    context: Context, workload: Workload, group: PodGroup, *, others: bool
+    context: RuleContext, workload: WorkloadFacts, group: PodGroup, *, others: bool
 ) -> Iterator[Violation]:
     ray = workload.ray
     assert ray is not None
@@ -114,7 +114,7 @@ def _without_gpu(container: Container) -> JsonPatch:
     )
 
 
-def _beside(context: Context, workload: Workload, group: PodGroup) -> Iterator[Violation]:
+def _beside(context: RuleContext, workload: WorkloadFacts, group: PodGroup) -> Iterator[Violation]:
     """Sidecars, and init containers that make the pod hold more GPUs than it computes on."""
     holders = [c for c in group.containers if GPU in c.gpu_resources]
     main = [c for c in holders if not c.init]
@@ -153,7 +153,7 @@ def _is_helper(container: Container) -> bool:
 @rule(
     "non-gpu-pod-on-gpu-pool",
     "A pod without a GPU that is sent to GPU nodes, or let onto them.",
-    subject=Workload,
+    subject=WorkloadFacts,
     dev=Level.MANDATORY,
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
@@ -161,7 +161,7 @@ def _is_helper(container: Container) -> bool:
     source="AWS EKS best practices, compute and Karpenter: taints of GPU nodes",
     without_gpus=True,
 )
-def without_gpu(context: Context, workload: Workload) -> Iterator[Violation]:
+def without_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Stops where labels pin it, advises on a toleration of everything.
 
     Not for DaemonSets and operators' namespaces, claims, and runtimes that hand out GPUs otherwise.
@@ -202,7 +202,7 @@ def without_gpu(context: Context, workload: Workload) -> Iterator[Violation]:
             )
 
 
-def _node(context: Context, group: PodGroup) -> Money | None:
+def _node(context: RuleContext, group: PodGroup) -> Money | None:
     """One node of the cheapest pool it is sent to."""
     if context.fleet is None:
         return None
@@ -216,7 +216,7 @@ def _node(context: Context, group: PodGroup) -> Money | None:
     pool = min(pools, key=lambda p: (p.hourly_micro_usd.value, p.name))
     price = Fraction(pool.hourly_micro_usd.value)
     gpus = pool.gpus_per_node * pool.gpu_fraction
-    return Money(Kind.STANDING, price, Fraction(gpus), f"one node of pool {pool.name}")
+    return Money(AmountKind.STANDING, price, Fraction(gpus), f"one node of pool {pool.name}")
 
 
 def _has_devices(group: PodGroup) -> bool:
@@ -229,7 +229,7 @@ def _has_devices(group: PodGroup) -> bool:
     )
 
 
-def _is_pin(context: Context, group: PodGroup, label: str) -> bool:
+def _is_pin(context: RuleContext, group: PodGroup, label: str) -> bool:
     values = group.node_labels[label]
     if label in _GPU_NODE_LABELS:
         return "false" not in values

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from fractions import Fraction
 
-from gpufleet_policies.facts import PodGroup, Surroundings, Workload
-from gpufleet_policies.facts.claims import GPU_CLASS, Claim
+from gpufleet_policies.facts import PodGroup, Surroundings, WorkloadFacts
+from gpufleet_policies.facts.claims import GPU_CLASS, DeviceClaim
 from gpufleet_policies.facts.pods import PodClaim
 from gpufleet_policies.facts.pool import NodePool
-from gpufleet_policies.money import Kind, Money
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.money import AmountKind, Money
+from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.remediation import remove
 from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
@@ -19,13 +19,13 @@ _SOURCE = "Kubernetes `resource.k8s.io` API, pkg/apis/resource"
 @rule(
     "dra-takes-all-devices",
     "A claim that takes every GPU of a node.",
-    subject=Claim,
+    subject=DeviceClaim,
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
     strict=Level.MANDATORY,
     source=_SOURCE,
 )
-def takes_all(context: Context, claim: Claim) -> Iterator[Violation]:
+def takes_all(context: RuleContext, claim: DeviceClaim) -> Iterator[Violation]:
     """`allocationMode: All` of a GPU class; not where only agents of nodes use it."""
     if _only_for_agents(context, claim):
         return
@@ -42,7 +42,7 @@ def takes_all(context: Context, claim: Claim) -> Iterator[Violation]:
             )
 
 
-def _only_for_agents(context: Context, claim: Claim) -> bool:
+def _only_for_agents(context: RuleContext, claim: DeviceClaim) -> bool:
     if context.surroundings is None:
         return False
     users = _users(context, context.surroundings)
@@ -50,15 +50,15 @@ def _only_for_agents(context: Context, claim: Claim) -> bool:
     return bool(found) and all(user.node_agent for user in found)
 
 
-Users = dict[tuple[str, bool, str], list[Workload]]
+Users = dict[tuple[str, bool, str], list[WorkloadFacts]]
 
 
-def _users(context: Context, surroundings: Surroundings) -> Users:
+def _users(context: RuleContext, surroundings: Surroundings) -> Users:
     """Namespace, whether it is a template, and name of each claim -> the workloads that use it."""
     key = "workloads by claim"
     if key not in context.memo:
         users: Users = {}
-        for workload in surroundings.of(Workload):
+        for workload in surroundings.of(WorkloadFacts):
             namespace = workload.locator.namespace
             for one in (one for group in workload.pod_groups for one in group.claims):
                 for name, is_template in ((one.template, True), (one.claim, False)):
@@ -71,14 +71,14 @@ def _users(context: Context, surroundings: Surroundings) -> Users:
 @rule(
     "dra-claim-unselective",
     "A claim for any GPU where the fleet has several kinds.",
-    subject=Claim,
+    subject=DeviceClaim,
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
     strict=Level.ADVISORY,
     needs=[Needs.SURROUNDINGS],
     source=_SOURCE,
 )
-def unselective(context: Context, claim: Claim) -> Iterator[Violation]:
+def unselective(context: RuleContext, claim: DeviceClaim) -> Iterator[Violation]:
     """No selector on the class of whole GPUs, and pools with different GPUs beside it."""
     kinds = _kinds_of_gpus(context)
     if len(kinds) < 2:
@@ -98,7 +98,7 @@ def unselective(context: Context, claim: Claim) -> Iterator[Violation]:
         )
 
 
-def _kinds_of_gpus(context: Context) -> list[str]:
+def _kinds_of_gpus(context: RuleContext) -> list[str]:
     if context.fleet is not None:
         return sorted({pool.gpu for pool in context.fleet.pools})
     if context.surroundings is None:
@@ -115,7 +115,7 @@ def _kinds_of_gpus(context: Context) -> list[str]:
 @rule(
     "gpu-requested-twice",
     "One pod with GPUs by resource name and by claim.",
-    subject=Workload,
+    subject=WorkloadFacts,
     dev=Level.MANDATORY,
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
@@ -123,7 +123,7 @@ def _kinds_of_gpus(context: Context) -> list[str]:
     formula="waste = pods x GPUs asked for by name x GPU-hour x 730 h",
     source=_SOURCE,
 )
-def requested_twice(context: Context, workload: Workload) -> Iterator[Violation]:
+def requested_twice(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Claims of compute domains and network cards beside GPUs are right and do not count."""
     for group in workload.pod_groups:
         if not group.claims or not group.gpu_resources:
@@ -143,14 +143,14 @@ def requested_twice(context: Context, workload: Workload) -> Iterator[Violation]
             )
 
 
-def _claim(context: Context, workload: Workload, one: PodClaim) -> Claim | None:
+def _claim(context: RuleContext, workload: WorkloadFacts, one: PodClaim) -> DeviceClaim | None:
     """The claim or template an entry names, as far as it is declared beside the workload."""
     if context.surroundings is None:
         return None
     for is_template, name in ((True, one.template), (False, one.claim)):
         if not name.is_known:
             continue
-        for claim in context.surroundings.of(Claim):
+        for claim in context.surroundings.of(DeviceClaim):
             here = claim.locator.namespace == workload.locator.namespace
             if here and claim.is_template == is_template and claim.locator.name == name.value:
                 return claim
@@ -160,14 +160,14 @@ def _claim(context: Context, workload: Workload, one: PodClaim) -> Claim | None:
 @rule(
     "dra-claim-unused",
     "A claim whose devices no container uses.",
-    subject=Workload,
+    subject=WorkloadFacts,
     dev=Level.MANDATORY,
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
     formula="waste = pods x devices of the claim, in GPU-hours",
     source=_SOURCE,
 )
-def unused(context: Context, workload: Workload) -> Iterator[Violation]:
+def unused(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """The device is allocated to the pod all the same."""
     for group in workload.pod_groups:
         if not group.claims or not _containers_known(group):
@@ -187,7 +187,9 @@ def unused(context: Context, workload: Workload) -> Iterator[Violation]:
             )
 
 
-def _devices(context: Context, workload: Workload, group: PodGroup, one: PodClaim) -> Money | None:
+def _devices(
+    context: RuleContext, workload: WorkloadFacts, group: PodGroup, one: PodClaim
+) -> Money | None:
     """GPU-hours of what the claim takes, where it is declared beside the workload."""
     claim = _claim(context, workload, one)
     if claim is None or not group.pods.is_known:
@@ -198,7 +200,7 @@ def _devices(context: Context, workload: Workload, group: PodGroup, one: PodClai
     pods = group.pods.value if claim.is_template else 1
     gpus = Fraction(sum(counts) * pods)
     basis = f"{claim.locator}, {pods} time{'' if pods == 1 else 's'}"
-    return Money(Kind.WASTE, None, gpus, basis, all_month=not workload.runs_to_completion)
+    return Money(AmountKind.WASTE, None, gpus, basis, all_month=not workload.runs_to_completion)
 
 
 def _containers_known(group: PodGroup) -> bool:
@@ -210,13 +212,13 @@ def _containers_known(group: PodGroup) -> bool:
 @rule(
     "dra-shared-claim-multiplied",
     "Replicas that all share the one device of a single claim.",
-    subject=Workload,
+    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
     strict=Level.MANDATORY,
     source=_SOURCE,
 )
-def shared_claim(context: Context, workload: Workload) -> Iterator[Violation]:
+def shared_claim(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """More than one pod with `resourceClaimName`, unless the claim configures how it is shared."""
     for group in workload.running_groups():
         if not group.pods.is_known or group.pods.value < 2:

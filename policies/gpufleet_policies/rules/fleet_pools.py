@@ -6,16 +6,16 @@ from fractions import Fraction
 from gpufleet_policies.facts import FleetFacts
 from gpufleet_policies.facts.pool import Maker, NodePool
 from gpufleet_policies.facts.tristate import Fact
-from gpufleet_policies.money import Kind, Money
+from gpufleet_policies.money import AmountKind, Money
 from gpufleet_policies.money.amounts import usd_hour
 from gpufleet_policies.money.pools import way_price
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.pool_money import nodes_money, setting
 from gpufleet_policies.rules.pools import POOLS, gpu_pools, place
 from gpufleet_policies.rules.rule import Level, Violation, rule
 
 
-def _is_large_notebook_pool(context: Context, pool: NodePool) -> bool:
+def _is_large_notebook_pool(context: RuleContext, pool: NodePool) -> bool:
     return (
         pool.intent.is_known
         and pool.intent.value == "interactive"
@@ -55,7 +55,7 @@ def _smaller_minimum(pool: NodePool) -> str:
     formula="standing = nodes.min x price of a node x 730 h",
     source="AWS EKS best practices, compute: scale from zero",
 )
-def interactive_large(context: Context, subject: NodePool | FleetFacts) -> Iterator[Violation]:
+def interactive_large(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Violation]:
     """Eight GPUs and more of uncommitted capacity, minimum above zero, interactive intent."""
     for pool in gpu_pools(context, subject):
         if not _is_large_notebook_pool(context, pool):
@@ -70,7 +70,7 @@ def interactive_large(context: Context, subject: NodePool | FleetFacts) -> Itera
             f"{_gpu(pool)} stand for interactive use, bought {_bought(pool)}",
             limit="large nodes for notebooks must be able to go to 0",
             alternative=alternative,
-            money=nodes_money(context, pool, pool.size.standing.value, Kind.STANDING),
+            money=nodes_money(context, pool, pool.size.standing.value, AmountKind.STANDING),
             evidence={
                 "minimum": pool.size.standing.value,
                 "gpusPerNode": pool.gpus_per_node.value,
@@ -78,7 +78,7 @@ def interactive_large(context: Context, subject: NodePool | FleetFacts) -> Itera
         )
 
 
-def _smaller_machine(context: Context, pool: NodePool) -> str | None:
+def _smaller_machine(context: RuleContext, pool: NodePool) -> str | None:
     """The same GPU on the smallest machine of the same cloud, when there is a smaller one."""
     if not pool.instance_types.is_known or not pool.gpu.is_known or not pool.gpus_per_node.is_known:
         return None
@@ -108,7 +108,7 @@ def _smaller_machine(context: Context, pool: NodePool) -> str | None:
     formula="standing = smallest size x price of a node x 730 h",
     source="AWS EKS best practices, cluster autoscaler: scaling from 0",
 )
-def nonprod_minimum(context: Context, subject: NodePool | FleetFacts) -> Iterator[Violation]:
+def nonprod_minimum(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Violation]:
     """Not for capacity that is paid for anyway, and not where the larger rule already fired.
 
     With `standingUsdPerMonth` among the thresholds, less than that is let go.
@@ -121,7 +121,7 @@ def nonprod_minimum(context: Context, subject: NodePool | FleetFacts) -> Iterato
             continue
         if pool.is_committed or _is_large_notebook_pool(context, pool):
             continue
-        money = nodes_money(context, pool, standing.value, Kind.STANDING)
+        money = nodes_money(context, pool, standing.value, AmountKind.STANDING)
         allowed = context.thresholds.standing_usd_per_month
         if allowed is not None and (money.usd_per_month or 0) <= allowed:
             continue
@@ -153,7 +153,7 @@ def _zero(pool: NodePool) -> tuple[Mapping[str, object], ...]:
     formula="standing = nodes x price of a node x 730 h",
     source="AWS EKS best practices: static groups are for reserved capacity",
 )
-def fixed_size(context: Context, subject: NodePool | FleetFacts) -> Iterator[Violation]:
+def fixed_size(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Violation]:
     """Left to the other rules where they already name the pool."""
     for pool in gpu_pools(context, subject):
         if not _is_fixed(pool) or pool.is_committed or not _certain_capacity(pool.capacity):
@@ -177,7 +177,7 @@ def fixed_size(context: Context, subject: NodePool | FleetFacts) -> Iterator[Vio
             found=found,
             limit="only reserved capacity should have a fixed size",
             alternative=alternative,
-            money=nodes_money(context, pool, nodes, Kind.STANDING),
+            money=nodes_money(context, pool, nodes, AmountKind.STANDING),
             evidence={"nodes": nodes},
         )
 
@@ -206,7 +206,9 @@ def _certain_capacity(capacity: Fact[frozenset[str]]) -> bool:
     formula="waste = expected nodes x (on-demand - spot price) x 730 h",
     source="AWS EKS best practices: Spot for interruptible work",
 )
-def on_demand_for_batch(context: Context, subject: NodePool | FleetFacts) -> Iterator[Violation]:
+def on_demand_for_batch(
+    context: RuleContext, subject: NodePool | FleetFacts
+) -> Iterator[Violation]:
     """Pools with intent batch whose machine has a known spot price.
 
     Workloads that say what they are for are judged by `interruptible-work-on-demand`.
@@ -222,7 +224,7 @@ def on_demand_for_batch(context: Context, subject: NodePool | FleetFacts) -> Ite
             continue
         name, listed, spot = found
         count = nodes.value
-        gpus = nodes_money(context, pool, count, Kind.WASTE).gpus
+        gpus = nodes_money(context, pool, count, AmountKind.WASTE).gpus
         yield Violation(
             where=place(pool, pool.capacity_place),
             found=f"intent batch, and only onDemand at {usd_hour(listed)}",
@@ -231,12 +233,15 @@ def on_demand_for_batch(context: Context, subject: NodePool | FleetFacts) -> Ite
             if pool.maker is Maker.FLEET
             else f"allow spot in {pool.capacity_place} of a pool for restartable work",
             money=Money(
-                Kind.WASTE, Fraction((listed - spot) * count), gpus, f"{count} expected node(s)"
+                AmountKind.WASTE,
+                Fraction((listed - spot) * count),
+                gpus,
+                f"{count} expected node(s)",
             ),
         )
 
 
-def spot_saving(context: Context, pool: NodePool) -> tuple[str, int, int] | None:
+def spot_saving(context: RuleContext, pool: NodePool) -> tuple[str, int, int] | None:
     """Machine, list price and dearest spot price, where spot is known to be cheaper.
 
     The dearest zone counts: a saving must not be promised that only one zone has.

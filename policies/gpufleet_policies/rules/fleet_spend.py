@@ -5,9 +5,9 @@ from decimal import Decimal
 from fractions import Fraction
 
 from gpufleet_policies.facts import FleetFacts, PoolFacts, Provenance
-from gpufleet_policies.money import Kind, Money
+from gpufleet_policies.money import AmountKind, Money
 from gpufleet_policies.money.amounts import MICRO_USD, usd_hour
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.rule import Level, Violation, rule
 
 
@@ -21,7 +21,7 @@ from gpufleet_policies.rules.rule import Level, Violation, rule
     formula="exposure = sum over pools of nodes.max x GPUs of a node, in GPU-hours",
     source="FinOps practice: no commitment without a bound",
 )
-def spend_unbounded(context: Context, fleet: FleetFacts) -> Iterator[Violation]:
+def spend_unbounded(context: RuleContext, fleet: FleetFacts) -> Iterator[Violation]:
     """One violation per fleet, naming every cause."""
     del context
     if not fleet.unbounded or not fleet.maximum_spend.is_absent:
@@ -34,7 +34,7 @@ def spend_unbounded(context: Context, fleet: FleetFacts) -> Iterator[Violation]:
         limit="every pool needs a price or a bound",
         alternative="state the price you pay (onPrem.usdPerGpuHour, capacityBlock.usdPerHour), or "
         "choose a priced instance type",
-        money=Money(Kind.EXPOSURE, None, Fraction(gpus), "unpriced pools at nodes.max"),
+        money=Money(AmountKind.EXPOSURE, None, Fraction(gpus), "unpriced pools at nodes.max"),
         evidence={"causes": list(fleet.unbounded)},
     )
 
@@ -49,7 +49,7 @@ def spend_unbounded(context: Context, fleet: FleetFacts) -> Iterator[Violation]:
     formula="exposure = largest spend of the fleet",
     source="a limit that nobody wrote down is not checked",
 )
-def budget_missing(context: Context, fleet: FleetFacts) -> Iterator[Violation]:
+def budget_missing(context: RuleContext, fleet: FleetFacts) -> Iterator[Violation]:
     """Neither the spec nor the project's policy settings name a limit."""
     if not fleet.budget_micro_usd.is_absent or context.thresholds.budget_usd_per_hour is not None:
         return
@@ -57,7 +57,9 @@ def budget_missing(context: Context, fleet: FleetFacts) -> Iterator[Violation]:
     if fleet.maximum_spend.is_known:
         spend = fleet.maximum_spend.value
         found = f"no budget is set, and the fleet can cost {usd_hour(spend)}"
-        money = Money(Kind.EXPOSURE, Fraction(spend), _gpus(fleet.pools), "all pools at nodes.max")
+        money = Money(
+            AmountKind.EXPOSURE, Fraction(spend), _gpus(fleet.pools), "all pools at nodes.max"
+        )
         suggestion = str(-(-spend // MICRO_USD))
     yield Violation(
         where="budget.usdPerHour",
@@ -79,7 +81,7 @@ def budget_missing(context: Context, fleet: FleetFacts) -> Iterator[Violation]:
     formula="exposure = largest spend - budget",
     source="FinOps practice",
 )
-def budget_exceeded(context: Context, fleet: FleetFacts) -> Iterator[Violation]:
+def budget_exceeded(context: RuleContext, fleet: FleetFacts) -> Iterator[Violation]:
     """The spec's own budget and the one of the policy settings, the smaller of them."""
     limits: list[tuple[Decimal, str]] = []
     if fleet.budget_micro_usd.is_known:
@@ -99,7 +101,7 @@ def budget_exceeded(context: Context, fleet: FleetFacts) -> Iterator[Violation]:
         found=f"all pools at nodes.max cost {usd_hour(spend)}",
         limit=f"{origin} is {limit:,.2f} USD/h",
         alternative=_smaller(fleet.pools, over),
-        money=Money(Kind.EXPOSURE, Fraction(over), Fraction(0), "the part above the budget"),
+        money=Money(AmountKind.EXPOSURE, Fraction(over), Fraction(0), "the part above the budget"),
         provenance=Provenance.DECLARED,
         evidence={"maximum_micro_usd": spend, "limit_usd": str(limit)},
     )

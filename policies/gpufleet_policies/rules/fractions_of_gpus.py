@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from fractions import Fraction
 
-from gpufleet_policies.facts import Workload
+from gpufleet_policies.facts import WorkloadFacts
 from gpufleet_policies.facts.workload import GPU
 from gpufleet_policies.readers.reading import decimal
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.remediation import remove
 from gpufleet_policies.rules.rule import Level, Violation, rule
@@ -18,7 +18,7 @@ FRACTIONS = ("gpu-fraction", "gpu-memory")
 @rule(
     "fraction-with-whole-gpu",
     "A fraction of a GPU by annotation, and a whole one, or two fractions, beside it.",
-    subject=Workload,
+    subject=WorkloadFacts,
     dev=Level.MANDATORY,
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
@@ -26,7 +26,7 @@ FRACTIONS = ("gpu-fraction", "gpu-memory")
     source="KAI scheduler's GPU request validator (NVIDIA/KAI-Scheduler, binder plugin gpusharing)",
     without_gpus=True,
 )
-def fraction_and_whole(context: Context, workload: Workload) -> Iterator[Violation]:
+def fraction_and_whole(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """KAI's annotations `gpu-fraction` and `gpu-memory`; its scheduler refuses the pod."""
     written = [name for name in FRACTIONS if name in workload.annotations]
     if not written:

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from fractions import Fraction
 
-from gpufleet_policies.facts import Locator, PodGroup, PoolFacts, Workload
+from gpufleet_policies.facts import Locator, PodGroup, PoolFacts, WorkloadFacts
 from gpufleet_policies.facts.queues import LocalQueue
 from gpufleet_policies.facts.workload import GPU
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.owners import label_patch
 from gpufleet_policies.rules.placement import candidates, gpu_requests, offering
@@ -30,7 +30,7 @@ _POD_GROUPS = (
 """Labels and annotations that name a group of pods."""
 
 
-def _together(workload: Workload) -> list[PodGroup]:
+def _together(workload: WorkloadFacts) -> list[PodGroup]:
     """Groups with GPUs of a workload that trains over several pods."""
     groups = [g for g in workload.running_groups() if g.gpu_resources]
     pods = [g.pods.value if g.pods.is_known else 2 for g in groups]
@@ -42,14 +42,14 @@ def _together(workload: Workload) -> list[PodGroup]:
 @rule(
     "training-without-queue-or-gang",
     "Pods that need each other, started one by one as room is found.",
-    subject=Workload,
+    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
     strict=Level.MANDATORY,
     formula="waste = half of pods x GPUs x GPU-hour for each hour the others wait",
     source="Kueue, all-or-nothing scheduling; kubeflow/trainer issue 165",
 )
-def without_gang(context: Context, workload: Workload) -> Iterator[Violation]:
+def without_gang(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Jobs of two pods and more with many GPUs; groups that serve are only advised, and so is a
     TrainJob, whose runtime may make a group of its pods.
     """
@@ -80,11 +80,11 @@ def without_gang(context: Context, workload: Workload) -> Iterator[Violation]:
     )
 
 
-def _has_runtime(workload: Workload) -> bool:
+def _has_runtime(workload: WorkloadFacts) -> bool:
     return workload.api_group == "trainer.kubeflow.org"
 
 
-def _only_queue(context: Context, workload: Workload) -> str:
+def _only_queue(context: RuleContext, workload: WorkloadFacts) -> str:
     """The one LocalQueue of its namespace; empty where there are none, or several."""
     if context.surroundings is None or not workload.locator.namespace:
         return ""
@@ -96,12 +96,12 @@ def _only_queue(context: Context, workload: Workload) -> str:
     return names.pop() if len(names) == 1 else ""
 
 
-def queue_patch(workload: Workload, queue: str) -> JsonPatch:
+def queue_patch(workload: WorkloadFacts, queue: str) -> JsonPatch:
     """The label of a LocalQueue, where the object that is written takes labels; no queue: none."""
     return label_patch(workload, (_QUEUE,), {_QUEUE: queue}) if queue else ()
 
 
-def _has_gang(workload: Workload) -> bool:
+def _has_gang(workload: WorkloadFacts) -> bool:
     keys = (_QUEUE, *_KAI_QUEUES, *_POD_GROUPS)
     for group in workload.pod_groups:
         if any(key in group.labels for key in keys):
@@ -116,14 +116,14 @@ def _has_gang(workload: Workload) -> bool:
 @rule(
     "batch-and-serving-same-priority",
     "Batch work that may keep a server's pods waiting for a GPU.",
-    subject=Workload,
+    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
     strict=Level.ADVISORY,
     needs=[Needs.FLEET, Needs.SURROUNDINGS],
     source="AWS EKS best practices, compute: low priority for work that can wait",
 )
-def same_priority(context: Context, workload: Workload) -> Iterator[Violation]:
+def same_priority(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """A job and a server of one program may share a pool, and neither has a PriorityClass."""
     assert context.surroundings is not None
     if not workload.runs_to_completion or workload.is_idle_now or _is_queued(workload):
@@ -145,13 +145,13 @@ def same_priority(context: Context, workload: Workload) -> Iterator[Violation]:
         return
 
 
-def _servers(context: Context) -> dict[str, Locator]:
+def _servers(context: RuleContext) -> dict[str, Locator]:
     """Pool -> a server without a priority that may run there, looked up once for a program."""
     found: dict[str, Locator] | None = context.memo.get("servers")
     if found is None:
         assert context.surroundings is not None
         found = {}
-        for other in context.surroundings.of(Workload):
+        for other in context.surroundings.of(WorkloadFacts):
             if not other.uses_gpus or not is_inference(other):
                 continue
             for group in _without_priority(other):
@@ -161,16 +161,16 @@ def _servers(context: Context) -> dict[str, Locator]:
     return found
 
 
-def _without_priority(workload: Workload) -> list[PodGroup]:
+def _without_priority(workload: WorkloadFacts) -> list[PodGroup]:
     return [g for g in workload.pod_groups if g.gpu_resources and g.priority_class.is_absent]
 
 
-def _is_queued(workload: Workload) -> bool:
+def _is_queued(workload: WorkloadFacts) -> bool:
     """Whether a queue with priorities of its own decides."""
     return workload.may_say(_QUEUE)
 
 
-def _pools(context: Context, group: PodGroup) -> set[str]:
+def _pools(context: RuleContext, group: PodGroup) -> set[str]:
     assert context.fleet is not None
     found: list[PoolFacts] = []
     for resource, _ in gpu_requests(context, group):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from gpufleet_policies.facts import PodGroup, Workload
+from gpufleet_policies.facts import PodGroup, WorkloadFacts
 from gpufleet_policies.facts.workload import GPU
 
 
@@ -11,7 +11,7 @@ def where(group: PodGroup) -> str:
     return f"group {group.name} ({group.place})" if group.name else group.place
 
 
-def gpu_groups(workload: Workload) -> Iterator[tuple[PodGroup, int, int]]:
+def gpu_groups(workload: WorkloadFacts) -> Iterator[tuple[PodGroup, int, int]]:
     """Groups that certainly have pods with whole GPUs: group, GPUs a pod, pods."""
     for group in workload.running_groups():
         asked = group.pod_gpus(GPU)

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 
-from gpufleet_policies.facts import Container, PodGroup, Workload
+from gpufleet_policies.facts import Container, PodGroup, WorkloadFacts
 from gpufleet_policies.facts.workload import GPU, SHARED_SUFFIX, is_gpu_resource
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.placement import candidates
 from gpufleet_policies.rules.remediation import JsonPatch, add, replace
@@ -20,7 +20,7 @@ _SHARE = Decimal("0.8")
 _SOURCE = "kubernetes `pkg/apis/core/validation/validation.go`: extended resources"
 
 
-def _containers(workload: Workload) -> Iterator[tuple[PodGroup, Container]]:
+def _containers(workload: WorkloadFacts) -> Iterator[tuple[PodGroup, Container]]:
     for group in workload.pod_groups:
         for container in group.containers:
             if container.resources_known:
@@ -31,7 +31,7 @@ def _where(container: Container) -> str:
     return f"container {container.name} ({container.resources_place or container.place})"
 
 
-def _refusal(workload: Workload) -> str:
+def _refusal(workload: WorkloadFacts) -> str:
     if workload.template_checked_on_creation:
         return "the API server refuses such pods"
     return (
@@ -43,13 +43,13 @@ def _refusal(workload: Workload) -> str:
 @rule(
     "gpu-request-without-limit",
     "A GPU in requests that is missing in limits.",
-    subject=Workload,
+    subject=WorkloadFacts,
     dev=Level.MANDATORY,
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
     source=_SOURCE,
 )
-def request_without_limit(context: Context, workload: Workload) -> Iterator[Violation]:
+def request_without_limit(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Extended resources cannot be overcommitted: limit and request are one number."""
     del context
     for _, container in _containers(workload):
@@ -72,13 +72,13 @@ def request_without_limit(context: Context, workload: Workload) -> Iterator[Viol
 @rule(
     "gpu-request-differs-from-limit",
     "A GPU request that is not equal to its limit.",
-    subject=Workload,
+    subject=WorkloadFacts,
     dev=Level.MANDATORY,
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
     source=_SOURCE,
 )
-def request_differs(context: Context, workload: Workload) -> Iterator[Violation]:
+def request_differs(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Compared as quantities: `1`, `"1"` and `1000m` are equal."""
     del context
     for _, container in _containers(workload):
@@ -107,13 +107,13 @@ def request_differs(context: Context, workload: Workload) -> Iterator[Violation]
 @rule(
     "gpu-not-integer",
     "A part of a GPU, written as a fraction.",
-    subject=Workload,
+    subject=WorkloadFacts,
     dev=Level.MANDATORY,
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
     source=_SOURCE,
 )
-def not_integer(context: Context, workload: Workload) -> Iterator[Violation]:
+def not_integer(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Devices are counted in whole numbers; parts are resources of their own."""
     for group, container in _containers(workload):
         for resource in container.gpu_resources:
@@ -138,7 +138,7 @@ def _set_limit(container: Container, resource: str, written: str) -> JsonPatch:
     return (add({resource: written}, place, "limits"),)
 
 
-def _parts(context: Context, group: PodGroup) -> str:
+def _parts(context: RuleContext, group: PodGroup) -> str:
     shares = {
         share.resource
         for pool in (candidates(context.fleet, group, context.catalogue) if context.fleet else [])
@@ -153,7 +153,7 @@ def _parts(context: Context, group: PodGroup) -> str:
 @rule(
     "shared-gpu-request-over-one",
     "More than one share of a shared GPU, which gives nothing more than one.",
-    subject=Workload,
+    subject=WorkloadFacts,
     dev=Level.MANDATORY,
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
@@ -161,7 +161,7 @@ def _parts(context: Context, group: PodGroup) -> str:
     source="NVIDIA k8s-device-plugin README, `failRequestsGreaterThanOne`",
     sees_pools=True,
 )
-def over_one_share(context: Context, workload: Workload) -> Iterator[Violation]:
+def over_one_share(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """By the `.shared` name alone, or because every pool that can run it shares the GPU."""
     for group, container in workload.gpu_containers:
         asked_for = [
@@ -209,13 +209,13 @@ def _one_share(container: Container, resource: str) -> JsonPatch:
 @rule(
     "gpu-pod-without-cpu-memory",
     "A GPU container that says nothing about the CPU or memory it needs.",
-    subject=Workload,
+    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
     strict=Level.MANDATORY,
     source="AWS EKS best practices, compute: requests of GPU pods",
 )
-def without_cpu_memory(context: Context, workload: Workload) -> Iterator[Violation]:
+def without_cpu_memory(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Neither request nor limit; one of them is enough, and so is one for the whole pod."""
     for group, container in workload.gpu_containers:
         if not container.resources_known:
@@ -243,7 +243,7 @@ def without_cpu_memory(context: Context, workload: Workload) -> Iterator[Violati
             )
 
 
-def _share_of_node(context: Context, group: PodGroup, container: Container) -> dict[str, str]:
+def _share_of_node(context: RuleContext, group: PodGroup, container: Container) -> dict[str, str]:
     """Four fifths of what falls to the container's GPUs on the smallest node it may land on."""
     resource = container.gpu_resources[0]
     amount = container.gpus(resource)

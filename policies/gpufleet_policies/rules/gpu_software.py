@@ -6,8 +6,8 @@ from gpufleet.catalogue.model import NodeImage
 from gpufleet_policies.facts.nvidia import OperatorChoices
 from gpufleet_policies.facts.pool import NodePool
 from gpufleet_policies.facts.tristate import Fact
-from gpufleet_policies.money import Kind
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.money import AmountKind
+from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.pool_money import nodes_money, smallest
 from gpufleet_policies.rules.pools import gpu_pools
 from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
@@ -15,7 +15,7 @@ from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 _OPERATOR = "gpu-operator"
 
 
-def _image(context: Context, pool: NodePool) -> NodeImage | None:
+def _image(context: RuleContext, pool: NodePool) -> NodeImage | None:
     """What is in the pool's node image; None for images nobody listed."""
     if not pool.image.is_known:
         return None
@@ -41,7 +41,7 @@ def _on(choice: Fact[bool]) -> bool:
     source="NVIDIA/gpu-operator#126; NVIDIA/k8s-device-plugin#255; contents of the node images in "
     "the catalogue",
 )
-def installed_twice(context: Context, subject: NodePool) -> Iterator[Violation]:
+def installed_twice(context: RuleContext, subject: NodePool) -> Iterator[Violation]:
     """The GPU Operator runs a part that the image of the pool has.
 
     A node label `nvidia.com/gpu.deploy.<part>: "false"` keeps the operator's hands off the node.
@@ -72,12 +72,12 @@ def installed_twice(context: Context, subject: NodePool) -> Iterator[Violation]:
                     "too",
                     limit=f"a node takes one {words}: the second one stops the GPU's operands",
                     alternative=f'write {key}.enabled: false, or the node label {label}: "false"',
-                    money=nodes_money(context, pool, smallest(pool), Kind.EXPOSURE),
+                    money=nodes_money(context, pool, smallest(pool), AmountKind.EXPOSURE),
                     evidence={"part": part, "image": image.key},
                 )
 
 
-def _operators(context: Context) -> Iterator[OperatorChoices]:
+def _operators(context: RuleContext) -> Iterator[OperatorChoices]:
     assert context.surroundings is not None
     for choices in context.surroundings.of(OperatorChoices):
         if choices.installs == _OPERATOR:
@@ -94,7 +94,7 @@ def _operators(context: Context) -> Iterator[OperatorChoices]:
     needs=[Needs.SURROUNDINGS],
     source="NVIDIA/k8s-device-plugin#255: the second to register replaces the first",
 )
-def plugin_twice(context: Context, choices: OperatorChoices) -> Iterator[Violation]:
+def plugin_twice(context: RuleContext, choices: OperatorChoices) -> Iterator[Violation]:
     """The chart of the device plugin beside a GPU Operator that runs one; said of the chart.
 
     A chart whose values select nodes of its own (`nodeSelector`, `affinity`) may be right.

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from gpufleet_policies.facts import Autoscaler, PodGroup, Workload
-from gpufleet_policies.facts.scaling import Scaling
+from gpufleet_policies.facts import Autoscaler, PodGroup, WorkloadFacts
+from gpufleet_policies.facts.scaling import ScalingFacts
 from gpufleet_policies.rules.capacity import room_for
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 from gpufleet_policies.rules.scaling import target_of
 
@@ -13,14 +13,14 @@ from gpufleet_policies.rules.scaling import target_of
 @rule(
     "gpu-autoscaler-exceeds-pool",
     "An autoscaler whose largest size no pool can hold.",
-    subject=(Autoscaler, Workload),
+    subject=(Autoscaler, WorkloadFacts),
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
     strict=Level.ADVISORY,
     needs=[Needs.FLEET, Needs.SURROUNDINGS],
     source="nodes.max of the pools",
 )
-def exceeds(context: Context, subject: Autoscaler | Workload) -> Iterator[Violation]:
+def exceeds(context: RuleContext, subject: Autoscaler | WorkloadFacts) -> Iterator[Violation]:
     """Advice only: the pool may be meant to be the limit."""
     if isinstance(subject, Autoscaler):
         target = target_of(context, subject)
@@ -37,7 +37,7 @@ def exceeds(context: Context, subject: Autoscaler | Workload) -> Iterator[Violat
 
 
 def _judged(
-    context: Context, scaling: Scaling, workload: Workload, group: PodGroup
+    context: RuleContext, scaling: ScalingFacts, workload: WorkloadFacts, group: PodGroup
 ) -> Iterator[Violation]:
     if not scaling.maximum.is_known or not group.together.is_known:
         return

@@ -5,12 +5,12 @@ from fractions import Fraction
 from functools import lru_cache
 
 from gpufleet.catalogue import Catalogue, UnknownKeyError
-from gpufleet_policies.facts import Fact, PodGroup, PoolFacts, Workload
+from gpufleet_policies.facts import Fact, PodGroup, PoolFacts, WorkloadFacts
 from gpufleet_policies.facts.workload import GPU
-from gpufleet_policies.money import Kind, Money, cheapest_offers, gpu_hour, share_part
+from gpufleet_policies.money import AmountKind, Money, cheapest_offers, gpu_hour, share_part
 from gpufleet_policies.money.amounts import usd_hour
-from gpufleet_policies.money.prices import Offer
-from gpufleet_policies.rules.context import Context, SameObject
+from gpufleet_policies.money.prices import GpuOffer
+from gpufleet_policies.rules.context import RuleContext, SameObject
 from gpufleet_policies.rules.placed import pools_for
 from gpufleet_policies.rules.placement import (
     GPU_NAME_LABELS,
@@ -24,7 +24,7 @@ from gpufleet_policies.rules.shapes import NodeShape, shapes
 
 
 @dataclass(frozen=True, slots=True)
-class Hardware:
+class WorkloadGpu:
     """A whole GPU a pod of the workload gets."""
 
     gpu: str
@@ -36,7 +36,7 @@ class Hardware:
     """None: named by a label only, no pool of it is known."""
 
 
-def whole_gpu(context: Context, group: PodGroup) -> Hardware | None:
+def whole_gpu(context: RuleContext, group: PodGroup) -> WorkloadGpu | None:
     """The GPU behind `nvidia.com/gpu`, or None where it is shared, mixed up or not known.
 
     Where several pools fit, the cheapest counts: a verdict must hold wherever the pod lands.
@@ -51,14 +51,14 @@ def whole_gpu(context: Context, group: PodGroup) -> Hardware | None:
         if memory is None:
             return None
         price = gpu_hour(pool)
-        return Hardware(pool.gpu, memory, price, priced(pool), pool)
+        return WorkloadGpu(pool.gpu, memory, price, priced(pool), pool)
     if any(label in group.node_labels for label in SHARING_LABELS):
         return None
     return _from_labels(context, group) or _of_declared_pools(context, group)
 
 
 @lru_cache(maxsize=128)
-def _cheapest_of(gpu: str, catalogue: Catalogue) -> Offer | None:
+def _cheapest_of(gpu: str, catalogue: Catalogue) -> GpuOffer | None:
     """The cheapest way to buy one GPU of a kind."""
     return next((o for o in cheapest_offers(catalogue, 0, None) if o.gpu == gpu), None)
 
@@ -73,7 +73,7 @@ SHARING_LABELS = (
 """Labels by which pods choose nodes whose GPUs are shared or cut: one of them is a part."""
 
 
-def _from_labels(context: Context, group: PodGroup) -> Hardware | None:
+def _from_labels(context: RuleContext, group: PodGroup) -> WorkloadGpu | None:
     catalogue = context.catalogue
     for key, values in group.node_labels.items():
         if key not in (PRODUCT_LABEL, *GPU_NAME_LABELS) or len(values) != 1:
@@ -93,14 +93,14 @@ def _from_labels(context: Context, group: PodGroup) -> Hardware | None:
             return None
         offer = _cheapest_of(gpu.key, catalogue)
         if offer is None:
-            return Hardware(gpu.key, gpu.memory_bytes, None, f"node label {key}", None)
+            return WorkloadGpu(gpu.key, gpu.memory_bytes, None, f"node label {key}", None)
         price = offer.micro_usd_per_gpu_hour
         because = f"node label {key}; {offer.instance} at {usd_hour(price)} per GPU"
-        return Hardware(gpu.key, gpu.memory_bytes, price, because, None)
+        return WorkloadGpu(gpu.key, gpu.memory_bytes, price, because, None)
     return None
 
 
-def _of_declared_pools(context: Context, group: PodGroup) -> Hardware | None:
+def _of_declared_pools(context: RuleContext, group: PodGroup) -> WorkloadGpu | None:
     """Of pools declared one by one, where each of them certainly hands out whole GPUs."""
     pools = pools_for(context, group) if context.surroundings is not None else ()
     offers = [published(context, pool) for pool in pools]
@@ -115,7 +115,7 @@ def _of_declared_pools(context: Context, group: PodGroup) -> Hardware | None:
         return None
     price = cheapest.micro_usd_per_gpu_hour
     because = f"{cheapest.priced}, {usd_hour(price)} per GPU"
-    return Hardware(cheapest.gpu, memory, price, because, None)
+    return WorkloadGpu(cheapest.gpu, memory, price, because, None)
 
 
 def priced(pool: PoolFacts) -> str:
@@ -125,11 +125,11 @@ def priced(pool: PoolFacts) -> str:
 
 
 def held(
-    context: Context,
-    workload: Workload,
+    context: RuleContext,
+    workload: WorkloadFacts,
     group: PodGroup,
     part: Fraction = Fraction(1),
-    kind: Kind = Kind.WASTE,
+    kind: AmountKind = AmountKind.WASTE,
 ) -> Money | None:
     """What the GPUs of a group's pods cost, or a part of each pod's; None where nothing tells.
 
@@ -161,7 +161,7 @@ def held(
     return None
 
 
-def _cheapest_machine(context: Context, machines: tuple[NodeShape, ...]) -> NodeShape | None:
+def _cheapest_machine(context: RuleContext, machines: tuple[NodeShape, ...]) -> NodeShape | None:
     """By GPU-hour; None where some price is not known. Looked for once for the same machines."""
     key = ("cheapest", SameObject(machines))
     if key not in context.memo:
@@ -174,12 +174,12 @@ def _cheapest_machine(context: Context, machines: tuple[NodeShape, ...]) -> Node
 
 
 def waste(
-    workload: Workload,
+    workload: WorkloadFacts,
     pods: Fact[int],
     gpus: Fraction,
     price: Fraction | None,
     basis: str,
-    kind: Kind = Kind.WASTE,
+    kind: AmountKind = AmountKind.WASTE,
 ) -> Money | None:
     """What a number of GPUs per pod, at a price each, comes to for all pods.
 

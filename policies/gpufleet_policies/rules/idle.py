@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 
-from gpufleet_policies.facts import Container, Workload
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.facts import Container, WorkloadFacts
+from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.rule import Level, Violation, rule
 
@@ -69,14 +69,14 @@ def last_statement(words: tuple[str, ...]) -> str:
 @rule(
     "gpu-idle-command",
     "A container that holds a GPU and waits for ever.",
-    subject=Workload,
+    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
     formula="waste = pods x GPUs x GPU-hour x 730 h",
     source="idle rules of run-time GPU audits",
 )
-def idle_command(context: Context, workload: Workload) -> Iterator[Violation]:
+def idle_command(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Not while suspended or at 0 replicas: then nothing is held."""
     if workload.suspended.is_known and workload.suspended.value:
         return
@@ -106,14 +106,14 @@ def idle_command(context: Context, workload: Workload) -> Iterator[Violation]:
 @rule(
     "gpu-oneshot-in-deployment",
     "A test that ends at once, in a controller that starts it again for ever.",
-    subject=Workload,
+    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
     strict=Level.MANDATORY,
     formula="waste = pods x GPUs x GPU-hour x 730 h",
     source="Kubernetes: controllers that restart their pods want programs that go on",
 )
-def oneshot(context: Context, workload: Workload) -> Iterator[Violation]:
+def oneshot(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """`nvidia-smi` alone, CUDA's samples: in CrashLoopBackOff the pod keeps its GPU."""
     if workload.runs_to_completion or workload.locator.kind in ("Pod", "PodTemplate"):
         return
@@ -164,14 +164,14 @@ _UNUSED_PART = Fraction(7, 10)
 @rule(
     "gpu-notebook-without-culling",
     "A notebook that holds a GPU over nights and weekends.",
-    subject=Workload,
+    subject=WorkloadFacts,
     dev=Level.MANDATORY,
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
     formula="waste = pods x GPUs x GPU-hour x 730 h x 0.7 (assumed part without a user)",
     source="FinOps practice; idle rules of run-time GPU audits",
 )
-def without_culling(context: Context, workload: Workload) -> Iterator[Violation]:
+def without_culling(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Kubeflow notebooks, and what declares the mode `interactive`; stops outside production only.
 
     A culler shows by `gpufleet.dev/culled-after-seconds` or by Kubeflow's own annotation.

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from gpufleet_policies.facts import Workload
-from gpufleet_policies.money import Kind
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.facts import WorkloadFacts
+from gpufleet_policies.money import AmountKind
+from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.cron import shortest_interval
 from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.remediation import JsonPatch, add
@@ -25,14 +25,14 @@ SOON_SECONDS = 300
 @rule(
     "gpu-job-without-deadline",
     "A GPU job that nothing ends when it hangs.",
-    subject=Workload,
+    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
     strict=Level.MANDATORY,
     formula="waste = pods x GPUs x GPU-hour for each hour of overrun",
     source="Kubernetes Job `activeDeadlineSeconds`, Kueue maximum execution time",
 )
-def without_deadline(context: Context, workload: Workload) -> Iterator[Violation]:
+def without_deadline(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Kinds with a deadline field of their own; Kueue's label counts too."""
     if not workload.runs_to_completion or not workload.deadline_seconds.is_absent:
         return
@@ -53,7 +53,7 @@ def without_deadline(context: Context, workload: Workload) -> Iterator[Violation
     )
 
 
-def _deadline(workload: Workload, field: str) -> JsonPatch:
+def _deadline(workload: WorkloadFacts, field: str) -> JsonPatch:
     """With its parent where that is not there; none where nobody knows."""
     parent, _, name = field.rpartition(".")
     if parent not in ("spec", "spec.jobTemplate.spec") and workload.job is not None:
@@ -68,14 +68,14 @@ def _deadline(workload: Workload, field: str) -> JsonPatch:
 @rule(
     "rayjob-cluster-outlives-job",
     "A Ray cluster that stays, with its GPUs, when its job is done.",
-    subject=Workload,
+    subject=WorkloadFacts,
     dev=Level.MANDATORY,
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
     formula="waste = pods x GPUs x GPU-hour for each hour after the job",
     source="KubeRay RayJob API: `shutdownAfterJobFinishes` is false unless set",
 )
-def cluster_outlives(context: Context, workload: Workload) -> Iterator[Violation]:
+def cluster_outlives(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Not with a deletion strategy, and not for a cluster chosen by `clusterSelector`."""
     ray = workload.ray
     if ray is None or not workload.uses_gpus:
@@ -102,14 +102,14 @@ def cluster_outlives(context: Context, workload: Workload) -> Iterator[Violation
 @rule(
     "gpu-job-unbounded-retries",
     "A GPU job that starts again so often that a broken one runs for days.",
-    subject=Workload,
+    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
     strict=Level.MANDATORY,
     formula="exposure = pods x GPUs x GPU-hour for each hour of a run, times its retries",
     source="Kubernetes Job `backoffLimit`, elastic `maxRestarts` of training operators",
 )
-def many_retries(context: Context, workload: Workload) -> Iterator[Violation]:
+def many_retries(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """More than 10 retries or 50 restarts, and no deadline: that one is over all retries."""
     job = workload.job
     if job is None or not workload.uses_gpus or workload.deadline_seconds.is_known:
@@ -126,7 +126,7 @@ def many_retries(context: Context, workload: Workload) -> Iterator[Violation]:
             found=f"may start {number.value} times again",
             limit=f"more than {limit} retries hide a job that cannot work, and no deadline ends it",
             alternative=f"write at most {limit}, or a deadline over all of them",
-            money=held(context, workload, group, kind=Kind.EXPOSURE),
+            money=held(context, workload, group, kind=AmountKind.EXPOSURE),
             evidence={"retries": number.value},
         )
 
@@ -134,14 +134,14 @@ def many_retries(context: Context, workload: Workload) -> Iterator[Violation]:
 @rule(
     "gpu-cronjob-overlaps",
     "A scheduled GPU job whose next run starts while the last one still holds its GPUs.",
-    subject=Workload,
+    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
     strict=Level.MANDATORY,
     formula="exposure = pods x GPUs x GPU-hour for each hour that runs overlap",
     source="Kubernetes CronJob `concurrencyPolicy`: Allow unless set",
 )
-def overlaps(context: Context, workload: Workload) -> Iterator[Violation]:
+def overlaps(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """With a deadline only where the schedule comes back sooner than that."""
     job = workload.job
     if job is None or not job.schedule.is_known or not workload.uses_gpus:
@@ -160,7 +160,7 @@ def overlaps(context: Context, workload: Workload) -> Iterator[Violation]:
         found=f"runs may overlap: one starts by `{job.schedule.value}` and may take {longest}",
         limit="each run that overlaps holds GPUs of its own",
         alternative="write `concurrencyPolicy: Forbid`",
-        money=held(context, workload, workload.gpu_containers[0][0], kind=Kind.EXPOSURE),
+        money=held(context, workload, workload.gpu_containers[0][0], kind=AmountKind.EXPOSURE),
         evidence={
             "schedule": job.schedule.value,
             "interval_seconds": interval,
@@ -173,13 +173,13 @@ def overlaps(context: Context, workload: Workload) -> Iterator[Violation]:
 @rule(
     "gpu-job-keeps-finished-pods",
     "A finished GPU job that stays as an object.",
-    subject=Workload,
+    subject=WorkloadFacts,
     dev=Level.OFF,
     prod=Level.OFF,
     strict=Level.OFF,
     source="AWS EKS best practices, compute: clean up finished jobs",
 )
-def keeps_pods(context: Context, workload: Workload) -> Iterator[Violation]:
+def keeps_pods(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Off unless switched on: finished pods hold no GPU, they only clutter the API."""
     del context
     job = workload.job

@@ -5,21 +5,21 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from gpufleet_policies.facts import Locator, Workload
-from gpufleet_policies.money import Kind
-from gpufleet_policies.rules.context import Context, SameObject
+from gpufleet_policies.facts import Locator, WorkloadFacts
+from gpufleet_policies.money import AmountKind
+from gpufleet_policies.rules.context import RuleContext, SameObject
 from gpufleet_policies.rules.exceptions import Exemption, exemptions
 from gpufleet_policies.rules.finding import PolicyFinding
 from gpufleet_policies.rules.placed import pools_for
 from gpufleet_policies.rules.registry import EXCEPTION_INVALID, RULE_FAILED, by_id, judging
 from gpufleet_policies.rules.rule import Level, Needs, Profile, Rule, Violation
-from gpufleet_policies.rules.settings import Settings, weighed
+from gpufleet_policies.rules.settings import RuleSettings, weighed
 
 
 def judge(
     subject: Any,
-    context: Context,
-    settings: Settings,
+    context: RuleContext,
+    settings: RuleSettings,
     rules: Iterable[Rule] | None = None,
 ) -> list[PolicyFinding]:
     """Every finding about one object. Never raises: a rule that does becomes an advisory note.
@@ -32,7 +32,7 @@ def judge(
     if rules is None:
         findings += _invalid_exceptions(subject, silenced.values(), profile, settings)
     # Most pods of a cluster have no GPU: they are of interest to very few rules.
-    idle = isinstance(subject, Workload) and not (subject.uses_gpus or subject.uses_claims)
+    idle = isinstance(subject, WorkloadFacts) and not (subject.uses_gpus or subject.uses_claims)
     for rule, level in _plan(type(subject), idle, profile, settings, context, rules):
         exemption = silenced.get(rule.id)
         if exemption is not None and exemption.problem is None:
@@ -48,8 +48,8 @@ def _plan(
     subject: type,
     without_gpus: bool,
     profile: Profile,
-    settings: Settings,
-    context: Context,
+    settings: RuleSettings,
+    context: RuleContext,
     rules: Iterable[Rule] | None,
 ) -> Plan:
     """The rules that judge one kind of object, with their levels; drawn up once for a run."""
@@ -65,8 +65,8 @@ def _drawn_up(
     rules: Iterable[Rule],
     without_gpus: bool,
     profile: Profile,
-    settings: Settings,
-    context: Context,
+    settings: RuleSettings,
+    context: RuleContext,
 ) -> Plan:
     found = ((rule, settings.level(rule, profile)) for rule in rules)
     return tuple(
@@ -78,7 +78,7 @@ def _drawn_up(
     )
 
 
-def _can_judge(rule: Rule, context: Context) -> bool:
+def _can_judge(rule: Rule, context: RuleContext) -> bool:
     if Needs.FLEET in rule.needs and context.fleet is None:
         return False
     if Needs.POOLS in rule.needs and context.fleet is None and context.surroundings is None:
@@ -86,7 +86,7 @@ def _can_judge(rule: Rule, context: Context) -> bool:
     return Needs.SURROUNDINGS not in rule.needs or context.surroundings is not None
 
 
-def _run(rule: Rule, level: Level, subject: Any, context: Context) -> list[PolicyFinding]:
+def _run(rule: Rule, level: Level, subject: Any, context: RuleContext) -> list[PolicyFinding]:
     try:
         violations = list(rule.check(context, subject))
     except Exception as error:  # noqa: BLE001 - a broken rule must not fail somebody's deployment
@@ -107,10 +107,10 @@ def _run(rule: Rule, level: Level, subject: Any, context: Context) -> list[Polic
     ]
 
 
-def _beneath(subject: Any, violation: Violation, context: Context) -> tuple[str, ...]:
+def _beneath(subject: Any, violation: Violation, context: RuleContext) -> tuple[str, ...]:
     """The pools a workload's waste may be part of, as messages name them."""
-    wastes = violation.money is not None and violation.money.kind is Kind.WASTE
-    if not wastes or not isinstance(subject, Workload):
+    wastes = violation.money is not None and violation.money.kind is AmountKind.WASTE
+    if not wastes or not isinstance(subject, WorkloadFacts):
         return ()
     pools = [pool for group in subject.pod_groups for pool in pools_for(context, group)]
     return tuple(dict.fromkeys(str(pool.locator) for pool in pools))
@@ -144,7 +144,7 @@ def _invalid_exceptions(
     subject: Any,
     found: Iterable[Exemption],
     profile: Profile,
-    settings: Settings,
+    settings: RuleSettings,
 ) -> Iterator[PolicyFinding]:
     """Exceptions that do not count are themselves reported."""
     usual = Level.MANDATORY if profile is Profile.STRICT else Level.ADVISORY

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from fractions import Fraction
 
-from gpufleet_policies.facts import FleetFacts, Workload
-from gpufleet_policies.facts.pool import Karpenter, NodePool
-from gpufleet_policies.money import Kind, Money
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.facts import FleetFacts, WorkloadFacts
+from gpufleet_policies.facts.pool import KarpenterFacts, NodePool
+from gpufleet_policies.money import AmountKind, Money
+from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.placed import accepts
 from gpufleet_policies.rules.pool_money import nodes_money, saving
 from gpufleet_policies.rules.pools import gpu_pools, gpu_workloads
@@ -23,14 +23,14 @@ _SLOW_SECONDS = 3600
 
 
 def _dynamic(
-    context: Context, subject: NodePool | FleetFacts
-) -> Iterator[tuple[NodePool, Karpenter]]:
+    context: RuleContext, subject: NodePool | FleetFacts
+) -> Iterator[tuple[NodePool, KarpenterFacts]]:
     for pool in gpu_pools(context, subject):
         if pool.karpenter is not None and not pool.karpenter.static:
             yield pool, pool.karpenter
 
 
-def _set(pool: Karpenter, **values: str) -> JsonPatch:
+def _set(pool: KarpenterFacts, **values: str) -> JsonPatch:
     """A patch of keys of `spec.disruption`, which may not be there yet."""
     if pool.disruption_written:
         return tuple(add(value, _DISRUPTION, key) for key, value in values.items())
@@ -47,7 +47,7 @@ def _set(pool: Karpenter, **values: str) -> JsonPatch:
     formula="exposure = price of one node x 730 h, for each node that stays empty",
     source="Karpenter documentation, disruption: consolidateAfter, budgets",
 )
-def never_consolidates(context: Context, subject: NodePool) -> Iterator[Violation]:
+def never_consolidates(context: RuleContext, subject: NodePool) -> Iterator[Violation]:
     """`consolidateAfter: Never`, or a budget that is always 0 for empty nodes.
 
     Absent fields are good defaults and never fire; static pools are never consolidated anyway.
@@ -55,7 +55,7 @@ def never_consolidates(context: Context, subject: NodePool) -> Iterator[Violatio
     for pool, karpenter in _dynamic(context, subject):
         if not karpenter.disruption_known:
             continue
-        money = nodes_money(context, pool, 1, Kind.EXPOSURE)
+        money = nodes_money(context, pool, 1, AmountKind.EXPOSURE)
         if karpenter.consolidate_after.is_known and karpenter.consolidate_after.value == "Never":
             yield Violation(
                 where=f"{_DISRUPTION}.consolidateAfter",
@@ -87,7 +87,7 @@ def never_consolidates(context: Context, subject: NodePool) -> Iterator[Violatio
     strict=Level.ADVISORY,
     source="Karpenter documentation, disruption: expireAfter",
 )
-def never_expires(context: Context, subject: NodePool) -> Iterator[Violation]:
+def never_expires(context: RuleContext, subject: NodePool) -> Iterator[Violation]:
     """`expireAfter: Never`; an absent field means 720 hours."""
     for pool, karpenter in _dynamic(context, subject):
         del pool
@@ -111,7 +111,7 @@ def never_expires(context: Context, subject: NodePool) -> Iterator[Violation]:
     formula="lost work = half a checkpoint interval x GPUs of the job, for each disruption",
     source="AWS EKS best practices: consolidation and interruption-sensitive workloads",
 )
-def disrupts_training(context: Context, subject: NodePool) -> Iterator[Violation]:
+def disrupts_training(context: RuleContext, subject: NodePool) -> Iterator[Violation]:
     """The pool says training, or training that checkpoints nowhere selects it.
 
     Silent where a budget keeps underused nodes, or pods wait ten minutes and more.
@@ -141,7 +141,7 @@ def disrupts_training(context: Context, subject: NodePool) -> Iterator[Violation
         )
 
 
-def _for_training(context: Context, pool: NodePool) -> str | None:
+def _for_training(context: RuleContext, pool: NodePool) -> str | None:
     said = {*pool.labels.values(), *pool.annotations.values()}
     if "training" in said or "training" in pool.name:
         return "the pool is for training"
@@ -153,7 +153,7 @@ def _for_training(context: Context, pool: NodePool) -> str | None:
     return None
 
 
-def _pinned(context: Context, workload: Workload, pool: NodePool) -> bool:
+def _pinned(context: RuleContext, workload: WorkloadFacts, pool: NodePool) -> bool:
     return any(
         group.node_labels and accepts(context, pool, group) is True
         for group in workload.running_groups()
@@ -170,7 +170,7 @@ def _pinned(context: Context, workload: Workload, pool: NodePool) -> bool:
     formula="standing = replicas x price of a node x 730 h",
     source="Karpenter documentation, static NodePools: never consolidated",
 )
-def static_pool(context: Context, subject: NodePool) -> Iterator[Violation]:
+def static_pool(context: RuleContext, subject: NodePool) -> Iterator[Violation]:
     """`spec.replicas` above zero. Static pools can have neither consolidation nor GPU limits."""
     for pool in gpu_pools(context, subject):
         if pool.karpenter is None or not pool.karpenter.static or pool.is_committed:
@@ -183,7 +183,7 @@ def static_pool(context: Context, subject: NodePool) -> Iterator[Violation]:
                 limit="a fixed size is for capacity that is reserved",
                 alternative="remove spec.replicas and set spec.limits, or name the reservation in "
                 "the node class (capacityReservationSelectorTerms)",
-                money=nodes_money(context, pool, nodes.value, Kind.STANDING),
+                money=nodes_money(context, pool, nodes.value, AmountKind.STANDING),
                 evidence={"replicas": nodes.value},
             )
 
@@ -199,7 +199,7 @@ def static_pool(context: Context, subject: NodePool) -> Iterator[Violation]:
     formula="exposure = price of one node x 730 h, for each node that waits",
     source="Karpenter documentation, disruption: terminationGracePeriod",
 )
-def expiry_blocked(context: Context, subject: NodePool) -> Iterator[Violation]:
+def expiry_blocked(context: RuleContext, subject: NodePool) -> Iterator[Violation]:
     """`expireAfter` is written, no `terminationGracePeriod`, and GPU pods forbid disruption.
 
     A duration as the annotation's value is fine, and so is a pool without `expireAfter` of its own.
@@ -218,17 +218,17 @@ def expiry_blocked(context: Context, subject: NodePool) -> Iterator[Violation]:
                     limit="without terminationGracePeriod the node waits for the pod for ever",
                     alternative="write terminationGracePeriod: 24h, or a duration as the "
                     "annotation's value",
-                    money=nodes_money(context, pool, 1, Kind.EXPOSURE),
+                    money=nodes_money(context, pool, 1, AmountKind.EXPOSURE),
                     remediation=(add("24h", "spec.template.spec", "terminationGracePeriod"),),
                 )
                 break
 
 
-def _forbids_disruption(workload: Workload) -> bool:
+def _forbids_disruption(workload: WorkloadFacts) -> bool:
     return workload.annotations.get("karpenter.sh/do-not-disrupt") == "true"
 
 
-def _may_run(context: Context, workload: Workload, pool: NodePool) -> bool:
+def _may_run(context: RuleContext, workload: WorkloadFacts, pool: NodePool) -> bool:
     groups = list(workload.running_groups())
     return any(accepts(context, pool, group) is not False for group in groups)
 
@@ -243,7 +243,7 @@ def _may_run(context: Context, workload: Workload, pool: NodePool) -> bool:
     formula="waste = price of one node x the hours beyond one, once a day",
     source="Karpenter documentation, disruption: consolidateAfter",
 )
-def slow(context: Context, subject: NodePool) -> Iterator[Violation]:
+def slow(context: RuleContext, subject: NodePool) -> Iterator[Violation]:
     """Silent for pools that say training: there a long wait is right."""
     for pool, karpenter in _dynamic(context, subject):
         after = karpenter.consolidate_after_seconds
@@ -252,7 +252,7 @@ def slow(context: Context, subject: NodePool) -> Iterator[Violation]:
         if _for_training(context, pool) is not None:
             continue
         hours = Fraction(after.value - _SLOW_SECONDS, 3600)
-        whole = nodes_money(context, pool, 1, Kind.WASTE)
+        whole = nodes_money(context, pool, 1, AmountKind.WASTE)
         price = whole.micro_usd_per_hour
         yield Violation(
             where=f"{_DISRUPTION}.consolidateAfter",
@@ -260,7 +260,7 @@ def slow(context: Context, subject: NodePool) -> Iterator[Violation]:
             limit="an hour is enough for pods that come back",
             alternative="write consolidateAfter: 5m",
             money=Money(
-                Kind.WASTE,
+                AmountKind.WASTE,
                 None if price is None else price * hours / 24,
                 whole.gpus * hours / 24,
                 f"{whole.basis}; one such wait a day",

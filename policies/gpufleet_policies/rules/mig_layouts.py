@@ -9,9 +9,9 @@ from gpufleet.findings import Severity
 from gpufleet_policies.facts import FleetFacts, PoolFacts
 from gpufleet_policies.facts.nvidia import MigLayouts, NvidiaConfig
 from gpufleet_policies.facts.pool import Maker, NodePool
-from gpufleet_policies.money import Kind, Money, gpu_hour
+from gpufleet_policies.money import AmountKind, Money, gpu_hour
 from gpufleet_policies.rules.checked import MIG_LABEL, of_check, selected_layouts, verdict
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.pool_money import nodes_money, saving, smallest
 from gpufleet_policies.rules.pools import gpu_pools
 from gpufleet_policies.rules.published import geometry as shape_of
@@ -30,7 +30,7 @@ from gpufleet_policies.rules.rule import Level, Violation, rule
     source="NVIDIA MIG placements of the catalogue",
 )
 def stranded_slices(
-    context: Context, subject: FleetFacts | MigLayouts | NodePool
+    context: RuleContext, subject: FleetFacts | MigLayouts | NodePool
 ) -> Iterator[Violation]:
     """One violation per distinct layout; mandatory from two slices on one GPU.
 
@@ -49,7 +49,7 @@ def stranded_slices(
         yield from _judge_configs(context, subject)
 
 
-def _judge_labelled(context: Context, pool: NodePool) -> Iterator[Violation]:
+def _judge_labelled(context: RuleContext, pool: NodePool) -> Iterator[Violation]:
     name, shape = pool.labels.get(MIG_LABEL), shape_of(context, pool)
     layouts = None if name is None or shape is None else layouts_of(context, pool, name)
     if layouts is None or shape is None:
@@ -76,17 +76,17 @@ def _judge_labelled(context: Context, pool: NodePool) -> Iterator[Violation]:
 def _stranded(shape: MigGeometry, layout: dict[str, int]) -> tuple[int, str] | None:
     """Compute slices a layout strands on a GPU, and a better one; None where it strands none."""
     from gpufleet.partition.nearest import better_layout
-    from gpufleet.partition.placement import Placement, place
+    from gpufleet.partition.placement import MigPlacement, place
     from gpufleet.partition.slot_table import slot_table
 
     placed = place(shape, layout)
-    if not isinstance(placed, Placement) or placed.stranded_compute < 1:
+    if not isinstance(placed, MigPlacement) or placed.stranded_compute < 1:
         return None
     better = better_layout(shape, slot_table(shape), layout)
     return placed.stranded_compute, "" if better is None else str(better)
 
 
-def _judge_configs(context: Context, subject: MigLayouts) -> Iterator[Violation]:
+def _judge_configs(context: RuleContext, subject: MigLayouts) -> Iterator[Violation]:
     selected = {name for name, _ in selected_layouts(context)}
     for name, entries in subject.layouts.items():
         if name in selected or name.startswith("all-"):
@@ -124,7 +124,7 @@ def _geometries(catalogue: Catalogue, layout: dict[str, int]) -> Iterator[MigGeo
 def _judge_pool(catalogue: Catalogue, pool: PoolFacts) -> Iterator[Violation]:
     # Geometry needs the spec types; only fleets that do strand something pay for importing them.
     from gpufleet.partition.nearest import better_layout
-    from gpufleet.partition.placement import Placement, place
+    from gpufleet.partition.placement import MigPlacement, place
     from gpufleet.partition.slot_table import slot_table
 
     try:
@@ -136,7 +136,7 @@ def _judge_pool(catalogue: Catalogue, pool: PoolFacts) -> Iterator[Violation]:
     for layout in dict.fromkeys(tuple(sorted(d.items())) for d in pool.layouts if d):
         devices = dict(layout)
         placed = place(geometry, devices)
-        if not isinstance(placed, Placement) or placed.stranded_compute < 1:
+        if not isinstance(placed, MigPlacement) or placed.stranded_compute < 1:
             continue
         alike = sum(dict(other) == devices for other in pool.layouts)
         better = better_layout(geometry, slot_table(geometry), devices)
@@ -150,7 +150,7 @@ def _judge_pool(catalogue: Catalogue, pool: PoolFacts) -> Iterator[Violation]:
             limit="a layout should leave nothing that no profile fits into",
             alternative=f"cut them into {better}" if better is not None else "use another GPU",
             money=Money(
-                Kind.WASTE,
+                AmountKind.WASTE,
                 None if price is None else price * alike * nodes * part,
                 part * alike * nodes,
                 f"{nodes} expected node(s) of {pool.name}",
@@ -187,7 +187,7 @@ _IMPOSSIBLE = frozenset(
     formula="waste = standing nodes x price of a node x 730 h, while the MIG manager fails",
     source="NVIDIA MIG placements of the catalogue; the partition sizes GKE accepts",
 )
-def infeasible(context: Context, subject: NvidiaConfig | NodePool) -> Iterator[Violation]:
+def infeasible(context: RuleContext, subject: NvidiaConfig | NodePool) -> Iterator[Violation]:
     """No placement of the instances, a profile of another GPU, or a GPU without MIG.
 
     mig-parted configurations are judged as `gpufleet check --as mig-parted` does, for the GPU of
@@ -214,6 +214,6 @@ def infeasible(context: Context, subject: NvidiaConfig | NodePool) -> Iterator[V
             found=f"{size.value} on {row.name} with {row.accelerator.gpu}",
             limit=f"GKE cuts it into {sizes}" if sizes else "this GPU has no MIG partitions on GKE",
             alternative=f"write one of {sizes}" if sizes else "remove gpuPartitionSize",
-            money=nodes_money(context, pool, smallest(pool), Kind.WASTE),
+            money=nodes_money(context, pool, smallest(pool), AmountKind.WASTE),
             evidence={"size": size.value, "allowed": list(offered)},
         )

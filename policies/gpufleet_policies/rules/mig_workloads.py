@@ -4,14 +4,14 @@ from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 
-from gpufleet_policies.facts import FleetFacts, PodGroup, Workload
+from gpufleet_policies.facts import FleetFacts, PodGroup, WorkloadFacts
 from gpufleet_policies.facts.nvidia import MigEntry, MigLayouts
 from gpufleet_policies.facts.pool import NodePool
 from gpufleet_policies.facts.workload import GPU, MIG_PREFIX, SHARED_SUFFIX
-from gpufleet_policies.money import Kind, Money
+from gpufleet_policies.money import AmountKind, Money
 from gpufleet_policies.money.pools import pool_price
 from gpufleet_policies.money.prices import slice_part
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.placed import accepts, pools_for
 from gpufleet_policies.rules.pool_money import nodes_money, smallest
 from gpufleet_policies.rules.pools import POOLS, all_pools, gpu_pools, gpu_workloads, named
@@ -45,7 +45,7 @@ def _entry_layouts(entries: tuple[MigEntry, ...]) -> tuple[dict[str, int], ...]:
     formula="waste = standing nodes x price of a node x 730 h: no slice is published",
     source="NVIDIA k8s-device-plugin, MIG strategies; GPU Operator values: mig.strategy",
 )
-def single_mixed(context: Context, subject: MigLayouts | NodePool) -> Iterator[Violation]:
+def single_mixed(context: RuleContext, subject: MigLayouts | NodePool) -> Iterator[Violation]:
     """The strategy `single`, also the operator's default, and profiles that differ on a node.
 
     A pool whose label selects the layout is judged with its own GPUs; a layout that no pool here
@@ -78,16 +78,16 @@ def single_mixed(context: Context, subject: MigLayouts | NodePool) -> Iterator[V
             found=f"{name} cuts the {len(layouts)} GPUs of a node differently",
             limit="the strategy single, in force here, publishes nothing then",
             alternative="set mig.strategy: mixed, or one profile for all GPUs of a node",
-            money=nodes_money(context, pool, smallest(pool), Kind.WASTE),
+            money=nodes_money(context, pool, smallest(pool), AmountKind.WASTE),
             evidence={"config": name or ""},
         )
 
 
-def _selected(context: Context, name: str) -> bool:
+def _selected(context: RuleContext, name: str) -> bool:
     return any(layout_name(context, pool) == name for pool in all_pools(context))
 
 
-def _mig_requests(workload: Workload) -> Iterator[tuple[PodGroup, str, int]]:
+def _mig_requests(workload: WorkloadFacts) -> Iterator[tuple[PodGroup, str, int]]:
     for group in workload.running_groups():
         for resource in group.gpu_resources:
             asked = group.pod_gpus(resource)
@@ -98,7 +98,7 @@ def _mig_requests(workload: Workload) -> Iterator[tuple[PodGroup, str, int]]:
 @rule(
     "mig-resource-name-mismatch",
     "A GPU resource that none of the pools here publishes.",
-    subject=Workload,
+    subject=WorkloadFacts,
     dev=Level.MANDATORY,
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
@@ -106,7 +106,7 @@ def _mig_requests(workload: Workload) -> Iterator[tuple[PodGroup, str, int]]:
     formula="waste = cheapest pool's node x 730 h, which stands idle while the pod waits",
     source="NVIDIA k8s-device-plugin README: resource names by MIG strategy",
 )
-def name_mismatch(context: Context, workload: Workload) -> Iterator[Violation]:
+def name_mismatch(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """A slice no selectable layout has, or a whole GPU where every GPU is cut under `mixed`.
 
     Only where each pool that would take the pods is known to the last GPU. Pods beside a GpuFleet
@@ -133,7 +133,7 @@ def name_mismatch(context: Context, workload: Workload) -> Iterator[Violation]:
             limit=f"{', '.join(pool.name for pool in pools)} publish(es) "
             f"{', '.join(offered) or 'nothing'}; the pods would stay Pending",
             alternative=f"ask for one of {', '.join(offered)}" if offered else "mend the layout",
-            money=nodes_money(context, pools[0], smallest(pools[0]), Kind.WASTE),
+            money=nodes_money(context, pools[0], smallest(pools[0]), AmountKind.WASTE),
             evidence={"resource": resource, "offered": offered},
         )
 
@@ -149,7 +149,7 @@ def name_mismatch(context: Context, workload: Workload) -> Iterator[Violation]:
     formula="waste = slices nobody asks for x their part of a GPU x GPU-hour x 730 h",
     source="own: published slices against requests at the largest scale",
 )
-def slices_unrequested(context: Context, subject: NodePool | FleetFacts) -> Iterator[Violation]:
+def slices_unrequested(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Violation]:
     """Counts every workload here at its largest size, and only pools that hold nodes anyway.
 
     Silent where nothing here asks for any slice of the pool: then its workloads are declared
@@ -184,7 +184,7 @@ def slices_unrequested(context: Context, subject: NodePool | FleetFacts) -> Iter
 
 
 def _wanted(
-    context: Context, workloads: list[Workload], pool: NodePool, names: set[str]
+    context: RuleContext, workloads: list[WorkloadFacts], pool: NodePool, names: set[str]
 ) -> Counter[str] | None:
     counts: Counter[str] = Counter()
     for workload in workloads:
@@ -199,7 +199,7 @@ def _wanted(
     return counts
 
 
-def _slices(context: Context, pool: NodePool, resource: str, count: int) -> Money | None:
+def _slices(context: RuleContext, pool: NodePool, resource: str, count: int) -> Money | None:
     shape = geometry(context, pool)
     profile = resource.removeprefix(MIG_PREFIX)
     row = None
@@ -210,4 +210,4 @@ def _slices(context: Context, pool: NodePool, resource: str, count: int) -> Mone
     part = slice_part(pool.gpu.value, row.name, context.catalogue)
     low = pool_price(pool, context.catalogue).low
     price = None if low is None else Fraction(low, pool.gpus_per_node.value) * part * count
-    return Money(Kind.WASTE, price, part * count, f"{count} x {profile} of {pool.name}")
+    return Money(AmountKind.WASTE, price, part * count, f"{count} x {profile} of {pool.name}")

@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from fractions import Fraction
 
-from gpufleet_policies.facts import Provenance, ShareFacts, Workload
+from gpufleet_policies.facts import Provenance, ShareFacts, WorkloadFacts
 from gpufleet_policies.facts.workload import GPU
 from gpufleet_policies.money import cheapest_offers, gpu_hour
 from gpufleet_policies.money.prices import cloud_of
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.hardware import waste
 from gpufleet_policies.rules.model_memory import gib
-from gpufleet_policies.rules.model_requests import Request, fits, runs
+from gpufleet_policies.rules.model_requests import ModelRequest, fits, runs
 from gpufleet_policies.rules.placement import described
 from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 
@@ -18,7 +18,7 @@ from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 @rule(
     "whole-gpu-where-slice-fits",
     "A whole GPU for a model that fits a slice or share the fleet already offers.",
-    subject=Workload,
+    subject=WorkloadFacts,
     dev=Level.MANDATORY,
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
@@ -27,7 +27,7 @@ from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
     formula="waste = pods x (GPUs x GPU-hour - part of a GPU x its GPU-hour) x 730 h",
     source="AWS EKS best practices, compute: GPU sharing",
 )
-def slicefits(context: Context, workload: Workload) -> Iterator[Violation]:
+def slicefits(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """One model replica per pod, alternative at least 25 % cheaper.
 
     Stops the deployment on declared evidence, where the GPU would stay mostly empty. For several
@@ -58,7 +58,9 @@ def slicefits(context: Context, workload: Workload) -> Iterator[Violation]:
         )
 
 
-def _uncut(context: Context, workload: Workload, request: Request) -> Iterator[Violation]:
+def _uncut(
+    context: RuleContext, workload: WorkloadFacts, request: ModelRequest
+) -> Iterator[Violation]:
     """Replicas that slices of their own GPU would hold, where its pool is not cut.
 
     Advice only, because the pool must be cut first, and only where no smaller GPU says it better.
@@ -103,7 +105,7 @@ def _isolation(share: ShareFacts) -> str:
 @rule(
     "gpu-oversized-for-model",
     "GPUs whose memory a model leaves mostly empty, where a smaller one is sold.",
-    subject=Workload,
+    subject=WorkloadFacts,
     dev=Level.MANDATORY,
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
@@ -112,7 +114,7 @@ def _isolation(share: ShareFacts) -> str:
     source="AWS EKS best practices, compute: other accelerated instance types",
     sees_pools=True,
 )
-def oversized(context: Context, workload: Workload) -> Iterator[Violation]:
+def oversized(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Below 35 % of the memory; stops the deployment below 15 % on declared evidence only."""
     for request, share in fits(context, workload):
         if request.ratio >= Fraction(context.thresholds.oversized_ratio):
@@ -141,7 +143,7 @@ def oversized(context: Context, workload: Workload) -> Iterator[Violation]:
         )
 
 
-def cheaper_gpus(context: Context, request: Request) -> tuple[str, Fraction] | None:
+def cheaper_gpus(context: RuleContext, request: ModelRequest) -> tuple[str, Fraction] | None:
     """Fewer or smaller whole GPUs in words, and the GPUs saved; None where little is."""
     found = _smaller(context, request)
     if found is None:
@@ -152,7 +154,7 @@ def cheaper_gpus(context: Context, request: Request) -> tuple[str, Fraction] | N
     return found[0], saved
 
 
-def _smaller(context: Context, request: Request) -> tuple[str, Fraction] | None:
+def _smaller(context: RuleContext, request: ModelRequest) -> tuple[str, Fraction] | None:
     """The cheapest way with fewer or smaller whole GPUs, and its cost in GPUs of the present kind.
 
     Fewer of the same, another pool of the fleet, or what the same cloud sells.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
 
-from gpufleet_policies.facts import Intent, Provenance
+from gpufleet_policies.facts import Provenance, WorkloadIntent
 
 GIB = 1 << 30
 
@@ -40,7 +40,7 @@ class MemoryNeed:
         return f"{gib(self.bytes)} ({self.because})"
 
 
-def memory_need(intent: Intent) -> MemoryNeed | None:
+def memory_need(intent: WorkloadIntent) -> MemoryNeed | None:
     """The need of one model replica; None when nothing says, or a part of it is not known."""
     declared, precision = intent.min_gpu_memory_bytes, intent.precision
     parameters = intent.model_parameters_billion

@@ -4,22 +4,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from gpufleet_policies.facts import PodGroup, PoolFacts, ShareFacts, Workload
+from gpufleet_policies.facts import PodGroup, PoolFacts, ShareFacts, WorkloadFacts
 from gpufleet_policies.facts.workload import GPU
 from gpufleet_policies.money import gpu_hour, share_part
-from gpufleet_policies.rules.context import Context, SameObject
-from gpufleet_policies.rules.hardware import Hardware, whole_gpu
+from gpufleet_policies.rules.context import RuleContext, SameObject
+from gpufleet_policies.rules.hardware import WorkloadGpu, whole_gpu
 from gpufleet_policies.rules.model_memory import MemoryNeed, gib, memory_need
 from gpufleet_policies.rules.purpose import is_inference
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ModelRequest:
     """A group that asks for whole GPUs for a model whose need is known."""
 
     group: PodGroup
     gpus: int
-    hardware: Hardware
+    hardware: WorkloadGpu
     need: MemoryNeed
     copies: int
     """Model replicas in one pod."""
@@ -56,7 +56,7 @@ class Request:
         return Fraction(self.need.bytes * self.copies, self.gpus * self.hardware.memory_bytes)
 
 
-def _requests(context: Context, workload: Workload) -> Iterator[Request]:
+def _requests(context: RuleContext, workload: WorkloadFacts) -> Iterator[ModelRequest]:
     """Groups that can be judged: no service level, inference, exclusive GPUs, need known."""
     need = memory_need(workload.intent)
     if need is None or workload.intent.has_service_level or not is_inference(workload):
@@ -72,13 +72,13 @@ def _requests(context: Context, workload: Workload) -> Iterator[Request]:
             continue  # one copy may lie on several pods: how much each holds is not told
         hardware = whole_gpu(context, group)
         if hardware is not None:
-            yield Request(group, amount.value, hardware, need, copies)
+            yield ModelRequest(group, amount.value, hardware, need, copies)
 
 
 Share = tuple[PoolFacts, ShareFacts, Fraction, Fraction | None]
 
 
-def fits(context: Context, workload: Workload) -> list[tuple[Request, Share | None]]:
+def fits(context: RuleContext, workload: WorkloadFacts) -> list[tuple[ModelRequest, Share | None]]:
     """Every request with the cheapest share of the fleet that would do; several rules need them."""
     key = ("fits", SameObject(workload))
     if key not in context.memo:
@@ -89,13 +89,13 @@ def fits(context: Context, workload: Workload) -> list[tuple[Request, Share | No
     return context.memo[key]
 
 
-def runs(context: Context, pool: PoolFacts, request: Request) -> bool:
+def runs(context: RuleContext, pool: PoolFacts, request: ModelRequest) -> bool:
     """Whether the pool's GPU has kernels for the model's format."""
     found = context.catalogue.gpu(pool.gpu).compute_capability
     return found is not None and found >= request.need.capability
 
 
-def _cheapest_share(context: Context, request: Request) -> Share | None:
+def _cheapest_share(context: RuleContext, request: ModelRequest) -> Share | None:
     """Pool, share, saved amount, and the price of that amount's unit; the cheapest that fits.
 
     With prices the amount is in GPUs of the present pool at their price; without, the same GPU

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from fractions import Fraction
 
-from gpufleet_policies.facts import Provenance, Workload
+from gpufleet_policies.facts import Provenance, WorkloadFacts
 from gpufleet_policies.facts.workload import GPU
 from gpufleet_policies.money import cheapest_offers
 from gpufleet_policies.money.prices import cloud_of
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.hardware import waste
 from gpufleet_policies.rules.model_memory import gib
 from gpufleet_policies.rules.model_requests import fits
@@ -26,7 +26,7 @@ ROOM = Fraction(6, 5)
 @rule(
     "premium-gpu-for-small-model",
     "A card of the top class for a model that one of the usual cards holds.",
-    subject=Workload,
+    subject=WorkloadFacts,
     dev=Level.MANDATORY,
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
@@ -35,7 +35,7 @@ ROOM = Fraction(6, 5)
     source="AWS EKS best practices, compute: other accelerated instance types and sizes",
     sees_pools=True,
 )
-def premium_card(context: Context, workload: Workload) -> Iterator[Violation]:
+def premium_card(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """One GPU per copy; a fifth of the smaller card stays free; an A100-80 or above is premium.
 
     Leaves to `gpu-oversized-for-model` and `whole-gpu-where-slice-fits` what they already name.
@@ -74,7 +74,7 @@ def premium_card(context: Context, workload: Workload) -> Iterator[Violation]:
 @rule(
     "tensor-parallel-wider-than-needed",
     "A model spread over twice the GPUs its memory needs, or more.",
-    subject=Workload,
+    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
     strict=Level.ADVISORY,
@@ -82,7 +82,7 @@ def premium_card(context: Context, workload: Workload) -> Iterator[Violation]:
     source="planner arithmetic: a copy of the model needs its weights and cache once",
     sees_pools=True,
 )
-def too_wide(context: Context, workload: Workload) -> Iterator[Violation]:
+def too_wide(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Half the GPUs would hold the model with a fifth to spare, and no latency is promised.
 
     Leaves to `gpu-oversized-for-model` and `whole-gpu-where-slice-fits` what they already name.

@@ -6,7 +6,7 @@ from gpufleet.findings import Finding, Severity
 from gpufleet_policies.facts.nvidia import NvidiaConfig
 from gpufleet_policies.facts.workload import MIG_PREFIX
 from gpufleet_policies.rules.checked import of_check, verdict
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.rule import Level, Violation, rule
 from gpufleet_policies.rules.sharing import SAID_BY_SHARING
 
@@ -52,7 +52,7 @@ def _told(config: NvidiaConfig, finding: Finding) -> bool:
     strict=Level.MANDATORY,
     source="`gpufleet check`: docs/check.md gives each verdict with its source upstream",
 )
-def rejected(context: Context, config: NvidiaConfig) -> Iterator[Violation]:
+def rejected(context: RuleContext, config: NvidiaConfig) -> Iterator[Violation]:
     """Values of gpu-operator and network-operator, ClusterPolicy, NicClusterPolicy, device-plugin
     and mig-parted ConfigMaps, opaque DRA configuration: the verdict `reject` of `gpufleet check`.
     """
@@ -70,7 +70,7 @@ def rejected(context: Context, config: NvidiaConfig) -> Iterator[Violation]:
     strict=Level.ADVISORY,
     source="`gpufleet check`: docs/check.md gives each verdict with its source upstream",
 )
-def surprising(context: Context, config: NvidiaConfig) -> Iterator[Violation]:
+def surprising(context: RuleContext, config: NvidiaConfig) -> Iterator[Violation]:
     """The verdict `warn` of `gpufleet check` on the same configurations."""
     for finding in verdict(context, config).findings:
         if finding.severity is Severity.WARNING and _told(config, finding):

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 
-from gpufleet_policies.facts import Workload
+from gpufleet_policies.facts import WorkloadFacts
 from gpufleet_policies.facts.pool import Maker, NodePool
 from gpufleet_policies.rules.pool_money import patchable
 from gpufleet_policies.rules.remediation import JsonPatch, add
@@ -26,7 +26,9 @@ _AWS_VALUE = re.compile(r"[A-Za-z0-9 +=._:/@-]{1,256}")
 """Tags of AWS (Amazon EC2 user guide, tag restrictions), without letters of other scripts."""
 
 
-def label_patch(workload: Workload, keys: Iterable[str], values: Mapping[str, str]) -> JsonPatch:
+def label_patch(
+    workload: WorkloadFacts, keys: Iterable[str], values: Mapping[str, str]
+) -> JsonPatch:
     """Labels of the object itself: its pods stay as they are."""
     if workload.api_group == _CHART or not workload.metadata_known:
         return ()

@@ -7,11 +7,11 @@ from fractions import Fraction
 from functools import cached_property
 from math import ceil
 
-from gpufleet_policies.facts import Locator, PodGroup, Workload
+from gpufleet_policies.facts import Locator, PodGroup, WorkloadFacts
 from gpufleet_policies.facts.workload import GPU
-from gpufleet_policies.money import Kind, Money
+from gpufleet_policies.money import AmountKind, Money
 from gpufleet_policies.money.amounts import usd_hour
-from gpufleet_policies.rules.context import Context, SameObject
+from gpufleet_policies.rules.context import RuleContext, SameObject
 from gpufleet_policies.rules.hardware import waste
 from gpufleet_policies.rules.remediation import JsonPatch, replace
 from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
@@ -52,7 +52,9 @@ class _Packed:
         return self.shape.gpus - self.gpus * self.pods
 
 
-def _packed(context: Context, workload: Workload) -> Iterator[tuple[PodGroup, list[_Packed]]]:
+def _packed(
+    context: RuleContext, workload: WorkloadFacts
+) -> Iterator[tuple[PodGroup, list[_Packed]]]:
     """Of each group with whole GPUs, how it packs on every machine it may land on.
 
     Reckoned once for all pods that ask for the same and may land on the same machines.
@@ -85,7 +87,7 @@ def _on_machines(
 @rule(
     "pod-strands-node-gpus",
     "CPU or memory requests so large that GPUs of every node stay empty.",
-    subject=Workload,
+    subject=WorkloadFacts,
     dev=Level.MANDATORY,
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
@@ -93,7 +95,7 @@ def _on_machines(
     source="OpenCost's idle cost: what is paid for and cannot be asked for",
     sees_pools=True,
 )
-def strands(context: Context, workload: Workload) -> Iterator[Violation]:
+def strands(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """For every machine it may land on; stops where half of a node's GPUs or more stay empty."""
     for group, found in _packed(context, workload):
         if not all(one.pods < one.by_gpus for one in found):
@@ -151,7 +153,7 @@ def _smaller(group: PodGroup, cores: Decimal | None, memory: Decimal | None) -> 
     return tuple(patch)  # type: ignore[arg-type]
 
 
-def _stranded_money(workload: Workload, group: PodGroup, packed: _Packed) -> Money | None:
+def _stranded_money(workload: WorkloadFacts, group: PodGroup, packed: _Packed) -> Money | None:
     pods, shape = group.pods, packed.shape
     if not pods.is_known:
         return None
@@ -162,7 +164,7 @@ def _stranded_money(workload: Workload, group: PodGroup, packed: _Packed) -> Mon
     if price is not None:
         basis += f", {usd_hour(price)} per GPU"
     return Money(
-        Kind.WASTE,
+        AmountKind.WASTE,
         None if price is None else idle * price,
         idle,
         basis,
@@ -173,7 +175,7 @@ def _stranded_money(workload: Workload, group: PodGroup, packed: _Packed) -> Mon
 @rule(
     "gpu-count-does-not-divide-node",
     "Pods whose number of GPUs leaves a rest on every node that nothing else uses.",
-    subject=Workload,
+    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
     strict=Level.ADVISORY,
@@ -181,7 +183,7 @@ def _stranded_money(workload: Workload, group: PodGroup, packed: _Packed) -> Mon
     formula="waste = nodes x (GPUs of a node mod GPUs of a pod) x GPU-hour x 730 h",
     source="arithmetic of nodes and pods",
 )
-def does_not_divide(context: Context, workload: Workload) -> Iterator[Violation]:
+def does_not_divide(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """One machine type only, and no other workload beside it that the rest could serve."""
     for group, found in _packed(context, workload):
         one = found[0]
@@ -211,7 +213,9 @@ def does_not_divide(context: Context, workload: Workload) -> Iterator[Violation]
         )
 
 
-def _used_by_others(context: Context, workload: Workload, group: PodGroup, rest: int) -> bool:
+def _used_by_others(
+    context: RuleContext, workload: WorkloadFacts, group: PodGroup, rest: int
+) -> bool:
     machines = {shape.name for shape in shapes(context, group, GPU)}
     return any(
         locator != workload.locator and (gpus is None or (gpus <= rest and machines & names))
@@ -219,7 +223,7 @@ def _used_by_others(context: Context, workload: Workload, group: PodGroup, rest:
     )
 
 
-def _all_groups(context: Context) -> list[tuple[Locator, int | None, set[str]]]:
+def _all_groups(context: RuleContext) -> list[tuple[Locator, int | None, set[str]]]:
     """Whole GPUs of every pod declared and the machines it may use, once for a program.
 
     None: how many it asks for is not known.
@@ -228,7 +232,7 @@ def _all_groups(context: Context) -> list[tuple[Locator, int | None, set[str]]]:
     if found is None:
         assert context.surroundings is not None
         found = []
-        for other in context.surroundings.of(Workload):
+        for other in context.surroundings.of(WorkloadFacts):
             for group in other.pod_groups:
                 gpus = group.pod_gpus(GPU)
                 if gpus.is_unknown:
@@ -243,14 +247,14 @@ def _all_groups(context: Context) -> list[tuple[Locator, int | None, set[str]]]:
 @rule(
     "cpu-memory-stranded-beside-gpus",
     "Nodes full of GPU pods whose CPUs and memory stay mostly empty.",
-    subject=Workload,
+    subject=WorkloadFacts,
     dev=Level.OFF,
     prod=Level.OFF,
     strict=Level.OFF,
     source="OpenCost's idle cost of CPU and memory",
     sees_pools=True,
 )
-def beside_gpus(context: Context, workload: Workload) -> Iterator[Violation]:
+def beside_gpus(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Off unless switched on: below a quarter of both, on every machine it may land on."""
     for group, found in _packed(context, workload):
         one = found[0]

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from gpufleet_policies.facts import Container, PodGroup, Provenance, Workload
+from gpufleet_policies.facts import Container, PodGroup, Provenance, WorkloadFacts
 from gpufleet_policies.facts.workload import GPU
-from gpufleet_policies.money import Kind
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.money import AmountKind
+from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.remediation import replace
 from gpufleet_policies.rules.rule import Level, Violation, rule
@@ -34,7 +34,7 @@ class _Compared:
         return "" if self.pods == 1 else f" in the {self.pods} pods of a group"
 
 
-def _compared(workload: Workload) -> Iterator[_Compared]:
+def _compared(workload: WorkloadFacts) -> Iterator[_Compared]:
     """Groups with one GPU container whose processes are counted; Ray counts for itself."""
     if workload.ray is not None:
         return
@@ -59,14 +59,14 @@ def _compared(workload: Workload) -> Iterator[_Compared]:
 @rule(
     "gpu-count-exceeds-parallelism",
     "GPUs that no process of the pod ever opens.",
-    subject=Workload,
+    subject=WorkloadFacts,
     dev=Level.MANDATORY,
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
     formula="waste = pods x (GPUs - GPUs opened) x GPU-hour x 730 h",
     source="the command line itself: tensor x pipeline x data parallel size, processes per node",
 )
-def exceeds(context: Context, workload: Workload) -> Iterator[Violation]:
+def exceeds(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Only where both numbers are written. `auto`, `gpu` and unset prove nothing.
 
     Data-parallel copies count, and over several pods the sizes count for the whole group.
@@ -99,7 +99,7 @@ def exceeds(context: Context, workload: Workload) -> Iterator[Violation]:
     yield from _serving(context, workload)
 
 
-def _serving(context: Context, workload: Workload) -> Iterator[Violation]:
+def _serving(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Ray Serve: all replicas of all applications against the GPUs of the cluster."""
     ray = workload.ray
     if ray is None or not ray.serving_gpus.is_known:
@@ -133,14 +133,14 @@ def _serving(context: Context, workload: Workload) -> Iterator[Violation]:
 @rule(
     "gpu-count-below-parallelism",
     "More processes than GPUs: the program ends at once, again and again.",
-    subject=Workload,
+    subject=WorkloadFacts,
     dev=Level.MANDATORY,
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
     formula="standing = pods x GPUs x GPU-hour x 730 h while it restarts",
     source="the command line itself: tensor x pipeline x data parallel size, processes per node",
 )
-def below(context: Context, workload: Workload) -> Iterator[Violation]:
+def below(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Explicit sizes only; over several pods the GPUs of the whole group count."""
     for found in _compared(workload):
         if found.opened <= found.asked:
@@ -153,7 +153,7 @@ def below(context: Context, workload: Workload) -> Iterator[Violation]:
             limit="the engine refuses to start without all of them, and holds what it has while "
             "it restarts",
             alternative=f"write `limits: {{{GPU}: {needed}}}`, or a smaller parallel size",
-            money=held(context, workload, found.group, kind=Kind.STANDING),
+            money=held(context, workload, found.group, kind=AmountKind.STANDING),
             provenance=found.provenance,
             evidence={"asked": found.asked, "opened": found.opened},
         )

@@ -3,10 +3,10 @@
 from collections.abc import Hashable, Iterator
 
 from gpufleet.catalogue import UnknownKeyError
-from gpufleet_policies.facts import PodGroup, Workload
-from gpufleet_policies.facts.pool import Maker, NodePool, Taint
+from gpufleet_policies.facts import PodGroup, WorkloadFacts
+from gpufleet_policies.facts.pool import Maker, NodePool, PoolTaint
 from gpufleet_policies.facts.workload import GPU
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.placement import (
     GPU_NAME_LABELS,
     INSTANCE_TYPE_LABELS,
@@ -27,7 +27,7 @@ _POOL_LABELS = {
 }
 
 
-def accepts(context: Context, pool: NodePool, group: PodGroup) -> bool | None:
+def accepts(context: RuleContext, pool: NodePool, group: PodGroup) -> bool | None:
     """Whether pods of a group may run on a pool: None where that cannot be told.
 
     Required labels decide, and taints that no toleration opens.
@@ -45,7 +45,7 @@ def accepts(context: Context, pool: NodePool, group: PodGroup) -> bool | None:
     return True if certain else None
 
 
-def carries(context: Context, pool: NodePool, key: str, values: frozenset[str]) -> bool | None:
+def carries(context: RuleContext, pool: NodePool, key: str, values: frozenset[str]) -> bool | None:
     """Whether nodes of a pool have one of these values for a label; None: cannot be told."""
     if key in _POOL_LABELS.get(pool.maker, ()):
         return pool.name in values
@@ -76,7 +76,7 @@ def _way(pool: NodePool, values: frozenset[str]) -> bool | None:
     return bool(own & values)
 
 
-def _is_gpu(context: Context, key: str, label: str, name: str) -> bool:
+def _is_gpu(context: RuleContext, key: str, label: str, name: str) -> bool:
     catalogue = context.catalogue
     try:
         if label == PRODUCT_LABEL:
@@ -106,7 +106,7 @@ def _tolerates(pool: NodePool, group: PodGroup) -> bool | None:
     return True if pool.maker is Maker.GKE else None
 
 
-def _opens(key: str, operator: str, effect: str, taint: Taint) -> bool:
+def _opens(key: str, operator: str, effect: str, taint: PoolTaint) -> bool:
     """Values are free text that rules never compare: only key and effect matter."""
     if effect and effect != taint.effect:
         return False
@@ -125,7 +125,7 @@ def place_of(group: PodGroup) -> Hashable:
     return (labels, group.node_labels_known, group.tolerations)
 
 
-def pools_for(context: Context, group: PodGroup) -> tuple[NodePool, ...]:
+def pools_for(context: RuleContext, group: PodGroup) -> tuple[NodePool, ...]:
     """GPU pools the pods may run on, as far as anything is known; empty: none is declared.
 
     Reckoned once for all pods that ask for the same labels and tolerate the same taints.
@@ -143,7 +143,7 @@ def pools_for(context: Context, group: PodGroup) -> tuple[NodePool, ...]:
     return found
 
 
-def running(workload: Workload) -> Iterator[tuple[PodGroup, int]]:
+def running(workload: WorkloadFacts) -> Iterator[tuple[PodGroup, int]]:
     """Groups with GPUs that have pods now, with their whole GPUs or shares a pod."""
     for group in workload.running_groups():
         for resource in group.gpu_resources:

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from fractions import Fraction
 
-from gpufleet_policies.facts import FleetFacts, Workload
+from gpufleet_policies.facts import FleetFacts, WorkloadFacts
 from gpufleet_policies.facts.capacity import AutoscalerLimit, CapacityBuffer, Reservation
 from gpufleet_policies.facts.pool import Maker, NodePool
-from gpufleet_policies.money import Kind, Money
+from gpufleet_policies.money import AmountKind, Money
 from gpufleet_policies.money.amounts import usd_hour
-from gpufleet_policies.money.pools import Reach, reach, way_price
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.money.pools import LargestSize, reach, way_price
+from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.placed import accepts
 from gpufleet_policies.rules.pool_money import nodes_money, setting
 from gpufleet_policies.rules.pools import POOLS, all_pools, gpu_pools, gpu_workloads, place
@@ -27,7 +27,7 @@ from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
     formula="exposure = largest size x price of a node x 730 h",
     source="Karpenter documentation, NodePool limits; AWS EKS best practices, cost",
 )
-def unbounded(context: Context, subject: NodePool | FleetFacts) -> Iterator[Violation]:
+def unbounded(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Violation]:
     """No limit at all is refused: its spend has no bound.
 
     Limits in cpu or memory count, through the machine they allow most GPUs with. Where a
@@ -55,7 +55,7 @@ def unbounded(context: Context, subject: NodePool | FleetFacts) -> Iterator[Viol
             limit=f"a pool of more than {most} GPUs must be meant (thresholds.maxGpus)",
             alternative=_lower(pool, most),
             money=Money(
-                Kind.EXPOSURE,
+                AmountKind.EXPOSURE,
                 None if cost is None else Fraction(cost),
                 found.gpus,
                 f"largest size by {found.because}",
@@ -64,7 +64,7 @@ def unbounded(context: Context, subject: NodePool | FleetFacts) -> Iterator[Viol
         )
 
 
-def _endless(context: Context, pool: NodePool, found: Reach) -> Violation:
+def _endless(context: RuleContext, pool: NodePool, found: LargestSize) -> Violation:
     is_karpenter = pool.karpenter is not None
     return Violation(
         where=place(pool, pool.size.maximum_place),
@@ -97,7 +97,7 @@ def _lower(pool: NodePool, most: int) -> str:
     formula="exposure = largest number of GPUs, in GPU-hours",
     source="GKE API, clusterAutoscaling.resourceLimits",
 )
-def autoprovisioning(context: Context, limit: AutoscalerLimit) -> Iterator[Violation]:
+def autoprovisioning(context: RuleContext, limit: AutoscalerLimit) -> Iterator[Violation]:
     """Its limit of a GPU type is above `maxGpus` of the thresholds."""
     most = context.thresholds.max_gpus
     if limit.maximum.is_known and limit.maximum.value > most:
@@ -107,7 +107,9 @@ def autoprovisioning(context: Context, limit: AutoscalerLimit) -> Iterator[Viola
             found=f"auto-provisioning may make {limit.maximum.value} x {name}",
             limit=f"more than {most} GPUs must be meant (thresholds.maxGpus)",
             alternative=f"lower the maximum to {most}, or raise maxGpus",
-            money=Money(Kind.EXPOSURE, None, Fraction(limit.maximum.value), "its largest size"),
+            money=Money(
+                AmountKind.EXPOSURE, None, Fraction(limit.maximum.value), "its largest size"
+            ),
         )
 
 
@@ -121,7 +123,7 @@ def autoprovisioning(context: Context, limit: AutoscalerLimit) -> Iterator[Viola
     formula="waste = warm nodes x price of a node x 730 h",
     source="EC2 Auto Scaling, warm pools: Running instances are billed, Stopped ones pay disks",
 )
-def warm_pool(context: Context, subject: NodePool) -> Iterator[Violation]:
+def warm_pool(context: RuleContext, subject: NodePool) -> Iterator[Violation]:
     """Only in the state Running; stopped and hibernated machines pay their disks."""
     for pool in gpu_pools(context, subject):
         if pool.warm_nodes.is_known and pool.warm_nodes.value > 0:
@@ -132,7 +134,7 @@ def warm_pool(context: Context, subject: NodePool) -> Iterator[Violation]:
                 limit="a warm pool of GPU machines must be STOPPED: running ones cost as much as "
                 "nodes that work",
                 alternative=f"write poolState: {stopped}",
-                money=nodes_money(context, pool, pool.warm_nodes.value, Kind.WASTE),
+                money=nodes_money(context, pool, pool.warm_nodes.value, AmountKind.WASTE),
                 evidence={"warm": pool.warm_nodes.value},
                 remediation=setting(pool, stopped, pool.warm_nodes.place),
             )
@@ -149,11 +151,11 @@ def warm_pool(context: Context, subject: NodePool) -> Iterator[Violation]:
     formula="waste = replicas x GPUs of its pod x cheapest GPU-hour of the pools x 730 h",
     source="autoscaling.x-k8s.io CapacityBuffer (alpha); Karpenter documentation",
 )
-def capacity_buffer(context: Context, buffer: CapacityBuffer) -> Iterator[Violation]:
+def capacity_buffer(context: RuleContext, buffer: CapacityBuffer) -> Iterator[Violation]:
     """The pod it keeps room for is the workload, or PodTemplate, it names."""
     assert context.surroundings is not None
     names = [n.value for n in (buffer.pod_template, buffer.scalable) if n.is_known]
-    for workload in context.surroundings.of(Workload):
+    for workload in context.surroundings.of(WorkloadFacts):
         if workload.locator.name not in names or not workload.uses_gpus:
             continue
         if workload.locator.namespace != buffer.locator.namespace:
@@ -179,7 +181,7 @@ def capacity_buffer(context: Context, buffer: CapacityBuffer) -> Iterator[Violat
         )
 
 
-def _replicas(buffer: CapacityBuffer, workload: Workload) -> int:
+def _replicas(buffer: CapacityBuffer, workload: WorkloadFacts) -> int:
     if buffer.replicas.is_known:
         return buffer.replicas.value
     pods = workload.pod_groups[0].pods if workload.pod_groups else buffer.replicas
@@ -188,9 +190,9 @@ def _replicas(buffer: CapacityBuffer, workload: Workload) -> int:
     return -(-pods.value * buffer.percentage.value // 100)
 
 
-def _cheapest(context: Context, workload: Workload, count: int) -> Money:
+def _cheapest(context: RuleContext, workload: WorkloadFacts, count: int) -> Money:
     prices = [
-        nodes_money(context, pool, 1, Kind.WASTE)
+        nodes_money(context, pool, 1, AmountKind.WASTE)
         for pool in all_pools(context)
         if pool.is_certainly_gpu
         and any(accepts(context, pool, group) is not False for group in workload.pod_groups)
@@ -201,7 +203,7 @@ def _cheapest(context: Context, workload: Workload, count: int) -> Money:
         if money.micro_usd_per_hour is not None and money.gpus
     ]
     return Money(
-        Kind.WASTE,
+        AmountKind.WASTE,
         min(priced) * count if priced else None,
         Fraction(count),
         f"{count} GPU(s)" + (f" at {usd_hour(min(priced))}" if priced else ""),
@@ -219,7 +221,7 @@ def _cheapest(context: Context, workload: Workload, count: int) -> Money:
     formula="waste = reserved GPUs no pool reaches x GPU-hour x 730 h",
     source="AWS EKS best practices: reservations bill whether used or idle",
 )
-def reservation(context: Context, reserved: Reservation) -> Iterator[Violation]:
+def reservation(context: RuleContext, reserved: Reservation) -> Iterator[Violation]:
     """Pools that name the reservation; for open ones also every pool of the same machine.
 
     Silent where no pool is declared beside it, or some limit cannot be read.
@@ -265,7 +267,7 @@ def _may_consume(pool: NodePool, reserved: Reservation) -> bool:
 
 
 def _unselected(
-    context: Context, reserved: Reservation, users: list[NodePool]
+    context: RuleContext, reserved: Reservation, users: list[NodePool]
 ) -> Iterator[Violation]:
     """Enough nodes, and nothing declared that would run on them."""
     workloads = gpu_workloads(context)
@@ -285,7 +287,7 @@ def _unselected(
     )
 
 
-def _idle_money(context: Context, reserved: Reservation, machines: int) -> Money:
+def _idle_money(context: RuleContext, reserved: Reservation, machines: int) -> Money:
     count = reserved.gpus_per_node.value * machines
     row = (
         context.catalogue.instances.get(reserved.instance_type.value)
@@ -295,5 +297,8 @@ def _idle_money(context: Context, reserved: Reservation, machines: int) -> Money
     price = None if row is None else way_price(row, "reserved")[1]
     basis = f"{machines} x {reserved.instance_type.found}"
     return Money(
-        Kind.WASTE, None if price is None else Fraction(price * machines), Fraction(count), basis
+        AmountKind.WASTE,
+        None if price is None else Fraction(price * machines),
+        Fraction(count),
+        basis,
     )

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
-from gpufleet_policies.facts import FleetFacts, Workload
+from gpufleet_policies.facts import FleetFacts, WorkloadFacts
 from gpufleet_policies.facts.intent import PREFIX
 from gpufleet_policies.facts.pool import Maker, NodePool
-from gpufleet_policies.money import Kind
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.money import AmountKind
+from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.owners import label_patch, tag_patch
 from gpufleet_policies.rules.pool_money import nodes_money, patchable, saving, setting, smallest
 from gpufleet_policies.rules.pools import (
@@ -51,7 +51,7 @@ _EXPIRY_KEYS = ("expires", "expiry", "ttl", "delete-after", f"{PREFIX}expires")
     formula="exposure = price of one node x 730 h, for each node that strays hold up",
     source="AWS EKS best practices: taints of GPU nodes; GKE adds the taint by itself",
 )
-def untainted(context: Context, subject: NodePool) -> Iterator[Violation]:
+def untainted(context: RuleContext, subject: NodePool) -> Iterator[Violation]:
     """No taint that repels. A pool that is the cluster's only one must not be tainted.
 
     Advice where it is not known whether another pool exists, and on GKE, which adds the taint
@@ -72,13 +72,13 @@ def untainted(context: Context, subject: NodePool) -> Iterator[Violation]:
             found="no NoSchedule taint" + (gke if pool.maker is Maker.GKE else ""),
             limit="pods without GPUs land on GPU nodes and keep them from going",
             alternative="add the taint nvidia.com/gpu=present:NoSchedule",
-            money=nodes_money(context, pool, 1, Kind.EXPOSURE),
+            money=nodes_money(context, pool, 1, AmountKind.EXPOSURE),
             at_most=Level.MANDATORY if certain else Level.ADVISORY,
             remediation=_taint(pool),
         )
 
 
-def _others(context: Context, pool: NodePool) -> bool | None:
+def _others(context: RuleContext, pool: NodePool) -> bool | None:
     """Whether pods without GPUs have another place; False: certainly not, None: not known."""
     if context.surroundings is None:
         return None
@@ -114,7 +114,7 @@ def _taint(pool: NodePool) -> JsonPatch:
     formula="waste = price of one node x 12 h a month, by assumption",
     source="AWS EKS best practices: node health; GKE: node auto-repair",
 )
-def without_repair(context: Context, subject: NodePool) -> Iterator[Violation]:
+def without_repair(context: RuleContext, subject: NodePool) -> Iterator[Violation]:
     """EKS leaves node repair off unless it is switched on; GKE has it on."""
     for pool in gpu_pools(context, subject):
         if not pool.repair.is_known or pool.repair.value:
@@ -148,7 +148,7 @@ def without_repair(context: Context, subject: NodePool) -> Iterator[Violation]:
     formula="exposure = price of one node x 730 h, for each node with busy CPUs and free GPUs",
     source="AWS EKS best practices, cluster autoscaler: accelerators",
 )
-def accelerator_label(context: Context, subject: NodePool) -> Iterator[Violation]:
+def accelerator_label(context: RuleContext, subject: NodePool) -> Iterator[Violation]:
     """AWS groups that carry the cluster autoscaler's tags and lack k8s.amazonaws.com/accelerator.
 
     Managed node groups say nothing about who scales them; their tags do. Groups whose tags say that
@@ -166,7 +166,7 @@ def accelerator_label(context: Context, subject: NodePool) -> Iterator[Violation
             found=f"the cluster autoscaler scales it, and nodes lack the label {_ACCELERATOR}",
             limit="without it a node with busy CPUs and free GPUs is never removed",
             alternative=f"label its nodes {_ACCELERATOR}: {_short(pool)}",
-            money=nodes_money(context, pool, 1, Kind.EXPOSURE),
+            money=nodes_money(context, pool, 1, AmountKind.EXPOSURE),
             remediation=setting(pool, _short(pool), "labels", _ACCELERATOR)
             if pool.maker is Maker.EKS and pool.labels
             else (),
@@ -186,13 +186,13 @@ def _short(pool: NodePool) -> str:
 @rule(
     "gpu-owner-tags-missing",
     "GPU capacity that nobody is written down for.",
-    subject=(NodePool, Workload),
+    subject=(NodePool, WorkloadFacts),
     dev=Level.OFF,
     prod=Level.ADVISORY,
     strict=Level.MANDATORY,
     source="FinOps practice: cost allocation needs owners",
 )
-def owner_tags(context: Context, subject: NodePool | Workload) -> Iterator[Violation]:
+def owner_tags(context: RuleContext, subject: NodePool | WorkloadFacts) -> Iterator[Violation]:
     """The keys are `ownerTags` of the settings; case, `-`, `_` and prefixes do not matter.
 
     A pool answers with its tags and labels, by default for owner, cost-center and environment, and
@@ -204,7 +204,7 @@ def owner_tags(context: Context, subject: NodePool | Workload) -> Iterator[Viola
     """
     wanted = context.thresholds.owner_tags or DEFAULT_OWNER_TAGS
     values = context.thresholds.owner_values
-    if isinstance(subject, Workload):
+    if isinstance(subject, WorkloadFacts):
         if not context.thresholds.owner_tags:
             return
         if subject.uses_gpus and not subject.node_agent:
@@ -270,7 +270,7 @@ def _folded(key: str) -> str:
     formula="waste = smallest size x price of a node x 730 h x 0.65 (outside office hours)",
     source="FinOps practice: stale resources; gpuaudit's rule for stale instances",
 )
-def without_expiry(context: Context, subject: NodePool | FleetFacts) -> Iterator[Violation]:
+def without_expiry(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Violation]:
     """Pools that hold nodes at their smallest size and have neither an expiry tag nor a schedule.
 
     Pools that go to zero by themselves cost nothing at night and never fire.

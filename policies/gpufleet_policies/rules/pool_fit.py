@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from fractions import Fraction
 
-from gpufleet_policies.facts import PodGroup, Provenance, Workload
+from gpufleet_policies.facts import PodGroup, Provenance, WorkloadFacts
 from gpufleet_policies.facts.pool import Maker, NodePool
 from gpufleet_policies.facts.workload import GPU
-from gpufleet_policies.money import Kind, Money
+from gpufleet_policies.money import AmountKind, Money
 from gpufleet_policies.money.amounts import usd_hour
 from gpufleet_policies.money.pools import pool_price
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.fleet_pools import spot_saving
 from gpufleet_policies.rules.gpu_groups import gpu_groups, where
 from gpufleet_policies.rules.placed import place_of, pools_for
@@ -19,7 +19,7 @@ from gpufleet_policies.rules.purpose import is_training, saves_checkpoints
 from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 
 
-def _interruptible(workload: Workload) -> Provenance | None:
+def _interruptible(workload: WorkloadFacts) -> Provenance | None:
     """How well it is known that work may be stopped; None: it is not."""
     intent = workload.intent
     if intent.interruptible.is_known:
@@ -34,7 +34,7 @@ def _interruptible(workload: Workload) -> Provenance | None:
 @rule(
     "interruptible-work-on-demand",
     "Work that may be stopped, and can only run on on-demand nodes.",
-    subject=Workload,
+    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
     strict=Level.MANDATORY,
@@ -42,7 +42,7 @@ def _interruptible(workload: Workload) -> Provenance | None:
     formula="waste = pods x GPUs x (on-demand - spot) per GPU-hour, while it runs",
     source="AWS EKS best practices: Spot for interruptible work; gpuaudit's spot rule",
 )
-def interruptible(context: Context, workload: Workload) -> Iterator[Violation]:
+def interruptible(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Mode batch, training that saves checkpoints, or `interruptible: true`; on one node.
 
     Every pool it may run on is known and buys on demand only. Reservations, capacity blocks, flex
@@ -72,7 +72,7 @@ def interruptible(context: Context, workload: Workload) -> Iterator[Violation]:
             limit=f"{name} sells as spot for at most {usd_hour(spot)}",
             alternative=_spot_pool(pools[0]),
             money=Money(
-                Kind.WASTE,
+                AmountKind.WASTE,
                 gpu_hour * asked * pods,
                 Fraction(asked * pods),
                 f"{pods} pod(s) x {asked} GPU(s)",
@@ -95,7 +95,7 @@ def _spot_pool(pool: NodePool) -> str:
 @rule(
     "spot-for-tightly-coupled-training",
     "Training over several nodes that any of them can end, and no checkpoint is declared.",
-    subject=Workload,
+    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
     strict=Level.MANDATORY,
@@ -103,7 +103,7 @@ def _spot_pool(pool: NodePool) -> str:
     formula="waste = pods x GPUs x GPU-hour, for every hour since the last checkpoint",
     source="AWS EKS best practices: Spot and distributed training",
 )
-def spot_for_training(context: Context, workload: Workload) -> Iterator[Violation]:
+def spot_for_training(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """All pools it may run on buy spot only. `gpufleet.dev/checkpoint-seconds` settles it."""
     if not is_training(workload) or saves_checkpoints(workload):
         return
@@ -127,12 +127,16 @@ def spot_for_training(context: Context, workload: Workload) -> Iterator[Violatio
 
 
 def _running(
-    context: Context, pools: tuple[NodePool, ...], asked: int, pods: int, workload: Workload
+    context: RuleContext,
+    pools: tuple[NodePool, ...],
+    asked: int,
+    pods: int,
+    workload: WorkloadFacts,
 ) -> Money:
     prices = _gpu_hours(context, pools)
     gpus = Fraction(asked * pods)
     return Money(
-        Kind.WASTE,
+        AmountKind.WASTE,
         min(prices) * gpus if prices else None,
         gpus,
         f"{pods} pod(s) x {asked} GPU(s), for each hour that is lost",
@@ -140,7 +144,7 @@ def _running(
     )
 
 
-def _gpu_hours(context: Context, pools: tuple[NodePool, ...]) -> list[Fraction]:
+def _gpu_hours(context: RuleContext, pools: tuple[NodePool, ...]) -> list[Fraction]:
     found: list[Fraction] = []
     for pool in pools:
         price = pool_price(pool, context.catalogue).low
@@ -150,7 +154,7 @@ def _gpu_hours(context: Context, pools: tuple[NodePool, ...]) -> list[Fraction]:
 
 
 def _choices(
-    context: Context, group: PodGroup
+    context: RuleContext, group: PodGroup
 ) -> tuple[frozenset[str], list[tuple[Fraction, str]]]:
     """GPUs that pods without any required label may land on, and their prices, cheapest first."""
     key = ("choices", place_of(group))
@@ -169,7 +173,7 @@ def _choices(
     return found
 
 
-def _has_whole_gpus(context: Context, pool: NodePool) -> bool:
+def _has_whole_gpus(context: RuleContext, pool: NodePool) -> bool:
     """Whether it certainly publishes whole GPUs under their usual name."""
     offer = published(context, pool)
     return offer is not None and offer.replicas.get(GPU) == 1
@@ -178,7 +182,7 @@ def _has_whole_gpus(context: Context, pool: NodePool) -> bool:
 @rule(
     "gpu-type-pinned-by-nothing",
     "Pods that may land on any of several GPUs, the dearest included.",
-    subject=Workload,
+    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
     strict=Level.ADVISORY,
@@ -186,7 +190,7 @@ def _has_whole_gpus(context: Context, pool: NodePool) -> bool:
     formula="waste = pods x GPUs x (dearest - cheapest GPU-hour) x 730 h",
     source="AWS EKS best practices: schedule by well-known labels",
 )
-def unpinned(context: Context, workload: Workload) -> Iterator[Violation]:
+def unpinned(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """No required label at all, and pools with different GPUs certainly take the pods.
 
     Silent with MIG or shared names, which belong to one pool, and where prices are not known.
@@ -205,7 +209,7 @@ def unpinned(context: Context, workload: Workload) -> Iterator[Violation]:
             f"{usd_hour(cheapest[0])}",
             alternative="select the GPU it needs (nodeSelector nvidia.com/gpu.product)",
             money=Money(
-                Kind.WASTE,
+                AmountKind.WASTE,
                 (dearest[0] - cheapest[0]) * asked * pods,
                 Fraction(asked * pods),
                 f"{pods} pod(s) x {asked} GPU(s) on {dearest[1]} instead of {cheapest[1]}",

@@ -8,9 +8,9 @@ from functools import lru_cache
 from gpufleet.catalogue import Catalogue, InstanceType
 from gpufleet_policies.facts import FleetFacts, PodGroup
 from gpufleet_policies.facts.pool import Maker, NodePool
-from gpufleet_policies.money import Kind, Money
+from gpufleet_policies.money import AmountKind, Money
 from gpufleet_policies.money.amounts import usd_hour
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.placed import accepts, place_of
 from gpufleet_policies.rules.pool_money import patchable, smallest
 from gpufleet_policies.rules.pools import POOLS, gpu_pools, gpu_workloads, place
@@ -52,7 +52,7 @@ def _price(row: InstanceType, way: str) -> int | None:
     formula="waste = smallest size (at least 1) x difference of node prices x 730 h",
     source="AWS EKS best practices: right-sized instance types",
 )
-def cheaper_instance(context: Context, subject: NodePool | FleetFacts) -> Iterator[Violation]:
+def cheaper_instance(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Violation]:
     """A cheaper type has the same GPU, memory and count, and all pods declared for the pool fit.
 
     Pods must say what they need; EFA and local NVMe of the machine are kept, since it may have been
@@ -82,7 +82,7 @@ def cheaper_instance(context: Context, subject: NodePool | FleetFacts) -> Iterat
             limit=f"{name} has the same GPUs at {usd_hour(price)}",
             alternative=f"use {name}",
             money=Money(
-                Kind.WASTE,
+                AmountKind.WASTE,
                 Fraction((own - price) * nodes),
                 Fraction(0),
                 f"{nodes} node(s), {row.name} against {name} {way}",
@@ -91,7 +91,7 @@ def cheaper_instance(context: Context, subject: NodePool | FleetFacts) -> Iterat
         )
 
 
-def _need(context: Context, pool: NodePool, count: int) -> tuple[Decimal, Decimal] | None:
+def _need(context: RuleContext, pool: NodePool, count: int) -> tuple[Decimal, Decimal] | None:
     """Cores and bytes that pods ask for on a full node; None where some pod does not say."""
     worst: list[tuple[Decimal, Decimal]] = []
     for group, asked, cores, memory in _asks(context).values():
@@ -106,7 +106,7 @@ def _need(context: Context, pool: NodePool, count: int) -> tuple[Decimal, Decima
     return max(c for c, _ in worst), max(m for _, m in worst)
 
 
-def _listed_beside_smaller(context: Context, pool: NodePool) -> Iterator[Violation]:
+def _listed_beside_smaller(context: RuleContext, pool: NodePool) -> Iterator[Violation]:
     """Types of a list that are larger than another of it, which would do."""
     if pool.maker is Maker.FLEET:
         return  # its types follow from the GPU it names
@@ -141,7 +141,7 @@ def _listed_beside_smaller(context: Context, pool: NodePool) -> Iterator[Violati
         f"{usd_hour(own)}",
         alternative=f"drop {listed}",
         money=Money(
-            Kind.EXPOSURE,
+            AmountKind.EXPOSURE,
             Fraction(own - least),
             Fraction(0),
             f"each node that is a {dearest.name} and no {kept.name}",
@@ -180,7 +180,7 @@ Ask = tuple[PodGroup, int | None, Decimal | None, Decimal | None]
 """A group of pods, GPUs, cores and bytes of each; None where it does not say."""
 
 
-def _asks(context: Context) -> dict[object, Ask]:
+def _asks(context: RuleContext) -> dict[object, Ask]:
     """What all pods with GPUs ask for, each different wish once."""
     found: dict[object, Ask] | None = context.memo.get("asks")
     if found is None:
@@ -231,7 +231,7 @@ def _loses(row: InstanceType, other: InstanceType) -> bool:
     formula="waste = smallest size (at least 1) x GPUs x difference of GPU-hours x 730 h",
     source="AWS EKS best practices: newer generations; rates and prices of the catalogue",
 )
-def superseded(context: Context, subject: NodePool | FleetFacts) -> Iterator[Violation]:
+def superseded(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Violation]:
     """A newer architecture of the same cloud has at least the memory, the 16-bit rate, nine tenths
     of the bandwidth, NVLink where there was one, as many on a node, and a lower price.
 
@@ -259,7 +259,7 @@ def superseded(context: Context, subject: NodePool | FleetFacts) -> Iterator[Vio
             "much memory and at least its speed",
             alternative=f"use {other.name}",
             money=Money(
-                Kind.WASTE,
+                AmountKind.WASTE,
                 (mine - price) * gpus,
                 Fraction(0),
                 f"{gpus} GPU(s), {row.name} against {other.name} {way}",
@@ -314,7 +314,7 @@ def _newer(
     strict=Level.ADVISORY,
     source="AWS EKS best practices, Spot; Karpenter documentation: 15 types for spot-to-spot",
 )
-def without_diversity(context: Context, subject: NodePool | FleetFacts) -> Iterator[Violation]:
+def without_diversity(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Violation]:
     """Pools that buy nothing but spot and may use fewer than `manyTypes` machine types.
 
     GKE pools have exactly one type: there a second pool is the way, and this is not said.
@@ -337,7 +337,7 @@ def without_diversity(context: Context, subject: NodePool | FleetFacts) -> Itera
         )
 
 
-def _more(context: Context, pool: NodePool) -> str:
+def _more(context: RuleContext, pool: NodePool) -> str:
     if not pool.gpu.is_known or not pool.instance_types.is_known:
         return "allow more types"
     own = context.catalogue.instances.get(pool.instance_types.value[0])

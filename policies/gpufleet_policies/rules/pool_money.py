@@ -3,15 +3,15 @@
 from fractions import Fraction
 
 from gpufleet_policies.facts.pool import Maker, NodePool
-from gpufleet_policies.money import Kind, Money
+from gpufleet_policies.money import AmountKind, Money
 from gpufleet_policies.money.amounts import usd_hour
 from gpufleet_policies.money.pools import pool_price
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.pools import gpus
 from gpufleet_policies.rules.remediation import JsonPatch, add
 
 
-def nodes_money(context: Context, pool: NodePool, nodes: int, kind: Kind) -> Money:
+def nodes_money(context: RuleContext, pool: NodePool, nodes: int, kind: AmountKind) -> Money:
     """What a number of a pool's nodes costs, at the lowest price the pool can be had for."""
     compiled = pool.compiled
     if compiled is not None:
@@ -28,11 +28,11 @@ def nodes_money(context: Context, pool: NodePool, nodes: int, kind: Kind) -> Mon
     return Money(kind, price, gpus(pool, nodes), basis)
 
 
-def saving(context: Context, pool: NodePool, nodes: int, part: Fraction, basis: str) -> Money:
+def saving(context: RuleContext, pool: NodePool, nodes: int, part: Fraction, basis: str) -> Money:
     """A part of what a number of a pool's nodes costs, as waste, with its assumption."""
-    whole = nodes_money(context, pool, nodes, Kind.WASTE)
+    whole = nodes_money(context, pool, nodes, AmountKind.WASTE)
     price = None if whole.micro_usd_per_hour is None else whole.micro_usd_per_hour * part
-    return Money(Kind.WASTE, price, whole.gpus * part, f"{whole.basis}; {basis}")
+    return Money(AmountKind.WASTE, price, whole.gpus * part, f"{whole.basis}; {basis}")
 
 
 def smallest(pool: NodePool) -> int:

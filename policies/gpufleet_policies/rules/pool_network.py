@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from gpufleet_policies.facts import PodGroup, Workload
+from gpufleet_policies.facts import PodGroup, WorkloadFacts
 from gpufleet_policies.facts.pool import Maker, NodePool
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.gpu_groups import gpu_groups, where
 from gpufleet_policies.rules.placed import pools_for
 from gpufleet_policies.rules.purpose import is_training
@@ -19,14 +19,14 @@ _EFA = "vpc.amazonaws.com/efa"
 @rule(
     "multi-zone-training-group",
     "Training pods that talk to each other across zones.",
-    subject=Workload,
+    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
     strict=Level.ADVISORY,
     needs=[Needs.SURROUNDINGS],
     source="Kueue documentation, topology-aware scheduling; AWS EKS best practices, networking",
 )
-def multi_zone(context: Context, workload: Workload) -> Iterator[Violation]:
+def multi_zone(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """A pool it is pinned to spans zones and nothing keeps the pods in one.
 
     Zone selectors, affinity on the zone, Kueue's required topology, placement policies and
@@ -63,7 +63,7 @@ def _spans_zones(pool: NodePool) -> bool:
 @rule(
     "multi-node-without-fabric",
     "Whole nodes that train together over the ordinary network.",
-    subject=Workload,
+    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
     strict=Level.ADVISORY,
@@ -71,7 +71,7 @@ def _spans_zones(pool: NodePool) -> bool:
     formula="waste = pods x GPUs x GPU-hour x (slow-down - 1); the slow-down is not known",
     source="AWS EKS best practices, networking: EFA; GKE: GPUDirect",
 )
-def without_fabric(context: Context, workload: Workload) -> Iterator[Violation]:
+def without_fabric(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Two and more pods that take all of four or more GPUs of machines that offer EFA or GPUDirect.
 
     Either the pods do not ask for it, or the pool does not have it.
@@ -98,7 +98,9 @@ def without_fabric(context: Context, workload: Workload) -> Iterator[Violation]:
             break
 
 
-def _missing_fabric(context: Context, pool: NodePool, group: PodGroup, asked: int) -> str | None:
+def _missing_fabric(
+    context: RuleContext, pool: NodePool, group: PodGroup, asked: int
+) -> str | None:
     if not pool.gpus_per_node.is_known or pool.gpus_per_node.value != asked:
         return None
     if not pool.instance_types.is_known:

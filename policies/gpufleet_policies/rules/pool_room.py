@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gpufleet_policies.facts import PodGroup, Workload
+from gpufleet_policies.facts import PodGroup, WorkloadFacts
 from gpufleet_policies.facts.pool import NodePool
 from gpufleet_policies.money.pools import reach
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.placed import names_pool, place_of, pools_for
 from gpufleet_policies.rules.published import published
 from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
@@ -15,14 +15,14 @@ from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 @rule(
     "gpu-pods-exceed-declared-pools",
     "More pods, or more GPUs in one pod, than the pools declared here can ever hold.",
-    subject=Workload,
+    subject=WorkloadFacts,
     dev=Level.MANDATORY,
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
     needs=[Needs.SURROUNDINGS],
     source="largest sizes of the pools; what their nodes publish",
 )
-def exceed(context: Context, workload: Workload) -> Iterator[Violation]:
+def exceed(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Mandatory where the pods name the pool, else advice: the cluster may have other pools.
 
     Only where every pool that would take the pods is known. Jobs are judged per pod: their pods may
@@ -50,7 +50,7 @@ class _Room:
 
 
 def _judged(
-    context: Context, workload: Workload, group: PodGroup, resource: str, asked: int
+    context: RuleContext, workload: WorkloadFacts, group: PodGroup, resource: str, asked: int
 ) -> Iterator[Violation]:
     room = _room(context, group, resource, asked)
     if room is None or not room.per_node:
@@ -81,7 +81,7 @@ def _judged(
         )
 
 
-def _room(context: Context, group: PodGroup, resource: str, asked: int) -> _Room | None:
+def _room(context: RuleContext, group: PodGroup, resource: str, asked: int) -> _Room | None:
     """Reckoned once for all pods that ask for the same in the same place."""
     key = ("room", place_of(group), resource, asked)
     if key not in context.memo:
@@ -90,7 +90,7 @@ def _room(context: Context, group: PodGroup, resource: str, asked: int) -> _Room
 
 
 def _reckoned(
-    context: Context, pools: tuple[NodePool, ...], resource: str, asked: int
+    context: RuleContext, pools: tuple[NodePool, ...], resource: str, asked: int
 ) -> _Room | None:
     rows: list[tuple[int, str, int | None]] = []
     for pool in pools:
@@ -108,7 +108,7 @@ def _reckoned(
     return _Room(largest, per_node, total, ", ".join(name for _, name, _ in rows))
 
 
-def _nodes(context: Context, pool: NodePool) -> int | None:
+def _nodes(context: RuleContext, pool: NodePool) -> int | None:
     most = reach(pool, context.catalogue)
     if most is None or most.gpus is None or not pool.gpus_per_node.found:
         return None

@@ -5,17 +5,17 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from gpufleet_policies.facts import FleetFacts, PoolFacts, Provenance, Surroundings, Workload
+from gpufleet_policies.facts import FleetFacts, PoolFacts, Provenance, Surroundings, WorkloadFacts
 from gpufleet_policies.facts.capacity import LaunchTemplate, PoolAutoscaler, ScheduledSize
-from gpufleet_policies.facts.pool import Maker, NodePool, Shared, Size, Taint
+from gpufleet_policies.facts.pool import Maker, NodePool, PoolTaint, SharedGpus, Size
 from gpufleet_policies.facts.tristate import Fact, absent, known, unknown
-from gpufleet_policies.rules.context import Context, SameObject
+from gpufleet_policies.rules.context import RuleContext, SameObject
 
 POOLS = (NodePool, FleetFacts)
 """Subjects of every rule about pools: a pool is judged alike whoever declares it."""
 
 
-def judged_pools(context: Context, subject: NodePool | FleetFacts) -> tuple[NodePool, ...]:
+def judged_pools(context: RuleContext, subject: NodePool | FleetFacts) -> tuple[NodePool, ...]:
     """The pools of a subject, completed by what else is declared. GpuFleet answers for its own."""
     key = ("pools", SameObject(subject))
     found = context.memo.get(key)
@@ -30,12 +30,12 @@ def judged_pools(context: Context, subject: NodePool | FleetFacts) -> tuple[Node
     return found
 
 
-def gpu_pools(context: Context, subject: NodePool | FleetFacts) -> Iterator[NodePool]:
+def gpu_pools(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[NodePool]:
     """Those of the subject's pools that certainly carry GPUs."""
     return (pool for pool in judged_pools(context, subject) if pool.is_certainly_gpu)
 
 
-def all_pools(context: Context) -> tuple[NodePool, ...]:
+def all_pools(context: RuleContext) -> tuple[NodePool, ...]:
     """Every pool declared together, those of a fleet that was only told of included."""
     found = context.memo.get("all-pools")
     if found is None:
@@ -50,13 +50,15 @@ def all_pools(context: Context) -> tuple[NodePool, ...]:
     return found
 
 
-def gpu_workloads(context: Context) -> tuple[Workload, ...]:
+def gpu_workloads(context: RuleContext) -> tuple[WorkloadFacts, ...]:
     """Every workload declared together that asks for GPUs and is not suspended for ever."""
     if context.surroundings is None:
         return ()
     found = context.memo.get("gpu-workloads")
     if found is None:
-        found = tuple(w for w in context.surroundings.of(Workload) if w.uses_gpus or w.uses_claims)
+        found = tuple(
+            w for w in context.surroundings.of(WorkloadFacts) if w.uses_gpus or w.uses_claims
+        )
         context.memo["gpu-workloads"] = found
     return found
 
@@ -137,7 +139,7 @@ def _fabric(template: LaunchTemplate) -> Fact[str]:
     return absent(template.has_efa.place)
 
 
-def _compiled(pool: PoolFacts, fleet: FleetFacts, context: Context) -> NodePool:
+def _compiled(pool: PoolFacts, fleet: FleetFacts, context: RuleContext) -> NodePool:
     """A pool of a compiled fleet: everything about it is declared."""
     declared = Provenance.DECLARED
     one = Size(
@@ -164,9 +166,9 @@ def _compiled(pool: PoolFacts, fleet: FleetFacts, context: Context) -> NodePool:
         size=one,
         capacity=known(frozenset(pool.capacity), declared),
         capacity_place=f"{pool.path}.capacity",
-        taints=known((Taint("nvidia.com/gpu", "NoSchedule"),), declared),
+        taints=known((PoolTaint("nvidia.com/gpu", "NoSchedule"),), declared),
         labels=pool.labels,
-        shared=Shared(
+        shared=SharedGpus(
             strategy=known(pool.sharing, declared) if pool.sharing else absent("sharing"),
             replicas=known(max(shares), declared) if shares else absent("sharing"),
             place=f"{pool.path}.sharing",
@@ -178,7 +180,7 @@ def _compiled(pool: PoolFacts, fleet: FleetFacts, context: Context) -> NodePool:
     )
 
 
-def _vgpu_profile(pool: PoolFacts, context: Context) -> Fact[str]:
+def _vgpu_profile(pool: PoolFacts, context: RuleContext) -> Fact[str]:
     """The time-sliced vGPU type of a fleet's pool; those that MIG backs are left out."""
     gpu = context.catalogue.gpus.get(pool.gpu)
     share = pool.shares[0] if pool.shares else None

@@ -4,22 +4,27 @@ from collections.abc import Iterator
 from fractions import Fraction
 from math import ceil
 
-from gpufleet_policies.facts import Autoscaler, FleetFacts, Workload
+from gpufleet_policies.facts import Autoscaler, FleetFacts, WorkloadFacts
 from gpufleet_policies.facts.capacity import Reservation
-from gpufleet_policies.facts.monitoring import CloudBudget, GpuQuota, Monitoring, Namespace
+from gpufleet_policies.facts.monitoring import (
+    CloudBudget,
+    DeclaredNamespace,
+    GpuQuota,
+    MetricsSource,
+)
 from gpufleet_policies.facts.nvidia import OperatorChoices
 from gpufleet_policies.facts.pool import Maker, NodePool
 from gpufleet_policies.facts.queues import ClusterQueue, LocalQueue
-from gpufleet_policies.money import HOURS_PER_MONTH, Kind, Money
+from gpufleet_policies.money import HOURS_PER_MONTH, AmountKind, Money
 from gpufleet_policies.money.amounts import MICRO_USD, usd_hour
 from gpufleet_policies.money.stack import UNREADABLE, StackSpend, stack_spend
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.creation import Creation
 from gpufleet_policies.rules.pools import POOLS, all_pools, gpu_workloads, judged_pools
 from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 
 
-def _speaks(context: Context, subject: NodePool | FleetFacts) -> bool:
+def _speaks(context: RuleContext, subject: NodePool | FleetFacts) -> bool:
     """Whether it is the first subject with GPUs: what concerns all is said once, on it."""
     assert context.surroundings is not None
     for one in context.surroundings:
@@ -28,7 +33,7 @@ def _speaks(context: Context, subject: NodePool | FleetFacts) -> bool:
     return False
 
 
-def spend_of(context: Context) -> StackSpend:
+def spend_of(context: RuleContext) -> StackSpend:
     """What all pools declared together cost and can come to, reckoned once a run."""
     assert context.surroundings is not None
     found = context.memo.get("stack-spend")
@@ -54,7 +59,7 @@ def spend_of(context: Context) -> StackSpend:
     needs=[Needs.SURROUNDINGS],
     source="OpenCost: GPU efficiency is 0 without DCGM; AWS EKS best practices, observability",
 )
-def monitoring_missing(context: Context, subject: NodePool | FleetFacts) -> Iterator[Violation]:
+def monitoring_missing(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Violation]:
     """No DCGM exporter by operator, chart or DaemonSet, no GKE DCGM, no CloudWatch add-on.
 
     Silent where nothing here concerns what runs in the cluster: then another program installs it.
@@ -64,7 +69,7 @@ def monitoring_missing(context: Context, subject: NodePool | FleetFacts) -> Iter
         return
     assert context.surroundings is not None
     seen = context.surroundings
-    if seen.of(Monitoring) or any(fleet.monitored for fleet in seen.of(FleetFacts)):
+    if seen.of(MetricsSource) or any(fleet.monitored for fleet in seen.of(FleetFacts)):
         return
     choices = seen.of(OperatorChoices)
     installs = bool(choices or seen.of(FleetFacts))
@@ -93,7 +98,7 @@ def monitoring_missing(context: Context, subject: NodePool | FleetFacts) -> Iter
     formula="standing = sum over pools of smallest size x price of a node x 730 h",
     source="FinOps practice",
 )
-def alarm_missing(context: Context, subject: NodePool | FleetFacts) -> Iterator[Violation]:
+def alarm_missing(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Violation]:
     """Standing cost above `quietUsdPerMonth` and neither an AWS nor a Google budget.
 
     Only where the cloud itself is declared here: a folder of manifests can hold no budget.
@@ -117,7 +122,7 @@ def alarm_missing(context: Context, subject: NodePool | FleetFacts) -> Iterator[
         limit=f"above {quiet:,} USD a month somebody must be told",
         alternative="declare an aws.budgets.Budget or gcp.billing.Budget with a notification",
         money=Money(
-            Kind.STANDING,
+            AmountKind.STANDING,
             Fraction(standing),
             Fraction(0),
             "all pools at smallest size",
@@ -137,7 +142,7 @@ def alarm_missing(context: Context, subject: NodePool | FleetFacts) -> Iterator[
     formula="standing or exposure of all pools together - budget",
     source="FinOps practice",
 )
-def stack_budget(context: Context, subject: NodePool | FleetFacts) -> Iterator[Violation]:
+def stack_budget(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Violation]:
     """`budgets` of the settings, for the environment of the first pool that has one.
 
     The smallest sizes against standingUsdPerMonth stop; the largest against exposureUsdPerHour stop
@@ -161,7 +166,7 @@ def stack_budget(context: Context, subject: NodePool | FleetFacts) -> Iterator[V
                 limit=f"budgets.{name}.standingUsdPerMonth is {budget.standing_usd_per_month:,}",
                 alternative="let the dearest pool go to 0, or raise the budget",
                 money=Money(
-                    Kind.STANDING,
+                    AmountKind.STANDING,
                     Fraction(hourly) - allowed,
                     Fraction(0),
                     "the part above it",
@@ -190,7 +195,7 @@ def _exposure(spend: StackSpend, name: str, limit: Fraction) -> Iterator[Violati
             found=f"all pools at their largest size cost {usd_hour(hourly)}",
             limit=f"budgets.{name}.exposureUsdPerHour is {float(limit):,.2f}",
             alternative="lower the largest size of the dearest pool, or raise the budget",
-            money=Money(Kind.EXPOSURE, over, Fraction(0), "the part above it", of_all=True),
+            money=Money(AmountKind.EXPOSURE, over, Fraction(0), "the part above it", of_all=True),
         )
 
 
@@ -202,14 +207,14 @@ def _dearest(spend: StackSpend, which: str) -> str:
 @rule(
     "namespace-without-gpu-quota",
     "A namespace with GPU workloads that may take every GPU there is.",
-    subject=Namespace,
+    subject=DeclaredNamespace,
     dev=Level.OFF,
     prod=Level.ADVISORY,
     strict=Level.MANDATORY,
     needs=[Needs.SURROUNDINGS],
     source="Kubernetes documentation, ResourceQuota of extended resources",
 )
-def without_quota(context: Context, namespace: Namespace) -> Iterator[Violation]:
+def without_quota(context: RuleContext, namespace: DeclaredNamespace) -> Iterator[Violation]:
     """Made here, with GPU workloads in it; neither a ResourceQuota for GPUs nor a LocalQueue."""
     assert context.surroundings is not None
     name = namespace.locator.name
@@ -231,7 +236,9 @@ def without_quota(context: Context, namespace: Namespace) -> Iterator[Violation]
     )
 
 
-def _quota(context: Context, namespace: str, inside: list[Workload]) -> tuple[Creation, ...]:
+def _quota(
+    context: RuleContext, namespace: str, inside: list[WorkloadFacts]
+) -> tuple[Creation, ...]:
     """As many GPUs as the workloads ask for now, and room for a rollout's new pods beside the old.
 
     None where that is not certain: sizes that are not known, that something scales, or that come

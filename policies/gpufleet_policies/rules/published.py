@@ -11,7 +11,7 @@ from gpufleet_policies.facts.pool import Maker, NodePool
 from gpufleet_policies.facts.tristate import Fact, absent, unknown
 from gpufleet_policies.facts.workload import GPU
 from gpufleet_policies.rules.checked import MIG_LABEL
-from gpufleet_policies.rules.context import Context, SameObject
+from gpufleet_policies.rules.context import RuleContext, SameObject
 
 PLUGIN_LABEL = "nvidia.com/device-plugin.config"
 
@@ -19,7 +19,7 @@ Layout = Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class AdvertisedDevices:
     """Extended resources of one node, with the device behind each."""
 
     resources: Mapping[str, int]
@@ -30,7 +30,7 @@ class Published:
     because: str
 
 
-def strategy(context: Context) -> Fact[str]:
+def strategy(context: RuleContext) -> Fact[str]:
     """MIG strategy of the cluster; unknown where several installations disagree."""
     if context.surroundings is None:
         return unknown("mig.strategy")
@@ -45,7 +45,7 @@ def strategy(context: Context) -> Fact[str]:
     return Fact(choices[0].mig_strategy.state, found.pop()) if found else absent("mig.strategy")
 
 
-def layout_name(context: Context, pool: NodePool) -> str | None:
+def layout_name(context: RuleContext, pool: NodePool) -> str | None:
     """The mig-parted config its nodes get; None where that cannot be told."""
     if MIG_LABEL in pool.labels:
         return pool.labels[MIG_LABEL]
@@ -59,7 +59,7 @@ def layout_name(context: Context, pool: NodePool) -> str | None:
     return defaults.pop() if len(defaults) == 1 else None
 
 
-def geometry(context: Context, pool: NodePool) -> MigGeometry | None:
+def geometry(context: RuleContext, pool: NodePool) -> MigGeometry | None:
     """MIG geometry of the pool's GPU; None without MIG, or where the GPU is not known."""
     if not pool.gpu.is_known:
         return None
@@ -69,7 +69,7 @@ def geometry(context: Context, pool: NodePool) -> MigGeometry | None:
         return None
 
 
-def layouts_of(context: Context, pool: NodePool, name: str) -> tuple[Layout, ...] | None:
+def layouts_of(context: RuleContext, pool: NodePool, name: str) -> tuple[Layout, ...] | None:
     """Profiles of each GPU of a node under a config; None where it is not known."""
     if not pool.gpus_per_node.is_known:
         return None
@@ -95,7 +95,7 @@ def layouts_of(context: Context, pool: NodePool, name: str) -> tuple[Layout, ...
 
 
 def _applied(
-    context: Context, pool: NodePool, entries: tuple[MigEntry, ...], count: int
+    context: RuleContext, pool: NodePool, entries: tuple[MigEntry, ...], count: int
 ) -> tuple[Layout, ...] | None:
     own: list[Layout] = [{} for _ in range(count)]
     for entry in entries:
@@ -108,14 +108,14 @@ def _applied(
     return tuple(own)
 
 
-def _matches(context: Context, pool: NodePool, filters: tuple[str, ...]) -> bool:
+def _matches(context: RuleContext, pool: NodePool, filters: tuple[str, ...]) -> bool:
     if not pool.gpu.is_known:
         return True
     ids = {one.lower() for one in context.catalogue.gpu(pool.gpu.value).pci_device_ids}
     return any(one.lower().partition(":")[0] in ids for one in filters)
 
 
-def sharing_for(context: Context, pool: NodePool) -> tuple[SharingConfig, ...] | None:
+def sharing_for(context: RuleContext, pool: NodePool) -> tuple[SharingConfig, ...] | None:
     """Sharing configurations its nodes get; None where it cannot be told which."""
     if context.surroundings is None:
         return None
@@ -137,7 +137,7 @@ def sharing_for(context: Context, pool: NodePool) -> tuple[SharingConfig, ...] |
     return tuple(config for config in configs if config.key in defaults)
 
 
-def published(context: Context, pool: NodePool) -> Published | None:
+def published(context: RuleContext, pool: NodePool) -> AdvertisedDevices | None:
     """What a node of the pool publishes; None where any part of it cannot be told."""
     key = ("published", SameObject(pool))
     if key not in context.memo:
@@ -145,10 +145,10 @@ def published(context: Context, pool: NodePool) -> Published | None:
     return context.memo[key]
 
 
-def _published(context: Context, pool: NodePool) -> Published | None:
+def _published(context: RuleContext, pool: NodePool) -> AdvertisedDevices | None:
     if pool.compiled is not None:
         shares = pool.compiled.shares
-        return Published(
+        return AdvertisedDevices(
             {s.resource: s.per_node for s in shares},
             {s.resource: s.replicas for s in shares},
             pool.compiled.layouts,
@@ -174,7 +174,7 @@ def _published(context: Context, pool: NodePool) -> Published | None:
     return _shared(resources, layouts, sharing, name)
 
 
-def _without_mig(context: Context, pool: NodePool) -> bool:
+def _without_mig(context: RuleContext, pool: NodePool) -> bool:
     """Whether nobody could cut these GPUs: another program may install the operator that does."""
     if not pool.gpu.is_known or geometry(context, pool) is not None:
         return False
@@ -205,7 +205,7 @@ def _shared(
     layouts: tuple[Layout, ...],
     sharing: tuple[SharingConfig, ...],
     name: str | None,
-) -> Published | None:
+) -> AdvertisedDevices | None:
     counts, replicas = dict(resources), dict.fromkeys(resources, 1)
     for config in sharing:
         for entry in config.resources:
@@ -218,10 +218,10 @@ def _shared(
             new = f"{entry.name}.shared" if config.rename_by_default.value else entry.name
             counts[new], replicas[new] = number, entry.replicas
     because = f"mig-parted config {name}" if name and any(layouts) else "its hardware"
-    return Published(counts, replicas, layouts, because)
+    return AdvertisedDevices(counts, replicas, layouts, because)
 
 
-def _on_gke(context: Context, pool: NodePool) -> Published | None:
+def _on_gke(context: RuleContext, pool: NodePool) -> AdvertisedDevices | None:
     """GKE publishes slices and shares alike as nvidia.com/gpu."""
     count = pool.gpus_per_node.value
     layouts: tuple[Layout, ...] = ({},) * count
@@ -236,12 +236,12 @@ def _on_gke(context: Context, pool: NodePool) -> Published | None:
         parts = sizes[shared.partition.value]
         layouts = ({shared.partition.value: parts},) * count
     replicas = shared.replicas.value if shared.replicas.is_known else 1
-    return Published(
+    return AdvertisedDevices(
         {GPU: count * parts * replicas}, {GPU: replicas}, layouts, "the node pool's accelerators"
     )
 
 
-def _partitions(context: Context, pool: NodePool) -> Mapping[str, int]:
+def _partitions(context: RuleContext, pool: NodePool) -> Mapping[str, int]:
     if not pool.instance_types.is_known:
         return {}
     row = context.catalogue.instances.get(pool.instance_types.value[0])

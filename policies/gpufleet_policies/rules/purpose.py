@@ -1,9 +1,9 @@
 """What a workload is for: serving, training; and how well that is known."""
 
-from gpufleet_policies.facts import Provenance, Workload
+from gpufleet_policies.facts import Provenance, WorkloadFacts
 
 
-def is_inference(workload: Workload) -> bool:
+def is_inference(workload: WorkloadFacts) -> bool:
     """Whether a workload serves or is used by a person: said so, or it runs for ever."""
     mode = workload.intent.mode
     if mode.is_known:
@@ -13,7 +13,7 @@ def is_inference(workload: Workload) -> bool:
     return not workload.trains and not workload.starts_training
 
 
-def training(workload: Workload) -> Provenance | None:
+def training(workload: WorkloadFacts) -> Provenance | None:
     """How well it is known that a workload trains; None: nothing says so.
 
     Said so, of a kind that is made for it, or by the program its command starts.
@@ -26,12 +26,12 @@ def training(workload: Workload) -> Provenance | None:
     return Provenance.INFERRED if workload.starts_training else None
 
 
-def is_training(workload: Workload) -> bool:
+def is_training(workload: WorkloadFacts) -> bool:
     """Whether a workload trains: said so, or its kind does nothing else. A guess is not enough."""
     evidence = training(workload)
     return evidence is not None and evidence >= Provenance.EXPLICIT
 
 
-def saves_checkpoints(workload: Workload) -> bool:
+def saves_checkpoints(workload: WorkloadFacts) -> bool:
     """Whether it is declared that the work can go on after an interruption, or may be."""
     return not workload.intent.checkpoint_seconds.is_absent

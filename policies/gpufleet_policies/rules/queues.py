@@ -6,19 +6,19 @@ from fractions import Fraction
 from gpufleet_policies.facts.nvidia import ChartRelease
 from gpufleet_policies.facts.pool import NodePool
 from gpufleet_policies.facts.queues import (
-    AdmissionCheck,
     ClusterQueue,
-    Cohort,
+    CohortFacts,
     FlavorQuota,
     KaiQueue,
     KueueConfiguration,
     LocalQueue,
+    QueueAdmissionCheck,
     ResourceFlavor,
 )
 from gpufleet_policies.facts.tristate import Fact, known, unknown
-from gpufleet_policies.money import Kind, Money
+from gpufleet_policies.money import AmountKind, Money
 from gpufleet_policies.money.pools import pool_price, reach
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.placed import carries
 from gpufleet_policies.rules.pools import all_pools
 from gpufleet_policies.rules.published import published
@@ -38,7 +38,7 @@ _PROVISIONING = "kueue.x-k8s.io/provisioning-request"
     formula="waste = GPUs of the half that started x GPU-hour, while it waits: not reckoned",
     source="Kueue documentation, all-or-nothing scheduling",
 )
-def without_timeout(context: Context, queue: ClusterQueue) -> Iterator[Violation]:
+def without_timeout(context: RuleContext, queue: ClusterQueue) -> Iterator[Violation]:
     """Neither waitForPodsReady, nor a topology, nor a check that provisions all nodes at once.
 
     Said once, on the first queue with GPUs, and only where Kueue's own configuration, or its
@@ -57,7 +57,7 @@ def without_timeout(context: Context, queue: ClusterQueue) -> Iterator[Violation
         return
     if any(not flavor.topology.is_absent for flavor in seen.of(ResourceFlavor)):
         return
-    if any(c.controller.found == _PROVISIONING for c in seen.of(AdmissionCheck)):
+    if any(c.controller.found == _PROVISIONING for c in seen.of(QueueAdmissionCheck)):
         return
     where = configurations[0] if configurations else charts[0]
     yield Violation(
@@ -79,7 +79,7 @@ def without_timeout(context: Context, queue: ClusterQueue) -> Iterator[Violation
     formula="GPUs beyond the pools' largest size are admitted and wait: no money",
     source="Kueue documentation, ClusterQueue and ResourceFlavor",
 )
-def exceeds_capacity(context: Context, flavor: ResourceFlavor) -> Iterator[Violation]:
+def exceeds_capacity(context: RuleContext, flavor: ResourceFlavor) -> Iterator[Violation]:
     """Nominal quotas of all ClusterQueues and Cohorts against the pools its labels select.
 
     Silent for flavours without labels of which no pool is declared, and for pools without a bound.
@@ -105,11 +105,11 @@ def exceeds_capacity(context: Context, flavor: ResourceFlavor) -> Iterator[Viola
         )
 
 
-def _quotas(context: Context) -> Iterator[FlavorQuota]:
+def _quotas(context: RuleContext) -> Iterator[FlavorQuota]:
     assert context.surroundings is not None
     for queue in context.surroundings.of(ClusterQueue):
         yield from queue.quotas
-    for cohort in context.surroundings.of(Cohort):
+    for cohort in context.surroundings.of(CohortFacts):
         yield from cohort.quotas
 
 
@@ -119,7 +119,7 @@ def _plus(one: Fact[int], other: Fact[int]) -> Fact[int]:
     return known(one.value + other.value)
 
 
-def _of_flavor(context: Context, pool: NodePool, flavor: ResourceFlavor) -> bool:
+def _of_flavor(context: RuleContext, pool: NodePool, flavor: ResourceFlavor) -> bool:
     if not pool.is_certainly_gpu:
         return False
     answers = [
@@ -128,7 +128,7 @@ def _of_flavor(context: Context, pool: NodePool, flavor: ResourceFlavor) -> bool
     return all(answer is not False for answer in answers)
 
 
-def _reachable(context: Context, pools: list[NodePool], resource: str) -> int | None:
+def _reachable(context: RuleContext, pools: list[NodePool], resource: str) -> int | None:
     total = 0
     for pool in pools:
         offer, most = published(context, pool), reach(pool, context.catalogue)
@@ -153,7 +153,7 @@ def _reachable(context: Context, pools: list[NodePool], resource: str) -> int | 
     "for all of it",
     source="Kueue documentation, ClusterQueue: cohorts and lending",
 )
-def stranded(context: Context, queue: ClusterQueue) -> Iterator[Violation]:
+def stranded(context: RuleContext, queue: ClusterQueue) -> Iterator[Violation]:
     """No cohort while other queues have GPUs, a lendingLimit of 0, or no LocalQueue here.
 
     A missing LocalQueue is only said where LocalQueues are declared at all.
@@ -190,7 +190,7 @@ def stranded(context: Context, queue: ClusterQueue) -> Iterator[Violation]:
         )
 
 
-def _stranded(context: Context, where: str, gpus: int, because: str, fix: str) -> Violation:
+def _stranded(context: RuleContext, where: str, gpus: int, because: str, fix: str) -> Violation:
     prices = [
         Fraction(price, pool.gpus_per_node.value)
         for pool in all_pools(context)
@@ -204,7 +204,7 @@ def _stranded(context: Context, where: str, gpus: int, because: str, fix: str) -
         limit="what its team does not use stays unused",
         alternative=fix,
         money=Money(
-            Kind.WASTE,
+            AmountKind.WASTE,
             min(prices) * gpus if prices else None,
             Fraction(gpus),
             "while its team uses none of it",
@@ -223,7 +223,7 @@ def _stranded(context: Context, where: str, gpus: int, because: str, fix: str) -
     formula="exposure = everything its cohort has: see the pools",
     source="Kueue documentation, borrowingLimit; KAI Scheduler, queues: -1 is without a limit",
 )
-def without_cap(context: Context, queue: ClusterQueue | KaiQueue) -> Iterator[Violation]:
+def without_cap(context: RuleContext, queue: ClusterQueue | KaiQueue) -> Iterator[Violation]:
     """KAI: quota and limit both -1. Kueue: in a cohort and without borrowingLimit."""
     if not context.is_nonproduction(queue):
         return

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from gpufleet_policies.facts import Container, Workload
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.facts import Container, WorkloadFacts
+from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.purpose import is_inference
 from gpufleet_policies.rules.rule import Level, Violation, rule
 
@@ -14,13 +14,13 @@ _ROLLED_OUT = frozenset({"Deployment", "StatefulSet", "Rollout", "DeploymentConf
 @rule(
     "gpu-processes-without-shared-memory",
     "Several GPU processes in one container with 64 MiB of shared memory.",
-    subject=Workload,
+    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
     strict=Level.ADVISORY,
     source="vLLM, deployment on Kubernetes; PyTorch, shared memory of DataLoader workers",
 )
-def without_shared_memory(context: Context, workload: Workload) -> Iterator[Violation]:
+def without_shared_memory(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Parallel sizes or processes above one, and neither a volume at /dev/shm nor hostIPC."""
     del context
     for group, container in workload.gpu_containers:
@@ -48,13 +48,13 @@ def _is_listed(container: Container) -> bool:
 @rule(
     "gpu-server-without-readiness",
     "A model server that gets requests while it still loads its model.",
-    subject=Workload,
+    subject=WorkloadFacts,
     dev=Level.OFF,
     prod=Level.ADVISORY,
     strict=Level.ADVISORY,
     source="Kubernetes, readiness and startup probes of slow starting containers",
 )
-def without_readiness(context: Context, workload: Workload) -> Iterator[Violation]:
+def without_readiness(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Kinds with rollouts that declare the mode inference, or name the port they serve on.
 
     A readiness or startup probe is enough.

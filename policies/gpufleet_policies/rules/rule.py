@@ -8,7 +8,7 @@ from typing import Any
 from gpufleet_policies.facts import Provenance
 from gpufleet_policies.facts.locator import one_line
 from gpufleet_policies.money import Money
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.creation import Creation
 from gpufleet_policies.rules.remediation import JsonPatch
 
@@ -77,7 +77,7 @@ class Violation:
             object.__setattr__(self, name, one_line(getattr(self, name)))
 
 
-Check = Callable[[Context, Any], Iterable[Violation]]
+Check = Callable[[RuleContext, Any], Iterable[Violation]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator
 from fractions import Fraction
 
-from gpufleet_policies.facts import Autoscaler, Locator, PodGroup, Scaling, Workload
+from gpufleet_policies.facts import Autoscaler, Locator, PodGroup, ScalingFacts, WorkloadFacts
 from gpufleet_policies.facts.tristate import Fact, known
 from gpufleet_policies.facts.workload import GPU, Container
 from gpufleet_policies.money import Money
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.creation import Creation
 from gpufleet_policies.rules.hardware import waste, whole_gpu
 from gpufleet_policies.rules.pools import gpu_workloads
@@ -31,12 +31,12 @@ SLOW_SECONDS = 1800
 """An idle replica should be gone after half an hour."""
 
 
-def _serves(workload: Workload) -> bool:
+def _serves(workload: WorkloadFacts) -> bool:
     mode = workload.intent.mode
     return mode.is_known and mode.value == "inference" and not workload.runs_to_completion
 
 
-def target_of(context: Context, autoscaler: Autoscaler) -> Workload | None:
+def target_of(context: RuleContext, autoscaler: Autoscaler) -> WorkloadFacts | None:
     """The GPU workload an autoscaler is for; None where it is not declared here."""
     named = context.memo.get("autoscaled")
     if named is None:
@@ -53,7 +53,7 @@ def _name_of(locator: Locator) -> tuple[str, str, str]:
     return locator.kind, locator.name, locator.namespace
 
 
-def _autoscalers(context: Context, workload: Workload) -> list[Autoscaler] | None:
+def _autoscalers(context: RuleContext, workload: WorkloadFacts) -> list[Autoscaler] | None:
     """Those for a workload; None where some target cannot be read."""
     assert context.surroundings is not None
     found: list[Autoscaler] = []
@@ -66,7 +66,7 @@ def _autoscalers(context: Context, workload: Workload) -> list[Autoscaler] | Non
     return found
 
 
-def _gpu_groups(workload: Workload) -> Iterator[tuple[PodGroup, int]]:
+def _gpu_groups(workload: WorkloadFacts) -> Iterator[tuple[PodGroup, int]]:
     for group in workload.running_groups():
         asked = group.pod_gpus(GPU)
         if asked.is_known and asked.value > 0:
@@ -74,7 +74,7 @@ def _gpu_groups(workload: Workload) -> Iterator[tuple[PodGroup, int]]:
 
 
 def _money(
-    context: Context, workload: Workload, group: PodGroup, pods: Fact[int], part: Fraction
+    context: RuleContext, workload: WorkloadFacts, group: PodGroup, pods: Fact[int], part: Fraction
 ) -> Money | None:
     hardware = whole_gpu(context, group)
     price = None if hardware is None else hardware.micro_usd_per_gpu_hour
@@ -87,7 +87,7 @@ def _money(
 @rule(
     "gpu-serving-without-autoscaler",
     "A GPU server with several replicas and nothing that takes one away.",
-    subject=Workload,
+    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
     strict=Level.ADVISORY,
@@ -95,7 +95,7 @@ def _money(
     formula="waste = (replicas - 1) x GPUs x GPU-hour x 730 h x 0.5, by assumption",
     source="AWS EKS best practices: scale on model performance; GKE: autoscaling of inference",
 )
-def without_autoscaler(context: Context, workload: Workload) -> Iterator[Violation]:
+def without_autoscaler(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Mode inference, two replicas or more, no HPA or ScaledObject, no scaling of its own kind."""
     if not _serves(workload) or workload.scaling or workload.node_agent:
         return
@@ -120,7 +120,7 @@ def without_autoscaler(context: Context, workload: Workload) -> Iterator[Violati
         )
 
 
-def _scaled(workload: Workload, group: PodGroup) -> tuple[Creation, ...]:
+def _scaled(workload: WorkloadFacts, group: PodGroup) -> tuple[Creation, ...]:
     """One replica to as many as now, by what vLLM says of its cache; of other servers no signal is
     known that all of them have."""
     where = workload.locator
@@ -153,7 +153,7 @@ def _less(pods: Fact[int]) -> Fact[int]:
 @rule(
     "nonprod-serving-never-zero",
     "A GPU server outside production that keeps a replica at night.",
-    subject=Workload,
+    subject=WorkloadFacts,
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
     strict=Level.MANDATORY,
@@ -161,7 +161,7 @@ def _less(pods: Fact[int]) -> Fact[int]:
     formula="waste = smallest size x GPUs x GPU-hour x 730 h x 0.65 (outside office hours)",
     source="KEDA: minReplicaCount defaults to 0; KServe: minReplicas defaults to 1",
 )
-def never_zero(context: Context, workload: Workload) -> Iterator[Violation]:
+def never_zero(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """The smallest size its kind, its autoscaler and their defaults give, is one or more.
 
     KEDA without minReplicaCount goes to zero. Shares and slices are let go: they cost little.
@@ -202,7 +202,7 @@ def never_zero(context: Context, workload: Workload) -> Iterator[Violation]:
     needs=[Needs.SURROUNDINGS],
     source="GKE: autoscaling of inference by queue size, batch size, then GPU metrics",
 )
-def scaled_on_cpu(context: Context, autoscaler: Autoscaler) -> Iterator[Violation]:
+def scaled_on_cpu(context: RuleContext, autoscaler: Autoscaler) -> Iterator[Violation]:
     """Its target asks for GPUs, and it has no other metric. Version 2 defaults to CPU."""
     target = target_of(context, autoscaler)
     if target is None or not autoscaler.metrics_known or not autoscaler.metrics:
@@ -217,8 +217,8 @@ def scaled_on_cpu(context: Context, autoscaler: Autoscaler) -> Iterator[Violatio
 
 
 def _scalings(
-    context: Context, subject: Autoscaler | Workload
-) -> Iterator[tuple[Scaling, str, Workload | None]]:
+    context: RuleContext, subject: Autoscaler | WorkloadFacts
+) -> Iterator[tuple[ScalingFacts, str, WorkloadFacts | None]]:
     """Sizes with GPUs behind them: scaling, what it is of, and the workload."""
     if isinstance(subject, Autoscaler):
         target = target_of(context, subject) if context.surroundings is not None else None
@@ -236,7 +236,7 @@ def _scalings(
 @rule(
     "scale-down-too-slow",
     "Idle GPU replicas that stay longer than half an hour.",
-    subject=(Autoscaler, Workload),
+    subject=(Autoscaler, WorkloadFacts),
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
     strict=Level.ADVISORY,
@@ -244,7 +244,7 @@ def _scalings(
     source="KEDA: cooldownPeriod; Kubernetes: stabilizationWindowSeconds; KubeRay: "
     "idleTimeoutSeconds",
 )
-def too_slow(context: Context, subject: Autoscaler | Workload) -> Iterator[Violation]:
+def too_slow(context: RuleContext, subject: Autoscaler | WorkloadFacts) -> Iterator[Violation]:
     """The cooldown of an autoscaler whose target asks for GPUs, or of the object's own scaling."""
     for scaling, what, _ in _scalings(context, subject):
         wait = scaling.cooldown_seconds
@@ -259,11 +259,11 @@ def too_slow(context: Context, subject: Autoscaler | Workload) -> Iterator[Viola
             remediation=_written(SLOW_SECONDS, place),
             evidence={"seconds": wait.value},
         )
-    if isinstance(subject, Workload):
+    if isinstance(subject, WorkloadFacts):
         yield from _serve_too_slow(subject)
 
 
-def _serve_too_slow(workload: Workload) -> Iterator[Violation]:
+def _serve_too_slow(workload: WorkloadFacts) -> Iterator[Violation]:
     """Ray Serve decides about replicas before Ray decides about nodes: its delay comes on top."""
     if workload.ray is None or not workload.uses_gpus:
         return
@@ -285,13 +285,15 @@ def _written(value: int, place: str) -> JsonPatch:
 @rule(
     "autoscaler-min-equals-max",
     "An autoscaler of GPU pods that can do nothing.",
-    subject=(Autoscaler, Workload),
+    subject=(Autoscaler, WorkloadFacts),
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
     strict=Level.ADVISORY,
     source="own: smallest and largest size are the same",
 )
-def min_equals_max(context: Context, subject: Autoscaler | Workload) -> Iterator[Violation]:
+def min_equals_max(
+    context: RuleContext, subject: Autoscaler | WorkloadFacts
+) -> Iterator[Violation]:
     """Smallest and largest size are the same and at least 2."""
     for scaling, what, _ in _scalings(context, subject):
         low, high = scaling.minimum, scaling.maximum
@@ -308,14 +310,14 @@ def min_equals_max(context: Context, subject: Autoscaler | Workload) -> Iterator
 @rule(
     "ray-group-maximum-unset",
     "A group of Ray workers with GPUs that may grow for ever.",
-    subject=Workload,
+    subject=WorkloadFacts,
     dev=Level.MANDATORY,
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
     formula="exposure: unbounded",
     source="KubeRay raycluster_types.go: maxReplicas defaults to the largest int32",
 )
-def ray_unbounded(context: Context, workload: Workload) -> Iterator[Violation]:
+def ray_unbounded(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """In-tree autoscaling is on and `maxReplicas` is not written."""
     if workload.ray is None or workload.ray.autoscaling.found is not True:
         return
@@ -338,7 +340,7 @@ def ray_unbounded(context: Context, workload: Workload) -> Iterator[Violation]:
     strict=Level.MANDATORY,
     source="KEDA documentation: idleReplicaCount must be less than minReplicaCount",
 )
-def idle_invalid(context: Context, autoscaler: Autoscaler) -> Iterator[Violation]:
+def idle_invalid(context: RuleContext, autoscaler: Autoscaler) -> Iterator[Violation]:
     """`idleReplicaCount` is not below `minReplicaCount`, whose default is 0."""
     del context
     idle, low = autoscaler.scaling.idle_replicas, autoscaler.scaling.minimum

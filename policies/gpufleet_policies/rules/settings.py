@@ -8,7 +8,7 @@ from typing import Any
 
 from gpufleet.findings import Finding, FleetError, error
 from gpufleet_policies.facts import Provenance
-from gpufleet_policies.rules.context import Context, EnvironmentBudget, Thresholds
+from gpufleet_policies.rules.context import EnvironmentBudget, RuleContext, Thresholds
 from gpufleet_policies.rules.exceptions import SettledException
 from gpufleet_policies.rules.registry import EXCEPTION_INVALID, by_id
 from gpufleet_policies.rules.rule import Level, Profile, Rule
@@ -49,7 +49,7 @@ _WHOLE = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class RuleSettings:
     """What a project decides about the rules."""
 
     profile: Profile | None = None
@@ -67,7 +67,7 @@ class Settings:
         """The level of a rule in a profile, before its evidence is weighed."""
         return self.levels.get(rule.id) or rule.levels[profile]
 
-    def profile_for(self, context: Context, subject: Any) -> Profile:
+    def profile_for(self, context: RuleContext, subject: Any) -> Profile:
         """The profile that applies to one object. Where the environment is unknown: dev."""
         if self.profile is not None:
             return self.profile
@@ -80,7 +80,7 @@ def weighed(level: Level, rule: Rule, evidence: Provenance, at_most: Level) -> L
     return Level.ADVISORY if level is Level.MANDATORY and weak else level
 
 
-def read_settings(data: Mapping[str, Any], origin: str = "policy settings") -> Settings:
+def read_settings(data: Mapping[str, Any], origin: str = "policy settings") -> RuleSettings:
     """Settings from plain data. Raises FleetError with every problem at once."""
     problems: list[Finding] = []
     for key in data:
@@ -104,7 +104,7 @@ def read_settings(data: Mapping[str, Any], origin: str = "policy settings") -> S
     )
     if problems:
         raise FleetError(problems, origin)
-    return Settings(
+    return RuleSettings(
         None if profile == AUTO else Profile(profile),
         environment,
         levels,

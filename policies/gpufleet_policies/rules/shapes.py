@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from gpufleet.catalogue import Catalogue
 from gpufleet_policies.facts import PodGroup
-from gpufleet_policies.rules.context import Context, SameObject
+from gpufleet_policies.rules.context import RuleContext, SameObject
 from gpufleet_policies.rules.placed import pools_for
 from gpufleet_policies.rules.placement import INSTANCE_TYPE_LABELS, candidates, offering
 
@@ -50,7 +50,7 @@ class NodeShape:
         return f"{self.name}" + (f" of pool {self.pool}" if self.pool else "")
 
 
-def shapes(context: Context, group: PodGroup, resource: str) -> tuple[NodeShape, ...]:
+def shapes(context: RuleContext, group: PodGroup, resource: str) -> tuple[NodeShape, ...]:
     """Every machine the pods may land on; empty where one of them is not known."""
     if context.fleet is not None:
         found: list[NodeShape | None] = []
@@ -67,7 +67,7 @@ def shapes(context: Context, group: PodGroup, resource: str) -> tuple[NodeShape,
     return _of_declared_pools(context, group)
 
 
-def _of_declared_pools(context: Context, group: PodGroup) -> tuple[NodeShape, ...]:
+def _of_declared_pools(context: RuleContext, group: PodGroup) -> tuple[NodeShape, ...]:
     """Reckoned once for all pods that may land on the same pools: those can name many machines."""
     pools = pools_for(context, group)
     key = ("shapes", tuple(SameObject(pool) for pool in pools))

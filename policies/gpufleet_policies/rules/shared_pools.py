@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gpufleet_policies.facts import FleetFacts, PodGroup, known
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.placed import pools_for
 from gpufleet_policies.rules.placement import candidates, gpu_requests, offering
 from gpufleet_policies.rules.published import published, sharing_for
@@ -26,7 +26,7 @@ class SharedPool:
         return f"{self.resource} of pool {self.pool}"
 
 
-def shared_pools(context: Context, group: PodGroup) -> Iterator[SharedPool]:
+def shared_pools(context: RuleContext, group: PodGroup) -> Iterator[SharedPool]:
     """Of each resource the pods ask for, the pool with the fewest that meet; only where every pool
     that may run them shares its GPUs."""
     for resource, _ in gpu_requests(context, group):
@@ -40,7 +40,7 @@ def shared_pools(context: Context, group: PodGroup) -> Iterator[SharedPool]:
 
 
 def _of_fleet(
-    fleet: FleetFacts, context: Context, group: PodGroup, resource: str
+    fleet: FleetFacts, context: RuleContext, group: PodGroup, resource: str
 ) -> list[SharedPool]:
     pools = offering(candidates(fleet, group, context.catalogue), resource)
     return [
@@ -56,7 +56,7 @@ def _of_fleet(
     ]
 
 
-def _of_declared_pools(context: Context, group: PodGroup, resource: str) -> list[SharedPool]:
+def _of_declared_pools(context: RuleContext, group: PodGroup, resource: str) -> list[SharedPool]:
     """Nothing where what one of the pools publishes cannot be told."""
     found: list[SharedPool] = []
     for pool in pools_for(context, group):

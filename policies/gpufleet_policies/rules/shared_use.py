@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 
-from gpufleet_policies.facts import Container, PodGroup, Provenance, Workload
-from gpufleet_policies.money import Kind
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.facts import Container, PodGroup, Provenance, WorkloadFacts
+from gpufleet_policies.money import AmountKind
+from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.model_memory import gib, memory_need
 from gpufleet_policies.rules.purpose import training
@@ -20,7 +20,7 @@ USUAL_SHARE = Decimal("0.9")
 @rule(
     "sharing-used-for-training",
     "Training on GPUs that pods take turns on.",
-    subject=Workload,
+    subject=WorkloadFacts,
     dev=Level.MANDATORY,
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
@@ -28,7 +28,7 @@ USUAL_SHARE = Decimal("0.9")
     formula="waste = pods x share x GPU-hour x (replicas - 1) / replicas, when all turns are taken",
     source="NVIDIA k8s-device-plugin README: shared access to GPUs, no isolation of memory",
 )
-def trains_on_shares(context: Context, workload: Workload) -> Iterator[Violation]:
+def trains_on_shares(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Stops where several pods train together: two ranks may land on one GPU."""
     evidence = training(workload)
     if evidence is None:
@@ -53,7 +53,7 @@ def trains_on_shares(context: Context, workload: Workload) -> Iterator[Violation
 @rule(
     "sharing-memory-oversubscribed",
     "Programs on one shared GPU that together need more memory than it has.",
-    subject=Workload,
+    subject=WorkloadFacts,
     dev=Level.MANDATORY,
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
@@ -61,7 +61,7 @@ def trains_on_shares(context: Context, workload: Workload) -> Iterator[Violation
     formula="standing = pods x share x GPU-hour x 730 h while they restart",
     source="NVIDIA k8s-device-plugin README: time-slicing limits no memory, MPS divides it evenly",
 )
-def oversubscribed(context: Context, workload: Workload) -> Iterator[Violation]:
+def oversubscribed(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Stops where the part of the memory is written; vLLM's own 0.9 and estimates only advise."""
     for group in workload.running_groups():
         for share in shared_pools(context, group):
@@ -97,8 +97,8 @@ def _taken(container: Container) -> tuple[Decimal, Provenance] | None:
 
 
 def _too_greedy(
-    context: Context,
-    workload: Workload,
+    context: RuleContext,
+    workload: WorkloadFacts,
     group: PodGroup,
     container: Container,
     share: SharedPool,
@@ -114,15 +114,15 @@ def _too_greedy(
         limit=f"{share.replicas} x {part} is more than one GPU; the second pod ends for want of "
         "memory",
         alternative=f"write a memory utilisation of {fair}",
-        money=held(context, workload, group, kind=Kind.STANDING),
+        money=held(context, workload, group, kind=AmountKind.STANDING),
         provenance=evidence,
         evidence={"share": str(part), "replicas": share.replicas},
     )
 
 
 def _needs_more(
-    context: Context,
-    workload: Workload,
+    context: RuleContext,
+    workload: WorkloadFacts,
     group: PodGroup,
     share: SharedPool,
 ) -> Iterator[Violation]:
@@ -141,7 +141,7 @@ def _needs_more(
         if share.divides_memory
         else f"{meeting} of its own pods may meet on one GPU, and nothing limits their memory",
         alternative="ask for a larger share, or a MIG slice that holds it",
-        money=held(context, workload, group, kind=Kind.STANDING),
+        money=held(context, workload, group, kind=AmountKind.STANDING),
         provenance=need.provenance,
         at_most=Level.ADVISORY,
         evidence={"need_bytes": need.bytes, "share_bytes": part},

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 from gpufleet.findings import Severity
 from gpufleet_policies.facts import FleetFacts
-from gpufleet_policies.facts.monitoring import Monitoring
+from gpufleet_policies.facts.monitoring import MetricsSource
 from gpufleet_policies.facts.nvidia import NvidiaConfig, OperatorChoices, SharingConfig
 from gpufleet_policies.facts.pool import Maker, NodePool
 from gpufleet_policies.facts.workload import GPU, MIG_PREFIX
 from gpufleet_policies.rules.checked import of_check, verdict
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.plugin_text import replicas_patch, sharing_patch
 from gpufleet_policies.rules.pool_money import setting
 from gpufleet_policies.rules.pools import POOLS, all_pools, gpu_pools, named, place, same_cluster
@@ -49,7 +49,7 @@ SAID_BY_SHARING = _REPLICAS | _MPS
     source="NVIDIA k8s-device-plugin, cmd/mps-control-daemon; GKE: GPU sharing strategies",
 )
 def replicas_range(
-    context: Context, subject: NvidiaConfig | SharingConfig | NodePool | FleetFacts
+    context: RuleContext, subject: NvidiaConfig | SharingConfig | NodePool | FleetFacts
 ) -> Iterator[Violation]:
     """Fewer than 2, more MPS clients than the GPU takes, GKE's 2 to 48; more than 16 turns is
     advice. What the plugin refuses is judged as `gpufleet check` does. The patch lowers what is
@@ -118,7 +118,9 @@ def _of_pool(pool: NodePool) -> Iterator[Violation]:
     strict=Level.MANDATORY,
     source="NVIDIA k8s-device-plugin, cmd/nvidia-device-plugin/main.go and internal/plugin/mps.go",
 )
-def mps_with_mig(context: Context, subject: NvidiaConfig | SharingConfig) -> Iterator[Violation]:
+def mps_with_mig(
+    context: RuleContext, subject: NvidiaConfig | SharingConfig
+) -> Iterator[Violation]:
     """The strategy `mixed` in the same document, or in the chart that installs the plugin; MPS of a
     MIG resource.
     """
@@ -159,7 +161,7 @@ def mps_with_mig(context: Context, subject: NvidiaConfig | SharingConfig) -> Ite
     strict=Level.MANDATORY,
     source="NVIDIA k8s-device-plugin README: failRequestsGreaterThanOne, recommended true",
 )
-def not_fail_fast(context: Context, config: SharingConfig) -> Iterator[Violation]:
+def not_fail_fast(context: RuleContext, config: SharingConfig) -> Iterator[Violation]:
     """`failRequestsGreaterThanOne` is absent or false. MPS sets it by itself."""
     del context
     setting_ = config.fail_requests_greater_than_one
@@ -187,7 +189,7 @@ def not_fail_fast(context: Context, config: SharingConfig) -> Iterator[Violation
     formula="a share where a whole GPU was meant, or a whole GPU for a small pod: not reckoned",
     source="NVIDIA k8s-device-plugin README: renameByDefault",
 )
-def name_collides(context: Context, subject: NodePool | SharingConfig) -> Iterator[Violation]:
+def name_collides(context: RuleContext, subject: NodePool | SharingConfig) -> Iterator[Violation]:
     """The pool publishes nvidia.com/gpu shared, another one whole, and both have the same taints.
 
     Said of the device-plugin configuration, once, where that is declared here, else of the pool.
@@ -212,7 +214,7 @@ def name_collides(context: Context, subject: NodePool | SharingConfig) -> Iterat
             yield from _collision(context, pool, where, ())
 
 
-def _naming(context: Context, pool: NodePool) -> tuple[SharingConfig, ...]:
+def _naming(context: RuleContext, pool: NodePool) -> tuple[SharingConfig, ...]:
     """Configurations declared here that give the pool's shares the name of a whole GPU."""
     if pool.maker in (Maker.GKE, Maker.FLEET) or not pool.is_certainly_gpu:
         return ()
@@ -231,7 +233,7 @@ def _renamed(config: SharingConfig) -> JsonPatch:
 
 
 def _collision(
-    context: Context, pool: NodePool, where: str, remediation: JsonPatch
+    context: RuleContext, pool: NodePool, where: str, remediation: JsonPatch
 ) -> Iterator[Violation]:
     offer = published(context, pool)
     if offer is None or offer.replicas.get(GPU, 1) < 2 or pool.taints.is_unknown:
@@ -274,12 +276,12 @@ def _keys(pool: NodePool) -> frozenset[str]:
     needs=[Needs.SURROUNDINGS],
     source="NVIDIA GPU Operator documentation: MPS, limitations; dcgm-exporter",
 )
-def loses_attribution(context: Context, config: SharingConfig) -> Iterator[Violation]:
+def loses_attribution(context: RuleContext, config: SharingConfig) -> Iterator[Violation]:
     """Sharing, a DCGM exporter beside it, and `requireAttribution` among the settings."""
     assert context.surroundings is not None
     if not context.thresholds.require_attribution or not config.resources:
         return
-    if not context.surroundings.of(Monitoring):
+    if not context.surroundings.of(MetricsSource):
         return
     yield Violation(
         where=config.place,
@@ -298,7 +300,7 @@ def loses_attribution(context: Context, config: SharingConfig) -> Iterator[Viola
     strict=Level.MANDATORY,
     source="NVIDIA k8s-device-plugin README: resources that can be time-sliced",
 )
-def of_mig_resources(context: Context, config: SharingConfig) -> Iterator[Violation]:
+def of_mig_resources(context: RuleContext, config: SharingConfig) -> Iterator[Violation]:
     """Slices exist under the strategy `mixed` only; a profile no layout here has matches nothing;
     where it works, tenants of a slice share its memory unprotected, which is advice.
     """
@@ -334,7 +336,7 @@ def of_mig_resources(context: Context, config: SharingConfig) -> Iterator[Violat
             )
 
 
-def _offered(context: Context) -> set[str] | None:
+def _offered(context: RuleContext) -> set[str] | None:
     """Names that pools here publish, shares under their own name; None where one is not known."""
     if context.surroundings is None or not context.surroundings.of(OperatorChoices):
         return None

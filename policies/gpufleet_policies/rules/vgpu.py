@@ -8,9 +8,9 @@ from gpufleet.catalogue.gpu import VgpuBoard
 from gpufleet_policies.facts import FleetFacts
 from gpufleet_policies.facts.nvidia import OperatorChoices
 from gpufleet_policies.facts.pool import NodePool
-from gpufleet_policies.money import Kind, Money
+from gpufleet_policies.money import AmountKind, Money
 from gpufleet_policies.money.pools import pool_price
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.model_memory import gib, memory_need
 from gpufleet_policies.rules.placed import accepts
 from gpufleet_policies.rules.pool_money import saving, smallest
@@ -37,7 +37,7 @@ def _type(pool: NodePool) -> tuple[str, int, bool] | None:
     return None if found is None else (found.board, found.gigabytes, found.slices is not None)
 
 
-def _board(context: Context, pool: NodePool) -> VgpuBoard | None:
+def _board(context: RuleContext, pool: NodePool) -> VgpuBoard | None:
     if not pool.gpu.is_known:
         return None
     try:
@@ -57,7 +57,7 @@ def _board(context: Context, pool: NodePool) -> VgpuBoard | None:
     formula="waste = machines x (its part of a GPU - that of the smaller type) x GPU-hour x 730 h",
     source="NVIDIA vGPU types of the catalogue",
 )
-def oversized(context: Context, subject: NodePool | FleetFacts) -> Iterator[Violation]:
+def oversized(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Violation]:
     """Every model declared for the pool fits a smaller type of the same GPU and kind.
 
     Only on new machines: changing the type of a running one replaces it.
@@ -82,7 +82,9 @@ def oversized(context: Context, subject: NodePool | FleetFacts) -> Iterator[Viol
             found=f"{pool.vgpu_profile.value} with {own} GiB, and its pods need {gib(need)}",
             limit=f"the type with {choice} GiB holds them",
             alternative=f"give new machines grid_{kind[0]}-{choice}c",
-            money=Money(Kind.WASTE, None, part * nodes, f"{nodes} machine(s), parts of a GPU"),
+            money=Money(
+                AmountKind.WASTE, None, part * nodes, f"{nodes} machine(s), parts of a GPU"
+            ),
             evidence={"gigabytes": own, "smaller": choice},
         )
 
@@ -93,7 +95,7 @@ def _place(pool: NodePool) -> str:
     return f"{pool.compiled.path}.sharing.vgpu.profile of {pool.name}"
 
 
-def _needs(context: Context, pool: NodePool) -> list[int]:
+def _needs(context: RuleContext, pool: NodePool) -> list[int]:
     found: list[int] = []
     for workload in gpu_workloads(context):
         if not any(accepts(context, pool, group) is not False for group in workload.pod_groups):
@@ -116,7 +118,7 @@ def _needs(context: Context, pool: NodePool) -> list[int]:
     formula="waste = standing machines x price x 0.9, the part of their speed assumed lost",
     source="NVIDIA GPU Operator values: driver.licensingConfig; NVIDIA vGPU licensing",
 )
-def unlicensed(context: Context, choices: OperatorChoices) -> Iterator[Violation]:
+def unlicensed(context: RuleContext, choices: OperatorChoices) -> Iterator[Violation]:
     """The operator installs the driver of guests that use vGPUs, and names no licence Secret."""
     if not choices.licence.is_known or choices.licence.value:
         return
@@ -149,7 +151,7 @@ def unlicensed(context: Context, choices: OperatorChoices) -> Iterator[Violation
     formula="waste = free part of the last card of each size x GPU-hour x 730 h",
     source="NVIDIA vGPU documentation: same-size placement; vGPU types of the catalogue",
 )
-def mixed_profiles(context: Context, subject: NodePool) -> Iterator[Violation]:
+def mixed_profiles(context: RuleContext, subject: NodePool) -> Iterator[Violation]:
     """Same-size placement is the host's default: the last card of a size takes no other size.
 
     Said once, on the pool that leaves most, and only where the rest of all sizes together would
@@ -174,7 +176,7 @@ def mixed_profiles(context: Context, subject: NodePool) -> Iterator[Violation]:
             limit="with same-size placement a card that has one size takes no other",
             alternative="use one size, or hosts with mixed-size placement",
             money=Money(
-                Kind.WASTE,
+                AmountKind.WASTE,
                 None if low is None else Fraction(low) * total,
                 total,
                 "free parts of the last card of each size",
@@ -182,7 +184,7 @@ def mixed_profiles(context: Context, subject: NodePool) -> Iterator[Violation]:
         )
 
 
-def _alike(context: Context, pool: NodePool) -> list[NodePool]:
+def _alike(context: RuleContext, pool: NodePool) -> list[NodePool]:
     """Pools on the same card with time-sliced types, of several sizes."""
     if not pool.vgpu_profile.is_known or not pool.gpu.is_known:
         return []
@@ -198,7 +200,7 @@ def _alike(context: Context, pool: NodePool) -> list[NodePool]:
     return found if len(sizes) > 1 else []
 
 
-def _rest(context: Context, pool: NodePool) -> Fraction:
+def _rest(context: RuleContext, pool: NodePool) -> Fraction:
     """Part of its last card that a pool leaves free at its largest size."""
     kind, board = _type(pool), _board(context, pool)
     if kind is None or board is None or not pool.size.maximum.is_known:

@@ -7,12 +7,12 @@ from typing import Any
 
 from gpufleet_sandbox.cloud.shapes import (
     Anything,
-    Choice,
     ListOf,
     MapOf,
-    Record,
+    ObjectShape,
     Scalar,
     Shape,
+    StringChoice,
     described,
     fits,
 )
@@ -20,7 +20,7 @@ from gpufleet_sandbox.cloud.values import UNKNOWN, Secret
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class InputProblem:
     """One input that cannot be."""
 
     path: str
@@ -31,12 +31,12 @@ class Problem:
         return f"{self.path}: {self.reason}" if self.path else self.reason
 
 
-def problems(record: Record, inputs: Mapping[str, Any]) -> list[Problem]:
+def problems(record: ObjectShape, inputs: Mapping[str, Any]) -> list[InputProblem]:
     """Everything that is wrong with the inputs of a resource, a function or a provider."""
     return list(_record(record, inputs, ""))
 
 
-def _record(record: Record, value: Mapping[str, Any], path: str) -> Iterator[Problem]:
+def _record(record: ObjectShape, value: Mapping[str, Any], path: str) -> Iterator[InputProblem]:
     known = record.properties
     for name, item in value.items():
         if name.startswith("__"):  # the engine's own, `__defaults`
@@ -46,17 +46,17 @@ def _record(record: Record, value: Mapping[str, Any], path: str) -> Iterator[Pro
             continue
         near = difflib.get_close_matches(name, known, n=1)
         hint = f"; did you mean {near[0]}?" if near else f"; there is {', '.join(sorted(known))}"
-        yield Problem(_below(path, name), f"{record.name} has no property {name}{hint}")
+        yield InputProblem(_below(path, name), f"{record.name} has no property {name}{hint}")
     for name, declared in known.items():
         if declared.required and value.get(name) is None:
-            yield Problem(_below(path, name), "required and not given")
+            yield InputProblem(_below(path, name), "required and not given")
 
 
-def _value(shape: Shape, value: Any, path: str) -> Iterator[Problem]:
+def _value(shape: Shape, value: Any, path: str) -> Iterator[InputProblem]:
     if isinstance(value, Secret):
         # What is wrong with a secret is said without showing it.
         for problem in _value(shape, value.value, path):
-            yield Problem(problem.path, f"the secret given is not {described(shape)}")
+            yield InputProblem(problem.path, f"the secret given is not {described(shape)}")
             return
         return
     if value is UNKNOWN or value is None:
@@ -67,7 +67,7 @@ def _value(shape: Shape, value: Any, path: str) -> Iterator[Problem]:
         case Scalar():
             if not fits(shape, value):
                 yield _wrong(path, shape, value)
-        case Choice(values):
+        case StringChoice(values):
             if value not in values:
                 yield _wrong(path, shape, value)
         case ListOf(item):
@@ -82,17 +82,17 @@ def _value(shape: Shape, value: Any, path: str) -> Iterator[Problem]:
                 return
             for key, one in value.items():
                 yield from _value(item, one, f'{path}["{key}"]')
-        case Record():
+        case ObjectShape():
             if not isinstance(value, dict):
                 yield _wrong(path, shape, value)
                 return
             yield from _record(shape, value, path)
 
 
-def _wrong(path: str, shape: Shape, value: Any) -> Problem:
+def _wrong(path: str, shape: Shape, value: Any) -> InputProblem:
     kinds = {dict: "an object", list: "a list", bool: f"the boolean {str(value).lower()}"}
     found = kinds.get(type(value), repr(value))
-    return Problem(path, f"must be {described(shape)}, and is {found}")
+    return InputProblem(path, f"must be {described(shape)}, and is {found}")
 
 
 def _below(path: str, name: str) -> str:

@@ -32,7 +32,7 @@ class Made:
     """Inputs that the cloud holds otherwise than they were given, because they were not sent."""
 
 
-class Kind(ABC):
+class ResourceKind(ABC):
     """How one type of resource is made, changed and ended. Inputs hold neither secrets markers nor
     unknowns; `region` and names are filled in."""
 
@@ -49,7 +49,7 @@ class Kind(ABC):
         """End it. Raises CloudError when the API would refuse."""
 
 
-class Cloud(ABC):
+class CloudAccount(ABC):
     """One cloud account as its provider sees it.
 
     Args:
@@ -65,7 +65,7 @@ class Cloud(ABC):
         self.sdk = sdk(self.name)
 
     @abstractmethod
-    def kind(self, resource: ResourceType) -> Kind:
+    def kind(self, resource: ResourceType) -> ResourceKind:
         """How resources of that type are handled."""
 
     def values_allowed(self, token: str) -> Mapping[str, tuple[str, ...]]:
@@ -102,10 +102,10 @@ class Cloud(ABC):
         )
 
 
-class PlainKind(Kind):
+class PlainKind(ResourceKind):
     """A resource without an API of its own here: its inputs are checked and kept."""
 
-    def __init__(self, cloud: Cloud, resource: ResourceType) -> None:
+    def __init__(self, cloud: CloudAccount, resource: ResourceType) -> None:
         self.cloud = cloud
         self.resource = resource
 

@@ -9,7 +9,7 @@ from gpufleet_sandbox.cloud.values import UNKNOWN, has_unknown, revealed
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class PathChange:
     """One path that differs."""
 
     path: str
@@ -21,7 +21,7 @@ class Change:
 
 def changes(
     token: str, before: Mapping[str, Any], after: Mapping[str, Any], found: Mapping[str, Any]
-) -> list[Change]:
+) -> list[PathChange]:
     """Every difference between two sets of inputs.
 
     Args:
@@ -30,15 +30,15 @@ def changes(
         after: inputs of this one.
         found: properties the cloud reported last; what drifted since differs from `after`.
     """
-    seen: dict[str, Change] = {}
+    seen: dict[str, PathChange] = {}
     for path, kind in _differences(revealed(dict(before)), revealed(dict(after)), ""):
-        seen[path] = Change(path, kind, replaces(token, path))
+        seen[path] = PathChange(path, kind, replaces(token, path))
     for name, wanted in after.items():
         plain = revealed(wanted)
         if name in found and name in before and not has_unknown(wanted):
             for path, kind in _differences(revealed(found[name]), plain, name):
                 if kind != "delete":  # the cloud's own additions are no drift
-                    seen.setdefault(path, Change(path, kind, replaces(token, path)))
+                    seen.setdefault(path, PathChange(path, kind, replaces(token, path)))
     return list(seen.values())
 
 

@@ -3,25 +3,25 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gpufleet_sandbox.cloud.checking import Problem
+from gpufleet_sandbox.cloud.checking import InputProblem
 from gpufleet_sandbox.cloud.values import UNKNOWN, Secret
 
 
 def enumeration_problems(
     allowed: Mapping[str, tuple[str, ...]], inputs: Mapping[str, Any]
-) -> list[Problem]:
+) -> list[InputProblem]:
     """Values outside their enumeration.
 
     Args:
         allowed: path without indexes (`taints.effect`) to the values there are.
         inputs: the resource's inputs.
     """
-    found: list[Problem] = []
+    found: list[InputProblem] = []
     for path, values in allowed.items():
         for place, value in _at(inputs, path.split("."), ""):
             if value is not None and value is not UNKNOWN and value not in values:
                 found.append(
-                    Problem(place, f"must be one of {', '.join(values)}, and is {value!r}")
+                    InputProblem(place, f"must be one of {', '.join(values)}, and is {value!r}")
                 )
     return found
 

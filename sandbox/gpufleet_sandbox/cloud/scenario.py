@@ -24,7 +24,7 @@ class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Rule(_Part):
+class Disturbance(_Part):
     """One disturbance. Patterns are shell patterns."""
 
     operation: Operation
@@ -51,7 +51,7 @@ class Rule(_Part):
         )
 
 
-class Answer(_Part):
+class LookupAnswer(_Part):
     """What a look-up finds."""
 
     function: str
@@ -63,8 +63,8 @@ class Answer(_Part):
 class Scenario(_Part):
     """The whole file."""
 
-    rules: tuple[Rule, ...] = ()
-    answers: tuple[Answer, ...] = ()
+    rules: tuple[Disturbance, ...] = ()
+    answers: tuple[LookupAnswer, ...] = ()
 
 
 class ScenarioError(Exception):

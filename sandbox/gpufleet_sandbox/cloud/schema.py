@@ -5,7 +5,15 @@ from typing import Any
 
 from gpufleet_sandbox.cloud.replacement import REPLACING
 from gpufleet_sandbox.cloud.sdk import Sdk
-from gpufleet_sandbox.cloud.shapes import Choice, ListOf, MapOf, Property, Record, Scalar, Shape
+from gpufleet_sandbox.cloud.shapes import (
+    ListOf,
+    MapOf,
+    ObjectShape,
+    Property,
+    Scalar,
+    Shape,
+    StringChoice,
+)
 
 
 def package_schema(sdk: Sdk) -> dict[str, Any]:
@@ -50,13 +58,13 @@ def _type(package: str, shape: Shape, types: dict[str, Any]) -> dict[str, Any]:
     match shape:
         case Scalar(kind):
             return {"type": kind}
-        case Choice():
+        case StringChoice():
             return {"type": "string"}
         case ListOf(item):
             return {"type": "array", "items": _type(package, item, types)}
         case MapOf(item):
             return {"type": "object", "additionalProperties": _type(package, item, types)}
-        case Record(name):
+        case ObjectShape(name):
             token = f"{package}:index/{name}:{name}"
             if token not in types:
                 types[token] = {"type": "object"}  # before its own properties: types recurse

@@ -23,13 +23,13 @@ from pulumi._types import input_type_py_to_pulumi_names, resource_py_to_pulumi_n
 
 from gpufleet_sandbox.cloud.shapes import (
     Anything,
-    Choice,
     ListOf,
     MapOf,
+    ObjectShape,
     Property,
-    Record,
     Scalar,
     Shape,
+    StringChoice,
 )
 
 _IMPORT_LOCK = threading.RLock()
@@ -55,7 +55,7 @@ class ResourceType:
     """One resource as the SDK knows it."""
 
     token: str
-    record: Record
+    record: ObjectShape
     """Its inputs."""
     outputs: frozenset[str]
     """Every property it has once made, inputs included."""
@@ -68,7 +68,7 @@ class FunctionType:
     """One invoke as the SDK knows it."""
 
     token: str
-    record: Record
+    record: ObjectShape
     """Its arguments."""
     results: frozenset[str]
     """Properties of its answer."""
@@ -94,7 +94,7 @@ class Sdk:
         return version(f"pulumi_{self.name}")
 
     @cached_property
-    def provider(self) -> Record:
+    def provider(self) -> ObjectShape:
         """Settings of the provider itself."""
         module = import_module(f"pulumi_{self.name}.provider")
         return _arguments(module.ProviderArgs)
@@ -132,7 +132,9 @@ class Sdk:
             )
         names = resource_py_to_pulumi_names(made)
         record = (
-            _arguments(arguments) if inspect.isclass(arguments) else Record(f"{name}Args", dict)
+            _arguments(arguments)
+            if inspect.isclass(arguments)
+            else ObjectShape(f"{name}Args", dict)
         )
         return ResourceType(
             token, record, frozenset(names.values()), frozenset(_secrets(made, names))
@@ -162,7 +164,7 @@ class Sdk:
             if isinstance(member, property)
             and (property_name := getattr(member.fget, "_pulumi_name", None))
         }
-        return FunctionType(token, Record(python_name, read), frozenset(results))
+        return FunctionType(token, ObjectShape(python_name, read), frozenset(results))
 
     def _module(self, token: str) -> tuple[types.ModuleType, str]:
         package, _, rest = token.partition(":")
@@ -180,7 +182,7 @@ class Sdk:
 
 
 @cache
-def _arguments(cls: type) -> Record:
+def _arguments(cls: type) -> ObjectShape:
     """The inputs of a generated `...Args` class."""
 
     def read() -> Mapping[str, Property]:
@@ -194,7 +196,7 @@ def _arguments(cls: type) -> Record:
             for parameter in parameters
         }
 
-    return Record(cls.__name__, read)
+    return ObjectShape(cls.__name__, read)
 
 
 def _shape(annotation: Any, namespace: Mapping[str, Any]) -> Shape:
@@ -212,7 +214,7 @@ def _shape(annotation: Any, namespace: Mapping[str, Any]) -> Shape:
     if annotation in _SCALARS:
         return Scalar(_SCALARS[annotation])
     if inspect.isclass(annotation) and issubclass(annotation, Enum):
-        return Choice(tuple(str(member.value) for member in annotation))
+        return StringChoice(tuple(str(member.value) for member in annotation))
     if inspect.isclass(annotation) and annotation.__name__.endswith("Args"):
         return _arguments(annotation)
     return Anything()
@@ -236,7 +238,7 @@ def _union(members: Sequence[Any], namespace: Mapping[str, Any]) -> Shape:
         if shape not in shapes:
             shapes.append(shape)
     if Scalar("string") in shapes:
-        rest = [shape for shape in shapes if not isinstance(shape, Choice | Scalar)]
+        rest = [shape for shape in shapes if not isinstance(shape, StringChoice | Scalar)]
         return Anything() if rest else Scalar("string")
     return shapes[0] if len(shapes) == 1 else Anything()
 

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 import grpc
 from pulumi.runtime.proto import provider_pb2_grpc
 
-from gpufleet_sandbox.cloud.cloud import Cloud
-from gpufleet_sandbox.cloud.service import Provider
+from gpufleet_sandbox.cloud.cloud import CloudAccount
+from gpufleet_sandbox.cloud.service import StandInProvider
 from gpufleet_sandbox.cloud.store import CloudFolder
 
 CALLS_AT_ONCE = 64
@@ -17,7 +17,7 @@ MESSAGE_LIMIT = 400 * 1024 * 1024
 """Bytes of one message, the engine's own limit (pulumi/pulumi sdk v3.259.0, rpcutil)."""
 
 
-def cloud_of(name: str, folder: CloudFolder) -> Cloud:
+def cloud_of(name: str, folder: CloudFolder) -> CloudAccount:
     """The stand-in of one cloud: `aws` or `gcp`. Raises KeyError for any other."""
     if name == "aws":
         from gpufleet_sandbox.cloud.aws.provider import AwsCloud
@@ -31,12 +31,12 @@ def cloud_of(name: str, folder: CloudFolder) -> Cloud:
 
 
 @contextmanager
-def serving(cloud: Cloud) -> Iterator[int]:
+def serving(cloud: CloudAccount) -> Iterator[int]:
     """Serve on a free loopback port while the block runs. Yields the port."""
     size = [("grpc.max_send_message_length", MESSAGE_LIMIT)]
     size += [("grpc.max_receive_message_length", MESSAGE_LIMIT)]
     server = grpc.server(ThreadPoolExecutor(CALLS_AT_ONCE), options=size)
-    provider_pb2_grpc.add_ResourceProviderServicer_to_server(Provider(cloud), server)
+    provider_pb2_grpc.add_ResourceProviderServicer_to_server(StandInProvider(cloud), server)
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     try:

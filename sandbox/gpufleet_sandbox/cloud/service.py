@@ -1,4 +1,4 @@
-"""The provider protocol of the engine, over a `Cloud`."""
+"""The provider protocol of the engine, over a `CloudAccount`."""
 
 # The protocol names the methods, says what they mean, and hands each a request and a context.
 # ruff: noqa: N802, D102, ARG002
@@ -15,12 +15,12 @@ import grpc
 from google.protobuf import any_pb2, empty_pb2
 from pulumi.runtime.proto import plugin_pb2, provider_pb2, provider_pb2_grpc
 
-from gpufleet_sandbox.cloud.checking import Problem, problems
-from gpufleet_sandbox.cloud.cloud import Cloud, CloudError, Made
-from gpufleet_sandbox.cloud.difference import Change, changes
+from gpufleet_sandbox.cloud.checking import InputProblem, problems
+from gpufleet_sandbox.cloud.cloud import CloudAccount, CloudError, Made
+from gpufleet_sandbox.cloud.difference import PathChange, changes
 from gpufleet_sandbox.cloud.enumerations import enumeration_problems
 from gpufleet_sandbox.cloud.naming import name_property, with_name
-from gpufleet_sandbox.cloud.scenario import Rule, ScenarioError
+from gpufleet_sandbox.cloud.scenario import Disturbance, ScenarioError
 from gpufleet_sandbox.cloud.schema import package_schema
 from gpufleet_sandbox.cloud.sdk import ResourceType, UnknownTypeError
 from gpufleet_sandbox.cloud.shapes import Scalar
@@ -41,14 +41,14 @@ _FOREVER = 3600.0
 """Seconds after which even a call told to hang gives up."""
 
 
-class Provider(provider_pb2_grpc.ResourceProviderServicer):
+class StandInProvider(provider_pb2_grpc.ResourceProviderServicer):
     """One instance of a provider.
 
     Args:
         cloud: where its calls go.
     """
 
-    def __init__(self, cloud: Cloud) -> None:
+    def __init__(self, cloud: CloudAccount) -> None:
         self.cloud = cloud
         self._cancelled = threading.Event()
 
@@ -237,7 +237,7 @@ class Provider(provider_pb2_grpc.ResourceProviderServicer):
     @contextmanager
     def _disturbed(
         self, operation: str, token: str, name: str, identifier: str
-    ) -> Iterator[Rule | None]:
+    ) -> Iterator[Disturbance | None]:
         """Do as the scenario says around a call, and log it. Yields a rule to report afterwards."""
         begun = time.monotonic()
         outcome = "ok"
@@ -255,7 +255,7 @@ class Provider(provider_pb2_grpc.ResourceProviderServicer):
                 call = Call(operation, token, name, identifier, outcome, seconds)
                 self.cloud.folder.record(call)
 
-    def _strike(self, rule: Rule) -> None:
+    def _strike(self, rule: Disturbance) -> None:
         if rule.then == "fail":
             raise CloudError(rule.message)
         if rule.then == "fail-after":
@@ -307,7 +307,7 @@ def _status_message() -> Any:
     return status_pb2.Status
 
 
-def _failures(found: list[Problem]) -> list[Any]:
+def _failures(found: list[InputProblem]) -> list[Any]:
     return [
         provider_pb2.CheckFailure(property=one.path.split(".")[0].split("[")[0], reason=str(one))
         for one in found
@@ -336,7 +336,7 @@ def _outputs(resource: ResourceType, properties: Mapping[str, Any]) -> dict[str,
     }
 
 
-def _ignored(change: Change, ignored: Any) -> bool:
+def _ignored(change: PathChange, ignored: Any) -> bool:
     return any(
         change.path == path or change.path.startswith((f"{path}.", f"{path}[")) for path in ignored
     )
@@ -353,7 +353,7 @@ _KINDS: Mapping[tuple[str, bool], Callable[[], int]] = {
 
 
 def _difference(
-    token: str, before: Mapping[str, Any], after: Mapping[str, Any], found: list[Change]
+    token: str, before: Mapping[str, Any], after: Mapping[str, Any], found: list[PathChange]
 ) -> Any:
     """The answer to Diff. Never empty: the engine would then compare by itself, without
     replacements."""

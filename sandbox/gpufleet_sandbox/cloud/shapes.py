@@ -14,7 +14,7 @@ class Scalar:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class StringChoice:
     """One of these strings and no other."""
 
     values: tuple[str, ...]
@@ -48,7 +48,7 @@ class Property:
 
 
 @dataclass(frozen=True)
-class Record:
+class ObjectShape:
     """An object with named properties, read from the SDK only when it is looked at."""
 
     name: str
@@ -60,7 +60,7 @@ class Record:
         return self.read()
 
 
-Shape = Scalar | Choice | ListOf | MapOf | Record | Anything
+Shape = Scalar | StringChoice | ListOf | MapOf | ObjectShape | Anything
 
 
 def described(shape: Shape) -> str:
@@ -68,11 +68,11 @@ def described(shape: Shape) -> str:
     match shape:
         case Scalar(kind):
             return {"integer": "a whole number"}.get(kind, f"a {kind}")
-        case Choice(values):
+        case StringChoice(values):
             return f"one of {', '.join(values)}"
         case ListOf():
             return "a list"
-        case MapOf() | Record():
+        case MapOf() | ObjectShape():
             return "an object"
         case _:
             return "anything"

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from filelock import FileLock
 
-from gpufleet_sandbox.cloud.scenario import Rule, Scenario, read_scenario, write_scenario
+from gpufleet_sandbox.cloud.scenario import Disturbance, Scenario, read_scenario, write_scenario
 from gpufleet_sandbox.cloud.values import from_json, to_json
 
 FOLDER_VARIABLE = "GPUFLEET_CLOUD"
@@ -74,9 +74,9 @@ class CloudFolder:
             write_scenario(self.scenario_file, scenario)
             self._counts_file.unlink(missing_ok=True)
 
-    def rule_for(self, operation: str, token: str, name: str) -> Rule | None:
+    def rule_for(self, operation: str, token: str, name: str) -> Disturbance | None:
         """The first rule that strikes this call; counts the call for rules with `nth`."""
-        struck: Rule | None = None
+        struck: Disturbance | None = None
         for index, rule in enumerate(self.scenario().rules):
             if not rule.matches(operation, token, name):
                 continue

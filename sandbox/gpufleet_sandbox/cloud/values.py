@@ -15,14 +15,14 @@ SIGNATURE = "4dabf18193072939515e22adb298388d"
 SECRET_SIGNATURE = "1b47061264138c4ac30d75fd1eb44270"  # noqa: S105 - a marker, not a secret
 
 
-class Unknown:
+class UnknownValue:
     """A value that only exists after deployment; previews are full of them."""
 
     def __repr__(self) -> str:
         return "<not known yet>"
 
 
-UNKNOWN = Unknown()
+UNKNOWN = UnknownValue()
 
 
 @dataclass(frozen=True, slots=True, eq=True)
@@ -107,7 +107,7 @@ def _from_value(value: struct_pb2.Value) -> Any:
 def _to_plain(value: Any) -> Any:
     if isinstance(value, Secret):
         return {SIGNATURE: SECRET_SIGNATURE, "value": _to_plain(value.value)}
-    if isinstance(value, Unknown):
+    if isinstance(value, UnknownValue):
         return UNKNOWN_TEXT
     if isinstance(value, Mapping):
         return {key: _to_plain(item) for key, item in value.items() if item is not None}

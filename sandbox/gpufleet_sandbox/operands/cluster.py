@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gpufleet_sandbox.operands.cluster_policy import ClusterPolicy
-from gpufleet_sandbox.operands.dra_driver import DraDriver
+from gpufleet_sandbox.operands.dra_driver import SimulatedDraDriver
 from gpufleet_sandbox.operands.neuron import NeuronPlugin
 from gpufleet_sandbox.operands.plugin_chart import PluginChart
 from gpufleet_sandbox.operands.rdma_plugin import RdmaPlugin
@@ -34,7 +34,7 @@ class ClusterView:
     """Whether Node Feature Discovery is deployed."""
     config_maps: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """ConfigMaps of the operator's namespace: name -> data."""
-    dra: DraDriver | None = None
+    dra: SimulatedDraDriver | None = None
     """The DRA driver, where its chart is installed and serves GPUs."""
     plugin_chart: PluginChart | None = None
     """The device plugin's own chart, where it is installed."""

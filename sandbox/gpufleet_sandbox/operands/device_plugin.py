@@ -7,8 +7,8 @@ the renaming and the limits of section 5 of NVIDIA's documentation of the plugin
 from collections import Counter
 from dataclasses import dataclass
 
-from gpufleet_sandbox.operands.device_plugin_config import Sharing
-from gpufleet_sandbox.operands.hardware import Hardware
+from gpufleet_sandbox.operands.device_plugin_config import SharingInForce
+from gpufleet_sandbox.operands.hardware import SimulatedHardware
 from gpufleet_sandbox.operands.silicon import GpuState
 
 GPU_RESOURCE = "nvidia.com/gpu"
@@ -19,7 +19,7 @@ class PluginError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Advertised:
+class AdvertisedResources:
     """Resources the kubelet learns of."""
 
     resources: dict[str, int]
@@ -32,13 +32,16 @@ def mig_resource(profile_suffix: str) -> str:
 
 
 def advertise(
-    hardware: Hardware, states: tuple[GpuState, ...], strategy: str, sharing: Sharing | None
-) -> Advertised:
+    hardware: SimulatedHardware,
+    states: tuple[GpuState, ...],
+    strategy: str,
+    sharing: SharingInForce | None,
+) -> AdvertisedResources:
     """Count the devices and apply sharing; raises PluginError."""
     warnings: list[str] = []
     devices = _devices(hardware, states, strategy, warnings)
     if sharing is None:
-        return Advertised(dict(devices), tuple(warnings))
+        return AdvertisedResources(dict(devices), tuple(warnings))
     if sharing.kind == "mps":
         _check_mps(hardware, states, sharing)
     resources: dict[str, int] = {}
@@ -49,11 +52,11 @@ def advertise(
     for entry in sharing.resources:
         if entry.name not in devices:
             warnings.append(f"{entry.name} is shared in the config but the node has none")
-    return Advertised(resources, tuple(warnings))
+    return AdvertisedResources(resources, tuple(warnings))
 
 
 def _devices(
-    hardware: Hardware, states: tuple[GpuState, ...], strategy: str, warnings: list[str]
+    hardware: SimulatedHardware, states: tuple[GpuState, ...], strategy: str, warnings: list[str]
 ) -> Counter[str]:
     if strategy == "none" or not any(state.mig_enabled for state in states):
         return Counter({GPU_RESOURCE: len(hardware.gpus)} if hardware.gpus else {})
@@ -90,7 +93,9 @@ def _single(states: tuple[GpuState, ...]) -> Counter[str]:
     return Counter({GPU_RESOURCE: sum(len(state.devices) for state in states)})
 
 
-def _check_mps(hardware: Hardware, states: tuple[GpuState, ...], sharing: Sharing) -> None:
+def _check_mps(
+    hardware: SimulatedHardware, states: tuple[GpuState, ...], sharing: SharingInForce
+) -> None:
     if any(state.mig_enabled for state in states):
         raise PluginError("sharing using MPS is not supported for MIG devices")
     replicas = sharing.replicas(GPU_RESOURCE)

@@ -42,7 +42,7 @@ class Replicated:
 
 
 @dataclass(frozen=True, slots=True)
-class Sharing:
+class SharingInForce:
     """A sharing block that is in force."""
 
     kind: str
@@ -57,16 +57,16 @@ class Sharing:
 
 
 @dataclass(frozen=True, slots=True)
-class PluginConfig:
+class OperandPluginConfig:
     """What the plugin takes from the file."""
 
     mig_strategy: str | None = None
     mps_root: str | None = None
-    sharing: Sharing | None = None
+    sharing: SharingInForce | None = None
     warnings: tuple[str, ...] = ()
 
 
-def parse_plugin_config(text: str) -> PluginConfig:
+def parse_plugin_config(text: str) -> OperandPluginConfig:
     """Parse one key's text; raises PluginConfigError with the plugin's reason."""
     try:
         document = load_document(text)
@@ -88,10 +88,10 @@ def parse_plugin_config(text: str) -> PluginConfig:
     if slicing and mps:
         warnings.append("timeSlicing and mps are both given: mps is used")
     root = _folded(flags, "mpsRoot")
-    return PluginConfig(_folded(flags, "migStrategy"), root, mps or slicing, tuple(warnings))
+    return OperandPluginConfig(_folded(flags, "migStrategy"), root, mps or slicing, tuple(warnings))
 
 
-def check_together(config: PluginConfig, strategy: str, mps_root: str) -> None:
+def check_together(config: OperandPluginConfig, strategy: str, mps_root: str) -> None:
     """Raise PluginConfigError where sharing and the effective strategy exclude each other."""
     if config.sharing is None or config.sharing.kind != "mps":
         return
@@ -143,7 +143,7 @@ def _check_imex(imex: Mapping[str, Any]) -> None:
         raise PluginConfigError(f"invalid IMEX channel IDs {channels!r}: only [] or [0]")
 
 
-def _sharing(kind: str, block: Any, fails: bool, warnings: list[str]) -> Sharing | None:
+def _sharing(kind: str, block: Any, fails: bool, warnings: list[str]) -> SharingInForce | None:
     if block is None:
         return None
     if not isinstance(block, dict) or not block.get("resources"):
@@ -156,7 +156,7 @@ def _sharing(kind: str, block: Any, fails: bool, warnings: list[str]) -> Sharing
     for name, value in (("renameByDefault", rename), ("failRequestsGreaterThanOne", refuse)):
         if not isinstance(value, bool):
             raise PluginConfigError(f"{name} must be a boolean, found {value!r}")
-    return Sharing(kind, rename, refuse, resources)
+    return SharingInForce(kind, rename, refuse, resources)
 
 
 def _replicated(entry: Any, warnings: list[str]) -> Replicated:

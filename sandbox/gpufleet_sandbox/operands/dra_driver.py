@@ -38,7 +38,7 @@ class DraDriverError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class DraDriver:
+class SimulatedDraDriver:
     """One installation of the chart."""
 
     gates: Mapping[str, bool]
@@ -63,7 +63,7 @@ class DraDriver:
         return untolerated(self.tolerations, taints)
 
 
-def read_dra_driver(config_maps: Iterable[Mapping[str, Any]]) -> DraDriver | None:
+def read_dra_driver(config_maps: Iterable[Mapping[str, Any]]) -> SimulatedDraDriver | None:
     """The driver of the cluster; None where its chart is not installed, or serves no GPUs."""
     for item in config_maps:
         labels = item["metadata"].get("labels") or {}
@@ -75,7 +75,7 @@ def read_dra_driver(config_maps: Iterable[Mapping[str, Any]]) -> DraDriver | Non
                 return None
             plugin = values["kubeletPlugin"]
             given = dict(values.get("featureGates") or {})
-            return DraDriver(
+            return SimulatedDraDriver(
                 gates={**_GATES, **given},
                 driver_root=str(values["nvidiaDriverRoot"]),
                 node_selector=dict(plugin.get("nodeSelector") or {}),
@@ -86,7 +86,7 @@ def read_dra_driver(config_maps: Iterable[Mapping[str, Any]]) -> DraDriver | Non
         except (KeyError, TypeError, AttributeError, json.JSONDecodeError) as problem:
             nothing: dict[str, str] = {}
             text = f"values cannot be read: {type(problem).__name__} {problem}"
-            return DraDriver(dict(_GATES), "/", nothing, (), (), text)
+            return SimulatedDraDriver(dict(_GATES), "/", nothing, (), (), text)
     return None
 
 

@@ -15,10 +15,10 @@ from typing import Any
 from gpufleet_sandbox.operands.api import FIELD_MANAGER, Api, ApiError
 from gpufleet_sandbox.operands.cluster import ClusterView, NodeView
 from gpufleet_sandbox.operands.dra_claims import ClaimError, allocated_on, check_claim
-from gpufleet_sandbox.operands.dra_driver import DRIVER_NAME, DraDriver, DraDriverError
+from gpufleet_sandbox.operands.dra_driver import DRIVER_NAME, DraDriverError, SimulatedDraDriver
 from gpufleet_sandbox.operands.dra_slices import objects, slices
 from gpufleet_sandbox.operands.gpu_operator import driver_problem, driver_version
-from gpufleet_sandbox.operands.hardware import Hardware, HardwareError, read_hardware
+from gpufleet_sandbox.operands.hardware import HardwareError, SimulatedHardware, read_hardware
 from gpufleet_sandbox.operands.informer import Informer, Key
 from gpufleet_sandbox.operands.journal import log
 from gpufleet_sandbox.operands.mig_operand import read_record
@@ -69,7 +69,11 @@ class DraOperand:
                 self._judge(claim, node, driver, problem)
 
     def _serve(
-        self, item: Mapping[str, Any], node: NodeView, cluster: ClusterView, driver: DraDriver
+        self,
+        item: Mapping[str, Any],
+        node: NodeView,
+        cluster: ClusterView,
+        driver: SimulatedDraDriver,
     ) -> str:
         taint = driver.untolerated((item.get("spec") or {}).get("taints") or ())
         if taint is not None:
@@ -125,7 +129,11 @@ class DraOperand:
                 self._due(result["pool"])
 
     def _judge(
-        self, claim: Mapping[str, Any], node: NodeView, driver: DraDriver | None, problem: str
+        self,
+        claim: Mapping[str, Any],
+        node: NodeView,
+        driver: SimulatedDraDriver | None,
+        problem: str,
     ) -> None:
         reason = f"DRA driver {DRIVER_NAME} {problem}" if problem else ""
         if driver is not None and not problem:
@@ -171,7 +179,9 @@ class DraOperand:
         self._api.create(f"/api/v1/namespaces/{namespace}/events", body)
 
 
-def _gpu_driver(hardware: Hardware, cluster: ClusterView, driver: DraDriver) -> str:
+def _gpu_driver(
+    hardware: SimulatedHardware, cluster: ClusterView, driver: SimulatedDraDriver
+) -> str:
     """Version of the GPU driver, found where the DRA driver looks for it."""
     policy = cluster.policy if cluster.operator_namespace is not None else None
     if hardware.driver is None and policy is None:

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from gpufleet_sandbox.operands.boards import Board, Shape
-from gpufleet_sandbox.operands.dra_driver import DRIVER_NAME, DraDriver
-from gpufleet_sandbox.operands.hardware import Gpu, Hardware
+from gpufleet_sandbox.operands.dra_driver import DRIVER_NAME, SimulatedDraDriver
+from gpufleet_sandbox.operands.hardware import SimulatedHardware, SlotGpu
 from gpufleet_sandbox.operands.silicon import GpuState
 
 MOST_COUNTER_SETS = 8
@@ -35,7 +35,11 @@ _QUARTER_IDS = {
 
 
 def slices(
-    node: str, hardware: Hardware, states: Sequence[GpuState], driver: DraDriver, version: str
+    node: str,
+    hardware: SimulatedHardware,
+    states: Sequence[GpuState],
+    driver: SimulatedDraDriver,
+    version: str,
 ) -> list[Slice]:
     """All slices of a node's pool, in order. `version`: the GPU driver's."""
     per_gpu: list[list[dict[str, Any]]] = []
@@ -59,7 +63,7 @@ def slices(
     return found
 
 
-def uuid_of(node: str, gpu: Gpu) -> str:
+def uuid_of(node: str, gpu: SlotGpu) -> str:
     """The same UUID for the same GPU of the same node, as on real hardware."""
     return f"GPU-{uuid.uuid5(uuid.NAMESPACE_DNS, f'{node}/{gpu.index}')}"
 
@@ -74,7 +78,7 @@ def _parts(items: list[dict[str, Any]], most: int) -> Iterator[list[dict[str, An
         yield items[first : first + most]
 
 
-def _facts(gpu: Gpu, version: str) -> dict[str, Any]:
+def _facts(gpu: SlotGpu, version: str) -> dict[str, Any]:
     major, minor = gpu.board.compute_capability
     return {
         "productName": {"string": gpu.board.product},
@@ -93,7 +97,7 @@ def _semantic(version: str) -> str:
     return ".".join([*numbers, "0", "0", "0"][:3])
 
 
-def _whole(node: str, gpu: Gpu, facts: dict[str, Any]) -> dict[str, Any]:
+def _whole(node: str, gpu: SlotGpu, facts: dict[str, Any]) -> dict[str, Any]:
     identity = {"type": {"string": "gpu"}, "uuid": {"string": uuid_of(node, gpu)}}
     return {
         "name": f"gpu-{gpu.index}",
@@ -103,7 +107,7 @@ def _whole(node: str, gpu: Gpu, facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def _mig(
-    node: str, gpu: Gpu, shape: Shape, start: int, profile: str, facts: dict[str, Any]
+    node: str, gpu: SlotGpu, shape: Shape, start: int, profile: str, facts: dict[str, Any]
 ) -> dict[str, Any]:
     identity = {
         "type": {"string": "mig"},
@@ -122,11 +126,11 @@ def _mig(
     }
 
 
-def _memory(gpu: Gpu, shape: Shape) -> int:
+def _memory(gpu: SlotGpu, shape: Shape) -> int:
     return shape.memory_mib or gpu.memory_mib * shape.width // gpu.board.memory_slots
 
 
-def _mig_name(gpu: Gpu, shape: Shape, start: int, profile: str) -> str:
+def _mig_name(gpu: SlotGpu, shape: Shape, start: int, profile: str) -> str:
     tail = shape.name.partition("gb")[2]
     if gpu.board.memory_slots == 8:
         number = _GPU_INSTANCE_IDS[(shape.compute, shape.width, tail)]
@@ -136,7 +140,7 @@ def _mig_name(gpu: Gpu, shape: Shape, start: int, profile: str) -> str:
     return f"gpu-{gpu.index}-mig-{plain}-{number}-{start}"
 
 
-def _on_demand(node: str, gpu: Gpu, facts: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _on_demand(node: str, gpu: SlotGpu, facts: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """The GPU and every place where a MIG device could be, each with what it would take."""
     name, totals = _counter_set(gpu), _totals(gpu.board)
     yield {
@@ -155,7 +159,7 @@ def _on_demand(node: str, gpu: Gpu, facts: dict[str, Any]) -> Iterator[dict[str,
 
 
 def _as_cut(
-    node: str, gpu: Gpu, state: GpuState, facts: dict[str, Any]
+    node: str, gpu: SlotGpu, state: GpuState, facts: dict[str, Any]
 ) -> Iterator[dict[str, Any]]:
     """MIG devices that are there already."""
     for number, cut in enumerate(state.devices):
@@ -172,7 +176,7 @@ def _as_cut(
         yield device
 
 
-def _counter_set(gpu: Gpu) -> str:
+def _counter_set(gpu: SlotGpu) -> str:
     return f"gpu-{gpu.index}-counter-set"
 
 

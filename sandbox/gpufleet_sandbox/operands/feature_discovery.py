@@ -10,8 +10,8 @@ from collections import Counter
 
 from gpufleet_sandbox.operands.boards import Board, Shape
 from gpufleet_sandbox.operands.device_plugin import GPU_RESOURCE, mig_resource
-from gpufleet_sandbox.operands.device_plugin_config import Sharing
-from gpufleet_sandbox.operands.hardware import Gpu, Hardware
+from gpufleet_sandbox.operands.device_plugin_config import SharingInForce
+from gpufleet_sandbox.operands.hardware import SimulatedHardware, SlotGpu
 from gpufleet_sandbox.operands.silicon import GpuState
 
 States = tuple[GpuState, ...]
@@ -36,7 +36,11 @@ def owns(label: str) -> bool:
 
 
 def discover(
-    hardware: Hardware, states: States, strategy: str, sharing: Sharing | None, driver: str
+    hardware: SimulatedHardware,
+    states: States,
+    strategy: str,
+    sharing: SharingInForce | None,
+    driver: str,
 ) -> dict[str, str]:
     """All labels of a node with GPUs; raises DiscoveryError."""
     mps = sharing is not None and sharing.kind == "mps"
@@ -60,7 +64,9 @@ def discover(
     return labels
 
 
-def _whole_gpus(hardware: Hardware, states: States, sharing: Sharing | None) -> dict[str, str]:
+def _whole_gpus(
+    hardware: SimulatedHardware, states: States, sharing: SharingInForce | None
+) -> dict[str, str]:
     """Of several kinds of GPU the last one labels the node; a whole GPU beats one in MIG mode."""
     labels: dict[str, str] = {}
     counts = Counter(gpu.board.product for gpu in hardware.gpus)
@@ -80,7 +86,9 @@ def _whole_gpus(hardware: Hardware, states: States, sharing: Sharing | None) -> 
     return labels
 
 
-def _single(hardware: Hardware, states: States, sharing: Sharing | None) -> dict[str, str]:
+def _single(
+    hardware: SimulatedHardware, states: States, sharing: SharingInForce | None
+) -> dict[str, str]:
     profiles = Counter(device.profile for state in states for device in state.devices)
     empty = any(state.mig_enabled and not state.devices for state in states)
     if empty or len(profiles) != 1 or not all(state.mig_enabled for state in states):
@@ -96,7 +104,9 @@ def _single(hardware: Hardware, states: States, sharing: Sharing | None) -> dict
     return _mig_labels(GPU_RESOURCE, count, gpu, shape, profile, sharing)
 
 
-def _mixed(hardware: Hardware, states: States, sharing: Sharing | None) -> dict[str, str]:
+def _mixed(
+    hardware: SimulatedHardware, states: States, sharing: SharingInForce | None
+) -> dict[str, str]:
     labels: dict[str, str] = {}
     profiles = Counter(device.profile for state in states for device in state.devices)
     for profile, count in profiles.items():
@@ -107,7 +117,12 @@ def _mixed(hardware: Hardware, states: States, sharing: Sharing | None) -> dict[
 
 
 def _mig_labels(
-    resource: str, count: int, gpu: Gpu, shape: Shape, profile: str, sharing: Sharing | None
+    resource: str,
+    count: int,
+    gpu: SlotGpu,
+    shape: Shape,
+    profile: str,
+    sharing: SharingInForce | None,
 ) -> dict[str, str]:
     labels = _base(resource, count, [gpu.board.product, "MIG", _suffix(profile)], sharing)
     estimate = gpu.memory_mib * shape.width // gpu.board.memory_slots
@@ -123,7 +138,9 @@ def _mig_labels(
     return labels
 
 
-def _base(resource: str, count: int, product: list[str], sharing: Sharing | None) -> dict[str, str]:
+def _base(
+    resource: str, count: int, product: list[str], sharing: SharingInForce | None
+) -> dict[str, str]:
     replicas = sharing.replicas(resource) if sharing else 1
     marked = sharing is not None and replicas > 1 and not sharing.rename
     parts = [part.replace(" ", "-") for part in product] + (["SHARED"] if marked else [])
@@ -135,7 +152,7 @@ def _base(resource: str, count: int, product: list[str], sharing: Sharing | None
     }
 
 
-def _example(hardware: Hardware, states: States, profile: str) -> tuple[Gpu, Shape]:
+def _example(hardware: SimulatedHardware, states: States, profile: str) -> tuple[SlotGpu, Shape]:
     for gpu, state in zip(hardware.gpus, states, strict=True):
         device = next((d for d in state.devices if d.profile == profile), None)
         shape = gpu.board.shape(device.shape_name) if device else None

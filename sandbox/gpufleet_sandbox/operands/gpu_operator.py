@@ -6,7 +6,7 @@ Node Feature Discovery marks nodes with NVIDIA devices; without it the operator 
 from collections.abc import Mapping
 
 from gpufleet_sandbox.operands.cluster_policy import ClusterPolicy
-from gpufleet_sandbox.operands.hardware import Hardware
+from gpufleet_sandbox.operands.hardware import SimulatedHardware
 
 PCI_LABELS = tuple(
     f"feature.node.kubernetes.io/pci-{name}.present" for name in ("10de", "0302_10de", "0300_10de")
@@ -32,7 +32,7 @@ _CONTAINER_OPERANDS = (
 _WORKLOADS = ("container", "vm-passthrough", "vm-vgpu")
 
 
-def feature_discovery_labels(hardware: Hardware) -> dict[str, str]:
+def feature_discovery_labels(hardware: SimulatedHardware) -> dict[str, str]:
     """What NFD writes on this node for NVIDIA's PCI devices, GPUs and network cards."""
     found = {PCI_LABELS[0]: "true"} if hardware.gpus else {}
     return found | ({NIC_LABEL: "true"} if hardware.nics else {})
@@ -52,7 +52,7 @@ def workload(labels: Mapping[str, str], policy: ClusterPolicy) -> str:
 
 
 def operator_labels(
-    hardware: Hardware, labels: Mapping[str, str], policy: ClusterPolicy
+    hardware: SimulatedHardware, labels: Mapping[str, str], policy: ClusterPolicy
 ) -> dict[str, str | None]:
     """Labels the operator writes; None removes one. What the user switched off stays off."""
     wanted: dict[str, str | None] = {"nvidia.com/gpu.present": "true"}
@@ -71,7 +71,7 @@ def operator_labels(
     return wanted
 
 
-def driver_problem(hardware: Hardware, policy: ClusterPolicy) -> str | None:
+def driver_problem(hardware: SimulatedHardware, policy: ClusterPolicy) -> str | None:
     """Why no operand can talk to the GPUs, or None when driver and toolkit are there."""
     if hardware.driver is None and not policy.driver_enabled:
         return "no NVIDIA driver: the image has none and driver.enabled is false"
@@ -80,6 +80,6 @@ def driver_problem(hardware: Hardware, policy: ClusterPolicy) -> str | None:
     return None
 
 
-def driver_version(hardware: Hardware, policy: ClusterPolicy) -> str:
+def driver_version(hardware: SimulatedHardware, policy: ClusterPolicy) -> str:
     """Driver version in use: the image's wins over the operator's."""
     return hardware.driver or policy.driver_version

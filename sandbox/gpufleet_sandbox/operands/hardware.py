@@ -39,7 +39,7 @@ class HardwareError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Gpu:
+class SlotGpu:
     """One GPU in its slot."""
 
     index: int
@@ -48,10 +48,10 @@ class Gpu:
 
 
 @dataclass(frozen=True, slots=True)
-class Hardware:
+class SimulatedHardware:
     """What is in the machine, before any operand runs."""
 
-    gpus: tuple[Gpu, ...]
+    gpus: tuple[SlotGpu, ...]
     cpu: str
     memory: str
     driver: str | None
@@ -73,7 +73,7 @@ class Hardware:
         return any(gpu.board.mig_capable for gpu in self.gpus)
 
 
-def read_hardware(annotations: Mapping[str, str]) -> Hardware:
+def read_hardware(annotations: Mapping[str, str]) -> SimulatedHardware:
     """Read the annotation; raises HardwareError."""
     text = annotations.get(HARDWARE_ANNOTATION)
     if text is None:
@@ -102,7 +102,7 @@ def read_hardware(annotations: Mapping[str, str]) -> Hardware:
     nics = data.get("nics", 0)
     if type(nics) is not int or nics < 0:
         raise HardwareError("nics must be a whole number from 0 on")
-    return Hardware(
+    return SimulatedHardware(
         gpus=_gpus(data.get("gpus", [])),
         cpu=data["cpu"],
         memory=data["memory"],
@@ -128,10 +128,10 @@ def _neuron(found: Any) -> NeuronDevices | None:
     return NeuronDevices(found["chip"], found["count"])
 
 
-def _gpus(groups: Any) -> tuple[Gpu, ...]:
+def _gpus(groups: Any) -> tuple[SlotGpu, ...]:
     if not isinstance(groups, list):
         raise HardwareError("gpus must be a list of {product, memoryMiB, count}")
-    gpus: list[Gpu] = []
+    gpus: list[SlotGpu] = []
     for number, group in enumerate(groups):
         if not isinstance(group, dict) or set(group) != {"product", "memoryMiB", "count"}:
             raise HardwareError(f"gpus[{number}] must have product, memoryMiB and count only")
@@ -146,5 +146,5 @@ def _gpus(groups: Any) -> tuple[Gpu, ...]:
             if type(group[key]) is not int or group[key] < 1:
                 raise HardwareError(f"gpus[{number}].{key} must be a whole number above 0")
         first = len(gpus)
-        gpus += [Gpu(first + n, board, group["memoryMiB"]) for n in range(group["count"])]
+        gpus += [SlotGpu(first + n, board, group["memoryMiB"]) for n in range(group["count"])]
     return tuple(gpus)

@@ -6,24 +6,26 @@ kinds of GPU. Upstream writes them to a ConfigMap `<node>-mig-config`; here they
 """
 
 from gpufleet_sandbox.operands.boards import Board
-from gpufleet_sandbox.operands.hardware import Hardware
-from gpufleet_sandbox.operands.mig_parted_config import Config, Entry
+from gpufleet_sandbox.operands.hardware import SimulatedHardware
+from gpufleet_sandbox.operands.mig_parted_config import Config, ParsedMigEntry
 
 
-def generated_configs(hardware: Hardware) -> dict[str, Config]:
+def generated_configs(hardware: SimulatedHardware) -> dict[str, Config]:
     """Config name -> entries for this node's GPUs."""
     configs: dict[str, Config] = {
-        "all-disabled": (Entry((), None, mig_enabled=False, mig_devices={}),),
-        "all-enabled": (Entry((), None, mig_enabled=True, mig_devices={}),),
+        "all-disabled": (ParsedMigEntry((), None, mig_enabled=False, mig_devices={}),),
+        "all-enabled": (ParsedMigEntry((), None, mig_enabled=True, mig_devices={}),),
     }
     boards = list(dict.fromkeys(gpu.board for gpu in hardware.gpus if gpu.board.mig_capable))
     for board in boards:
         filters = (board.pci_id,) if len(boards) > 1 else ()
         for shape in board.shapes:
             name = f"all-{shape.resource_suffix}"
-            entry = Entry(filters, None, mig_enabled=True, mig_devices={shape.name: shape.most})
+            entry = ParsedMigEntry(
+                filters, None, mig_enabled=True, mig_devices={shape.name: shape.most}
+            )
             configs[name] = (*configs.get(name, ()), entry)
-        entry = Entry(filters, None, mig_enabled=True, mig_devices=_balanced(board))
+        entry = ParsedMigEntry(filters, None, mig_enabled=True, mig_devices=_balanced(board))
         configs["all-balanced"] = (*configs.get("all-balanced", ()), entry)
     return configs
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from gpufleet_sandbox.operands.hardware import Gpu, Hardware
-from gpufleet_sandbox.operands.mig_parted_config import Config, Entry
+from gpufleet_sandbox.operands.hardware import SimulatedHardware, SlotGpu
+from gpufleet_sandbox.operands.mig_parted_config import Config, ParsedMigEntry
 from gpufleet_sandbox.operands.silicon import GpuState, PlacementError, cut
 
 
@@ -35,7 +35,7 @@ class Applied:
     error: str | None = None
 
 
-def is_applied(hardware: Hardware, states: States, config: Config) -> bool:
+def is_applied(hardware: SimulatedHardware, states: States, config: Config) -> bool:
     """Whether every GPU of the node is named by an entry and equals it exactly (MP-14)."""
     if not modes_match(hardware, states, config):
         return False
@@ -49,7 +49,7 @@ def is_applied(hardware: Hardware, states: States, config: Config) -> bool:
     return all(matched)
 
 
-def modes_match(hardware: Hardware, states: States, config: Config) -> bool:
+def modes_match(hardware: SimulatedHardware, states: States, config: Config) -> bool:
     """Whether MIG mode of each GPU an entry names is the one it asks for."""
     return all(
         entry.mig_enabled == states[gpu.index].mig_enabled
@@ -59,7 +59,7 @@ def modes_match(hardware: Hardware, states: States, config: Config) -> bool:
 
 
 def change_modes(
-    hardware: Hardware, states: States, config: Config, users: Sequence[str]
+    hardware: SimulatedHardware, states: States, config: Config, users: Sequence[str]
 ) -> Applied:
     """Set the mode of every named GPU; `users` are the pods that hold GPUs of this node.
 
@@ -89,7 +89,7 @@ def change_modes(
     return Applied(tuple(after))
 
 
-def after_reboot(hardware: Hardware, states: States, config: Config) -> States:
+def after_reboot(hardware: SimulatedHardware, states: States, config: Config) -> States:
     """A boot makes pending mode changes take effect; MIG devices do not survive it."""
     modes = [state.mig_enabled for state in states]
     for entry, gpu in _walk(hardware, config):
@@ -99,7 +99,7 @@ def after_reboot(hardware: Hardware, states: States, config: Config) -> States:
 
 
 def create_devices(
-    hardware: Hardware, states: States, config: Config, users: Sequence[str]
+    hardware: SimulatedHardware, states: States, config: Config, users: Sequence[str]
 ) -> Applied:
     """Give every named GPU its devices, after the modes are right. Stops at the first failure.
 
@@ -127,7 +127,9 @@ def create_devices(
     return Applied(tuple(after))
 
 
-def apply(hardware: Hardware, states: States, config: Config, users: Sequence[str]) -> Applied:
+def apply(
+    hardware: SimulatedHardware, states: States, config: Config, users: Sequence[str]
+) -> Applied:
     """Mode change and devices in one go, as `nvidia-mig-parted apply`."""
     modes = change_modes(hardware, states, config, users)
     if modes.error is not None:
@@ -135,7 +137,7 @@ def apply(hardware: Hardware, states: States, config: Config, users: Sequence[st
     return create_devices(hardware, modes.states, config, users)
 
 
-def _walk(hardware: Hardware, config: Config) -> list[tuple[Entry, Gpu]]:
+def _walk(hardware: SimulatedHardware, config: Config) -> list[tuple[ParsedMigEntry, SlotGpu]]:
     return [
         (entry, gpu)
         for entry in config
@@ -144,11 +146,11 @@ def _walk(hardware: Hardware, config: Config) -> list[tuple[Entry, Gpu]]:
     ]
 
 
-def _incapable(what: str, gpu: Gpu) -> str:
+def _incapable(what: str, gpu: SlotGpu) -> str:
     return f"cannot set MIG {what} on non MIG-capable GPU {gpu.index} ({gpu.board.product})"
 
 
-def _in_use(gpu: Gpu, users: Sequence[str]) -> str:
+def _in_use(gpu: SlotGpu, users: Sequence[str]) -> str:
     return f"GPU {gpu.index} is in use by another client: {_names(users)}"
 
 

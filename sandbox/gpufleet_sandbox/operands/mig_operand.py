@@ -17,7 +17,7 @@ from gpufleet_sandbox.operands.gpu_operator import (
     PAUSED,
     PAUSED_OPERANDS,
 )
-from gpufleet_sandbox.operands.hardware import Hardware
+from gpufleet_sandbox.operands.hardware import SimulatedHardware
 from gpufleet_sandbox.operands.mig_default_configs import generated_configs
 from gpufleet_sandbox.operands.mig_manager import (
     MigLabel,
@@ -44,7 +44,7 @@ PodNames = Callable[[], Sequence[str]]
 
 
 @dataclass(slots=True)
-class Job:
+class PendingChange:
     """A change under way."""
 
     name: str
@@ -55,14 +55,14 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class ChangeAnnotation:
     """The annotation."""
 
     states: States
     handled: str
 
 
-def read_record(node: NodeView, hardware: Hardware) -> Record:
+def read_record(node: NodeView, hardware: SimulatedHardware) -> ChangeAnnotation:
     """State of the GPUs as the node remembers it; a new node has MIG off everywhere."""
     try:
         data = json.loads(node.annotations.get(MIG_STATE_ANNOTATION, "{}"))
@@ -71,7 +71,7 @@ def read_record(node: NodeView, hardware: Hardware) -> Record:
     if not isinstance(data, dict):
         data = {}
     states = states_from_data(data.get("gpus", []), len(hardware.gpus))
-    return Record(states, str(data.get("handled", "")))
+    return ChangeAnnotation(states, str(data.get("handled", "")))
 
 
 def _write_record(decision: Decision, states: States, handled: str) -> None:
@@ -85,13 +85,13 @@ class MigOperand:
     def __init__(self, delay: float) -> None:
         self.delay = delay
         """Seconds a change stays pending, so that it can be seen. Default of the process: 1."""
-        self.job: Job | None = None
+        self.job: PendingChange | None = None
         self._told = ""
 
     def step(
         self,
         node: NodeView,
-        hardware: Hardware,
+        hardware: SimulatedHardware,
         policy: ClusterPolicy,
         cluster: ClusterView,
         now: float,
@@ -125,7 +125,7 @@ class MigOperand:
             self._finish(decision, node, MigLabel.FAILED, asked, reason)
             _write_record(decision, record.states, handled)
             return record.states
-        self.job = Job(asked, config, now + self.delay, rebooted=rebooted)
+        self.job = PendingChange(asked, config, now + self.delay, rebooted=rebooted)
         self._pause(decision, node)
         decision.labels[MIG_STATE] = MigLabel.PENDING
         decision.notices.append(Notice("MigPending", f"MIG config {asked}: pending"))
@@ -134,7 +134,7 @@ class MigOperand:
 
     def _configs(
         self,
-        hardware: Hardware,
+        hardware: SimulatedHardware,
         policy: ClusterPolicy,
         cluster: ClusterView,
         decision: Decision,
@@ -162,11 +162,11 @@ class MigOperand:
 
     def _go_on(
         self,
-        job: Job,
+        job: PendingChange,
         node: NodeView,
-        hardware: Hardware,
+        hardware: SimulatedHardware,
         policy: ClusterPolicy,
-        record: Record,
+        record: ChangeAnnotation,
         now: float,
         gpu_pods: PodNames,
         decision: Decision,
@@ -177,7 +177,7 @@ class MigOperand:
         handled = _handled(job.name, policy)
         if job.rebooting:
             states = after_reboot(hardware, record.states, job.config)
-            self.job = Job(job.name, job.config, now + self.delay, rebooted=True)
+            self.job = PendingChange(job.name, job.config, now + self.delay, rebooted=True)
             if not modes_match(hardware, states, job.config):
                 self.job = None
                 reason = "MIG mode change did not take effect after rebooting"
@@ -192,7 +192,7 @@ class MigOperand:
         modes = change_modes(hardware, record.states, job.config, users)
         stuck = modes.error or not modes_match(hardware, modes.states, job.config)
         if stuck and policy.with_reboot and not job.rebooted:
-            self.job = Job(job.name, job.config, now + self.delay, rebooting=True)
+            self.job = PendingChange(job.name, job.config, now + self.delay, rebooting=True)
             decision.labels[MIG_STATE] = MigLabel.REBOOTING
             reason = modes.error or "a GPU did not take the mode"
             decision.notices.append(Notice("MigRebooting", f"MIG config {job.name}: {reason}"))

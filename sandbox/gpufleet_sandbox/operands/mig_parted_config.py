@@ -20,7 +20,7 @@ class MigConfigError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ParsedMigEntry:
     """One entry of a config: which GPUs, and what they become."""
 
     filters: tuple[str, ...]
@@ -37,7 +37,7 @@ class Entry:
         return self.devices is None or index in self.devices
 
 
-Config = tuple[Entry, ...]
+Config = tuple[ParsedMigEntry, ...]
 
 
 def parse_configs(text: str) -> dict[str, Config]:
@@ -80,7 +80,7 @@ def _config(name: str, entries: Any) -> Config:
     return tuple(_entry(entry) for entry in entries)
 
 
-def _entry(entry: Any) -> Entry:
+def _entry(entry: Any) -> ParsedMigEntry:
     if not isinstance(entry, dict):
         raise MigConfigError("a config entry must be a mapping")
     for key in entry:
@@ -98,7 +98,9 @@ def _entry(entry: Any) -> Entry:
     counts = _counts({} if mig_devices is None else mig_devices)
     if not enabled and counts:
         raise MigConfigError("MIG devices included when 'mig-enabled' is false")
-    return Entry(_filters(entry.get("device-filter")), _indices(entry["devices"]), enabled, counts)
+    return ParsedMigEntry(
+        _filters(entry.get("device-filter")), _indices(entry["devices"]), enabled, counts
+    )
 
 
 def _filters(value: Any) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from gpufleet_sandbox.operands.cluster import ClusterView, Decision, NodeView, N
 from gpufleet_sandbox.operands.cluster_policy import ClusterPolicy
 from gpufleet_sandbox.operands.device_plugin import PluginError, advertise
 from gpufleet_sandbox.operands.device_plugin_config import (
-    PluginConfig,
+    OperandPluginConfig,
     PluginConfigError,
     check_together,
     parse_plugin_config,
@@ -24,7 +24,7 @@ from gpufleet_sandbox.operands.gpu_operator import (
     driver_problem,
     driver_version,
 )
-from gpufleet_sandbox.operands.hardware import Hardware
+from gpufleet_sandbox.operands.hardware import SimulatedHardware
 from gpufleet_sandbox.operands.mig_manager import States
 
 PLUGIN_ANNOTATION = "sandbox.gpufleet.dev/device-plugin"
@@ -32,7 +32,7 @@ PLUGIN_ANNOTATION = "sandbox.gpufleet.dev/device-plugin"
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class PluginResult:
     """What the two operands make of the node."""
 
     resources: dict[str, int]
@@ -44,19 +44,19 @@ class PluginOperand:
     """One node's device plugin and GFD."""
 
     def __init__(self) -> None:
-        self._running: tuple[tuple[object, ...], PluginConfig] | None = None
+        self._running: tuple[tuple[object, ...], OperandPluginConfig] | None = None
         self._told: tuple[str, ...] = ()
 
     def step(
         self,
         node: NodeView,
-        hardware: Hardware,
+        hardware: SimulatedHardware,
         policy: ClusterPolicy,
         cluster: ClusterView,
         states: States,
         labels: dict[str, str],
         decision: Decision,
-    ) -> Published:
+    ) -> PluginResult:
         """What the node advertises and is labelled with now. `labels` are those about to hold."""
         plugin = policy.device_plugin_enabled and labels.get(f"{DEPLOY}device-plugin", "")
         discovery = policy.feature_discovery_enabled and labels.get(
@@ -65,7 +65,7 @@ class PluginOperand:
         if PAUSED in (plugin, discovery):
             self._running = None
             decision.annotations[PLUGIN_ANNOTATION] = "paused"
-            return Published({}, {}, paused=True)
+            return PluginResult({}, {}, paused=True)
         try:
             _check_alone(plugin == "true", cluster, labels)
             published, warnings = self._run(
@@ -86,15 +86,15 @@ class PluginOperand:
     def _run(
         self,
         node: NodeView,
-        hardware: Hardware,
+        hardware: SimulatedHardware,
         policy: ClusterPolicy,
         cluster: ClusterView,
         states: States,
         plugin: bool,
         discovery: bool,
-    ) -> tuple[Published, tuple[str, ...]]:
+    ) -> tuple[PluginResult, tuple[str, ...]]:
         if not plugin and not discovery:
-            return Published({}, {}), ()
+            return PluginResult({}, {}), ()
         problem = driver_problem(hardware, policy)
         if problem is not None:
             raise PluginError(problem)
@@ -106,15 +106,15 @@ class PluginOperand:
             version = driver_version(hardware, policy)
             labels = discover(hardware, states, strategy, config.sharing, version)
         if not plugin:
-            return Published({}, labels), config.warnings
+            return PluginResult({}, labels), config.warnings
         if config.sharing and config.sharing.kind == "mps" and not discovery:
             raise PluginError("the MPS control daemon waits for GFD's label nvidia.com/mps.capable")
         advertised = advertise(hardware, states, strategy, config.sharing)
-        return Published(advertised.resources, labels), config.warnings + advertised.warnings
+        return PluginResult(advertised.resources, labels), config.warnings + advertised.warnings
 
     def _config(
         self, node: NodeView, policy: ClusterPolicy, cluster: ClusterView, states: States
-    ) -> PluginConfig:
+    ) -> OperandPluginConfig:
         key = node.labels.get(PLUGIN_CONFIG) or policy.device_plugin_default
         identity = (policy.device_plugin_fingerprint, key, states)
         if self._running is not None and self._running[0] == identity:
@@ -139,14 +139,14 @@ def _check_alone(plugin: bool, cluster: ClusterView, labels: dict[str, str]) -> 
         )
 
 
-def _read(name: str, key: str, cluster: ClusterView) -> PluginConfig:
+def _read(name: str, key: str, cluster: ClusterView) -> OperandPluginConfig:
     if not name:
-        return PluginConfig()
+        return OperandPluginConfig()
     data = cluster.config_maps.get(name)
     if data is None:
         raise PluginConfigError(f"the plugin's pod waits for ConfigMap {name}")
     if not key:
-        return PluginConfig()
+        return OperandPluginConfig()
     if key not in data:
         raise PluginConfigError(
             f"specified config {key} does not exist in ConfigMap {name} "
@@ -156,14 +156,18 @@ def _read(name: str, key: str, cluster: ClusterView) -> PluginConfig:
 
 
 def problem_labels(
-    problem: Exception, hardware: Hardware, states: States, policy: ClusterPolicy, discovery: object
-) -> Published:
+    problem: Exception,
+    hardware: SimulatedHardware,
+    states: States,
+    policy: ClusterPolicy,
+    discovery: object,
+) -> PluginResult:
     """GFD still labels a node whose MIG devices only the plugin refuses (product MIG-INVALID)."""
     if not isinstance(problem, PluginError) or discovery != "true":
-        return Published({}, {})
+        return PluginResult({}, {})
     if driver_problem(hardware, policy) is not None or not policy.mig_strategy:
-        return Published({}, {})
+        return PluginResult({}, {})
     if any(state.mig_enabled for state in states):
         version = driver_version(hardware, policy)
-        return Published({}, discover(hardware, states, policy.mig_strategy, None, version))
-    return Published({}, {})
+        return PluginResult({}, discover(hardware, states, policy.mig_strategy, None, version))
+    return PluginResult({}, {})

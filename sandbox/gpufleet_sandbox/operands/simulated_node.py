@@ -11,11 +11,11 @@ from gpufleet_sandbox.operands.gpu_operator import (
     is_gpu_node,
     operator_labels,
 )
-from gpufleet_sandbox.operands.hardware import Hardware, HardwareError, read_hardware
+from gpufleet_sandbox.operands.hardware import HardwareError, SimulatedHardware, read_hardware
 from gpufleet_sandbox.operands.mig_manager import States
 from gpufleet_sandbox.operands.mig_operand import MigOperand, read_record
 from gpufleet_sandbox.operands.neuron import PREFIX
-from gpufleet_sandbox.operands.plugin_operand import PLUGIN_ANNOTATION, PluginOperand, Published
+from gpufleet_sandbox.operands.plugin_operand import PLUGIN_ANNOTATION, PluginOperand, PluginResult
 from gpufleet_sandbox.operands.quantities import quantity
 from gpufleet_sandbox.operands.rdma_plugin import RDMA_ANNOTATION
 
@@ -62,12 +62,12 @@ class SimulatedNode:
     def _operands(
         self,
         node: NodeView,
-        hardware: Hardware,
+        hardware: SimulatedHardware,
         cluster: ClusterView,
         now: float,
         gpu_pods: Callable[[], Sequence[str]],
         decision: Decision,
-    ) -> Published:
+    ) -> PluginResult:
         if cluster.feature_discovery:
             decision.labels |= feature_discovery_labels(hardware)
         labels = _merged(node, decision)
@@ -75,7 +75,7 @@ class SimulatedNode:
         operated = policy is not None and cluster.operator_namespace is not None
         states = read_record(node, hardware).states
         if not hardware.gpus:
-            return Published({}, {})
+            return PluginResult({}, {})
         if policy is not None and operated and is_gpu_node(labels):
             decision.labels |= operator_labels(hardware, labels, policy)
             labels = _merged(node, decision)
@@ -87,7 +87,7 @@ class SimulatedNode:
         return self._chart(node, hardware, cluster, states, labels, decision)
 
     def _network(
-        self, node: NodeView, hardware: Hardware, cluster: ClusterView, decision: Decision
+        self, node: NodeView, hardware: SimulatedHardware, cluster: ClusterView, decision: Decision
     ) -> None:
         """RDMA resources beside those of the GPUs; which they are is remembered on the node."""
         found: dict[str, int] = {}
@@ -101,22 +101,22 @@ class SimulatedNode:
     def _chart(
         self,
         node: NodeView,
-        hardware: Hardware,
+        hardware: SimulatedHardware,
         cluster: ClusterView,
         states: States,
         labels: dict[str, str],
         decision: Decision,
-    ) -> Published:
+    ) -> PluginResult:
         """The device plugin of its own chart: no label of the operator switches it on or off."""
         chart = cluster.plugin_chart
         if chart is None or not chart.runs_on(labels):
-            return Published({}, {})
+            return PluginResult({}, {})
         operators = cluster.policy is not None and cluster.policy.device_plugin_enabled
         if operators and labels.get(f"{DEPLOY}device-plugin") == "true":
             # The kubelet would keep whichever registered last; here the mistake shows at once.
             decision.annotations[PLUGIN_ANNOTATION] = TWO_PLUGINS
             decision.healthy = False
-            return Published({}, {})
+            return PluginResult({}, {})
         switches = {
             f"{DEPLOY}{name}": "true" for name in ("device-plugin", "gpu-feature-discovery")
         }
@@ -126,7 +126,9 @@ class SimulatedNode:
         )
 
 
-def _neuron(node: NodeView, hardware: Hardware, cluster: ClusterView, decision: Decision) -> None:
+def _neuron(
+    node: NodeView, hardware: SimulatedHardware, cluster: ClusterView, decision: Decision
+) -> None:
     """Devices and cores of Trainium and Inferentia."""
     found: dict[str, int] = {}
     if cluster.neuron is not None:
@@ -141,7 +143,9 @@ def _merged(node: NodeView, decision: Decision) -> dict[str, str]:
     return {key: value for key, value in merged.items() if value is not None}
 
 
-def _resources(node: NodeView, hardware: Hardware, published: Published) -> dict[str, str | None]:
+def _resources(
+    node: NodeView, hardware: SimulatedHardware, published: PluginResult
+) -> dict[str, str | None]:
     """What the kubelet reports. A paused plugin leaves its resources at zero."""
     resources: dict[str, str | None] = {
         "cpu": hardware.cpu,

@@ -9,7 +9,7 @@ from kubernetes.client.exceptions import ApiException
 from gpufleet.platforms.vsphere.vcenter.cluster_api import ClusterApi
 from gpufleet.platforms.vsphere.vcenter.cluster_node import ClusterNode
 from gpufleet.platforms.vsphere.vcenter.errors import Code
-from gpufleet.platforms.vsphere.vcenter.settings import ClusterAccess, NodeSettings
+from gpufleet.platforms.vsphere.vcenter.settings import KubernetesAccess, NodeSettings
 from gpufleet_sandbox.sandbox import Sandbox
 from tests.engine.vcenter_fixture import DYNAMIC
 from tests.engine.vsphere.direct import refused
@@ -83,7 +83,7 @@ def test_a_budget_is_respected_and_the_node_goes_with_its_machine(
             "spec": {"minAvailable": 1, "selector": {"matchLabels": labels}},
         },
     )
-    api = ClusterApi(ClusterAccess(kubeconfig=str(sandbox.kubeconfig)))
+    api = ClusterApi(KubernetesAccess(kubeconfig=str(sandbox.kubeconfig)))
     hasty = ClusterNode(api, settings(node, str(sandbox.kubeconfig), 1), BIOS)
     text = refused(Code.DRAIN, lambda: hasty.empty(MACHINE))
     assert f"{node}/server (a disruption budget keeps it)" in text

@@ -7,7 +7,7 @@ from typing import Any
 from gpufleet.catalogue import load
 from gpufleet_policies.facts import FleetFacts, Surroundings
 from gpufleet_policies.readers.pulumi_props import facts_from_pulumi
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.finding import PolicyFinding
 from gpufleet_policies.rules.judge import judge
 from gpufleet_policies.rules.rule import Level
@@ -107,7 +107,7 @@ class Case:
         chosen = read_settings({**self.settings, **settings})
         everything = (*self.beside_facts, *subjects)
         fleets = [facts for facts in everything if isinstance(facts, FleetFacts)]
-        context = Context(
+        context = RuleContext(
             today=TODAY,
             load_catalogue=load,
             fleet=fleets[0] if len(fleets) == 1 else None,

@@ -12,7 +12,7 @@ from gpufleet_policies.facts.pool import NodePool
 from gpufleet_policies.facts.queues import ClusterQueue
 from gpufleet_policies.money.pools import pool_price, reach, way_price
 from gpufleet_policies.money.stack import spend_as_dict, stack_spend
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.pools import all_pools
 from tests.policies.cases.case import FLEET, Thing
 from tests.policies.cases.pools import CPU_GROUP, gke_pool, karpenter, node_group
@@ -32,7 +32,7 @@ def one(thing: Thing) -> NodePool:
 
 def spend(*things: Thing):
     facts = tuple(fact for thing in things for fact in thing.all_facts())
-    context = Context(today=TODAY, load_catalogue=load, surroundings=Surroundings(facts))
+    context = RuleContext(today=TODAY, load_catalogue=load, surroundings=Surroundings(facts))
     queues = [fact for fact in facts if isinstance(fact, ClusterQueue)]
     reserved = [fact for fact in facts if isinstance(fact, Reservation)]
     return stack_spend(all_pools(context), queues, CATALOGUE, reserved)

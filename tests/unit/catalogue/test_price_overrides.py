@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpufleet.catalogue import Offer, load
+from gpufleet.catalogue import PriceStatus, load
 from gpufleet.catalogue.price_overrides import parse_price_overrides
 from gpufleet.catalogue.price_rows import micro_usd
 from gpufleet.findings import Finding, FleetError
@@ -45,7 +45,7 @@ def test_prices_of_a_file_replace_those_of_the_edition(tmp_path: Path) -> None:
     assert p5.price("capacityBlock").source.date == date(2026, 11, 1)
     assert p5.spot == load().instance("p5.48xlarge").spot
     assert catalogue.instance("g6.xlarge").spot.high_micro_usd_per_hour == 500_000
-    assert catalogue.instance("g6.2xlarge").on_demand.offer is Offer.NOT_SOLD
+    assert catalogue.instance("g6.2xlarge").on_demand.offer is PriceStatus.NOT_SOLD
     assert catalogue.instance("g6.4xlarge") == load().instance("g6.4xlarge")
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gpufleet.change.capacity import walk, waves_of
 from gpufleet.change.fleet_change import change_plan
-from gpufleet.change.plan import Act, ChangePlan, Kind
+from gpufleet.change.plan import Act, ChangePlan, NodeChangeKind
 from gpufleet.findings import Severity
 from tests.unit.change.fleets import EIGHTHS, HALVES, WHOLE, compiled, fleet_data
 
@@ -32,18 +32,18 @@ def codes(plan: ChangePlan, severity: Severity) -> set[str]:
 @pytest.mark.parametrize(
     ("old", "new", "kind"),
     [
-        (EIGHTHS, EIGHTHS, Kind.UNTOUCHED),
-        (EIGHTHS, HALVES, Kind.RECUT),
-        (WHOLE, EIGHTHS, Kind.RECUT),
-        (WHOLE, {"timeSlicing": {"replicas": 4}}, Kind.RECUT),
-        (SLICED4, SLICED8, Kind.PLUGIN),
-        (SLICED8, SLICED4, Kind.RECUT),
-        (SLICED4, {"mps": {"replicas": 4}}, Kind.RECUT),
-        (WHOLE, {"timeSlicing": {"replicas": 4, "rename": False}}, Kind.PLUGIN),
+        (EIGHTHS, EIGHTHS, NodeChangeKind.UNTOUCHED),
+        (EIGHTHS, HALVES, NodeChangeKind.RECUT),
+        (WHOLE, EIGHTHS, NodeChangeKind.RECUT),
+        (WHOLE, {"timeSlicing": {"replicas": 4}}, NodeChangeKind.RECUT),
+        (SLICED4, SLICED8, NodeChangeKind.PLUGIN),
+        (SLICED8, SLICED4, NodeChangeKind.RECUT),
+        (SLICED4, {"mps": {"replicas": 4}}, NodeChangeKind.RECUT),
+        (WHOLE, {"timeSlicing": {"replicas": 4, "rename": False}}, NodeChangeKind.PLUGIN),
     ],
-    ids=lambda one: one.value if isinstance(one, Kind) else next(iter(one)),
+    ids=lambda one: one.value if isinstance(one, NodeChangeKind) else next(iter(one)),
 )
-def test_what_happens_to_the_nodes(old: Any, new: Any, kind: Kind) -> None:
+def test_what_happens_to_the_nodes(old: Any, new: Any, kind: NodeChangeKind) -> None:
     assert planned(old, new).pool("cut").kind is kind
 
 
@@ -120,7 +120,7 @@ def test_another_machine_means_other_nodes() -> None:
     old = compiled(fleet_data(EIGHTHS))
     new = compiled(fleet_data(EIGHTHS, gpu="H100-80GB"))
     plan = change_plan(old, new)
-    assert plan.pool("cut").kind is Kind.NEW_NODES
+    assert plan.pool("cut").kind is NodeChangeKind.NEW_NODES
     assert "change-by-replacement" in codes(plan, Severity.WARNING)
     assert [d.field for d in plan.pool("cut").differences] == ["gpu", "machines"]
 
@@ -131,14 +131,17 @@ def test_gke_replaces_the_pool() -> None:
         data |= {"platform": "gke", "cluster": {"name": "sb", "region": "us-central1"}}
         return compiled(data)
 
-    assert change_plan(gke(2), gke(4)).pool("cut").kind is Kind.NEW_POOL
+    assert change_plan(gke(2), gke(4)).pool("cut").kind is NodeChangeKind.NEW_POOL
 
 
 def test_pools_that_come_and_go() -> None:
     old, new = fleet_data(EIGHTHS), fleet_data(EIGHTHS)
     new["pools"][0]["name"] = "other"
     plan = change_plan(compiled(old), compiled(new))
-    assert (plan.pool("cut").kind, plan.pool("other").kind) == (Kind.REMOVED, Kind.ADDED)
+    assert (plan.pool("cut").kind, plan.pool("other").kind) == (
+        NodeChangeKind.REMOVED,
+        NodeChangeKind.ADDED,
+    )
     assert plan.pool("cut").gpus.after == 0
     with pytest.raises(KeyError):
         plan.pool("none")
@@ -175,6 +178,6 @@ def test_the_floor_is_that_of_a_walk_node_by_node(
         for i in wave:
             state[i] = dict(new)
         look()
-    for one in walk(old, new, waves_of(nodes, width), Kind.RECUT):
+    for one in walk(old, new, waves_of(nodes, width), NodeChangeKind.RECUT):
         assert one.lowest == min(s[one.name] for s in seen)
         assert (one.before, one.after) == (seen[0][one.name], seen[-1][one.name])

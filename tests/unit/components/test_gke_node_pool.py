@@ -11,7 +11,7 @@ from gpufleet_sandbox.cloud.enumerations import enumeration_problems
 from gpufleet_sandbox.cloud.gcp.admission import admit_node_pool
 from gpufleet_sandbox.cloud.gcp.message import node_pool_message
 from gpufleet_sandbox.cloud.replacement import replaces
-from gpufleet_sandbox.cloud.shapes import Record
+from gpufleet_sandbox.cloud.shapes import ObjectShape
 from tests.clouds import Clouds
 from tests.unit.components.gke_pools import POOLS, arguments
 from tests.unit.components.snapshots import assert_snapshot, whole
@@ -247,7 +247,7 @@ def test_a_managed_import_takes_over_what_makes_no_other_machines(run: Any) -> N
     managed = made(run, "on-demand", {**IMPORTED, "gke": {"imported": "manage"}}).one(NODE_POOL)
     record = sdk("gcp").resource(NODE_POOL).record
     of_nodes = record.properties["nodeConfig"].shape
-    assert isinstance(of_nodes, Record)
+    assert isinstance(of_nodes, ObjectShape)
     kept = set(managed.ignored)
     assert set(record.properties) - kept == {*MANAGED, "nodeConfig"}
     nodes = {f"nodeConfig.{name}" for name in of_nodes.properties}

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from gpufleet.contract.foreign.judgement import Report
-from gpufleet.contract.foreign.rdma_shared_config import RULES, Advertised, judge_data
+from gpufleet.contract.foreign.judgement import CheckReport
+from gpufleet.contract.foreign.rdma_shared_config import RULES, AdvertisedByConfig, judge_data
 from gpufleet.findings import Severity
 from tests.unit.contract.fleets import codes, judged, one
 from tests.unit.contract.test_public_reports import L4, PEERMEM, RDMA
@@ -81,9 +81,9 @@ def test_node_feature_discovery_runs_once_and_first() -> None:
 
 
 def test_what_is_missing_is_called_missing_and_has_a_fix() -> None:
-    report = Report(RULES)
+    report = CheckReport(RULES)
     judge_data({"configList": [{}, 3]}, "", report)
-    found = report.judgement(Advertised({}, {})).findings
+    found = report.judgement(AdvertisedByConfig({}, {})).findings
     assert "rdmaHcaMax is missing" in {f.message for f in found}
     assert "resourceName is missing" in {f.message for f in found}
     assert all(f.fix for f in found)

@@ -2,7 +2,7 @@
 
 import yaml
 
-from gpufleet.contract.tolerations import Toleration, needed
+from gpufleet.contract.tolerations import KeyToleration, needed
 from gpufleet.findings import Severity
 from gpufleet.render.gpu_operator_values import fleet_operator_settings, operator_values
 from tests.unit.contract.fleets import codes, judged, one
@@ -22,7 +22,7 @@ def test_only_taints_that_keep_pods_away_need_a_toleration():
     taints = [("nvidia.com/gpu", "present", "NoSchedule"), ("a", "", "PreferNoSchedule")]
     assert needed(taints) == ()
     assert needed([("a", "x", "NoExecute"), ("a", "y", "NoExecute")]) == (
-        Toleration("a", "NoExecute"),
+        KeyToleration("a", "NoExecute"),
     )
 
 

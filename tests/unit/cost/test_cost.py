@@ -7,20 +7,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpufleet.cost.cost import Holding, Line, NodeHistory, Use, attribute
+from gpufleet.cost.cost import CostLine, NodeHistory, PodHolding, Use, attribute
 from gpufleet.fleet.unit_weights import unit_capacity, unit_weights
 from tests.unit.render.fleets import EKS_POOLS, compiled, one
 
 HOUR = 3600
 
 
-def history(pool: Any, *holdings: Holding, seconds: int = HOUR, price: int = 1_000_000) -> Any:
+def history(pool: Any, *holdings: PodHolding, seconds: int = HOUR, price: int = 1_000_000) -> Any:
     return NodeHistory(
         "node", "pool", 0, seconds, price, unit_capacity(pool), unit_weights(pool), holdings
     )
 
 
-def by_use(lines: tuple[Line, ...]) -> dict[tuple[str, str], int]:
+def by_use(lines: tuple[CostLine, ...]) -> dict[tuple[str, str], int]:
     found: dict[tuple[str, str], int] = {}
     for line in lines:
         key = (line.use.value, line.pod or line.resource)
@@ -49,8 +49,8 @@ def test_replicas_are_even_parts() -> None:
     lines = attribute(
         history(
             SHARED,
-            Holding("a", "one", "nvidia.com/gpu.shared", 1, 0, HOUR),
-            Holding("a", "two", "nvidia.com/gpu.shared", 2, 0, HOUR // 2),
+            PodHolding("a", "one", "nvidia.com/gpu.shared", 1, 0, HOUR),
+            PodHolding("a", "two", "nvidia.com/gpu.shared", 2, 0, HOUR // 2),
         )
     )
     assert by_use(lines) == {
@@ -63,18 +63,18 @@ def test_replicas_are_even_parts() -> None:
 
 
 def test_more_than_there_is_costs_no_more_than_the_node() -> None:
-    pods = [Holding("a", f"p{i}", "nvidia.com/gpu.shared", 1, 0, HOUR) for i in range(5)]
+    pods = [PodHolding("a", f"p{i}", "nvidia.com/gpu.shared", 1, 0, HOUR) for i in range(5)]
     lines = attribute(history(SHARED, *pods))
     assert [line.micro_usd for line in lines] == [200_000] * 5
 
 
 def test_what_has_no_weight_is_idle() -> None:
-    lines = attribute(history(SHARED, Holding("a", "odd", "example.com/npu", 1, 0, HOUR)))
+    lines = attribute(history(SHARED, PodHolding("a", "odd", "example.com/npu", 1, 0, HOUR)))
     assert by_use(lines) == {("idle", "nvidia.com/gpu.shared"): 1_000_000}
 
 
 def test_thirds_add_up() -> None:
-    pods = [Holding("a", f"p{i}", "r", 1, 0, 1) for i in range(3)]
+    pods = [PodHolding("a", f"p{i}", "r", 1, 0, 1) for i in range(3)]
     lines = attribute(
         NodeHistory("n", "p", 0, 1, 3600, {"r": 3}, {"r": Fraction(1, 3)}, tuple(pods))
     )
@@ -101,7 +101,7 @@ def test_devices_cut_on_demand_are_weighed_alone() -> None:
     weights = unit_weights(pool)
     assert weights["nvidia.com/mig-3g.40gb"] == (Fraction(3, 7) + Fraction(1, 2)) / 2 / 8
     lines = attribute(
-        history(pool, Holding("a", "p", "nvidia.com/mig-3g.40gb", 2, 0, HOUR), price=8_000_000)
+        history(pool, PodHolding("a", "p", "nvidia.com/mig-3g.40gb", 2, 0, HOUR), price=8_000_000)
     )
     assert sum(line.micro_usd for line in lines) == 8_000_000
     assert {line.use for line in lines} == {Use.POD, Use.IDLE}
@@ -137,7 +137,7 @@ def histories(draw: st.DrawFn) -> NodeHistory:
     holdings = draw(
         st.lists(
             st.builds(
-                lambda n, p, r, u, a, b: Holding(f"n{n}", f"p{p}", r, u, min(a, b), max(a, b)),
+                lambda n, p, r, u, a, b: PodHolding(f"n{n}", f"p{p}", r, u, min(a, b), max(a, b)),
                 st.integers(0, 3),
                 st.integers(0, 9),
                 resources,

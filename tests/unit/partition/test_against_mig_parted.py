@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from gpufleet.catalogue import Gpu, load
-from gpufleet.partition.placement import Placement, place
+from gpufleet.partition.placement import MigPlacement, place
 
 FILE = Path(__file__).parents[4] / "shared/reference/charts/mig-parted-v0.15.0.config-default.yaml"
 GPUS = [gpu for gpu in load().gpus.values() if gpu.mig is not None]
@@ -54,8 +54,8 @@ def test_every_default_layout_can_be_placed_on_the_gpus_it_is_for() -> None:
                 continue
             answer = place(gpu.mig, resolved)
             if "device-filter" in entry:
-                assert isinstance(answer, Placement), (name, gpu.key, answer)
-            checked[name] += isinstance(answer, Placement)
+                assert isinstance(answer, MigPlacement), (name, gpu.key, answer)
+            checked[name] += isinstance(answer, MigPlacement)
     assert checked["all-balanced"] >= 10
     assert len([name for name, count in checked.items() if count]) >= 60
 
@@ -68,4 +68,4 @@ def test_a_full_layout_of_one_profile_cannot_take_one_more() -> None:
             if profile in gpu.mig.profiles:
                 assert gpu.mig.profiles[profile].max_instances == count, (name, gpu.key)
                 answer = place(gpu.mig, {profile: count + 1})
-                assert not isinstance(answer, Placement)
+                assert not isinstance(answer, MigPlacement)

@@ -12,7 +12,7 @@ from gpufleet.partition.dra import mig_class
 from gpufleet.partition.dra_counters import counters
 from gpufleet.partition.dra_gates import DEFAULT_VERSION, DEFAULTS, EXCLUDES, conflicts
 from gpufleet.partition.partition import Partition, cut
-from gpufleet.partition.placement import Placement, place
+from gpufleet.partition.placement import MigPlacement, place
 from gpufleet.partition.slot_table import slot_table
 from gpufleet.spec.sharing import Sharing
 from tests.unit.partition.published_devices import published_devices
@@ -249,7 +249,7 @@ def test_what_the_counters_allow_is_what_the_gpu_can_hold(gpu: Gpu) -> None:
         return sum(count for name, count in devices if "+me" in name)
 
     for devices in allowed:
-        placed = isinstance(place(gpu.mig, dict(devices)), Placement)
+        placed = isinstance(place(gpu.mig, dict(devices)), MigPlacement)
         assert placed or (not known and extends(devices) > 1), devices
     names = tuple(gpu.mig.profiles)
     for counts in slot_table(gpu.mig).counts:

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from gpufleet.catalogue import Evidence, Gpu, MigGeometry, load
-from gpufleet.partition.placement import PlacedInstance, Placement, Refusal, place
+from gpufleet.partition.placement import MigPlacement, PlacedInstance, Refusal, place
 from tests.unit.partition import brute_force
 
 PARTITIONABLE = [gpu for gpu in load().gpus.values() if gpu.mig is not None]
@@ -39,12 +39,12 @@ def shape(geometry: MigGeometry) -> tuple[object, ...]:
 ONE_PER_SHAPE = list({shape(gpu.mig): gpu for gpu in PARTITIONABLE if gpu.mig}.values())
 
 
-def placed(answer: Placement | Refusal) -> Placement:
-    assert isinstance(answer, Placement), answer
+def placed(answer: MigPlacement | Refusal) -> MigPlacement:
+    assert isinstance(answer, MigPlacement), answer
     return answer
 
 
-def refused(answer: Placement | Refusal) -> Refusal:
+def refused(answer: MigPlacement | Refusal) -> Refusal:
     assert isinstance(answer, Refusal), answer
     return answer
 
@@ -64,7 +64,7 @@ def every_multiset(geometry: MigGeometry) -> list[dict[str, int]]:
     ]
 
 
-def assert_legal(geometry: MigGeometry, placement: Placement) -> None:
+def assert_legal(geometry: MigGeometry, placement: MigPlacement) -> None:
     taken: list[int] = []
     for instance in (*placement.instances, *placement.occupied):
         profile = geometry.profiles[instance.profile]
@@ -86,8 +86,8 @@ def test_equals_brute_force_on_every_multiset(gpu: Gpu) -> None:
     for wanted in every_multiset(geometry):
         answer = place(geometry, wanted)
         counts = frozenset((n, c) for n, c in wanted.items() if c)
-        assert isinstance(answer, Placement) == (counts in legal), wanted
-        if isinstance(answer, Placement):
+        assert isinstance(answer, MigPlacement) == (counts in legal), wanted
+        if isinstance(answer, MigPlacement):
             assert answer.devices == dict(counts)
             assert_legal(geometry, answer)
             checked += 1
@@ -113,7 +113,7 @@ def test_plain_seven_slice_parts_have_77_layouts_of_which_28_are_full(key: str) 
         for wanted in every_multiset(geometry)
         if all(count == 0 or name in plain for name, count in wanted.items())
     ]
-    legal = [answer for answer in answers if isinstance(answer, Placement)]
+    legal = [answer for answer in answers if isinstance(answer, MigPlacement)]
     assert len(legal) - 1 == 77  # the empty GPU aside
     by_counts = {frozenset(answer.devices.items()) for answer in legal}
     full = [
@@ -168,8 +168,8 @@ def test_equals_brute_force_beside_every_state_of_an_a30() -> None:
         for request in wanted:
             answer = place(geometry, request, occupied)
             counts = frozenset((n, c) for n, c in request.items() if c)
-            assert isinstance(answer, Placement) == (counts in beside), (state, request)
-            if isinstance(answer, Placement):
+            assert isinstance(answer, MigPlacement) == (counts in beside), (state, request)
+            if isinstance(answer, MigPlacement):
                 assert_legal(geometry, answer)
 
 
@@ -185,7 +185,7 @@ def test_single_additions_beside_every_state_of_an_a100() -> None:
                 (name, start) not in state and state | {(name, start)} in states
                 for start in profile.starts
             )
-            assert isinstance(place(geometry, {name: 1}, occupied), Placement) == possible
+            assert isinstance(place(geometry, {name: 1}, occupied), MigPlacement) == possible
             assert fits or not possible
 
 

@@ -13,7 +13,7 @@ from gpufleet.catalogue import load
 from gpufleet.findings import Severity
 from gpufleet.partition.judgement import judge_layout
 from gpufleet.partition.names import written
-from gpufleet.partition.placement import Placement
+from gpufleet.partition.placement import MigPlacement
 
 PAGE = Path(__file__).parents[3] / "docs" / "partitioning.md"
 A100_40, A100_80, H100, B200 = "A100-40GB", "A100-80GB", "H100-80GB", "B200-180GB"
@@ -65,7 +65,7 @@ def test_a_layout_that_leaves_compute_unused(name: str, gpu: str, devices: dict[
     assert code == "mig-layout-unfinished"
     assert severity is Severity.WARNING
     placement, _ = judge_layout(load().gpu(gpu), devices, "want")
-    assert isinstance(placement, Placement)
+    assert isinstance(placement, MigPlacement)
     row = f"| `{name}` | {gpu} | `{written(devices)}` | {placement.unused_compute} | `{better}` |"
     assert row in PAGE.read_text(encoding="utf-8")
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import yaml
 
-from gpufleet.planner.plan import Plan
+from gpufleet.planner.plan import PlannedFleet
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "plan"
 
@@ -36,5 +36,5 @@ def file(*workloads: dict[str, Any], **head: Any) -> dict[str, Any]:
     }
 
 
-def errors(answer: Plan) -> list[str]:
+def errors(answer: PlannedFleet) -> list[str]:
     return [f.code for f in answer.findings if f.severity.value == "error"]

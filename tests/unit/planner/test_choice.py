@@ -6,38 +6,40 @@ from typing import Any
 import pytest
 
 from gpufleet.catalogue import load
-from gpufleet.planner.choice import Choice, choose
-from gpufleet.planner.need import Allowed, Isolation, Need, resolve
-from gpufleet.planner.offers import Hardware, Market
-from gpufleet.planner.target import Target
-from gpufleet.sizing.device import Share
+from gpufleet.planner.choice import ServingChoice, choose
+from gpufleet.planner.need import Allowed, Isolation, WorkloadNeed, resolve
+from gpufleet.planner.offers import Market, OwnedHardware
+from gpufleet.planner.target import ServingTarget
+from gpufleet.sizing.device import DeviceShare
 from gpufleet.sizing.request import SizeRequest
 
 CATALOGUE = load()
 EKS = Market(("eks",), "us-east-1")
 
 
-def need(target: Target | None = None, allowed: Allowed | None = None, **request: Any) -> Need:
+def need(
+    target: ServingTarget | None = None, allowed: Allowed | None = None, **request: Any
+) -> WorkloadNeed:
     found, findings = resolve(
-        SizeRequest(**request), target or Target(), allowed or Allowed(), CATALOGUE
+        SizeRequest(**request), target or ServingTarget(), allowed or Allowed(), CATALOGUE
     )
     assert found is not None, findings
     return found
 
 
 def choice(
-    target: Target | None = None,
+    target: ServingTarget | None = None,
     allowed: Allowed | None = None,
     market: Market = EKS,
     **request: Any,
-) -> Choice:
+) -> ServingChoice:
     return choose(need(target, allowed, **request), market, CATALOGUE)
 
 
-def single(found: Choice, gpu: str) -> bool:
+def single(found: ServingChoice, gpu: str) -> bool:
     """Whether one whole GPU of the kind is among the options."""
     return any(
-        o.machine.gpu.key == gpu and o.reached.gpus_each == 1 and o.share.kind is Share.WHOLE
+        o.machine.gpu.key == gpu and o.reached.gpus_each == 1 and o.share.kind is DeviceShare.WHOLE
         for o in found.options
     )
 
@@ -107,7 +109,7 @@ def test_ten_copies_of_a_1b_model_do_not_share_one_l4() -> None:
         model="Llama-3.2-1B",
         context=2048,
     )
-    shared = [o for o in found.options if o.share.kind in (Share.MPS, Share.TIME_SLICE)]
+    shared = [o for o in found.options if o.share.kind in (DeviceShare.MPS, DeviceShare.TIME_SLICE)]
     assert shared
     assert max(o.share.replicas for o in shared) < 10
     assert all(o.machines >= 2 for o in shared if o.machine.gpus == 1)
@@ -117,10 +119,10 @@ def test_gpus_without_mig_offer_no_slices() -> None:
     found = choice(
         allowed=Allowed(isolation=Isolation.HARDWARE), model="Qwen2.5-0.5B", context=2048
     )
-    sliced = {o.machine.gpu.key for o in found.options if o.share.kind is Share.MIG}
+    sliced = {o.machine.gpu.key for o in found.options if o.share.kind is DeviceShare.MIG}
     assert "A100-40GB" in sliced
     assert not sliced & {"L4", "A10G", "L40S", "T4", "V100-16GB"}
-    assert all(o.share.kind in (Share.WHOLE, Share.MIG) for o in found.options)
+    assert all(o.share.kind in (DeviceShare.WHOLE, DeviceShare.MIG) for o in found.options)
 
 
 def test_isolation_says_what_may_be_shared() -> None:
@@ -133,9 +135,9 @@ def test_isolation_says_what_may_be_shared() -> None:
         }
         for isolation in Isolation
     }
-    assert kinds[Isolation.HARDWARE] == {Share.WHOLE, Share.MIG}
-    assert kinds[Isolation.MEMORY] == {Share.WHOLE, Share.MIG, Share.MPS}
-    assert kinds[Isolation.NONE] == set(Share)
+    assert kinds[Isolation.HARDWARE] == {DeviceShare.WHOLE, DeviceShare.MIG}
+    assert kinds[Isolation.MEMORY] == {DeviceShare.WHOLE, DeviceShare.MIG, DeviceShare.MPS}
+    assert kinds[Isolation.NONE] == set(DeviceShare)
 
 
 def test_a_slice_costs_its_part_of_the_machine() -> None:
@@ -143,7 +145,7 @@ def test_a_slice_costs_its_part_of_the_machine() -> None:
     parts = {
         (o.machine.name, o.share.profile): (o.part_micro_usd or 0) / 1e6
         for o in found.options
-        if o.share.kind is Share.MIG and o.devices == 1
+        if o.share.kind is DeviceShare.MIG and o.devices == 1
     }
     # The published comparison: H100 1g.10gb 0.98, A100-40 1g.5gb 0.39, A100-40 2g.10gb ... USD/h.
     assert parts["p5.4xlarge", "1g.10gb"] == pytest.approx(6.88 / 7)
@@ -154,14 +156,14 @@ def test_large_training_never_shares_a_gpu() -> None:
     allowed = Allowed(isolation=Isolation.NONE, interruptible=True)
     found = choice(allowed=allowed, model="Qwen2.5-0.5B", workload="pre-training", context=1024)
     assert found.options
-    assert {o.share.kind for o in found.options} == {Share.WHOLE}
+    assert {o.share.kind for o in found.options} == {DeviceShare.WHOLE}
     small = choice(allowed=allowed, model="Qwen2.5-0.5B", workload="lora", context=1024)
-    assert {o.share.kind for o in small.options} == {Share.WHOLE, Share.MIG}
+    assert {o.share.kind for o in small.options} == {DeviceShare.WHOLE, DeviceShare.MIG}
 
 
 def test_spot_only_for_what_survives_it() -> None:
     request = {"model": "Llama-3.1-8B", "workload": "lora", "context": 2048}
-    target = Target(tokens=10**8)
+    target = ServingTarget(tokens=10**8)
     steady = choice(target, **request)
     assert {o.machine.buy for o in steady.options} == {"onDemand"}
     either = choice(target, Allowed(interruptible=True), **request)
@@ -204,7 +206,7 @@ def test_a_stated_split_is_no_way_around_nvlink_on_other_gpus() -> None:
 
 def test_rdma_between_machines_where_gradients_take_long() -> None:
     found = choice(
-        Target(tokens=10**10),
+        ServingTarget(tokens=10**10),
         model="Llama-3.1-70B",
         workload="pre-training",
         context=8192,
@@ -215,10 +217,10 @@ def test_rdma_between_machines_where_gradients_take_long() -> None:
         assert option.fabric in ("efa", "none")
         assert any("RDMA" in n or "plain network" in n for n in option.notes)
     own = Market(
-        ("vsphere",), hardware=(Hardware("H100-80GB", 8, 8, network_gbps=100.0, rdma=False),)
+        ("vsphere",), hardware=(OwnedHardware("H100-80GB", 8, 8, network_gbps=100.0, rdma=False),)
     )
     slow = choice(
-        Target(tokens=10**10),
+        ServingTarget(tokens=10**10),
         market=own,
         model="Llama-3.1-70B",
         workload="pre-training",
@@ -232,7 +234,7 @@ def test_rdma_between_machines_where_gradients_take_long() -> None:
 
 
 def test_targets_are_kept() -> None:
-    target = Target(first_token_ms=500, token_ms=20, requests_per_second=20)
+    target = ServingTarget(first_token_ms=500, token_ms=20, requests_per_second=20)
     found = choice(target, model="Llama-3.1-8B", context=8192, batch=16, prompt=1024, output=256)
     assert found.options
     for option in found.options:
@@ -247,7 +249,7 @@ def test_targets_are_kept() -> None:
 
 
 def test_a_run_costs_its_hours_and_meets_its_deadline() -> None:
-    target = Target(tokens=10**9, deadline_hours=30)
+    target = ServingTarget(tokens=10**9, deadline_hours=30)
     found = choice(target, model="Llama-3.1-8B", workload="lora", context=2048, batch=2)
     assert found.best is not None
     for option in found.options:
@@ -257,7 +259,7 @@ def test_a_run_costs_its_hours_and_meets_its_deadline() -> None:
 
 
 def test_contradictory_targets_are_named_in_pairs() -> None:
-    target = Target(tokens=10**11, deadline_hours=200, budget_usd="1000")
+    target = ServingTarget(tokens=10**11, deadline_hours=200, budget_usd="1000")
     found = choice(target, model="Llama-3.1-70B", workload="pre-training", context=8192)
     assert not found.options
     (problem,) = found.findings
@@ -268,40 +270,44 @@ def test_contradictory_targets_are_named_in_pairs() -> None:
 
 def test_a_contradiction_says_what_each_target_would_have_to_be() -> None:
     asked = {"model": "Llama-3.1-70B", "context": 8192}
-    (problem,) = choice(Target(token_ms=10, budget_usd_per_hour="1"), **asked).findings
+    (problem,) = choice(ServingTarget(token_ms=10, budget_usd_per_hour="1"), **asked).findings
     assert problem.code == "target-contradiction"
     assert problem.fix is not None
     # Nothing at all runs it for a dollar, so giving up tokenMs does not help.
     assert problem.fix.startswith("raise budgetUsdPerHour to ")
     assert "tokenMs" not in problem.fix
     price = problem.fix.rpartition(" ")[2]
-    assert choice(Target(token_ms=10, budget_usd_per_hour=price), **asked).options
-    (problem,) = choice(Target(token_ms=10, budget_usd_per_hour="20"), **asked).findings
+    assert choice(ServingTarget(token_ms=10, budget_usd_per_hour=price), **asked).options
+    (problem,) = choice(ServingTarget(token_ms=10, budget_usd_per_hour="20"), **asked).findings
     budget, token = (problem.fix or "").split(" or ")
     budget, token = sorted((budget, token), key=lambda text: "token" in text)
     assert budget.startswith("raise budgetUsdPerHour to ")
     slower = float(token.rpartition(" ")[2])
-    assert choice(Target(token_ms=slower, budget_usd_per_hour="20"), **asked).options
+    assert choice(ServingTarget(token_ms=slower, budget_usd_per_hour="20"), **asked).options
 
 
 def test_one_target_out_of_reach_names_the_nearest() -> None:
-    found = choice(Target(token_ms=0.5), model="Llama-3.1-70B", context=4096)
+    found = choice(ServingTarget(token_ms=0.5), model="Llama-3.1-70B", context=4096)
     (problem,) = found.findings
     assert problem.code == "target-unreachable"
     assert "B200" in problem.message
     reachable = float((problem.fix or "").removeprefix("write tokenMs of ").split(" ")[0])
-    assert choice(Target(token_ms=reachable), model="Llama-3.1-70B", context=4096).options
+    assert choice(ServingTarget(token_ms=reachable), model="Llama-3.1-70B", context=4096).options
 
 
 def test_unpriced_machines_are_compared_in_gpu_hours() -> None:
-    own = Market(("vsphere",), hardware=(Hardware("A100-80GB", 8, 2), Hardware("L4", 4, 2)))
+    own = Market(
+        ("vsphere",), hardware=(OwnedHardware("A100-80GB", 8, 2), OwnedHardware("L4", 4, 2))
+    )
     found = choice(market=own, model="Llama-3.1-8B", context=2048)
     assert [f.code for f in found.findings] == ["price-missing"]
     assert found.best is not None
     assert found.best.billed_micro_usd is None
     assert found.best.machine.gpu.key == "L4"
     assert found.best.gpu_hours_per_hour == Fraction(4)
-    budget = choice(Target(budget_usd_per_hour="5"), market=own, model="Llama-3.1-8B", context=2048)
+    budget = choice(
+        ServingTarget(budget_usd_per_hour="5"), market=own, model="Llama-3.1-8B", context=2048
+    )
     assert not budget.options
     assert {r.miss.code for r in budget.rejected} >= {"price-missing"}
 
@@ -328,7 +334,7 @@ def test_the_quick_choice_is_the_thorough_one() -> None:
 
 def test_unknown_names_are_errors_with_the_nearest() -> None:
     found, findings = resolve(
-        SizeRequest(model="Llama-9", context=1), Target(), Allowed(), CATALOGUE
+        SizeRequest(model="Llama-9", context=1), ServingTarget(), Allowed(), CATALOGUE
     )
     assert found is None
     assert findings[0].code == "model-unknown"

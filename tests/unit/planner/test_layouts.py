@@ -1,5 +1,5 @@
 from gpufleet.catalogue import load
-from gpufleet.partition.placement import Placement, place
+from gpufleet.partition.placement import MigPlacement, place
 from gpufleet.planner.layouts import MOST_STRANDED, lay_out_nodes
 
 CATALOGUE = load()
@@ -24,7 +24,7 @@ def test_nodes_are_alike_and_offer_enough() -> None:
             assert found.nodes * gpus >= found.bound
             for devices, _ in found.gpus:
                 proof = place(A100.mig, devices)  # type: ignore[arg-type]
-                assert isinstance(proof, Placement)
+                assert isinstance(proof, MigPlacement)
 
 
 def test_layouts_strand_at_most_one_compute_slice() -> None:
@@ -32,7 +32,7 @@ def test_layouts_strand_at_most_one_compute_slice() -> None:
     assert found is not None
     for devices, _ in found.gpus:
         proof = place(A100.mig, devices)  # type: ignore[arg-type]
-        assert isinstance(proof, Placement)
+        assert isinstance(proof, MigPlacement)
         assert proof.stranded_compute <= MOST_STRANDED
 
 

@@ -7,12 +7,12 @@ import yaml
 
 from gpufleet.planner.engine_arguments import check_model_names
 from gpufleet.planner.manifest import manifest_text, manifests
-from gpufleet.planner.plan import Plan, plan
+from gpufleet.planner.plan import PlannedFleet, plan
 
 VLLM = "vllm/vllm-openai:v0.11.0"
 
 
-def planned(*workloads: dict[str, Any], **head: Any) -> Plan:
+def planned(*workloads: dict[str, Any], **head: Any) -> PlannedFleet:
     answer = plan(
         {
             "platform": "eks",
@@ -36,7 +36,7 @@ def service(name: str = "chat", **fields: Any) -> dict[str, Any]:
     }
 
 
-def arguments(answer: Plan, name: str) -> list[str]:
+def arguments(answer: PlannedFleet, name: str) -> list[str]:
     document = next(d for d in manifests(answer) if d["metadata"]["name"] == name)
     return document["spec"]["template"]["spec"]["containers"][0].get("args", [])
 
@@ -212,7 +212,7 @@ ROWS = [
 ]
 
 
-def on_premises(*shapes: dict[str, Any] | None) -> Plan:
+def on_premises(*shapes: dict[str, Any] | None) -> PlannedFleet:
     rows = [
         {**row, **({} if shape is None else {"vsphere": shape})}
         for row, shape in zip(ROWS, shapes, strict=True)

@@ -3,7 +3,7 @@ from fractions import Fraction
 
 from gpufleet.catalogue import load
 from gpufleet.planner.choice import choose
-from gpufleet.planner.need import Allowed, Need, resolve
+from gpufleet.planner.need import Allowed, WorkloadNeed, resolve
 from gpufleet.planner.network import rdma
 from gpufleet.planner.offers import Market, machines
 from gpufleet.planner.option import Option
@@ -13,7 +13,7 @@ from gpufleet.planner.provisioning import (
     judge_gpu,
     judge_provisioning,
 )
-from gpufleet.planner.target import Target
+from gpufleet.planner.target import ServingTarget
 from gpufleet.sizing.adapter import adapter_parameters
 from gpufleet.sizing.parallel import Parallelism, Sharding
 from gpufleet.sizing.parameters import count_parameters
@@ -26,8 +26,8 @@ CATALOGUE = load()
 EKS = Market(("eks",), "us-east-1")
 
 
-def best(**request: object) -> tuple[Need, Option]:
-    need, _ = resolve(SizeRequest(**request), Target(), Allowed(), CATALOGUE)  # type: ignore[arg-type]
+def best(**request: object) -> tuple[WorkloadNeed, Option]:
+    need, _ = resolve(SizeRequest(**request), ServingTarget(), Allowed(), CATALOGUE)  # type: ignore[arg-type]
     assert need is not None
     option = choose(need, EKS, CATALOGUE).best
     assert option is not None
@@ -36,7 +36,7 @@ def best(**request: object) -> tuple[Need, Option]:
 
 def test_an_h100_for_3b_is_over_provisioned_with_the_price_of_the_alternative() -> None:
     need, _ = resolve(
-        SizeRequest(model="Llama-3.2-3B", context=4096), Target(), Allowed(), CATALOGUE
+        SizeRequest(model="Llama-3.2-3B", context=4096), ServingTarget(), Allowed(), CATALOGUE
     )
     assert need is not None
     everything = choose(need, EKS, CATALOGUE)

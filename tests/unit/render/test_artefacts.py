@@ -1,6 +1,6 @@
 import yaml
 
-from gpufleet.render.artefact import Kind
+from gpufleet.render.artefact import ArtefactKind
 from gpufleet.render.artefacts import artefacts, judge_artefacts
 from gpufleet.render.gpu_operator_values import mig_parted_files, plugin_files
 from tests.unit.render.fleets import EKS_POOLS, TEAMS, compiled, eks, gke
@@ -30,7 +30,7 @@ def test_every_file_is_yaml_and_every_manifest_an_object() -> None:
     for file in FILES.values():
         documents = list(yaml.safe_load_all(file.text))
         assert documents, file.path
-        if file.kind is Kind.MANIFEST:
+        if file.kind is ArtefactKind.MANIFEST:
             assert all({"apiVersion", "kind", "metadata"} <= set(d) for d in documents), file.path
 
 

@@ -3,7 +3,7 @@ import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 
 from gpufleet.catalogue import load
-from gpufleet.partition.placement import PlacedInstance, Placement, place
+from gpufleet.partition.placement import MigPlacement, PlacedInstance, place
 from gpufleet.render.slots import draw_partition, draw_slots, indices, slot_segments
 from gpufleet.render.slots_svg import draw_partition_svg, draw_placement_svg
 from tests.unit.render.golden_files import assert_golden
@@ -12,11 +12,11 @@ from tests.unit.render.pools import DECLARATIONS, pool
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def placement(key: str, wanted: dict[str, int]) -> Placement:
+def placement(key: str, wanted: dict[str, int]) -> MigPlacement:
     geometry = load().gpu(key).mig
     assert geometry is not None
     answer = place(geometry, wanted)
-    assert isinstance(answer, Placement)
+    assert isinstance(answer, MigPlacement)
     return answer
 
 

@@ -76,9 +76,9 @@ def calls(machine: Path) -> list[str]:
     return log.read_text().splitlines() if log.exists() else []
 
 
-def entry_of(name: str) -> program_cache.Entry:
+def entry_of(name: str) -> program_cache.CachedProgram:
     key = program_cache.key(PROGRAMS[name], tools_folder(), program_cache.go_platform())
-    return program_cache.Entry(PROGRAMS[name], program_cache.cache_folder(), key)
+    return program_cache.CachedProgram(PROGRAMS[name], program_cache.cache_folder(), key)
 
 
 def test_a_missing_program_is_built_once(machine: Path) -> None:
@@ -198,7 +198,7 @@ def go_processes(machine: Path) -> list[int]:
     ]
 
 
-def noted(entry: program_cache.Entry) -> bool:
+def noted(entry: program_cache.CachedProgram) -> bool:
     """Whether the run has written down which process builds; a moment after it was started."""
     try:
         return bool(json.loads((entry.scratch / "go.json").read_text()))

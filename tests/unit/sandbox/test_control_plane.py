@@ -5,17 +5,17 @@ import pytest
 import yaml
 
 from gpufleet_sandbox.certificates import Certificates
-from gpufleet_sandbox.control_plane import COMPONENTS, Plan, command_line, select
+from gpufleet_sandbox.control_plane import COMPONENTS, ControlPlanePlan, command_line, select
 from gpufleet_sandbox.errors import SandboxError
-from gpufleet_sandbox.layout import Layout
+from gpufleet_sandbox.layout import SandboxLayout
 
 PORTS = {name: 4000 + n for n, name in enumerate(p for c in COMPONENTS for p in c.ports)}
 
 
-def plan(only: list[str]) -> Plan:
-    layout = Layout(Path("/s"))
+def plan(only: list[str]) -> ControlPlanePlan:
+    layout = SandboxLayout(Path("/s"))
     names = frozenset(component.name for component in select(only))
-    return Plan(layout, Certificates(layout.certificates), PORTS, names)
+    return ControlPlanePlan(layout, Certificates(layout.certificates), PORTS, names)
 
 
 def arguments(name: str, only: list[str]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gpufleet_sandbox import download
-from gpufleet_sandbox.programs import PROGRAMS, Program, Vendor
+from gpufleet_sandbox.programs import PROGRAMS, SandboxProgram, Vendor
 
 SYSTEMS = ("linux", "darwin")
 BINARY = b"#!/bin/sh\necho 3.6.14\n"
@@ -57,12 +57,14 @@ def site(tmp_path: Path):
     site.close()
 
 
-def offered(site: Site, member: str | None = "etcd-v1", name: str = "etcd.tgz") -> Program:
+def offered(site: Site, member: str | None = "etcd-v1", name: str = "etcd.tgz") -> SandboxProgram:
     vendor = Vendor(f"{site.url}/{name}", f"{site.url}/SUMS", member=member, systems=SYSTEMS)
     return replace(PROGRAMS["etcd"], vendor=vendor)
 
 
-def fetch(program: Program, folder: Path, downloads: download.Downloads | None = None) -> Path:
+def fetch(
+    program: SandboxProgram, folder: Path, downloads: download.Downloads | None = None
+) -> Path:
     folder.mkdir(exist_ok=True)
     downloads = downloads or download.Downloads(enabled=True)
     return downloads.fetch(program, folder, threading.Event())

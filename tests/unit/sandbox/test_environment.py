@@ -2,11 +2,11 @@ import subprocess
 from pathlib import Path
 
 from gpufleet_sandbox import environment
-from gpufleet_sandbox.layout import Layout
+from gpufleet_sandbox.layout import SandboxLayout
 
 
 def test_sourcing_twice_is_sourcing_once(tmp_path: Path) -> None:
-    layout = Layout(tmp_path / "it's a folder")
+    layout = SandboxLayout(tmp_path / "it's a folder")
     layout.root.mkdir()
     layout.environment.write_text(environment.shell(layout))
     source = f'. "{layout.environment}"'
@@ -23,7 +23,7 @@ def test_sourcing_twice_is_sourcing_once(tmp_path: Path) -> None:
 
 
 def test_merged_keeps_the_rest_and_wins() -> None:
-    layout = Layout(Path("/s"))
+    layout = SandboxLayout(Path("/s"))
     inherited = {"PATH": "/bin", "HOME": "/h", "PULUMI_ACCESS_TOKEN": "t", "KUBECONFIG": "/other"}
     merged = environment.merged(layout, inherited)
     assert merged["PATH"] == "/s/bin:/bin"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gpufleet_sandbox import installation
-from gpufleet_sandbox.layout import Layout
+from gpufleet_sandbox.layout import SandboxLayout
 from gpufleet_sandbox.programs import ProviderPlugin
 
 
@@ -19,7 +19,7 @@ def program(folder: Path, name: str, text: str = "#!/bin/sh\n") -> Path:
 
 
 def test_programs_and_plugin_land_where_they_are_looked_for(tmp_path: Path) -> None:
-    layout, cache = Layout(tmp_path / "s"), tmp_path / "cache"
+    layout, cache = SandboxLayout(tmp_path / "s"), tmp_path / "cache"
     programs = {n: program(cache, n) for n in ("etcd", "pulumi-resource-kubernetes")}
     installation.install(layout, programs, ProviderPlugin("4.25.0"))
     plugin = layout.pulumi_home / "plugins/resource-kubernetes-v4.25.0/pulumi-resource-kubernetes"
@@ -29,14 +29,14 @@ def test_programs_and_plugin_land_where_they_are_looked_for(tmp_path: Path) -> N
 
 
 def test_the_engine_is_no_symbolic_link_and_our_host_lies_beside_it(tmp_path: Path) -> None:
-    layout = Layout(tmp_path / "s")
+    layout = SandboxLayout(tmp_path / "s")
     installation.install(layout, {"pulumi": program(tmp_path / "c", "pulumi")}, ProviderPlugin("1"))
     assert not (layout.bin / "pulumi").is_symlink()
     assert sys.executable in (layout.bin / "pulumi-language-python").read_text()
 
 
 def test_the_vendors_installation_is_kept_together(tmp_path: Path) -> None:
-    layout, vendor = Layout(tmp_path / "s"), tmp_path / "vendor"
+    layout, vendor = SandboxLayout(tmp_path / "s"), tmp_path / "vendor"
     engine = program(tmp_path / "built", "pulumi")
     installation.install(layout, {"pulumi": engine}, ProviderPlugin("1"))
     program(vendor, "pulumi-language-python")
@@ -80,7 +80,7 @@ def test_the_passphrase_file_is_always_whole(tmp_path: Path) -> None:
 
 
 def test_the_command_itself_is_found_without_its_environment(tmp_path: Path) -> None:
-    layout = Layout(tmp_path / "a folder")
+    layout = SandboxLayout(tmp_path / "a folder")
     installation.install_command(layout)
     # A file of that name in the current folder is not what the command imports.
     (tmp_path / "click.py").write_text("raise SystemExit('wrong module')")

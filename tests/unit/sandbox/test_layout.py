@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from gpufleet_sandbox.errors import SandboxError
-from gpufleet_sandbox.layout import Layout, locate
+from gpufleet_sandbox.layout import SandboxLayout, locate
 
 
 def test_an_explicit_folder_wins(tmp_path: Path) -> None:
@@ -29,7 +29,7 @@ def test_here_when_there_is_no_project(tmp_path: Path) -> None:
 
 
 def test_claim_makes_a_private_folder(tmp_path: Path) -> None:
-    layout = Layout(tmp_path / "a" / "b")
+    layout = SandboxLayout(tmp_path / "a" / "b")
     layout.claim()
     assert layout.root.stat().st_mode & 0o777 == 0o700
 
@@ -37,11 +37,11 @@ def test_claim_makes_a_private_folder(tmp_path: Path) -> None:
 def test_claim_refuses_a_persons_own_folder(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").touch()
     with pytest.raises(SandboxError, match="holds files and is not a sandbox"):
-        Layout(tmp_path).claim()
+        SandboxLayout(tmp_path).claim()
 
 
 def test_claim_accepts_a_sandbox_and_an_empty_folder(tmp_path: Path) -> None:
-    layout = Layout(tmp_path)
+    layout = SandboxLayout(tmp_path)
     layout.claim()
     layout.lock.touch()
     (tmp_path / "logs").mkdir()
@@ -52,10 +52,10 @@ def test_claim_accepts_a_sandbox_and_an_empty_folder(tmp_path: Path) -> None:
 def test_claim_refuses_a_file(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(SandboxError, match="is not a folder"):
-        Layout(tmp_path / "file").claim()
+        SandboxLayout(tmp_path / "file").claim()
 
 
 def test_reset_names_only_its_own_files(tmp_path: Path) -> None:
-    layout = Layout(tmp_path)
+    layout = SandboxLayout(tmp_path)
     assert layout.lock not in layout.data
     assert all(path.parent == tmp_path for path in layout.data)

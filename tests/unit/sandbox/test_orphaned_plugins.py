@@ -10,7 +10,7 @@ import pytest
 
 from gpufleet_sandbox import Sandbox
 from gpufleet_sandbox.orphaned_plugins import end_orphaned_plugins
-from gpufleet_sandbox.state import State
+from gpufleet_sandbox.state import SandboxState
 from tests.engine.waiting import until
 
 Start = Callable[..., psutil.Process]
@@ -69,7 +69,7 @@ def test_only_orphans_of_this_home_are_ended(tmp_path: Path, start: Start) -> No
 def test_down_leaves_no_provider_of_a_killed_engine(tmp_path: Path, start: Start) -> None:
     sandbox = Sandbox(tmp_path / "sandbox")
     sandbox.layout.claim()
-    State().save(sandbox.layout.state)
+    SandboxState().save(sandbox.layout.state)
     orphan = start(sandbox.layout.pulumi_home)
     sandbox.down()
     assert not alive(orphan)

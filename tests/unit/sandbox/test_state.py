@@ -3,20 +3,20 @@ from pathlib import Path
 
 import pytest
 
-from gpufleet_sandbox.state import ProcessRecord, State, write_atomically
+from gpufleet_sandbox.state import ProcessRecord, SandboxState, write_atomically
 
 
 def test_what_is_saved_is_loaded(tmp_path: Path) -> None:
     path = tmp_path / "state.json"
-    state = State({"etcd-client": 1234}, {"etcd": ProcessRecord(7, 12.5, "abc")})
+    state = SandboxState({"etcd-client": 1234}, {"etcd": ProcessRecord(7, 12.5, "abc")})
     state.save(path)
-    assert State.load(path) == state
+    assert SandboxState.load(path) == state
     assert path.stat().st_mode & 0o777 == 0o600
     assert [file.name for file in tmp_path.iterdir()] == ["state.json"]
 
 
 def test_no_file_is_an_empty_state(tmp_path: Path) -> None:
-    assert State.load(tmp_path / "state.json") == State()
+    assert SandboxState.load(tmp_path / "state.json") == SandboxState()
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_no_file_is_an_empty_state(tmp_path: Path) -> None:
 def test_a_damaged_file_is_reported_and_never_fatal(tmp_path: Path, text: str) -> None:
     path = tmp_path / "state.json"
     path.write_text(text)
-    state = State.load(path)
+    state = SandboxState.load(path)
     assert state.damaged
     assert state.ports == {}
     assert state.processes == {}
@@ -46,12 +46,12 @@ def test_a_damaged_file_is_reported_and_never_fatal(tmp_path: Path, text: str) -
 def test_bytes_that_are_no_text_are_damage(tmp_path: Path) -> None:
     path = tmp_path / "state.json"
     path.write_bytes(b"\xff\xfe\x80")
-    assert State.load(path).damaged
+    assert SandboxState.load(path).damaged
 
 
 def test_damage_is_not_written_back(tmp_path: Path) -> None:
     path = tmp_path / "state.json"
-    State(damaged="once").save(path)
+    SandboxState(damaged="once").save(path)
     assert "damaged" not in json.loads(path.read_text())
 
 

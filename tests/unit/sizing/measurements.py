@@ -15,10 +15,10 @@ from gpufleet.sizing.architecture import Architecture, Attention, FeedForward, L
 from gpufleet.sizing.cache_capacity import capacity
 from gpufleet.sizing.catalogue_models import find_catalogue_model
 from gpufleet.sizing.formats import WEIGHT_FORMATS
-from gpufleet.sizing.inference import Engine, Serving, serving_ledger
+from gpufleet.sizing.inference import InferenceEngine, Serving, serving_ledger
 from gpufleet.sizing.ledger import Basis
 from gpufleet.sizing.parallel import Parallelism, Sharding
-from gpufleet.sizing.training import Method, Training, training_ledger
+from gpufleet.sizing.training import Training, TrainingMethod, training_ledger
 from gpufleet.sizing.training_state import TrainingPrecision
 
 MIB, GB, GIB = 1 << 20, 10**9, 1 << 30
@@ -87,7 +87,7 @@ QWEN = "QwenLM/Qwen @ 2df8e8a README.md"
 
 def plain(which: Architecture, tokens: int, weights: str = "bf16") -> Callable[[], int]:
     """Transformers-style generation; the framework's counter, no CUDA context."""
-    serving = Serving(tokens, engine=Engine.TRANSFORMERS, weights=WEIGHT_FORMATS[weights])
+    serving = Serving(tokens, engine=InferenceEngine.TRANSFORMERS, weights=WEIGHT_FORMATS[weights])
     return lambda: serving_ledger(which, serving).allocator_bytes
 
 
@@ -103,7 +103,7 @@ def lora(which: Architecture, tokens: int, batch: int, weights: str = "bf16") ->
         which,
         context=tokens,
         batch=batch,
-        method=Method.LORA,
+        method=TrainingMethod.LORA,
         rank=8,
         targets=AdapterTargets.QUERY_VALUE,
         base=WEIGHT_FORMATS[weights],
@@ -112,7 +112,7 @@ def lora(which: Architecture, tokens: int, batch: int, weights: str = "bf16") ->
 
 def qwen_lora(which: Architecture, tokens: int) -> Callable[[], int]:
     full = Checkpointing.FULL
-    return train(which, context=tokens, method=Method.LORA, rank=64, checkpointing=full)
+    return train(which, context=tokens, method=TrainingMethod.LORA, rank=64, checkpointing=full)
 
 
 def torchtune(**more: object) -> Callable[[], int]:
@@ -138,7 +138,7 @@ def vllm_tokens() -> int:
 
 
 CHUNKED = {"compiled": True, "loss": Loss.CHUNKED}
-PEFT = {"rank": 32, "targets": AdapterTargets.QUERY_VALUE, "method": Method.LORA}
+PEFT = {"rank": 32, "targets": AdapterTargets.QUERY_VALUE, "method": TrainingMethod.LORA}
 L3B = "Llama-3.2-3B full, BF16 AdamW, 2 x 4,096"
 
 ROWS = (

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from gpufleet.catalogue import load
 from gpufleet.sizing.device import Device, whole_gpu
 from gpufleet.sizing.formats import KV_FORMATS, WEIGHT_FORMATS
-from gpufleet.sizing.inference import Engine, Serving
+from gpufleet.sizing.inference import InferenceEngine, Serving
 from gpufleet.sizing.parallel import Parallelism
 from gpufleet.sizing.serving_rates import serving_speed
 from tests.unit.sizing.measurements import model
@@ -32,7 +32,7 @@ class SpeedRow:
             2176,
             prompt_tokens=2048,
             output_tokens=128,
-            engine=Engine.TENSORRT_LLM,
+            engine=InferenceEngine.TENSORRT_LLM,
             weights=WEIGHT_FORMATS[self.weights],
             kv_cache=KV_FORMATS["fp8"],
             max_sequences=2048,

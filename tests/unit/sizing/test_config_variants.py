@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpufleet.sizing.architecture import Attention, LinearMixer
-from gpufleet.sizing.config_fields import Fields
+from gpufleet.sizing.config_fields import ConfigFields
 from gpufleet.sizing.config_model import architecture_from_config
 from gpufleet.sizing.config_quantisation import stored_format
 from gpufleet.sizing.formats import KV_FORMATS, WEIGHT_FORMATS
@@ -21,7 +21,7 @@ BF16 = KV_FORMATS["bf16"]
 
 
 def stored(quantisation: dict[str, Any]) -> tuple[str | None, list[str]]:
-    fields = Fields({**published.LLAMA_8B, "quantization_config": quantisation})
+    fields = ConfigFields({**published.LLAMA_8B, "quantization_config": quantisation})
     return stored_format(fields), [finding.code for finding in fields.findings]
 
 
@@ -286,7 +286,7 @@ def test_a_value_of_another_kind_is_an_error_and_not_ignored(
 
 @pytest.mark.parametrize("name", ["torch.bfloat16", "bfloat16"])
 def test_the_spelling_of_torch_is_read(name: str) -> None:
-    fields = Fields({**published.LLAMA_8B, "torch_dtype": name})
+    fields = ConfigFields({**published.LLAMA_8B, "torch_dtype": name})
     assert stored_format(fields) == "bf16"
     assert fields.findings == []
 

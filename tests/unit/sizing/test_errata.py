@@ -15,7 +15,7 @@ from gpufleet.sizing.parameters import count_parameters
 from gpufleet.sizing.request import SizeRequest
 from gpufleet.sizing.sized import size
 from gpufleet.sizing.stated_size import from_parameter_count
-from gpufleet.sizing.training import Method, Training, training_ledger
+from gpufleet.sizing.training import Training, TrainingMethod, training_ledger
 from gpufleet.sizing.training_state import TrainingPrecision, state_bytes
 from tests.unit.sizing.measurements import GB, WEIGHT_FORMATS, dense, model
 
@@ -122,7 +122,7 @@ def test_11_qlora_puts_65b_on_48_gb() -> None:
     shape = dense("LLaMA-65B", 80, 8192, 64, 22016, 32000)
     job = Training(
         512,
-        method=Method.LORA,
+        method=TrainingMethod.LORA,
         base=WEIGHT_FORMATS["nf4-double"],
         rank=16,
         targets=AdapterTargets.ALL_LINEAR,
@@ -136,7 +136,7 @@ def test_12_training_state_is_four_to_nine_times_the_weights_and_one_with_lora()
     totals = [state_bytes(precision).total for precision in TrainingPrecision]
     assert (min(totals) / 2, max(totals) / 2) == (4, 9)
     llama = model("Llama-3.1-8B")
-    lora = training_ledger(llama, Training(1, method=Method.LORA))
+    lora = training_ledger(llama, Training(1, method=TrainingMethod.LORA))
     assert lora.total_bytes < 1.15 * 2 * count_parameters(llama).total
 
 

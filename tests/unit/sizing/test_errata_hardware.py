@@ -10,7 +10,7 @@ import pytest
 
 from gpufleet.catalogue import UnknownKeyError, load
 from gpufleet.findings import Finding
-from gpufleet.partition.placement import Placement, place
+from gpufleet.partition.placement import MigPlacement, place
 from gpufleet.sizing.communication import nvlink, pcie
 from gpufleet.sizing.device import Device, mps_share, time_slice, whole_gpu
 
@@ -34,7 +34,7 @@ def usd(name: str) -> Decimal:
 def places(key: str, devices: dict[str, int]) -> bool:
     geometry = GPUS[key].mig
     assert geometry is not None
-    return isinstance(place(geometry, devices), Placement)
+    return isinstance(place(geometry, devices), MigPlacement)
 
 
 def test_6_dense_operations_per_dollar_at_the_texts_own_prices() -> None:

@@ -11,7 +11,7 @@ from gpufleet.sizing.formats import KV_FORMATS, WEIGHT_FORMATS
 from gpufleet.sizing.kv_cache import token_bytes
 from gpufleet.sizing.model_choice import ChosenModel, choose_model
 from gpufleet.sizing.parameters import count_parameters
-from gpufleet.sizing.request import Workload
+from gpufleet.sizing.request import SizedWorkload
 from gpufleet.sizing.weights import weight_bytes
 from tests.unit.sizing.measurements import GIB, model
 
@@ -138,7 +138,7 @@ def test_a_release_says_its_format_in_its_name(hub: str, name: str, weights: str
     assert isinstance(found, ChosenModel), found
     assert (found.architecture.name, found.released_weights) == (name, weights)
     assert [f.code for f in found.findings] == ["model-format-from-name"]
-    assert found.default_weights(Workload.LORA) is None
+    assert found.default_weights(SizedWorkload.LORA) is None
 
 
 def test_every_model_has_a_repository_that_names_it() -> None:

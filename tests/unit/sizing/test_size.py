@@ -7,10 +7,10 @@ import pytest
 from gpufleet.catalogue import load
 from gpufleet.sizing.as_dict import sizing_as_dict
 from gpufleet.sizing.communication import inside_node, nvlink
-from gpufleet.sizing.device import Share
+from gpufleet.sizing.device import DeviceShare
 from gpufleet.sizing.ledger import Basis
 from gpufleet.sizing.parameters import count_parameters
-from gpufleet.sizing.request import SizeRequest, Workload, parse_request
+from gpufleet.sizing.request import SizedWorkload, SizeRequest, parse_request
 from gpufleet.sizing.serving_rates import ServingSpeed
 from gpufleet.sizing.sized import Sizing, size
 from gpufleet.sizing.throughput import MBU_NATIVE, MBU_WEIGHT_ONLY
@@ -141,7 +141,7 @@ def test_structural_problems_of_a_file_come_at_once() -> None:
 
 
 @pytest.mark.parametrize("name", CATALOGUE.models)
-@pytest.mark.parametrize("workload", [kind.value for kind in Workload])
+@pytest.mark.parametrize("workload", [kind.value for kind in SizedWorkload])
 def test_every_model_has_an_answer_to_every_workload(name: str, workload: str) -> None:
     answer = ask(model=name, workload=workload, batch=2)
     assert answer.ledger is not None, answer.findings
@@ -244,7 +244,12 @@ def test_shares_have_usable_memory_and_part_of_the_speed() -> None:
     client = ask(gpu="A100-80", mps=7, **small)
     turn = ask(gpu="A100-80", timeSlicing=7, **small)
     found = [answer.device for answer in (whole, sliced, client, turn)]
-    assert [d.share for d in found if d] == [Share.WHOLE, Share.MIG, Share.MPS, Share.TIME_SLICE]
+    assert [d.share for d in found if d] == [
+        DeviceShare.WHOLE,
+        DeviceShare.MIG,
+        DeviceShare.MPS,
+        DeviceShare.TIME_SLICE,
+    ]
     assert [d.usable_bytes >> 20 for d in found if d] == [81_920, 9_856, 11_702, 11_702]
     speeds = [a.speed.token_seconds for a in (whole, sliced, client, turn) if a.speed]
     # Measured with seven pods: MPS 1.93 times the work of one, time-slicing 1.11 times the time.

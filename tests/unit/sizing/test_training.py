@@ -6,7 +6,7 @@ from gpufleet.sizing.activations import layer_activations
 from gpufleet.sizing.adapter import AdapterTargets, adapter_parameters
 from gpufleet.sizing.parallel import Parallelism, Sharding
 from gpufleet.sizing.parameters import count_parameters
-from gpufleet.sizing.training import Method, Training, training_ledger
+from gpufleet.sizing.training import Training, TrainingMethod, training_ledger
 from gpufleet.sizing.training_state import Optimizer, TrainingPrecision, state_bytes
 from gpufleet.sizing.weights import stage_weights, weight_bytes
 from tests.unit.sizing.measurements import PHI, STABLELM, WEIGHT_FORMATS, model
@@ -119,6 +119,6 @@ def test_adapter_sizes_as_litgpt_prints_them() -> None:
 
 
 def test_an_adapter_costs_16_bytes_a_parameter() -> None:
-    need = training_ledger(LLAMA, Training(1, method=Method.LORA, rank=16))
+    need = training_ledger(LLAMA, Training(1, method=TrainingMethod.LORA, rank=16))
     state = sum(item.bytes for item in need.items if item.key.startswith("adapter_"))
     assert state == 16 * adapter_parameters(LLAMA, 16, AdapterTargets.ALL_LINEAR)

@@ -3,10 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from gpufleet.contract.foreign.autoscaler_signals import Target, gives_one_number, is_of_pods
+from gpufleet.contract.foreign.autoscaler_signals import (
+    AutoscalerTarget,
+    gives_one_number,
+    is_of_pods,
+)
 from gpufleet.contract.foreign.autoscaler_wrong_signal import HOST_SIGNALS, judge_cpu, judge_signal
 from gpufleet.contract.foreign.go_json import as_list, as_mapping, integer, kind_of, shown
-from gpufleet.contract.foreign.judgement import Report
+from gpufleet.contract.foreign.judgement import CheckReport
 from gpufleet.documents.paths import child
 
 PROMETHEUS_NEEDS = ("serverAddress", "query", "threshold")
@@ -18,8 +22,8 @@ def judge_keda(
     path: str,
     item: Mapping[str, Any],
     spec: Mapping[str, Any],
-    target: Target | None,
-    report: Report,
+    target: AutoscalerTarget | None,
+    report: CheckReport,
 ) -> None:
     """Judge a ScaledObject or ScaledJob."""
     place = child(path, "spec")
@@ -65,7 +69,11 @@ def judge_keda(
 
 
 def _trigger(
-    place: str, index: int, trigger: Mapping[str, Any], target: Target | None, report: Report
+    place: str,
+    index: int,
+    trigger: Mapping[str, Any],
+    target: AutoscalerTarget | None,
+    report: CheckReport,
 ) -> str:
     """Judge one trigger. Gives what it measures: its query, or its metadata as text."""
     where = child(child(place, "triggers"), index)
@@ -112,7 +120,7 @@ def _trigger(
 
 
 def _sizes(
-    path: str, place: str, item: Mapping[str, Any], spec: Mapping[str, Any], report: Report
+    path: str, place: str, item: Mapping[str, Any], spec: Mapping[str, Any], report: CheckReport
 ) -> None:
     idle, least = integer(spec.get("idleReplicaCount")), integer(spec.get("minReplicaCount", 0))
     if idle is not None and least is not None and idle >= least:

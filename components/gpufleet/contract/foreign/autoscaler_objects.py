@@ -9,11 +9,11 @@ from typing import Any
 
 from gpufleet.contract.foreign.autoscaler_keda import judge_keda
 from gpufleet.contract.foreign.autoscaler_rules import RULES
-from gpufleet.contract.foreign.autoscaler_signals import Target, target_of
+from gpufleet.contract.foreign.autoscaler_signals import AutoscalerTarget, target_of
 from gpufleet.contract.foreign.autoscaler_wrong_signal import HOST_SIGNALS, judge_cpu, judge_signal
-from gpufleet.contract.foreign.context import Context
+from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.go_json import as_list, as_mapping, integer, shown
-from gpufleet.contract.foreign.judgement import Judgement, Report
+from gpufleet.contract.foreign.judgement import CheckReport, Judgement
 from gpufleet.contract.foreign.objects import objects
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
@@ -29,10 +29,10 @@ _Key = tuple[str, str, str]
 """Kind, namespace and name."""
 
 
-def judge(read: GoDocument, context: Context) -> Judgement:
+def judge(read: GoDocument, context: CheckContext) -> Judgement:
     """Judge every autoscaler of the text against its target and the others."""
     del context  # nothing of the place matters
-    report = Report(RULES)
+    report = CheckReport(RULES)
     found = list(objects(read))
     scalers = [one for one in found if str(one[1].get("kind")) in VERSIONS]
     if not scalers:
@@ -68,7 +68,7 @@ def judge(read: GoDocument, context: Context) -> Judgement:
     return report.judgement()
 
 
-def _alone(key: _Key, place: str, kind: str, taken: dict[_Key, str], report: Report) -> None:
+def _alone(key: _Key, place: str, kind: str, taken: dict[_Key, str], report: CheckReport) -> None:
     if key in taken:
         report.add(
             "autoscaler-two-of-one-target",
@@ -80,7 +80,9 @@ def _alone(key: _Key, place: str, kind: str, taken: dict[_Key, str], report: Rep
     taken.setdefault(key, kind)
 
 
-def _hpa(place: str, spec: Mapping[str, Any], target: Target | None, report: Report) -> None:
+def _hpa(
+    place: str, spec: Mapping[str, Any], target: AutoscalerTarget | None, report: CheckReport
+) -> None:
     if integer(spec.get("minReplicas")) == 0:
         report.add(
             "autoscaler-zero-without-keda",
@@ -101,7 +103,7 @@ def _hpa(place: str, spec: Mapping[str, Any], target: Target | None, report: Rep
         judge_cpu(child(place, "metrics"), names, report)
 
 
-def _metric_name(metric: Mapping[str, Any], where: str, report: Report) -> str:
+def _metric_name(metric: Mapping[str, Any], where: str, report: CheckReport) -> str:
     """The name of a metric, of whatever type."""
     for kind in ("resource", "containerResource"):
         resource = as_mapping(metric.get(kind))

@@ -1,6 +1,6 @@
 """The rules of kind `autoscaler`: what scales a GPU workload by the wrong signal, or not at all."""
 
-from gpufleet.contract.foreign.judgement import Rule, Verdict, rule_table
+from gpufleet.contract.foreign.judgement import CheckRule, Verdict, rule_table
 
 _HPA = "kubernetes/api v0.36 autoscaling/v2/types.go"
 _KEDA = "kedacore/keda v2.20.2 apis/keda/v1alpha1"
@@ -9,8 +9,8 @@ _MIG = "NVIDIA/dcgm-exporter issues 216 and 430; NVIDIA/DCGM issue 80"
 _SERVING = "GKE: autoscaling of inference by queue size and batch size, then GPU metrics"
 
 
-def _rule(code: str, number: int, verdict: Verdict, sentence: str, source: str) -> Rule:
-    return Rule(code, (f"AS-{number}",), verdict, sentence, source)
+def _rule(code: str, number: int, verdict: Verdict, sentence: str, source: str) -> CheckRule:
+    return CheckRule(code, (f"AS-{number}",), verdict, sentence, source)
 
 
 RULES = rule_table(

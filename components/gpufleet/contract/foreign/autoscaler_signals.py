@@ -50,7 +50,7 @@ def gives_one_number(query: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class AutoscalerTarget:
     """A workload of the same text that an autoscaler names."""
 
     batches: bool
@@ -64,7 +64,7 @@ class Target:
         return any(name.startswith(MIG) for name in self.accelerators)
 
 
-def target_of(workload: Mapping[str, Any]) -> Target:
+def target_of(workload: Mapping[str, Any]) -> AutoscalerTarget:
     """What the pods of a workload are."""
     containers = list(_containers(workload))
     images = " ".join(str(one.get("image", "")) for one in containers)
@@ -75,7 +75,7 @@ def target_of(workload: Mapping[str, Any]) -> Target:
         for name in as_mapping((as_mapping(one.get("resources")) or {}).get(part)) or {}
         if str(name).startswith(_MAKERS)
     )
-    return Target(_BATCHING.search(images) is not None, asked)
+    return AutoscalerTarget(_BATCHING.search(images) is not None, asked)
 
 
 def _containers(workload: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

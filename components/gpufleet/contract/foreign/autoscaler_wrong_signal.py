@@ -1,14 +1,20 @@
 """A signal against what its target is."""
 
-from gpufleet.contract.foreign.autoscaler_signals import Target, is_missing_on_mig, is_utilisation
+from gpufleet.contract.foreign.autoscaler_signals import (
+    AutoscalerTarget,
+    is_missing_on_mig,
+    is_utilisation,
+)
 from gpufleet.contract.foreign.go_json import shown
-from gpufleet.contract.foreign.judgement import Report
+from gpufleet.contract.foreign.judgement import CheckReport
 
 HOST_SIGNALS = ("cpu", "memory")
 """What metrics-server measures."""
 
 
-def judge_signal(text: str, where: str, target: Target | None, report: Report) -> None:
+def judge_signal(
+    text: str, where: str, target: AutoscalerTarget | None, report: CheckReport
+) -> None:
     """A metric's name or a query, against what the target is."""
     if target is not None and target.sliced and is_missing_on_mig(text):
         report.add(
@@ -30,7 +36,7 @@ def judge_signal(text: str, where: str, target: Target | None, report: Report) -
         )
 
 
-def judge_cpu(where: str, names: list[str], report: Report) -> None:
+def judge_cpu(where: str, names: list[str], report: CheckReport) -> None:
     """A target with GPUs that nothing but its host's load scales."""
     found = " and ".join(sorted(set(names))) or "cpu, the default"
     report.add(

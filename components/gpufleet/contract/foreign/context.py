@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from gpufleet.catalogue import Catalogue, Gpu, UnknownKeyError, load
 from gpufleet.catalogue.lookup import nearest_names
-from gpufleet.contract.foreign.judgement import Report, Rule, Verdict, rule_table
+from gpufleet.contract.foreign.judgement import CheckReport, CheckRule, Verdict, rule_table
 
 Layout = Mapping[str, int]
 
@@ -27,21 +27,21 @@ KEYS = (
 """Keys of the context file."""
 
 RULES = rule_table(
-    Rule(
+    CheckRule(
         "context-key-unknown",
         ("context",),
         Verdict.REJECT,
         "The context file has a key this command does not know: what it says would be overlooked.",
         "docs/check.md",
     ),
-    Rule(
+    CheckRule(
         "context-value-invalid",
         ("context",),
         Verdict.REJECT,
         "A value of the context file has the wrong type.",
         "docs/check.md",
     ),
-    Rule(
+    CheckRule(
         "gpu-unknown",
         ("context",),
         Verdict.REJECT,
@@ -54,7 +54,7 @@ _CHART_KEYS = frozenset({"name", "version", "namespace", "values", "kubernetesVe
 
 
 @dataclass(frozen=True, slots=True)
-class Chart:
+class InstalledChart:
     """A chart that is, or will be, installed in the same cluster."""
 
     name: str | None = None
@@ -75,7 +75,7 @@ class Chart:
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class CheckContext:
     """What the context file says. What it does not say is None, and only then a default counts."""
 
     gpu: Gpu | None = None
@@ -89,7 +89,7 @@ class Context:
     """Of the component that will read the configuration."""
     env: Mapping[str, str] | None = None
     """Environment of that component. None: nothing is known about it."""
-    chart: Chart | None = None
+    chart: InstalledChart | None = None
     environment: str | None = None
     """`prod`, `staging`, `dev`: what must be pinned there."""
     kubernetes_version: tuple[int, ...] | None = None
@@ -122,12 +122,12 @@ class Context:
 
 def read_context(
     data: object, gpu: str | None = None, select: str | None = None
-) -> tuple[Context, Report]:
+) -> tuple[CheckContext, CheckReport]:
     """The context file as data (None: no file), with `--gpu` in front of its `gpu`.
 
     Everything wrong with it is in the report; the context then lacks that part.
     """
-    report = Report(RULES)
+    report = CheckReport(RULES)
     if data is None:
         data = {}
     if not isinstance(data, dict):
@@ -142,7 +142,7 @@ def read_context(
     reading = _Reading(raw, report)
     product = reading.text("product")
     return (
-        Context(
+        CheckContext(
             gpu=_gpu(gpu if gpu is not None else reading.text("gpu"), product, report),
             gpus_per_node=reading.count("gpusPerNode"),
             product=product,
@@ -164,7 +164,7 @@ def _shape() -> str:
     return f"write a mapping with keys such as {', '.join(KEYS)}"
 
 
-def _gpu(key: str | None, product: str | None, report: Report) -> Gpu | None:
+def _gpu(key: str | None, product: str | None, report: CheckReport) -> Gpu | None:
     catalogue: Catalogue = load()
     if key is None:
         if product is None:
@@ -185,7 +185,7 @@ def _gpu(key: str | None, product: str | None, report: Report) -> Gpu | None:
 @dataclass(slots=True)
 class _Reading:
     raw: dict[str, Any]
-    report: Report
+    report: CheckReport
 
     def wrong(self, key: str, wanted: str) -> None:
         found = self.raw[key]
@@ -272,19 +272,19 @@ class _Reading:
         self.wrong("env", "a mapping of variable to text")
         return None
 
-    def chart(self) -> Chart | None:
+    def chart(self) -> InstalledChart | None:
         value = self.raw.get("chart")
         if value is None:
             return None
         if isinstance(value, str):
             name, version = _split_chart(value)
-            return Chart(name, version)
+            return InstalledChart(name, version)
         if not isinstance(value, dict):
             self.wrong("chart", "a chart name, or {name, version, namespace, values}")
             return None
         raw = cast("dict[str, Any]", value)
         if not _CHART_KEYS & set(raw):
-            return Chart(values=raw)
+            return InstalledChart(values=raw)
         values: Any = raw.get("values")
         if values is None and "values" in raw:
             values = {}
@@ -292,7 +292,7 @@ class _Reading:
             self.wrong("chart", "values as a mapping")
             values = {}
         name, version = _split_chart(str(raw["name"])) if raw.get("name") else (None, None)
-        return Chart(
+        return InstalledChart(
             name,
             _optional(raw.get("version")) or version,
             _optional(raw.get("namespace")),

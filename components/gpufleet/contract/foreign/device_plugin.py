@@ -2,22 +2,28 @@
 
 from typing import Any, cast
 
-from gpufleet.contract.foreign.context import Context
+from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.device_plugin_chart import (
     MPS_ROOT_CHARTS,
     judge_chart,
 )
 from gpufleet.contract.foreign.device_plugin_document import (
     DEFAULT_VERSION,
-    PluginConfig,
+    PluginDocument,
     parse_config,
 )
 from gpufleet.contract.foreign.device_plugin_rules import RULES
-from gpufleet.contract.foreign.device_plugin_sharing import Block
+from gpufleet.contract.foreign.device_plugin_sharing import SharingBlock
 from gpufleet.contract.foreign.go_json import shown
-from gpufleet.contract.foreign.judgement import Advertised, Judgement, Report
+from gpufleet.contract.foreign.judgement import AdvertisedByConfig, CheckReport, Judgement
 from gpufleet.contract.foreign.mig_parted_document import profile_is_valid
-from gpufleet.contract.foreign.node import GPU_RESOURCE, Shared, advertise, mig_resource, offered
+from gpufleet.contract.foreign.node import (
+    GPU_RESOURCE,
+    NodeSharing,
+    advertise,
+    mig_resource,
+    offered,
+)
 from gpufleet.contract.foreign.strategy_env import mig_strategy
 from gpufleet.contract.foreign.text_notes import note_text
 from gpufleet.documents.document import GoDocument
@@ -39,9 +45,9 @@ _CHOICES: dict[str, tuple[str, tuple[str, ...]]] = {
 _LIST_STRATEGIES = ("envvar", "volume-mounts", "cdi-annotations", "cdi-cri")
 
 
-def judge(read: GoDocument, context: Context) -> Judgement:
+def judge(read: GoDocument, context: CheckContext) -> Judgement:
     """Judge one configuration of the device plugin."""
-    report = Report(RULES)
+    report = CheckReport(RULES)
     note_text(read, "device-plugin", report)
     judge_chart(context, report)
     version = context.version or DEFAULT_VERSION
@@ -57,7 +63,7 @@ def judge(read: GoDocument, context: Context) -> Judgement:
     return report.judgement(_advertised(config, strategy or "none", context))
 
 
-def _judge_flags(config: PluginConfig, context: Context, report: Report) -> str | None:
+def _judge_flags(config: PluginDocument, context: CheckContext, report: CheckReport) -> str | None:
     """Check every choice; the MIG strategy in force, None where nothing says it."""
     env = context.env or {}
     in_force: dict[str, str | None] = {}
@@ -94,7 +100,7 @@ def _judge_flags(config: PluginConfig, context: Context, report: Report) -> str 
     return in_force["migStrategy"]
 
 
-def _judge_list_strategy(config: PluginConfig, env: str | None, report: Report) -> None:
+def _judge_list_strategy(config: PluginDocument, env: str | None, report: CheckReport) -> None:
     written: Any = config.flags.get("deviceListStrategy")
     if env is not None:
         chosen = env.split(",")
@@ -122,7 +128,11 @@ def _choice_fix(value: str, allowed: tuple[str, ...]) -> str:
 
 
 def _judge_mps(
-    config: PluginConfig, mps: Block, strategy: str | None, context: Context, report: Report
+    config: PluginDocument,
+    mps: SharingBlock,
+    strategy: str | None,
+    context: CheckContext,
+    report: CheckReport,
 ) -> None:
     if config.time_slicing is not None:
         report.add(
@@ -156,7 +166,7 @@ def _judge_mps(
     _judge_mps_hardware(mps, strategy, context, report)
 
 
-def _mps_root(config: PluginConfig, context: Context) -> bool:
+def _mps_root(config: PluginDocument, context: CheckContext) -> bool:
     if context.env is not None and "MPS_ROOT" in context.env:
         return bool(context.env["MPS_ROOT"])
     if config.flags.get("mpsRoot"):
@@ -164,7 +174,9 @@ def _mps_root(config: PluginConfig, context: Context) -> bool:
     return context.chart is not None and context.chart.name in MPS_ROOT_CHARTS
 
 
-def _judge_mps_hardware(mps: Block, strategy: str | None, context: Context, report: Report) -> None:
+def _judge_mps_hardware(
+    mps: SharingBlock, strategy: str | None, context: CheckContext, report: CheckReport
+) -> None:
     layouts = context.layouts
     partitioned = context.labelled_profile is not None or (
         layouts is not None and any(layout is not None for layout in layouts)
@@ -208,7 +220,9 @@ def _judge_mps_hardware(mps: Block, strategy: str | None, context: Context, repo
             )
 
 
-def _judge_offered(block: Block, strategy: str | None, context: Context, report: Report) -> None:
+def _judge_offered(
+    block: SharingBlock, strategy: str | None, context: CheckContext, report: CheckReport
+) -> None:
     """Shared resources that the node does not have are skipped without a word."""
     skipped: list[tuple[str, str, str]] = []
     for name, _, path in block.resources:
@@ -233,7 +247,7 @@ def _judge_offered(block: Block, strategy: str | None, context: Context, report:
         )
 
 
-def _why_not_offered(name: str, strategy: str | None, context: Context) -> str | None:
+def _why_not_offered(name: str, strategy: str | None, context: CheckContext) -> str | None:
     if context.layouts is not None:
         there = offered(context.layouts, strategy or "none")
         has = ", ".join(there) or "nothing"
@@ -259,7 +273,7 @@ def _why_not_offered(name: str, strategy: str | None, context: Context) -> str |
     return f"{gpu.key} has no profile {profile}"
 
 
-def _offer_fix(strategy: str | None, context: Context) -> str:
+def _offer_fix(strategy: str | None, context: CheckContext) -> str:
     if context.layouts is not None:
         return f"one of {', '.join(offered(context.layouts, strategy or 'none'))}"
     if strategy == "single":
@@ -267,7 +281,9 @@ def _offer_fix(strategy: str | None, context: Context) -> str:
     return "write `nvidia.com/gpu`, or a resource of this GPU under `migStrategy: mixed`"
 
 
-def _advertised(config: PluginConfig, strategy: str, context: Context) -> Advertised | None:
+def _advertised(
+    config: PluginDocument, strategy: str, context: CheckContext
+) -> AdvertisedByConfig | None:
     layouts = context.layouts
     if layouts is None:
         if context.gpu_count is None or context.labelled_profile is not None:
@@ -276,10 +292,10 @@ def _advertised(config: PluginConfig, strategy: str, context: Context) -> Advert
         if block is not None and any(name != GPU_RESOURCE for name in block.replicas):
             return None  # it is meant for MIG devices, and what the GPUs are cut into is not known
         layouts = (None,) * context.gpu_count
-    shared = Shared()
+    shared = NodeSharing()
     if config.mps is not None:
-        shared = Shared("mps", config.mps.rename, config.mps.replicas)
+        shared = NodeSharing("mps", config.mps.rename, config.mps.replicas)
     elif config.time_slicing is not None:
         slicing = config.time_slicing
-        shared = Shared("time-slicing", slicing.rename, slicing.replicas)
+        shared = NodeSharing("time-slicing", slicing.rename, slicing.replicas)
     return advertise(layouts, strategy, shared, context.bare_product, context.gpu)

@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
-from gpufleet.contract.foreign.context import Context
-from gpufleet.contract.foreign.judgement import Report
+from gpufleet.contract.foreign.context import CheckContext
+from gpufleet.contract.foreign.judgement import CheckReport
 
 CHART = "nvidia-device-plugin"
 MPS_ROOT_CHARTS = (CHART, "gpu-operator")
 """Charts that set MPS_ROOT to /run/nvidia/mps."""
 
 
-def judge_chart(context: Context, report: Report) -> None:
+def judge_chart(context: CheckContext, report: CheckReport) -> None:
     """Rules of the chart nvidia-device-plugin (v0.20.0) over its values and namespace."""
     chart = context.chart
     if chart is None or (chart.name is not None and chart.name != CHART):
@@ -36,7 +36,7 @@ def judge_chart(context: Context, report: Report) -> None:
         _judge_config(cast("Mapping[str, Any]", config), report)
 
 
-def _judge_config(config: Mapping[str, Any], report: Report) -> None:
+def _judge_config(config: Mapping[str, Any], report: CheckReport) -> None:
     raw: Any = config.get("map")
     keys: list[str] = list(cast("Mapping[str, Any]", raw)) if isinstance(raw, Mapping) else []
     default = config.get("default")

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from gpufleet.contract.foreign.device_plugin_sharing import (
-    Block,
+    SharingBlock,
     parse_block,
     resource_name,
     wrong_type,
 )
 from gpufleet.contract.foreign.go_json import fold, integer, kind_of, shown, text
-from gpufleet.contract.foreign.judgement import Report
+from gpufleet.contract.foreign.judgement import CheckReport
 from gpufleet.contract.foreign.unknown_keys import report_key
 from gpufleet.documents.durations import go_duration
 from gpufleet.documents.paths import child
@@ -56,19 +56,19 @@ _GFD: dict[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class PluginConfig:
+class PluginDocument:
     """What the plugin takes from a file."""
 
     flags: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Flags that are set, those of `plugin` included."""
-    time_slicing: Block | None = None
-    mps: Block | None = None
+    time_slicing: SharingBlock | None = None
+    mps: SharingBlock | None = None
 
 
-def parse_config(data: Any, version: tuple[int, ...], report: Report) -> PluginConfig:
+def parse_config(data: Any, version: tuple[int, ...], report: CheckReport) -> PluginDocument:
     """Decode a configuration for a plugin of this version."""
     if data is None:
-        return PluginConfig()
+        return PluginDocument()
     if not isinstance(data, dict):
         report.add(
             "device-plugin-no-mapping",
@@ -76,7 +76,7 @@ def parse_config(data: Any, version: tuple[int, ...], report: Report) -> PluginC
             f"the document is {kind_of(data)}, a mapping is needed",
             "write `version: v1` and `sharing:`",
         )
-        return PluginConfig()
+        return PluginDocument()
     top = decode(cast("dict[str, Any]", data), _TOP, "", report)
     found = text(top.get("version", ""))
     if top.get("version") is not None and found not in ("", "v1"):
@@ -99,10 +99,10 @@ def parse_config(data: Any, version: tuple[int, ...], report: Report) -> PluginC
     )
     # A null MPS block is a null pointer; a null time-slicing block is decoded, and refused.
     mps = parse_block(blocks["mps"], "mps", report) if blocks.get("mps") is not None else None
-    return PluginConfig(flags, slicing, mps)
+    return PluginDocument(flags, slicing, mps)
 
 
-def mapping(value: Any, path: str, report: Report) -> dict[str, Any]:
+def mapping(value: Any, path: str, report: CheckReport) -> dict[str, Any]:
     """A copy of the mapping; null is an empty one, anything else is refused."""
     if value is None:
         return {}
@@ -113,7 +113,7 @@ def mapping(value: Any, path: str, report: Report) -> dict[str, Any]:
 
 
 def decode(
-    data: dict[str, Any], known: tuple[str, ...], path: str, report: Report
+    data: dict[str, Any], known: tuple[str, ...], path: str, report: CheckReport
 ) -> dict[str, Any]:
     """Values by field, keys matched whatever their case; unknown keys are reported."""
     found, unknown = fold(data, known)
@@ -143,7 +143,7 @@ def decode(
     return found
 
 
-def _flags(value: Any, version: tuple[int, ...], report: Report) -> dict[str, Any]:
+def _flags(value: Any, version: tuple[int, ...], report: CheckReport) -> dict[str, Any]:
     flags = _typed(mapping(value, "flags", report), _FLAGS, "flags", report)
     fields = dict(_PLUGIN)
     if version < POLICY_SINCE:
@@ -156,7 +156,9 @@ def _flags(value: Any, version: tuple[int, ...], report: Report) -> dict[str, An
     return flags | _typed(plugin, fields, "flags.plugin", report)
 
 
-def _misplaced(group: dict[str, Any], flags: Mapping[str, Any], path: str, report: Report) -> None:
+def _misplaced(
+    group: dict[str, Any], flags: Mapping[str, Any], path: str, report: CheckReport
+) -> None:
     """Take out keys that belong one level up.
 
     While it looks for text fields, the reader walks the embedded struct of `flags` in place of
@@ -179,7 +181,7 @@ def _misplaced(group: dict[str, Any], flags: Mapping[str, Any], path: str, repor
 
 
 def _typed(
-    data: dict[str, Any], fields: Mapping[str, str], path: str, report: Report
+    data: dict[str, Any], fields: Mapping[str, str], path: str, report: CheckReport
 ) -> dict[str, Any]:
     """Fields with values of the right type; nulls are left out, as they set nothing."""
     found = decode(data, tuple(fields), path, report)
@@ -223,7 +225,7 @@ def _fits(value: Any, wanted: str) -> bool:
     return isinstance(value, dict)
 
 
-def _resources(value: Any, report: Report) -> None:
+def _resources(value: Any, report: CheckReport) -> None:
     groups = decode(mapping(value, "resources", report), ("gpus", "mig"), "resources", report)
     used = False
     for group, entries in groups.items():
@@ -245,7 +247,7 @@ def _resources(value: Any, report: Report) -> None:
         )
 
 
-def _resource(entry: Any, path: str, report: Report) -> None:
+def _resource(entry: Any, path: str, report: CheckReport) -> None:
     if entry is not None and not isinstance(entry, dict):
         wrong_type(entry, path, "a mapping", report)
         return
@@ -268,7 +270,7 @@ def _resource(entry: Any, path: str, report: Report) -> None:
         resource_name(fields["name"], child(path, "name"), report)
 
 
-def _imex(value: Any, report: Report) -> None:
+def _imex(value: Any, report: CheckReport) -> None:
     imex = decode(mapping(value, "imex", report), ("channelIDs", "required"), "imex", report)
     required = imex.get("required")
     if required is not None and not isinstance(required, bool):

@@ -1,6 +1,6 @@
 """What NVIDIA's device plugin does with a configuration, rule by rule."""
 
-from gpufleet.contract.foreign.judgement import Rule, Verdict, rule_table
+from gpufleet.contract.foreign.judgement import CheckRule, Verdict, rule_table
 from gpufleet.contract.foreign.text_notes import text_rules
 from gpufleet.contract.foreign.unknown_keys import key_rules
 
@@ -16,28 +16,28 @@ _JSON = "Go encoding/json decode.go"
 _REJECT, _WARN, _ACCEPT = Verdict.REJECT, Verdict.WARN, Verdict.ACCEPT
 
 RULES = rule_table(
-    Rule(
+    CheckRule(
         "device-plugin-no-mapping",
         ("DP-1",),
         _REJECT,
         "The document is no mapping: it cannot be unmarshalled.",
         _CONFIG,
     ),
-    Rule(
+    CheckRule(
         "device-plugin-version-unknown",
         ("DP-1",),
         _REJECT,
         '`version` is not v1: "unknown version". Absent or empty means v1.',
         _CONFIG,
     ),
-    Rule(
+    CheckRule(
         "device-plugin-wrong-type",
         ("DP-3", "DP-15"),
         _REJECT,
         "A value has a type that its field does not take.",
         _CONFIG,
     ),
-    Rule(
+    CheckRule(
         "device-plugin-no-resources",
         ("DP-2",),
         _REJECT,
@@ -45,28 +45,28 @@ RULES = rule_table(
         "`timeSlicing: {}`, and keys in another case (`Resources:`) count as absent here.",
         _REPLICAS,
     ),
-    Rule(
+    CheckRule(
         "device-plugin-resource-name-missing",
         ("DP-3",),
         _REJECT,
         'A shared resource has no `name`: "no resource name specified".',
         _REPLICAS,
     ),
-    Rule(
+    CheckRule(
         "device-plugin-replicas-missing",
         ("DP-3",),
         _REJECT,
         'A shared resource has no `replicas`: "no replicas specified".',
         _REPLICAS,
     ),
-    Rule(
+    CheckRule(
         "device-plugin-replicas-invalid",
         ("DP-3",),
         _REJECT,
         '`replicas` is below 2 ("number of replicas must be >= 2") or no whole number.',
         _REPLICAS,
     ),
-    Rule(
+    CheckRule(
         "device-plugin-devices-invalid",
         ("DP-4",),
         _REJECT,
@@ -74,21 +74,21 @@ RULES = rule_table(
         "(`0:1`) and UUIDs.",
         _REPLICAS,
     ),
-    Rule(
+    CheckRule(
         "device-plugin-devices-ignored",
         ("DP-4", "OUR-7"),
         _WARN,
         "`devices` is something else than `all`: accepted, then ignored; every device is shared.",
         _CONFIG,
     ),
-    Rule(
+    CheckRule(
         "device-plugin-rename-ignored",
         ("DP-5", "OUR-7"),
         _WARN,
         "`rename` is accepted, then ignored; only `renameByDefault` renames, to `<name>.shared`.",
         _CONFIG,
     ),
-    Rule(
+    CheckRule(
         "device-plugin-name-invalid",
         ("DP-6",),
         _REJECT,
@@ -96,14 +96,14 @@ RULES = rule_table(
         "lower-case DNS-1123 subdomain.",
         _RESOURCES,
     ),
-    Rule(
+    CheckRule(
         "device-plugin-mps-mixed",
         ("DP-7", "OUR-3"),
         _REJECT,
         'MPS with the strategy `mixed`: "using --mig-strategy=mixed is not supported with MPS".',
         _MAIN,
     ),
-    Rule(
+    CheckRule(
         "device-plugin-mps-root-missing",
         ("DP-8",),
         _REJECT,
@@ -111,7 +111,7 @@ RULES = rule_table(
         "and the plugin's chart set it.",
         _MAIN,
     ),
-    Rule(
+    CheckRule(
         "device-plugin-mps-on-mig",
         ("DP-9", "OUR-3"),
         _REJECT,
@@ -119,7 +119,7 @@ RULES = rule_table(
         "itself passes; plugin and GFD fail on the node.",
         "NVIDIA/k8s-device-plugin internal/plugin/mps.go",
     ),
-    Rule(
+    CheckRule(
         "device-plugin-mps-single",
         ("DP-9", "OUR-3"),
         _WARN,
@@ -127,7 +127,7 @@ RULES = rule_table(
         "MIG mode.",
         "NVIDIA/k8s-device-plugin internal/plugin/mps.go",
     ),
-    Rule(
+    CheckRule(
         "device-plugin-mps-too-many-clients",
         ("DP-10", "OUR-6"),
         _REJECT,
@@ -135,14 +135,14 @@ RULES = rule_table(
         '"maximum allowed replicas exceeded".',
         _MPS,
     ),
-    Rule(
+    CheckRule(
         "device-plugin-mps-unsupported",
         ("DP-10",),
         _REJECT,
         "The GPU has no MPS.",
         _MPS,
     ),
-    Rule(
+    CheckRule(
         "device-plugin-mps-wins",
         ("DP-11", "OUR-4"),
         _REJECT,
@@ -150,7 +150,7 @@ RULES = rule_table(
         "dropped.",
         "NVIDIA/k8s-device-plugin api/config/v1/sharing.go",
     ),
-    Rule(
+    CheckRule(
         "device-plugin-mps-one-request",
         ("5.3",),
         _WARN,
@@ -158,7 +158,7 @@ RULES = rule_table(
         _CONFIG,
     ),
     *key_rules("device-plugin", ("DP-12", "OUR-5"), "the device plugin", _JSON),
-    Rule(
+    CheckRule(
         "device-plugin-key-misplaced",
         ("DP-12", "OUR-5"),
         _REJECT,
@@ -167,14 +167,14 @@ RULES = rule_table(
         '"unknown MIG strategy".',
         "sigs.k8s.io/yaml yaml.go convertToJSONableObject",
     ),
-    Rule(
+    CheckRule(
         "device-plugin-key-case",
         ("DP-12",),
         _ACCEPT,
         "A key differs in case from the one that is meant; it is understood.",
         _JSON,
     ),
-    Rule(
+    CheckRule(
         "device-plugin-key-case-repeated",
         ("DP-12",),
         _REJECT,
@@ -182,28 +182,28 @@ RULES = rule_table(
         "and calls the order undefined.",
         "sigs.k8s.io/yaml yaml.go",
     ),
-    Rule(
+    CheckRule(
         "device-plugin-resource-repeated",
         ("DP-13",),
         _WARN,
         "The same resource stands twice: accepted, the larger number of replicas wins.",
         _MAP,
     ),
-    Rule(
+    CheckRule(
         "device-plugin-resource-not-offered",
         ("DP-14", "OUR-9"),
         _REJECT,
         "No shared resource is one the node has: all are silently skipped and nothing is shared.",
         _MAP,
     ),
-    Rule(
+    CheckRule(
         "device-plugin-resource-skipped",
         ("DP-14", "OUR-9"),
         _WARN,
         "Some shared resource is not one the node has and is silently skipped.",
         _MAP,
     ),
-    Rule(
+    CheckRule(
         "device-plugin-resource-needs-mixed",
         ("DP-14",),
         _ACCEPT,
@@ -211,7 +211,7 @@ RULES = rule_table(
         "under `mixed` only.",
         _MAP,
     ),
-    Rule(
+    CheckRule(
         "device-plugin-choice-unknown",
         ("DP-15",),
         _REJECT,
@@ -219,35 +219,35 @@ RULES = rule_table(
         "deviceDiscoveryStrategy has a value that is not known.",
         _MAIN,
     ),
-    Rule(
+    CheckRule(
         "device-plugin-env-wins",
         ("5.3",),
         _WARN,
         "The environment sets another value than the file; the environment wins.",
         _CONFIG,
     ),
-    Rule(
+    CheckRule(
         "device-plugin-imex-channels",
         ("DP-16",),
         _REJECT,
         'imex.channelIDs is neither [] nor [0]: "channelIDs must be [] or [0]".',
         "NVIDIA/k8s-device-plugin api/config/v1/imex.go",
     ),
-    Rule(
+    CheckRule(
         "device-plugin-resources-incomplete",
         ("DP-17",),
         _REJECT,
         "An entry of `resources` has no `pattern` or no `name`.",
         _RESOURCES,
     ),
-    Rule(
+    CheckRule(
         "device-plugin-resources-ignored",
         ("DP-5", "OUR-7"),
         _WARN,
         "`resources` is parsed, then ignored: resources cannot be named.",
         _CONFIG,
     ),
-    Rule(
+    CheckRule(
         "device-plugin-key-absent",
         ("OUR-8", "5.3"),
         _REJECT,
@@ -255,35 +255,35 @@ RULES = rule_table(
         "that label.",
         "NVIDIA/k8s-device-plugin cmd/config-manager",
     ),
-    Rule(
+    CheckRule(
         "device-plugin-chart-default-namespace",
         ("DP-18",),
         _REJECT,
         "The chart is installed into the default namespace without `allowDefaultNamespace`.",
         _CHART,
     ),
-    Rule(
+    CheckRule(
         "device-plugin-chart-two-configs",
         ("DP-18",),
         _REJECT,
         "The chart is given both `config.name` and `config.map`.",
         _CHART,
     ),
-    Rule(
+    CheckRule(
         "device-plugin-chart-no-default",
         ("DP-18",),
         _REJECT,
         "The chart's `config.map` has several keys and there is no `config.default`.",
         _CHART,
     ),
-    Rule(
+    CheckRule(
         "device-plugin-chart-namespace-value",
         ("DP-18",),
         _REJECT,
         "The chart's value `namespace` is set: it was removed and fails.",
         _CHART,
     ),
-    Rule(
+    CheckRule(
         "device-plugin-chart-default-absent",
         ("DP-18", "OUR-8"),
         _REJECT,

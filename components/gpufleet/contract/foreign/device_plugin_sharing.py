@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from gpufleet.contract.foreign.go_json import integer, kind_of, shown
-from gpufleet.contract.foreign.judgement import Report
+from gpufleet.contract.foreign.judgement import CheckReport
 from gpufleet.contract.foreign.unknown_keys import report_key
 from gpufleet.documents.paths import child
 
@@ -23,7 +23,7 @@ _HEX32 = re.compile(r"[0-9a-fA-F]{32}")
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class SharingBlock:
     """One sharing block."""
 
     rename: bool
@@ -41,7 +41,7 @@ class Block:
         return found
 
 
-def parse_block(value: Any, name: str, report: Report) -> Block | None:
+def parse_block(value: Any, name: str, report: CheckReport) -> SharingBlock | None:
     """A sharing block; None where it is refused."""
     path = child("sharing", name)
     if value is not None and not isinstance(value, dict):
@@ -60,11 +60,11 @@ def parse_block(value: Any, name: str, report: Report) -> Block | None:
     if not resources:
         return None
     fail = flags["failRequestsGreaterThanOne"]
-    return Block(rename, fail if isinstance(fail, bool) else None, resources)
+    return SharingBlock(rename, fail if isinstance(fail, bool) else None, resources)
 
 
 def _resources(
-    block: dict[str, Any], path: str, rename: bool, report: Report
+    block: dict[str, Any], path: str, rename: bool, report: CheckReport
 ) -> tuple[tuple[str, int, str], ...]:
     value = block.get("resources")
     if value is None or value == []:
@@ -96,7 +96,7 @@ def _resources(
     return tuple(found)
 
 
-def _resource(entry: Any, path: str, rename: bool, report: Report) -> tuple[str, int] | None:
+def _resource(entry: Any, path: str, rename: bool, report: CheckReport) -> tuple[str, int] | None:
     if entry is not None and not isinstance(entry, dict):
         wrong_type(entry, path, "a mapping", report)
         return None
@@ -129,7 +129,7 @@ def _resource(entry: Any, path: str, rename: bool, report: Report) -> tuple[str,
     return None if name is None or replicas is None else (name, replicas)
 
 
-def _replicas(value: Any, path: str, report: Report) -> int | None:
+def _replicas(value: Any, path: str, report: CheckReport) -> int | None:
     number = 0 if value is None else integer(value)
     if number is not None and number >= 2:
         return number
@@ -144,7 +144,7 @@ def _replicas(value: Any, path: str, report: Report) -> int | None:
     return None
 
 
-def resource_name(value: Any, path: str, report: Report) -> str | None:
+def resource_name(value: Any, path: str, report: CheckReport) -> str | None:
     """The full resource name; None, with a finding, where the plugin refuses it."""
     if value is not None and not isinstance(value, str):
         wrong_type(value, path, "text", report)
@@ -180,7 +180,7 @@ def _name_fix(rest: str) -> str:
     return f"write `{PREFIX}{guess}`" if _SUBDOMAIN.fullmatch(guess) else "write `nvidia.com/gpu`"
 
 
-def _devices(value: Any, path: str, report: Report) -> None:
+def _devices(value: Any, path: str, report: CheckReport) -> None:
     if value == "all":
         return
     count = None if isinstance(value, str | list) else integer(value)
@@ -242,7 +242,7 @@ def _is_uuid(text: str) -> bool:
     return _UUID.fullmatch(text) is not None
 
 
-def _rename(value: Any, name: str | None, by_default: bool, path: str, report: Report) -> None:
+def _rename(value: Any, name: str | None, by_default: bool, path: str, report: CheckReport) -> None:
     renamed = resource_name(value, path, report)
     if renamed is None or (by_default and name is not None and renamed == f"{name}.shared"):
         return
@@ -256,7 +256,7 @@ def _rename(value: Any, name: str | None, by_default: bool, path: str, report: R
     )
 
 
-def wrong_type(value: Any, path: str, wanted: str, report: Report) -> None:
+def wrong_type(value: Any, path: str, wanted: str, report: CheckReport) -> None:
     """Report that a value of the document is of a kind the plugin cannot read."""
     report.add(
         "device-plugin-wrong-type",

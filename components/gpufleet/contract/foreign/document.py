@@ -5,7 +5,7 @@ from typing import Any
 
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.contract.foreign.go_json import as_mapping
-from gpufleet.contract.foreign.judgement import Rule, Verdict, rule_table
+from gpufleet.contract.foreign.judgement import CheckRule, Verdict, rule_table
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
 from gpufleet.documents.reading import read_go
@@ -16,7 +16,7 @@ _KEYS = {"mig-parted": ("config.yaml",)}
 
 
 RULES = rule_table(
-    Rule(
+    CheckRule(
         "document-unreadable",
         ("yaml",),
         Verdict.REJECT,
@@ -24,14 +24,14 @@ RULES = rule_table(
         "nobody can read it. The command exits 2.",
         "docs/check.md",
     ),
-    Rule(
+    CheckRule(
         "configmap-value-invalid",
         ("ConfigMap",),
         Verdict.REJECT,
         "The value of the ConfigMap's key is no text.",
         "Kubernetes core/v1",
     ),
-    Rule(
+    CheckRule(
         "configmap-key-absent",
         ("ConfigMap",),
         Verdict.REJECT,

@@ -3,9 +3,9 @@
 import re
 from typing import Any
 
-from gpufleet.contract.foreign.context import Chart, Context
+from gpufleet.contract.foreign.context import CheckContext, InstalledChart
 from gpufleet.contract.foreign.go_json import shown
-from gpufleet.contract.foreign.judgement import Report
+from gpufleet.contract.foreign.judgement import CheckReport
 
 CHART = "dra-driver-nvidia-gpu"
 _KUBERNETES = (1, 32)
@@ -13,7 +13,7 @@ _ISSUERS = ("selfsigned", "clusterissuer", "issuer")
 _VALUES = "context.chart.values"
 
 
-def judge_chart(context: Context, gates: dict[str, bool], report: Report) -> None:
+def judge_chart(context: CheckContext, gates: dict[str, bool], report: CheckReport) -> None:
     """Rules of the chart dra-driver-nvidia-gpu (0.4.1) over its values, namespace and cluster."""
     chart = context.chart
     if chart is None:
@@ -49,7 +49,7 @@ def judge_chart(context: Context, gates: dict[str, bool], report: Report) -> Non
     _judge_shares(chart, gates, report)
 
 
-def _judge_cluster(chart: Chart, report: Report) -> None:
+def _judge_cluster(chart: InstalledChart, report: CheckReport) -> None:
     if chart.namespace == "default" and not chart.value("allowDefaultNamespace"):
         report.add(
             "dra-chart-default-namespace",
@@ -69,7 +69,7 @@ def _judge_cluster(chart: Chart, report: Report) -> None:
         )
 
 
-def _judge_webhook(chart: Chart, report: Report) -> None:
+def _judge_webhook(chart: InstalledChart, report: CheckReport) -> None:
     mode: Any = chart.value("webhook.tls.mode") or "cert-manager"
     path = f"{_VALUES}.webhook.tls"
     if mode not in ("cert-manager", "secret"):
@@ -107,12 +107,12 @@ def _judge_webhook(chart: Chart, report: Report) -> None:
             )
 
 
-def consumable_shares(context: Context) -> Any:
+def consumable_shares(context: CheckContext) -> Any:
     """The chart's consumableShares, None where nothing is written."""
     return None if context.chart is None else context.chart.value("consumableShares")
 
 
-def _judge_shares(chart: Chart, gates: dict[str, bool], report: Report) -> None:
+def _judge_shares(chart: InstalledChart, gates: dict[str, bool], report: CheckReport) -> None:
     value: Any = chart.value("consumableShares")
     if value in (None, ""):
         return
@@ -136,7 +136,7 @@ def _judge_shares(chart: Chart, gates: dict[str, bool], report: Report) -> None:
         )
 
 
-def _judge_operator(chart: Chart, report: Report) -> None:
+def _judge_operator(chart: InstalledChart, report: CheckReport) -> None:
     """The GPU Operator brings a device plugin, unless it is told otherwise or runs GPUCluster."""
     if chart.values is None or chart.value("gpuCluster.deployCR") is True:
         return

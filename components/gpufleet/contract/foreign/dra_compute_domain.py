@@ -2,18 +2,18 @@
 
 from typing import Any
 
-from gpufleet.contract.foreign.context import Context
-from gpufleet.contract.foreign.dra_sharing import Fields
+from gpufleet.contract.foreign.context import CheckContext
+from gpufleet.contract.foreign.dra_sharing import StrictFields
 from gpufleet.contract.foreign.go_json import as_mapping, integer, shown
-from gpufleet.contract.foreign.judgement import Report
+from gpufleet.contract.foreign.judgement import CheckReport
 
 _MODES = ("Single", "All")
 
 
-def judge_domain(document: dict[str, Any], context: Context, report: Report) -> None:
+def judge_domain(document: dict[str, Any], context: CheckContext, report: CheckReport) -> None:
     """Rules of the definition of ComputeDomain, and of the stricter copy in the GPU Operator."""
     spec = as_mapping(document.get("spec")) or {}
-    fields = Fields(spec, "spec", report)
+    fields = StrictFields(spec, "spec", report)
     fields.only(("numNodes", "channel"))
     nodes = spec.get("numNodes")
     number = integer(nodes)
@@ -42,7 +42,7 @@ def judge_domain(document: dict[str, Any], context: Context, report: Report) -> 
             "write `channel: {resourceClaimTemplate: {name: ...}}`",
         )
         return
-    mode = Fields(channel, "spec.channel", report).text("allocationMode")
+    mode = StrictFields(channel, "spec.channel", report).text("allocationMode")
     if mode is not None and mode not in _MODES:
         report.add(
             "dra-domain-mode",

@@ -3,14 +3,14 @@
 from typing import Any
 
 from gpufleet.catalogue.lookup import nearest_names
-from gpufleet.contract.foreign.context import Context
+from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.dra_chart import consumable_shares, judge_chart
 from gpufleet.contract.foreign.dra_compute_domain import judge_domain
 from gpufleet.contract.foreign.dra_gates import driver_version, gates_in_force
 from gpufleet.contract.foreign.dra_rules import RULES
-from gpufleet.contract.foreign.dra_sharing import Fields, judge_sharing
+from gpufleet.contract.foreign.dra_sharing import StrictFields, judge_sharing
 from gpufleet.contract.foreign.go_json import as_list, as_mapping, kind_of, shown
-from gpufleet.contract.foreign.judgement import Judgement, Report
+from gpufleet.contract.foreign.judgement import CheckReport, Judgement
 from gpufleet.contract.foreign.text_notes import note_text
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
@@ -34,9 +34,9 @@ _HOLDERS = {
 _TYPE_META = ("apiVersion", "kind")
 
 
-def judge(read: GoDocument, context: Context) -> Judgement:
+def judge(read: GoDocument, context: CheckContext) -> Judgement:
     """Judge a config, an `opaque` block, a claim, claim template, device class or ComputeDomain."""
-    report = Report(RULES)
+    report = CheckReport(RULES)
     note_text(read, "dra", report)
     gates = dict(gates_in_force(context, report))
     judge_chart(context, gates, report)
@@ -69,7 +69,7 @@ def _is_core(document: dict[str, Any]) -> bool:
 class _Judging:
     """The configs of one document against one driver."""
 
-    def __init__(self, context: Context, gates: dict[str, bool], report: Report) -> None:
+    def __init__(self, context: CheckContext, gates: dict[str, bool], report: CheckReport) -> None:
         self._context, self._gates, self._report = context, gates, report
         self._version = driver_version(context)
 
@@ -117,7 +117,7 @@ class _Judging:
         if api != API_VERSION or not isinstance(kind, str) or kind not in _DRIVERS:
             self._unknown(api, kind, path)
             return
-        fields = Fields(config, path, self._report)
+        fields = StrictFields(config, path, self._report)
         if kind == "GpuConfig":
             fields.only((*_TYPE_META, "sharing"))
             self._sharing(fields.mapping("sharing"), child(path, "sharing"), mig=False)
@@ -175,7 +175,7 @@ class _Judging:
     def _iommu(self, iommu: dict[str, Any] | None, path: str) -> None:
         if iommu is None:
             return
-        fields = Fields(iommu, path, self._report)
+        fields = StrictFields(iommu, path, self._report)
         fields.only(("backendPolicy", "enableAPIDevice"))
         fields.boolean("enableAPIDevice")
         policy = fields.text("backendPolicy")
@@ -205,7 +205,7 @@ class _Judging:
                 "write `featureGates: {PassthroughSupport: true}`",
             )
 
-    def _domain(self, fields: Fields, path: str) -> None:
+    def _domain(self, fields: StrictFields, path: str) -> None:
         if not fields.text("domainID"):
             self._report.add(
                 "dra-domain-missing",
@@ -214,7 +214,7 @@ class _Judging:
                 "write the UID of the ComputeDomain",
             )
 
-    def _allocation_mode(self, fields: Fields, path: str) -> None:
+    def _allocation_mode(self, fields: StrictFields, path: str) -> None:
         mode = fields.text("allocationMode")
         if mode not in (None, "", "All", "Single"):
             self._report.add(

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 
 from gpufleet.catalogue.lookup import nearest_names
-from gpufleet.contract.foreign.context import Context
+from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.go_json import as_mapping
-from gpufleet.contract.foreign.judgement import Report
+from gpufleet.contract.foreign.judgement import CheckReport
 from gpufleet.documents.paths import child
 from gpufleet.partition.dra_gates import (
     ALPHA,
@@ -25,7 +25,7 @@ _LOGGING = {"ContextualLogging": True, "LoggingAlphaOptions": False, "LoggingBet
 _GROUPS = ("AllAlpha", "AllBeta")
 
 
-def driver_version(context: Context) -> Version:
+def driver_version(context: CheckContext) -> Version:
     """The version of the driver that will read a config."""
     if context.version is not None:
         return context.version
@@ -34,7 +34,7 @@ def driver_version(context: Context) -> Version:
     return DEFAULT_VERSION
 
 
-def gates_in_force(context: Context, report: Report) -> Mapping[str, bool]:
+def gates_in_force(context: CheckContext, report: CheckReport) -> Mapping[str, bool]:
     """Every gate with its value; contradictions and unknown gates are reported."""
     version = driver_version(context)
     written, path = _written(context)
@@ -52,7 +52,7 @@ def gates_in_force(context: Context, report: Report) -> Mapping[str, bool]:
     return gates
 
 
-def _written(context: Context) -> tuple[Mapping[str, bool], str]:
+def _written(context: CheckContext) -> tuple[Mapping[str, bool], str]:
     if context.feature_gates or context.chart is None:
         return context.feature_gates, "context.featureGates"
     for key in ("featureGates", "draDriver.featureGates"):
@@ -64,7 +64,7 @@ def _written(context: Context) -> tuple[Mapping[str, bool], str]:
 
 
 def _report_unknown(
-    name: str, path: str, gates: Mapping[str, bool], version: Version, report: Report
+    name: str, path: str, gates: Mapping[str, bool], version: Version, report: CheckReport
 ) -> None:
     since = ALPHA.get(name) or BETA.get(name)
     near = nearest_names(name, gates, limit=1)
@@ -79,7 +79,7 @@ def _report_unknown(
     )
 
 
-def _check(gates: Mapping[str, bool], path: str, report: Report) -> None:
+def _check(gates: Mapping[str, bool], path: str, report: CheckReport) -> None:
     for one, other in EXCLUDES:
         if gates.get(one) and gates.get(other):
             report.add(

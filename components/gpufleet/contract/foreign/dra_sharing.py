@@ -8,7 +8,7 @@ from typing import Any
 
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.contract.foreign.go_json import as_mapping, integer, kind_of, shown
-from gpufleet.contract.foreign.judgement import Report
+from gpufleet.contract.foreign.judgement import CheckReport
 from gpufleet.documents.paths import child
 from gpufleet.documents.quantities import quantity
 
@@ -21,12 +21,12 @@ _UUID = re.compile(r"(GPU|MIG)-[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12
 
 
 @dataclass(frozen=True, slots=True)
-class Fields:
+class StrictFields:
     """One mapping under strict decoding: case counts, unknown fields are refused."""
 
     data: Mapping[str, Any]
     path: str
-    report: Report
+    report: CheckReport
 
     def only(self, known: tuple[str, ...], elsewhere: Mapping[str, str] | None = None) -> None:
         """Report every field that is not known; `elsewhere` says of some who has them."""
@@ -92,10 +92,10 @@ def judge_sharing(
     gates: Mapping[str, bool],
     version: tuple[int, ...],
     devices: int | None,
-    report: Report,
+    report: CheckReport,
 ) -> str | None:
     """Judge a sharing block; the strategy where it is known."""
-    fields = Fields(sharing, path, report)
+    fields = StrictFields(sharing, path, report)
     if mig:
         fields.only(("strategy", "mpsConfig"), {"timeSlicingConfig": "GpuConfig"})
     else:
@@ -141,7 +141,7 @@ def judge_sharing(
     return strategy if strategy in STRATEGIES else None
 
 
-def _other(path: str, block: str, strategy: str, report: Report) -> None:
+def _other(path: str, block: str, strategy: str, report: CheckReport) -> None:
     report.add(
         "dra-other-strategy-config",
         path,
@@ -151,8 +151,8 @@ def _other(path: str, block: str, strategy: str, report: Report) -> None:
     )
 
 
-def _judge_slicing(slicing: dict[str, Any], path: str, strategy: str, report: Report) -> None:
-    fields = Fields(slicing, path, report)
+def _judge_slicing(slicing: dict[str, Any], path: str, strategy: str, report: CheckReport) -> None:
+    fields = StrictFields(slicing, path, report)
     fields.only(("interval",))
     interval = fields.text("interval")
     if strategy != "TimeSlicing":
@@ -182,14 +182,14 @@ def _judge_mps(
     strategy: str,
     version: tuple[int, ...],
     devices: int | None,
-    report: Report,
+    report: CheckReport,
 ) -> None:
     known = (
         "defaultActiveThreadPercentage",
         "defaultPinnedDeviceMemoryLimit",
         "defaultPerDevicePinnedMemoryLimit",
     )
-    fields = Fields(mps, path, report)
+    fields = StrictFields(mps, path, report)
     fields.only((*known, "multiUser") if version >= MULTI_USER_SINCE else known)
     fields.boolean("multiUser")
     threads = mps.get(known[0])
@@ -212,7 +212,7 @@ def _judge_mps(
         _judge_limit(0 if value is None else value, place, report)
 
 
-def _judge_limit(value: Any, path: str, report: Report) -> None:
+def _judge_limit(value: Any, path: str, report: CheckReport) -> None:
     written = str(value) if isinstance(value, str | int | float) else ""
     amount: Fraction | None = None if isinstance(value, bool) else quantity(written)
     if amount is None:
@@ -244,7 +244,7 @@ def _judge_limit(value: Any, path: str, report: Report) -> None:
         )
 
 
-def _judge_device(key: str, path: str, devices: int | None, report: Report) -> None:
+def _judge_device(key: str, path: str, devices: int | None, report: CheckReport) -> None:
     if _UUID.fullmatch(key):
         return
     index = int(key) if re.fullmatch(r"[+-]?[0-9]{1,18}", key) else None

@@ -5,16 +5,16 @@ from dataclasses import replace
 
 from gpufleet.catalogue import Catalogue, Gpu, load
 from gpufleet.contract.foreign.go_json import shown
-from gpufleet.contract.foreign.judgement import Report, Rule, Verdict
+from gpufleet.contract.foreign.judgement import CheckReport, CheckRule, Verdict
 from gpufleet.findings import Finding, Severity, warning
 from gpufleet.partition.judgement import judge_layout
-from gpufleet.partition.placement import Placement, place
+from gpufleet.partition.placement import MigPlacement, place
 from gpufleet.partition.profile_name import parse
 
 _PLACEMENT = "published placements (nvidia-smi mig -lgipp), docs/catalogue.md"
 
 RULES = (
-    Rule(
+    CheckRule(
         "mig-profile-unknown",
         ("OUR-1", "MP-12"),
         Verdict.REJECT,
@@ -22,7 +22,7 @@ RULES = (
         "`failed`.",
         _PLACEMENT,
     ),
-    Rule(
+    CheckRule(
         "mig-layout-impossible",
         ("OUR-1", "MP-12", "MP-15"),
         Verdict.REJECT,
@@ -30,28 +30,28 @@ RULES = (
         'every order of creation is tried and ends with "all orderings failed".',
         _PLACEMENT,
     ),
-    Rule(
+    CheckRule(
         "mig-compute-instance-too-large",
         ("OUR-1",),
         Verdict.REJECT,
         "A `<c>c.` prefix asks for more compute slices than its GPU instance has.",
         _PLACEMENT,
     ),
-    Rule(
+    CheckRule(
         "mig-count-invalid",
         ("MP-9", "MP-10"),
         Verdict.REJECT,
         "A count is negative or no whole number.",
         "NVIDIA/mig-parted pkg/types/mig_config.go",
     ),
-    Rule(
+    CheckRule(
         "mig-unsupported",
         ("MP-13",),
         Verdict.REJECT,
         'The GPU has no MIG: "cannot set MIG mode on non MIG-capable GPU".',
         "NVIDIA/mig-parted cmd/nvidia-mig-parted/apply/mode.go",
     ),
-    Rule(
+    CheckRule(
         "mig-placement-unknown",
         ("OUR-1",),
         Verdict.WARN,
@@ -59,35 +59,35 @@ RULES = (
         "with what is, and nothing is proven.",
         _PLACEMENT,
     ),
-    Rule(
+    CheckRule(
         "mig-profile-renamed",
         ("OUR-1",),
         Verdict.ACCEPT,
         "The name is one that other boards or drivers report for a profile of this GPU.",
         _PLACEMENT,
     ),
-    Rule(
+    CheckRule(
         "mig-layout-wasteful",
         ("OUR-1",),
         Verdict.ACCEPT,
         "The layout works, and strands compute slices that no further instance can use.",
         _PLACEMENT,
     ),
-    Rule(
+    CheckRule(
         "mig-layout-unfinished",
         ("OUR-1",),
         Verdict.ACCEPT,
         "The layout works, and leaves room for further instances.",
         _PLACEMENT,
     ),
-    Rule(
+    CheckRule(
         "mig-placement-inferred",
         ("OUR-1",),
         Verdict.ACCEPT,
         "The layout fits by placements that were inferred, not seen on this board.",
         _PLACEMENT,
     ),
-    Rule(
+    CheckRule(
         "mig-layout-nowhere",
         ("OUR-1", "MP-12"),
         Verdict.REJECT,
@@ -103,7 +103,9 @@ _SEVERITY = {
 }
 
 
-def judge_gpu(gpu: Gpu, devices: Mapping[str, int], path: str, report: Report) -> Placement | None:
+def judge_gpu(
+    gpu: Gpu, devices: Mapping[str, int], path: str, report: CheckReport
+) -> MigPlacement | None:
     """Can this GPU hold these instances? Findings go into the report; the proof is returned.
 
     Counts of zero ask for nothing, an empty layout is MIG mode without instances.
@@ -111,23 +113,23 @@ def judge_gpu(gpu: Gpu, devices: Mapping[str, int], path: str, report: Report) -
     wanted = {name: count for name, count in devices.items() if count}
     if not wanted and gpu.mig is not None:
         answer = place(gpu.mig, {})
-        return answer if isinstance(answer, Placement) else None
+        return answer if isinstance(answer, MigPlacement) else None
     if gpu.mig is None and gpu.mig_unknown is not None:
         _judge_published(gpu, wanted, path, report)
         return None
     answer, findings = judge_layout(gpu, wanted, path)
     report.extend(_ruled(finding, report) for finding in findings)
-    return answer if isinstance(answer, Placement) else None
+    return answer if isinstance(answer, MigPlacement) else None
 
 
-def judge_anywhere(devices: Mapping[str, int], path: str, report: Report) -> tuple[str, ...]:
+def judge_anywhere(devices: Mapping[str, int], path: str, report: CheckReport) -> tuple[str, ...]:
     """Keys of the GPUs that can hold these instances; a finding when there is none."""
     wanted = {name: count for name, count in devices.items() if count}
     catalogue: Catalogue = load()
     able: list[str] = []
     for gpu in catalogue.gpus.values():
         if gpu.mig is not None:
-            if isinstance(place(gpu.mig, wanted), Placement):
+            if isinstance(place(gpu.mig, wanted), MigPlacement):
                 able.append(gpu.key)
         elif _published(gpu, wanted):
             able.append(gpu.key)
@@ -165,7 +167,7 @@ def _published(gpu: Gpu, devices: Mapping[str, int]) -> bool:
     return True
 
 
-def _judge_published(gpu: Gpu, devices: Mapping[str, int], path: str, report: Report) -> None:
+def _judge_published(gpu: Gpu, devices: Mapping[str, int], path: str, report: CheckReport) -> None:
     if _published(gpu, devices):
         report.add(
             "mig-placement-unknown",
@@ -187,7 +189,7 @@ def _judge_published(gpu: Gpu, devices: Mapping[str, int], path: str, report: Re
     )
 
 
-def _ruled(finding: Finding, report: Report) -> Finding:
+def _ruled(finding: Finding, report: CheckReport) -> Finding:
     """A finding of the placement search under the rule of its code: waste is no reason to warn."""
     rule = report.rules.get(finding.code)
     if rule is None:

@@ -5,10 +5,10 @@ from dataclasses import replace
 from typing import Any
 
 from gpufleet.contract.foreign import device_plugin, mig_parted
-from gpufleet.contract.foreign.context import Chart, Context
+from gpufleet.contract.foreign.context import CheckContext, InstalledChart
 from gpufleet.contract.foreign.go_json import as_mapping, shown
 from gpufleet.contract.foreign.gpu_operator_choices import value_at
-from gpufleet.contract.foreign.judgement import Report
+from gpufleet.contract.foreign.judgement import CheckReport
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.paths import child
@@ -19,7 +19,7 @@ _ENGINE = "DCGM_FI_PROF_GR_ENGINE_ACTIVE"
 
 
 def judge_plugin_config(
-    values: Mapping[str, Any], context: Context, report: Report
+    values: Mapping[str, Any], context: CheckContext, report: CheckReport
 ) -> dict[str, Any]:
     """devicePlugin.config; the documents by key, as data."""
     config = as_mapping(value_at(values, "devicePlugin.config")) or {}
@@ -50,7 +50,7 @@ def judge_plugin_config(
             value=default,
             keys=tuple(data),
         )
-    chart = Chart("gpu-operator", values=values)
+    chart = InstalledChart("gpu-operator", values=values)
     inner = replace(context, chart=chart, version=None, env=None, select=None)
     read: dict[str, Any] = {}
     for key, text in data.items():
@@ -62,7 +62,7 @@ def judge_plugin_config(
     return read
 
 
-def judge_mig_config(values: Mapping[str, Any], context: Context, report: Report) -> None:
+def judge_mig_config(values: Mapping[str, Any], context: CheckContext, report: CheckReport) -> None:
     """migManager.config."""
     config = as_mapping(value_at(values, "migManager.config")) or {}
     data = as_mapping(config.get("data")) or {}
@@ -90,14 +90,14 @@ def judge_mig_config(values: Mapping[str, Any], context: Context, report: Report
     found = _read(data["config.yaml"], place, report)
     if found is None:
         return
-    chart = Chart("gpu-operator", values=values)
+    chart = InstalledChart("gpu-operator", values=values)
     inner = replace(context, chart=chart, version=None, env=None)
     judged = mig_parted.judge(found, inner).findings
     # Every node selects one by its label; which ones is not known here.
     _extend(report, (f for f in judged if f.code != "mig-parted-config-not-selected"), place)
 
 
-def judge_counters(values: Mapping[str, Any], sliced: bool, report: Report) -> None:
+def judge_counters(values: Mapping[str, Any], sliced: bool, report: CheckReport) -> None:
     """Custom DCGM counters, and metrics per pod."""
     exporter = as_mapping(values.get("dcgmExporter")) or {}
     data = value_at(exporter, "config.data")
@@ -126,7 +126,7 @@ def slices_time(documents: Mapping[str, Any]) -> bool:
     return any(value_at(as_mapping(d) or {}, "sharing.timeSlicing") for d in documents.values())
 
 
-def _read(text: Any, path: str, report: Report) -> GoDocument | None:
+def _read(text: Any, path: str, report: CheckReport) -> GoDocument | None:
     if not isinstance(text, str):
         report.add(
             "gpu-operator-wrong-type",
@@ -142,7 +142,7 @@ def _read(text: Any, path: str, report: Report) -> GoDocument | None:
         return None
 
 
-def _extend(report: Report, findings: Any, place: str) -> None:
+def _extend(report: CheckReport, findings: Any, place: str) -> None:
     for finding in findings:
         inner = finding.path.removeprefix("context.chart.values.")
         report.extend([replace(finding, path=f"{place}: {inner}" if inner else place)])

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpufleet.contract.foreign import gpu_operator_keys as keys
-from gpufleet.contract.foreign.context import Context
+from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.go_json import as_list, as_mapping
 from gpufleet.contract.foreign.gpu_operator_choices import (
     CHOICES,
@@ -14,7 +14,7 @@ from gpufleet.contract.foreign.gpu_operator_choices import (
     judge_upgrade_policy,
 )
 from gpufleet.contract.foreign.gpu_operator_shapes import judge_shapes
-from gpufleet.contract.foreign.judgement import Report
+from gpufleet.contract.foreign.judgement import CheckReport
 from gpufleet.contract.foreign.known_keys import report_unknown
 from gpufleet.contract.foreign.node_selector import selects_within
 from gpufleet.documents.paths import child
@@ -47,7 +47,7 @@ def objects_of(document: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]] 
 
 
 def judge_objects(
-    objects: Sequence[tuple[str, dict[str, Any]]], context: Context, report: Report
+    objects: Sequence[tuple[str, dict[str, Any]]], context: CheckContext, report: CheckReport
 ) -> None:
     """Judge custom resources, alone and against each other."""
     for path, item in objects:
@@ -71,7 +71,7 @@ def judge_objects(
         )
 
 
-def _cluster_policy(spec: dict[str, Any], place: str, report: Report) -> None:
+def _cluster_policy(spec: dict[str, Any], place: str, report: CheckReport) -> None:
     report_unknown(spec, keys.CLUSTER_POLICY, place, "gpu-operator", _READER, report)
     judge_shapes(spec, keys.CLUSTER_POLICY, place, report)
     judge_choices(spec, CHOICES, f"{place}.", report)
@@ -89,7 +89,11 @@ def _cluster_policy(spec: dict[str, Any], place: str, report: Report) -> None:
 
 
 def _driver(
-    item: dict[str, Any], spec: dict[str, Any], place: str, context: Context, report: Report
+    item: dict[str, Any],
+    spec: dict[str, Any],
+    place: str,
+    context: CheckContext,
+    report: CheckReport,
 ) -> None:
     report_unknown(spec, keys.NVIDIA_DRIVER, place, "gpu-operator", _READER, report)
     judge_shapes(spec, keys.NVIDIA_DRIVER, place, report)
@@ -119,7 +123,7 @@ def _driver(
             )
 
 
-def _driver_pairs(drivers: Sequence[tuple[str, dict[str, Any]]], report: Report) -> None:
+def _driver_pairs(drivers: Sequence[tuple[str, dict[str, Any]]], report: CheckReport) -> None:
     specs = [(path, as_mapping(item.get("spec")) or {}) for path, item in drivers]
     defaults = [path for path, spec in specs if spec.get("default") is True]
     for path in defaults[1:]:
@@ -145,7 +149,7 @@ def _driver_pairs(drivers: Sequence[tuple[str, dict[str, Any]]], report: Report)
                 )
 
 
-def _cluster(item: dict[str, Any], spec: dict[str, Any], path: str, report: Report) -> None:
+def _cluster(item: dict[str, Any], spec: dict[str, Any], path: str, report: CheckReport) -> None:
     report_unknown(spec, keys.GPU_CLUSTER, child(path, "spec"), "gpu-operator", _READER, report)
     place = child(path, "spec")
     judge_choices(

@@ -6,14 +6,14 @@ from typing import Any
 
 from gpufleet.contract.foreign.go_json import as_list, as_mapping
 from gpufleet.contract.foreign.gpu_operator_choices import value_at
-from gpufleet.contract.foreign.judgement import Report
+from gpufleet.contract.foreign.judgement import CheckReport
 from gpufleet.documents.paths import child
 
 _PRODUCT = "nvidia.com/gpu.product"
 
 
 def judge_extra_objects(
-    values: Mapping[str, Any], documents: Mapping[str, Any], report: Report
+    values: Mapping[str, Any], documents: Mapping[str, Any], report: CheckReport
 ) -> None:
     """Pods that ask for GPUs in a way that cannot work."""
     suffix = _suffix(documents)

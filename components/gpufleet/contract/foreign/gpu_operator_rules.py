@@ -1,6 +1,6 @@
 """What the GPU Operator's chart and custom resources do with values, rule by rule."""
 
-from gpufleet.contract.foreign.judgement import Rule, Verdict, rule_table
+from gpufleet.contract.foreign.judgement import CheckRule, Verdict, rule_table
 from gpufleet.contract.foreign.text_notes import text_rules
 from gpufleet.contract.foreign.unknown_keys import key_rules
 
@@ -13,21 +13,21 @@ _DOCS = "NVIDIA/cloud-native-docs gpu-operator"
 _REJECT, _WARN, _ACCEPT = Verdict.REJECT, Verdict.WARN, Verdict.ACCEPT
 
 RULES = rule_table(
-    Rule(
+    CheckRule(
         "gpu-operator-no-mapping",
         ("go-values",),
         _REJECT,
         "The document is no mapping: neither values nor a custom resource of the operator.",
         "docs/check.md",
     ),
-    Rule(
+    CheckRule(
         "gpu-operator-two-stacks",
         ("GO-1",),
         _REJECT,
         "clusterPolicy.deployCR and gpuCluster.deployCR are both true: rendering fails.",
         _CHECKS,
     ),
-    Rule(
+    CheckRule(
         "gpu-operator-cluster-driver",
         ("GO-2",),
         _REJECT,
@@ -35,28 +35,28 @@ RULES = rule_table(
         "rendering fails.",
         _CHECKS,
     ),
-    Rule(
+    CheckRule(
         "gpu-operator-nri-cdi",
         ("GO-3",),
         _REJECT,
         "cdi.nriPluginEnabled while cdi.enabled is false: rendering fails.",
         _CHECKS,
     ),
-    Rule(
+    CheckRule(
         "gpu-operator-nri-toolkit",
         ("GO-4",),
         _REJECT,
         "cdi.nriPluginEnabled while toolkit.enabled is false: rendering fails.",
         _CHECKS,
     ),
-    Rule(
+    CheckRule(
         "gpu-operator-plugin-config-empty",
         ("GO-5",),
         _REJECT,
         "devicePlugin.config.create with empty data, or with an empty name: rendering fails.",
         _CHECKS,
     ),
-    Rule(
+    CheckRule(
         "gpu-operator-no-dra",
         ("GO-6",),
         _REJECT,
@@ -64,7 +64,7 @@ RULES = rule_table(
         "serves them): rendering fails.",
         _CHECKS,
     ),
-    Rule(
+    CheckRule(
         "gpu-operator-mig-config-empty",
         ("GO-7",),
         _REJECT,
@@ -72,7 +72,7 @@ RULES = rule_table(
         "MIG manager waits for one that nobody makes.",
         f"{_TEMPLATES}/mig_config.yaml",
     ),
-    Rule(
+    CheckRule(
         "gpu-operator-mig-config-nothing",
         ("GO-7",),
         _WARN,
@@ -80,14 +80,14 @@ RULES = rule_table(
         "config stays in use.",
         f"{_TEMPLATES}/mig_config.yaml",
     ),
-    Rule(
+    CheckRule(
         "gpu-operator-mig-config-key",
         ("4.4",),
         _REJECT,
         "migManager.config.data has no key config.yaml, the one the MIG manager reads.",
         "NVIDIA/gpu-operator deployments/gpu-operator/values.yaml",
     ),
-    Rule(
+    CheckRule(
         "gpu-operator-choice-unknown",
         ("GO-8", "GO-9", "GO-10", "OUR-13"),
         _REJECT,
@@ -97,21 +97,21 @@ RULES = rule_table(
         "daemonsets.updateStrategy, ccManager.defaultMode. The API server refuses the object.",
         _CRD,
     ),
-    Rule(
+    CheckRule(
         "gpu-operator-number-negative",
         ("GO-11",),
         _REJECT,
         "maxParallelUpgrades or a timeoutSeconds of the upgrade policy is negative.",
         _CRD,
     ),
-    Rule(
+    CheckRule(
         "gpu-operator-duration-invalid",
         ("GO-12",),
         _REJECT,
         "interval or scrapeTimeout of a ServiceMonitor is no Prometheus duration.",
         _CRD,
     ),
-    Rule(
+    CheckRule(
         "gpu-operator-wrong-type",
         ("go-values",),
         _REJECT,
@@ -120,49 +120,49 @@ RULES = rule_table(
         "text.",
         _CRD,
     ),
-    Rule(
+    CheckRule(
         "gpu-operator-switch-as-text",
         ("go-values",),
         _WARN,
         'A switch is written as text ("false"): templates take any text for true.',
         _TEMPLATES,
     ),
-    Rule(
+    CheckRule(
         "gpu-operator-driver-default-selector",
         ("GO-13",),
         _REJECT,
         "An NVIDIADriver has `default: true` and a nodeSelector: CEL refuses it.",
         _DRIVERS,
     ),
-    Rule(
+    CheckRule(
         "gpu-operator-driver-two-defaults",
         ("GO-13",),
         _REJECT,
         'A second NVIDIADriver has `default: true`: "multiple default NVIDIADrivers found".',
         _DRIVERS,
     ),
-    Rule(
+    CheckRule(
         "gpu-operator-driver-overlap",
         ("GO-13",),
         _REJECT,
         'Two NVIDIADrivers select one node: "multiple NVIDIADrivers match the same node".',
         _DRIVERS,
     ),
-    Rule(
+    CheckRule(
         "gpu-operator-driver-immutable",
         ("GO-14",),
         _REJECT,
         "driverType or usePrecompiled of an NVIDIADriver changes: CEL refuses it.",
         _DRIVERS,
     ),
-    Rule(
+    CheckRule(
         "gpu-operator-cluster-name",
         ("GO-15",),
         _REJECT,
         "A GPUCluster is not called gpu-cluster: CEL refuses it.",
         "nvidia.com_gpuclusters.yaml",
     ),
-    Rule(
+    CheckRule(
         "gpu-operator-host-users",
         ("GO-16",),
         _REJECT,
@@ -170,7 +170,7 @@ RULES = rule_table(
         "created.",
         f"{_DOCS}/cdi.rst",
     ),
-    Rule(
+    CheckRule(
         "gpu-operator-policy-incomplete",
         ("3.2",),
         _REJECT,
@@ -178,21 +178,21 @@ RULES = rule_table(
         _CRD,
     ),
     *key_rules("gpu-operator", ("OUR-5",), "the chart", _TEMPLATES),
-    Rule(
+    CheckRule(
         "gpu-operator-key-ignored",
         ("3.1", "OUR-5"),
         _WARN,
         "A key that older versions read is not read any more.",
         _TEMPLATES,
     ),
-    Rule(
+    CheckRule(
         "gpu-operator-plugin-default-absent",
         ("OUR-8",),
         _REJECT,
         "devicePlugin.config.default names no key of devicePlugin.config.data.",
         f"{_DOCS}/gpu-sharing.rst",
     ),
-    Rule(
+    CheckRule(
         "gpu-operator-reset-needed",
         ("OUR-15", "4.4"),
         _ACCEPT,
@@ -200,21 +200,21 @@ RULES = rule_table(
         "clouds, where GPUs cannot be reset, the change fails.",
         f"{_DOCS}/gpu-operator-mig.rst",
     ),
-    Rule(
+    CheckRule(
         "gpu-operator-dra-too",
         ("OUR-16", "7.4"),
         _REJECT,
         "The device plugin is on and the DRA driver serves GPUs of the same nodes.",
         f"{_DOCS}/dra-intro-install.rst",
     ),
-    Rule(
+    CheckRule(
         "gpu-operator-nfd-twice",
         ("OUR-16",),
         _REJECT,
         "Node Feature Discovery is enabled in this chart and in the Network Operator's.",
         f"{_DOCS}/gpu-operator-rdma.rst",
     ),
-    Rule(
+    CheckRule(
         "gpu-operator-metric-mig",
         ("OUR-17",),
         _WARN,
@@ -222,7 +222,7 @@ RULES = rule_table(
         "not DCGM_FI_PROF_GR_ENGINE_ACTIVE.",
         f"{_DOCS}/gpu-operator-mig.rst",
     ),
-    Rule(
+    CheckRule(
         "gpu-operator-pod-metrics-shared",
         ("OUR-17",),
         _WARN,
@@ -230,42 +230,42 @@ RULES = rule_table(
         "attributed to containers.",
         f"{_DOCS}/gpu-sharing.rst",
     ),
-    Rule(
+    CheckRule(
         "gpu-operator-precompiled-extras",
         ("OUR-18", "3.1"),
         _REJECT,
         "gds or gdrcopy with driver.usePrecompiled, which has neither.",
         f"{_DOCS}/precompiled-drivers.rst",
     ),
-    Rule(
+    CheckRule(
         "gpu-operator-precompiled-version",
         ("3.1",),
         _REJECT,
         "driver.usePrecompiled with a full driver version: it wants the branch, such as 595.",
         f"{_DOCS}/precompiled-drivers.rst",
     ),
-    Rule(
+    CheckRule(
         "gpu-operator-gds-proprietary",
         ("OUR-18", "8.4"),
         _REJECT,
         "gds needs the open kernel module, and driver.kernelModuleType is proprietary.",
         f"{_DOCS}/gpu-operator-rdma.rst",
     ),
-    Rule(
+    CheckRule(
         "gpu-operator-vgpu-image",
         ("10",),
         _REJECT,
         "vgpuManager.enabled needs repository and version of a private image.",
         f"{_DOCS}/install-gpu-operator-vgpu.rst",
     ),
-    Rule(
+    CheckRule(
         "gpu-operator-vgpu-without-sandbox",
         ("10", "3.3"),
         _WARN,
         "vgpuManager is on while sandboxWorkloads.enabled is false: nothing uses it.",
         "NVIDIA/gpu-operator controllers/state_manager.go",
     ),
-    Rule(
+    CheckRule(
         "gpu-operator-product-selector",
         ("OUR-19", "6"),
         _REJECT,

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpufleet.contract.foreign.go_json import as_list, as_mapping, kind_of, shown
-from gpufleet.contract.foreign.judgement import Report
+from gpufleet.contract.foreign.judgement import CheckReport
 from gpufleet.contract.foreign.known_keys import KnownKeys
 from gpufleet.documents.paths import child
 
@@ -23,13 +23,15 @@ _NAMED = {
 """Sections that people take for the name of what they refer to."""
 
 
-def judge_shapes(values: Mapping[str, Any], known: KnownKeys, root: str, report: Report) -> None:
+def judge_shapes(
+    values: Mapping[str, Any], known: KnownKeys, root: str, report: CheckReport
+) -> None:
     """Report sections that are none, lists that are none, and variables without text."""
     _section(values, known, "", root, report)
 
 
 def _section(
-    values: Mapping[str, Any], known: KnownKeys, dotted: str, path: str, report: Report
+    values: Mapping[str, Any], known: KnownKeys, dotted: str, path: str, report: CheckReport
 ) -> None:
     names = known.get(dotted, ())
     for key, value in values.items():
@@ -46,7 +48,7 @@ def _section(
             _list(key, value, place, report)
 
 
-def _no_section(dotted: str, key: str, value: Any, place: str, report: Report) -> None:
+def _no_section(dotted: str, key: str, value: Any, place: str, report: CheckReport) -> None:
     fix = f"write `{key}: {{...}}`, or leave it out"
     if isinstance(value, bool):
         fix = f"write `{key}: {{enabled: {str(value).lower()}}}`"
@@ -61,7 +63,7 @@ def _no_section(dotted: str, key: str, value: Any, place: str, report: Report) -
     )
 
 
-def _list(key: str, value: Any, place: str, report: Report) -> None:
+def _list(key: str, value: Any, place: str, report: CheckReport) -> None:
     items = as_list(value)
     if items is None:
         if value in ({}, False):
@@ -96,7 +98,7 @@ def _as_list(key: str, value: Any) -> str:
     return f"write `{key}: [{value}]`" if isinstance(value, str) else f"write `{key}: [...]`"
 
 
-def _variable(item: Any, place: str, report: Report) -> None:
+def _variable(item: Any, place: str, report: CheckReport) -> None:
     variable = as_mapping(item)
     if variable is None or not isinstance(variable.get("name"), str):
         report.add(

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from gpufleet.contract.foreign.context import Context
+from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.go_json import as_list, as_mapping, kind_of
 from gpufleet.contract.foreign.gpu_operator_choices import (
     CHOICES,
@@ -24,7 +24,7 @@ from gpufleet.contract.foreign.gpu_operator_objects import judge_objects, object
 from gpufleet.contract.foreign.gpu_operator_pods import judge_extra_objects
 from gpufleet.contract.foreign.gpu_operator_rules import RULES
 from gpufleet.contract.foreign.gpu_operator_shapes import judge_shapes
-from gpufleet.contract.foreign.judgement import Judgement, Report
+from gpufleet.contract.foreign.judgement import CheckReport, Judgement
 from gpufleet.contract.foreign.known_keys import report_unknown
 from gpufleet.contract.foreign.text_notes import note_text
 from gpufleet.documents.document import GoDocument
@@ -42,9 +42,9 @@ _IGNORED = {
 _DRA_KUBERNETES = (1, 34)
 
 
-def judge(read: GoDocument, context: Context) -> Judgement:
+def judge(read: GoDocument, context: CheckContext) -> Judgement:
     """Judge values, a ClusterPolicy, NVIDIADriver, GPUCluster, or a List of these."""
-    report = Report(RULES)
+    report = CheckReport(RULES)
     note_text(read, "gpu-operator", report)
     values = {} if read.data is None else as_mapping(read.data)
     if values is None:
@@ -87,7 +87,7 @@ def _is(values: Mapping[str, Any], path: str, default: bool) -> bool:
     return default if value is None else bool(value)
 
 
-def _judge_switches(values: Mapping[str, Any], path: str, report: Report) -> None:
+def _judge_switches(values: Mapping[str, Any], path: str, report: CheckReport) -> None:
     for key, value in values.items():
         place = f"{path}.{key}" if path else key
         if place in ("node-feature-discovery", "extraObjects") or key in ("data", "env"):
@@ -105,7 +105,7 @@ def _judge_switches(values: Mapping[str, Any], path: str, report: Report) -> Non
             )
 
 
-def _judge_stacks(values: Mapping[str, Any], context: Context, report: Report) -> None:
+def _judge_stacks(values: Mapping[str, Any], context: CheckContext, report: CheckReport) -> None:
     cluster = _is(values, "gpuCluster.deployCR", False)
     if cluster and _is(values, "clusterPolicy.deployCR", True):
         report.add(
@@ -150,7 +150,7 @@ def _judge_stacks(values: Mapping[str, Any], context: Context, report: Report) -
         )
 
 
-def _judge_driver(values: Mapping[str, Any], report: Report) -> None:
+def _judge_driver(values: Mapping[str, Any], report: CheckReport) -> None:
     extras = [name for name in ("gds", "gdrcopy") if _is(values, f"{name}.enabled", False)]
     if _is(values, "driver.usePrecompiled", False):
         for name in extras:
@@ -179,7 +179,7 @@ def _judge_driver(values: Mapping[str, Any], report: Report) -> None:
         )
 
 
-def _judge_vgpu(values: Mapping[str, Any], report: Report) -> None:
+def _judge_vgpu(values: Mapping[str, Any], report: CheckReport) -> None:
     if not _is(values, "vgpuManager.enabled", False):
         return
     for key in ("repository", "version"):
@@ -199,7 +199,9 @@ def _judge_vgpu(values: Mapping[str, Any], report: Report) -> None:
         )
 
 
-def _judge_neighbours(values: Mapping[str, Any], context: Context, report: Report) -> None:
+def _judge_neighbours(
+    values: Mapping[str, Any], context: CheckContext, report: CheckReport
+) -> None:
     """Against another chart of the same cluster."""
     chart = context.chart
     if chart is None or chart.values is None:
@@ -226,7 +228,7 @@ def _judge_neighbours(values: Mapping[str, Any], context: Context, report: Repor
         )
 
 
-def _judge_reset(values: Mapping[str, Any], context: Context, report: Report) -> None:
+def _judge_reset(values: Mapping[str, Any], context: CheckContext, report: CheckReport) -> None:
     gpu = context.gpu
     if gpu is None or gpu.mig is None or not gpu.mig.reset_needed:
         return

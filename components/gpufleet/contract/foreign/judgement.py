@@ -27,7 +27,7 @@ _SEVERITY = {
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class CheckRule:
     """One thing `check` knows. The table in docs/check.md is made from these."""
 
     code: str
@@ -42,10 +42,10 @@ class Rule:
     """Where upstream says or does so."""
 
 
-RuleTable = Mapping[str, Rule]
+RuleTable = Mapping[str, CheckRule]
 
 
-def rule_table(*rules: Rule) -> dict[str, Rule]:
+def rule_table(*rules: CheckRule) -> dict[str, CheckRule]:
     """Rules by code. Raises ValueError when a code is there twice."""
     table = {rule.code: rule for rule in rules}
     if len(table) != len(rules):
@@ -54,7 +54,7 @@ def rule_table(*rules: Rule) -> dict[str, Rule]:
 
 
 @dataclass(frozen=True, slots=True)
-class Advertised:
+class AdvertisedByConfig:
     """What a node publishes once the configuration is in force."""
 
     allocatable: Mapping[str, int]
@@ -72,7 +72,7 @@ class Judgement:
     """The answer to `check`."""
 
     findings: tuple[Finding, ...] = ()
-    advertises: Advertised | None = None
+    advertises: AdvertisedByConfig | None = None
     """None where the configuration advertises nothing, or what it does is not known."""
 
     @property
@@ -93,7 +93,7 @@ class Judgement:
 
 
 @dataclass(slots=True)
-class Report:
+class CheckReport:
     """Collects findings under the rules of one kind."""
 
     rules: RuleTable
@@ -116,6 +116,6 @@ class Report:
         """Whether any finding so far is an error."""
         return any(finding.severity is Severity.ERROR for finding in self.findings)
 
-    def judgement(self, advertises: Advertised | None = None) -> Judgement:
+    def judgement(self, advertises: AdvertisedByConfig | None = None) -> Judgement:
         """The answer; what is rejected advertises nothing."""
         return Judgement(ordered(self.findings), None if self.rejected else advertises)

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from gpufleet.contract.foreign.context import Context
+from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.go_json import as_list, as_mapping
-from gpufleet.contract.foreign.judgement import Report
+from gpufleet.contract.foreign.judgement import CheckReport
 from gpufleet.contract.foreign.karpenter_keys import (
     NODE_CLASS,
     NODE_OVERLAY,
@@ -33,8 +33,8 @@ def judge_class(
     path: str,
     item: Mapping[str, Any],
     pools: Sequence[Mapping[str, Any]],
-    context: Context,
-    report: Report,
+    context: CheckContext,
+    report: CheckReport,
 ) -> None:
     """Everything about one node class. `pools` are the NodePools of the text that name it."""
     spec, place = as_mapping(item.get("spec")) or {}, child(path, "spec")
@@ -77,8 +77,8 @@ def _judge_images(
     spec: Mapping[str, Any],
     terms: Sequence[Mapping[str, Any]],
     where: str,
-    context: Context,
-    report: Report,
+    context: CheckContext,
+    report: CheckReport,
 ) -> None:
     version = context.kubernetes_version or _DEFAULT_KUBERNETES
     said = ".".join(map(str, version))
@@ -111,7 +111,7 @@ def _judge_images(
         _ended(where, "amiFamily AL2", said, report)
 
 
-def _ended(place: str, what: str, version: str, report: Report) -> None:
+def _ended(place: str, what: str, version: str, report: CheckReport) -> None:
     report.add(
         "karpenter-al2-ended",
         place,
@@ -123,7 +123,7 @@ def _ended(place: str, what: str, version: str, report: Report) -> None:
 
 
 def _judge_architecture(
-    terms: Sequence[Mapping[str, Any]], needed: set[str], where: str, report: Report
+    terms: Sequence[Mapping[str, Any]], needed: set[str], where: str, report: CheckReport
 ) -> None:
     """Images found by name or parameter say what they are for; those by id do not."""
     for index, term in enumerate(terms):
@@ -140,7 +140,7 @@ def _judge_architecture(
             )
 
 
-def _judge_disk(spec: Mapping[str, Any], place: str, report: Report) -> None:
+def _judge_disk(spec: Mapping[str, Any], place: str, report: CheckReport) -> None:
     if spec.get("instanceStorePolicy") == "RAID0":
         return
     sizes: list[int] = []
@@ -162,7 +162,9 @@ def _judge_disk(spec: Mapping[str, Any], place: str, report: Report) -> None:
         )
 
 
-def judge_overlay(path: str, item: Mapping[str, Any], context: Context, report: Report) -> None:
+def judge_overlay(
+    path: str, item: Mapping[str, Any], context: CheckContext, report: CheckReport
+) -> None:
     """One NodeOverlay."""
     spec, place = as_mapping(item.get("spec")) or {}, child(path, "spec")
     report_unknown(spec, NODE_OVERLAY, place, "karpenter", "the API server", report)

@@ -15,7 +15,7 @@ _FAMILY = f"{AWS}instance-family"
 
 
 @dataclass(frozen=True, slots=True)
-class Requirement:
+class NodeRequirement:
     """One entry of `requirements` that can be read."""
 
     index: int
@@ -24,19 +24,19 @@ class Requirement:
     values: tuple[str, ...]
 
 
-def read_requirements(value: Any) -> tuple[Requirement, ...]:
+def read_requirements(value: Any) -> tuple[NodeRequirement, ...]:
     """The entries that can be read, in order."""
-    found: list[Requirement] = []
+    found: list[NodeRequirement] = []
     for index, entry in enumerate(as_list(value) or []):
         item = as_mapping(entry) or {}
         key, operator = item.get("key"), item.get("operator")
         values = as_list(item.get("values")) or []
         if isinstance(key, str) and isinstance(operator, str):
-            found.append(Requirement(index, key, operator, tuple(str(v) for v in values)))
+            found.append(NodeRequirement(index, key, operator, tuple(str(v) for v in values)))
     return tuple(found)
 
 
-def selected(requirements: Sequence[Requirement]) -> tuple[InstanceType, ...]:
+def selected(requirements: Sequence[NodeRequirement]) -> tuple[InstanceType, ...]:
     """Machines with NVIDIA GPUs that every requirement admits."""
     return tuple(row for row in machines() if all(admits(row, one) for one in requirements))
 
@@ -51,7 +51,7 @@ def machines() -> tuple[InstanceType, ...]:
     )
 
 
-def demands_gpus(requirements: Sequence[Requirement]) -> bool:
+def demands_gpus(requirements: Sequence[NodeRequirement]) -> bool:
     """Whether the requirements name GPUs, or only machines that have some."""
     types = {row.name for row in machines()}
     families = {name.partition(".")[0] for name in types}
@@ -72,7 +72,7 @@ def demands_gpus(requirements: Sequence[Requirement]) -> bool:
     return False
 
 
-def names(row: InstanceType, requirements: Sequence[Requirement]) -> bool:
+def names(row: InstanceType, requirements: Sequence[NodeRequirement]) -> bool:
     """Whether a requirement names the machine's type or family itself."""
     family = row.name.partition(".")[0]
     return any(
@@ -85,7 +85,7 @@ def names(row: InstanceType, requirements: Sequence[Requirement]) -> bool:
     )
 
 
-def admits(row: InstanceType, one: Requirement) -> bool:
+def admits(row: InstanceType, one: NodeRequirement) -> bool:
     """Whether a machine satisfies a requirement; one the catalogue cannot answer does not exclude
     it."""
     actual = _label(row, one.key)

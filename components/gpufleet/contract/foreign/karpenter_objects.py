@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpufleet.contract.foreign.context import Context
+from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.go_json import as_mapping, shown
-from gpufleet.contract.foreign.judgement import Judgement, Report
+from gpufleet.contract.foreign.judgement import CheckReport, Judgement
 from gpufleet.contract.foreign.karpenter_class import judge_class, judge_overlay
 from gpufleet.contract.foreign.karpenter_keys import FORMER, VERSIONS
 from gpufleet.contract.foreign.karpenter_pool import judge_pool
@@ -32,9 +32,9 @@ class _Found:
     former: bool = False
 
 
-def judge(read: GoDocument, context: Context) -> Judgement:
+def judge(read: GoDocument, context: CheckContext) -> Judgement:
     """Judge every object of the text, alone and against the others."""
-    report = Report(RULES)
+    report = CheckReport(RULES)
     found = _sorted(list(objects(read)), report)
     if not (found.pools or found.classes or found.overlays or found.former):
         report.add(
@@ -59,7 +59,7 @@ def judge(read: GoDocument, context: Context) -> Judgement:
     return report.judgement()
 
 
-def _sorted(objects: Sequence[Object], report: Report) -> _Found:
+def _sorted(objects: Sequence[Object], report: CheckReport) -> _Found:
     found = _Found()
     for path, item in objects:
         kind, version = str(item.get("kind")), str(item.get("apiVersion"))
@@ -80,7 +80,7 @@ def _sorted(objects: Sequence[Object], report: Report) -> _Found:
     return found
 
 
-def _not_served(path: str, what: str, fix: str, report: Report) -> None:
+def _not_served(path: str, what: str, fix: str, report: CheckReport) -> None:
     report.add(
         "karpenter-version-not-served",
         child(path, "apiVersion"),

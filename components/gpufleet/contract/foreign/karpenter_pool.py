@@ -5,7 +5,7 @@ from typing import Any
 
 from gpufleet.catalogue import InstanceType, load
 from gpufleet.contract.foreign.go_json import as_mapping
-from gpufleet.contract.foreign.judgement import Report
+from gpufleet.contract.foreign.judgement import CheckReport
 from gpufleet.contract.foreign.karpenter_keys import AWS, NODE_POOL
 from gpufleet.contract.foreign.karpenter_machines import (
     admits,
@@ -36,7 +36,7 @@ def judge_pool(
     item: Mapping[str, Any],
     its_class: Mapping[str, Any] | None,
     overlays: Sequence[Mapping[str, Any]],
-    report: Report,
+    report: CheckReport,
 ) -> None:
     """Everything about one NodePool. `its_class` is None where it is not in the text."""
     spec = as_mapping(item.get("spec")) or {}
@@ -66,7 +66,7 @@ def judge_pool(
         judge_network(pool, as_mapping(its_class.get("spec")) or {}, where, report)
 
 
-def _judge_keys(spec: Mapping[str, Any], place: str, report: Report) -> None:
+def _judge_keys(spec: Mapping[str, Any], place: str, report: CheckReport) -> None:
     disruption = as_mapping(spec.get("disruption")) or {}
     if "expireAfter" in disruption:
         report.add(
@@ -80,7 +80,7 @@ def _judge_keys(spec: Mapping[str, Any], place: str, report: Report) -> None:
     report_unknown(spec, NODE_POOL, place, "karpenter", "the API server", report, ignored)
 
 
-def _judge_limits(pool: PoolParts, report: Report) -> None:
+def _judge_limits(pool: PoolParts, report: CheckReport) -> None:
     if pool.spec.get("limits") or "replicas" in pool.spec:
         return
     report.add(
@@ -91,7 +91,7 @@ def _judge_limits(pool: PoolParts, report: Report) -> None:
     )
 
 
-def _judge_machines(pool: PoolParts, where: str, report: Report) -> None:
+def _judge_machines(pool: PoolParts, where: str, report: CheckReport) -> None:
     if not pool.machines:
         lost = _lost_to_count(pool)
         if not lost:
@@ -149,7 +149,7 @@ def _lost_to_count(pool: PoolParts) -> list[InstanceType]:
 
 
 def _judge_overlays(
-    pool: PoolParts, overlays: Sequence[Mapping[str, Any]], where: str, report: Report
+    pool: PoolParts, overlays: Sequence[Mapping[str, Any]], where: str, report: CheckReport
 ) -> None:
     offered = [
         as_mapping(spec.get("capacity")) or {}

@@ -6,9 +6,9 @@ from typing import Any
 
 from gpufleet.catalogue import InstanceType
 from gpufleet.contract.foreign.go_json import as_list, as_mapping
-from gpufleet.contract.foreign.judgement import Report
+from gpufleet.contract.foreign.judgement import CheckReport
 from gpufleet.contract.foreign.karpenter_keys import AWS, CAPACITY_TYPE, ZONE
-from gpufleet.contract.foreign.karpenter_machines import Requirement
+from gpufleet.contract.foreign.karpenter_machines import NodeRequirement
 from gpufleet.documents.paths import child
 
 _RESERVATION_TYPE = f"{AWS}capacity-reservation-type"
@@ -22,13 +22,13 @@ class PoolParts:
     spec: Mapping[str, Any]
     template: Mapping[str, Any]
     labels: Mapping[str, Any]
-    requirements: tuple[Requirement, ...]
+    requirements: tuple[NodeRequirement, ...]
     machines: tuple[InstanceType, ...]
     """Machines with GPUs it may launch; empty where it demands none."""
 
 
 def judge_purchase(
-    pool: PoolParts, its_class: Mapping[str, Any] | None, where: str, report: Report
+    pool: PoolParts, its_class: Mapping[str, Any] | None, where: str, report: CheckReport
 ) -> None:
     """Capacity types against each other and against the node class's reservations."""
     allowed = _allowed(pool)
@@ -83,7 +83,9 @@ def _allowed(pool: PoolParts) -> set[str]:
     return ways
 
 
-def judge_network(pool: PoolParts, spec: Mapping[str, Any], where: str, report: Report) -> None:
+def judge_network(
+    pool: PoolParts, spec: Mapping[str, Any], where: str, report: CheckReport
+) -> None:
     """EFA interfaces of the node class against zones and machines of the pool."""
     interfaces = [as_mapping(one) or {} for one in as_list(spec.get("networkInterfaces")) or []]
     count = sum(one.get("interfaceType") == "efa-only" for one in interfaces)

@@ -4,7 +4,7 @@ from typing import Any
 
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.contract.foreign.go_json import as_list, as_mapping, shown
-from gpufleet.contract.foreign.judgement import Report
+from gpufleet.contract.foreign.judgement import CheckReport
 from gpufleet.contract.foreign.karpenter_keys import (
     AWS,
     CAPACITY_TYPE,
@@ -18,7 +18,7 @@ from gpufleet.documents.paths import child
 RESTRICTED = ("kubernetes.io/hostname", "karpenter.sh/nodepool")
 
 
-def judge_requirements(value: Any, place: str, report: Report) -> None:
+def judge_requirements(value: Any, place: str, report: CheckReport) -> None:
     """Operators, values, labels no pool may select by, names of GPUs."""
     for index, entry in enumerate(as_list(value) or []):
         item, where = as_mapping(entry), child(place, index)
@@ -33,7 +33,7 @@ def judge_requirements(value: Any, place: str, report: Report) -> None:
                 _judge_names(values, child(where, "values"), report)
 
 
-def _judge_operator(operator: Any, values: list[str], where: str, report: Report) -> None:
+def _judge_operator(operator: Any, values: list[str], where: str, report: CheckReport) -> None:
     wrong: tuple[str, str] | None = None
     if operator not in OPERATORS:
         wrong = f"{shown(operator)} is no operator", f"one of {', '.join(OPERATORS)}"
@@ -48,7 +48,7 @@ def _judge_operator(operator: Any, values: list[str], where: str, report: Report
         report.add("karpenter-requirement-invalid", where, *wrong)
 
 
-def _judge_key(key: str, where: str, report: Report) -> None:
+def _judge_key(key: str, where: str, report: CheckReport) -> None:
     if key.startswith(AWS) and key.removeprefix(AWS) not in WELL_KNOWN:
         near = nearest_names(key.removeprefix(AWS), WELL_KNOWN, limit=1)
         report.add(
@@ -68,7 +68,7 @@ def _judge_key(key: str, where: str, report: Report) -> None:
         )
 
 
-def _judge_names(values: list[str], where: str, report: Report) -> None:
+def _judge_names(values: list[str], where: str, report: CheckReport) -> None:
     known = gpu_names()
     for index, value in enumerate(values):
         if value in known:

@@ -1,6 +1,6 @@
 """The rules of kind `karpenter`: what Karpenter's API or its AWS provider does with an object."""
 
-from gpufleet.contract.foreign.judgement import Rule, Verdict, rule_table
+from gpufleet.contract.foreign.judgement import CheckRule, Verdict, rule_table
 from gpufleet.contract.foreign.unknown_keys import key_rules
 
 _CRDS = "aws/karpenter-provider-aws v1.14.1 pkg/apis/crds"
@@ -12,12 +12,12 @@ _TYPES = "aws/karpenter-provider-aws v1.14.1 reference/instance-types"
 _EFA = "AWS EC2 user guide efa-acc-inst-types"
 
 
-def _reject(code: str, number: int, sentence: str, source: str) -> Rule:
-    return Rule(code, (f"KP-{number}",), Verdict.REJECT, sentence, source)
+def _reject(code: str, number: int, sentence: str, source: str) -> CheckRule:
+    return CheckRule(code, (f"KP-{number}",), Verdict.REJECT, sentence, source)
 
 
-def _warn(code: str, number: int, sentence: str, source: str) -> Rule:
-    return Rule(code, (f"KP-{number}",), Verdict.WARN, sentence, source)
+def _warn(code: str, number: int, sentence: str, source: str) -> CheckRule:
+    return CheckRule(code, (f"KP-{number}",), Verdict.WARN, sentence, source)
 
 
 RULES = rule_table(

@@ -3,15 +3,17 @@
 from collections.abc import Mapping
 from typing import Any
 
-from gpufleet.contract.foreign.context import Context
+from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.go_json import as_mapping
-from gpufleet.contract.foreign.judgement import Report
+from gpufleet.contract.foreign.judgement import CheckReport
 from gpufleet.documents.paths import child
 
 GATE = "StaticCapacity"
 
 
-def judge_static(path: str, item: Mapping[str, Any], context: Context, report: Report) -> None:
+def judge_static(
+    path: str, item: Mapping[str, Any], context: CheckContext, report: CheckReport
+) -> None:
     """What holds for pools of fixed size only; nothing for others."""
     spec, place = as_mapping(item.get("spec")) or {}, child(path, "spec")
     if spec.get("replicas") is None:

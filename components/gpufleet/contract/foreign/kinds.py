@@ -6,9 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from gpufleet.contract.foreign.context import Context, read_context
+from gpufleet.contract.foreign.context import CheckContext, read_context
 from gpufleet.contract.foreign.document import read_document, unwrapped
-from gpufleet.contract.foreign.judgement import Advertised, Judgement, Report, RuleTable
+from gpufleet.contract.foreign.judgement import (
+    AdvertisedByConfig,
+    CheckReport,
+    Judgement,
+    RuleTable,
+)
 from gpufleet.contract.foreign.manifest import (
     TOGETHER,
     can_be_manifest,
@@ -36,7 +41,7 @@ KINDS = {
 }
 """Kind -> module of this package."""
 
-Judge = Callable[[GoDocument, Context], Judgement]
+Judge = Callable[[GoDocument, CheckContext], Judgement]
 
 _JSON_KINDS = {"rdma-shared-config": "rdma-not-json", "sriov-config": "sriov-not-json"}
 """Kinds whose reader takes JSON alone: text that is none is refused, not unreadable."""
@@ -74,7 +79,7 @@ def judge_text(
     except UnreadableDocumentError as problem:
         if kind not in _JSON_KINDS:
             raise
-        refused = Report(rules_of(kind))
+        refused = CheckReport(rules_of(kind))
         refused.add(_JSON_KINDS[kind], "", f"the config must be JSON: {problem}", "write JSON")
         return Judgement(ordered([*report.findings, *refused.findings]))
     if read is None:
@@ -87,8 +92,8 @@ def judge_text(
 
 
 def _judge_manifest(
-    kind: str, wanted: tuple[Object, ...], select: str | None, where: Context
-) -> tuple[list[Finding], Advertised | None]:
+    kind: str, wanted: tuple[Object, ...], select: str | None, where: CheckContext
+) -> tuple[list[Finding], AdvertisedByConfig | None]:
     """Findings about some objects of a text; paths of one alone are those inside it."""
     judge: Judge = _module(kind).judge
     if kind in TOGETHER:
@@ -97,7 +102,7 @@ def _judge_manifest(
         places = {child("items", number): path for number, (path, _) in enumerate(wanted)}
         return [_moved(finding, places) for finding in judged.findings], None
     findings: list[Finding] = []
-    advertises: Advertised | None = None
+    advertises: AdvertisedByConfig | None = None
     for path, item in wanted:
         read, found = unwrapped(kind, GoDocument(item), select)
         judged = Judgement(found) if read is None else judge(read, where)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpufleet.contract.foreign.go_json import as_mapping
-from gpufleet.contract.foreign.judgement import Report
+from gpufleet.contract.foreign.judgement import CheckReport
 from gpufleet.contract.foreign.unknown_keys import report_key
 from gpufleet.documents.paths import child
 
@@ -36,7 +36,7 @@ def report_unknown(
     path: str,
     prefix: str,
     reader: str,
-    report: Report,
+    report: CheckReport,
     ignored: Mapping[str, str] | None = None,
 ) -> None:
     """Report every key that the tree does not have, below `path` of the document.
@@ -52,7 +52,7 @@ def _walk(
     dotted: str,
     path: str,
     words: tuple[str, str],
-    report: Report,
+    report: CheckReport,
     ignored: Mapping[str, str],
 ) -> None:
     names = known.get(dotted)

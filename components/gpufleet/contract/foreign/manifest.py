@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpufleet.contract.foreign.go_json import as_mapping
-from gpufleet.contract.foreign.judgement import Rule, Verdict, rule_table
+from gpufleet.contract.foreign.judgement import CheckRule, Verdict, rule_table
 from gpufleet.contract.foreign.objects import Object, objects
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.limits import UnreadableDocumentError
@@ -38,7 +38,7 @@ _MARKS = {
 
 
 RULES = rule_table(
-    Rule(
+    CheckRule(
         "manifest-nothing-to-judge",
         ("manifest",),
         Verdict.REJECT,

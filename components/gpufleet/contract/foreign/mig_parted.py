@@ -3,10 +3,10 @@
 from collections.abc import Container, Sequence
 
 from gpufleet.catalogue import Gpu
-from gpufleet.contract.foreign.context import Context
+from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.geometry import divides, judge_anywhere, judge_gpu
-from gpufleet.contract.foreign.judgement import Advertised, Judgement, Report
-from gpufleet.contract.foreign.mig_parted_document import Configs, Entry, parse_document
+from gpufleet.contract.foreign.judgement import AdvertisedByConfig, CheckReport, Judgement
+from gpufleet.contract.foreign.mig_parted_document import Configs, MigConfigEntry, parse_document
 from gpufleet.contract.foreign.mig_parted_filters import judge_filters, matches
 from gpufleet.contract.foreign.mig_parted_rules import RULES
 from gpufleet.contract.foreign.node import advertise, devices_of
@@ -23,9 +23,9 @@ DEFAULT_VERSION = (0, 15, 0)
 """The mig-manager that the pinned GPU Operator runs."""
 
 
-def judge(read: GoDocument, context: Context) -> Judgement:
+def judge(read: GoDocument, context: CheckContext) -> Judgement:
     """Judge one mig-parted document."""
-    report = Report(RULES)
+    report = CheckReport(RULES)
     note_text(read, "mig-parted", report)
     configs = parse_document(read.data, read.empty, report)
     chosen = _select(configs, context.select, report)
@@ -45,7 +45,9 @@ def judge(read: GoDocument, context: Context) -> Judgement:
     return report.judgement(_advertised(layouts, context))
 
 
-def _select(configs: Configs, select: str | None, report: Report) -> tuple[Entry, ...] | None:
+def _select(
+    configs: Configs, select: str | None, report: CheckReport
+) -> tuple[MigConfigEntry, ...] | None:
     """The selected config; None, with a finding, where there is none to judge."""
     if not configs:
         if report.rejected:
@@ -81,7 +83,7 @@ def _select(configs: Configs, select: str | None, report: Report) -> tuple[Entry
     return configs[name]
 
 
-def _judge_unselected(configs: Configs, context: Context, report: Report) -> None:
+def _judge_unselected(configs: Configs, context: CheckContext, report: CheckReport) -> None:
     """What is wrong with configs none of which is selected; with a GPU, those it has the profiles
     for, as the others are for other GPUs."""
     profiles = None if context.gpu is None or context.gpu.mig is None else context.gpu.mig.profiles
@@ -89,7 +91,7 @@ def _judge_unselected(configs: Configs, context: Context, report: Report) -> Non
         names = {name for entry in entries for name in entry.mig_devices}
         if profiles is not None and not all(_has(profiles, name) for name in names):
             continue
-        each = Report(RULES)
+        each = CheckReport(RULES)
         _judge_hardware(entries, context, each)
         report.extend(f for f in each.findings if f.severity is not Severity.INFO)
 
@@ -106,7 +108,9 @@ def _nearest_config(name: str, configs: Configs) -> str | None:
     return f"select `{near[0]}`" if near else None
 
 
-def _judge_hardware(entries: Sequence[Entry], context: Context, report: Report) -> tuple[str, ...]:
+def _judge_hardware(
+    entries: Sequence[MigConfigEntry], context: CheckContext, report: CheckReport
+) -> tuple[str, ...]:
     """Profiles, counts and MIG ability; without a GPU, keys of those that could hold it."""
     able: set[str] | None = None
     for entry in entries:
@@ -125,7 +129,7 @@ def _judge_hardware(entries: Sequence[Entry], context: Context, report: Report) 
     return tuple(sorted(able or ()))
 
 
-def _judge_entry(entry: Entry, gpu: Gpu, place: str, report: Report) -> None:
+def _judge_entry(entry: MigConfigEntry, gpu: Gpu, place: str, report: CheckReport) -> None:
     if not gpu.has_mig and entry.indices is None:
         report.add(
             "mig-parted-skipped",
@@ -146,7 +150,7 @@ def _judge_entry(entry: Entry, gpu: Gpu, place: str, report: Report) -> None:
         judge_gpu(gpu, entry.mig_devices, place, report)
 
 
-def _judge_spelling(name: str, place: str, report: Report) -> None:
+def _judge_spelling(name: str, place: str, report: CheckReport) -> None:
     """A full prefix (`3c.3g.40gb`) or a leading zero is never what the driver reports."""
     parsed = parse(name)
     if parsed is not None and parsed.compute_instance_slices == parsed.compute_slices:
@@ -160,14 +164,14 @@ def _judge_spelling(name: str, place: str, report: Report) -> None:
 
 
 def _layouts(
-    entries: Sequence[Entry], context: Context, report: Report
+    entries: Sequence[MigConfigEntry], context: CheckContext, report: CheckReport
 ) -> list[dict[str, int] | None] | None:
     """What each GPU of the node becomes; None where the number of GPUs is not known."""
     version = DEFAULT_VERSION if context.version is None else context.version
     count = context.gpu_count
     listed = [i for entry in entries for i in entry.indices or ()]
     known = count if count is not None else max([0, *listed]) + 1
-    owner: dict[int, Entry] = {}
+    owner: dict[int, MigConfigEntry] = {}
     for entry in entries:
         _judge_indices(entry, count, report)
         if context.gpu is not None and not matches(entry, context.gpu, version):
@@ -198,7 +202,7 @@ def _layouts(
     return [dict(owner[i].mig_devices) if owner[i].mig_enabled else None for i in range(count)]
 
 
-def _judge_indices(entry: Entry, count: int | None, report: Report) -> None:
+def _judge_indices(entry: MigConfigEntry, count: int | None, report: CheckReport) -> None:
     place = child(entry.path, "devices")
     indices = entry.indices or ()
     wrong = [i for i in indices if i < 0 or (count is not None and i >= count)]
@@ -223,7 +227,9 @@ def _judge_indices(entry: Entry, count: int | None, report: Report) -> None:
         )
 
 
-def _judge_overlap(first: Entry, second: Entry, index: int, report: Report) -> None:
+def _judge_overlap(
+    first: MigConfigEntry, second: MigConfigEntry, index: int, report: CheckReport
+) -> None:
     if index > 0 and any(
         f.code.startswith("mig-parted-devices-") and f.path == child(second.path, "devices")
         for f in report.findings
@@ -242,10 +248,10 @@ def _judge_overlap(first: Entry, second: Entry, index: int, report: Report) -> N
 
 
 def _judge_strategy(
-    entries: Sequence[Entry],
+    entries: Sequence[MigConfigEntry],
     layouts: list[dict[str, int] | None],
-    context: Context,
-    report: Report,
+    context: CheckContext,
+    report: CheckReport,
 ) -> None:
     """Where the device plugin's strategy is known, whether it can serve the result."""
     strategy = mig_strategy(context)
@@ -277,7 +283,9 @@ def _judge_strategy(
         )
 
 
-def _judge_reset(entries: Sequence[Entry], context: Context, report: Report) -> None:
+def _judge_reset(
+    entries: Sequence[MigConfigEntry], context: CheckContext, report: CheckReport
+) -> None:
     gpu = context.gpu
     if gpu is None or gpu.mig is None or not gpu.mig.reset_needed or context.env is None:
         return
@@ -294,7 +302,10 @@ def _judge_reset(entries: Sequence[Entry], context: Context, report: Report) -> 
 
 
 def _note_hardware(
-    entries: Sequence[Entry], context: Context, able: tuple[str, ...], report: Report
+    entries: Sequence[MigConfigEntry],
+    context: CheckContext,
+    able: tuple[str, ...],
+    report: CheckReport,
 ) -> None:
     if context.gpu is None and any(entry.mig_devices for entry in entries):
         report.add(
@@ -306,6 +317,6 @@ def _note_hardware(
         )
 
 
-def _advertised(layouts: list[dict[str, int] | None], context: Context) -> Advertised:
+def _advertised(layouts: list[dict[str, int] | None], context: CheckContext) -> AdvertisedByConfig:
     strategy = mig_strategy(context) or "mixed"
     return advertise(layouts, strategy, product=context.bare_product, gpu=context.gpu)

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.contract.foreign.go_json import integer, kind_of, shown
-from gpufleet.contract.foreign.judgement import Report
+from gpufleet.contract.foreign.judgement import CheckReport
 from gpufleet.documents.paths import child
 from gpufleet.findings import has_errors
 
@@ -18,7 +18,7 @@ _ENTRY = ("device-filter", "devices", "mig-enabled", "mig-devices")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class MigConfigEntry:
     """One entry of a config."""
 
     path: str
@@ -30,10 +30,10 @@ class Entry:
     mig_devices: Mapping[str, int]
 
 
-Configs = Mapping[str, tuple[Entry, ...]]
+Configs = Mapping[str, tuple[MigConfigEntry, ...]]
 
 
-def parse_document(data: Any, empty: bool, report: Report) -> Configs:
+def parse_document(data: Any, empty: bool, report: CheckReport) -> Configs:
     """The configs of a document; what the parser refuses is reported and left out."""
     if data is None:
         if not empty:
@@ -55,7 +55,7 @@ def parse_document(data: Any, empty: bool, report: Report) -> Configs:
     return _configs(document["mig-configs"], report)
 
 
-def _check_version(document: dict[str, Any], report: Report) -> None:
+def _check_version(document: dict[str, Any], report: CheckReport) -> None:
     version = document.get("version")
     if document and "version" not in document:
         report.add(
@@ -83,7 +83,7 @@ def _check_version(document: dict[str, Any], report: Report) -> None:
 
 
 def _check_keys(
-    mapping: Mapping[str, Any], known: tuple[str, ...], path: str, report: Report
+    mapping: Mapping[str, Any], known: tuple[str, ...], path: str, report: CheckReport
 ) -> None:
     for key in mapping:
         if key in known:
@@ -98,7 +98,7 @@ def _check_keys(
         )
 
 
-def _configs(value: Any, report: Report) -> Configs:
+def _configs(value: Any, report: CheckReport) -> Configs:
     if value is None or (isinstance(value, dict) and not value):
         report.add(
             "mig-parted-empty",
@@ -122,7 +122,7 @@ def _configs(value: Any, report: Report) -> Configs:
     }
 
 
-def _entries(value: Any, path: str, report: Report) -> tuple[Entry, ...]:
+def _entries(value: Any, path: str, report: CheckReport) -> tuple[MigConfigEntry, ...]:
     if value is None or value == []:
         report.add(
             "mig-parted-empty",
@@ -142,7 +142,7 @@ def _entries(value: Any, path: str, report: Report) -> tuple[Entry, ...]:
     return tuple(entry for entry in found if entry is not None)
 
 
-def _entry(value: Any, path: str, report: Report) -> Entry | None:
+def _entry(value: Any, path: str, report: CheckReport) -> MigConfigEntry | None:
     if value is not None and not isinstance(value, dict):
         report.add(
             "mig-parted-wrong-type", path, f"the entry is {kind_of(value)}, a mapping is needed"
@@ -181,10 +181,10 @@ def _entry(value: Any, path: str, report: Report) -> Entry | None:
         )
     if has_errors(report.findings[before:]):
         return None
-    return Entry(path, filters, indices, bool(enabled), devices)
+    return MigConfigEntry(path, filters, indices, bool(enabled), devices)
 
 
-def _enabled(entry: Mapping[str, Any], path: str, report: Report) -> bool | None:
+def _enabled(entry: Mapping[str, Any], path: str, report: CheckReport) -> bool | None:
     value = entry.get("mig-enabled")
     if value is None:  # a null is decoded as false
         return False if "mig-enabled" in entry else None
@@ -200,7 +200,7 @@ def _enabled(entry: Mapping[str, Any], path: str, report: Report) -> bool | None
     return None
 
 
-def _filters(value: Any, path: str, report: Report) -> tuple[str, ...]:
+def _filters(value: Any, path: str, report: CheckReport) -> tuple[str, ...]:
     if value is None or value == "":
         return ()
     items = cast("list[Any]", value) if isinstance(value, list) else [value]
@@ -216,7 +216,7 @@ def _filters(value: Any, path: str, report: Report) -> tuple[str, ...]:
     return ()
 
 
-def _indices(value: Any, path: str, report: Report) -> tuple[int, ...] | None:
+def _indices(value: Any, path: str, report: CheckReport) -> tuple[int, ...] | None:
     if value == "all":
         return None
     if isinstance(value, list):
@@ -235,7 +235,7 @@ def _indices(value: Any, path: str, report: Report) -> tuple[int, ...] | None:
     return ()
 
 
-def _mig_devices(value: Any, path: str, report: Report) -> dict[str, int]:
+def _mig_devices(value: Any, path: str, report: CheckReport) -> dict[str, int]:
     if value is None:
         return {}
     if not isinstance(value, dict):
@@ -283,7 +283,7 @@ def _mig_devices(value: Any, path: str, report: Report) -> dict[str, int]:
     return counts
 
 
-def _check_zeros(counts: dict[str, int], path: str, report: Report) -> None:
+def _check_zeros(counts: dict[str, int], path: str, report: CheckReport) -> None:
     if not any(counts.values()):
         report.add(
             "mig-parted-counts-zero",

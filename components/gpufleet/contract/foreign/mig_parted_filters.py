@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 
 from gpufleet.catalogue import Gpu, load
-from gpufleet.contract.foreign.context import Context
-from gpufleet.contract.foreign.judgement import Report
-from gpufleet.contract.foreign.mig_parted_document import Entry
+from gpufleet.contract.foreign.context import CheckContext
+from gpufleet.contract.foreign.judgement import CheckReport
+from gpufleet.contract.foreign.mig_parted_document import MigConfigEntry
 from gpufleet.documents.go_scalars import resolve
 from gpufleet.documents.paths import child
 
@@ -34,7 +34,7 @@ def _number(text: str) -> int | None:
     return value if -(1 << 31) <= value < 1 << 31 else None
 
 
-def matches(entry: Entry, gpu: Gpu, version: tuple[int, ...]) -> bool:
+def matches(entry: MigConfigEntry, gpu: Gpu, version: tuple[int, ...]) -> bool:
     """Whether some board of this GPU is matched. A GPU whose ids are unknown is matched by any
     readable filter."""
     if not entry.filters:
@@ -46,10 +46,10 @@ def matches(entry: Entry, gpu: Gpu, version: tuple[int, ...]) -> bool:
 
 
 def judge_filters(
-    entries: Sequence[Entry],
-    context: Context,
+    entries: Sequence[MigConfigEntry],
+    context: CheckContext,
     default_version: tuple[int, ...],
-    report: Report,
+    report: CheckReport,
 ) -> None:
     """Filters that never match, whatever the board."""
     version = context.version or default_version

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from gpufleet.contract.foreign import geometry
-from gpufleet.contract.foreign.judgement import Rule, Verdict, rule_table
+from gpufleet.contract.foreign.judgement import CheckRule, Verdict, rule_table
 from gpufleet.contract.foreign.text_notes import text_rules
 
 _SPEC = "NVIDIA/mig-parted api/spec/v1/spec.go"
@@ -12,9 +12,9 @@ _ASSERT = "NVIDIA/mig-parted cmd/nvidia-mig-parted/assert"
 _APPLY = "NVIDIA/mig-parted cmd/nvidia-mig-parted/apply"
 
 
-def _rule(verdict: Verdict) -> Callable[[str, tuple[str, ...], str, str], Rule]:
-    def rule(code: str, ids: tuple[str, ...], sentence: str, source: str) -> Rule:
-        return Rule(code, ids, verdict, sentence, source)
+def _rule(verdict: Verdict) -> Callable[[str, tuple[str, ...], str, str], CheckRule]:
+    def rule(code: str, ids: tuple[str, ...], sentence: str, source: str) -> CheckRule:
+        return CheckRule(code, ids, verdict, sentence, source)
 
     return rule
 

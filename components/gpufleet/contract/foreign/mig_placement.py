@@ -4,10 +4,16 @@ from typing import Any
 
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.contract.foreign import geometry
-from gpufleet.contract.foreign.context import Context
+from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.geometry import divides, judge_anywhere, judge_gpu
 from gpufleet.contract.foreign.go_json import as_mapping, integer, kind_of, shown
-from gpufleet.contract.foreign.judgement import Judgement, Report, Rule, Verdict, rule_table
+from gpufleet.contract.foreign.judgement import (
+    CheckReport,
+    CheckRule,
+    Judgement,
+    Verdict,
+    rule_table,
+)
 from gpufleet.contract.foreign.mig_parted_document import profile_is_valid
 from gpufleet.contract.foreign.node import advertise
 from gpufleet.contract.foreign.strategy_env import mig_strategy
@@ -19,35 +25,35 @@ _CONFIG = "NVIDIA/mig-parted pkg/types/mig_config.go"
 _PLUGIN = "NVIDIA/k8s-device-plugin internal/rm/device_map.go"
 
 RULES = rule_table(
-    Rule(
+    CheckRule(
         "mig-placement-no-mapping",
         ("mig-placement",),
         Verdict.REJECT,
         "The request is no mapping of profiles to counts.",
         "docs/check.md",
     ),
-    Rule(
+    CheckRule(
         "mig-profile-malformed",
         ("MP-8",),
         Verdict.REJECT,
         "A profile is outside NVIDIA's grammar.",
         "NVIDIA/go-nvlib pkg/nvlib/device/mig_profile.go",
     ),
-    Rule(
+    CheckRule(
         "mig-count-zero",
         ("MP-9", "OUR-12"),
         Verdict.WARN,
         "A count is zero among positive ones: accepted, and never equal to what is on the GPU.",
         _CONFIG,
     ),
-    Rule(
+    CheckRule(
         "mig-counts-zero",
         ("MP-9",),
         Verdict.REJECT,
         "All counts are zero: mig-parted refuses the layout.",
         _CONFIG,
     ),
-    Rule(
+    CheckRule(
         "mig-compute-instance-mixed",
         ("4.2", "OUR-21"),
         Verdict.REJECT,
@@ -55,7 +61,7 @@ RULES = rule_table(
         "their GPU instance, for which the device plugin has no resource.",
         _PLUGIN,
     ),
-    Rule(
+    CheckRule(
         "mig-compute-instance",
         ("4.2", "OUR-21"),
         Verdict.ACCEPT,
@@ -63,7 +69,7 @@ RULES = rule_table(
         "strategy `single` only.",
         _PLUGIN,
     ),
-    Rule(
+    CheckRule(
         "mig-single-profiles",
         ("4.5-single", "OUR-2"),
         Verdict.REJECT,
@@ -75,9 +81,9 @@ RULES = rule_table(
 )
 
 
-def judge(read: GoDocument, context: Context) -> Judgement:
+def judge(read: GoDocument, context: CheckContext) -> Judgement:
     """Judge one layout for one GPU."""
-    report = Report(RULES)
+    report = CheckReport(RULES)
     note_text(read, "mig-placement", report)
     wanted = as_mapping(read.data)
     if wanted is None:
@@ -104,7 +110,7 @@ def judge(read: GoDocument, context: Context) -> Judgement:
     )
 
 
-def read_counts(data: dict[str, Any], path: str, report: Report) -> dict[str, int]:
+def read_counts(data: dict[str, Any], path: str, report: CheckReport) -> dict[str, int]:
     """Profiles and counts of one layout; what is wrong with the spelling is reported."""
     counts: dict[str, int] = {}
     for profile, count in data.items():
@@ -147,7 +153,7 @@ def read_counts(data: dict[str, Any], path: str, report: Report) -> dict[str, in
     return counts
 
 
-def _judge_strategy(devices: dict[str, int], context: Context, report: Report) -> None:
+def _judge_strategy(devices: dict[str, int], context: CheckContext, report: CheckReport) -> None:
     strategy = mig_strategy(context)
     divided = [name for name, count in devices.items() if count and divides(name)]
     for name in divided:

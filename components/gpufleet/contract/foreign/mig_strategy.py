@@ -3,10 +3,16 @@
 from typing import Any, cast
 
 from gpufleet.contract.foreign import geometry
-from gpufleet.contract.foreign.context import Context
+from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.geometry import divides, judge_gpu
 from gpufleet.contract.foreign.go_json import as_mapping, kind_of, shown
-from gpufleet.contract.foreign.judgement import Judgement, Report, Rule, Verdict, rule_table
+from gpufleet.contract.foreign.judgement import (
+    CheckReport,
+    CheckRule,
+    Judgement,
+    Verdict,
+    rule_table,
+)
 from gpufleet.contract.foreign.mig_placement import read_counts
 from gpufleet.contract.foreign.node import advertise, devices_of, profile_suffix
 from gpufleet.contract.foreign.text_notes import note_text, text_rules
@@ -20,28 +26,28 @@ _PLUGIN = "NVIDIA/k8s-device-plugin internal/rm/device_map.go"
 _GFD = "NVIDIA/k8s-device-plugin internal/lm/mig-strategy.go"
 
 RULES = rule_table(
-    Rule(
+    CheckRule(
         "mig-strategy-invalid",
         ("mig-strategy",),
         Verdict.REJECT,
         "The document is not `{strategy, gpus: [layout | null]}`.",
         "docs/check.md",
     ),
-    Rule(
+    CheckRule(
         "mig-strategy-unknown",
         ("DP-15", "GO-8"),
         Verdict.REJECT,
         'The strategy is none of none, single, mixed: "unknown MIG strategy".',
         "NVIDIA/k8s-device-plugin cmd/nvidia-device-plugin/main.go",
     ),
-    Rule(
+    CheckRule(
         "mig-strategy-gpu-count",
         ("OUR-20",),
         Verdict.REJECT,
         "The list is longer or shorter than the node has GPUs.",
         "docs/check.md",
     ),
-    Rule(
+    CheckRule(
         "mig-strategy-none-ignores-mig",
         ("4.5-none",),
         Verdict.WARN,
@@ -49,14 +55,14 @@ RULES = rule_table(
         "replicas, and no slice can be asked for.",
         _GFD,
     ),
-    Rule(
+    CheckRule(
         "mig-strategy-single-profiles",
         ("4.5-single", "OUR-2"),
         Verdict.REJECT,
         'Under `single` the MIG devices differ: "more than one MIG device type present on node".',
         _PLUGIN,
     ),
-    Rule(
+    CheckRule(
         "mig-strategy-single-mode",
         ("4.5-single", "OUR-2"),
         Verdict.REJECT,
@@ -64,7 +70,7 @@ RULES = rule_table(
         'configured with the same migEnabled value".',
         _PLUGIN,
     ),
-    Rule(
+    CheckRule(
         "mig-strategy-single-empty",
         ("4.5-single",),
         Verdict.REJECT,
@@ -72,7 +78,7 @@ RULES = rule_table(
         'configured".',
         _PLUGIN,
     ),
-    Rule(
+    CheckRule(
         "mig-strategy-mixed-empty",
         ("4.5-mixed",),
         Verdict.WARN,
@@ -80,7 +86,7 @@ RULES = rule_table(
         "plugin only logs it.",
         _PLUGIN,
     ),
-    Rule(
+    CheckRule(
         "mig-strategy-mixed-compute-instance",
         ("4.2", "OUR-21"),
         Verdict.REJECT,
@@ -88,21 +94,21 @@ RULES = rule_table(
         '"does not match any resource patterns".',
         _PLUGIN,
     ),
-    Rule(
+    CheckRule(
         "mig-profile-malformed",
         ("MP-8",),
         Verdict.REJECT,
         "A profile is outside NVIDIA's grammar.",
         "NVIDIA/go-nvlib pkg/nvlib/device/mig_profile.go",
     ),
-    Rule(
+    CheckRule(
         "mig-count-zero",
         ("MP-9", "OUR-12"),
         Verdict.WARN,
         "A count is zero among positive ones.",
         "NVIDIA/mig-parted pkg/types/mig_config.go",
     ),
-    Rule(
+    CheckRule(
         "mig-counts-zero",
         ("MP-9",),
         Verdict.REJECT,
@@ -115,9 +121,9 @@ RULES = rule_table(
 )
 
 
-def judge(read: GoDocument, context: Context) -> Judgement:
+def judge(read: GoDocument, context: CheckContext) -> Judgement:
     """Judge `{strategy, gpus: [layout | null]}`: null is MIG off, `{}` MIG without instances."""
-    report = Report(RULES)
+    report = CheckReport(RULES)
     note_text(read, "mig-strategy", report)
     document = as_mapping(read.data)
     if document is None:
@@ -141,7 +147,7 @@ def judge(read: GoDocument, context: Context) -> Judgement:
     )
 
 
-def _strategy(document: dict[str, Any], report: Report) -> str | None:
+def _strategy(document: dict[str, Any], report: CheckReport) -> str | None:
     value = document.get("strategy")
     if isinstance(value, str) and value in STRATEGIES:
         return value
@@ -157,7 +163,7 @@ def _strategy(document: dict[str, Any], report: Report) -> str | None:
 
 
 def _layouts(
-    document: dict[str, Any], context: Context, report: Report
+    document: dict[str, Any], context: CheckContext, report: CheckReport
 ) -> list[dict[str, int] | None] | None:
     value = document.get("gpus")
     if not isinstance(value, list) or not value:
@@ -198,7 +204,7 @@ def _layouts(
     return layouts
 
 
-def _judge(strategy: str, layouts: list[dict[str, int] | None], report: Report) -> None:
+def _judge(strategy: str, layouts: list[dict[str, int] | None], report: CheckReport) -> None:
     partitioned = [i for i, layout in enumerate(layouts) if layout is not None]
     empty = [i for i in partitioned if not any((layouts[i] or {}).values())]
     if strategy == "none" and partitioned:
@@ -216,7 +222,9 @@ def _judge(strategy: str, layouts: list[dict[str, int] | None], report: Report) 
         _judge_single(layouts, partitioned, empty, report)
 
 
-def _judge_mixed(layouts: list[dict[str, int] | None], empty: list[int], report: Report) -> None:
+def _judge_mixed(
+    layouts: list[dict[str, int] | None], empty: list[int], report: CheckReport
+) -> None:
     for index in empty:
         report.add(
             "mig-strategy-mixed-empty",
@@ -240,7 +248,7 @@ def _judge_single(
     layouts: list[dict[str, int] | None],
     partitioned: list[int],
     empty: list[int],
-    report: Report,
+    report: CheckReport,
 ) -> None:
     if len(partitioned) < len(layouts):
         whole = [i for i in range(len(layouts)) if i not in partitioned]

@@ -5,7 +5,7 @@ from typing import Any
 
 from gpufleet.contract.foreign import network_operator_keys as keys
 from gpufleet.contract.foreign.go_json import as_list, as_mapping, shown
-from gpufleet.contract.foreign.judgement import Report
+from gpufleet.contract.foreign.judgement import CheckReport
 from gpufleet.contract.foreign.known_keys import KnownKeys, report_unknown
 from gpufleet.contract.foreign.network_names import is_rdma_resource
 from gpufleet.contract.foreign.nic_policy import (
@@ -42,7 +42,7 @@ def objects_of(document: Mapping[str, Any]) -> Objects | None:
     return [(path, item) for path, item in found if item is not None]
 
 
-def judge_objects(objects: Objects, version: tuple[int, ...], report: Report) -> None:
+def judge_objects(objects: Objects, version: tuple[int, ...], report: CheckReport) -> None:
     """Judge custom resources for an operator of this version."""
     for path, item in objects:
         kind = _kind(item)
@@ -85,7 +85,7 @@ def _kind(item: Mapping[str, Any]) -> str:
     return kind if isinstance(kind, str) else ""
 
 
-def _judge_host_device(spec: Mapping[str, Any], place: str, report: Report) -> None:
+def _judge_host_device(spec: Mapping[str, Any], place: str, report: CheckReport) -> None:
     name = spec.get("resourceName")
     if not isinstance(name, str) or not is_rdma_resource(name):
         report.add(
@@ -97,7 +97,7 @@ def _judge_host_device(spec: Mapping[str, Any], place: str, report: Report) -> N
         )
 
 
-def _judge_together(objects: Objects, report: Report) -> None:
+def _judge_together(objects: Objects, report: CheckReport) -> None:
     cluster = [item for _, item in objects if item.get("kind") == "NicClusterPolicy"]
     nodes = [(path, item) for path, item in objects if item.get("kind") == "NicNodePolicy"]
     whole = as_mapping(cluster[0].get("spec")) if cluster else None

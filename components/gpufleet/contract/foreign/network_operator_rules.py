@@ -1,7 +1,7 @@
 """What the Network Operator's chart, definitions and webhook do, rule by rule."""
 
 from gpufleet.contract.foreign import rdma_shared_config, sriov_config
-from gpufleet.contract.foreign.judgement import Rule, Verdict, rule_table
+from gpufleet.contract.foreign.judgement import CheckRule, Verdict, rule_table
 from gpufleet.contract.foreign.text_notes import text_rules
 from gpufleet.contract.foreign.unknown_keys import key_rules
 
@@ -13,7 +13,7 @@ _CHART = "Mellanox/network-operator deployment/network-operator"
 _REJECT, _WARN = Verdict.REJECT, Verdict.WARN
 
 RULES = rule_table(
-    Rule(
+    CheckRule(
         "network-operator-no-mapping",
         ("no-values",),
         _REJECT,
@@ -21,7 +21,7 @@ RULES = rule_table(
         "docs/check.md",
     ),
     *key_rules("network-operator", ("OUR-5",), "the reader", _CHART),
-    Rule(
+    CheckRule(
         "network-operator-section-moved",
         ("OUR-5", "8.1"),
         _REJECT,
@@ -29,77 +29,77 @@ RULES = rule_table(
         "charts did): nothing is deployed.",
         f"{_CHART}/values.yaml",
     ),
-    Rule(
+    CheckRule(
         "network-operator-bare-spec",
         ("8.2",),
         _WARN,
         "The document is the bare spec of a NicClusterPolicy: as chart values it has no effect.",
         f"{_CHART}/values.yaml",
     ),
-    Rule(
+    CheckRule(
         "network-operator-nfd-twice",
         ("OUR-16",),
         _REJECT,
         "Node Feature Discovery is enabled in this chart and in the GPU Operator's.",
         "NVIDIA/cloud-native-docs gpu-operator/gpu-operator-rdma.rst",
     ),
-    Rule(
+    CheckRule(
         "network-operator-kubernetes",
         ("1",),
         _REJECT,
         "The cluster is older than the chart's kubeVersion: 1.21, from 26.7 on 1.32.",
         f"{_CHART}/Chart.yaml",
     ),
-    Rule(
+    CheckRule(
         "network-operator-switch-as-text",
         ("no-values",),
         _WARN,
         'A switch is written as text ("false"): templates take any text for true.',
         _CHART,
     ),
-    Rule(
+    CheckRule(
         "nic-policy-name",
         ("8.2",),
         _REJECT,
         "A NicClusterPolicy is not called nic-cluster-policy: it is never reconciled.",
         "Mellanox/network-operator controllers/nicclusterpolicy_controller.go",
     ),
-    Rule(
+    CheckRule(
         "nic-policy-image-missing",
         ("8.2",),
         _REJECT,
         "A section has no image: the definition refuses it.",
         _CRD,
     ),
-    Rule(
+    CheckRule(
         "nic-policy-wrong-type",
         ("NO-14",),
         _REJECT,
         "A value has a type its definition refuses.",
         _CRD,
     ),
-    Rule(
+    CheckRule(
         "nic-policy-ofed-version",
         ("NO-6", "OUR-14"),
         _REJECT,
         'ofedDriver.version has none of the supported forms: "invalid OFED version".',
         _WEBHOOK,
     ),
-    Rule(
+    CheckRule(
         "nic-policy-safe-load",
         ("NO-7", "OUR-14"),
         _REJECT,
         "upgradePolicy.safeLoad without autoUpgrade.",
         _WEBHOOK,
     ),
-    Rule(
+    CheckRule(
         "nic-policy-guid",
         ("NO-8", "OUR-14"),
         _REJECT,
         "A GUID of ibKubernetes is malformed, or the end is not above the start.",
         _WEBHOOK,
     ),
-    Rule(
+    CheckRule(
         "nic-policy-resources",
         ("NO-9", "OUR-14"),
         _REJECT,
@@ -107,63 +107,63 @@ RULES = rule_table(
         "above its limit, or no container name.",
         _WEBHOOK,
     ),
-    Rule(
+    CheckRule(
         "nic-policy-repository",
         ("NO-10", "OUR-14"),
         _REJECT,
         "The repository of a section, its own or the global one, is no image repository.",
         _WEBHOOK,
     ),
-    Rule(
+    CheckRule(
         "nic-policy-telemetry-config",
         ("NO-11", "OUR-14"),
         _REJECT,
         "docaTelemetryService.config.fromConfigMap is no DNS-1123 subdomain.",
         _WEBHOOK,
     ),
-    Rule(
+    CheckRule(
         "nic-node-policy-name",
         ("NO-12", "OUR-14"),
         _REJECT,
         "The name of a NicNodePolicy has more than 30 characters (the message speaks of 50).",
         _WEBHOOK,
     ),
-    Rule(
+    CheckRule(
         "nic-node-policy-section-twice",
         ("NO-12", "OUR-14"),
         _REJECT,
         "A section stands in the NicClusterPolicy and in a NicNodePolicy.",
         _WEBHOOK,
     ),
-    Rule(
+    CheckRule(
         "nic-node-policy-overlap",
         ("NO-12", "OUR-14"),
         _REJECT,
         "Two NicNodePolicies select one node.",
         _WEBHOOK,
     ),
-    Rule(
+    CheckRule(
         "host-device-network-name",
         ("NO-13", "OUR-14"),
         _REJECT,
         "resourceName of a HostDeviceNetwork is not valid.",
         _HOST,
     ),
-    Rule(
+    CheckRule(
         "nic-policy-choice-unknown",
         ("NO-14",),
         _REJECT,
         "mode of a MacvlanNetwork, or logLevel, is none of those the definition allows.",
         _CRD,
     ),
-    Rule(
+    CheckRule(
         "nic-policy-number-negative",
         ("NO-14",),
         _REJECT,
         "mtu, periodicUpdateSeconds, a timeout or maxParallelUpgrades is negative.",
         _CRD,
     ),
-    Rule(
+    CheckRule(
         "nic-policy-storage-size",
         ("NO-14",),
         _REJECT,

@@ -4,10 +4,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from gpufleet.contract.foreign.context import Context
+from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.go_json import as_mapping, kind_of
 from gpufleet.contract.foreign.gpu_operator_choices import value_at
-from gpufleet.contract.foreign.judgement import Judgement, Report
+from gpufleet.contract.foreign.judgement import CheckReport, Judgement
 from gpufleet.contract.foreign.known_keys import report_unknown
 from gpufleet.contract.foreign.network_objects import judge_objects, objects_of
 from gpufleet.contract.foreign.network_operator_keys import (
@@ -34,9 +34,9 @@ _SWITCHES = (
 )
 
 
-def judge(read: GoDocument, context: Context) -> Judgement:
+def judge(read: GoDocument, context: CheckContext) -> Judgement:
     """Judge values, a NicClusterPolicy, another resource of the operator, or a List of these."""
-    report = Report(RULES)
+    report = CheckReport(RULES)
     note_text(read, "network-operator", report)
     version = context.version or DEFAULT_VERSION
     values = {} if read.data is None else as_mapping(read.data)
@@ -66,7 +66,9 @@ def judge(read: GoDocument, context: Context) -> Judgement:
     return report.judgement()
 
 
-def _judge_sections(values: Mapping[str, Any], version: tuple[int, ...], report: Report) -> None:
+def _judge_sections(
+    values: Mapping[str, Any], version: tuple[int, ...], report: CheckReport
+) -> None:
     """Keys of the chart, and sections of NicClusterPolicy that stand where they are not read."""
     sections = [key for key in values if key in NIC_CLUSTER_POLICY[""]]
     bare = bool(sections) and len(sections) == len(values)
@@ -97,7 +99,7 @@ def _judge_sections(values: Mapping[str, Any], version: tuple[int, ...], report:
 
 
 def _judge_cluster(
-    values: Mapping[str, Any], version: tuple[int, ...], context: Context, report: Report
+    values: Mapping[str, Any], version: tuple[int, ...], context: CheckContext, report: CheckReport
 ) -> None:
     chart = context.chart
     if chart is None:

@@ -8,7 +8,7 @@ from typing import Any
 from gpufleet.contract.foreign import rdma_shared_config, sriov_config
 from gpufleet.contract.foreign.go_json import as_list, as_mapping, integer, kind_of, shown
 from gpufleet.contract.foreign.gpu_operator_choices import value_at
-from gpufleet.contract.foreign.judgement import Report
+from gpufleet.contract.foreign.judgement import CheckReport
 from gpufleet.contract.foreign.network_names import (
     guid,
     is_image_repository,
@@ -45,7 +45,7 @@ _LOG_LEVEL = "nicConfigurationOperator.logLevel"
 
 
 def judge_policy(
-    spec: Mapping[str, Any], path: str, version: tuple[int, ...], report: Report
+    spec: Mapping[str, Any], path: str, version: tuple[int, ...], report: CheckReport
 ) -> None:
     """Judge the spec of a NicClusterPolicy or NicNodePolicy for an operator of this version."""
     common = as_mapping(spec.get("global")) or {}
@@ -69,7 +69,7 @@ def judge_policy(
 
 
 def _judge_section(
-    section: Mapping[str, Any], common: Mapping[str, Any], path: str, report: Report
+    section: Mapping[str, Any], common: Mapping[str, Any], path: str, report: CheckReport
 ) -> None:
     if not section.get("image"):
         report.add(
@@ -92,7 +92,7 @@ def _judge_section(
         _judge_resources(entry, child(child(path, "containerResources"), index), report)
 
 
-def _judge_resources(entry: Any, path: str, report: Report) -> None:
+def _judge_resources(entry: Any, path: str, report: CheckReport) -> None:
     item = as_mapping(entry)
     if item is None or not item.get("name"):
         report.add(
@@ -131,7 +131,7 @@ def _judge_resources(entry: Any, path: str, report: Report) -> None:
 
 
 def _judge_ofed(
-    driver: Mapping[str, Any] | None, path: str, version: tuple[int, ...], report: Report
+    driver: Mapping[str, Any] | None, path: str, version: tuple[int, ...], report: CheckReport
 ) -> None:
     if driver is None:
         return
@@ -154,7 +154,7 @@ def _judge_ofed(
         )
 
 
-def _judge_guids(section: Mapping[str, Any] | None, path: str, report: Report) -> None:
+def _judge_guids(section: Mapping[str, Any] | None, path: str, report: CheckReport) -> None:
     if section is None:
         return
     ends = ("pKeyGUIDPoolRangeStart", "pKeyGUIDPoolRangeEnd")
@@ -181,7 +181,7 @@ def _judge_guids(section: Mapping[str, Any] | None, path: str, report: Report) -
         )
 
 
-def _judge_telemetry(spec: Mapping[str, Any], path: str, report: Report) -> None:
+def _judge_telemetry(spec: Mapping[str, Any], path: str, report: CheckReport) -> None:
     config = as_mapping(value_at(spec, "docaTelemetryService.config"))
     if config is None:
         return
@@ -197,7 +197,7 @@ def _judge_telemetry(spec: Mapping[str, Any], path: str, report: Report) -> None
         )
 
 
-def _judge_config(config: Any, path: str, module: Any, report: Report) -> None:
+def _judge_config(config: Any, path: str, module: Any, report: CheckReport) -> None:
     """The JSON text of one of the two device plugins."""
     code = "rdma-not-json" if module is rdma_shared_config else "sriov-not-json"
     if not isinstance(config, str):
@@ -216,7 +216,7 @@ def _judge_config(config: Any, path: str, module: Any, report: Report) -> None:
     module.judge_data(data, path, report)
 
 
-def judge_at_least_zero(value: Any, path: str, report: Report) -> None:
+def judge_at_least_zero(value: Any, path: str, report: CheckReport) -> None:
     """A number that the definition wants to be at least 0."""
     if value is None:
         return
@@ -239,7 +239,7 @@ def judge_at_least_zero(value: Any, path: str, report: Report) -> None:
         )
 
 
-def judge_choice(value: Any, allowed: tuple[str, ...], path: str, report: Report) -> None:
+def judge_choice(value: Any, allowed: tuple[str, ...], path: str, report: CheckReport) -> None:
     """A value out of a few."""
     if value is not None and value not in allowed:
         report.add(
@@ -252,7 +252,7 @@ def judge_choice(value: Any, allowed: tuple[str, ...], path: str, report: Report
         )
 
 
-def _judge_rest(spec: Mapping[str, Any], path: str, report: Report) -> None:
+def _judge_rest(spec: Mapping[str, Any], path: str, report: CheckReport) -> None:
     prefix = f"{path}." if path else ""
     judge_choice(value_at(spec, _LOG_LEVEL), ("info", "debug"), prefix + _LOG_LEVEL, report)
     size = value_at(spec, _STORAGE)

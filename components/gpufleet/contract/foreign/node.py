@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gpufleet.catalogue import Gpu
-from gpufleet.contract.foreign.judgement import Advertised
+from gpufleet.contract.foreign.judgement import AdvertisedByConfig
 from gpufleet.partition.profile_name import parse
 from gpufleet.partition.shares import RESOURCES, shared_name, slice_memory
 
@@ -20,7 +20,7 @@ Layouts = Sequence[Mapping[str, int] | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class NodeSharing:
     """A way of sharing that is in force."""
 
     kind: str = "none"
@@ -77,20 +77,20 @@ def offered(layouts: Layouts, strategy: str) -> dict[str, int]:
 def advertise(
     layouts: Layouts,
     strategy: str,
-    shared: Shared = Shared(),
+    shared: NodeSharing = NodeSharing(),
     product: str | None = None,
     gpu: Gpu | None = None,
-) -> Advertised:
+) -> AdvertisedByConfig:
     """What the node publishes. `product`: label of a whole, unshared GPU of the node."""
     allocatable = {
         shared_name(name, shared.factor(name), shared.rename): count * shared.factor(name)
         for name, count in offered(layouts, strategy).items()
     }
-    return Advertised(allocatable, _labels(layouts, strategy, shared, product, gpu))
+    return AdvertisedByConfig(allocatable, _labels(layouts, strategy, shared, product, gpu))
 
 
 def _labels(
-    layouts: Layouts, strategy: str, shared: Shared, product: str | None, gpu: Gpu | None
+    layouts: Layouts, strategy: str, shared: NodeSharing, product: str | None, gpu: Gpu | None
 ) -> dict[str, str]:
     labels = {"nvidia.com/gpu.sharing-strategy": shared.kind}
     labels["nvidia.com/mps.capable"] = _text(shared.kind == "mps")
@@ -100,7 +100,7 @@ def _labels(
     if strategy != "none":
         labels["nvidia.com/mig.strategy"] = strategy
     whole = any(layout is None for layout in layouts)
-    in_force = shared if whole else Shared()
+    in_force = shared if whole else NodeSharing()
     labels |= _device_labels(GPU_RESOURCE, len(layouts), [product], in_force)
     if not whole:
         labels[f"{GPU_RESOURCE}.replicas"] = "0"
@@ -122,7 +122,7 @@ def _labels(
 
 
 def _device_labels(
-    resource: str, count: int, names: list[str | None], shared: Shared
+    resource: str, count: int, names: list[str | None], shared: NodeSharing
 ) -> dict[str, str]:
     replicas = shared.factor(resource)
     labels = {f"{resource}.count": str(count), f"{resource}.replicas": str(replicas)}

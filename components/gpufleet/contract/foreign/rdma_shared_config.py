@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from gpufleet.contract.foreign.context import Context
+from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.go_json import as_list, as_mapping, integer, kind_of, shown
 from gpufleet.contract.foreign.json_document import judge_json
 from gpufleet.contract.foreign.judgement import (
-    Advertised,
+    AdvertisedByConfig,
+    CheckReport,
+    CheckRule,
     Judgement,
-    Report,
-    Rule,
     Verdict,
     rule_table,
 )
@@ -28,71 +28,73 @@ PREFIX = "rdma"
 """Resource prefix where none is written."""
 
 RULES = rule_table(
-    Rule("rdma-not-json", ("NO-1",), Verdict.REJECT, "The config is no JSON object.", _WEBHOOK),
-    Rule(
+    CheckRule(
+        "rdma-not-json", ("NO-1",), Verdict.REJECT, "The config is no JSON object.", _WEBHOOK
+    ),
+    CheckRule(
         "rdma-list-missing",
         ("NO-1",),
         Verdict.REJECT,
         "configList is missing, empty, or no list.",
         _SCHEMA,
     ),
-    Rule(
+    CheckRule(
         "rdma-item-invalid",
         ("NO-1",),
         Verdict.REJECT,
         "An entry has no resourceName, no whole rdmaHcaMax, or neither selectors nor devices.",
         _SCHEMA,
     ),
-    Rule(
+    CheckRule(
         "rdma-devices-invalid",
         ("NO-1",),
         Verdict.REJECT,
         "devices is no list of text that is not empty.",
         _SCHEMA,
     ),
-    Rule(
+    CheckRule(
         "rdma-selectors-empty",
         ("NO-1",),
         Verdict.REJECT,
         "selectors has none of vendors, deviceIDs, drivers, ifNames, linkTypes.",
         _SCHEMA,
     ),
-    Rule(
+    CheckRule(
         "rdma-selector-unknown",
         ("NO-1",),
         Verdict.REJECT,
         "selectors has a criterion that does not exist.",
         _SCHEMA,
     ),
-    Rule(
+    CheckRule(
         "rdma-selector-invalid",
         ("NO-1",),
         Verdict.REJECT,
         "A criterion is no list of text.",
         _SCHEMA,
     ),
-    Rule(
+    CheckRule(
         "rdma-name-invalid",
         ("NO-2",),
         Verdict.REJECT,
         "resourceName does not match ^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$.",
         _WEBHOOK,
     ),
-    Rule(
+    CheckRule(
         "rdma-prefix-invalid",
         ("NO-4",),
         Verdict.REJECT,
         "resourcePrefix does not look like a domain; a single label does not.",
         _WEBHOOK,
     ),
-    Rule(
+    CheckRule(
         "rdma-capacity-useless",
         ("NO-1",),
         Verdict.REJECT,
         "rdmaHcaMax is below 1: the schema accepts it, and nothing can be asked for.",
         "Mellanox/k8s-rdma-shared-dev-plugin pkg/resources",
     ),
-    Rule(
+    CheckRule(
         "rdma-resource-repeated",
         ("NO-1",),
         Verdict.REJECT,
@@ -105,16 +107,16 @@ RULES = rule_table(
 )
 
 
-def judge(read: GoDocument, context: Context) -> Judgement:  # noqa: ARG001  # one signature for all kinds
+def judge(read: GoDocument, context: CheckContext) -> Judgement:  # noqa: ARG001  # one signature for all kinds
     """Judge one config of the RDMA shared device plugin."""
-    report = Report(RULES)
+    report = CheckReport(RULES)
     note_text(read, "rdma", report)
     judge_json(read, "rdma-not-json", "the config", report)
     allocatable = judge_data(read.data, "", report)
-    return report.judgement(Advertised(allocatable, {}))
+    return report.judgement(AdvertisedByConfig(allocatable, {}))
 
 
-def judge_data(data: Any, path: str, report: Report) -> dict[str, int]:
+def judge_data(data: Any, path: str, report: CheckReport) -> dict[str, int]:
     """Judge the parsed config; resources a node with matching devices offers."""
     document = as_mapping(data)
     if document is None:
@@ -142,7 +144,7 @@ def judge_data(data: Any, path: str, report: Report) -> dict[str, int]:
     return allocatable
 
 
-def _judge_item(entry: Any, path: str, allocatable: dict[str, int], report: Report) -> None:
+def _judge_item(entry: Any, path: str, allocatable: dict[str, int], report: CheckReport) -> None:
     item = as_mapping(entry)
     if item is None:
         text = f"the entry is {kind_of(entry)}, not an object"
@@ -207,7 +209,7 @@ def _judge_item(entry: Any, path: str, allocatable: dict[str, int], report: Repo
 
 
 def judge_names(
-    item: dict[str, Any], path: str, is_valid: Any, prefix: str, report: Report
+    item: dict[str, Any], path: str, is_valid: Any, prefix: str, report: CheckReport
 ) -> str | None:
     """resourceName and resourcePrefix; the name where it is valid."""
     name, domain = item.get("resourceName"), item.get("resourcePrefix")

@@ -3,10 +3,16 @@
 from typing import Any
 
 from gpufleet.catalogue.lookup import nearest_names
-from gpufleet.contract.foreign.context import Context
+from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.go_json import as_list, as_mapping, kind_of, shown
 from gpufleet.contract.foreign.json_document import judge_json
-from gpufleet.contract.foreign.judgement import Judgement, Report, Rule, Verdict, rule_table
+from gpufleet.contract.foreign.judgement import (
+    CheckReport,
+    CheckRule,
+    Judgement,
+    Verdict,
+    rule_table,
+)
 from gpufleet.contract.foreign.network_names import is_sriov_resource
 from gpufleet.contract.foreign.rdma_shared_config import judge_names
 from gpufleet.contract.foreign.selector_schema import (
@@ -33,36 +39,38 @@ _ITEM = (
 )
 
 RULES = rule_table(
-    Rule("sriov-not-json", ("NO-5",), Verdict.REJECT, "The config is no JSON object.", _WEBHOOK),
-    Rule(
+    CheckRule(
+        "sriov-not-json", ("NO-5",), Verdict.REJECT, "The config is no JSON object.", _WEBHOOK
+    ),
+    CheckRule(
         "sriov-list-missing",
         ("NO-5",),
         Verdict.REJECT,
         "resourceList is missing, empty, or no list.",
         _SCHEMA,
     ),
-    Rule(
+    CheckRule(
         "sriov-item-invalid",
         ("NO-5",),
         Verdict.REJECT,
         "An entry has no resourceName (the webhook panics), or a value of the wrong type.",
         _WEBHOOK,
     ),
-    Rule(
+    CheckRule(
         "sriov-type-unknown",
         ("NO-5",),
         Verdict.REJECT,
         "deviceType is none of accelerator, netDevice, auxNetDevice.",
         _SCHEMA,
     ),
-    Rule(
+    CheckRule(
         "sriov-selectors-empty",
         ("NO-5",),
         Verdict.REJECT,
         "A selectors object has no criterion of its device type.",
         _SCHEMA,
     ),
-    Rule(
+    CheckRule(
         "sriov-selectors-missing",
         ("NO-5",),
         Verdict.REJECT,
@@ -70,28 +78,28 @@ RULES = rule_table(
         "takes every device of the type, those of the host included.",
         _SCHEMA,
     ),
-    Rule(
+    CheckRule(
         "sriov-selector-unknown",
         ("NO-5",),
         Verdict.REJECT,
         "A criterion does not exist for this device type.",
         _SCHEMA,
     ),
-    Rule(
+    CheckRule(
         "sriov-selector-invalid",
         ("NO-5",),
         Verdict.REJECT,
         "A criterion has the wrong type: lists of text, booleans, text.",
         _SCHEMA,
     ),
-    Rule(
+    CheckRule(
         "sriov-name-invalid",
         ("NO-3",),
         Verdict.REJECT,
         "resourceName does not match ^([A-Za-z0-9][A-Za-z0-9_.]*)?[A-Za-z0-9]$: no hyphen.",
         _WEBHOOK,
     ),
-    Rule(
+    CheckRule(
         "sriov-prefix-invalid",
         ("NO-4",),
         Verdict.REJECT,
@@ -103,16 +111,16 @@ RULES = rule_table(
 )
 
 
-def judge(read: GoDocument, context: Context) -> Judgement:  # noqa: ARG001  # one signature for all kinds
+def judge(read: GoDocument, context: CheckContext) -> Judgement:  # noqa: ARG001  # one signature for all kinds
     """Judge one config of the SR-IOV network device plugin."""
-    report = Report(RULES)
+    report = CheckReport(RULES)
     note_text(read, "sriov", report)
     judge_json(read, "sriov-not-json", "the config", report)
     judge_data(read.data, "", report)
     return report.judgement()
 
 
-def judge_data(data: Any, path: str, report: Report) -> None:
+def judge_data(data: Any, path: str, report: CheckReport) -> None:
     """Judge the parsed config."""
     document = as_mapping(data)
     if document is None:
@@ -139,7 +147,7 @@ def judge_data(data: Any, path: str, report: Report) -> None:
         _judge_item(entry, child(child(path, "resourceList"), index), report)
 
 
-def _judge_item(entry: Any, path: str, report: Report) -> None:
+def _judge_item(entry: Any, path: str, report: CheckReport) -> None:
     item = as_mapping(entry)
     if item is None:
         text = f"the entry is {kind_of(entry)}, not an object"

@@ -1,12 +1,12 @@
 """The MIG strategy in force on a node, where the context tells."""
 
-from gpufleet.contract.foreign.context import Context
+from gpufleet.contract.foreign.context import CheckContext
 
 OPERATOR_STRATEGY = "single"
 """`mig.strategy` of the gpu-operator chart when nothing else is written (v26.7.0)."""
 
 
-def mig_strategy(context: Context) -> str | None:
+def mig_strategy(context: CheckContext) -> str | None:
     """What MIG_STRATEGY will be in the plugin's environment; None where it is not set or not known.
 
     An explicit environment counts first, then the chart that sets it: the GPU Operator exports its

@@ -1,21 +1,23 @@
 """Findings about the text itself: keys written twice, documents nobody reads."""
 
-from gpufleet.contract.foreign.judgement import Report, Rule, Verdict
+from gpufleet.contract.foreign.judgement import CheckReport, CheckRule, Verdict
 from gpufleet.documents.document import GoDocument
 
 
-def text_rules(prefix: str, repeated: str = "go.yaml.in/yaml/v2 decode.go") -> tuple[Rule, Rule]:
+def text_rules(
+    prefix: str, repeated: str = "go.yaml.in/yaml/v2 decode.go"
+) -> tuple[CheckRule, CheckRule]:
     """The two rules about the text of one kind of document. `repeated` is the source of what its
     reader makes of a repeated key."""
     return (
-        Rule(
+        CheckRule(
             f"{prefix}-key-repeated",
             ("yaml",),
             Verdict.WARN,
             "A key is written twice: the last one counts, the others are dropped.",
             repeated,
         ),
-        Rule(
+        CheckRule(
             f"{prefix}-second-document",
             ("yaml",),
             Verdict.WARN,
@@ -25,7 +27,7 @@ def text_rules(prefix: str, repeated: str = "go.yaml.in/yaml/v2 decode.go") -> t
     )
 
 
-def note_text(read: GoDocument, prefix: str, report: Report) -> None:
+def note_text(read: GoDocument, prefix: str, report: CheckReport) -> None:
     """Add `<prefix>-key-repeated` and `<prefix>-second-document` where they apply."""
     for path in read.repeated:
         report.add(

@@ -3,14 +3,16 @@
 from collections.abc import Iterable
 
 from gpufleet.catalogue.lookup import nearest_names
-from gpufleet.contract.foreign.judgement import Report, Rule, Verdict
+from gpufleet.contract.foreign.judgement import CheckReport, CheckRule, Verdict
 from gpufleet.documents.paths import child
 
 
-def key_rules(prefix: str, ids: tuple[str, ...], what: str, source: str) -> tuple[Rule, Rule]:
+def key_rules(
+    prefix: str, ids: tuple[str, ...], what: str, source: str
+) -> tuple[CheckRule, CheckRule]:
     """The two rules about keys of one kind of document: `<prefix>-key-misspelt`, `-unknown`."""
     return (
-        Rule(
+        CheckRule(
             f"{prefix}-key-misspelt",
             ids,
             Verdict.REJECT,
@@ -18,7 +20,7 @@ def key_rules(prefix: str, ids: tuple[str, ...], what: str, source: str) -> tupl
             "what it declares does not happen.",
             source,
         ),
-        Rule(
+        CheckRule(
             f"{prefix}-key-unknown",
             ids,
             Verdict.WARN,
@@ -29,7 +31,7 @@ def key_rules(prefix: str, ids: tuple[str, ...], what: str, source: str) -> tupl
 
 
 def report_key(
-    report: Report, prefix: str, path: str, key: str, known: Iterable[str], reader: str
+    report: CheckReport, prefix: str, path: str, key: str, known: Iterable[str], reader: str
 ) -> None:
     """Add the finding about one key that `reader` ignores."""
     names = tuple(known)

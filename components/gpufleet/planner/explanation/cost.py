@@ -2,16 +2,16 @@
 
 from collections.abc import Iterator
 
-from gpufleet.planner.explanation.line import Line
+from gpufleet.planner.explanation.line import ExplanationLine
 from gpufleet.planner.option import Option
 from gpufleet.planner.serving_choice import PLANNED_UTILISATION
-from gpufleet.sizing.device import Share
+from gpufleet.sizing.device import DeviceShare
 from gpufleet.sizing.ledger import Basis, weakest
 
 _PRICING = "docs/planner.md"
 
 
-def explain_copies(option: Option, least: int) -> Iterator[Line]:
+def explain_copies(option: Option, least: int) -> Iterator[ExplanationLine]:
     """How many copies, and on how many machines. `least`: copies that were asked for."""
     reached, machine = option.reached, option.machine
     if reached.training is None:
@@ -25,9 +25,9 @@ def explain_copies(option: Option, least: int) -> Iterator[Line]:
             )
         formula += "; as many as hold the stated batch"
         known = Basis.ASSUMED if asked else Basis.MODELLED
-        yield Line("choice", "copies", str(reached.copies), formula, known, _PRICING)
+        yield ExplanationLine("choice", "copies", str(reached.copies), formula, known, _PRICING)
     kind = option.share.device.label
-    yield Line(
+    yield ExplanationLine(
         "choice",
         "machines",
         f"{option.machines} x {machine.name}",
@@ -37,17 +37,17 @@ def explain_copies(option: Option, least: int) -> Iterator[Line]:
     )
 
 
-def explain_cost(option: Option) -> Iterator[Line]:
+def explain_cost(option: Option) -> Iterator[ExplanationLine]:
     """Price of the machine, the hour, the part, the token, the run."""
     machine, reached = option.machine, option.reached
     price = machine.usd_per_hour
     if price is None:
         hours = f"{float(option.gpu_hours_per_hour):g} GPU-hours an hour"
         text = f"{option.machines} machines x {machine.gpus} GPUs; no price is known"
-        yield Line("cost", "instead of money", hours, text, Basis.MEASURED, _PRICING)
+        yield ExplanationLine("cost", "instead of money", hours, text, Basis.MEASURED, _PRICING)
         return
     where = f" in {machine.region}" if machine.region else ""
-    yield Line(
+    yield ExplanationLine(
         "cost",
         "machine",
         f"{price:,.4f} USD/h",
@@ -56,7 +56,7 @@ def explain_cost(option: Option) -> Iterator[Line]:
         machine.price_source,
     )
     billed = (option.billed_micro_usd or 0) / 1e6
-    yield Line(
+    yield ExplanationLine(
         "cost",
         "billed",
         f"{billed:,.4f} USD/h",
@@ -65,8 +65,8 @@ def explain_cost(option: Option) -> Iterator[Line]:
         _PRICING,
     )
     part = option.part_micro_usd
-    if part is not None and option.share.kind is not Share.WHOLE:
-        yield Line(
+    if part is not None and option.share.kind is not DeviceShare.WHOLE:
+        yield ExplanationLine(
             "cost",
             "its part",
             f"{part / 1e6:,.4f} USD/h",
@@ -79,7 +79,7 @@ def explain_cost(option: Option) -> Iterator[Line]:
     million = option.usd_per_million_tokens
     if million is not None:
         done = reached.asked_tokens_per_second or reached.tokens_per_second or 0.0
-        yield Line(
+        yield ExplanationLine(
             "cost",
             "million tokens",
             f"{million:,.4f} USD",
@@ -89,7 +89,7 @@ def explain_cost(option: Option) -> Iterator[Line]:
         )
     run = option.usd_per_run
     if run is not None and reached.run_hours is not None:
-        yield Line(
+        yield ExplanationLine(
             "cost",
             "run length",
             f"{reached.run_hours:,.2f} h",
@@ -97,7 +97,7 @@ def explain_cost(option: Option) -> Iterator[Line]:
             reached.basis,
             _PRICING,
         )
-        yield Line(
+        yield ExplanationLine(
             "cost",
             "run",
             f"{run:,.2f} USD",

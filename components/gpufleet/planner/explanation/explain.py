@@ -6,7 +6,7 @@ from math import ceil
 
 from gpufleet.planner.explanation import sources
 from gpufleet.planner.explanation.cost import explain_copies, explain_cost
-from gpufleet.planner.explanation.line import Line
+from gpufleet.planner.explanation.line import ExplanationLine
 from gpufleet.planner.explanation.memory import (
     explain_cache,
     explain_capacity,
@@ -19,7 +19,7 @@ from gpufleet.planner.explanation.speed import (
     explain_serving,
     explain_training,
 )
-from gpufleet.planner.need import Need
+from gpufleet.planner.need import WorkloadNeed
 from gpufleet.planner.network import link_between
 from gpufleet.planner.option import Option
 from gpufleet.sizing.architecture import Architecture
@@ -50,12 +50,12 @@ class Setting:
     """Training: what joins the machines; None: one machine."""
 
 
-def explain_setting(setting: Setting) -> tuple[Line, ...]:
+def explain_setting(setting: Setting) -> tuple[ExplanationLine, ...]:
     """Model, memory, device and speed."""
     return tuple(_setting_lines(setting))
 
 
-def explain_option(need: Need | None, option: Option) -> tuple[Line, ...]:
+def explain_option(need: WorkloadNeed | None, option: Option) -> tuple[ExplanationLine, ...]:
     """Everything about the option of one workload; `need` None: notebooks, which state memory."""
     if need is None:
         return tuple(_notebook_lines(option))
@@ -70,7 +70,7 @@ def explain_option(need: Need | None, option: Option) -> tuple[Line, ...]:
     )
 
 
-def _served(need: Need, option: Option) -> Serving:
+def _served(need: WorkloadNeed, option: Option) -> Serving:
     """The serving of the chosen format, with the sequences each copy holds."""
     reached = option.reached
     chosen = next(s for s in need.serving if s.weights.name == reached.precision)
@@ -79,7 +79,7 @@ def _served(need: Need, option: Option) -> Serving:
     return replace(chosen, batch=min(reached.batch, ceil(chosen.batch / reached.copies)))
 
 
-def _setting_lines(setting: Setting) -> Iterator[Line]:
+def _setting_lines(setting: Setting) -> Iterator[ExplanationLine]:
     model, work, parallel, device = setting.model, setting.work, setting.parallel, setting.device
     yield from explain_model(model)
     if isinstance(work, Training):
@@ -109,9 +109,9 @@ def _setting_lines(setting: Setting) -> Iterator[Line]:
             yield from explain_serving(speed, work, device, parallel)
 
 
-def _notebook_lines(option: Option) -> Iterator[Line]:
+def _notebook_lines(option: Option) -> Iterator[ExplanationLine]:
     need = option.reached.need_bytes
-    yield Line(
+    yield ExplanationLine(
         "memory",
         "to plan with",
         f"{need / _GIB:.2f} GiB",

@@ -8,7 +8,7 @@ from gpufleet.sizing.ledger import Basis
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ExplanationLine:
     """A number with its formula and where it comes from."""
 
     topic: str
@@ -24,7 +24,7 @@ class Line:
     """Where formula or number are from, with repository or edition and date."""
 
 
-def lines_as_list(lines: Sequence[Line]) -> list[dict[str, Any]]:
+def lines_as_list(lines: Sequence[ExplanationLine]) -> list[dict[str, Any]]:
     """Plain data for JSON."""
     return [
         {
@@ -39,7 +39,7 @@ def lines_as_list(lines: Sequence[Line]) -> list[dict[str, Any]]:
     ]
 
 
-def lines_as_text(lines: Sequence[Line], indent: str = "") -> str:
+def lines_as_text(lines: Sequence[ExplanationLine], indent: str = "") -> str:
     """For people: one number a line, its formula and its source below it."""
     shown: list[str] = []
     topic = ""

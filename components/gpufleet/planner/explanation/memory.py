@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from gpufleet.planner.explanation import sources
-from gpufleet.planner.explanation.line import Line
+from gpufleet.planner.explanation.line import ExplanationLine
 from gpufleet.sizing.architecture import Architecture
-from gpufleet.sizing.cache_capacity import Capacity
-from gpufleet.sizing.device import Device, Share
-from gpufleet.sizing.inference import Engine, Serving
+from gpufleet.sizing.cache_capacity import CacheCapacity
+from gpufleet.sizing.device import Device, DeviceShare
+from gpufleet.sizing.inference import InferenceEngine, Serving
 from gpufleet.sizing.kv_cache import layer_token_bytes, token_bytes
 from gpufleet.sizing.ledger import Basis, Ledger, modelled
 from gpufleet.sizing.parallel import Parallelism
@@ -16,7 +16,7 @@ from gpufleet.sizing.parameters import count_parameters
 _GIB = 1 << 30
 
 
-def explain_model(model: Architecture) -> Iterator[Line]:
+def explain_model(model: Architecture) -> Iterator[ExplanationLine]:
     """Parameters, those used per token, and what was assumed about the shape."""
     count = count_parameters(model)
     parts = {
@@ -30,15 +30,23 @@ def explain_model(model: Architecture) -> Iterator[Line]:
         "other": count.other,
     }
     formula = " + ".join(f"{size:,} {name}" for name, size in parts.items() if size)
-    yield Line("model", "parameters", f"{count.total:,}", formula, model.basis, model.source)
+    yield ExplanationLine(
+        "model", "parameters", f"{count.total:,}", formula, model.basis, model.source
+    )
     if count.active != count.total:
         text = "all but the experts a token does not choose"
-        yield Line("model", "active", f"{count.active:,}", text, model.basis, model.source)
+        yield ExplanationLine(
+            "model", "active", f"{count.active:,}", text, model.basis, model.source
+        )
     for assumption in model.assumptions:
-        yield Line("model", "shape", "assumed", assumption, Basis.ASSUMED, "stated by nobody")
+        yield ExplanationLine(
+            "model", "shape", "assumed", assumption, Basis.ASSUMED, "stated by nobody"
+        )
 
 
-def explain_cache(model: Architecture, serving: Serving, parallel: Parallelism) -> Iterator[Line]:
+def explain_cache(
+    model: Architecture, serving: Serving, parallel: Parallelism
+) -> Iterator[ExplanationLine]:
     """Bytes of cache one more token takes on one GPU."""
     if not model.causal:
         return
@@ -48,7 +56,7 @@ def explain_cache(model: Architecture, serving: Serving, parallel: Parallelism) 
         for group in model.groups
         if (layer := layer_token_bytes(group.mixer, serving.kv_cache, parallel.tensor))
     ]
-    yield Line(
+    yield ExplanationLine(
         "memory",
         "cache of one token",
         f"{float(each):,.0f} B on each GPU",
@@ -58,17 +66,21 @@ def explain_cache(model: Architecture, serving: Serving, parallel: Parallelism) 
     )
 
 
-def explain_ledger(need: Ledger, *, training: bool) -> Iterator[Line]:
+def explain_ledger(need: Ledger, *, training: bool) -> Iterator[ExplanationLine]:
     """Every item, the sum, the margin."""
     known = {**sources.ITEMS, **(sources.TRAINING_ITEMS if training else {})}
     for item in need.items:
         name = item.key.replace("_", " ")
         formula = item.formula if item.at_peak else f"{item.formula}; not alive at the peak"
-        yield Line("memory", name, _gib(item.bytes), formula, item.basis, known[item.key])
+        yield ExplanationLine(
+            "memory", name, _gib(item.bytes), formula, item.basis, known[item.key]
+        )
     alive = " + ".join(f"{i.bytes / _GIB:.2f}" for i in need.items if i.at_peak)
-    yield Line("memory", "total", _gib(need.total_bytes), alive, need.basis, sources.FORMULAS)
+    yield ExplanationLine(
+        "memory", "total", _gib(need.total_bytes), alive, need.basis, sources.FORMULAS
+    )
     margin = need.margin
-    yield Line(
+    yield ExplanationLine(
         "memory",
         "to plan with",
         _gib(need.planning_bytes),
@@ -78,34 +90,36 @@ def explain_ledger(need: Ledger, *, training: bool) -> Iterator[Line]:
     )
 
 
-def explain_device(device: Device) -> Iterator[Line]:
+def explain_device(device: Device) -> Iterator[ExplanationLine]:
     """What the GPU or share offers."""
     row = f"catalogue, {device.gpu.source.key} of {device.gpu.source.date}"
     formula, source = {
-        Share.WHOLE: ("what the driver reports", row),
-        Share.MIG: ("what the driver reports for the slice", f"{row}; {sources.SLICES}"),
-        Share.MPS: ("memory of the GPU / replicas, whole MiB", f"{row}; {sources.MPS}"),
-        Share.TIME_SLICE: ("memory of the GPU / replicas", f"{row}; {sources.TURNS}"),
+        DeviceShare.WHOLE: ("what the driver reports", row),
+        DeviceShare.MIG: ("what the driver reports for the slice", f"{row}; {sources.SLICES}"),
+        DeviceShare.MPS: ("memory of the GPU / replicas, whole MiB", f"{row}; {sources.MPS}"),
+        DeviceShare.TIME_SLICE: ("memory of the GPU / replicas", f"{row}; {sources.TURNS}"),
     }[device.share]
     usable = _gib(device.usable_bytes)
-    yield Line("device", "usable memory", usable, formula, device.memory_basis, source)
-    if device.share is not Share.WHOLE:
+    yield ExplanationLine("device", "usable memory", usable, formula, device.memory_basis, source)
+    if device.share is not DeviceShare.WHOLE:
         compute, bandwidth = float(device.compute_share), float(device.bandwidth_share)
-        yield Line(
+        yield ExplanationLine(
             "device",
             "its part",
             f"{100 * compute:.1f} % of the arithmetic, {100 * bandwidth:.1f} % of the bandwidth",
             "multiprocessors and memory slots of the slice"
-            if device.share is Share.MIG
+            if device.share is DeviceShare.MIG
             else "all sharers busy",
-            Basis.MODELLED if device.share is Share.MIG else Basis.ASSUMED,
+            Basis.MODELLED if device.share is DeviceShare.MIG else Basis.ASSUMED,
             source,
         )
 
 
-def explain_capacity(room: Capacity, serving: Serving, device: Device) -> Iterator[Line]:
+def explain_capacity(
+    room: CacheCapacity, serving: Serving, device: Device
+) -> Iterator[ExplanationLine]:
     """What is left for the cache, and for how many sequences."""
-    if serving.engine is Engine.TRANSFORMERS:
+    if serving.engine is InferenceEngine.TRANSFORMERS:
         taken = "usable memory less everything but the cache"
     else:
         taken = (
@@ -113,10 +127,10 @@ def explain_capacity(room: Capacity, serving: Serving, device: Device) -> Iterat
             "utilisation of the engine) less weights, activations, logits and engine"
         )
     source = sources.ITEMS["kv_cache"]
-    yield Line(
+    yield ExplanationLine(
         "memory", "left for the cache", _gib(room.cache_bytes), taken, Basis.MODELLED, source
     )
-    yield Line(
+    yield ExplanationLine(
         "memory",
         "sequences at once",
         str(room.sequences),

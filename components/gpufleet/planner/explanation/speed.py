@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from gpufleet.planner.explanation import sources
-from gpufleet.planner.explanation.line import Line
+from gpufleet.planner.explanation.line import ExplanationLine
 from gpufleet.sizing.decode_step import EAGER_DECODE
 from gpufleet.sizing.device import Device
 from gpufleet.sizing.embedding_rates import EmbeddingSpeed
-from gpufleet.sizing.inference import Engine, Serving
+from gpufleet.sizing.inference import InferenceEngine, Serving
 from gpufleet.sizing.ledger import Basis
 from gpufleet.sizing.parallel import Parallelism
 from gpufleet.sizing.serving_rates import DECODE_HEAVY, ServingSpeed, mean_prompt
@@ -17,13 +17,13 @@ from gpufleet.sizing.training_rates import TrainingSpeed
 
 def explain_serving(
     speed: ServingSpeed, serving: Serving, device: Device, parallel: Parallelism
-) -> Iterator[Line]:
+) -> Iterator[ExplanationLine]:
     """First token, token, throughput, saturation."""
     yield from _rates(device, speed.peak_operations, speed.bandwidth_bytes)
     known = f"{sources.PREFILL}; {sources.LINKS}"
     gpus = parallel.prompt_gpus
     prompt = mean_prompt(serving)
-    yield Line(
+    yield ExplanationLine(
         "speed",
         "first token",
         f"{1000 * speed.first_token_seconds:.1f} ms",
@@ -34,13 +34,13 @@ def explain_serving(
         known,
     )
     ranks = max(parallel.tensor, parallel.expert)
-    eager = f" x {EAGER_DECODE:g} (eager)" if serving.engine is Engine.TRANSFORMERS else ""
+    eager = f" x {EAGER_DECODE:g} (eager)" if serving.engine is InferenceEngine.TRANSFORMERS else ""
     opened, started = "", ""
     if speed.step_started_seconds:
         opened = "(" if eager else ""
         started = f" + {1000 * speed.step_started_seconds:.2f} ms to start kernels"
         started += ")" if eager else ""
-    yield Line(
+    yield ExplanationLine(
         "speed",
         "token",
         f"{1000 * speed.token_seconds:.2f} ms",
@@ -55,7 +55,7 @@ def explain_serving(
         f"{sources.DECODE}; {known}",
     )
     heavy = f", / {DECODE_HEAVY:g} where outputs are longer than prompts"
-    yield Line(
+    yield ExplanationLine(
         "speed",
         "output of a replica",
         f"{speed.tokens_per_second:,.0f} tokens/s",
@@ -64,7 +64,7 @@ def explain_serving(
         speed.basis,
         sources.PREFILL,
     )
-    yield Line(
+    yield ExplanationLine(
         "speed",
         "saturated output",
         f"{speed.saturated_tokens_per_second:,.0f} tokens/s at {speed.saturation_sequences}",
@@ -76,12 +76,12 @@ def explain_serving(
 
 def explain_training(
     speed: TrainingSpeed, job: Training, device: Device, parallel: Parallelism
-) -> Iterator[Line]:
+) -> Iterator[ExplanationLine]:
     """Step and throughput."""
     rates = device.rates
     if rates is not None and rates.memory_bandwidth is not None:
         yield from _rates(device, speed.peak_operations, None)
-    yield Line(
+    yield ExplanationLine(
         "speed",
         "operations of a token",
         f"{speed.flops_per_token / 1e9:,.2f} G",
@@ -92,7 +92,7 @@ def explain_training(
     )
     group = parallel.tensor * parallel.pipeline * parallel.context
     tokens = job.tokens * job.accumulation
-    yield Line(
+    yield ExplanationLine(
         "speed",
         "step",
         f"{speed.step_seconds:.3f} s",
@@ -103,7 +103,7 @@ def explain_training(
         speed.basis,
         f"{sources.TRAINING}; {sources.LINKS}",
     )
-    yield Line(
+    yield ExplanationLine(
         "speed",
         "training",
         f"{speed.tokens_per_second:,.0f} tokens/s",
@@ -113,9 +113,9 @@ def explain_training(
     )
 
 
-def explain_embedding(speed: EmbeddingSpeed, serving: Serving) -> Iterator[Line]:
+def explain_embedding(speed: EmbeddingSpeed, serving: Serving) -> Iterator[ExplanationLine]:
     """One forward pass."""
-    yield Line(
+    yield ExplanationLine(
         "speed",
         "batch",
         f"{1000 * speed.batch_seconds:.1f} ms",
@@ -124,7 +124,7 @@ def explain_embedding(speed: EmbeddingSpeed, serving: Serving) -> Iterator[Line]
         speed.basis,
         sources.PREFILL,
     )
-    yield Line(
+    yield ExplanationLine(
         "speed",
         "input",
         f"{speed.tokens_per_second:,.0f} tokens/s",
@@ -134,15 +134,15 @@ def explain_embedding(speed: EmbeddingSpeed, serving: Serving) -> Iterator[Line]
     )
 
 
-def _rates(device: Device, peak: float, bandwidth: float | None) -> Iterator[Line]:
+def _rates(device: Device, peak: float, bandwidth: float | None) -> Iterator[ExplanationLine]:
     row = f"catalogue, {device.gpu.source.key} of {device.gpu.source.date}, dense rates"
     board = f"{device.board} board" if device.board else "the board"
     part = f" x {float(device.compute_share):.4g} (its part)" if device.compute_share != 1 else ""
-    yield Line("speed", "peak", f"{_tera(peak)}/s", board + part, Basis.MEASURED, row)
+    yield ExplanationLine("speed", "peak", f"{_tera(peak)}/s", board + part, Basis.MEASURED, row)
     if bandwidth is not None:
         part = f" x {float(device.bandwidth_share):.4g}" if device.bandwidth_share != 1 else ""
         value = f"{_giga(bandwidth)}/s"
-        yield Line("speed", "bandwidth", value, board + part, Basis.MEASURED, row)
+        yield ExplanationLine("speed", "bandwidth", value, board + part, Basis.MEASURED, row)
 
 
 def _tera(amount: float) -> str:

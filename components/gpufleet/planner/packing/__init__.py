@@ -2,14 +2,14 @@
 
 from gpufleet.planner.packing.as_dict import packing_as_dict
 from gpufleet.planner.packing.pack import pack
-from gpufleet.planner.packing.packing import Assignment, Method, PackedNode, Packing
+from gpufleet.planner.packing.packing import Assignment, PackedNode, Packing, PackingMethod
 from gpufleet.planner.packing.problem import (
     ExistingGpu,
     ExistingNode,
-    Machine,
     Mode,
     Occupant,
-    Problem,
+    PackingMachine,
+    PackingProblem,
     Quota,
     ShareClass,
     SpreadGroup,
@@ -22,14 +22,14 @@ __all__ = [
     "Assignment",
     "ExistingGpu",
     "ExistingNode",
-    "Machine",
-    "Method",
     "Mode",
     "Occupant",
     "PackRequest",
     "PackedNode",
     "Packing",
-    "Problem",
+    "PackingMachine",
+    "PackingMethod",
+    "PackingProblem",
     "Quota",
     "ShareClass",
     "SpreadGroup",

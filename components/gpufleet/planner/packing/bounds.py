@@ -5,14 +5,14 @@ from fractions import Fraction
 from math import ceil, gcd
 
 from gpufleet.catalogue.gpu import MigGeometry, MigProfile
-from gpufleet.planner.packing.problem import Machine, Mode, Problem, ShareClass
+from gpufleet.planner.packing.problem import Mode, PackingMachine, PackingProblem, ShareClass
 from gpufleet.planner.packing.slots import Slot, slots_for
 
 TOLERANCE = 1e-8
 """Relative error allowed to the solver's bound, which is no exact number."""
 
 
-def volume_bound(problem: Problem) -> int:
+def volume_bound(problem: PackingProblem) -> int:
     """No packing costs less: every share pays its part of the cheapest GPU that can hold it.
 
     The part is measured in three ways, and the largest sum is the bound.
@@ -24,7 +24,7 @@ def volume_bound(problem: Problem) -> int:
     return whole_nodes(problem, max(totals))
 
 
-def whole_nodes(problem: Problem, bound: float | Fraction) -> int:
+def whole_nodes(problem: PackingProblem, bound: float | Fraction) -> int:
     """The bound raised to the next amount that nodes can cost together."""
     step = 0
     for machine in problem.machines.values():
@@ -53,7 +53,7 @@ _PARTS = (_memory, _compute, _alone)
 
 
 def _least(
-    problem: Problem, share: ShareClass, part: Callable[[MigProfile, MigGeometry], Fraction]
+    problem: PackingProblem, share: ShareClass, part: Callable[[MigProfile, MigGeometry], Fraction]
 ) -> Fraction:
     """The least cost of one share, 0 where an existing node can hold it."""
     existing = {node.machine for node in problem.existing}
@@ -69,7 +69,7 @@ def _least(
 
 
 def _gpus(
-    slot: Slot, machine: Machine, part: Callable[[MigProfile, MigGeometry], Fraction]
+    slot: Slot, machine: PackingMachine, part: Callable[[MigProfile, MigGeometry], Fraction]
 ) -> Fraction:
     geometry = machine.gpu.mig
     if slot.mode == Mode.MIG and geometry is not None:

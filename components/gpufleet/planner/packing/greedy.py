@@ -11,7 +11,13 @@ from heapq import heapify, heappop, heappush
 from gpufleet.catalogue.frozen import FrozenDict
 from gpufleet.planner.packing.fragmentation import best_start, expected_mix
 from gpufleet.planner.packing.patterns import state_of
-from gpufleet.planner.packing.problem import REPLICATED, Machine, Mode, Problem, ShareClass
+from gpufleet.planner.packing.problem import (
+    REPLICATED,
+    Mode,
+    PackingMachine,
+    PackingProblem,
+    ShareClass,
+)
 from gpufleet.planner.packing.slots import Slot, slots_for
 from gpufleet.planner.packing.workspace import OpenGpu, OpenNode, Workspace
 
@@ -19,7 +25,9 @@ _Entry = tuple[tuple[int, ...], int, int, Slot]
 """Score, number of the node, index of the GPU, slot."""
 
 
-def place_rest(workspace: Workspace, problem: Problem, left: dict[str, int]) -> dict[str, int]:
+def place_rest(
+    workspace: Workspace, problem: PackingProblem, left: dict[str, int]
+) -> dict[str, int]:
     """Place what is left into the workspace, buying nodes where needed. Gives what found no place.
 
     Nothing that was placed before is moved.
@@ -40,7 +48,7 @@ def place_rest(workspace: Workspace, problem: Problem, left: dict[str, int]) -> 
     return dict(unplaced)
 
 
-def _size(share: ShareClass, problem: Problem) -> Fraction:
+def _size(share: ShareClass, problem: PackingProblem) -> Fraction:
     """GPUs of one share, by the smallest slot that serves it."""
     sizes = [
         _slot_size(slot, machine)
@@ -50,7 +58,7 @@ def _size(share: ShareClass, problem: Problem) -> Fraction:
     return min(sizes, default=Fraction(0))
 
 
-def _slot_size(slot: Slot, machine: Machine) -> Fraction:
+def _slot_size(slot: Slot, machine: PackingMachine) -> Fraction:
     if slot.mode == Mode.MIG:
         geometry = machine.gpu.mig
         assert geometry is not None
@@ -65,7 +73,7 @@ def _slot_size(slot: Slot, machine: Machine) -> Fraction:
 
 
 def _place_class(
-    workspace: Workspace, problem: Problem, share: ShareClass, names: list[str]
+    workspace: Workspace, problem: PackingProblem, share: ShareClass, names: list[str]
 ) -> list[str]:
     """Place shares alike, last name first; gives those that found no place."""
     if share.mode is Mode.WHOLE and share.gpus > 1:
@@ -115,7 +123,7 @@ def _next_place(
 class _Search:
     """Where shares of one class could go."""
 
-    def __init__(self, workspace: Workspace, problem: Problem, share: ShareClass) -> None:
+    def __init__(self, workspace: Workspace, problem: PackingProblem, share: ShareClass) -> None:
         self._workspace = workspace
         self._share = share
         wanted = _wanted(problem)
@@ -159,7 +167,7 @@ class _Search:
         return ((size, int(untouched), growth, free), number, gpu.index, slot)
 
 
-def _wanted(problem: Problem) -> dict[str, int]:
+def _wanted(problem: PackingProblem) -> dict[str, int]:
     counts: dict[str, int] = {}
     for share in problem.shares:
         if share.profile is not None:
@@ -168,7 +176,7 @@ def _wanted(problem: Problem) -> dict[str, int]:
 
 
 def _place_gangs(
-    workspace: Workspace, problem: Problem, share: ShareClass, names: list[str]
+    workspace: Workspace, problem: PackingProblem, share: ShareClass, names: list[str]
 ) -> list[str]:
     """Shares of several GPUs: the node with fewest free ones that are enough, so that whole nodes
     stay whole."""
@@ -195,7 +203,9 @@ def _place_gangs(
     return names
 
 
-def _machine_to_buy(workspace: Workspace, problem: Problem, share: ShareClass) -> Machine | None:
+def _machine_to_buy(
+    workspace: Workspace, problem: PackingProblem, share: ShareClass
+) -> PackingMachine | None:
     """The machine type on which one such share costs least when a node is full of them."""
     ranked: list[tuple[Fraction, str]] = []
     for machine in problem.machines.values():

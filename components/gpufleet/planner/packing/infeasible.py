@@ -4,11 +4,17 @@ from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.findings import Finding, error
 from gpufleet.partition.shares import gib
 from gpufleet.planner.packing.packing import Packing
-from gpufleet.planner.packing.problem import REPLICATED, Machine, Mode, Problem, ShareClass
+from gpufleet.planner.packing.problem import (
+    REPLICATED,
+    Mode,
+    PackingMachine,
+    PackingProblem,
+    ShareClass,
+)
 from gpufleet.planner.packing.slots import slots_for
 
 
-def impossible_shares(problem: Problem) -> list[Finding]:
+def impossible_shares(problem: PackingProblem) -> list[Finding]:
     """Share classes that no GPU of any allowed machine can serve, however many there are."""
     found: list[Finding] = []
     for share in problem.shares:
@@ -34,7 +40,7 @@ def impossible_shares(problem: Problem) -> list[Finding]:
     return found
 
 
-def _reason(share: ShareClass, machine: Machine) -> str:
+def _reason(share: ShareClass, machine: PackingMachine) -> str:
     gpu = machine.gpu
     if share.mode is not None and share.mode not in machine.modes:
         return f"its GPUs are not used as {share.mode} (modes: {', '.join(sorted(machine.modes))})"
@@ -65,7 +71,7 @@ def _reason(share: ShareClass, machine: Machine) -> str:
     return f"no profile has {' and '.join(asked)}"
 
 
-def _nearest(share: ShareClass, machine: Machine) -> str | None:
+def _nearest(share: ShareClass, machine: PackingMachine) -> str | None:
     if share.mode is Mode.WHOLE and share.gpus > machine.gpus:
         return f"ask for at most {machine.gpus} GPUs, or split the share over nodes"
     geometry = machine.gpu.mig
@@ -78,7 +84,9 @@ def _nearest(share: ShareClass, machine: Machine) -> str | None:
     return None
 
 
-def explain(problem: Problem, unplaced: dict[str, int], unlimited: Packing | None) -> list[Finding]:
+def explain(
+    problem: PackingProblem, unplaced: dict[str, int], unlimited: Packing | None
+) -> list[Finding]:
     """Findings for shares without a place: the limits that stand in the way, and what would help.
 
     `unlimited` is the packing of the same problem without quotas and limits of nodes; None or
@@ -115,7 +123,7 @@ def explain(problem: Problem, unplaced: dict[str, int], unlimited: Packing | Non
     return found
 
 
-def _raised(problem: Problem, unlimited: Packing) -> list[tuple[str, int, int]]:
+def _raised(problem: PackingProblem, unlimited: Packing) -> list[tuple[str, int, int]]:
     """Limits the unlimited packing exceeds: path, limit, what it needs."""
     counts: dict[str, int] = {}
     for node in unlimited.nodes:

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 from gpufleet.planner.packing.highs import INFINITY, Program
 from gpufleet.planner.packing.patterns import Pattern
-from gpufleet.planner.packing.problem import Mode, Problem, SpreadGroup
+from gpufleet.planner.packing.problem import Mode, PackingProblem, SpreadGroup
 from gpufleet.planner.packing.slots import Slot, servable
 from gpufleet.planner.packing.supply import (
-    Choice,
-    GpuState,
-    Pool,
-    Source,
+    GpuGroup,
+    InitialGpu,
+    NodeSource,
+    NodeUse,
     choices_of,
     fillings,
     wanted_of,
@@ -28,7 +28,7 @@ Place = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ShareGroup:
     """Share classes that every slot and every group treats alike."""
 
     names: tuple[str, ...]
@@ -36,11 +36,11 @@ class Kind:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ColumnCounts:
     """What the program decided, in counts."""
 
-    choices: tuple[tuple[Choice, int], ...]
-    filled: tuple[tuple[Pool, Place, Pattern | None, int], ...]
+    choices: tuple[tuple[NodeUse, int], ...]
+    filled: tuple[tuple[GpuGroup, Place, Pattern | None, int], ...]
     """Pool, place of its slots, pattern (None: whole), GPUs."""
     served: tuple[tuple[str, Place, Slot, int], ...]
     """Share class, place, slot, shares."""
@@ -48,28 +48,28 @@ class Plan:
     """Whether places tell nodes and GPUs apart."""
 
 
-def place_of(source: int, choice: Choice, gpu: int | None) -> Place:
+def place_of(source: int, choice: NodeUse, gpu: int | None) -> Place:
     """Where the slots are that a choice offers without a pool, nodes and GPUs told apart."""
     return (source,) if gpu is None else (source, -1 - choice.replicas, gpu)
 
 
 @dataclass(slots=True)
-class Model:
+class PackingProgram:
     """A program and what its columns mean."""
 
-    problem: Problem
-    sources: list[Source]
+    problem: PackingProblem
+    sources: list[NodeSource]
     apart: bool
     program: Program
-    kinds: list[Kind]
-    choices: list[tuple[int, Choice]]
-    filled: list[tuple[int, Pool, Place, Pattern | None]]
+    kinds: list[ShareGroup]
+    choices: list[tuple[int, NodeUse]]
+    filled: list[tuple[int, GpuGroup, Place, Pattern | None]]
     served: list[tuple[int, int, Place, Slot]]
     """Column, kind, place, slot."""
     short: list[int]
     """Elastic models: column of unserved shares by kind."""
 
-    def plan(self, values: tuple[float, ...]) -> Plan:
+    def plan(self, values: tuple[float, ...]) -> ColumnCounts:
         """Counts from the values of the columns."""
         served: list[tuple[str, Place, Slot, int]] = []
         left = {name: self.problem.by_name[name].count for k in self.kinds for name in k.names}
@@ -81,7 +81,7 @@ class Model:
                     served.append((name, place, slot, taken))
                     left[name] -= taken
                     number -= taken
-        return Plan(
+        return ColumnCounts(
             tuple((c, n) for col, c in self.choices if (n := round(values[col]))),
             tuple((p, at, t, n) for col, p, at, t in self.filled if (n := round(values[col]))),
             tuple(served),
@@ -90,8 +90,12 @@ class Model:
 
 
 def build(
-    problem: Problem, sources: list[Source], *, apart: bool = False, elastic: bool = False
-) -> Model:
+    problem: PackingProblem,
+    sources: list[NodeSource],
+    *,
+    apart: bool = False,
+    elastic: bool = False,
+) -> PackingProgram:
     """The program that packs every share at least cost.
 
     `apart`: each source is one node, with its own slots. `elastic`: shares may stay unserved, and
@@ -101,20 +105,22 @@ def build(
 
 
 class _Builder:
-    def __init__(self, problem: Problem, sources: list[Source], apart: bool, elastic: bool) -> None:
+    def __init__(
+        self, problem: PackingProblem, sources: list[NodeSource], apart: bool, elastic: bool
+    ) -> None:
         self.problem, self.sources, self.apart, self.elastic = problem, sources, apart, elastic
         self.program = Program()
-        self.choices: list[tuple[int, Choice]] = []
-        self.filled: list[tuple[int, Pool, Place, Pattern | None]] = []
+        self.choices: list[tuple[int, NodeUse]] = []
+        self.filled: list[tuple[int, GpuGroup, Place, Pattern | None]] = []
         self.supply: dict[tuple[Place, Slot], dict[int, int]] = defaultdict(dict)
         # Group number -> place -> columns that give room to the group.
         self.node_room: dict[tuple[int, Place], dict[int, int]] = defaultdict(dict)
         self.gpu_room: dict[tuple[int, Place], dict[int, int]] = defaultdict(dict)
         self.slot_room: dict[tuple[int, Place, Slot], dict[int, int]] = defaultdict(dict)
 
-    def model(self) -> Model:
+    def model(self) -> PackingProgram:
         wanted = wanted_of(self.problem)
-        pools: dict[tuple[Pool, int], dict[int, int]] = defaultdict(dict)
+        pools: dict[tuple[GpuGroup, int], dict[int, int]] = defaultdict(dict)
         by_source: list[list[int]] = []
         for number, source in enumerate(self.sources):
             cost = 0 if self.elastic else source.cost
@@ -157,7 +163,7 @@ class _Builder:
             if key in taking:
                 self.program.row({**taking[key], **{c: -n for c, n in giving.items()}}, upper=0)
         self._spread(kinds, served)
-        return Model(
+        return PackingProgram(
             self.problem,
             self.sources,
             self.apart,
@@ -169,7 +175,7 @@ class _Builder:
             short,
         )
 
-    def _offer(self, column: int, source: Source, choice: Choice) -> None:
+    def _offer(self, column: int, source: NodeSource, choice: NodeUse) -> None:
         """The slots a choice offers without a pool, and the room it gives to spread groups."""
         node = place_of(choice.source, choice, None) if self.apart else ()
         for number, group in enumerate(self.problem.groups):
@@ -207,7 +213,7 @@ class _Builder:
         single = self.slot_room[number, place, slot]
         single[column] = single.get(column, 0) + room
 
-    def _fill(self, pool: Pool, i: int, giving: dict[int, int]) -> None:
+    def _fill(self, pool: GpuGroup, i: int, giving: dict[int, int]) -> None:
         machine = self.sources[pool.source].machine
         row = {column: -count for column, count in giving.items()}
         place: Place = (pool.source, len(self.filled), i) if self.apart else ()
@@ -247,7 +253,7 @@ class _Builder:
             if entries:
                 self.program.row(entries, upper=quota.gpus)
 
-    def _kinds(self) -> tuple[list[Kind], list[frozenset[Slot]]]:
+    def _kinds(self) -> tuple[list[ShareGroup], list[frozenset[Slot]]]:
         """Classes by what serves them and by their groups, in the order of the file."""
         alike: dict[tuple[frozenset[Slot], frozenset[str]], list[str]] = {}
         offered = list(dict.fromkeys(slot for _, slot in self.supply))
@@ -258,10 +264,10 @@ class _Builder:
             groups = frozenset(g.name for g in self.problem.groups if share.name in g.members)
             alike.setdefault((slots, groups), []).append(share.name)
         classes = self.problem.by_name
-        kinds = [Kind(tuple(n), sum(classes[m].count for m in n)) for n in alike.values()]
+        kinds = [ShareGroup(tuple(n), sum(classes[m].count for m in n)) for n in alike.values()]
         return kinds, [slots for slots, _ in alike]
 
-    def _spread(self, kinds: list[Kind], served: list[tuple[int, int, Place, Slot]]) -> None:
+    def _spread(self, kinds: list[ShareGroup], served: list[tuple[int, int, Place, Slot]]) -> None:
         names = list(self.problem.machines)
         for number, group in enumerate(self.problem.groups):
             members = {i for i, kind in enumerate(kinds) if kind.names[0] in group.members}
@@ -291,7 +297,7 @@ class _Builder:
         self.program.row(row, upper=0)
 
 
-def _room(most: int, group: SpreadGroup, states: tuple[GpuState, ...]) -> int:
+def _room(most: int, group: SpreadGroup, states: tuple[InitialGpu, ...]) -> int:
     """How many more of the group may go to these GPUs together."""
     present = sum(n for state in states for name, n in state.present if name in group.members)
     return max(0, most - present)

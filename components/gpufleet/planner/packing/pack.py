@@ -7,11 +7,11 @@ from gpufleet.findings import Finding, info, ordered, warning
 from gpufleet.planner.packing import highs, infeasible
 from gpufleet.planner.packing.bounds import TOLERANCE, volume_bound, whole_nodes
 from gpufleet.planner.packing.greedy import place_rest
-from gpufleet.planner.packing.model import Model, build
-from gpufleet.planner.packing.packing import Method, Packing
-from gpufleet.planner.packing.problem import Problem
+from gpufleet.planner.packing.model import PackingProgram, build
+from gpufleet.planner.packing.packing import Packing, PackingMethod
+from gpufleet.planner.packing.problem import PackingProblem
 from gpufleet.planner.packing.realise import realise
-from gpufleet.planner.packing.supply import Source, sources_of
+from gpufleet.planner.packing.supply import NodeSource, sources_of
 from gpufleet.planner.packing.verify import verify
 from gpufleet.planner.packing.workspace import Workspace
 
@@ -23,7 +23,7 @@ _LARGE = 1_500
 """Columns from which a program counts as having very many."""
 
 
-def pack(problem: Problem, *, solver: bool | None = None) -> Packing:
+def pack(problem: PackingProblem, *, solver: bool | None = None) -> Packing:
     """Put every share on a GPU at least cost, or say what stands in the way.
 
     `solver`: use HiGHS (None: where it is installed; True: required, raises ModuleNotFoundError
@@ -47,7 +47,7 @@ def pack(problem: Problem, *, solver: bool | None = None) -> Packing:
     return replace(found, findings=ordered((*findings, *found.findings, *broken)))
 
 
-def _without_limits(problem: Problem) -> Problem:
+def _without_limits(problem: PackingProblem) -> PackingProblem:
     machines = {
         name: replace(machine, max_nodes=None) for name, machine in problem.machines.items()
     }
@@ -55,22 +55,22 @@ def _without_limits(problem: Problem) -> Problem:
     return replace(problem, machines=machines, quotas=())
 
 
-def _pack(problem: Problem, use_solver: bool) -> Packing:
+def _pack(problem: PackingProblem, use_solver: bool) -> Packing:
     if use_solver:
         return _by_program(problem)
     return _heuristic(problem, _no_solver())
 
 
-def _heuristic(problem: Problem, *findings: Finding) -> Packing:
+def _heuristic(problem: PackingProblem, *findings: Finding) -> Packing:
     workspace = Workspace(problem)
     left = place_rest(workspace, problem, {s.name: s.count for s in problem.shares})
     bound = volume_bound(problem)
-    return _finish(problem, workspace, left, bound, Method.HEURISTIC, findings)
+    return _finish(problem, workspace, left, bound, PackingMethod.HEURISTIC, findings)
 
 
-def _by_program(problem: Problem) -> Packing:
+def _by_program(problem: PackingProblem) -> Packing:
     if not any(share.count for share in problem.shares):  # a program without columns
-        return _finish(problem, Workspace(problem), {}, 0, Method.INTEGER_PROGRAM, ())
+        return _finish(problem, Workspace(problem), {}, 0, PackingMethod.INTEGER_PROGRAM, ())
     sources = sources_of(problem)
     model = build(problem, sources)
     gap = _GAP if len(model.program.costs) > _LARGE else 0.0
@@ -85,7 +85,7 @@ def _by_program(problem: Problem) -> Packing:
     if left:
         return _apart(problem, workspace, left, bound)
     findings = () if solved.status == "optimal" else (_stopped(),)
-    found = _finish(problem, workspace, left, bound, Method.INTEGER_PROGRAM, findings)
+    found = _finish(problem, workspace, left, bound, PackingMethod.INTEGER_PROGRAM, findings)
     return _settled(found) if solved.status == "optimal" else found
 
 
@@ -95,7 +95,7 @@ def _settled(found: Packing) -> Packing:
     return replace(found, lower_bound=found.cost) if near else found
 
 
-def _fewest_gpus(model: Model, values: tuple[float, ...]) -> tuple[float, ...]:
+def _fewest_gpus(model: PackingProgram, values: tuple[float, ...]) -> tuple[float, ...]:
     """Among the cheapest answers one with fewest GPUs bought, where types differ in that."""
     sources = [s for s in model.sources if s.bought]
     if len({(s.cost, s.machine.gpus) for s in sources}) < 2 or len(values) > _LARGE:
@@ -114,10 +114,12 @@ def _fewest_gpus(model: Model, values: tuple[float, ...]) -> tuple[float, ...]:
     return better.values if better.values and cost <= spent else values
 
 
-def _apart(problem: Problem, workspace: Workspace, left: dict[str, int], bound: int) -> Packing:
+def _apart(
+    problem: PackingProblem, workspace: Workspace, left: dict[str, int], bound: int
+) -> Packing:
     """Spread groups the program in counts did not see through: node by node, or the heuristic."""
     unplaced = place_rest(workspace, problem, left)
-    rough = _finish(problem, workspace, unplaced, bound, Method.HEURISTIC, ())
+    rough = _finish(problem, workspace, unplaced, bound, PackingMethod.HEURISTIC, ())
     sources = _one_by_one(sources_of(problem), rough)
     model = build(problem, sources, apart=True)
     if model.program.size <= _APART_LIMIT:
@@ -127,15 +129,17 @@ def _apart(problem: Problem, workspace: Workspace, left: dict[str, int], bound: 
             if not missing:
                 if not unplaced and solved.status == "optimal":
                     bound = max(bound, whole_nodes(problem, solved.bound))
-                found = _settled(_finish(problem, exact, {}, bound, Method.INTEGER_PROGRAM, ()))
+                found = _settled(
+                    _finish(problem, exact, {}, bound, PackingMethod.INTEGER_PROGRAM, ())
+                )
                 if unplaced or found.cost <= rough.cost:
                     return found
     return rough
 
 
-def _one_by_one(sources: list[Source], rough: Packing) -> list[Source]:
+def _one_by_one(sources: list[NodeSource], rough: Packing) -> list[NodeSource]:
     """Each node a source of its own: as many bought ones as could still be cheaper."""
-    found: list[Source] = []
+    found: list[NodeSource] = []
     for source in sources:
         if not source.bought:
             found += [replace(source, most=1, nodes=(name,)) for name in source.nodes]
@@ -147,7 +151,7 @@ def _one_by_one(sources: list[Source], rough: Packing) -> list[Source]:
     return found
 
 
-def _nearest(problem: Problem, sources: list[Source]) -> Packing:
+def _nearest(problem: PackingProblem, sources: list[NodeSource]) -> Packing:
     """Not everything has a place: the packing of as much as has, and what would help."""
     model = build(problem, sources, elastic=True)
     solved = highs.solve(model.program)
@@ -170,11 +174,11 @@ def _nearest(problem: Problem, sources: list[Source]) -> Packing:
 
 
 def _finish(
-    problem: Problem,
+    problem: PackingProblem,
     workspace: Workspace,
     left: Mapping[str, int],
     bound: int,
-    method: Method,
+    method: PackingMethod,
     findings: tuple[Finding, ...],
 ) -> Packing:
     assignments, nodes = workspace.assignments()

@@ -10,7 +10,7 @@ from gpufleet.findings import Finding, ordered
 from gpufleet.planner.packing.problem import Mode
 
 
-class Method(StrEnum):
+class PackingMethod(StrEnum):
     """How the answer was found."""
 
     INTEGER_PROGRAM = "integer-program"
@@ -65,7 +65,7 @@ class Packing:
     """Whether costs are money."""
     gpus: int
     """GPUs of the bought nodes."""
-    method: Method
+    method: PackingMethod
     findings: tuple[Finding, ...] = ()
 
     def with_findings(self, findings: tuple[Finding, ...]) -> "Packing":

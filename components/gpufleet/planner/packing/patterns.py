@@ -4,7 +4,7 @@ from collections.abc import Collection
 from functools import lru_cache
 
 from gpufleet.catalogue.gpu import MigGeometry
-from gpufleet.partition.placement import PlacedInstance, Placement, Refusal, place
+from gpufleet.partition.placement import MigPlacement, PlacedInstance, Refusal, place
 from gpufleet.partition.slot_table import slot_table
 
 Pattern = tuple[tuple[str, int], ...]
@@ -62,7 +62,7 @@ def state_of(geometry: MigGeometry, occupied: tuple[PlacedInstance, ...]) -> tup
 @lru_cache(maxsize=65536)
 def proof(
     geometry: MigGeometry, pattern: Pattern, occupied: tuple[PlacedInstance, ...] = ()
-) -> Placement:
+) -> MigPlacement:
     """Start slots of a pattern beside what is there.
 
     Raises ValueError for a pattern that does not fit, which `maximal_patterns` never gives.

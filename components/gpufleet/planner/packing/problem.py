@@ -28,7 +28,7 @@ REPLICATED = (Mode.MPS, Mode.TIME_SLICING)
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class PackingMachine:
     """A machine type that may be bought, or that is already there."""
 
     name: str
@@ -132,10 +132,10 @@ class ExistingNode:
 
 
 @dataclass(frozen=True)
-class Problem:
+class PackingProblem:
     """Everything a packer needs."""
 
-    machines: Mapping[str, Machine]
+    machines: Mapping[str, PackingMachine]
     shares: tuple[ShareClass, ...]
     existing: tuple[ExistingNode, ...] = ()
     groups: tuple[SpreadGroup, ...] = ()
@@ -148,7 +148,7 @@ class Problem:
             m.micro_usd_per_hour is not None for m in self.machines.values() if m.max_nodes != 0
         )
 
-    def cost_of(self, machine: Machine) -> int:
+    def cost_of(self, machine: PackingMachine) -> int:
         """What one new node adds to the cost: micro-dollars an hour, else its GPUs."""
         if self.priced:
             return machine.micro_usd_per_hour or 0

@@ -12,10 +12,10 @@ from gpufleet.partition.placement import PlacedInstance, Refusal, place
 from gpufleet.planner.packing.problem import (
     ExistingGpu,
     ExistingNode,
-    Machine,
     Mode,
     Occupant,
-    Problem,
+    PackingMachine,
+    PackingProblem,
     Quota,
     ShareClass,
     SpreadGroup,
@@ -32,7 +32,7 @@ from gpufleet.planner.packing.request import (
 
 def read_problem(
     request: PackRequest, catalogue: Catalogue
-) -> tuple[Problem | None, tuple[Finding, ...]]:
+) -> tuple[PackingProblem | None, tuple[Finding, ...]]:
     """The problem of a file. None exactly when a finding is an error."""
     reader = _Reader(request, catalogue)
     problem = reader.problem()
@@ -45,9 +45,9 @@ class _Reader:
         self.request = request
         self.catalogue = catalogue
         self.findings: list[Finding] = []
-        self.machines: dict[str, Machine] = {}
+        self.machines: dict[str, PackingMachine] = {}
 
-    def problem(self) -> Problem:
+    def problem(self) -> PackingProblem:
         for i, entry in enumerate(self.request.machines):
             machine = self._machine(entry, f"machines[{i}]")
             if machine is None:
@@ -65,7 +65,7 @@ class _Reader:
             for i, q in enumerate(self.request.quotas)
         )
         nodes = tuple(node for node in existing if node is not None)
-        problem = Problem(frozen(self.machines), tuple(shares), nodes, groups, quotas)
+        problem = PackingProblem(frozen(self.machines), tuple(shares), nodes, groups, quotas)
         unpriced = [
             m for m in self.machines.values() if m.max_nodes != 0 and m.micro_usd_per_hour is None
         ]
@@ -122,14 +122,14 @@ class _Reader:
 
     # -- machines -------------------------------------------------------------------------------
 
-    def _machine(self, entry: MachineRequest, path: str) -> Machine | None:
+    def _machine(self, entry: MachineRequest, path: str) -> PackingMachine | None:
         price = None if entry.usd_per_hour is None else int(entry.usd_per_hour * MICRO_USD)
         modes = frozenset(entry.modes)
         single = entry.mig_strategy == "single"
         try:
             if entry.instance_type is None:
                 gpu = self.catalogue.find_gpu(entry.gpu or "")
-                return Machine(
+                return PackingMachine(
                     entry.name or gpu.key,
                     gpu,
                     entry.gpus_per_node or 1,
@@ -157,7 +157,7 @@ class _Reader:
         gpu: Gpu = self.catalogue.gpu(instance.accelerator.gpu)
         if price is None:
             price = instance.price(entry.purchase).micro_usd_per_hour
-        return Machine(
+        return PackingMachine(
             entry.name or instance.name,
             gpu,
             count,
@@ -251,7 +251,7 @@ class _Reader:
             self.findings.append(error("pack-sharing-mixed", f"{path}.gpus", message))
         return ExistingNode(entry.node, machine.name, tuple(gpus), path)
 
-    def _gpu(self, machine: Machine, entry: ExistingGpuRequest, path: str) -> ExistingGpu:
+    def _gpu(self, machine: PackingMachine, entry: ExistingGpuRequest, path: str) -> ExistingGpu:
         for share in (entry.share, *(i.share for i in entry.mig or ())):
             self._known_share(share, path)
         if entry.whole:
@@ -270,7 +270,9 @@ class _Reader:
             return ExistingGpu()
         return self._instances(machine, entry, path)
 
-    def _instances(self, machine: Machine, entry: ExistingGpuRequest, path: str) -> ExistingGpu:
+    def _instances(
+        self, machine: PackingMachine, entry: ExistingGpuRequest, path: str
+    ) -> ExistingGpu:
         geometry = machine.gpu.mig
         if geometry is None or machine.whole_only:
             message = f"{machine.gpu.key} of {machine.name} has no MIG instances"

@@ -3,11 +3,11 @@
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from gpufleet.planner.packing.model import Place, Plan, place_of
+from gpufleet.planner.packing.model import ColumnCounts, Place, place_of
 from gpufleet.planner.packing.patterns import Pattern
-from gpufleet.planner.packing.problem import Mode, Problem
+from gpufleet.planner.packing.problem import Mode, PackingProblem
 from gpufleet.planner.packing.slots import Slot
-from gpufleet.planner.packing.supply import Choice, GpuState, Pool, Source
+from gpufleet.planner.packing.supply import GpuGroup, InitialGpu, NodeSource, NodeUse
 from gpufleet.planner.packing.workspace import OpenGpu, OpenNode, Workspace
 
 
@@ -23,12 +23,12 @@ class _Offer:
 @dataclass(slots=True)
 class _Realisation:
     workspace: Workspace
-    plan: Plan
+    plan: ColumnCounts
     offers: dict[tuple[Place, Slot], list[_Offer]] = field(
         default_factory=lambda: defaultdict[tuple[Place, Slot], list[_Offer]](list)
     )
-    waiting: dict[Pool, list[OpenGpu]] = field(
-        default_factory=lambda: defaultdict[Pool, list[OpenGpu]](list)
+    waiting: dict[GpuGroup, list[OpenGpu]] = field(
+        default_factory=lambda: defaultdict[GpuGroup, list[OpenGpu]](list)
     )
 
     def offer(self, place: Place, slot: Slot, node: OpenNode, gpu: OpenGpu | None, n: int) -> None:
@@ -37,7 +37,7 @@ class _Realisation:
 
 
 def realise(
-    problem: Problem, sources: list[Source], plan: Plan
+    problem: PackingProblem, sources: list[NodeSource], plan: ColumnCounts
 ) -> tuple[Workspace, dict[str, int]]:
     """A workspace with every share of the plan in place, and the shares that found none.
 
@@ -60,7 +60,7 @@ def realise(
     return made.workspace, _serve(made, problem, plan)
 
 
-def _open(made: _Realisation, choice: Choice, node: OpenNode) -> None:
+def _open(made: _Realisation, choice: NodeUse, node: OpenNode) -> None:
     """Slots of a node that do not come from a pool, and its GPUs handed to the pools."""
     for slot, count in choice.slots:
         if choice.mode is None:
@@ -72,14 +72,14 @@ def _open(made: _Realisation, choice: Choice, node: OpenNode) -> None:
             made.offer(place_of(choice.source, choice, i), slot, node, gpu, left)
     free = _by_state(node)
     # Shares of several GPUs take the first free ones (`put_gang` does the same).
-    del free[GpuState()][: sum(choice.gangs)]
+    del free[InitialGpu()][: sum(choice.gangs)]
     for pool, count in choice.pools:
         for _ in range(count):
             made.waiting[pool].append(free[pool.state].pop(0))
 
 
-def _by_state(node: OpenNode) -> dict[GpuState, list[OpenGpu]]:
-    found: dict[GpuState, list[OpenGpu]] = defaultdict(list)
+def _by_state(node: OpenNode) -> dict[InitialGpu, list[OpenGpu]]:
+    found: dict[InitialGpu, list[OpenGpu]] = defaultdict(list)
     for gpu in node.gpus:
         found[gpu.state].append(gpu)
     return found
@@ -94,7 +94,7 @@ def _fill(made: _Realisation, place: Place, pattern: Pattern | None, gpu: OpenGp
         made.offer(place, Slot(machine, Mode.MIG.value, name), gpu.node, gpu, number)
 
 
-def _serve(made: _Realisation, problem: Problem, plan: Plan) -> dict[str, int]:
+def _serve(made: _Realisation, problem: PackingProblem, plan: ColumnCounts) -> dict[str, int]:
     """Put the shares into the slots; those of spread groups first, where there is least choice."""
     spread = {name for group in problem.groups for name in group.members}
     left: dict[str, int] = defaultdict(int)

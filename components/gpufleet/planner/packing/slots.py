@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from gpufleet.catalogue.gpu import MigProfile
 from gpufleet.partition.shares import MIB, mps_memory
-from gpufleet.planner.packing.problem import REPLICATED, Machine, Mode, ShareClass
+from gpufleet.planner.packing.problem import REPLICATED, Mode, PackingMachine, ShareClass
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -30,7 +30,7 @@ class Slot:
         return f"1/{self.replicas} {word}"
 
 
-def slots_for(share: ShareClass, machine: Machine) -> tuple[Slot, ...]:
+def slots_for(share: ShareClass, machine: PackingMachine) -> tuple[Slot, ...]:
     """The largest division of each kind on this machine that serves the share; empty: none does.
 
     MPS and time-slicing give one slot, of the most replicas the share allows: fewer replicas serve
@@ -56,7 +56,7 @@ def slots_for(share: ShareClass, machine: Machine) -> tuple[Slot, ...]:
 
 
 def servable(
-    share: ShareClass, machines: Mapping[str, Machine], offered: Iterable[Slot]
+    share: ShareClass, machines: Mapping[str, PackingMachine], offered: Iterable[Slot]
 ) -> frozenset[Slot]:
     """Those of the offered slots a share may go to."""
     exact = {slot for machine in machines.values() for slot in slots_for(share, machine)}
@@ -70,7 +70,7 @@ def servable(
     )
 
 
-def most_replicas(share: ShareClass, machine: Machine) -> int:
+def most_replicas(share: ShareClass, machine: PackingMachine) -> int:
     """Into how many shares a GPU may be divided so that each still serves this one; 0: into none.
 
     Time-sliced shares are judged by an even part of the memory, like MPS clients: nothing enforces
@@ -100,7 +100,7 @@ MOST_TIME_SLICES = 48
 device plugin has no limit; every further one waits as long as all others together."""
 
 
-def _instances(share: ShareClass, machine: Machine) -> Iterable[MigProfile]:
+def _instances(share: ShareClass, machine: PackingMachine) -> Iterable[MigProfile]:
     geometry = machine.gpu.mig
     if geometry is None or machine.whole_only or Mode.MIG not in machine.modes:
         return ()
@@ -125,7 +125,7 @@ def _instance_fits(share: ShareClass, profile: MigProfile) -> bool:
     return profile.usable_bytes is not None and profile.usable_bytes >= share.memory_bytes
 
 
-def _whole_fits(share: ShareClass, machine: Machine) -> bool:
+def _whole_fits(share: ShareClass, machine: PackingMachine) -> bool:
     if share.gpus > machine.gpus or share.profile is not None:
         return False
     if share.memory_bytes == 0:

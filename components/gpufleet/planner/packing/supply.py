@@ -1,6 +1,6 @@
 """Where slots come from: nodes that are there, nodes that may be bought, and their choices.
 
-A node chooses how it is used (`Choice`): mixed, one MIG profile throughout, or all GPUs divided by
+A node chooses how it is used (`NodeUse`): mixed, one MIG profile throughout, or all GPUs divided by
 MPS or time-slicing into as many shares: the device plugin reads one configuration per node. Mixed
 nodes set GPUs aside for shares of several GPUs and hand the rest to pools of GPUs in one state.
 """
@@ -15,15 +15,15 @@ from gpufleet.planner.packing.problem import (
     REPLICATED,
     ExistingGpu,
     ExistingNode,
-    Machine,
     Mode,
-    Problem,
+    PackingMachine,
+    PackingProblem,
 )
 from gpufleet.planner.packing.slots import Slot, slots_for
 
 
 @dataclass(frozen=True, slots=True)
-class GpuState:
+class InitialGpu:
     """What is on one GPU before anything is placed."""
 
     occupied: tuple[PlacedInstance, ...] = ()
@@ -46,11 +46,11 @@ class GpuState:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class NodeSource:
     """Nodes that are all alike: bought ones of a type, or existing ones in the same state."""
 
-    machine: Machine
-    gpus: tuple[GpuState, ...]
+    machine: PackingMachine
+    gpus: tuple[InitialGpu, ...]
     most: int | None
     """How many there are; None: no limit."""
     cost: int
@@ -64,11 +64,11 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
+class GpuGroup:
     """GPUs of one source in one state."""
 
     source: int
-    state: GpuState
+    state: InitialGpu
     whole: bool
     """May also be taken whole."""
     profiles: frozenset[str]
@@ -76,7 +76,7 @@ class Pool:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class NodeUse:
     """One way to use a node of a source."""
 
     source: int
@@ -87,7 +87,7 @@ class Choice:
     mode: Mode | None = None
     """MPS or time-slicing."""
     replicas: int = 1
-    pools: tuple[tuple[Pool, int], ...] = ()
+    pools: tuple[tuple[GpuGroup, int], ...] = ()
     """Pools the other GPUs go to."""
     slots: tuple[tuple[Slot, int], ...] = ()
     """Slots it offers besides."""
@@ -103,7 +103,7 @@ class Wanted:
     replicas: frozenset[tuple[Mode, int]] = field(default_factory=frozenset[tuple[Mode, int]])
 
 
-def wanted_of(problem: Problem) -> dict[str, Wanted]:
+def wanted_of(problem: PackingProblem) -> dict[str, Wanted]:
     """What the shares ask of each machine type."""
     found: dict[str, Wanted] = {}
     for name, machine in problem.machines.items():
@@ -117,24 +117,24 @@ def wanted_of(problem: Problem) -> dict[str, Wanted]:
     return found
 
 
-def sources_of(problem: Problem) -> list[Source]:
+def sources_of(problem: PackingProblem) -> list[NodeSource]:
     """Existing nodes, alike ones together, then what may be bought, in the order of the file."""
-    alike: dict[tuple[str, tuple[GpuState, ...]], list[str]] = {}
+    alike: dict[tuple[str, tuple[InitialGpu, ...]], list[str]] = {}
     for node in problem.existing:
         states = tuple(sorted((_state(problem, node, gpu) for gpu in node.gpus), key=_order))
         alike.setdefault((node.machine, states), []).append(node.name)
     found = [
-        Source(problem.machines[machine], states, len(names), 0, tuple(names))
+        NodeSource(problem.machines[machine], states, len(names), 0, tuple(names))
         for (machine, states), names in alike.items()
     ]
     for machine in problem.machines.values():
         if machine.max_nodes != 0:
-            states = (GpuState(),) * machine.gpus
-            found.append(Source(machine, states, machine.max_nodes, problem.cost_of(machine)))
+            states = (InitialGpu(),) * machine.gpus
+            found.append(NodeSource(machine, states, machine.max_nodes, problem.cost_of(machine)))
     return found
 
 
-def _order(state: GpuState) -> tuple[object, ...]:
+def _order(state: InitialGpu) -> tuple[object, ...]:
     return (
         state.untouched,
         state.mig,
@@ -147,12 +147,12 @@ def _order(state: GpuState) -> tuple[object, ...]:
     )
 
 
-def state_of_gpu(problem: Problem, node: ExistingNode, gpu: ExistingGpu) -> GpuState:
+def state_of_gpu(problem: PackingProblem, node: ExistingNode, gpu: ExistingGpu) -> InitialGpu:
     """The state of a GPU that is there."""
     return _state(problem, node, gpu)
 
 
-def _state(problem: Problem, node: ExistingNode, gpu: ExistingGpu) -> GpuState:
+def _state(problem: PackingProblem, node: ExistingNode, gpu: ExistingGpu) -> InitialGpu:
     geometry = problem.machines[node.machine].gpu.mig
     placed: list[PlacedInstance] = []
     for occupant in gpu.occupants:
@@ -165,7 +165,7 @@ def _state(problem: Problem, node: ExistingNode, gpu: ExistingGpu) -> GpuState:
                 )
             )
     present = Counter(o.share for o in gpu.occupants if o.share is not None)
-    return GpuState(
+    return InitialGpu(
         occupied=tuple(sorted(placed, key=lambda i: i.start)),
         mig=gpu.mig or bool(placed),
         full=any(o.mode is Mode.WHOLE for o in gpu.occupants),
@@ -176,7 +176,7 @@ def _state(problem: Problem, node: ExistingNode, gpu: ExistingGpu) -> GpuState:
     )
 
 
-def choices_of(number: int, source: Source, wanted: Wanted) -> Iterator[Choice]:
+def choices_of(number: int, source: NodeSource, wanted: Wanted) -> Iterator[NodeUse]:
     """Every way to use a node of this source that serves something wanted."""
     machine, states = source.machine, source.gpus
     divided = next((s for s in states if s.mode is not None), None)
@@ -187,7 +187,7 @@ def choices_of(number: int, source: Source, wanted: Wanted) -> Iterator[Choice]:
         for mode, replicas in sorted(wanted.replicas, key=lambda r: (r[0].value, r[1])):
             slot = Slot(machine.name, mode.value, replicas=replicas)
             slots = ((slot, replicas * len(states)),)
-            yield Choice(number, mode=mode, replicas=replicas, slots=slots)
+            yield NodeUse(number, mode=mode, replicas=replicas, slots=slots)
     geometry = machine.gpu.mig
     cut = wanted.profiles if geometry is not None else frozenset[str]()
     if not machine.single_strategy:
@@ -200,25 +200,25 @@ def choices_of(number: int, source: Source, wanted: Wanted) -> Iterator[Choice]:
         return
     for profile in sorted(present or cut):
         if profile in cut and len(present) < 2:
-            counts = Counter(Pool(number, s, False, frozenset({profile})) for s in states)
-            yield Choice(number, profile=profile, pools=tuple(counts.items()))
+            counts = Counter(GpuGroup(number, s, False, frozenset({profile})) for s in states)
+            yield NodeUse(number, profile=profile, pools=tuple(counts.items()))
 
 
-def _divided(number: int, source: Source, divided: GpuState) -> Choice:
+def _divided(number: int, source: NodeSource, divided: InitialGpu) -> NodeUse:
     assert divided.mode is not None
     slot = Slot(source.machine.name, divided.mode.value, replicas=divided.replicas)
     free = sum(s.replicas - s.taken for s in source.gpus if s.mode is divided.mode)
-    return Choice(number, mode=divided.mode, replicas=divided.replicas, slots=((slot, free),))
+    return NodeUse(number, mode=divided.mode, replicas=divided.replicas, slots=((slot, free),))
 
 
 def _mixed(
-    number: int, source: Source, wanted: Wanted, profiles: frozenset[str]
-) -> Iterator[Choice]:
+    number: int, source: NodeSource, wanted: Wanted, profiles: frozenset[str]
+) -> Iterator[NodeUse]:
     machine = source.machine
     free = sum(state.untouched for state in source.gpus)
     sizes = sorted(wanted.gangs if Mode.WHOLE in machine.modes else (), reverse=True)
     for gangs in _sets(sizes, free):
-        counts: Counter[Pool] = Counter()
+        counts: Counter[GpuGroup] = Counter()
         left = free - sum(gangs)
         for state in source.gpus:
             if state.full:
@@ -227,12 +227,12 @@ def _mixed(
                 if left == 0:
                     continue
                 left -= 1
-            pool = Pool(number, state, state.untouched and wanted.whole, profiles)
+            pool = GpuGroup(number, state, state.untouched and wanted.whole, profiles)
             if pool.whole or profiles:
                 counts[pool] += 1
         slots = Counter(Slot(machine.name, Mode.WHOLE.value, gpus=size) for size in gangs)
         if counts or slots:
-            yield Choice(number, gangs, pools=tuple(counts.items()), slots=tuple(slots.items()))
+            yield NodeUse(number, gangs, pools=tuple(counts.items()), slots=tuple(slots.items()))
 
 
 def _sets(sizes: list[int], room: int) -> Iterator[tuple[int, ...]]:
@@ -244,7 +244,7 @@ def _sets(sizes: list[int], room: int) -> Iterator[tuple[int, ...]]:
                 yield (size, *rest)
 
 
-def fillings(pool: Pool, machine: Machine) -> Iterable[Pattern | None]:
+def fillings(pool: GpuGroup, machine: PackingMachine) -> Iterable[Pattern | None]:
     """What one GPU of a pool can be filled with; None: taken whole."""
     if pool.whole:
         yield None

@@ -9,13 +9,13 @@ from gpufleet.planner.packing.packing import Assignment, Packing
 from gpufleet.planner.packing.problem import (
     REPLICATED,
     ExistingNode,
-    Machine,
     Mode,
-    Problem,
+    PackingMachine,
+    PackingProblem,
 )
 
 
-def verify(problem: Problem, packing: Packing) -> tuple[Finding, ...]:
+def verify(problem: PackingProblem, packing: Packing) -> tuple[Finding, ...]:
     """Everything that is wrong with a packing; empty for a correct one.
 
     Instances are proven by `partition.place`, with all of them handed in as occupied.
@@ -27,7 +27,7 @@ def verify(problem: Problem, packing: Packing) -> tuple[Finding, ...]:
 
 
 class _Checker:
-    def __init__(self, problem: Problem, packing: Packing) -> None:
+    def __init__(self, problem: PackingProblem, packing: Packing) -> None:
         self.problem, self.packing = problem, packing
         self.machine = {n.name: problem.machines[n.machine] for n in packing.nodes}
         self.existing: dict[str, ExistingNode] = {n.name: n for n in problem.existing}
@@ -118,7 +118,7 @@ class _Checker:
         return found
 
     @staticmethod
-    def _memory(a: Assignment, machine: Machine) -> int | None:
+    def _memory(a: Assignment, machine: PackingMachine) -> int | None:
         if a.mode is Mode.MIG:
             geometry = machine.gpu.mig
             return None if geometry is None else geometry.profiles[a.profile or ""].usable_bytes

@@ -8,9 +8,9 @@ from gpufleet.partition.placement import PlacedInstance
 from gpufleet.partition.slot_table import slot_table
 from gpufleet.planner.packing.packing import Assignment, PackedNode
 from gpufleet.planner.packing.patterns import proof, state_of
-from gpufleet.planner.packing.problem import Machine, Mode, Problem, SpreadGroup
+from gpufleet.planner.packing.problem import Mode, PackingMachine, PackingProblem, SpreadGroup
 from gpufleet.planner.packing.slots import Slot
-from gpufleet.planner.packing.supply import GpuState, state_of_gpu
+from gpufleet.planner.packing.supply import InitialGpu, state_of_gpu
 
 
 @dataclass(slots=True)
@@ -19,7 +19,7 @@ class OpenGpu:
 
     node: "OpenNode"
     index: int
-    state: GpuState
+    state: InitialGpu
     whole: str | None = None
     """Share class that has all of it."""
     instances: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
@@ -68,7 +68,7 @@ class OpenNode:
     """One node and its GPUs."""
 
     name: str
-    machine: Machine
+    machine: PackingMachine
     existing: bool
     gpus: list[OpenGpu] = field(default_factory=list[OpenGpu])
     profile: str = ""
@@ -95,7 +95,7 @@ class OpenNode:
 class Workspace:
     """All nodes of a packing, and the only way to put a share on one."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: PackingProblem) -> None:
         self.problem = problem
         self.nodes: list[OpenNode] = []
         self._named: Counter[str] = Counter()
@@ -120,7 +120,7 @@ class Workspace:
             self.nodes.append(node)
             self.existing[node.name] = node
 
-    def buy(self, machine: Machine) -> OpenNode:
+    def buy(self, machine: PackingMachine) -> OpenNode:
         """Open a new node. Quotas are the caller's business (`may_buy`)."""
         while True:
             name = f"{machine.name}-{self._named[machine.name]}"
@@ -128,12 +128,12 @@ class Workspace:
             if name not in self._taken:
                 break
         node = OpenNode(name, machine, False)
-        node.gpus = [OpenGpu(node, index, GpuState()) for index in range(machine.gpus)]
+        node.gpus = [OpenGpu(node, index, InitialGpu()) for index in range(machine.gpus)]
         self.nodes.append(node)
         self._bought[machine.name] += 1
         return node
 
-    def may_buy(self, machine: Machine) -> bool:
+    def may_buy(self, machine: PackingMachine) -> bool:
         """Whether the quotas leave room for one more node of this type."""
         counts = self._bought
         if machine.max_nodes is not None and counts[machine.name] >= machine.max_nodes:

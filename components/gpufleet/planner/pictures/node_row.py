@@ -9,15 +9,15 @@ from gpufleet.planner.packing.packing import Assignment, Packing
 from gpufleet.planner.packing.problem import (
     ExistingGpu,
     ExistingNode,
-    Machine,
     Mode,
     Occupant,
-    Problem,
+    PackingMachine,
+    PackingProblem,
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class GpuPart:
     """Part of one GPU that something has."""
 
     start: Fraction
@@ -29,11 +29,11 @@ class Block:
     """`1g.10gb`, `1/4`, `GPU`."""
 
 
-Blocks = tuple[Block, ...]
+Blocks = tuple[GpuPart, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class NodeRow:
+class PictureRow:
     """So many nodes whose GPUs hold the same."""
 
     count: int
@@ -44,11 +44,11 @@ class NodeRow:
     gpus: tuple[Blocks, ...]
 
 
-def packing_rows(problem: Problem, packing: Packing) -> tuple[NodeRow, ...]:
+def packing_rows(problem: PackingProblem, packing: Packing) -> tuple[PictureRow, ...]:
     """Rows of a packing: equal nodes once; bought before there, large before small, many first."""
     there = {node.name: node for node in problem.existing}
     machine_of = {node.name: problem.machines[node.machine] for node in packing.nodes}
-    loads: dict[str, list[list[Block]]] = {}
+    loads: dict[str, list[list[GpuPart]]] = {}
     for node in packing.nodes:
         if node.name in there:
             loads[node.name] = _occupied(there[node.name], machine_of[node.name])
@@ -67,7 +67,7 @@ def packing_rows(problem: Problem, packing: Packing) -> tuple[NodeRow, ...]:
         key=lambda group: (group[0][1], -len(group[0][2]), group[0][0], -len(group[1])),
     )
     return tuple(
-        NodeRow(
+        PictureRow(
             len(names),
             f"{machine} ({problem.machines[machine].gpu.key})",
             f"{'there already: ' if existing else ''}{_few(names)}",
@@ -77,42 +77,44 @@ def packing_rows(problem: Problem, packing: Packing) -> tuple[NodeRow, ...]:
     )
 
 
-def _occupied(node: ExistingNode, machine: Machine) -> list[list[Block]]:
+def _occupied(node: ExistingNode, machine: PackingMachine) -> list[list[GpuPart]]:
     found = [
         [_occupant(gpu, o, i, machine) for i, o in enumerate(gpu.occupants)] for gpu in node.gpus
     ]
     return [*found, *([] for _ in range(machine.gpus - len(found)))]
 
 
-def _occupant(gpu: ExistingGpu, occupant: Occupant, before: int, machine: Machine) -> Block:
+def _occupant(
+    gpu: ExistingGpu, occupant: Occupant, before: int, machine: PackingMachine
+) -> GpuPart:
     if occupant.profile is not None and occupant.start is not None:
         return _slice(machine, occupant.profile, occupant.start, occupant.share)
     if occupant.mode is Mode.WHOLE:
-        return Block(Fraction(0), Fraction(1), occupant.share, "GPU")
+        return GpuPart(Fraction(0), Fraction(1), occupant.share, "GPU")
     return _part(before, gpu.replicas or 1, occupant.share)
 
 
-def _assigned(share: Assignment, machine: Machine, before: int) -> Block:
+def _assigned(share: Assignment, machine: PackingMachine, before: int) -> GpuPart:
     if share.profile is not None and share.start is not None:
         return _slice(machine, share.profile, share.start, share.share)
     if share.mode is Mode.WHOLE:
         text = "GPU" if len(share.gpus) == 1 else f"1 of {len(share.gpus)} GPUs"
-        return Block(Fraction(0), Fraction(1), share.share, text)
+        return GpuPart(Fraction(0), Fraction(1), share.share, text)
     return _part(before, share.replicas, share.share)
 
 
-def _slice(machine: Machine, profile: str, start: int, owner: str | None) -> Block:
+def _slice(machine: PackingMachine, profile: str, start: int, owner: str | None) -> GpuPart:
     assert machine.gpu.mig is not None
     slots = machine.gpu.mig.memory_slots
     size = machine.gpu.mig.profiles[profile].memory_slots
-    return Block(Fraction(start, slots), Fraction(size, slots), owner, profile)
+    return GpuPart(Fraction(start, slots), Fraction(size, slots), owner, profile)
 
 
-def _part(number: int, replicas: int, owner: str | None) -> Block:
-    return Block(Fraction(number, replicas), Fraction(1, replicas), owner, f"1/{replicas}")
+def _part(number: int, replicas: int, owner: str | None) -> GpuPart:
+    return GpuPart(Fraction(number, replicas), Fraction(1, replicas), owner, f"1/{replicas}")
 
 
-def _place(block: Block) -> Fraction:
+def _place(block: GpuPart) -> Fraction:
     return block.start
 
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from gpufleet.planner.pictures.canvas import COLOURS, FAINT, INK, new_figure
-from gpufleet.planner.pictures.node_row import Block, Blocks, NodeRow
+from gpufleet.planner.pictures.node_row import Blocks, GpuPart, PictureRow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,7 +28,7 @@ _TWO_LINES = 0.28
 """Height from which a block has room for two lines of text."""
 
 
-def packing_picture(title: str, subtitle: str, rows: Sequence[NodeRow]) -> "Figure":
+def packing_picture(title: str, subtitle: str, rows: Sequence[PictureRow]) -> "Figure":
     """The picture of at most `MOST_ROWS` rows; the subtitle says how many are left out. Sizes are
     inches, so that text keeps its proportion to the boxes whatever their number."""
     shown = rows[:MOST_ROWS]
@@ -54,11 +54,11 @@ def packing_picture(title: str, subtitle: str, rows: Sequence[NodeRow]) -> "Figu
     return figure
 
 
-def _card_width(row: NodeRow) -> float:
+def _card_width(row: PictureRow) -> float:
     return max(len(row.gpus) * (_GPU_WIDTH + _GAP) - _GAP, _CARD_WIDTH)
 
 
-def _flow(rows: Sequence[NodeRow], width: float) -> tuple[list[tuple[float, int]], int]:
+def _flow(rows: Sequence[PictureRow], width: float) -> tuple[list[tuple[float, int]], int]:
     """Where each node goes, left to right in lines: its left edge, its line; and how many lines."""
     cards: list[tuple[float, int]] = []
     left, line = _EDGE, 0
@@ -70,7 +70,7 @@ def _flow(rows: Sequence[NodeRow], width: float) -> tuple[list[tuple[float, int]
     return cards, line + 1
 
 
-def _owners(rows: Iterable[NodeRow]) -> list[str]:
+def _owners(rows: Iterable[PictureRow]) -> list[str]:
     found: dict[str, None] = {}
     for row in rows:
         for block in (block for gpu in row.gpus for block in gpu):
@@ -95,7 +95,7 @@ def _legend(axes: "Axes", owners: Sequence[str], columns: int) -> dict[str, str]
     return colours
 
 
-def _node(axes: "Axes", row: NodeRow, left: float, top: float, colours: dict[str, str]) -> None:
+def _node(axes: "Axes", row: PictureRow, left: float, top: float, colours: dict[str, str]) -> None:
     letters = int(_card_width(row) / 0.078)
     head = f"{row.count} x {row.title}" if row.count > 1 else row.title
     axes.text(left, top + 0.1, _cut(head, letters), fontsize=9, weight="bold", va="center")
@@ -139,7 +139,7 @@ def _inches(part: Fraction) -> float:
     return float(part) * _GPU_HEIGHT
 
 
-def _words(block: Block, height: float) -> list[str]:
+def _words(block: GpuPart, height: float) -> list[str]:
     """What fits: profile and owner on two lines, on one, or nothing."""
     owner = block.owner or "in use"
     if height < 0.07:

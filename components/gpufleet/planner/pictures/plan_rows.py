@@ -8,21 +8,21 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from fractions import Fraction
 
-from gpufleet.partition.placement import Placement, place
+from gpufleet.partition.placement import MigPlacement, place
 from gpufleet.planner.filled_pool import FilledPool
-from gpufleet.planner.pictures.node_row import Block, Blocks, NodeRow
-from gpufleet.planner.plan import Plan
-from gpufleet.sizing.device import Share
+from gpufleet.planner.pictures.node_row import Blocks, GpuPart, PictureRow
+from gpufleet.planner.plan import PlannedFleet
+from gpufleet.sizing.device import DeviceShare
 
 _WHOLE = (Fraction(0), Fraction(1))
 
 
-def plan_rows(plan: Plan) -> tuple[NodeRow, ...]:
+def plan_rows(plan: PlannedFleet) -> tuple[PictureRow, ...]:
     """Every pool, equal nodes once."""
     return tuple(row for name, pool in plan.pools for row in _pool_rows(name, pool))
 
 
-def _pool_rows(name: str, pool: FilledPool) -> Iterator[NodeRow]:
+def _pool_rows(name: str, pool: FilledPool) -> Iterator[PictureRow]:
     machine = pool.key.machine
     if pool.layout is not None:
         gpus = list(_slices(pool))
@@ -34,7 +34,7 @@ def _pool_rows(name: str, pool: FilledPool) -> Iterator[NodeRow]:
     gpus += [()] * (pool.nodes * each - len(gpus))
     nodes = Counter(tuple(gpus[n * each : (n + 1) * each]) for n in range(pool.nodes))
     for node, count in nodes.items():
-        yield NodeRow(count, f"{machine.name} ({machine.gpu.key})", f"pool {name}", node)
+        yield PictureRow(count, f"{machine.name} ({machine.gpu.key})", f"pool {name}", node)
 
 
 def _slices(pool: FilledPool) -> Iterator[Blocks]:
@@ -49,10 +49,10 @@ def _slices(pool: FilledPool) -> Iterator[Blocks]:
     for _ in range(pool.nodes):
         for devices, count in pool.layout.gpus:
             proof = place(geometry, dict(devices))
-            assert isinstance(proof, Placement), proof
+            assert isinstance(proof, MigPlacement), proof
             for _ in range(count):
                 yield tuple(
-                    Block(
+                    GpuPart(
                         Fraction(instance.start, geometry.memory_slots),
                         Fraction(instance.size, geometry.memory_slots),
                         waiting[instance.profile].pop() if waiting[instance.profile] else None,
@@ -68,15 +68,15 @@ def _whole(pool: FilledPool) -> Iterator[Blocks]:
         each = option.reached.gpus_each
         text = "GPU" if each == 1 else f"1 of {each} GPUs"
         for _ in range(option.devices):
-            yield (Block(*_WHOLE, name, text),)
+            yield (GpuPart(*_WHOLE, name, text),)
 
 
 def _parts(pool: FilledPool) -> Iterator[Blocks]:
     replicas = pool.members[0][1].share.replicas
-    kind = "MPS" if pool.members[0][1].share.kind is Share.MPS else "turns"
+    kind = "MPS" if pool.members[0][1].share.kind is DeviceShare.MPS else "turns"
     owners = [name for name, option in pool.members for _ in range(option.devices)]
     for first in range(0, len(owners), replicas):
         yield tuple(
-            Block(Fraction(n, replicas), Fraction(1, replicas), owner, f"1/{replicas} {kind}")
+            GpuPart(Fraction(n, replicas), Fraction(1, replicas), owner, f"1/{replicas} {kind}")
             for n, owner in enumerate(owners[first : first + replicas])
         )

@@ -18,7 +18,7 @@ from gpufleet.platforms.eks.karpenter_overlay import node_overlay
 from gpufleet.platforms.eks.launch_template import launch_template
 from gpufleet.platforms.eks.node_group_arguments import node_group
 from gpufleet.platforms.eks.shape import eks_shape
-from gpufleet.render.artefact import Artefact, Kind
+from gpufleet.render.artefact import Artefact, ArtefactKind
 from gpufleet.render.platform_files import PlatformFiles
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.pool import Provisioner
@@ -57,7 +57,7 @@ def _node_group(fleet: Fleet, pool: Pool, prefix: str) -> Iterator[Artefact]:
     }
     yield Artefact(
         f"clouds/aws/{pool.name}.yaml",
-        Kind.ARGUMENTS,
+        ArtefactKind.ARGUMENTS,
         f"arguments of the node group {pool.name} and its launch template, but for cluster, role, "
         "subnets, security groups and user data",
         yaml_text(arguments),
@@ -70,20 +70,20 @@ def _karpenter(fleet: Fleet, pool: Pool, prefix: str) -> Iterator[Artefact]:
     if overlay is not None:
         yield Artefact(
             f"{folder}/node-overlay-{pool.name}.yaml",
-            Kind.MANIFEST,
+            ArtefactKind.MANIFEST,
             f"what Karpenter must expect of a new node of {pool.name} (gate NodeOverlay)",
             yaml_text(overlay),
         )
     yield Artefact(
         f"{folder}/node-pool-{pool.name}.yaml",
-        Kind.MANIFEST,
+        ArtefactKind.MANIFEST,
         f"what Karpenter may launch for {pool.name}, how much, and when it may take it away",
         yaml_text(node_pool(pool, shape)),
     )
     made = node_class(pool, shape, prefix, fleet.spec.tags, karpenter_name(pool))
     yield Artefact(
         f"{folder}/node-class-{pool.name}.yaml",
-        Kind.MANIFEST,
+        ArtefactKind.MANIFEST,
         f"image, disks and interfaces of {pool.name}'s machines",
         yaml_text(
             {**made, "spec": {**made["spec"], **_found_by_tag(fleet.spec.cluster.name)}},

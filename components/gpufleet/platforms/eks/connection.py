@@ -14,7 +14,7 @@ from gpufleet.components_base.inputs import declared, refuse, to_camel
 from gpufleet.findings import Finding, error
 from gpufleet.fleet import Fleet, Pool
 from gpufleet.platforms.eks.shape import EksShape
-from gpufleet.platforms.eks.user_data import ClusterAccess
+from gpufleet.platforms.eks.user_data import ClusterEndpoint
 from gpufleet.spec.pool import Provisioner
 
 
@@ -204,7 +204,7 @@ _ROLE = re.compile(r"^arn:aws[a-z-]*:iam::[0-9]{12}:role/.+$")
 """Of every partition: `aws`, `aws-cn`, `aws-us-gov`, `aws-iso`."""
 
 
-def cluster_access(connection: EksConnection) -> pulumi.Output[ClusterAccess]:
+def cluster_access(connection: EksConnection) -> pulumi.Output[ClusterEndpoint]:
     """The cluster as nodes are told of it, once all parts are known."""
     parts = [connection.cluster_name, *(getattr(connection, key) for key in ACCESS)]
-    return pulumi.Output.all(*parts).apply(lambda known: ClusterAccess(*known))
+    return pulumi.Output.all(*parts).apply(lambda known: ClusterEndpoint(*known))

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from gpufleet.contract.foreign.karpenter_keys import AWS as PREFIX
 from gpufleet.contract.foreign.karpenter_keys import WELL_KNOWN
-from gpufleet.contract.foreign.karpenter_machines import Requirement, admits
+from gpufleet.contract.foreign.karpenter_machines import NodeRequirement, admits
 from gpufleet.findings import Finding, error, warning
 from gpufleet.fleet.model import Pool
 from gpufleet.spec.base import Ownership
@@ -147,5 +147,5 @@ def _excludes_all(pool: Pool, one: KarpenterRequirement) -> bool:
     return bool(rows) and not any(admits(row, _read(one)) for row in rows)
 
 
-def _read(one: KarpenterRequirement) -> Requirement:
-    return Requirement(0, one.key, one.operator, one.values)
+def _read(one: KarpenterRequirement) -> NodeRequirement:
+    return NodeRequirement(0, one.key, one.operator, one.values)

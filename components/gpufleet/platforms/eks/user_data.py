@@ -23,7 +23,7 @@ EPHEMERAL = "[settings.bootstrap-commands.k8s-ephemeral-storage]"
 
 
 @dataclass(frozen=True, slots=True)
-class ClusterAccess:
+class ClusterEndpoint:
     """How a node finds its cluster: needed only where EKS does not tell it."""
 
     name: str
@@ -45,7 +45,7 @@ class ClusterAccess:
 
 
 def user_data(
-    pool: Pool, shape: EksShape, labels: Mapping[str, str], access: ClusterAccess | None
+    pool: Pool, shape: EksShape, labels: Mapping[str, str], access: ClusterEndpoint | None
 ) -> str | None:
     """The text, before Base64; None where EKS's own part is enough.
 
@@ -78,7 +78,7 @@ def joins_disks(pool: Pool) -> bool:
 
 
 def _node_config(
-    access: ClusterAccess | None,
+    access: ClusterEndpoint | None,
     labels: Mapping[str, str],
     taints: tuple[NodeTaint, ...],
     *,
@@ -106,7 +106,7 @@ def _node_config(
 
 
 def _bottlerocket(
-    access: ClusterAccess | None,
+    access: ClusterEndpoint | None,
     labels: Mapping[str, str],
     taints: tuple[NodeTaint, ...],
     *,
@@ -146,7 +146,7 @@ mode = "always"
 
 
 def _bootstrap(
-    access: ClusterAccess, labels: Mapping[str, str], taints: tuple[NodeTaint, ...], family: str
+    access: ClusterEndpoint, labels: Mapping[str, str], taints: tuple[NodeTaint, ...], family: str
 ) -> str:
     """The script of Canonical's EKS images and of Amazon Linux 2.
 

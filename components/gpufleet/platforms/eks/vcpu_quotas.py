@@ -42,7 +42,7 @@ SPOT_TRN = Bucket("L-6B0D517C", "Trn", "Spot")
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class QuotaNeed:
     """What some pools may need of one quota."""
 
     bucket: Bucket
@@ -74,7 +74,7 @@ def bucket_of(family: str, mode: str) -> Bucket | None:
     return None
 
 
-def needs(pools: Iterable[Pool]) -> list[Need]:
+def needs(pools: Iterable[Pool]) -> list[QuotaNeed]:
     """What the pools may need together, by quota. A pool that may buy in several ways may need all
     of its size in each."""
     found: dict[Bucket, list[tuple[Pool, int]]] = {}
@@ -86,6 +86,6 @@ def needs(pools: Iterable[Pool]) -> list[Need]:
             if bucket is not None:
                 found.setdefault(bucket, []).append((pool, vcpus))
     return [
-        Need(bucket, tuple(pool for pool, _ in entries), sum(vcpus for _, vcpus in entries))
+        QuotaNeed(bucket, tuple(pool for pool, _ in entries), sum(vcpus for _, vcpus in entries))
         for bucket, entries in sorted(found.items(), key=lambda item: item[0].code)
     ]

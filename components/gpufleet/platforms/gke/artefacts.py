@@ -7,7 +7,7 @@ from gpufleet.documents.writing import yaml_text
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.platforms.gke.compute_class import compute_class
 from gpufleet.platforms.gke.node_pool_arguments import node_pools, workload_policies
-from gpufleet.render.artefact import Artefact, Kind
+from gpufleet.render.artefact import Artefact, ArtefactKind
 from gpufleet.render.platform_files import PlatformFiles
 
 
@@ -20,7 +20,7 @@ class GkeFiles(PlatformFiles):
         for rung, arguments in node_pools(pool, prefix, fleet.spec.tags).items():
             yield Artefact(
                 f"clouds/gke/{'-'.join(part for part in (pool.name, rung) if part)}.yaml",
-                Kind.ARGUMENTS,
+                ArtefactKind.ARGUMENTS,
                 f"arguments of the GKE node pool {arguments['name']}, but for cluster, networks "
                 "and service account",
                 yaml_text(arguments, _placed_by(policies[rung]) if rung in policies else ""),
@@ -29,7 +29,7 @@ class GkeFiles(PlatformFiles):
         if manifest is not None:
             yield Artefact(
                 f"manifests/gke/compute-class-{pool.name}.yaml",
-                Kind.MANIFEST,
+                ArtefactKind.MANIFEST,
                 f"order in which GKE tries the node pools of {pool.name}",
                 yaml_text(manifest),
             )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from gpufleet.contract.facts import Fact, chain
+from gpufleet.contract.facts import ContractFact, chain
 from gpufleet.contract.operator_values import VALUES, raw
 from gpufleet.contract.tolerations import GPU_KEY
 from gpufleet.findings import Finding, error, warning
@@ -22,18 +22,18 @@ def validate_taints(pools: Sequence[Pool]) -> Iterable[Finding]:
 
 def _taint_depends_on_order(pool: Pool, *, existing: bool) -> Finding:
     facts = chain(
-        Fact(
+        ContractFact(
             f"{pool.name} was made by somebody else"
             if existing
             else "the pool does not declare the GPU taint",
             f"{pool.path}.{'ownership' if existing else 'gpuTaint'}",
         ),
-        Fact(
+        ContractFact(
             "GKE adds nvidia.com/gpu=present:NoSchedule only if a pool without GPUs exists when "
             "the GPU pool is made, and never afterwards",
             "Google Kubernetes Engine documentation, GPUs in Standard node pools",
         ),
-        Fact(
+        ContractFact(
             "with the default pool removed in the same run, it depends on which call comes first",
             "terraform-google-modules/terraform-google-kubernetes-engine#703",
         ),
@@ -72,9 +72,9 @@ def validate_plugins(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding
             "remove the line, or write `gke: {driver: gpuOperator}` on the pool",
             pools=[pool.name],
             facts=chain(
-                Fact(f"GKE's plugin serves {pool.name}", f"{pool.path}.gke.driver"),
-                Fact("the operator's plugin is on", f"{VALUES}.devicePlugin.enabled"),
-                Fact(
+                ContractFact(f"GKE's plugin serves {pool.name}", f"{pool.path}.gke.driver"),
+                ContractFact("the operator's plugin is on", f"{VALUES}.devicePlugin.enabled"),
+                ContractFact(
                     "their device ids differ, and one plugin is asked for the other's",
                     "NVIDIA/aicr#1998",
                 ),

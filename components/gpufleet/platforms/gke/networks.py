@@ -10,22 +10,22 @@ from typing import Any
 
 from gpufleet.findings import Finding, error
 from gpufleet.fleet.model import Pool
-from gpufleet.platforms.gke.shape import Network, gke_shape
+from gpufleet.platforms.gke.shape import GpuInterface, gke_shape
 from gpufleet.spec.base import Ownership, Platform
 
 API_VERSION = "networking.gke.io/v1"
 
 
-def needed_networks(pools: Iterable[Pool]) -> tuple[Network, ...]:
+def needed_networks(pools: Iterable[Pool]) -> tuple[GpuInterface, ...]:
     """Every network some pool's nodes have beside the first, in the order of their interfaces."""
-    found: dict[Network, None] = {}
+    found: dict[GpuInterface, None] = {}
     for pool in pools:
         if pool.platform is Platform.GKE and pool.ownership is not Ownership.EXISTING:
             found |= dict.fromkeys(gke_shape(pool).networks)
     return tuple(found)
 
 
-def judge_networks(needed: Sequence[Network], given: Mapping[str, Any]) -> list[Finding]:
+def judge_networks(needed: Sequence[GpuInterface], given: Mapping[str, Any]) -> list[Finding]:
     """Networks that the pools need and the connection does not have."""
     missing = [network.name for network in needed if network.name not in given]
     if not missing:
@@ -43,7 +43,7 @@ def judge_networks(needed: Sequence[Network], given: Mapping[str, Any]) -> list[
     ]
 
 
-def network_objects(network: Network, vpc: Any, subnet: Any) -> tuple[dict[str, Any], ...]:
+def network_objects(network: GpuInterface, vpc: Any, subnet: Any) -> tuple[dict[str, Any], ...]:
     """The pair of objects for one network; `vpc` and `subnet` may be outputs."""
     return (
         {

@@ -63,7 +63,7 @@ ASSUMED_BOOT_DISKS = frozenset({"tpu7x"})
 
 
 @dataclass(frozen=True, slots=True)
-class Network:
+class GpuInterface:
     """One network interface beside the node's first."""
 
     name: str
@@ -108,7 +108,7 @@ class GkeShape:
     image_type: str
     disk_type: str
     local_ssds: int
-    networks: tuple[Network, ...]
+    networks: tuple[GpuInterface, ...]
     """Interfaces of a pool with GPUDirect; empty: one interface, or GKE makes them."""
     automatic_networks: bool
     secure_boot: bool
@@ -164,15 +164,15 @@ def boot_disks(row: InstanceType) -> tuple[str, ...]:
     return BOOT_DISKS.get(series) or BOOT_DISKS.get(row.family, ())
 
 
-def networks(row: InstanceType) -> tuple[Network, ...]:
+def networks(row: InstanceType) -> tuple[GpuInterface, ...]:
     """Interfaces of a machine beside its first, as Google's own blueprints name their networks."""
     if row.gpudirect in EXTRA_NETWORKS:
         count, mode = EXTRA_NETWORKS[row.gpudirect]
-        return tuple(Network(f"vpc{index}", mode) for index in range(1, count + 1))
+        return tuple(GpuInterface(f"vpc{index}", mode) for index in range(1, count + 1))
     if row.gpudirect == "GPUDirect RDMA":
         count = RDMA_NETWORKS.get(row.family, 8)
-        rdma = (Network(f"rdma-{index}", "RDMA") for index in range(count))
-        return (Network("gvnic-1", "NetDevice"), *rdma)
+        rdma = (GpuInterface(f"rdma-{index}", "RDMA") for index in range(count))
+        return (GpuInterface("gvnic-1", "NetDevice"), *rdma)
     return ()
 
 

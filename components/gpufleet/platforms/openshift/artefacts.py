@@ -20,7 +20,7 @@ from gpufleet.platforms.openshift.olm import (
     operator_group,
     subscription,
 )
-from gpufleet.render.artefact import Artefact, Kind
+from gpufleet.render.artefact import Artefact, ArtefactKind
 from gpufleet.render.platform_files import PlatformFiles
 from gpufleet.spec.base import Ownership
 
@@ -62,14 +62,14 @@ def operator_files(fleet: Fleet) -> Iterator[Artefact]:
         if operator.name == NODE_FEATURE_DISCOVERY:
             yield Artefact(
                 f"{folder}/discovery.yaml",
-                Kind.MANIFEST,
+                ArtefactKind.MANIFEST,
                 "NodeFeatureDiscovery: which devices label a node; apply when the operator runs",
                 yaml_text(node_feature_discovery(fleet, operator)),
             )
         if operator.name == GPU_OPERATOR:
             yield Artefact(
                 f"{folder}/cluster-policy.yaml",
-                Kind.MANIFEST,
+                ArtefactKind.MANIFEST,
                 "ClusterPolicy: what the GPU Operator runs; apply when the operator runs",
                 yaml_text(fleet_cluster_policy(fleet)),
             )
@@ -84,7 +84,7 @@ def autoscaler_files(fleet: Fleet) -> Iterator[Artefact]:
     if manifest is not None and addon.ownership is not Ownership.EXISTING:
         yield Artefact(
             "manifests/openshift/cluster-autoscaler.yaml",
-            Kind.MANIFEST,
+            ArtefactKind.MANIFEST,
             "ClusterAutoscaler: starts OpenShift's own autoscaler and bounds it",
             yaml_text(manifest),
         )
@@ -102,7 +102,7 @@ def pool_files(fleet: Fleet, pool: Pool) -> Iterator[Artefact]:
     )
     yield Artefact(
         f"manifests/openshift/{pool.name}.yaml",
-        Kind.MANIFEST,
+        ArtefactKind.MANIFEST,
         f"machines of {pool.name}; fill in ${{...}} as the cluster's own MachineSets have it",
         yaml_stream([one for one in documents if one is not None]),
     )
@@ -111,7 +111,7 @@ def pool_files(fleet: Fleet, pool: Pool) -> Iterator[Artefact]:
 def _subscribed(operator: OperatorSubscription, folder: str) -> Artefact:
     return Artefact(
         f"{folder}/subscription.yaml",
-        Kind.MANIFEST,
+        ArtefactKind.MANIFEST,
         f"namespace, OperatorGroup and Subscription of {operator.package}",
         yaml_stream([namespace(operator), operator_group(operator), subscription(operator)]),
     )

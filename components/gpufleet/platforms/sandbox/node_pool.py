@@ -18,7 +18,7 @@ from gpufleet.fleet import Pool
 from gpufleet.fleet.layout_waves import nodes_before
 from gpufleet.platforms.sandbox.simulated_node import (
     HardwareUnknownError,
-    SimulatedNode,
+    SimulatedNodeManifest,
     simulated_nodes,
 )
 
@@ -51,7 +51,7 @@ class SimulatedGpuNodePoolArgs(TypedDict):
 class SimulatedPoolPlan(PoolPlan):
     """The nodes of one pool."""
 
-    nodes: tuple[SimulatedNode, ...]
+    nodes: tuple[SimulatedNodeManifest, ...]
     cluster_name: pulumi.Input[str] | None
     configurations: pulumi.Input[list[str]] | None
 
@@ -154,7 +154,7 @@ def _planned(component: str, args: SimulatedGpuNodePoolArgs) -> SimulatedPoolPla
 
 
 def _metadata(
-    node: SimulatedNode,
+    node: SimulatedNodeManifest,
     labels: pulumi.Input[Mapping[str, str]],
     cluster_name: pulumi.Input[str] | None,
 ) -> dict[str, Any]:

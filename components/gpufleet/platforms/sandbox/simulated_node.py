@@ -36,7 +36,7 @@ class HardwareUnknownError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class SimulatedNode:
+class SimulatedNodeManifest:
     """Name and contents of one Node object."""
 
     name: str
@@ -113,7 +113,7 @@ def _with_neuron(pool: Pool, machine: Machine) -> dict[str, Any]:
 
 def simulated_nodes(
     pool: Pool, catalogue: Catalogue, *, prefix: str, region: str
-) -> tuple[SimulatedNode, ...]:
+) -> tuple[SimulatedNodeManifest, ...]:
     """The pool's nodes, exactly `nodes.min` of them: nothing scales a simulated pool.
 
     Zones are the pool's, or the region's first, dealt out in turn. Raises HardwareUnknownError.
@@ -162,7 +162,7 @@ def _node(
     annotations: dict[str, str],
     region: str,
     zone: str,
-) -> SimulatedNode:
+) -> SimulatedNodeManifest:
     labels = {
         **labels_of(pool, ordinal),
         SIMULATED_LABEL: "true",
@@ -174,7 +174,7 @@ def _node(
         "topology.kubernetes.io/zone": zone,
     }
     taints = [{"key": t.key, "value": t.value, "effect": t.effect} for t in pool.taints]
-    return SimulatedNode(
+    return SimulatedNodeManifest(
         name,
         {"labels": dict(sorted(labels.items())), "annotations": dict(annotations)},
         {"taints": taints, "providerID": f"gpufleet-sandbox://{name}"},

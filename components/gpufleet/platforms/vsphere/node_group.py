@@ -28,7 +28,7 @@ from gpufleet.platforms.vsphere.vcenter.adapters import ADAPTERS
 from gpufleet.platforms.vsphere.vcenter.batch_node import VsphereGpuNodeBatch
 from gpufleet.platforms.vsphere.vcenter.guest_data import META_DATA_KEYS
 from gpufleet.platforms.vsphere.vcenter.node import VsphereGpuNode
-from gpufleet.platforms.vsphere.vcenter.settings import ClusterAccess
+from gpufleet.platforms.vsphere.vcenter.settings import KubernetesAccess
 from gpufleet.spec.platforms.vsphere import VsphereOptions, VsphereWaitFor
 
 DEFAULT_PREFIX = "gpu"
@@ -216,7 +216,7 @@ def _judge(connection: Mapping[str, Any], options: VsphereOptions) -> list[Findi
             )
         )
     try:
-        ClusterAccess.model_validate(connection.get("kubernetes") or {"kubeconfig": "none"})
+        KubernetesAccess.model_validate(connection.get("kubernetes") or {"kubeconfig": "none"})
     except ValidationError as invalid:
         found += [
             error(

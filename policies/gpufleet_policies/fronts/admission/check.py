@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpufleet_policies.fronts.admission.targets import Target
+from gpufleet_policies.fronts.admission.targets import AdmissionTarget
 from gpufleet_policies.rules.context import Thresholds
 from gpufleet_policies.rules.rule import Level
 
@@ -20,15 +20,15 @@ class Constants:
     """LocalQueue that jobs without one are given; empty: none."""
 
 
-Expression = Callable[[Target, Constants], str]
+Expression = Callable[[AdmissionTarget, Constants], str]
 
 
 @dataclass(frozen=True, slots=True)
-class AdmissionCheck:
+class ObjectCheck:
     """A rule that one object decides. Exactly one of `container` and `offence` is given."""
 
     rule: str
-    targets: tuple[Target, ...]
+    targets: tuple[AdmissionTarget, ...]
     advice: str
     """What to write instead, for the message."""
     container: Expression | None = None
@@ -48,7 +48,7 @@ class AdmissionCheck:
 def fixed(text: str) -> Expression:
     """An expression that depends on neither target nor thresholds."""
 
-    def expression(target: Target, constants: Constants) -> str:
+    def expression(target: AdmissionTarget, constants: Constants) -> str:
         del target, constants
         return text
 

@@ -1,6 +1,6 @@
 """Checks of containers and pod specs."""
 
-from gpufleet_policies.fronts.admission.check import AdmissionCheck, Constants, fixed, listed
+from gpufleet_policies.fronts.admission.check import Constants, ObjectCheck, fixed, listed
 from gpufleet_policies.fronts.admission.patterns import at_least
 from gpufleet_policies.fronts.admission.targets import (
     DAEMON_SETS,
@@ -8,7 +8,7 @@ from gpufleet_policies.fronts.admission.targets import (
     POD_TARGETS,
     REPLICATED,
     TRAINING_RUNTIMES,
-    Target,
+    AdmissionTarget,
 )
 from gpufleet_policies.rules.rule import Level
 
@@ -45,7 +45,7 @@ def _last_statement(pattern: str) -> str:
     return rf"(^|&&|\\|\\||[;\n&])\\s*(exec |wait )?\\s*{pattern}[;&)\\s]*$"
 
 
-def _idle(target: Target, constants: Constants) -> str:
+def _idle(target: AdmissionTarget, constants: Constants) -> str:
     del target
     seconds = max(1, constants.thresholds.idle_sleep_seconds)
     times = "|".join(
@@ -128,7 +128,7 @@ _PINNED = (
 )
 
 
-def _ownerless(target: Target, constants: Constants) -> str:
+def _ownerless(target: AdmissionTarget, constants: Constants) -> str:
     """Nothing to check where the project asks for no tags on workloads."""
     del target
     found = lacks_owner("[variables.labels] + variables.annotationMaps", constants)
@@ -147,37 +147,37 @@ def lacks_owner(maps: str, constants: Constants) -> str:
 
 
 CHECKS = (
-    AdmissionCheck(
+    ObjectCheck(
         "gpu-request-without-limit",
         _UNCHECKED,
         "write the request as a limit; the request may then go",
         container=fixed(f"{REQUESTS}.exists(k, {IS_GPU} && !(k in {LIMITS}))"),
     ),
-    AdmissionCheck(
+    ObjectCheck(
         "gpu-request-differs-from-limit",
         _UNCHECKED,
         "make the request equal to the limit",
         container=fixed(_DIFFERENT),
     ),
-    AdmissionCheck(
+    ObjectCheck(
         "gpu-not-integer",
         _UNCHECKED,
         "ask for 1 of a shared resource or a MIG slice",
         container=fixed(_PART),
     ),
-    AdmissionCheck(
+    ObjectCheck(
         "shared-gpu-request-over-one",
         POD_TARGETS,
         "ask for 1, or for a whole GPU",
         container=fixed(_SHARES),
     ),
-    AdmissionCheck(
+    ObjectCheck(
         "gpu-pod-without-cpu-memory",
         POD_TARGETS,
         "write requests for its share of the node",
         container=fixed(_SILENT),
     ),
-    AdmissionCheck(
+    ObjectCheck(
         "gpu-idle-command",
         POD_TARGETS,
         "run the work itself; for a shell, ask for one share and set replicas to 0 when nobody "
@@ -186,7 +186,7 @@ CHECKS = (
         while_stopped=False,
         init_containers=False,
     ),
-    AdmissionCheck(
+    ObjectCheck(
         "gpu-oneshot-in-deployment",
         (REPLICATED, DAEMON_SETS),
         "make it a Job",
@@ -194,32 +194,32 @@ CHECKS = (
         while_stopped=False,
         init_containers=False,
     ),
-    AdmissionCheck(
+    ObjectCheck(
         "fraction-with-whole-gpu",
         POD_TARGETS,
         "keep the annotation and remove the whole GPU from the limits, or the reverse",
         offence=fixed(_FRACTIONS),
     ),
-    AdmissionCheck(
+    ObjectCheck(
         "dra-claim-unused",
         FULL_TEMPLATES,
         "name it in a container's resources.claims, or remove it",
         offence=fixed(_UNUSED_CLAIM),
     ),
-    AdmissionCheck(
+    ObjectCheck(
         "gpu-requested-twice",
         FULL_TEMPLATES,
         "remove the GPU resource from the containers, or the claim",
         offence=fixed(_TWICE),
         at_most=Level.ADVISORY,
     ),
-    AdmissionCheck(
+    ObjectCheck(
         "gpu-owner-tags-missing",
         tuple(t for t in POD_TARGETS if t not in (DAEMON_SETS, TRAINING_RUNTIMES)),
         "add them to metadata.labels",
         offence=_ownerless,
     ),
-    AdmissionCheck(
+    ObjectCheck(
         "non-gpu-pod-on-gpu-pool",
         tuple(t for t in FULL_TEMPLATES if t not in (DAEMON_SETS, TRAINING_RUNTIMES)),
         "remove the node selector",

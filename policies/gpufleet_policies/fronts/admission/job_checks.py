@@ -1,6 +1,6 @@
 """Checks of jobs, Ray objects and training groups."""
 
-from gpufleet_policies.fronts.admission.check import AdmissionCheck, Constants, fixed, quoted
+from gpufleet_policies.fronts.admission.check import Constants, ObjectCheck, fixed, quoted
 from gpufleet_policies.fronts.admission.container_checks import HOLDS_GPU, LIMITS
 from gpufleet_policies.fronts.admission.patterns import at_least
 from gpufleet_policies.fronts.admission.targets import (
@@ -14,7 +14,7 @@ from gpufleet_policies.fronts.admission.targets import (
     RAY_JOBS,
     RAY_SERVICES,
     TRAIN_JOBS,
-    Target,
+    AdmissionTarget,
 )
 from gpufleet_policies.rules.rule import Level
 from gpufleet_policies.rules.scaling import SLOW_SECONDS
@@ -31,13 +31,13 @@ _SLOW_DELAY = quoted(
 _SCHEDULERS = ("kai-scheduler", "volcano", "yunikorn", "scheduler-plugins-scheduler")
 
 
-def _without_deadline(target: Target, constants: Constants) -> str:
+def _without_deadline(target: AdmissionTarget, constants: Constants) -> str:
     del constants
     kueue = "'kueue.x-k8s.io/max-exec-time-seconds' in variables.labels"
     return f"{_USES_GPUS} && !({kueue}) && !{target.job}.?activeDeadlineSeconds.hasValue()"
 
 
-def _retries(target: Target, constants: Constants) -> str:
+def _retries(target: AdmissionTarget, constants: Constants) -> str:
     del constants
     found = f"{target.job}.?backoffLimit.orValue(6) > {_MOST_RETRIES}"
     if target is PYTORCH_JOBS:
@@ -45,7 +45,7 @@ def _retries(target: Target, constants: Constants) -> str:
     return f"{_USES_GPUS} && ({found})"
 
 
-def _ray_spec(target: Target) -> str:
+def _ray_spec(target: AdmissionTarget) -> str:
     return {
         RAY_CLUSTERS.name: "object.?spec",
         RAY_JOBS.name: "object.spec.?rayClusterSpec",
@@ -53,7 +53,7 @@ def _ray_spec(target: Target) -> str:
     }[target.name]
 
 
-def _gpu_groups(target: Target) -> str:
+def _gpu_groups(target: AdmissionTarget) -> str:
     """CEL: worker groups of a Ray object whose pods hold GPUs, where the autoscaler is on."""
     spec = _ray_spec(target)
     holds = f"w.?template.?spec.?containers.orValue([]).exists(c, {HOLDS_GPU})"
@@ -63,12 +63,12 @@ def _gpu_groups(target: Target) -> str:
     )
 
 
-def _no_maximum(target: Target, constants: Constants) -> str:
+def _no_maximum(target: AdmissionTarget, constants: Constants) -> str:
     del constants
     return f"{_gpu_groups(target)} !w.?maxReplicas.hasValue())"
 
 
-def _same_sizes(target: Target, constants: Constants) -> str:
+def _same_sizes(target: AdmissionTarget, constants: Constants) -> str:
     del constants
     return (
         f"{_gpu_groups(target)} w.?maxReplicas.orValue(0) >= 2"
@@ -76,7 +76,7 @@ def _same_sizes(target: Target, constants: Constants) -> str:
     )
 
 
-def _slow(target: Target, constants: Constants) -> str:
+def _slow(target: AdmissionTarget, constants: Constants) -> str:
     del constants
     spec = _ray_spec(target)
     return (
@@ -86,14 +86,14 @@ def _slow(target: Target, constants: Constants) -> str:
     )
 
 
-def _slow_serve(target: Target, constants: Constants) -> str:
+def _slow_serve(target: AdmissionTarget, constants: Constants) -> str:
     """The delay of Serve, found in its configuration, which is YAML in a text."""
     del target, constants
     text = "string(object.spec.?serveConfigV2.orValue(''))"
     return f"{_USES_GPUS} && {text}.contains('num_gpus') && {text}.matches({_SLOW_DELAY})"
 
 
-def _gang(target: Target, constants: Constants) -> str:
+def _gang(target: AdmissionTarget, constants: Constants) -> str:
     """Pods times GPUs of each role, without a queue, a gang scheduler or a gate."""
     del constants
     gpus = (
@@ -150,19 +150,19 @@ def _gang(target: Target, constants: Constants) -> str:
 
 
 CHECKS = (
-    AdmissionCheck(
+    ObjectCheck(
         "gpu-job-without-deadline",
         (*_JOBS, TRAIN_JOBS),
         "set activeDeadlineSeconds to about twice the expected run",
         offence=_without_deadline,
     ),
-    AdmissionCheck(
+    ObjectCheck(
         "gpu-job-unbounded-retries",
         _JOBS,
         f"set backoffLimit to {_MOST_RETRIES} or less and maxRestarts below {_MOST_RESTARTS}",
         offence=_retries,
     ),
-    AdmissionCheck(
+    ObjectCheck(
         "gpu-cronjob-overlaps",
         (CRON_JOBS,),
         "set concurrencyPolicy: Forbid",
@@ -171,7 +171,7 @@ CHECKS = (
             " && !object.spec.jobTemplate.?spec.?activeDeadlineSeconds.hasValue()"
         ),
     ),
-    AdmissionCheck(
+    ObjectCheck(
         "rayjob-cluster-outlives-job",
         (RAY_JOBS,),
         "set shutdownAfterJobFinishes: true and ttlSecondsAfterFinished: 300",
@@ -181,39 +181,39 @@ CHECKS = (
             " && object.spec.?clusterSelector.orValue({}).size() == 0"
         ),
     ),
-    AdmissionCheck(
+    ObjectCheck(
         "ray-group-maximum-unset",
         (RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES),
         "set maxReplicas of the worker group",
         offence=_no_maximum,
     ),
-    AdmissionCheck(
+    ObjectCheck(
         "autoscaler-min-equals-max",
         (RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES),
         "lower minReplicas, or turn the autoscaler off",
         offence=_same_sizes,
     ),
-    AdmissionCheck(
+    ObjectCheck(
         "scale-down-too-slow",
         (RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES),
         f"set idleTimeoutSeconds to {SLOW_SECONDS} or less",
         offence=_slow,
     ),
-    AdmissionCheck(
+    ObjectCheck(
         "scale-down-too-slow",
         (RAY_SERVICES,),
         f"set downscale_delay_s in serveConfigV2 to {SLOW_SECONDS} or less",
         offence=_slow_serve,
         at_most=Level.ADVISORY,  # which of its deployments has GPUs is a text inside a text
     ),
-    AdmissionCheck(
+    ObjectCheck(
         "training-without-queue-or-gang",
         (JOBS, JOB_SETS, PYTORCH_JOBS, MPI_JOBS, RAY_JOBS),
         "label it kueue.x-k8s.io/queue-name, or name a gang scheduler",
         offence=_gang,
         while_stopped=False,
     ),
-    AdmissionCheck(
+    ObjectCheck(
         "training-without-queue-or-gang",
         (LEADER_WORKER_SETS, TRAIN_JOBS),
         "label it kueue.x-k8s.io/queue-name, or name a gang scheduler",
@@ -221,7 +221,7 @@ CHECKS = (
         while_stopped=False,
         at_most=Level.ADVISORY,  # the one may serve, the runtime of the other may make a gang
     ),
-    AdmissionCheck(
+    ObjectCheck(
         "gpu-job-keeps-finished-pods",
         (JOBS,),
         "set ttlSecondsAfterFinished",

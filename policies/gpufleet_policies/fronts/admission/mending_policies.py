@@ -23,10 +23,10 @@ from gpufleet_policies.fronts.admission.policies import (
     exempting,
     variables,
 )
-from gpufleet_policies.fronts.admission.targets import Target
+from gpufleet_policies.fronts.admission.targets import AdmissionTarget
 from gpufleet_policies.rules.registry import by_id
 from gpufleet_policies.rules.rule import Level, Profile
-from gpufleet_policies.rules.settings import Settings
+from gpufleet_policies.rules.settings import RuleSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +34,14 @@ class MendingPolicy:
     """One MutatingAdmissionPolicy with its binding."""
 
     name: str
-    target: Target
+    target: AdmissionTarget
     rules: tuple[str, ...]
     policy: dict[str, Any]
     binding: dict[str, Any]
 
 
 def mending_policies(
-    settings: Settings | None = None,
+    settings: RuleSettings | None = None,
     *,
     queue: str = "",
     exempt_namespaces: Iterable[str] = EXEMPT_NAMESPACES,
@@ -50,7 +50,7 @@ def mending_policies(
 
     `queue` is the LocalQueue that jobs without one are given; empty: they are given none.
     """
-    chosen = settings or Settings()
+    chosen = settings or RuleSettings()
     constants = Constants(chosen.thresholds, queue=queue)
     exempt = tuple(exempt_namespaces)
     found = sorted(_assigned(chosen, constants), key=lambda row: row[0])
@@ -71,7 +71,9 @@ def mending_policies(
     return tuple(made)
 
 
-def _assigned(settings: Settings, constants: Constants) -> Iterator[tuple[str, Target, Mend]]:
+def _assigned(
+    settings: RuleSettings, constants: Constants
+) -> Iterator[tuple[str, AdmissionTarget, Mend]]:
     profile = settings.profile or Profile.PROD
     for mend in MENDS:
         if settings.level(by_id()[mend.rule], profile) is not Level.REMEDIATE:
@@ -81,7 +83,9 @@ def _assigned(settings: Settings, constants: Constants) -> Iterator[tuple[str, T
                 yield target.name, target, mend
 
 
-def _policy(name: str, target: Target, mends: list[Mend], constants: Constants) -> dict[str, Any]:
+def _policy(
+    name: str, target: AdmissionTarget, mends: list[Mend], constants: Constants
+) -> dict[str, Any]:
     needed = [v for v in variables(target, (), constants) if v["name"] not in ("today", "kept")]
     return {
         "apiVersion": API_VERSION,
@@ -108,7 +112,7 @@ def _policy(name: str, target: Target, mends: list[Mend], constants: Constants) 
     }
 
 
-def _mutation(mend: Mend, target: Target, constants: Constants) -> dict[str, Any]:
+def _mutation(mend: Mend, target: AdmissionTarget, constants: Constants) -> dict[str, Any]:
     kept = f"variables.annotationMaps.exists(a, 'gpufleet.dev/ignore-{mend.rule}' in a)"
     wrong = f"!{kept} && ({mend.condition(target, constants)})"
     operations = mend.operations(target, constants)

@@ -19,7 +19,7 @@ from gpufleet_policies.fronts.admission.targets import (
     RAY_JOBS,
     SCALED_OBJECTS,
     TRAIN_JOBS,
-    Target,
+    AdmissionTarget,
 )
 from gpufleet_policies.rules.jobs import DAY_SECONDS, SOON_SECONDS
 from gpufleet_policies.rules.scaling import SLOW_SECONDS
@@ -33,7 +33,7 @@ class Mend:
     """How a rule's finding about one object is mended."""
 
     rule: str
-    targets: tuple[Target, ...]
+    targets: tuple[AdmissionTarget, ...]
     operations: Expression
     """CEL: a list of JSONPatch."""
     condition: Expression
@@ -50,7 +50,7 @@ def _add(path: str, value: str) -> str:
 def _fixed(*operations: tuple[str, str]) -> Expression:
     made = "[" + ", ".join(_add(path, value) for path, value in operations) + "]"
 
-    def expression(target: Target, constants: Constants) -> str:
+    def expression(target: AdmissionTarget, constants: Constants) -> str:
         del target, constants
         return made
 
@@ -60,7 +60,7 @@ def _fixed(*operations: tuple[str, str]) -> Expression:
 def _offence(rule: str) -> Expression:
     """What the rule's validating policy refuses on the same target."""
 
-    def expression(target: Target, constants: Constants) -> str:
+    def expression(target: AdmissionTarget, constants: Constants) -> str:
         for check in CHECKS:
             if check.rule == rule and target in check.targets and check.offence is not None:
                 return check.offence(target, constants)
@@ -71,7 +71,7 @@ def _offence(rule: str) -> Expression:
 
 def _mend(
     rule: str,
-    targets: tuple[Target, ...],
+    targets: tuple[AdmissionTarget, ...],
     operations: Expression,
     condition: Expression | None = None,
     *,
@@ -80,7 +80,7 @@ def _mend(
     return Mend(rule, targets, operations, condition or _offence(rule), on_update)
 
 
-def _deadline(target: Target, constants: Constants) -> str:
+def _deadline(target: AdmissionTarget, constants: Constants) -> str:
     del constants
     if target not in (PYTORCH_JOBS, MPI_JOBS):
         return f"[{_add('/' + target.deadline.replace('.', '/'), str(DAY_SECONDS))}]"
@@ -90,14 +90,14 @@ def _deadline(target: Target, constants: Constants) -> str:
     return f"object.spec.?runPolicy.hasValue() ? [{one}] : [{whole}]"
 
 
-def _ends_with_job(target: Target, constants: Constants) -> str:
+def _ends_with_job(target: AdmissionTarget, constants: Constants) -> str:
     del target, constants
     kept = "object.spec.?ttlSecondsAfterFinished.hasValue()"
     later = _add("/spec/ttlSecondsAfterFinished", str(SOON_SECONDS))
     return f"[{_add('/spec/shutdownAfterJobFinishes', 'true')}] + ({kept} ? [] : [{later}])"
 
 
-def _labelled(target: Target, constants: Constants) -> str:
+def _labelled(target: AdmissionTarget, constants: Constants) -> str:
     del target
     queue = quoted(constants.queue)
     one = _add(f"/metadata/labels/{_QUEUE.replace('/', '~1')}", queue)
@@ -105,17 +105,17 @@ def _labelled(target: Target, constants: Constants) -> str:
     return f"object.metadata.?labels.hasValue() ? [{one}] : [{whole}]"
 
 
-def _in_a_queue(target: Target, constants: Constants) -> str:
+def _in_a_queue(target: AdmissionTarget, constants: Constants) -> str:
     return _offence("training-without-queue-or-gang")(target, constants) if constants.queue else ""
 
 
-def _limited(target: Target, constants: Constants) -> str:
+def _limited(target: AdmissionTarget, constants: Constants) -> str:
     del target
     most = f"{{'{_GPU}': '{constants.thresholds.max_gpus}'}}"
     return f"[{_add('/spec/limits', most)}]"
 
 
-def _never(target: Target, constants: Constants) -> str:
+def _never(target: AdmissionTarget, constants: Constants) -> str:
     """Of budgets a person decides."""
     own = "object.spec.?disruption.?consolidateAfter.orValue('') == 'Never'"
     return f"{_offence('karpenter-never-consolidates')(target, constants)} && {own}"
@@ -152,14 +152,14 @@ def _containers(template: str) -> str:
     return f"{template}.?spec[?l].orValue([])"
 
 
-def _lacks_limit(target: Target, constants: Constants) -> str:
+def _lacks_limit(target: AdmissionTarget, constants: Constants) -> str:
     """Some container asks for GPUs by request alone."""
     del constants
     keys, template, _ = _TEMPLATES[target.name]
     return f"{keys}.exists(t, {_LISTS}.exists(l, {_containers(template)}.exists(c, {_ASKS})))"
 
 
-def _copied(target: Target, constants: Constants) -> str:
+def _copied(target: AdmissionTarget, constants: Constants) -> str:
     """Each GPU that a container asks for by request alone, as a limit too."""
     del constants
     keys, template, pointer = _TEMPLATES[target.name]

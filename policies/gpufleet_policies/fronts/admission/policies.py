@@ -21,12 +21,12 @@ from gpufleet_policies.fronts.admission import (
     pool_checks,
     size_checks,
 )
-from gpufleet_policies.fronts.admission.check import AdmissionCheck, Constants, listed, quoted
+from gpufleet_policies.fronts.admission.check import Constants, ObjectCheck, listed, quoted
 from gpufleet_policies.fronts.admission.container_checks import HOLDS_GPU
-from gpufleet_policies.fronts.admission.targets import JUDGED_OWNERS, POD_TARGETS, Target
+from gpufleet_policies.fronts.admission.targets import JUDGED_OWNERS, POD_TARGETS, AdmissionTarget
 from gpufleet_policies.rules.registry import by_id
 from gpufleet_policies.rules.rule import Level, Profile, Rule
-from gpufleet_policies.rules.settings import Settings
+from gpufleet_policies.rules.settings import RuleSettings
 
 API_VERSION = "admissionregistration.k8s.io/v1"
 PREFIX = "gpufleet"
@@ -47,7 +47,7 @@ GROUPS = {
 }
 """Checks that share a policy for each target and level: its variables are reckoned once."""
 
-CHECKS: tuple[AdmissionCheck, ...] = tuple(check for group in GROUPS.values() for check in group)
+CHECKS: tuple[ObjectCheck, ...] = tuple(check for group in GROUPS.values() for check in group)
 
 
 class Enforcement(StrEnum):
@@ -64,7 +64,7 @@ class Policy:
     """One ValidatingAdmissionPolicy with its binding."""
 
     name: str
-    target: Target
+    target: AdmissionTarget
     level: Level
     rules: tuple[str, ...]
     policy: dict[str, Any]
@@ -78,7 +78,7 @@ def expressible() -> tuple[str, ...]:
 
 
 def policies(
-    settings: Settings | None = None,
+    settings: RuleSettings | None = None,
     *,
     enforcement: Enforcement = Enforcement.WARN,
     exempt_namespaces: Iterable[str] = EXEMPT_NAMESPACES,
@@ -90,7 +90,7 @@ def policies(
     stands. Thresholds and the GPUs of `fleet` become constants; exceptions of the settings do not
     reach the cluster, those on objects do.
     """
-    chosen = settings or Settings()
+    chosen = settings or RuleSettings()
     gpus = () if fleet is None else tuple(sorted({pool.gpu for pool in fleet.pools}))
     constants = Constants(chosen.thresholds, gpus)
     exempt = tuple(exempt_namespaces)
@@ -118,8 +118,8 @@ def policies(
 
 
 def _assigned(
-    settings: Settings, constants: Constants
-) -> Iterator[tuple[str, str, str, AdmissionCheck]]:
+    settings: RuleSettings, constants: Constants
+) -> Iterator[tuple[str, str, str, ObjectCheck]]:
     profile = settings.profile or Profile.PROD
     for group, check in ((group, check) for group, found in GROUPS.items() for check in found):
         rule = by_id().get(check.rule)
@@ -136,7 +136,7 @@ def _assigned(
 
 
 def _policy(
-    name: str, target: Target, checks: Sequence[AdmissionCheck], constants: Constants
+    name: str, target: AdmissionTarget, checks: Sequence[ObjectCheck], constants: Constants
 ) -> dict[str, Any]:
     operations = ["CREATE", "UPDATE"] if target.on_update else ["CREATE"]
     return {
@@ -163,7 +163,7 @@ def _policy(
     }
 
 
-def conditions(target: Target) -> list[dict[str, str]]:
+def conditions(target: AdmissionTarget) -> list[dict[str, str]]:
     """Which objects of a target a policy looks at."""
     found = [
         {"name": "is-kept", "expression": "!has(object.metadata.deletionTimestamp)"},
@@ -187,7 +187,7 @@ _UNTIL = r"\\s*;\\s*until\\s*=\\s*[0-9]{4}-[0-9]{2}-[0-9]{2}\\s*$"
 
 
 def variables(
-    target: Target, checks: Iterable[AdmissionCheck], constants: Constants
+    target: AdmissionTarget, checks: Iterable[ObjectCheck], constants: Constants
 ) -> list[dict[str, str]]:
     """What the expressions of a target share, and what containers break the checks."""
     found = {
@@ -226,13 +226,15 @@ def variables(
     return [{"name": name, "expression": text} for name, text in found.items()]
 
 
-def _offenders(check: AdmissionCheck) -> str:
+def _offenders(check: ObjectCheck) -> str:
     """Name of the variable that lists the containers which break a rule."""
     first, *rest = check.rule.split("-")
     return first + "".join(word.title() for word in rest)
 
 
-def _validation(check: AdmissionCheck, target: Target, constants: Constants) -> dict[str, str]:
+def _validation(
+    check: ObjectCheck, target: AdmissionTarget, constants: Constants
+) -> dict[str, str]:
     rule = by_id()[check.rule]
     guards = [f"variables.kept.exists(l, 'gpufleet.dev/ignore-{rule.id}' in l)"]
     if not check.while_stopped and target.stopped != "false":
@@ -250,7 +252,7 @@ def _validation(check: AdmissionCheck, target: Target, constants: Constants) -> 
     return {"expression": " || ".join([*guards, right]), **validation}
 
 
-def _advice(rule: Rule, check: AdmissionCheck) -> str:
+def _advice(rule: Rule, check: ObjectCheck) -> str:
     return (
         f"{rule.sentence.rstrip('.')}. Instead: {check.advice}. To keep it for a while, annotate "
         f'{rule.annotation}: "<reason>; until=YYYY-MM-DD". See {rule.docs}'

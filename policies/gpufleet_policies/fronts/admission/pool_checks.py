@@ -1,6 +1,6 @@
 """Checks of node pools, autoscalers, queues and claims."""
 
-from gpufleet_policies.fronts.admission.check import AdmissionCheck, Constants, fixed
+from gpufleet_policies.fronts.admission.check import Constants, ObjectCheck, fixed
 from gpufleet_policies.fronts.admission.container_checks import lacks_owner
 from gpufleet_policies.fronts.admission.targets import (
     CLAIM_TEMPLATES,
@@ -10,7 +10,7 @@ from gpufleet_policies.fronts.admission.targets import (
     KAI_QUEUES,
     NODE_POOLS,
     SCALED_OBJECTS,
-    Target,
+    AdmissionTarget,
 )
 from gpufleet_policies.rules.rule import Level
 from gpufleet_policies.rules.scaling import SLOW_SECONDS
@@ -40,7 +40,7 @@ _ALWAYS_ZERO = (
 _CONSOLIDATE = "object.spec.?disruption.?consolidateAfter.orValue('0s')"
 
 
-def _slow_pool(target: Target, constants: Constants) -> str:
+def _slow_pool(target: AdmissionTarget, constants: Constants) -> str:
     del target, constants
     return (
         f"{_SELECTS_GPUS} && {_CONSOLIDATE} != 'Never' && duration({_CONSOLIDATE}) > duration('1h')"
@@ -68,7 +68,7 @@ _REQUESTS = {
 }
 
 
-def _all_devices(target: Target, constants: Constants) -> str:
+def _all_devices(target: AdmissionTarget, constants: Constants) -> str:
     del constants
     gpu = ".?deviceClassName.orValue('').matches('(^|[.])(gpu|mig)[.]nvidia[.]com$')"
     return (
@@ -78,7 +78,7 @@ def _all_devices(target: Target, constants: Constants) -> str:
     )
 
 
-def _unselective(target: Target, constants: Constants) -> str:
+def _unselective(target: AdmissionTarget, constants: Constants) -> str:
     """Nothing to check where one kind of GPU is all there is, or where nobody says."""
     if len(constants.gpus) < 2:
         return ""
@@ -105,7 +105,7 @@ _CPU_ONLY = (
 _TEMPLATE_METADATA = "object.spec.?template.?metadata"
 
 
-def _ownerless(target: Target, constants: Constants) -> str:
+def _ownerless(target: AdmissionTarget, constants: Constants) -> str:
     del target
     maps = (
         f"[variables.annotations, variables.labels, {_TEMPLATE_METADATA}.?labels.orValue({{}}),"
@@ -116,21 +116,21 @@ def _ownerless(target: Target, constants: Constants) -> str:
 
 
 CHECKS = (
-    AdmissionCheck(
+    ObjectCheck(
         "gpu-owner-tags-missing",
         (NODE_POOLS,),
         "add them to spec.template.metadata.labels",
         offence=_ownerless,
         at_most=Level.ADVISORY,  # they may stand in the tags of its node class
     ),
-    AdmissionCheck(
+    ObjectCheck(
         "gpu-scaled-on-cpu",
         (HPAS,),
         "scale on requests waiting, or on a GPU metric",
         # Only where the autoscaler says what it scales: it cannot look at its target.
         offence=fixed(f"{_MODE} && {_CPU_ONLY}"),
     ),
-    AdmissionCheck(
+    ObjectCheck(
         "gpu-pool-unbounded",
         (NODE_POOLS,),
         "set limits, such as `limits: {nvidia.com/gpu: 16}`",
@@ -138,7 +138,7 @@ CHECKS = (
             f"{_SELECTS_GPUS} && !{_STATIC} && object.spec.?limits.orValue({{}}).size() == 0"
         ),
     ),
-    AdmissionCheck(
+    ObjectCheck(
         "karpenter-never-consolidates",
         (NODE_POOLS,),
         "set consolidationPolicy: WhenEmpty and consolidateAfter: 5m",
@@ -146,7 +146,7 @@ CHECKS = (
             f"{_SELECTS_GPUS} && !{_STATIC} && ({_CONSOLIDATE} == 'Never' || {_ALWAYS_ZERO})"
         ),
     ),
-    AdmissionCheck(
+    ObjectCheck(
         "karpenter-never-expires",
         (NODE_POOLS,),
         "set expireAfter: 720h",
@@ -155,31 +155,31 @@ CHECKS = (
             " && object.spec.?template.?spec.?expireAfter.orValue('720h') == 'Never'"
         ),
     ),
-    AdmissionCheck(
+    ObjectCheck(
         "karpenter-static-gpu-pool",
         (NODE_POOLS,),
         "leave replicas away, so that nodes come and go with their pods",
         offence=fixed(f"{_SELECTS_GPUS} && object.spec.?replicas.orValue(0) > 0 && !{_RESERVED}"),
     ),
-    AdmissionCheck(
+    ObjectCheck(
         "karpenter-consolidates-slowly",
         (NODE_POOLS,),
         "set consolidateAfter to 1h or less",
         offence=_slow_pool,
     ),
-    AdmissionCheck(
+    ObjectCheck(
         "scale-down-too-slow",
         (HPAS,),
         f"set stabilizationWindowSeconds to {SLOW_SECONDS} or less",
         offence=fixed(f"{_ABOUT_GPUS} && {_HPA_WINDOW} > {SLOW_SECONDS}"),
     ),
-    AdmissionCheck(
+    ObjectCheck(
         "scale-down-too-slow",
         (SCALED_OBJECTS,),
         f"set cooldownPeriod to {SLOW_SECONDS} or less",
         offence=fixed(f"{_TRIGGERS} && object.spec.?cooldownPeriod.orValue(300) > {SLOW_SECONDS}"),
     ),
-    AdmissionCheck(
+    ObjectCheck(
         "autoscaler-min-equals-max",
         (HPAS,),
         "lower minReplicas, or remove the autoscaler",
@@ -188,7 +188,7 @@ CHECKS = (
             " && object.spec.?minReplicas.orValue(1) == object.spec.maxReplicas"
         ),
     ),
-    AdmissionCheck(
+    ObjectCheck(
         "autoscaler-min-equals-max",
         (SCALED_OBJECTS,),
         "lower minReplicaCount, or remove the autoscaler",
@@ -198,7 +198,7 @@ CHECKS = (
             " object.spec.?maxReplicaCount.orValue(100)"
         ),
     ),
-    AdmissionCheck(
+    ObjectCheck(
         "idle-replicas-invalid",
         (SCALED_OBJECTS,),
         "set idleReplicaCount: 0, below minReplicaCount",
@@ -207,20 +207,20 @@ CHECKS = (
             " object.spec.?minReplicaCount.orValue(0)"
         ),
     ),
-    AdmissionCheck(
+    ObjectCheck(
         "dra-takes-all-devices",
         (CLAIMS, CLAIM_TEMPLATES),
         "set allocationMode: ExactCount and count",
         offence=_all_devices,
     ),
-    AdmissionCheck(
+    ObjectCheck(
         "dra-claim-unselective",
         (CLAIMS, CLAIM_TEMPLATES),
         "add a selector, such as cel.expression: "
         "device.attributes['gpu.nvidia.com'].productName == '...'",
         offence=_unselective,
     ),
-    AdmissionCheck(
+    ObjectCheck(
         "queue-without-cap",
         (KAI_QUEUES,),
         "set a limit",
@@ -229,7 +229,7 @@ CHECKS = (
             " && object.spec.?resources.?gpu.?quota.orValue(0) == -1"
         ),
     ),
-    AdmissionCheck(
+    ObjectCheck(
         "queue-without-cap",
         (CLUSTER_QUEUES,),
         "set borrowingLimit of the GPU resource",

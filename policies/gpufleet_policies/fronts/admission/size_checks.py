@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import cache
 
 from gpufleet.catalogue import load
-from gpufleet_policies.fronts.admission.check import AdmissionCheck, Constants, listed
+from gpufleet_policies.fronts.admission.check import Constants, ObjectCheck, listed
 from gpufleet_policies.fronts.admission.container_checks import LIMITS
 from gpufleet_policies.fronts.admission.targets import (
     CRON_JOBS,
@@ -21,7 +21,7 @@ from gpufleet_policies.fronts.admission.targets import (
     PYTORCH_JOBS,
     REPLICATED,
     TRAIN_JOBS,
-    Target,
+    AdmissionTarget,
 )
 from gpufleet_policies.money import cheapest_offers
 from gpufleet_policies.readers.launch import (
@@ -96,7 +96,7 @@ def _largest_models() -> str:
     return "{" + ", ".join(dict.fromkeys(rows)) + "}"
 
 
-def _premium(target: Target, constants: Constants) -> str:
+def _premium(target: AdmissionTarget, constants: Constants) -> str:
     memory, parameters = _said("min-gpu-memory-gib"), _said("model-params-b")
     formats, precision = _largest_models(), _said("precision", "bf16") + ".lowerAscii()"
     cards = _premium_cards(constants.thresholds.smallest_saving)
@@ -157,7 +157,7 @@ _ALONE = (
 """One program: several would open GPUs each for itself."""
 
 
-def _idle_gpus(target: Target, constants: Constants) -> str:
+def _idle_gpus(target: AdmissionTarget, constants: Constants) -> str:
     del constants
     asked = f"quantity(string({LIMITS}[{_GPU}]))"
     per_pod = f"({_TRAINS} && {_written(PROCESSES)} && {_value(PROCESSES)} < {asked}.asInteger())"
@@ -178,14 +178,14 @@ def _idle_gpus(target: Target, constants: Constants) -> str:
 
 
 CHECKS = (
-    AdmissionCheck(
+    ObjectCheck(
         "premium-gpu-for-small-model",
         (PODS, REPLICATED, NOTEBOOKS, KNATIVE_SERVICES),
         "select a card such as an L40S, or declare gpufleet.dev/latency-slo-ms where the model "
         "must answer faster than it can",
         offence=_premium,
     ),
-    AdmissionCheck(
+    ObjectCheck(
         "gpu-count-exceeds-parallelism",
         (
             PODS,

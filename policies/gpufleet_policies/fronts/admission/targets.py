@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class AdmissionTarget:
     """Objects with their pod templates at one place."""
 
     name: str
@@ -31,8 +31,10 @@ class Target:
     on_update: bool = True
 
 
-def _built_in(name: str, group: str, kinds: tuple[str, ...], at: str, **more: object) -> Target:
-    return Target(
+def _built_in(
+    name: str, group: str, kinds: tuple[str, ...], at: str, **more: object
+) -> AdmissionTarget:
+    return AdmissionTarget(
         name,
         group,
         ("v1",),
@@ -45,9 +47,9 @@ def _built_in(name: str, group: str, kinds: tuple[str, ...], at: str, **more: ob
     )
 
 
-def _custom(kind: str, group: str, templates: str, **more: object) -> Target:
+def _custom(kind: str, group: str, templates: str, **more: object) -> AdmissionTarget:
     resource = f"{kind.lower()}s"
-    return Target(
+    return AdmissionTarget(
         "knative-services" if group == "serving.knative.dev" else resource,
         group,
         ("*",),
@@ -163,7 +165,7 @@ TRAIN_JOBS = _custom(
     job="object.?spec",
     deadline="spec.activeDeadlineSeconds",
 )
-TRAINING_RUNTIMES = Target(
+TRAINING_RUNTIMES = AdmissionTarget(
     "training-runtimes",
     "trainer.kubeflow.org",
     ("*",),
@@ -202,10 +204,10 @@ FULL_TEMPLATES = tuple(target for target in POD_TARGETS if target is not TRAIN_J
 """Those whose templates are whole pod specs: a TrainJob has only what it changes of its runtime."""
 
 
-def _plain(kind: str, group: str, *versions: str) -> Target:
+def _plain(kind: str, group: str, *versions: str) -> AdmissionTarget:
     resource = f"{kind.lower()}s"
     name = f"kai-{resource}" if kind == "Queue" else resource
-    return Target(name, group, versions or ("*",), (resource,), (kind,))
+    return AdmissionTarget(name, group, versions or ("*",), (resource,), (kind,))
 
 
 NODE_POOLS = _plain("NodePool", "karpenter.sh")

@@ -16,10 +16,10 @@ from gpufleet_policies.fronts.audit.inputs import Input
 from gpufleet_policies.fronts.audit.placed import PlacedFinding, placed
 from gpufleet_policies.fronts.audit.reading import Reading, read_input
 from gpufleet_policies.money.stack import StackSpend
-from gpufleet_policies.rules.context import Context
+from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.judge import judge
 from gpufleet_policies.rules.program import spend_of
-from gpufleet_policies.rules.settings import Settings
+from gpufleet_policies.rules.settings import RuleSettings
 
 
 class EndedEarlyError(RuntimeError):
@@ -66,7 +66,7 @@ class Audit:
 
 def audit(
     inputs: Sequence[Input],
-    settings: Settings,
+    settings: RuleSettings,
     today: date,
     *,
     told: FleetFacts | None = None,
@@ -100,18 +100,18 @@ def _readings(inputs: Sequence[Input], jobs: int) -> list[Reading]:
     return [read_input(one) for one in inputs]
 
 
-def _spend(context: Context) -> StackSpend | None:
+def _spend(context: RuleContext) -> StackSpend | None:
     found = spend_of(context)
     return found if found.pools else None
 
 
 def _context(
-    settings: Settings, today: date, told: FleetFacts | None, everything: tuple[Any, ...]
-) -> Context:
+    settings: RuleSettings, today: date, told: FleetFacts | None, everything: tuple[Any, ...]
+) -> RuleContext:
     fleets = [fact for fact in everything if isinstance(fact, FleetFacts)]
     fleet = told or (fleets[0] if len(fleets) == 1 else None)
     named = settings.environment
-    return Context(
+    return RuleContext(
         today=today,
         load_catalogue=partial(load, fleet.catalogue) if fleet is not None else load,
         fleet=fleet,
@@ -121,7 +121,7 @@ def _context(
     )
 
 
-def _judged(reading: Reading, context: Context, settings: Settings) -> FileResult:
+def _judged(reading: Reading, context: RuleContext, settings: RuleSettings) -> FileResult:
     found = [
         placed(finding, document, reading.name)
         for fact, document in zip(reading.facts, reading.sources, strict=True)

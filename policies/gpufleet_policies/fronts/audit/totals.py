@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gpufleet_policies.fronts.audit.placed import PlacedFinding
-from gpufleet_policies.money import Kind
-from gpufleet_policies.money.attribution import Claim, attributed, total
+from gpufleet_policies.money import AmountKind
+from gpufleet_policies.money.attribution import WasteClaim, attributed, total
 
 Objects = dict[tuple[str, str], tuple[int, tuple[str, ...]]]
 """File and object -> its largest finding, and the pools under it."""
@@ -26,7 +26,7 @@ def totals(findings: Iterable[PlacedFinding]) -> Totals:
     Waste of a workload and of the pools under it is attributed as `money.attribution` says. The
     three kinds are never added to each other.
     """
-    largest: dict[Kind, Objects] = {}
+    largest: dict[AmountKind, Objects] = {}
     for one in findings:
         money = one.finding.violation.money
         amount = None if money is None else money.usd_per_month
@@ -38,9 +38,9 @@ def totals(findings: Iterable[PlacedFinding]) -> Totals:
         if held is None or amount > held[0]:
             objects[key] = (amount, one.finding.beneath)
     return Totals(
-        _attributed(largest.get(Kind.WASTE)),
-        _sum(largest.get(Kind.STANDING)),
-        _sum(largest.get(Kind.EXPOSURE)),
+        _attributed(largest.get(AmountKind.WASTE)),
+        _sum(largest.get(AmountKind.STANDING)),
+        _sum(largest.get(AmountKind.EXPOSURE)),
     )
 
 
@@ -57,7 +57,7 @@ def _attributed(objects: Objects | None) -> int | None:
         if name in beneath:
             ids.setdefault(name, []).append(f"{file}|{name}")
     claims = [
-        Claim(
+        WasteClaim(
             object=f"{file}|{name}",
             amount=amount,
             pools=tuple(one for pool in pools for one in ids.get(pool, [pool])),

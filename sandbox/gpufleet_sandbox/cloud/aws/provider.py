@@ -5,7 +5,7 @@ from functools import cache
 from typing import Any
 
 from gpufleet_sandbox.cloud.aws.account import ACCOUNT_ID, Account
-from gpufleet_sandbox.cloud.cloud import Cloud, CloudError, Kind, NoAnswerError
+from gpufleet_sandbox.cloud.cloud import CloudAccount, CloudError, NoAnswerError, ResourceKind
 from gpufleet_sandbox.cloud.sdk import ResourceType
 from gpufleet_sandbox.cloud.store import CloudFolder
 
@@ -45,7 +45,7 @@ _PLAIN_INTERFACE = "interface"
 """What an interface that is no EFA is called; the API's enumeration leaves it out."""
 
 
-class AwsCloud(Cloud):
+class AwsCloud(CloudAccount):
     """One AWS account."""
 
     name = "aws"
@@ -65,7 +65,7 @@ class AwsCloud(Cloud):
             raise CloudError("missing region: give aws.Provider a region")
         super().configured(settings)
 
-    def kind(self, resource: ResourceType) -> Kind:
+    def kind(self, resource: ResourceType) -> ResourceKind:
         """The kind of the type; what is not known here is checked and kept."""
         # Imported late: a preview makes nothing and needs neither botocore's models nor moto.
         from gpufleet_sandbox.cloud.aws.kinds import AwsPlainKind

@@ -5,7 +5,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from gpufleet_sandbox.cloud.cloud import Cloud, CloudError, Kind, Made, NoAnswerError, PlainKind
+from gpufleet_sandbox.cloud.cloud import (
+    CloudAccount,
+    CloudError,
+    Made,
+    NoAnswerError,
+    PlainKind,
+    ResourceKind,
+)
 from gpufleet_sandbox.cloud.sdk import ResourceType
 from gpufleet_sandbox.cloud.store import CloudFolder, Stored
 
@@ -46,7 +53,7 @@ _ENUMERATIONS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 `google/services/container/*.go`; `stackType` and SHORT_LIVED: docs of pulumi-gcp 10.2.0)."""
 
 
-class GcpCloud(Cloud):
+class GcpCloud(CloudAccount):
     """One Google project."""
 
     name = "gcp"
@@ -60,7 +67,7 @@ class GcpCloud(Cloud):
             raise CloudError("missing project: give gcp.Provider a project")
         super().configured(settings)
 
-    def kind(self, resource: ResourceType) -> Kind:
+    def kind(self, resource: ResourceType) -> ResourceKind:
         """The kind of the type; what is not known here is checked and kept."""
         if resource.token == _NODE_POOL:
             return NodePoolKind(self, resource)

@@ -10,7 +10,7 @@ import yaml
 
 from gpufleet.catalogue import load
 from gpufleet.contract.foreign import mig_parted
-from gpufleet.contract.foreign.context import Context
+from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.document import read_document
 from gpufleet.contract.foreign.judgement import Verdict
 from gpufleet.contract.foreign.kinds import judge_text
@@ -32,7 +32,7 @@ def test_every_profile_has_its_default_config() -> None:
         accepted = {
             name
             for name in configs
-            if mig_parted.judge(read, Context(gpu=gpu, gpus_per_node=8, select=name)).verdict
+            if mig_parted.judge(read, CheckContext(gpu=gpu, gpus_per_node=8, select=name)).verdict
             is Verdict.ACCEPT
         }
         wanted = {f"all-{profile.label}" for profile in gpu.mig.profiles.values()}

@@ -12,7 +12,7 @@ from gpufleet.catalogue import load
 from gpufleet.cli.plan import command as plan_command
 from gpufleet.cli.size import command as size_command
 from gpufleet.planner.explanation.explain import Setting, explain_option, explain_setting
-from gpufleet.planner.explanation.line import Line, lines_as_text
+from gpufleet.planner.explanation.line import ExplanationLine, lines_as_text
 from gpufleet.planner.plan import plan
 from gpufleet.sizing.request import ParallelRequest, SizeRequest
 from gpufleet.sizing.sized import size
@@ -40,7 +40,7 @@ REQUESTS = (
 )
 
 
-def lines_of(request: SizeRequest) -> tuple[Line, ...]:
+def lines_of(request: SizeRequest) -> tuple[ExplanationLine, ...]:
     answer = size(request, load())
     assert answer.model is not None
     assert answer.work is not None, answer.findings
@@ -49,7 +49,7 @@ def lines_of(request: SizeRequest) -> tuple[Line, ...]:
     )
 
 
-def find(lines: tuple[Line, ...], figure: str) -> Line:
+def find(lines: tuple[ExplanationLine, ...], figure: str) -> ExplanationLine:
     return next(line for line in lines if line.figure == figure)
 
 

@@ -4,12 +4,12 @@ from gpufleet.catalogue import load
 from gpufleet.planner.packing import (
     ExistingGpu,
     ExistingNode,
-    Machine,
-    Method,
     Mode,
     Occupant,
     Packing,
-    Problem,
+    PackingMachine,
+    PackingMethod,
+    PackingProblem,
     Quota,
     ShareClass,
     SpreadGroup,
@@ -23,8 +23,10 @@ GIB = 2**30
 A100, H100, L4 = (load().gpu(key) for key in ("A100-80GB", "H100-80GB", "L4"))
 
 
-def machine(name: str, gpu=A100, gpus: int = 1, price: int | None = 1_000_000, **more) -> Machine:
-    return Machine(
+def machine(
+    name: str, gpu=A100, gpus: int = 1, price: int | None = 1_000_000, **more
+) -> PackingMachine:
+    return PackingMachine(
         name, gpu, gpus, gpu.memory_bytes, micro_usd_per_hour=price, path="machines[0]", **more
     )
 
@@ -33,8 +35,8 @@ def mig(profile: str, count: int) -> ShareClass:
     return ShareClass(profile, count, Mode.MIG, profile, path=f"shares.{profile}")
 
 
-def one(machine: Machine, *shares: ShareClass, **more) -> Problem:
-    return Problem({machine.name: machine}, shares, **more)
+def one(machine: PackingMachine, *shares: ShareClass, **more) -> PackingProblem:
+    return PackingProblem({machine.name: machine}, shares, **more)
 
 
 # -- known results --------------------------------------------------------------------------------
@@ -65,7 +67,7 @@ def test_known_packings_of_one_type(wanted: dict[str, int], gpus: int) -> None:
     problem = one(machine("m"), *(mig(p, n) for p, n in wanted.items()))
     found = pack(problem)
     assert (found.gpus, found.lower_bound) == (gpus, gpus * 10**6)
-    assert found.method is Method.INTEGER_PROGRAM
+    assert found.method is PackingMethod.INTEGER_PROGRAM
     assert found.complete
     assert found.findings == ()
     heuristic = pack(problem, solver=False)
@@ -80,7 +82,7 @@ def test_without_scipy_the_answer_has_a_bound_and_says_so(monkeypatch: pytest.Mo
     found = pack(problem)
     assert verify(problem, found) == ()
     assert found.complete
-    assert found.method is Method.HEURISTIC
+    assert found.method is PackingMethod.HEURISTIC
     assert 0 < found.lower_bound <= found.cost
     (finding,) = found.findings
     assert finding.code == "pack-without-solver"
@@ -125,10 +127,10 @@ def test_the_cheapest_machine_for_a_slice_wins_not_the_smallest_slot() -> None:
     pytest.importorskip("scipy")
     web = ShareClass("web", 3, None, memory_bytes=18 * GIB, path="web")
     dear, cheap = machine("a", price=3_400_000), machine("l4", L4, price=800_000)
-    found = pack(Problem({"a": dear, "l4": cheap}, (web,)))
+    found = pack(PackingProblem({"a": dear, "l4": cheap}, (web,)))
     assert {a.node for a in found.assignments} == {"l4-0", "l4-1", "l4-2"}
     found = pack(
-        Problem({"a": dear, "l4": cheap}, (ShareClass("w", 6, None, memory_bytes=9 * GIB),))
+        PackingProblem({"a": dear, "l4": cheap}, (ShareClass("w", 6, None, memory_bytes=9 * GIB),))
     )
     assert {a.profile for a in found.assignments} == {"1g.10gb"}
 
@@ -154,7 +156,9 @@ def test_quota_names_the_limit_and_what_would_do() -> None:
     found = pack(problem)
     assert found.unplaced == {"4g.40gb": 1}
     assert len(found.assignments) == 2
-    (finding,) = found.findings if found.method is not Method.HEURISTIC else found.findings[:1]
+    (finding,) = (
+        found.findings if found.method is not PackingMethod.HEURISTIC else found.findings[:1]
+    )
     assert finding.code == "pack-no-room"
     assert finding.message == (
         "1 of 3 shares of 4g.40gb have no place: the limits in the way are machines[0].maxNodes = 2"
@@ -166,14 +170,14 @@ def test_a_quota_over_several_types_is_kept() -> None:
     pytest.importorskip("scipy")
     machines = {"a": machine("a"), "b": machine("b", H100, price=2_000_000)}
     quota = Quota("team", frozenset({"a"}), 1, "quotas[0]")
-    found = pack(Problem(machines, (mig("4g.40gb", 2),), quotas=(quota,)))
+    found = pack(PackingProblem(machines, (mig("4g.40gb", 2),), quotas=(quota,)))
     assert sorted(a.node for a in found.assignments) == ["a-0", "b-0"]
     assert found.cost == 3_000_000
 
 
 def test_a_share_no_machine_can_hold_names_each_reason() -> None:
     found = pack(
-        Problem(
+        PackingProblem(
             {"a": machine("a"), "l4": machine("l4", L4)}, (mig("1g.12gb", 1), mig("1g.10gb", 1))
         )
     )

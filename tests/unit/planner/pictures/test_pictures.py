@@ -14,7 +14,7 @@ from gpufleet.cli.plan import command as plan_command
 from gpufleet.planner.packing import pack, parse_request, read_problem
 from gpufleet.planner.pictures.canvas import COLOURS, PictureError, save
 from gpufleet.planner.pictures.ledger_chart import ledger_chart
-from gpufleet.planner.pictures.node_row import Block, NodeRow, packing_rows
+from gpufleet.planner.pictures.node_row import GpuPart, PictureRow, packing_rows
 from gpufleet.planner.pictures.packing_picture import MOST_ROWS, packing_picture
 from gpufleet.planner.pictures.plan_rows import plan_rows
 from gpufleet.planner.plan import plan
@@ -37,7 +37,7 @@ existing:
 """
 
 
-def rows_of(text: str) -> tuple[NodeRow, ...]:
+def rows_of(text: str) -> tuple[PictureRow, ...]:
     request, findings = parse_request(yaml.safe_load(text))
     assert request is not None, findings
     problem, _ = read_problem(request, load())
@@ -68,7 +68,7 @@ def test_rows_hold_every_share_once_and_nothing_overlaps() -> None:
         assert end <= 1
     old = next(row for row in rows if row.note == "there already: old")
     assert len(old.gpus) == 8
-    assert Block(Fraction(1, 2), Fraction(1, 2), None, "3g.40gb") in old.gpus[0]
+    assert GpuPart(Fraction(1, 2), Fraction(1, 2), None, "3g.40gb") in old.gpus[0]
 
 
 @pytest.mark.parametrize("name", ["team", "slices", "sandbox-shared", "sandbox-training"])
@@ -120,7 +120,7 @@ def test_wrong_endings_and_folders_are_told(tmp_path: Path) -> None:
 
 def test_many_kinds_of_node_and_owners_stay_a_picture(tmp_path: Path) -> None:
     rows = [
-        NodeRow(1, f"m{n}", "note", ((Block(Fraction(0), Fraction(1), f"owner{n}", "GPU"),),))
+        PictureRow(1, f"m{n}", "note", ((GpuPart(Fraction(0), Fraction(1), f"owner{n}", "GPU"),),))
         for n in range(MOST_ROWS + 3)
     ]
     file = tmp_path / "many.svg"

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gpufleet.change.fleet_change import change_plan
-from gpufleet.change.plan import Kind
+from gpufleet.change.plan import NodeChangeKind
 from gpufleet.fleet import Fleet, compile_data
 from gpufleet.platforms.gke.node_pool_arguments import node_pools
 from gpufleet_sandbox.cloud.difference import changes
@@ -83,7 +83,7 @@ def test_a_new_pool_is_announced_with_the_setting(
     before, after = fleet(old), fleet(new)
     plan = change_plan(before, after)
     change = plan.pool("p")
-    assert change.kind is Kind.NEW_POOL
+    assert change.kind is NodeChangeKind.NEW_POOL
     assert field in [one.field for one in change.differences]
     assert "change-by-replacement" in [one.code for one in plan.findings]
     assert replaces(before, after)
@@ -93,10 +93,10 @@ def test_a_node_pool_that_was_taken_over_is_never_made_anew() -> None:
     imported = {"importId": "us-central1/ml/old"}
     changed = {**imported, "sharing": {"mps": {"replicas": 4}}, "gke": {"maxPods": 32}}
     plan = change_plan(fleet(imported), fleet(changed))
-    assert plan.pool("p").kind is Kind.UNTOUCHED
+    assert plan.pool("p").kind is NodeChangeKind.UNTOUCHED
     assert "change-by-replacement" not in [one.code for one in plan.findings]
     other = {**changed, "importId": "us-central1/ml/other"}
-    assert change_plan(fleet(imported), fleet(other)).pool("p").kind is Kind.NEW_POOL
+    assert change_plan(fleet(imported), fleet(other)).pool("p").kind is NodeChangeKind.NEW_POOL
 
 
 @pytest.mark.parametrize(
@@ -114,5 +114,5 @@ def test_a_node_pool_that_was_taken_over_is_never_made_anew() -> None:
 )
 def test_what_changes_in_place_is_no_new_pool(new: dict[str, Any]) -> None:
     before, after = fleet({}), fleet(new)
-    assert change_plan(before, after).pool("p").kind is not Kind.NEW_POOL
+    assert change_plan(before, after).pool("p").kind is not NodeChangeKind.NEW_POOL
     assert not replaces(before, after)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from gpufleet.documents.writing import yaml_text
 from gpufleet.fleet.model import Fleet, Pool
-from gpufleet.render.artefact import Artefact, Kind
+from gpufleet.render.artefact import Artefact, ArtefactKind
 from gpufleet.render.platform_files import PlatformFiles
 
 
@@ -14,7 +14,7 @@ class RackFiles(PlatformFiles):
     def pool_files(self, fleet: Fleet, pool: Pool) -> Iterator[Artefact]:
         yield Artefact(
             f"racks/{pool.name}.yaml",
-            Kind.ARGUMENTS,
+            ArtefactKind.ARGUMENTS,
             "machines to build in",
             yaml_text({"machines": pool.nodes.maximum, "labels": dict(pool.labels)}),
         )

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from gpufleet_sandbox.cloud.aws.account import close
-from gpufleet_sandbox.cloud.service import Provider
+from gpufleet_sandbox.cloud.service import StandInProvider
 from tests.clouds import Clouds
 from tests.unit.sandbox.cloud.provider_calls import Caller
 
@@ -18,9 +18,9 @@ def clouds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clouds]:
 
 @pytest.fixture
 def aws(clouds: Clouds) -> Caller:
-    return Caller(Provider(clouds.aws), region="us-east-1")
+    return Caller(StandInProvider(clouds.aws), region="us-east-1")
 
 
 @pytest.fixture
 def gcp(clouds: Clouds) -> Caller:
-    return Caller(Provider(clouds.gcp), project="stand-in", region="us-central1")
+    return Caller(StandInProvider(clouds.gcp), project="stand-in", region="us-central1")

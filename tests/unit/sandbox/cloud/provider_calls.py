@@ -6,7 +6,7 @@ from typing import Any
 import grpc
 from pulumi.runtime.proto import provider_pb2
 
-from gpufleet_sandbox.cloud.service import Provider
+from gpufleet_sandbox.cloud.service import StandInProvider
 from gpufleet_sandbox.cloud.values import from_struct, to_struct
 
 
@@ -37,7 +37,7 @@ class Context:
 class Caller:
     """Calls a provider as the engine does: check, then diff, then create or update."""
 
-    def __init__(self, provider: Provider, **settings: Any) -> None:
+    def __init__(self, provider: StandInProvider, **settings: Any) -> None:
         self.provider = provider
         arguments = to_struct(settings)
         provider.Configure(provider_pb2.ConfigureRequest(args=arguments), Context())

@@ -11,7 +11,7 @@ from gpufleet_sandbox.cloud.aws.account import close
 from gpufleet_sandbox.cloud.aws.admission import admit_node_group, admit_template
 from gpufleet_sandbox.cloud.aws.model import request
 from gpufleet_sandbox.cloud.cloud import CloudError
-from gpufleet_sandbox.cloud.service import Provider
+from gpufleet_sandbox.cloud.service import StandInProvider
 from tests.clouds import Clouds
 from tests.unit.sandbox.cloud.provider_calls import Caller, RefusedError
 
@@ -303,7 +303,7 @@ def test_the_account_answers_about_itself(aws: Caller, cluster: dict[str, Any]) 
 
 def test_default_tags_reach_what_has_tags(clouds: Clouds) -> None:
     tagged = Caller(
-        Provider(Clouds(clouds.folder.root).aws),
+        StandInProvider(Clouds(clouds.folder.root).aws),
         region="us-east-1",
         defaultTags='{"tags": {"owner": "a", "team": "b"}}',
     )

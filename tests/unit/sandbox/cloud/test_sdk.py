@@ -8,7 +8,7 @@ from gpufleet_sandbox.cloud.naming import NAMED
 from gpufleet_sandbox.cloud.replacement import REPLACING, replaces
 from gpufleet_sandbox.cloud.schema import package_schema
 from gpufleet_sandbox.cloud.sdk import UnknownTypeError
-from gpufleet_sandbox.cloud.shapes import ListOf, MapOf, Record, Scalar
+from gpufleet_sandbox.cloud.shapes import ListOf, MapOf, ObjectShape, Scalar
 from gpufleet_sandbox.cloud.values import UNKNOWN, Secret
 
 NODE_GROUP = "aws:eks/nodeGroup:NodeGroup"
@@ -36,7 +36,7 @@ def test_a_resource_is_read_with_names_types_and_what_is_required() -> None:
     assert {"arn", "resources", "status", "tagsAll"} <= found.outputs - set(inputs)
     pool = sdk("gcp").resource("gcp:container/nodePool:NodePool").record
     config = pool.properties["nodeConfig"].shape
-    assert isinstance(config, Record)
+    assert isinstance(config, ObjectShape)
     assert isinstance(config.properties["guestAccelerators"].shape, ListOf)
 
 
@@ -104,7 +104,7 @@ def test_every_replacing_path_is_an_input_of_the_sdk(token: str) -> None:
         for step in entry.removeprefix("=").split("."):
             while isinstance(shape, ListOf):
                 shape = shape.item
-            assert isinstance(shape, Record), entry
+            assert isinstance(shape, ObjectShape), entry
             assert step in shape.properties, entry
             shape = shape.properties[step].shape
 

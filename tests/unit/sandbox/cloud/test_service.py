@@ -6,8 +6,8 @@ import pytest
 from google.rpc import status_pb2
 from pulumi.runtime.proto import provider_pb2
 
-from gpufleet_sandbox.cloud.scenario import Answer, Rule, ScenarioError
-from gpufleet_sandbox.cloud.service import Provider
+from gpufleet_sandbox.cloud.scenario import Disturbance, LookupAnswer, ScenarioError
+from gpufleet_sandbox.cloud.service import StandInProvider
 from gpufleet_sandbox.cloud.values import UNKNOWN, Secret, from_struct, to_struct
 from tests.clouds import Clouds
 from tests.unit.sandbox.cloud.provider_calls import Caller, Context, RefusedError
@@ -66,7 +66,7 @@ def test_create_read_update_delete(gcp: Caller, clouds: Clouds) -> None:
         gcp.create(ADDRESS, {"name": "ip-1", "region": "us-central1"})
     gcp.update(ADDRESS, identifier, inputs, {**inputs, "description": "new"})
     # Another process, another provider, one cloud.
-    other = Caller(Provider(Clouds(clouds.folder.root).gcp), project="stand-in")
+    other = Caller(StandInProvider(Clouds(clouds.folder.root).gcp), project="stand-in")
     assert other.read(ADDRESS, identifier)[1]["description"] == "new"
     gcp.delete(ADDRESS, identifier)
     gcp.delete(ADDRESS, identifier)
@@ -86,12 +86,14 @@ def test_secrets_come_back_marked_and_stay_out_of_the_log(aws: Caller, clouds: C
 
 def test_rules_strike_the_call_they_name(gcp: Caller, clouds: Clouds) -> None:
     inputs = {"region": "us-central1"}
-    clouds.disturb(Rule(operation="create", type=ADDRESS, nth=2, then="fail", message="quota"))
+    clouds.disturb(
+        Disturbance(operation="create", type=ADDRESS, nth=2, then="fail", message="quota")
+    )
     gcp.create(ADDRESS, {**inputs, "name": "a"})
     with pytest.raises(RefusedError, match=r"^quota$"):
         gcp.create(ADDRESS, {**inputs, "name": "b"})
     gcp.create(ADDRESS, {**inputs, "name": "b"})
-    clouds.disturb(Rule(operation="delete", name="x*", then="fail"))
+    clouds.disturb(Disturbance(operation="delete", name="x*", then="fail"))
     gcp.delete(ADDRESS, "a")
     with pytest.raises(RefusedError, match="the scenario says so"):
         gcp.delete(ADDRESS, "b", name="xyz")
@@ -109,7 +111,7 @@ def test_rules_strike_the_call_they_name(gcp: Caller, clouds: Clouds) -> None:
 
 
 def test_made_but_not_ready_is_reported_with_its_state(gcp: Caller, clouds: Clouds) -> None:
-    clouds.disturb(Rule(operation="create", then="fail-after", message="stockout"))
+    clouds.disturb(Disturbance(operation="create", then="fail-after", message="stockout"))
     with pytest.raises(RefusedError, match="stockout") as refused:
         gcp.create(ADDRESS, {"name": "late", "region": "us-central1"})
     clouds.calm()
@@ -123,8 +125,8 @@ def test_made_but_not_ready_is_reported_with_its_state(gcp: Caller, clouds: Clou
 
 
 def test_a_hanging_call_ends_when_the_engine_cancels(clouds: Clouds) -> None:
-    caller = Caller(Provider(clouds.gcp), project="stand-in")
-    clouds.disturb(Rule(operation="create", then="hang"))
+    caller = Caller(StandInProvider(clouds.gcp), project="stand-in")
+    clouds.disturb(Disturbance(operation="create", then="hang"))
     caller.provider.Cancel(None, Context())
     with pytest.raises(RefusedError, match="cancelled"):
         caller.create(ADDRESS, {"name": "never", "region": "us-central1"})
@@ -139,10 +141,12 @@ def test_look_ups_answer_from_the_scenario_and_must_fit_the_sdk(
     with pytest.raises(RefusedError, match=r"no answer to aws:ssm.*name='/ami'.*scenario.yaml"):
         aws.invoke(token, name="/ami")
     clouds.disturb(
-        answers=(Answer(function=token, arguments={"name": "/ami"}, result={"value": "ami-1"}),)
+        answers=(
+            LookupAnswer(function=token, arguments={"name": "/ami"}, result={"value": "ami-1"}),
+        )
     )
     assert aws.invoke(token, name="/ami") == ({"value": "ami-1"}, [])
-    clouds.disturb(answers=(Answer(function=token, result={"valeu": "x"}),))
+    clouds.disturb(answers=(LookupAnswer(function=token, result={"valeu": "x"}),))
     with pytest.raises(RefusedError, match="valeu, which its result in the SDK has not"):
         aws.invoke(token, name="/ami")
     assert "nme" in aws.invoke(token, nme="/ami")[1][0]
@@ -158,13 +162,13 @@ def test_a_scenario_that_is_none_says_where(tmp_path: Path) -> None:
 
 def test_a_provider_without_region_or_project_is_refused(clouds: Clouds) -> None:
     with pytest.raises(RefusedError, match="missing region"):
-        Caller(Provider(clouds.aws))
+        Caller(StandInProvider(clouds.aws))
     with pytest.raises(RefusedError, match="missing project"):
-        Caller(Provider(clouds.gcp))
+        Caller(StandInProvider(clouds.gcp))
 
 
 def test_provider_settings_are_checked_too(clouds: Clouds) -> None:
-    provider = Provider(clouds.aws)
+    provider = StandInProvider(clouds.aws)
     news = to_struct({"region": "us-east-1", "defaultTags": '{"tgs": {}}', "regoin": "x"})
     response = provider.CheckConfig(provider_pb2.CheckRequest(news=news), Context())
     reasons = [failure.reason for failure in response.failures]

@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 import pytest
 
-from gpufleet_sandbox.operands.hardware import HARDWARE_ANNOTATION, Hardware, read_hardware
+from gpufleet_sandbox.operands.hardware import HARDWARE_ANNOTATION, SimulatedHardware, read_hardware
 
-Build = Callable[..., Hardware]
+Build = Callable[..., SimulatedHardware]
 MEMORY = {
     "NVIDIA A100-SXM4-80GB": 81920,
     "NVIDIA H100 80GB HBM3": 81559,
@@ -20,7 +20,7 @@ MEMORY = {
 def build() -> Build:
     """`build("NVIDIA L4", 4)`, or several pairs; keywords go into the annotation."""
 
-    def make(*groups: str | int, **keys: object) -> Hardware:
+    def make(*groups: str | int, **keys: object) -> SimulatedHardware:
         pairs = zip(groups[::2], groups[1::2], strict=True)
         gpus = [
             {"product": product, "memoryMiB": MEMORY[str(product)], "count": count}

@@ -5,16 +5,16 @@ from collections.abc import Callable
 import pytest
 
 from gpufleet_sandbox.operands.device_plugin import PluginError, advertise
-from gpufleet_sandbox.operands.device_plugin_config import Replicated, Sharing
-from gpufleet_sandbox.operands.hardware import Hardware
+from gpufleet_sandbox.operands.device_plugin_config import Replicated, SharingInForce
+from gpufleet_sandbox.operands.hardware import SimulatedHardware
 from gpufleet_sandbox.operands.silicon import GpuState, cut
 
-Build = Callable[..., Hardware]
+Build = Callable[..., SimulatedHardware]
 A100, L4, V100 = "NVIDIA A100-SXM4-80GB", "NVIDIA L4", "Tesla V100-SXM2-16GB"
 OFF = GpuState()
 
 
-def states(node: Hardware, *layouts: dict[str, int] | None) -> tuple[GpuState, ...]:
+def states(node: SimulatedHardware, *layouts: dict[str, int] | None) -> tuple[GpuState, ...]:
     """One layout per GPU; None: MIG off."""
     return tuple(
         OFF if layout is None else GpuState(True, cut(gpu.board, layout))
@@ -22,9 +22,9 @@ def states(node: Hardware, *layouts: dict[str, int] | None) -> tuple[GpuState, .
     )
 
 
-def shared(kind: str, rename: bool = False, **replicas: int) -> Sharing:
+def shared(kind: str, rename: bool = False, **replicas: int) -> SharingInForce:
     names = {"gpu": "nvidia.com/gpu", "mig": "nvidia.com/mig-1g.10gb"}
-    return Sharing(
+    return SharingInForce(
         kind, rename, False, tuple(Replicated(names[key], count) for key, count in replicas.items())
     )
 

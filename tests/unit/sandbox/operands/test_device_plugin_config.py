@@ -4,7 +4,7 @@ import pytest
 
 from gpufleet_sandbox.operands.device_plugin_config import (
     PluginConfigError,
-    Sharing,
+    SharingInForce,
     check_together,
     parse_plugin_config,
 )
@@ -12,7 +12,7 @@ from gpufleet_sandbox.operands.device_plugin_config import (
 SLICED = "sharing: {timeSlicing: {resources: [%s]}}"
 
 
-def sharing(text: str) -> Sharing:
+def sharing(text: str) -> SharingInForce:
     found = parse_plugin_config(text).sharing
     assert found is not None
     return found

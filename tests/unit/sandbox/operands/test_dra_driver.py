@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from gpufleet_sandbox.operands.dra_driver import DraDriver, read_dra_driver
+from gpufleet_sandbox.operands.dra_driver import SimulatedDraDriver, read_dra_driver
 from tests.unit.sandbox.test_dra_chart import CHART
 
 LABELS = {
@@ -16,14 +16,14 @@ LABELS = {
 GPU_NODE = {"feature.node.kubernetes.io/pci-10de.present": "true"}
 
 
-def installed(**changes: Any) -> DraDriver | None:
+def installed(**changes: Any) -> SimulatedDraDriver | None:
     values = yaml.safe_load((CHART / "values.yaml").read_text()) | changes
     item = {"metadata": {"labels": LABELS}, "data": {"values.json": json.dumps(values)}}
     other = {"metadata": {"name": "kube-root-ca.crt"}, "data": {"ca.crt": ""}}
     return read_dra_driver([other, item])
 
 
-def running(**changes: Any) -> DraDriver:
+def running(**changes: Any) -> SimulatedDraDriver:
     driver = installed(**changes)
     assert driver is not None
     return driver

@@ -8,7 +8,7 @@ import pytest
 
 from gpufleet_sandbox.operands.api import ApiError
 from gpufleet_sandbox.operands.cluster import ClusterView
-from gpufleet_sandbox.operands.dra_driver import DraDriver
+from gpufleet_sandbox.operands.dra_driver import SimulatedDraDriver
 from gpufleet_sandbox.operands.dra_operand import CLAIMS, DRA_ANNOTATION, SLICES, DraOperand
 from gpufleet_sandbox.operands.hardware import HARDWARE_ANNOTATION
 from gpufleet_sandbox.operands.views import node_view
@@ -16,7 +16,7 @@ from tests.unit.sandbox.operands.machine import Machine, policy_of
 
 HOPPER = {"product": "NVIDIA H100 80GB HBM3", "memoryMiB": 81559, "count": 1}
 GATES = {"DynamicMIG": False, "TimeSlicingSettings": False, "MPSSupport": False}
-DRIVER = DraDriver(GATES, "/", {"pool": "a"}, (), (), None)
+DRIVER = SimulatedDraDriver(GATES, "/", {"pool": "a"}, (), (), None)
 
 
 class FakeApi:

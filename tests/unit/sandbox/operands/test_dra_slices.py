@@ -7,27 +7,27 @@ from typing import Any
 import pytest
 
 from gpufleet_sandbox.operands.boards import BOARDS
-from gpufleet_sandbox.operands.dra_driver import DraDriver
+from gpufleet_sandbox.operands.dra_driver import SimulatedDraDriver
 from gpufleet_sandbox.operands.dra_slices import objects, slices
-from gpufleet_sandbox.operands.hardware import HARDWARE_ANNOTATION, Hardware, read_hardware
+from gpufleet_sandbox.operands.hardware import HARDWARE_ANNOTATION, SimulatedHardware, read_hardware
 from gpufleet_sandbox.operands.silicon import GpuState, PlacementError, cut
 
-DYNAMIC = DraDriver({"DynamicMIG": True}, "/", {}, (), (), None)
-STATIC = DraDriver({"DynamicMIG": False}, "/", {}, (), (), None)
+DYNAMIC = SimulatedDraDriver({"DynamicMIG": True}, "/", {}, (), (), None)
+STATIC = SimulatedDraDriver({"DynamicMIG": False}, "/", {}, (), (), None)
 HOPPER, AMPERE = "NVIDIA H100 80GB HBM3", "NVIDIA A100-SXM4-80GB"
 ON_DEMAND = sorted(
     b.product for b in BOARDS.values() if b.mig_capable and not b.mode_change_needs_reset
 )
 
 
-def node(product: str, count: int) -> Hardware:
+def node(product: str, count: int) -> SimulatedHardware:
     gpus = [{"product": product, "memoryMiB": 81559, "count": count}]
     data = {"gpus": gpus, "cpu": "1", "memory": "1Gi", "driver": "595.91.07"}
     return read_hardware({HARDWARE_ANNOTATION: json.dumps(data)})
 
 
 def published(
-    product: str, count: int, driver: DraDriver, *states: GpuState
+    product: str, count: int, driver: SimulatedDraDriver, *states: GpuState
 ) -> list[dict[str, Any]]:
     return slices("n", node(product, count), states or (GpuState(),) * count, driver, "595.91.07")
 

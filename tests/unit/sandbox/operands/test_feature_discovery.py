@@ -4,18 +4,21 @@ from collections.abc import Callable
 
 import pytest
 
-from gpufleet_sandbox.operands.device_plugin_config import Replicated, Sharing
+from gpufleet_sandbox.operands.device_plugin_config import Replicated, SharingInForce
 from gpufleet_sandbox.operands.feature_discovery import DiscoveryError, discover, owns
-from gpufleet_sandbox.operands.hardware import Hardware
+from gpufleet_sandbox.operands.hardware import SimulatedHardware
 from gpufleet_sandbox.operands.silicon import GpuState, cut
 
-Build = Callable[..., Hardware]
+Build = Callable[..., SimulatedHardware]
 A100, L4 = "NVIDIA A100-SXM4-80GB", "NVIDIA L4"
 OFF = GpuState()
 
 
 def labels(
-    node: Hardware, states: tuple[GpuState, ...], strategy: str, sharing: Sharing | None = None
+    node: SimulatedHardware,
+    states: tuple[GpuState, ...],
+    strategy: str,
+    sharing: SharingInForce | None = None,
 ) -> dict[str, str]:
     found = discover(node, states, strategy, sharing, "580.95.05")
     assert all(len(value) <= 63 and "+" not in value for value in found.values())
@@ -23,8 +26,8 @@ def labels(
     return {key.removeprefix("nvidia.com/"): value for key, value in found.items()}
 
 
-def slicing(replicas: int, rename: bool = False, name: str = "nvidia.com/gpu") -> Sharing:
-    return Sharing("time-slicing", rename, False, (Replicated(name, replicas),))
+def slicing(replicas: int, rename: bool = False, name: str = "nvidia.com/gpu") -> SharingInForce:
+    return SharingInForce("time-slicing", rename, False, (Replicated(name, replicas),))
 
 
 def test_whole_gpus(build: Build) -> None:
@@ -118,7 +121,7 @@ def test_gpus_all_in_mig_mode_have_no_replicas(build: Build) -> None:
 
 
 def test_mps_is_for_whole_gpus(build: Build) -> None:
-    mps = Sharing("mps", False, True, (Replicated("nvidia.com/gpu", 4),))
+    mps = SharingInForce("mps", False, True, (Replicated("nvidia.com/gpu", 4),))
     found = labels(build(L4, 1), (OFF,), "none", mps)
     assert (found["mps.capable"], found["gpu.sharing-strategy"]) == ("true", "mps")
     node = build(A100, 1)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from gpufleet_sandbox.operands.hardware import Hardware
+from gpufleet_sandbox.operands.hardware import SimulatedHardware
 from gpufleet_sandbox.operands.mig_default_configs import generated_configs
 from gpufleet_sandbox.operands.mig_manager import (
     States,
@@ -13,29 +13,29 @@ from gpufleet_sandbox.operands.mig_manager import (
     change_modes,
     is_applied,
 )
-from gpufleet_sandbox.operands.mig_parted_config import Config, Entry
+from gpufleet_sandbox.operands.mig_parted_config import Config, ParsedMigEntry
 from gpufleet_sandbox.operands.silicon import GpuState, cut
 
-Build = Callable[..., Hardware]
+Build = Callable[..., SimulatedHardware]
 A100, H100, L4 = "NVIDIA A100-SXM4-80GB", "NVIDIA H100 80GB HBM3", "NVIDIA L4"
-OFF = Entry((), None, False, {})
+OFF = ParsedMigEntry((), None, False, {})
 
 
-def on(devices: dict[str, int], *indices: int, filters: tuple[str, ...] = ()) -> Entry:
-    return Entry(filters, indices or None, True, devices)
+def on(devices: dict[str, int], *indices: int, filters: tuple[str, ...] = ()) -> ParsedMigEntry:
+    return ParsedMigEntry(filters, indices or None, True, devices)
 
 
-def new(hardware: Hardware) -> States:
+def new(hardware: SimulatedHardware) -> States:
     return tuple(GpuState() for _ in hardware.gpus)
 
 
-def cut_all(hardware: Hardware, devices: dict[str, int]) -> States:
+def cut_all(hardware: SimulatedHardware, devices: dict[str, int]) -> States:
     return tuple(GpuState(True, cut(gpu.board, devices)) for gpu in hardware.gpus)
 
 
 def test_layouts_by_index(build: Build) -> None:
     node = build(A100, 3)
-    config = (on({"1g.10gb": 7}, 0), on({"3g.40gb": 2}, 1), Entry((), (2,), False, {}))
+    config = (on({"1g.10gb": 7}, 0), on({"3g.40gb": 2}, 1), ParsedMigEntry((), (2,), False, {}))
     applied = apply(node, new(node), config, [])
     assert applied.error is None
     assert [dict(state.counts) for state in applied.states] == [{"1g.10gb": 7}, {"3g.40gb": 2}, {}]

@@ -3,8 +3,8 @@
 import pytest
 
 from gpufleet_sandbox.operands.mig_parted_config import (
-    Entry,
     MigConfigError,
+    ParsedMigEntry,
     check_profile,
     parse_configs,
     select,
@@ -129,17 +129,17 @@ def test_mp8_names_outside_the_grammar(name: str) -> None:
 
 def test_mp11_selected_config_must_be_there() -> None:
     configs = parse_configs(document("{devices: all, mig-enabled: false}", "whole"))
-    assert select(configs, "whole") == (Entry((), None, False, {}),)
+    assert select(configs, "whole") == (ParsedMigEntry((), None, False, {}),)
     with pytest.raises(MigConfigError, match="selected mig-config not present: on"):
         select(configs, "on")
 
 
 def test_entries_name_gpus_by_index_and_filter() -> None:
-    entry = Entry(("0x20b210de",), (1, 1), True, {})
+    entry = ParsedMigEntry(("0x20b210de",), (1, 1), True, {})
     assert entry.concerns(1, "0x20B210DE")
     assert not entry.concerns(0, "0x20B210DE")
     assert not entry.concerns(1, "0x233010DE")
-    assert not Entry(("H100",), None, True, {}).concerns(0, "0x233010DE")
+    assert not ParsedMigEntry(("H100",), None, True, {}).concerns(0, "0x233010DE")
 
 
 def test_keys_are_read_as_the_go_decoder_reads_them() -> None:

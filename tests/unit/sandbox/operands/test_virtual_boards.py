@@ -11,13 +11,13 @@ from gpufleet.partition.vgpu import parse_type
 from gpufleet.platforms.sandbox.simulated_node import hardware
 from gpufleet_sandbox.operands.device_plugin import advertise
 from gpufleet_sandbox.operands.feature_discovery import discover, owns
-from gpufleet_sandbox.operands.hardware import HARDWARE_ANNOTATION, Hardware, read_hardware
+from gpufleet_sandbox.operands.hardware import HARDWARE_ANNOTATION, SimulatedHardware, read_hardware
 from gpufleet_sandbox.operands.silicon import GpuState
 from gpufleet_sandbox.operands.virtual_boards import virtual_board
 from tests.unit.render.published_labels import published_labels
 
 
-def guest(profile: str) -> tuple[Any, Hardware]:
+def guest(profile: str) -> tuple[Any, SimulatedHardware]:
     """A pool of machines with eight vGPUs, and what one of them carries."""
     compiled = compile_data(
         {

@@ -8,7 +8,7 @@ from pyVmomi import vim
 from gpufleet.platforms.vsphere.vcenter.ask_inventory import addressed
 from gpufleet.platforms.vsphere.vcenter.credentials import credentials
 from gpufleet.platforms.vsphere.vcenter.faults import in_words
-from gpufleet.platforms.vsphere.vcenter.identity import GENERATION, OWNER, PENDING, Identity
+from gpufleet.platforms.vsphere.vcenter.identity import GENERATION, OWNER, PENDING, MachineIdentity
 from gpufleet.platforms.vsphere.vcenter.lookup import by_name, inventory_path
 from gpufleet.platforms.vsphere.vcenter.orphan_report import (
     Declared,
@@ -60,7 +60,7 @@ def _rows(session: Session, center: Any, declared: Declared) -> list[dict[str, A
             if not extra.get(OWNER) or about.get("config.template"):
                 continue
             generation = extra.get(GENERATION, "")
-            identity = Identity(session.server_id, extra[OWNER], generation)
+            identity = MachineIdentity(session.server_id, extra[OWNER], generation)
             marked = MarkedMachine(
                 str(about.get("name", "")),
                 inventory_path(session, machine),

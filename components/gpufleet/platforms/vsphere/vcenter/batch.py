@@ -17,7 +17,7 @@ from pyVmomi import vim
 from gpufleet.platforms.vsphere.vcenter.create import create, rooms_of
 from gpufleet.platforms.vsphere.vcenter.errors import VsphereError
 from gpufleet.platforms.vsphere.vcenter.faults import in_words
-from gpufleet.platforms.vsphere.vcenter.identity import PENDING, Identity
+from gpufleet.platforms.vsphere.vcenter.identity import PENDING, MachineIdentity
 from gpufleet.platforms.vsphere.vcenter.inventory import PerGpu
 from gpufleet.platforms.vsphere.vcenter.lookup import by_name, find_place
 from gpufleet.platforms.vsphere.vcenter.owned import find_owned
@@ -33,10 +33,10 @@ class Member:
 
     settings: NodeSettings
 
-    def identity(self, session: Session) -> Identity:
+    def identity(self, session: Session) -> MachineIdentity:
         """Whose machine it is."""
         known = self.settings
-        return Identity(session.server_id, known.owner, known.generation, pending=True)
+        return MachineIdentity(session.server_id, known.owner, known.generation, pending=True)
 
 
 def make(

@@ -13,7 +13,7 @@ from gpufleet.platforms.vsphere.vcenter.identity import OWNER
 from gpufleet.platforms.vsphere.vcenter.inventory import PerGpu
 from gpufleet.platforms.vsphere.vcenter.lookup import FoundPlace, find_place
 from gpufleet.platforms.vsphere.vcenter.observed import observe
-from gpufleet.platforms.vsphere.vcenter.placement import Reach
+from gpufleet.platforms.vsphere.vcenter.placement import RequiredAccess
 from gpufleet.platforms.vsphere.vcenter.preflight import (
     check_api,
     check_template,
@@ -29,7 +29,7 @@ from gpufleet.platforms.vsphere.vcenter.storage import check_storage, sizes
 
 def check_before(
     session: Session, settings: NodeSettings, found: FoundPlace, count: int = 1
-) -> tuple[Reach, int]:
+) -> tuple[RequiredAccess, int]:
     """API, template, privileges and datastores for machines of this kind. Returns what their hosts
     must reach, and the bytes of a machine's disks on its own datastore.
 
@@ -48,7 +48,7 @@ def check_before(
     stores = check_storage(session, settings, found, template, count)
     wanted = (wish.network for wish in found.adapters if wish.network is not None)
     networks = frozenset(str(network.reference._moId) for network in wanted)
-    return Reach(stores, networks), sizes(settings, template)[None]
+    return RequiredAccess(stores, networks), sizes(settings, template)[None]
 
 
 def judge_new(

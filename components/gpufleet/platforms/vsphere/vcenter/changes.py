@@ -81,7 +81,7 @@ UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
 """What the engine hands on for a value it does not know yet (pulumi.runtime.rpc.UNKNOWN)."""
 
 
-class Kind(Enum):
+class MachineChangeKind(Enum):
     """What happens to the machine when a property changes."""
 
     REPLACE = "replace"
@@ -96,61 +96,61 @@ class Kind(Enum):
     """Only how the provider behaves: vCenter is not called."""
 
 
-TABLE: Mapping[str, Kind] = {
-    "owner": Kind.REPLACE,
-    "generation": Kind.REPLACE,
-    "endpoint.server": Kind.REPLACE,
-    "endpoint.port": Kind.SETTING,
-    "endpoint.insecure": Kind.SETTING,
-    "endpoint.caCertFile": Kind.SETTING,
-    "endpoint.thumbprintSha256": Kind.SETTING,
-    "endpoint.credentialsKey": Kind.SETTING,
-    "endpoint.plainHttp": Kind.SETTING,
-    "place.datacenter": Kind.REPLACE,
-    "place.template": Kind.REPLACE,
-    "place.cluster": Kind.REFUSED,
-    "place.datastore": Kind.REFUSED,
-    "place.datastoreCluster": Kind.REFUSED,
-    "place.resourcePool": Kind.IN_PLACE,
-    "place.folder": Kind.IN_PLACE,
-    "place.network": Kind.IN_PLACE,
-    "place.adapter": Kind.POWERED_OFF,
-    "place.networks": Kind.IN_PLACE,
-    "place.hosts": Kind.SETTING,
-    "place.denyHosts": Kind.SETTING,
-    "name": Kind.REPLACE,
-    "cpus": Kind.POWERED_OFF,
-    "coresPerSocket": Kind.POWERED_OFF,
-    "memoryMib": Kind.POWERED_OFF,
-    "memoryLocked": Kind.IN_PLACE,
-    "diskGib": Kind.IN_PLACE,
-    "extraDisks": Kind.IN_PLACE,
-    "firmware": Kind.REFUSED,
-    "guestId": Kind.REFUSED,
-    "hardwareVersion": Kind.POWERED_OFF,
-    "gpu": Kind.POWERED_OFF,
-    "gpuMemoryGib": Kind.POWERED_OFF,
-    "mmioGib": Kind.POWERED_OFF,
-    "latencySensitivity": Kind.POWERED_OFF,
-    "extraConfig": Kind.POWERED_OFF,
-    "userDataSha256": Kind.REPLACE,
-    "userDataFormat": Kind.REPLACE,
-    "vendorDataSha256": Kind.REPLACE,
-    "metaData": Kind.REPLACE,
-    "annotation": Kind.IN_PLACE,
-    "customAttributes": Kind.IN_PLACE,
-    "tags": Kind.IN_PLACE,
-    "powerState": Kind.IN_PLACE,
-    "waitFor": Kind.SETTING,
-    "kubernetes": Kind.SETTING,
-    "maxPerHost": Kind.SETTING,
-    "vmGroup": Kind.IN_PLACE,
-    "drsBehavior": Kind.IN_PLACE,
-    "updatePolicy": Kind.SETTING,
-    "ignoreUserDataChanges": Kind.SETTING,
-    "onCreateFailure": Kind.SETTING,
-    "deletePolicy": Kind.SETTING,
-    "timeouts": Kind.SETTING,
+TABLE: Mapping[str, MachineChangeKind] = {
+    "owner": MachineChangeKind.REPLACE,
+    "generation": MachineChangeKind.REPLACE,
+    "endpoint.server": MachineChangeKind.REPLACE,
+    "endpoint.port": MachineChangeKind.SETTING,
+    "endpoint.insecure": MachineChangeKind.SETTING,
+    "endpoint.caCertFile": MachineChangeKind.SETTING,
+    "endpoint.thumbprintSha256": MachineChangeKind.SETTING,
+    "endpoint.credentialsKey": MachineChangeKind.SETTING,
+    "endpoint.plainHttp": MachineChangeKind.SETTING,
+    "place.datacenter": MachineChangeKind.REPLACE,
+    "place.template": MachineChangeKind.REPLACE,
+    "place.cluster": MachineChangeKind.REFUSED,
+    "place.datastore": MachineChangeKind.REFUSED,
+    "place.datastoreCluster": MachineChangeKind.REFUSED,
+    "place.resourcePool": MachineChangeKind.IN_PLACE,
+    "place.folder": MachineChangeKind.IN_PLACE,
+    "place.network": MachineChangeKind.IN_PLACE,
+    "place.adapter": MachineChangeKind.POWERED_OFF,
+    "place.networks": MachineChangeKind.IN_PLACE,
+    "place.hosts": MachineChangeKind.SETTING,
+    "place.denyHosts": MachineChangeKind.SETTING,
+    "name": MachineChangeKind.REPLACE,
+    "cpus": MachineChangeKind.POWERED_OFF,
+    "coresPerSocket": MachineChangeKind.POWERED_OFF,
+    "memoryMib": MachineChangeKind.POWERED_OFF,
+    "memoryLocked": MachineChangeKind.IN_PLACE,
+    "diskGib": MachineChangeKind.IN_PLACE,
+    "extraDisks": MachineChangeKind.IN_PLACE,
+    "firmware": MachineChangeKind.REFUSED,
+    "guestId": MachineChangeKind.REFUSED,
+    "hardwareVersion": MachineChangeKind.POWERED_OFF,
+    "gpu": MachineChangeKind.POWERED_OFF,
+    "gpuMemoryGib": MachineChangeKind.POWERED_OFF,
+    "mmioGib": MachineChangeKind.POWERED_OFF,
+    "latencySensitivity": MachineChangeKind.POWERED_OFF,
+    "extraConfig": MachineChangeKind.POWERED_OFF,
+    "userDataSha256": MachineChangeKind.REPLACE,
+    "userDataFormat": MachineChangeKind.REPLACE,
+    "vendorDataSha256": MachineChangeKind.REPLACE,
+    "metaData": MachineChangeKind.REPLACE,
+    "annotation": MachineChangeKind.IN_PLACE,
+    "customAttributes": MachineChangeKind.IN_PLACE,
+    "tags": MachineChangeKind.IN_PLACE,
+    "powerState": MachineChangeKind.IN_PLACE,
+    "waitFor": MachineChangeKind.SETTING,
+    "kubernetes": MachineChangeKind.SETTING,
+    "maxPerHost": MachineChangeKind.SETTING,
+    "vmGroup": MachineChangeKind.IN_PLACE,
+    "drsBehavior": MachineChangeKind.IN_PLACE,
+    "updatePolicy": MachineChangeKind.SETTING,
+    "ignoreUserDataChanges": MachineChangeKind.SETTING,
+    "onCreateFailure": MachineChangeKind.SETTING,
+    "deletePolicy": MachineChangeKind.SETTING,
+    "timeouts": MachineChangeKind.SETTING,
 }
 """Property -> what its change means. A property that is not here is not compared: what may move
 by itself (host, addresses, change version)."""
@@ -189,11 +189,11 @@ REFUSED_BECAUSE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class MachineChange:
     """One property that differs."""
 
     path: str
-    kind: Kind
+    kind: MachineChangeKind
     old: Any
     new: Any
 
@@ -203,9 +203,9 @@ class Change:
         return has_unknown(self.new)
 
 
-def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[Change, ...]:
+def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[MachineChange, ...]:
     """Every property of the table that differs, in the table's order."""
-    found: list[Change] = []
+    found: list[MachineChange] = []
     drifted: Mapping[str, Any] = old.get("drifted") or {}
     for path, kind in TABLE.items():
         before, after = _at(old, path), _at(new, path)
@@ -223,28 +223,29 @@ def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[Change, ...
             before = _plain(drifted[path])
         elif before == after:
             continue
-        found.append(Change(path, _kind(path, kind, before, after), before, after))
+        found.append(MachineChange(path, _kind(path, kind, before, after), before, after))
     return tuple(found)
 
 
-def _kind(path: str, kind: Kind, before: Any, after: Any) -> Kind:
+def _kind(path: str, kind: MachineChangeKind, before: Any, after: Any) -> MachineChangeKind:
     takes_away = NEEDS_POWER_OFF.get(path)
     if takes_away is None or has_unknown(after):
         return kind
-    return Kind.POWERED_OFF if takes_away(_rows(before), _rows(after)) else kind
+    return MachineChangeKind.POWERED_OFF if takes_away(_rows(before), _rows(after)) else kind
 
 
 def _rows(value: Any) -> Rows:
     return value if isinstance(value, list) else ()
 
 
-def replaces(found: tuple[Change, ...], policy: str) -> list[str]:
+def replaces(found: tuple[MachineChange, ...], policy: str) -> list[str]:
     """Properties for which the machine is made anew."""
     also = policy == UpdatePolicy.REPLACE.value
     return [
         change.path
         for change in found
-        if change.kind is Kind.REPLACE or (also and change.kind is Kind.POWERED_OFF)
+        if change.kind is MachineChangeKind.REPLACE
+        or (also and change.kind is MachineChangeKind.POWERED_OFF)
     ]
 
 
@@ -259,7 +260,7 @@ def is_same_machine(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     return all(
         change.path in ("generation", *FIRST_BOOT)
         for change in changes(old, new)
-        if change.kind is Kind.REPLACE
+        if change.kind is MachineChangeKind.REPLACE
     )
 
 
@@ -280,16 +281,16 @@ def refusals(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[tuple[str, 
             wrong.append((change.path, reason))
         elif change.unknown or (change.path in ACTUAL and change.old is None):
             continue
-        elif change.kind is Kind.POWERED_OFF and policy == UpdatePolicy.REFUSE.value:
+        elif change.kind is MachineChangeKind.POWERED_OFF and policy == UpdatePolicy.REFUSE.value:
             wrong.append((change.path, _needs_power_off(change)))
     return wrong
 
 
-def impossible(change: Change) -> str | None:
+def impossible(change: MachineChange) -> str | None:
     """Why nothing can make this change of a machine, or None."""
     if change.unknown or (change.path in ACTUAL and change.old is None):
         return None
-    if change.kind is Kind.REFUSED:
+    if change.kind is MachineChangeKind.REFUSED:
         return _refused(change)
     if change.path == "diskGib" and change.old is not None and change.new < change.old:
         return _smaller(change)
@@ -300,7 +301,7 @@ def impossible(change: Change) -> str | None:
     return None
 
 
-def _refused(change: Change) -> str:
+def _refused(change: MachineChange) -> str:
     found = f"{change.old!r} cannot become {change.new!r}"
     if change.path == "firmware":
         found = f"it is {change.old!r} now"
@@ -310,21 +311,21 @@ def _refused(change: Change) -> str:
     )
 
 
-def _older(change: Change) -> str:
+def _older(change: MachineChange) -> str:
     return (
         f"{change.new} is older than the {change.old} the machine has, and virtual hardware cannot "
         f"go back: write {change.old} or later, or replace the machine"
     )
 
 
-def _smaller(change: Change) -> str:
+def _smaller(change: MachineChange) -> str:
     return (
         f"{change.new} GiB is less than the {change.old} GiB there are, and a disk cannot shrink: "
         f"write {change.old} or more"
     )
 
 
-def _needs_power_off(change: Change) -> str:
+def _needs_power_off(change: MachineChange) -> str:
     return (
         f"{change.old!r} becomes {change.new!r} only while the machine is off, and updatePolicy is "
         "refuse: drain the node and set restart, or replace"

@@ -7,7 +7,7 @@ from pyVmomi import vim, vmodl
 
 from gpufleet.platforms.vsphere.vcenter.errors import Code, OutcomeUnknownError, VsphereError
 from gpufleet.platforms.vsphere.vcenter.faults import translated
-from gpufleet.platforms.vsphere.vcenter.identity import Identity
+from gpufleet.platforms.vsphere.vcenter.identity import MachineIdentity
 from gpufleet.platforms.vsphere.vcenter.lookup import FoundPlace
 from gpufleet.platforms.vsphere.vcenter.observed import Observed
 from gpufleet.platforms.vsphere.vcenter.owned import Flight, await_clone_of_before, find_owned
@@ -21,7 +21,7 @@ from gpufleet.platforms.vsphere.vcenter.tasks import TaskTimeoutError, run, time
 def clone(
     session: Session,
     settings: NodeSettings,
-    identity: Identity,
+    identity: MachineIdentity,
     found: FoundPlace,
     host: Any,
 ) -> Observed:
@@ -68,7 +68,7 @@ def clone(
 def _after_lost_answer(
     session: Session,
     settings: NodeSettings,
-    identity: Identity,
+    identity: MachineIdentity,
     found: FoundPlace,
     doing: str,
 ) -> Observed:
@@ -94,7 +94,7 @@ def _after_lost_answer(
 def clone_timed_out(
     session: Session,
     settings: NodeSettings,
-    identity: Identity,
+    identity: MachineIdentity,
     found: FoundPlace,
     problem: TaskTimeoutError,
 ) -> VsphereError:

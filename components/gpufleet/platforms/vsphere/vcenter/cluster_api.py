@@ -12,7 +12,7 @@ from urllib3.exceptions import HTTPError
 from yaml import YAMLError
 
 from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
-from gpufleet.platforms.vsphere.vcenter.settings import ClusterAccess
+from gpufleet.platforms.vsphere.vcenter.settings import KubernetesAccess
 
 CALL_TIMEOUT = urllib3.Timeout(connect=10, read=30)
 """Seconds a connection, and one answer, may take."""
@@ -23,7 +23,7 @@ _PAGE = 500
 class ClusterApi:
     """Requests to one cluster, as the kubeconfig's user. Nothing of the kubeconfig is kept."""
 
-    def __init__(self, access: ClusterAccess) -> None:
+    def __init__(self, access: KubernetesAccess) -> None:
         """Read the kubeconfig.
 
         Raises:

@@ -22,7 +22,7 @@ _NAMED = 5
 """Pods that an error names."""
 
 
-class Cluster(Protocol):
+class ClusterQueries(Protocol):
     """What is asked of a cluster."""
 
     def node(self, name: str) -> Mapping[str, Any] | None:
@@ -60,7 +60,7 @@ class ClusterNode:
 
     def __init__(
         self,
-        cluster: Cluster,
+        cluster: ClusterQueries,
         settings: NodeSettings,
         bios_uuid: str,
         sleep: Callable[[float], None] = time.sleep,

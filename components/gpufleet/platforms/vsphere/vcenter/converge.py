@@ -8,7 +8,7 @@ from pyVmomi import vim, vmodl
 from gpufleet.platforms.vsphere.vcenter.cluster_node import node_of
 from gpufleet.platforms.vsphere.vcenter.errors import Code, OutcomeUnknownError, VsphereError
 from gpufleet.platforms.vsphere.vcenter.faults import translated
-from gpufleet.platforms.vsphere.vcenter.identity import Identity
+from gpufleet.platforms.vsphere.vcenter.identity import MachineIdentity
 from gpufleet.platforms.vsphere.vcenter.lookup import FoundPlace
 from gpufleet.platforms.vsphere.vcenter.observed import Observed
 from gpufleet.platforms.vsphere.vcenter.power import power_off, still_there
@@ -17,8 +17,8 @@ from gpufleet.platforms.vsphere.vcenter.session import Session
 from gpufleet.platforms.vsphere.vcenter.settings import FixedPassthrough, NodeSettings, UpdatePolicy
 from gpufleet.platforms.vsphere.vcenter.specs import (
     NOTHING_BEFORE,
-    Difference,
     Former,
+    MachineDifference,
     difference,
     mmio_of,
 )
@@ -31,7 +31,7 @@ _ATTEMPTS = 4
 def converge(
     session: Session,
     settings: NodeSettings,
-    identity: Identity,
+    identity: MachineIdentity,
     found: FoundPlace,
     live: Observed,
     *,
@@ -117,13 +117,13 @@ def converge(
 def lacks(
     session: Session,
     settings: NodeSettings,
-    identity: Identity,
+    identity: MachineIdentity,
     found: FoundPlace,
     live: Observed,
     *,
     first_boot: bool,
     former: Former = NOTHING_BEFORE,
-) -> Difference:
+) -> MachineDifference:
     """What differs between declaration and machine."""
     devices = fixed_backings(session, settings, found, live.host)
     return difference(settings, identity, live, found, devices, first_boot, former)

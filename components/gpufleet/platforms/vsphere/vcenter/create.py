@@ -12,7 +12,7 @@ from gpufleet.platforms.vsphere.vcenter.converge import converge
 from gpufleet.platforms.vsphere.vcenter.described import Description, describe
 from gpufleet.platforms.vsphere.vcenter.drs import behave, drs_group, put_in
 from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
-from gpufleet.platforms.vsphere.vcenter.identity import Identity
+from gpufleet.platforms.vsphere.vcenter.identity import MachineIdentity
 from gpufleet.platforms.vsphere.vcenter.inventory import PerGpu
 from gpufleet.platforms.vsphere.vcenter.lookup import FoundPlace, find_place
 from gpufleet.platforms.vsphere.vcenter.observed import Observed
@@ -34,7 +34,7 @@ from gpufleet.spec.platforms.vsphere_policy import CreateFailure
 def create(
     session: Session,
     settings: NodeSettings,
-    identity: Identity,
+    identity: MachineIdentity,
     per_gpu: PerGpu,
     rooms: Rooms | None = None,
 ) -> tuple[Observed, bool]:
@@ -83,7 +83,7 @@ def rooms_of(session: Session, found: FoundPlace, per_gpu: PerGpu) -> Rooms:
 def _make(
     session: Session,
     settings: NodeSettings,
-    identity: Identity,
+    identity: MachineIdentity,
     found: FoundPlace,
     rooms: Rooms,
 ) -> Observed:
@@ -119,7 +119,7 @@ def _make(
 def _run(
     session: Session,
     settings: NodeSettings,
-    identity: Identity,
+    identity: MachineIdentity,
     found: FoundPlace,
     live: Observed,
 ) -> Observed:
@@ -136,7 +136,7 @@ def _run(
 def _cloned(
     session: Session,
     settings: NodeSettings,
-    identity: Identity,
+    identity: MachineIdentity,
     found: FoundPlace,
     name: str,
     size: int,

@@ -24,7 +24,7 @@ remove it, and nobody else's."""
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class MachineIdentity:
     """One machine of one declaration."""
 
     server: str

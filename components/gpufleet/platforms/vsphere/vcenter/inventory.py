@@ -41,7 +41,7 @@ class PhysicalGpu:
 
 
 @dataclass(frozen=True, slots=True)
-class Holding:
+class MachineHolding:
     """What one machine holds of a host's GPUs."""
 
     machine: str
@@ -85,7 +85,7 @@ class Host:
     gpus: tuple[PhysicalGpu, ...]
     profiles: tuple[str, ...]
     """vGPU profiles the host offers."""
-    holdings: tuple[Holding, ...]
+    holdings: tuple[MachineHolding, ...]
     datastores: frozenset[str]
     """Ids of the datastores it mounts."""
     networks: frozenset[str] = frozenset()
@@ -103,7 +103,7 @@ class Inventory:
 
     hosts: tuple[Host, ...]
 
-    def with_holdings(self, more: Mapping[str, tuple[Holding, ...]]) -> "Inventory":
+    def with_holdings(self, more: Mapping[str, tuple[MachineHolding, ...]]) -> "Inventory":
         """The same once these machines, by name of their host, run there: what the inventory shows
         of one that is still off is left out."""
         hosts: list[Host] = []

@@ -8,7 +8,7 @@ from typing import Any
 from pyVmomi import vim
 
 from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
-from gpufleet.platforms.vsphere.vcenter.identity import OWNER, Identity
+from gpufleet.platforms.vsphere.vcenter.identity import OWNER, MachineIdentity
 from gpufleet.platforms.vsphere.vcenter.lookup import machines_with
 from gpufleet.platforms.vsphere.vcenter.observed import Observed, observe
 from gpufleet.platforms.vsphere.vcenter.reading import one, properties
@@ -18,7 +18,7 @@ CLONE_STARTS = "VmBeingClonedEvent"
 _POLL_SECONDS = 0.5
 
 
-def find_owned(session: Session, datacenter: Any, identity: Identity) -> Observed | None:
+def find_owned(session: Session, datacenter: Any, identity: MachineIdentity) -> Observed | None:
     """Our machine as it is now, or None when there is none.
 
     Raises:

@@ -7,7 +7,7 @@ is exact: no order of machines fits more.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gpufleet.platforms.vsphere.vcenter.inventory import Holding, Host, Inventory, PerGpu
+from gpufleet.platforms.vsphere.vcenter.inventory import Host, Inventory, MachineHolding, PerGpu
 from gpufleet.platforms.vsphere.vcenter.settings import (
     DynamicPassthrough,
     FixedPassthrough,
@@ -23,7 +23,7 @@ from gpufleet.platforms.vsphere.vcenter.slots import (
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class RequiredAccess:
     """Datastores and networks that machines need on their host, by id."""
 
     stores: tuple[frozenset[str], ...] = ()
@@ -32,7 +32,7 @@ class Reach:
     """The host must be on all of them."""
 
 
-ANYWHERE = Reach()
+ANYWHERE = RequiredAccess()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Wish:
     allowed: tuple[str, ...] = ()
     """Hosts that may be used; empty: all."""
     denied: tuple[str, ...] = ()
-    reach: Reach = ANYWHERE
+    reach: RequiredAccess = ANYWHERE
     """Datastores and networks that the host must have."""
     at_most_per_host: int | None = None
     """Anti-affinity: machines of `group` on one host, those that are there included. None: no
@@ -56,7 +56,7 @@ class Wish:
     may_run_on: Callable[[str], bool] = lambda _: True
     """Whether the rules of the machines' DRS group leave a host, by name. Default: all."""
 
-    def holding(self, machine: str) -> Holding:
+    def holding(self, machine: str) -> MachineHolding:
         """What a machine of the wish will hold of the host it goes to.
 
         Args:
@@ -64,7 +64,7 @@ class Wish:
         """
         gpu = self.gpu
         dynamic = gpu if isinstance(gpu, DynamicPassthrough) else None
-        return Holding(
+        return MachineHolding(
             machine=machine,
             name="a machine that is being made",
             powered_on=True,
@@ -82,7 +82,7 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Placement:
+class MachinePlacement:
     """Where machines go."""
 
     hosts: tuple[str, ...]
@@ -143,7 +143,7 @@ def slots_of(host: Host, wish: Wish, per_gpu: PerGpu) -> Slots:
     return Slots(host.name, 0 if lacking else free, tuple(lacking), certain)
 
 
-def _out_of_reach(host: Host, reach: Reach) -> list[str]:
+def _out_of_reach(host: Host, reach: RequiredAccess) -> list[str]:
     stores = [store for store in reach.stores if not store & host.datastores]
     networks = reach.networks - host.networks
     found = [f"does not mount {_counted(len(stores), len(reach.stores), 'datastore')}"]
@@ -155,7 +155,7 @@ def _counted(lacking: int, wanted: int, what: str) -> str:
     return f"the {what}" if wanted == 1 else f"{lacking} of the {wanted} {what}s"
 
 
-def place(inventory: Inventory, wish: Wish, per_gpu: PerGpu) -> Placement:
+def place(inventory: Inventory, wish: Wish, per_gpu: PerGpu) -> MachinePlacement:
     """Hosts for the machines of one wish: the emptiest first, so that a host's failure costs least.
 
     Ties go by name: the same inventory always gives the same answer.
@@ -169,4 +169,4 @@ def place(inventory: Inventory, wish: Wish, per_gpu: PerGpu) -> Placement:
             break
         left[best] -= 1
         chosen.append(best)
-    return Placement(tuple(chosen), wish.count, slots)
+    return MachinePlacement(tuple(chosen), wish.count, slots)

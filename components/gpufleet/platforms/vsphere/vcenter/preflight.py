@@ -8,7 +8,12 @@ from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
 from gpufleet.platforms.vsphere.vcenter.inventory import Inventory, PerGpu
 from gpufleet.platforms.vsphere.vcenter.lookup import FoundPlace
 from gpufleet.platforms.vsphere.vcenter.observed import Observed, observe
-from gpufleet.platforms.vsphere.vcenter.placement import Placement, Reach, Wish, place
+from gpufleet.platforms.vsphere.vcenter.placement import (
+    MachinePlacement,
+    RequiredAccess,
+    Wish,
+    place,
+)
 from gpufleet.platforms.vsphere.vcenter.session import Session
 from gpufleet.platforms.vsphere.vcenter.settings import (
     DynamicPassthrough,
@@ -109,7 +114,7 @@ def name_taken(settings: NodeSettings, live: Observed) -> VsphereError:
 
 def wish_for(
     settings: NodeSettings,
-    reach: Reach,
+    reach: RequiredAccess,
     group: DrsGroup | None = None,
     count: int = 1,
 ) -> Wish:
@@ -130,11 +135,11 @@ def wish_for(
 def choose_hosts(
     inventory: Inventory,
     settings: NodeSettings,
-    reach: Reach,
+    reach: RequiredAccess,
     per_gpu: PerGpu,
     group: DrsGroup | None = None,
     count: int = 1,
-) -> Placement:
+) -> MachinePlacement:
     """Where machines of this kind can go, one if nothing else is said.
 
     Raises:

@@ -20,8 +20,8 @@ from pulumi.dynamic import (
 from pyVmomi import vim
 
 from gpufleet.platforms.vsphere.vcenter.changes import (
-    Change,
-    Kind,
+    MachineChange,
+    MachineChangeKind,
     changes,
     has_unknown,
     impossible,
@@ -41,7 +41,7 @@ from gpufleet.platforms.vsphere.vcenter.drift import Seen
 from gpufleet.platforms.vsphere.vcenter.drs import behave, put_in, take_out
 from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
 from gpufleet.platforms.vsphere.vcenter.faults import in_words
-from gpufleet.platforms.vsphere.vcenter.identity import Identity
+from gpufleet.platforms.vsphere.vcenter.identity import MachineIdentity
 from gpufleet.platforms.vsphere.vcenter.inventory import per_gpu
 from gpufleet.platforms.vsphere.vcenter.lookup import (
     FoundPlace,
@@ -139,7 +139,7 @@ class VsphereGpuNodeProvider(ResourceProvider):
         """
         given, olds = normalised(_news), normalised(_olds)
         found = changes(olds, inputs_kept(given))
-        if all(change.kind is Kind.SETTING for change in found):
+        if all(change.kind is MachineChangeKind.SETTING for change in found):
             return UpdateResult({**observed_of(olds), **inputs_kept(given)})
         settings, session, identity = _opened(given)
         _refuse_impossible(settings, found)
@@ -193,13 +193,17 @@ def _ids(place: FoundPlace) -> tuple[str | None, ...]:
     return tuple(None if wish.network is None else wish.network.id for wish in place.adapters)
 
 
-def _opened(given: Mapping[str, Any]) -> tuple[NodeSettings, Session, Identity]:
+def _opened(given: Mapping[str, Any]) -> tuple[NodeSettings, Session, MachineIdentity]:
     settings = read_settings(given)
     session = logged_in(settings.endpoint)
-    return settings, session, Identity(session.server_id, settings.owner, settings.generation)
+    return (
+        settings,
+        session,
+        MachineIdentity(session.server_id, settings.owner, settings.generation),
+    )
 
 
-def _refuse_impossible(settings: NodeSettings, found: tuple[Change, ...]) -> None:
+def _refuse_impossible(settings: NodeSettings, found: tuple[MachineChange, ...]) -> None:
     """What `check` could not know: it sees the inputs of before, and not what vCenter has."""
     wrong = [f"{change.path}: {reason}" for change in found if (reason := impossible(change))]
     if wrong:
@@ -211,7 +215,7 @@ def _regroup(
     settings: NodeSettings,
     place: FoundPlace,
     live: Observed,
-    found: tuple[Change, ...],
+    found: tuple[MachineChange, ...],
 ) -> None:
     """Follow a change of the DRS group, and of what DRS may do."""
     for change in found:

@@ -8,9 +8,9 @@ from pyVmomi import vim
 
 from gpufleet.platforms.vsphere.vcenter.identity import OWNER
 from gpufleet.platforms.vsphere.vcenter.inventory import (
-    Holding,
     Host,
     Inventory,
+    MachineHolding,
     PassthroughState,
     PhysicalGpu,
 )
@@ -53,7 +53,7 @@ def read_inventory(session: Session, datacenter: Any, compute: Any) -> Inventory
     that reserve memory: without a reservation of it all, none starts with a GPU.
     """
     hosts = children(session, compute, vim.HostSystem, _HOST_PATHS)
-    held: dict[str, list[Holding]] = defaultdict(list)
+    held: dict[str, list[MachineHolding]] = defaultdict(list)
     reserved: dict[str, int] = defaultdict(int)
     reserving: dict[Any, Any] = {}
     for machine, found in children(session, datacenter, vim.VirtualMachine, _MACHINE_PATHS):
@@ -91,7 +91,7 @@ def _reservation(found: Any) -> int:
     return int(found.get("config.memoryAllocation.reservation") or 0)
 
 
-def _holding(machine: Any, found: Any, powered_on: bool) -> Holding | None:
+def _holding(machine: Any, found: Any, powered_on: bool) -> MachineHolding | None:
     devices = [
         gpu
         for item in found.get("config.hardware.device") or []
@@ -102,7 +102,7 @@ def _holding(machine: Any, found: Any, powered_on: bool) -> Holding | None:
     dynamic = [gpu for gpu in devices if gpu.mode == "dynamic"]
     assigned = tuple(gpu.assigned for gpu in dynamic if powered_on and gpu.assigned)
     waiting = [gpu for gpu in dynamic if not (powered_on and gpu.assigned)]
-    return Holding(
+    return MachineHolding(
         str(machine._moId),
         str(found.get("name", "")),
         powered_on,
@@ -127,7 +127,7 @@ def _what(devices: list[GpuDevice], mode: str) -> tuple[str, ...]:
     return tuple(gpu.what for gpu in devices if gpu.mode == mode)
 
 
-def _host(item: Any, found: Any, holdings: tuple[Holding, ...], reserved: int) -> Host:
+def _host(item: Any, found: Any, holdings: tuple[MachineHolding, ...], reserved: int) -> Host:
     passthrough = {entry.id: entry for entry in found.get("config.pciPassthruInfo") or []}
     graphics = {entry.pciId: entry for entry in found.get("config.graphicsInfo") or []}
     gpus = tuple(

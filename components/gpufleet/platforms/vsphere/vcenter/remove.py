@@ -6,7 +6,7 @@ from gpufleet.platforms.vsphere.vcenter.cluster_node import node_of
 from gpufleet.platforms.vsphere.vcenter.disks import MARK, marked_disks, not_to_be_kept, removal
 from gpufleet.platforms.vsphere.vcenter.errors import Code, OutcomeUnknownError, VsphereError
 from gpufleet.platforms.vsphere.vcenter.faults import translated
-from gpufleet.platforms.vsphere.vcenter.identity import Identity
+from gpufleet.platforms.vsphere.vcenter.identity import MachineIdentity
 from gpufleet.platforms.vsphere.vcenter.lookup import by_name
 from gpufleet.platforms.vsphere.vcenter.observed import Observed, observe
 from gpufleet.platforms.vsphere.vcenter.owned import find_owned
@@ -20,7 +20,7 @@ _ATTEMPTS = 3
 
 
 def remove(
-    session: Session, settings: NodeSettings, identity: Identity, bios_uuid: str = ""
+    session: Session, settings: NodeSettings, identity: MachineIdentity, bios_uuid: str = ""
 ) -> bool:
     """Drain the node, remove the machine, forget the node. Returns whether there was a machine.
 

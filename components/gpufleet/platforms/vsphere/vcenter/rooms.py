@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 from gpufleet.platforms.vsphere.vcenter.drs import DrsGroup
 from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
-from gpufleet.platforms.vsphere.vcenter.inventory import Holding, Inventory, PerGpu
-from gpufleet.platforms.vsphere.vcenter.placement import Reach, Wish, place
+from gpufleet.platforms.vsphere.vcenter.inventory import Inventory, MachineHolding, PerGpu
+from gpufleet.platforms.vsphere.vcenter.placement import RequiredAccess, Wish, place
 from gpufleet.platforms.vsphere.vcenter.preflight import choose_hosts, wish_for
 from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings
 
@@ -47,7 +47,7 @@ class Rooms:
         self,
         settings: NodeSettings,
         machine: str,
-        reach: Reach,
+        reach: RequiredAccess,
         group: DrsGroup | None,
         refused: set[str],
     ) -> str | None:
@@ -105,7 +105,7 @@ class Rooms:
 class Claim:
     """What a machine that is being made will hold of its host."""
 
-    holding: Holding
+    holding: MachineHolding
     runs_since: float | None
     """`time.monotonic()` when its maker saw it run; None: not yet."""
 
@@ -137,7 +137,7 @@ def claim(
         refused: Hosts that already failed this machine.
     """
     with _LOCK:
-        claimed: dict[str, tuple[Holding, ...]] = {}
+        claimed: dict[str, tuple[MachineHolding, ...]] = {}
         for host in inventory.hosts:
             shown = {held.instance_uuid for held in host.holdings if held.powered_on} | {machine}
             claimed[host.name] = tuple(

@@ -81,7 +81,7 @@ GpuAttachment = Annotated[
 ]
 
 
-class ClusterAccess(SpecModel):
+class KubernetesAccess(SpecModel):
     """The Kubernetes cluster that the machine is a node of, and how patiently it is asked."""
 
     kubeconfig: str = Field(min_length=1, max_length=4096)
@@ -237,7 +237,7 @@ class NodeSettings(SpecModel):
     """Further keys of the machine's configuration. Default: none."""
     wait_for: VsphereWaitFor = VsphereWaitFor.POWER_ON
     """How far a new machine must come before it counts. Default powerOn."""
-    kubernetes: ClusterAccess | None = None
+    kubernetes: KubernetesAccess | None = None
     """The cluster: a new machine counts once its node is Ready, and a node is drained before its
     machine goes. Default: the cluster is not asked."""
     max_per_host: int | None = Field(default=None, ge=1, le=64)

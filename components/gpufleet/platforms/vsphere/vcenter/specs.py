@@ -11,7 +11,7 @@ from pyVmomi import vim
 from gpufleet.platforms.vsphere.vcenter.adapters import adapter_changes
 from gpufleet.platforms.vsphere.vcenter.disks import disk_bytes, disk_changes, first_disk
 from gpufleet.platforms.vsphere.vcenter.guest_data import guest_keys
-from gpufleet.platforms.vsphere.vcenter.identity import PENDING, Identity
+from gpufleet.platforms.vsphere.vcenter.identity import PENDING, MachineIdentity
 from gpufleet.platforms.vsphere.vcenter.lookup import FoundPlace
 from gpufleet.platforms.vsphere.vcenter.observed import GpuDevice, Observed
 from gpufleet.platforms.vsphere.vcenter.read_inventory import NVIDIA
@@ -44,7 +44,7 @@ class Former:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class MachineDifference:
     """What a live machine lacks."""
 
     spec: Any | None
@@ -89,7 +89,7 @@ def gpus_of(olds: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     return [] if gpu is None else _backings(_ATTACHMENT.validate_python(gpu))
 
 
-def wanted_extra_config(settings: NodeSettings, identity: Identity) -> dict[str, str]:
+def wanted_extra_config(settings: NodeSettings, identity: MachineIdentity) -> dict[str, str]:
     """Extra configuration the machine is to have, without what its guest may clear."""
     return {
         **settings.extra_config,
@@ -99,7 +99,9 @@ def wanted_extra_config(settings: NodeSettings, identity: Identity) -> dict[str,
     }
 
 
-def clone_spec(settings: NodeSettings, identity: Identity, found: FoundPlace, host: Any) -> Any:
+def clone_spec(
+    settings: NodeSettings, identity: MachineIdentity, found: FoundPlace, host: Any
+) -> Any:
     """The clone: identity and marks in the very call that makes the machine."""
     return vim.vm.CloneSpec(
         location=vim.vm.RelocateSpec(pool=found.pool, host=host, datastore=found.datastore),
@@ -118,13 +120,13 @@ def clone_spec(settings: NodeSettings, identity: Identity, found: FoundPlace, ho
 
 def difference(
     settings: NodeSettings,
-    identity: Identity,
+    identity: MachineIdentity,
     live: Observed,
     found: FoundPlace,
     devices: dict[str, Any],
     first_boot: bool,
     former: Former = NOTHING_BEFORE,
-) -> Difference:
+) -> MachineDifference:
     """What to change on a live machine.
 
     Args:
@@ -203,7 +205,7 @@ def difference(
     upgrade = _upgrade(settings, live, refused)
     if upgrade is not None:
         off.append("hardwareVersion")
-    return Difference(spec if changed else None, tuple(off), tuple(refused), upgrade)
+    return MachineDifference(spec if changed else None, tuple(off), tuple(refused), upgrade)
 
 
 def _upgrade(settings: NodeSettings, live: Observed, refused: list[str]) -> int | None:

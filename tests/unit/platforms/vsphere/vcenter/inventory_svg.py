@@ -2,7 +2,12 @@
 
 from xml.sax.saxutils import escape, quoteattr
 
-from gpufleet.platforms.vsphere.vcenter.inventory import Holding, Host, Inventory, PhysicalGpu
+from gpufleet.platforms.vsphere.vcenter.inventory import (
+    Host,
+    Inventory,
+    MachineHolding,
+    PhysicalGpu,
+)
 
 _WIDTH = 800
 _MARGIN = 16
@@ -82,7 +87,7 @@ def _gpu(host: Host, gpu: PhysicalGpu, top: int) -> list[str]:
     return rows
 
 
-def _holds(held: Holding, gpu: PhysicalGpu) -> bool:
+def _holds(held: MachineHolding, gpu: PhysicalGpu) -> bool:
     return gpu.address in (*held.fixed, *held.assigned) or held.machine in gpu.machines
 
 

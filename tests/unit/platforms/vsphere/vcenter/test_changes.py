@@ -11,7 +11,7 @@ from gpufleet.platforms.vsphere.vcenter.changes import (
     REFUSED_BECAUSE,
     TABLE,
     UNKNOWN,
-    Kind,
+    MachineChangeKind,
     changes,
     is_same_machine,
     refusals,
@@ -42,30 +42,58 @@ def changed(path: str, value: Any) -> dict[str, Any]:
     return new
 
 
-ROWS: list[tuple[str, Kind, list[str]]] = [
-    ("another object", Kind.REPLACE, ["owner", "endpoint.server", "place.datacenter"]),
-    ("another object", Kind.REPLACE, ["place.template", "generation", "name"]),
-    ("devices", Kind.POWERED_OFF, ["gpu", "gpuMemoryGib"]),
-    ("size", Kind.POWERED_OFF, ["cpus", "memoryMib", "coresPerSocket"]),
-    ("disk", Kind.IN_PLACE, ["diskGib", "extraDisks"]),
-    ("what was installed", Kind.REFUSED, ["firmware", "guestId"]),
-    ("hardware version", Kind.POWERED_OFF, ["hardwareVersion"]),
-    ("network", Kind.IN_PLACE, ["place.network", "place.networks"]),
-    ("type of adapter", Kind.POWERED_OFF, ["place.adapter"]),
-    ("where it stands", Kind.IN_PLACE, ["place.resourcePool", "place.folder", "vmGroup"]),
-    ("where it runs", Kind.REFUSED, ["place.cluster", "place.datastore"]),
-    ("where its disks are", Kind.REFUSED, ["place.datastoreCluster"]),
-    ("settings of GPUs", Kind.POWERED_OFF, ["mmioGib", "latencySensitivity", "extraConfig"]),
-    ("first boot", Kind.REPLACE, ["userDataSha256", "userDataFormat", "metaData"]),
-    ("first boot", Kind.REPLACE, ["vendorDataSha256"]),
-    ("what DRS may do", Kind.IN_PLACE, ["drsBehavior"]),
-    ("description", Kind.IN_PLACE, ["tags", "customAttributes", "annotation"]),
-    ("behaviour", Kind.SETTING, ["timeouts", "onCreateFailure", "deletePolicy", "updatePolicy"]),
-    ("behaviour", Kind.SETTING, ["ignoreUserDataChanges", "waitFor", "kubernetes", "maxPerHost"]),
-    ("the way there", Kind.SETTING, ["endpoint.port", "endpoint.insecure", "endpoint.caCertFile"]),
-    ("the way there", Kind.SETTING, ["endpoint.thumbprintSha256", "endpoint.credentialsKey"]),
-    ("the way there", Kind.SETTING, ["endpoint.plainHttp", "place.hosts", "place.denyHosts"]),
-    ("seen only", Kind.IN_PLACE, ["powerState", "memoryLocked"]),
+ROWS: list[tuple[str, MachineChangeKind, list[str]]] = [
+    ("another object", MachineChangeKind.REPLACE, ["owner", "endpoint.server", "place.datacenter"]),
+    ("another object", MachineChangeKind.REPLACE, ["place.template", "generation", "name"]),
+    ("devices", MachineChangeKind.POWERED_OFF, ["gpu", "gpuMemoryGib"]),
+    ("size", MachineChangeKind.POWERED_OFF, ["cpus", "memoryMib", "coresPerSocket"]),
+    ("disk", MachineChangeKind.IN_PLACE, ["diskGib", "extraDisks"]),
+    ("what was installed", MachineChangeKind.REFUSED, ["firmware", "guestId"]),
+    ("hardware version", MachineChangeKind.POWERED_OFF, ["hardwareVersion"]),
+    ("network", MachineChangeKind.IN_PLACE, ["place.network", "place.networks"]),
+    ("type of adapter", MachineChangeKind.POWERED_OFF, ["place.adapter"]),
+    (
+        "where it stands",
+        MachineChangeKind.IN_PLACE,
+        ["place.resourcePool", "place.folder", "vmGroup"],
+    ),
+    ("where it runs", MachineChangeKind.REFUSED, ["place.cluster", "place.datastore"]),
+    ("where its disks are", MachineChangeKind.REFUSED, ["place.datastoreCluster"]),
+    (
+        "settings of GPUs",
+        MachineChangeKind.POWERED_OFF,
+        ["mmioGib", "latencySensitivity", "extraConfig"],
+    ),
+    ("first boot", MachineChangeKind.REPLACE, ["userDataSha256", "userDataFormat", "metaData"]),
+    ("first boot", MachineChangeKind.REPLACE, ["vendorDataSha256"]),
+    ("what DRS may do", MachineChangeKind.IN_PLACE, ["drsBehavior"]),
+    ("description", MachineChangeKind.IN_PLACE, ["tags", "customAttributes", "annotation"]),
+    (
+        "behaviour",
+        MachineChangeKind.SETTING,
+        ["timeouts", "onCreateFailure", "deletePolicy", "updatePolicy"],
+    ),
+    (
+        "behaviour",
+        MachineChangeKind.SETTING,
+        ["ignoreUserDataChanges", "waitFor", "kubernetes", "maxPerHost"],
+    ),
+    (
+        "the way there",
+        MachineChangeKind.SETTING,
+        ["endpoint.port", "endpoint.insecure", "endpoint.caCertFile"],
+    ),
+    (
+        "the way there",
+        MachineChangeKind.SETTING,
+        ["endpoint.thumbprintSha256", "endpoint.credentialsKey"],
+    ),
+    (
+        "the way there",
+        MachineChangeKind.SETTING,
+        ["endpoint.plainHttp", "place.hosts", "place.denyHosts"],
+    ),
+    ("seen only", MachineChangeKind.IN_PLACE, ["powerState", "memoryLocked"]),
 ]
 """What is to become of a change, said again beside the table itself."""
 KINDS = [(path, kind) for _, kind, paths in ROWS for path in paths]
@@ -76,22 +104,22 @@ def test_the_table_has_these_rows_and_no_other() -> None:
 
 
 @pytest.mark.parametrize(("path", "kind"), [row for row in KINDS if row[0] not in DRIFT_ONLY])
-def test_each_row(path: str, kind: Kind) -> None:
+def test_each_row(path: str, kind: MachineChangeKind) -> None:
     new = changed(path, "other")
     found = changes(OLD, new)
     assert [(change.path, change.kind) for change in found] == [(path, kind)]
-    assert replaces(found, "refuse") == ([path] if kind is Kind.REPLACE else [])
-    also = kind in (Kind.REPLACE, Kind.POWERED_OFF)
+    assert replaces(found, "refuse") == ([path] if kind is MachineChangeKind.REPLACE else [])
+    also = kind in (MachineChangeKind.REPLACE, MachineChangeKind.POWERED_OFF)
     assert replaces(found, "replace") == ([path] if also else [])
 
 
 @pytest.mark.parametrize(("path", "kind"), [row for row in KINDS if row[0] not in DRIFT_ONLY])
-def test_each_row_that_is_not_known_yet(path: str, kind: Kind) -> None:
+def test_each_row_that_is_not_known_yet(path: str, kind: MachineChangeKind) -> None:
     """Unknown counts as changed, replaces where it would, and is refused by nobody."""
     new = changed(path, UNKNOWN)
     found = changes(OLD, new)
     assert [change.path for change in found] == [path]
-    assert replaces(found, "refuse") == ([path] if kind is Kind.REPLACE else [])
+    assert replaces(found, "refuse") == ([path] if kind is MachineChangeKind.REPLACE else [])
     assert refusals(OLD, new) == []
 
 

@@ -14,7 +14,7 @@ import pytest
 from gpufleet.platforms.vsphere.vcenter.cluster_api import ClusterApi
 from gpufleet.platforms.vsphere.vcenter.cluster_node import node_of, skipped
 from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
-from gpufleet.platforms.vsphere.vcenter.settings import ClusterAccess
+from gpufleet.platforms.vsphere.vcenter.settings import KubernetesAccess
 from tests.unit.platforms.vsphere.vcenter.test_cluster_node import pod, settings
 
 TOKEN = "a-token-nobody-may-see"
@@ -87,7 +87,7 @@ def kubeconfig(folder: Path, port: int) -> str:
 
 @pytest.fixture
 def api(server: Any, tmp_path: Path) -> Iterator[ClusterApi]:
-    access = ClusterAccess(kubeconfig=kubeconfig(tmp_path, server.server_address[1]))
+    access = KubernetesAccess(kubeconfig=kubeconfig(tmp_path, server.server_address[1]))
     made = ClusterApi(access)
     yield made
     made.close()
@@ -181,14 +181,14 @@ def test_a_kubeconfig_that_is_of_no_use(tmp_path: Path, text: str | None) -> Non
     file = tmp_path / "config"
     if text is not None:
         file.write_text(text)
-    said = refused(lambda: ClusterApi(ClusterAccess(kubeconfig=str(file))))
+    said = refused(lambda: ClusterApi(KubernetesAccess(kubeconfig=str(file))))
     assert f"the kubeconfig {file} cannot be used" in said
-    context = ClusterAccess(kubeconfig=kubeconfig(tmp_path, 1), context="none")
+    context = KubernetesAccess(kubeconfig=kubeconfig(tmp_path, 1), context="none")
     assert "cannot be used" in refused(lambda: ClusterApi(context))
 
 
 def test_a_client_library_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "kubernetes", None)
-    text = refused(lambda: ClusterApi(ClusterAccess(kubeconfig="/none")))
+    text = refused(lambda: ClusterApi(KubernetesAccess(kubeconfig="/none")))
     assert "the package kubernetes is not installed, and a kubeconfig is given" in text
     assert "pip install 'pulumi-gpufleet[vsphere]'" in text

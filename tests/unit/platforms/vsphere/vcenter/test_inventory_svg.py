@@ -5,9 +5,9 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from gpufleet.platforms.vsphere.vcenter.inventory import (
-    Holding,
     Host,
     Inventory,
+    MachineHolding,
     PassthroughState,
     PhysicalGpu,
 )
@@ -25,8 +25,8 @@ def gpu(
     )
 
 
-def held(machine: str, name: str, owner: str = "", **what: tuple[str, ...]) -> Holding:
-    return Holding(
+def held(machine: str, name: str, owner: str = "", **what: tuple[str, ...]) -> MachineHolding:
+    return MachineHolding(
         machine,
         name,
         True,

@@ -6,7 +6,7 @@ import pytest
 
 from gpufleet.platforms.vsphere.vcenter.changes import (
     UNKNOWN,
-    Kind,
+    MachineChangeKind,
     changes,
     impossible,
     refusals,
@@ -33,19 +33,19 @@ def node(path: str, value: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("old", "new", "kind"),
     [
-        ([], [A], Kind.IN_PLACE),
-        ([A], [A, B], Kind.IN_PLACE),
-        ([A], [{**A, "sizeGib": 11}], Kind.IN_PLACE),
-        ([A], [{**A, "keep": True}], Kind.IN_PLACE),
-        ([A, B], [A], Kind.POWERED_OFF),
-        ([A], [{**A, "name": "c"}], Kind.POWERED_OFF),
-        ([A], [], Kind.POWERED_OFF),
+        ([], [A], MachineChangeKind.IN_PLACE),
+        ([A], [A, B], MachineChangeKind.IN_PLACE),
+        ([A], [{**A, "sizeGib": 11}], MachineChangeKind.IN_PLACE),
+        ([A], [{**A, "keep": True}], MachineChangeKind.IN_PLACE),
+        ([A, B], [A], MachineChangeKind.POWERED_OFF),
+        ([A], [{**A, "name": "c"}], MachineChangeKind.POWERED_OFF),
+        ([A], [], MachineChangeKind.POWERED_OFF),
     ],
 )
-def test_disks(old: Any, new: Any, kind: Kind) -> None:
+def test_disks(old: Any, new: Any, kind: MachineChangeKind) -> None:
     change = of("extraDisks", old, new)
     assert (change.kind, impossible(change)) == (kind, None)
-    also = ["extraDisks"] if kind is Kind.POWERED_OFF else []
+    also = ["extraDisks"] if kind is MachineChangeKind.POWERED_OFF else []
     assert replaces((change,), "replace") == also
     told = refusals(node("extraDisks", old), node("extraDisks", new))
     assert [path for path, _ in told] == also
@@ -94,7 +94,7 @@ def test_devices_that_are_not_known_yet(path: str, unknown: Any) -> None:
     for old in ([A], []):
         before, after = node(path, old), node(path, unknown)
         (change,) = changes(before, after)
-        assert (change.kind, change.unknown) == (Kind.IN_PLACE, True)
+        assert (change.kind, change.unknown) == (MachineChangeKind.IN_PLACE, True)
         assert refusals(before, after) == []
 
 
@@ -107,21 +107,25 @@ def test_a_disk_that_somebody_enlarged_is_not_shrunk() -> None:
 def test_a_disk_that_somebody_took_away_comes_again() -> None:
     seen = {**node("extraDisks", [A]), "drifted": {"extraDisks": []}}
     (change,) = changes(seen, node("extraDisks", [A]))
-    assert (change.kind, change.old) == (Kind.IN_PLACE, None)
+    assert (change.kind, change.old) == (MachineChangeKind.IN_PLACE, None)
 
 
 @pytest.mark.parametrize(
     ("old", "new", "kind"),
     [
-        ([NET], [NET, STORAGE], Kind.IN_PLACE),
-        ([NET, STORAGE], [NET, NET], Kind.IN_PLACE),
-        ([NET], [{**NET, "adapter": "vmxnet3"}], Kind.IN_PLACE),
-        ([{**NET, "adapter": "e1000e"}], [NET], Kind.IN_PLACE),
-        ([NET, STORAGE], [NET], Kind.POWERED_OFF),
-        ([{**NET, "adapter": "e1000e"}], [{**NET, "adapter": "vmxnet3"}], Kind.POWERED_OFF),
-        ([NET, STORAGE], [], Kind.POWERED_OFF),
+        ([NET], [NET, STORAGE], MachineChangeKind.IN_PLACE),
+        ([NET, STORAGE], [NET, NET], MachineChangeKind.IN_PLACE),
+        ([NET], [{**NET, "adapter": "vmxnet3"}], MachineChangeKind.IN_PLACE),
+        ([{**NET, "adapter": "e1000e"}], [NET], MachineChangeKind.IN_PLACE),
+        ([NET, STORAGE], [NET], MachineChangeKind.POWERED_OFF),
+        (
+            [{**NET, "adapter": "e1000e"}],
+            [{**NET, "adapter": "vmxnet3"}],
+            MachineChangeKind.POWERED_OFF,
+        ),
+        ([NET, STORAGE], [], MachineChangeKind.POWERED_OFF),
     ],
 )
-def test_adapters(old: Any, new: Any, kind: Kind) -> None:
+def test_adapters(old: Any, new: Any, kind: MachineChangeKind) -> None:
     change = of("place.networks", old, new)
     assert (change.kind, impossible(change)) == (kind, None)

@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 from gpufleet.catalogue import load
 from gpufleet.partition.vgpu import most_per_gpu
 from gpufleet.platforms.vsphere.vcenter.inventory import (
-    Holding,
     Host,
     Inventory,
+    MachineHolding,
     PassthroughState,
     PhysicalGpu,
 )
-from gpufleet.platforms.vsphere.vcenter.placement import Reach, Wish, place, slots_of
+from gpufleet.platforms.vsphere.vcenter.placement import RequiredAccess, Wish, place, slots_of
 from gpufleet.platforms.vsphere.vcenter.settings import (
     DynamicPassthrough,
     FixedPassthrough,
@@ -81,7 +81,7 @@ def limits(at: Host, wanted: Wish) -> str:
     return "; ".join(slots_of(at, wanted, per_gpu).limits)
 
 
-def holding(name: str = "other", **held: object) -> Holding:
+def holding(name: str = "other", **held: object) -> MachineHolding:
     given = {
         "powered_on": True,
         "fixed": (),
@@ -90,7 +90,7 @@ def holding(name: str = "other", **held: object) -> Holding:
         "profiles": (),
         **held,
     }
-    return Holding("vm-9", name, **given)  # type: ignore[arg-type]
+    return MachineHolding("vm-9", name, **given)  # type: ignore[arg-type]
 
 
 def test_each_requirement_is_named() -> None:
@@ -99,15 +99,15 @@ def test_each_requirement_is_named() -> None:
     assert limits(host(), wish(allowed=("esx2",))) == "not among the allowed hosts"
     assert limits(host(), wish(denied=("esx1",))) == "denied"
     here, there = frozenset({"datastore-1"}), frozenset({"datastore-2"})
-    assert limits(host(), wish(reach=Reach((there,)))) == "does not mount the datastore"
-    both = wish(reach=Reach((here, there)))
+    assert limits(host(), wish(reach=RequiredAccess((there,)))) == "does not mount the datastore"
+    both = wish(reach=RequiredAccess((here, there)))
     assert limits(host(), both) == "does not mount 1 of the 2 datastores"
-    assert limits(host(), wish(reach=Reach((here | there,)))) == "", "one of them will do"
+    assert limits(host(), wish(reach=RequiredAccess((here | there,)))) == "", "one of them will do"
     one, two = frozenset({"n-1"}), frozenset({"n-1", "n-2"})
     on = host(networks=one)
-    assert limits(on, wish(reach=Reach((), two - one))) == "is not on the network"
-    assert limits(on, wish(reach=Reach((), two))) == "is not on 1 of the 2 networks"
-    assert limits(on, wish(reach=Reach((), one))) == ""
+    assert limits(on, wish(reach=RequiredAccess((), two - one))) == "is not on the network"
+    assert limits(on, wish(reach=RequiredAccess((), two))) == "is not on 1 of the 2 networks"
+    assert limits(on, wish(reach=RequiredAccess((), one))) == ""
     assert limits(host(memory_mib=512), wish()) == (
         "512 MiB of memory unreserved, a machine reserves 1024"
     )

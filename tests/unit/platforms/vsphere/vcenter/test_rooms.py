@@ -9,9 +9,9 @@ import pytest
 
 from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
 from gpufleet.platforms.vsphere.vcenter.inventory import (
-    Holding,
     Host,
     Inventory,
+    MachineHolding,
     PassthroughState,
     PhysicalGpu,
 )
@@ -34,7 +34,7 @@ def host(name: str, gpus: int) -> Host:
 
 
 def with_machine(at: Host, uuid: str, address: str, owner: str = "o/p/s/g/9") -> Host:
-    held = Holding(uuid, uuid, True, (), (address,), 0, (), 65_536, uuid, owner)
+    held = MachineHolding(uuid, uuid, True, (), (address,), 0, (), 65_536, uuid, owner)
     return dataclasses.replace(at, holdings=(*at.holdings, held), reserved_mib=65_536)
 
 
@@ -169,7 +169,7 @@ def test_a_machine_that_is_being_made_counts_once() -> None:
     server = next(SERVERS)
     cloud = Vcenter(host("esx1", 2))
     assert rooms(cloud, server).claim(settings(), "m1", ANYWHERE, None, set()) == "esx1"
-    off = Holding("m1", "m1", False, (), (), 1, (), 0, "m1")
+    off = MachineHolding("m1", "m1", False, (), (), 1, (), 0, "m1")
     cloud.hosts = (dataclasses.replace(host("esx1", 2), holdings=(off,)),)
     assert rooms(cloud, server).claim(settings(), "m2", ANYWHERE, None, set()) == "esx1"
 

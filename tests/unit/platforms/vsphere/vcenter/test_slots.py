@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpufleet.platforms.vsphere.vcenter.inventory import (
-    Holding,
     Host,
+    MachineHolding,
     PassthroughState,
     PhysicalGpu,
 )
@@ -68,7 +68,7 @@ asks: st.SearchStrategy[Asks] = st.lists(
 
 def host_of(deck: list[Card], waiting: Asks) -> Host:
     gpus: list[PhysicalGpu] = []
-    holdings: list[Holding] = []
+    holdings: list[MachineHolding] = []
     for number, card in enumerate(deck):
         here = address(number)
         machines = tuple(f"vm-{number}-{n}" for n in range(card.running))
@@ -85,17 +85,19 @@ def host_of(deck: list[Card], waiting: Asks) -> Host:
                 machines,
             )
         )
-        holdings += [Holding(m, m, True, (), (), 0, (card.profile,)) for m in machines]
+        holdings += [MachineHolding(m, m, True, (), (), 0, (card.profile,)) for m in machines]
         if card.held:
             off = card.held_by_one_that_is_off
             where = (
                 {"fixed": (here,), "assigned": ()} if off else {"fixed": (), "assigned": (here,)}
             )
             name = f"holder-{number}"
-            holdings.append(Holding(name, name, not off, waiting=0, profiles=(), **where))
+            holdings.append(MachineHolding(name, name, not off, waiting=0, profiles=(), **where))
     for number, kinds in enumerate(waiting):
         name = f"waiting-{number}"
-        holdings.append(Holding(name, name, False, (), (), 1, (), waiting_for=((kinds, ""),)))
+        holdings.append(
+            MachineHolding(name, name, False, (), (), 1, (), waiting_for=((kinds, ""),))
+        )
     return Host(
         "esx1", "esx1", True, False, 1 << 30, 0, tuple(gpus), PROFILES, tuple(holdings), frozenset()
     )
@@ -213,7 +215,7 @@ def test_who_waits_takes_what_nobody_else_wants() -> None:
 
 
 def test_vgpus_that_the_host_does_not_place_leave_an_upper_bound() -> None:
-    there = Holding("vm-9", "somewhere", True, (), (), 0, (PROFILES[0],))
+    there = MachineHolding("vm-9", "somewhere", True, (), (), 0, (PROFILES[0],))
     host = dataclasses.replace(host_of([FREE, FREE], ()), holdings=(there,))
     found = slots_of(host, Wish(dynamic(KINDS[0]), 1, 1), MOST.get)
     assert (found.free, found.certain) == (1, False)
