@@ -3,7 +3,7 @@
 The pack is measured against a pack with one policy that does nothing, in turns, over the real
 analyzer protocol: each resource is remediated and analysed, and the stack once at the end; times
 are processor time of the packs, so that what else the machine does is not counted. The
-audit judges a folder of public-style manifests with every rule; conftest runs a Rego set of
+audit validates a folder of public-style manifests with every rule; conftest runs a Rego set of
 comparable checks (benchmarks/rego), kube-score and checkov their usual ones; kube-score leaves
 custom resources unread, which are most kinds of the first two folders; the last is what a
 cluster's repository holds, mostly services without GPUs. Every program gets the same files, prints
@@ -64,9 +64,9 @@ def measure() -> list[str]:
         root = Path(scratch)
         rows = _pack_rows(root)
         checkov = _checkov(root / "checkov")
-        for at, (words, (write, files, beside)) in enumerate(FOLDERS.items()):
+        for at, (words, (write, files, alongside)) in enumerate(FOLDERS.items()):
             paths = write(root / f"manifests-{at}", files)
-            rows += ["", *_audit_rows(root, words, paths, checkov, beside)]
+            rows += ["", *_audit_rows(root, words, paths, checkov, alongside)]
         return rows
 
 
@@ -82,10 +82,10 @@ def _pack_rows(root: Path) -> list[str]:
         for name, make in KINDS:
             asked = _requests(make)
             pairs = paired(
-                partial(_judge, *ours, asked),
-                partial(_judge, *nothing, asked),
+                partial(_validate, *ours, asked),
+                partial(_validate, *nothing, asked),
                 RUNS,
-                lambda judge: cast("float", judge()),
+                lambda validate: cast("float", validate()),
             )
             mine = [1000 * seconds / RESOURCES for seconds in pairs.ours]
             theirs = [1000 * seconds / RESOURCES for seconds in pairs.theirs]
@@ -138,7 +138,7 @@ def _requests(make: Make) -> tuple[list[Any], list[Any], Any]:
     return analyses, remediations, whole
 
 
-def _judge(analyzer: Any, process: int, requests: tuple[list[Any], list[Any], Any]) -> float:
+def _validate(analyzer: Any, process: int, requests: tuple[list[Any], list[Any], Any]) -> float:
     """Seconds of processor time that the pack needed."""
     analyses, remediations, whole = requests
     before = processor_seconds(process)
@@ -150,7 +150,7 @@ def _judge(analyzer: Any, process: int, requests: tuple[list[Any], list[Any], An
 
 
 def _audit_rows(
-    root: Path, words: str, paths: list[Path], checkov: str, beside: tuple[str, ...]
+    root: Path, words: str, paths: list[Path], checkov: str, alongside: tuple[str, ...]
 ) -> list[str]:
     from gpufleet_sandbox import bootstrap
     from gpufleet_sandbox.progress import SilentProgress
@@ -193,7 +193,7 @@ def _audit_rows(
         "|---|---|---|---|",
     ]
     for name, (theirs, runs) in others.items():
-        if not name.startswith(beside):
+        if not name.startswith(alongside):
             continue
         pairs = paired(ours, theirs, runs)
         mine, other = statistics.median(pairs.ours), statistics.median(pairs.theirs)

@@ -136,7 +136,7 @@ Make = Callable[[int], tuple[str, dict[str, Any]]]
 
 KINDS: tuple[tuple[str, Make], ...] = (
     (
-        "a GPU workload, judged by every rule",
+        "a GPU workload, validated by every rule",
         lambda n: ("kubernetes:apps/v1:Deployment", _deployment(n)),
     ),
     ("an EKS node group", lambda n: ("aws:eks/nodeGroup:NodeGroup", _node_group(n))),

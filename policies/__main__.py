@@ -1,4 +1,4 @@
-"""Starts the policy pack; everything it judges with is in `gpufleet_policies`."""
+"""Starts the policy pack; everything it validates with is in `gpufleet_policies`."""
 
 from pathlib import Path
 

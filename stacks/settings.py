@@ -161,7 +161,7 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel)
 
     fleet: dict[str, Any]
-    """The FleetSpec; `gpufleet schema` describes it, GpuFleet judges it."""
+    """The FleetSpec; `gpufleet schema` describes it, GpuFleet validates it."""
     connection: Connection = Connection()
 
 

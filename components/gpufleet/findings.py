@@ -1,6 +1,6 @@
 """Finding: the one result type of compile, contract, policies and planner.
 
-A finding is data, never an exception on its own: code that judges returns findings, and only the
+A finding is data, never an exception on its own: code that validates returns findings, and only the
 outermost caller decides whether an error stops the work.
 """
 

@@ -30,7 +30,7 @@ from gpufleet.platforms.gke.connection import GkeNetworkArgs
 from gpufleet.platforms.openshift.connection import OpenShiftConnectionArgs
 from gpufleet.platforms.registry import platform_components
 from gpufleet.platforms.vsphere.connection import VsphereConnectionArgs
-from gpufleet.render.kueue_rules import judge_queues
+from gpufleet.render.kueue_rules import validate_queues
 from gpufleet.spec.base import Ownership
 
 
@@ -118,7 +118,7 @@ class GpuFleet(GpuComponent[GpuFleetPlan]):
 
     The spec is compiled before anything is registered. Errors end the program with all of them in
     one text; warnings are shown. What was compiled is registered as the component's own
-    properties, `fleet` and `findings`, so that a policy judges the whole fleet before any child
+    properties, `fleet` and `findings`, so that a policy validates the whole fleet before any child
     exists.
     """
 
@@ -233,7 +233,7 @@ def _deployable(
     fleet = compiled.fleet
     if fleet is None:
         refuse(component, ordered(findings))
-    findings += judge_queues(fleet)
+    findings += validate_queues(fleet)
     platform = platform_components(fleet.spec.platform).platform_fleet(fleet, connection)
     findings += platform.findings
     if has_errors(findings):

@@ -84,7 +84,7 @@ def _section(rule: Rule, example: Example | None) -> list[str]:
     lines = [f"## {rule.id}", "", rule.sentence, "", " ".join(detail.split()), ""]
     lines += [f"* Levels: {levels}.{_stops(rule)}"]
     lines += [
-        f"* Judges {' and '.join(_subject(subject) for subject in rule.subjects)}{_sees(rule)}."
+        f"* Validates {' and '.join(_subject(subject) for subject in rule.subjects)}{_sees(rule)}."
     ]
     if rule.formula:
         lines.append(f"* Money: {rule.formula}.")

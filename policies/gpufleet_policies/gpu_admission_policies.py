@@ -9,13 +9,13 @@ from gpufleet.components_base.inputs import declared, refuse
 from gpufleet.components_base.manifest_object import ManifestObject
 from gpufleet.findings import FleetError, error
 from gpufleet_policies.fronts.admission.files import AnyPolicy
-from gpufleet_policies.fronts.admission.mending_policies import mending_policies
 from gpufleet_policies.fronts.admission.policies import (
     EXEMPT_NAMESPACES,
     Enforcement,
     policies,
 )
-from gpufleet_policies.fronts.told_fleet import UnreadableFleetError, told_fleet
+from gpufleet_policies.fronts.admission.remediation_policies import remediation_policies
+from gpufleet_policies.fronts.referenced_fleet import UnreadableFleetError, referenced_fleet
 from gpufleet_policies.rules.settings import read_settings
 
 
@@ -30,7 +30,7 @@ class GpuAdmissionPoliciesArgs(TypedDict):
     the levels of production. Their `exceptions` do not reach the cluster, annotations of objects
     do."""
     exempt_namespaces: NotRequired[list[str]]
-    """Namespaces that are not judged. Default: those of kube-system and the GPU operators."""
+    """Namespaces that are not validated. Default: those of kube-system and the GPU operators."""
     mend: NotRequired[bool]
     """Whether the cluster mends what rules at level `remediate` find, as MutatingAdmissionPolicies.
     Default false; needs Kubernetes 1.36."""
@@ -42,8 +42,8 @@ class GpuAdmissionPoliciesArgs(TypedDict):
 class GpuAdmissionPolicies(pulumi.ComponentResource):
     """ValidatingAdmissionPolicies with their bindings, for every rule one object decides.
 
-    The net under the other fronts: it also sees what `kubectl` and operators make. With `mend` also
-    MutatingAdmissionPolicies. One per cluster; needs Kubernetes 1.30 or newer.
+    The net under the other fronts: it also sees what `kubectl` and operators make. With
+    `remediate` also MutatingAdmissionPolicies. One per cluster; needs Kubernetes 1.30 or newer.
     """
 
     policy_names: pulumi.Output[list[str]]
@@ -97,14 +97,14 @@ def _policies(component: str, given: dict[str, Any]) -> tuple[AnyPolicy, ...]:
         )
     try:
         settings = read_settings(given.get("settings", {}), "settings")
-        fleet = told_fleet(settings.fleet, Path())
+        fleet = referenced_fleet(settings.fleet, Path())
     except FleetError as problem:
         refuse(component, problem.findings)
     except UnreadableFleetError as problem:
         refuse(component, [error("argument-invalid", "settings.fleet", str(problem))])
     exempt = given.get("exemptNamespaces", EXEMPT_NAMESPACES)
-    mending = given.get("mend", False)
-    if given.get("queue") and not mending:
+    remediation = given.get("mend", False)
+    if given.get("queue") and not remediation:
         refuse(component, [error("argument-invalid", "queue", "is used with mend: true only")])
     refusing = policies(
         settings,
@@ -112,7 +112,7 @@ def _policies(component: str, given: dict[str, Any]) -> tuple[AnyPolicy, ...]:
         exempt_namespaces=exempt,
         fleet=fleet,
     )
-    if not mending:
+    if not remediation:
         return refusing
     queue = given.get("queue", "")
-    return (*refusing, *mending_policies(settings, queue=queue, exempt_namespaces=exempt))
+    return (*refusing, *remediation_policies(settings, queue=queue, exempt_namespaces=exempt))

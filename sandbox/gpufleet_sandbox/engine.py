@@ -196,7 +196,8 @@ def deploy(
     """What `make up` does after the control plane is there: `pulumi up`, twice, and a table.
 
     A stack that a killed engine left locked or half recorded is repaired first. The policy pack in
-    `policies/` judges the fleet when it is there; the example workloads follow when they are there.
+    `policies/` validates the fleet when it is there; the example workloads follow when they are
+    there.
 
     Args:
         sandbox: a running sandbox.

@@ -14,7 +14,7 @@ from gpufleet_policies.fronts.admission.policies import (
     expressible,
     policies,
 )
-from gpufleet_policies.fronts.told_fleet import told_fleet
+from gpufleet_policies.fronts.referenced_fleet import referenced_fleet
 from gpufleet_policies.rules.registry import by_id
 from gpufleet_policies.rules.rule import Level
 from gpufleet_policies.rules.settings import read_settings
@@ -91,7 +91,7 @@ def installed(
     """Every policy, denying, with every rule mandatory; bound to one namespace, and taken away."""
     server = sandbox.server()
     # A fleet with several kinds of GPUs: a claim for any of them may take the dearest.
-    fleet = told_fleet(SPEC, Path())
+    fleet = referenced_fleet(SPEC, Path())
     settings = read_settings(EVERY_RULE_MANDATORY)
     made = policies(settings, enforcement=Enforcement.DENY, fleet=fleet)
     ours: list[str] = []

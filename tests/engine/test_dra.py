@@ -1,8 +1,8 @@
 """Claims on the real API server and scheduler, from what `DraDriver` deploys and a node is made of.
 
-The scheduler is the judge here: it allocates from the slices the simulated driver publishes, by the
-classes and templates that were rendered. The tests update one stack. Those of the chart alone come
-first, because two installations of the driver cannot exist in a cluster.
+The scheduler is the validate here: it allocates from the slices the simulated driver publishes, by
+the classes and templates that were rendered. The tests update one stack. Those of the chart alone
+come first, because two installations of the driver cannot exist in a cluster.
 """
 
 import json
@@ -14,7 +14,7 @@ import pytest
 from kubernetes import client, config
 
 from gpufleet.catalogue import load
-from gpufleet.fleet.config_names import birth_labels
+from gpufleet.fleet.config_names import registration_labels
 from gpufleet.partition.partition import cut
 from gpufleet.spec.sharing import Sharing
 from gpufleet_sandbox.engine_result import EngineError
@@ -175,7 +175,7 @@ def labels(dra: dict[str, Any]) -> dict[str, str]:
     camel = {{"extended_resource": "extendedResource"}.get(k, k): v for k, v in dra.items()}
     partition, found = cut(gpu, 1, Sharing.model_validate({"dra": camel}), "sharing")
     assert partition is not None, found
-    return birth_labels("claims", gpu, partition)
+    return registration_labels("claims", gpu, partition)
 
 
 RELEASE = """

@@ -1,5 +1,6 @@
-"""What we render for Karpenter, judged by its own definitions, CEL rules included, on the real API
-server. The definitions are not part of this repository: without a copy beside it, this is skipped.
+"""What we render for Karpenter, validated by its own definitions, CEL rules included, on the real
+API server. The definitions are not part of this repository: without a copy beside it, this is
+skipped.
 """
 
 import copy
@@ -126,7 +127,7 @@ OBJECTS = rendered()
 
 
 @pytest.fixture(scope="module")
-def judged(sandbox: Sandbox) -> Iterator[Callable[[dict[str, Any]], str]]:
+def validated(sandbox: Sandbox) -> Iterator[Callable[[dict[str, Any]], str]]:
     """Asks the API server, without creating anything: empty, or why it refuses."""
     if not REFERENCE.is_dir():
         pytest.skip("no copy of Karpenter's definitions beside the repository (shared/reference)")
@@ -146,9 +147,9 @@ def judged(sandbox: Sandbox) -> Iterator[Callable[[dict[str, Any]], str]]:
     custom_resources.apply(server, back, time.monotonic() + 120)
 
 
-def test_everything_rendered_is_accepted(judged: Callable[[dict[str, Any]], str]) -> None:
+def test_everything_rendered_is_accepted(validated: Callable[[dict[str, Any]], str]) -> None:
     def refused() -> dict[str, str]:
-        return {name: text for name, one in OBJECTS.items() if (text := judged(one))}
+        return {name: text for name, one in OBJECTS.items() if (text := validated(one))}
 
     until(lambda: not refused(), refused, 30)  # a definition that changes is not in force at once
     kinds = [one["kind"] for one in OBJECTS.values()]
@@ -199,6 +200,6 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("what", WRONG)
-def test_their_rules_are_in_force(judged: Callable[[dict[str, Any]], str], what: str) -> None:
+def test_their_rules_are_in_force(validated: Callable[[dict[str, Any]], str], what: str) -> None:
     document, said = WRONG[what]
-    until(lambda: said in judged(document), lambda: judged(document), 30)
+    until(lambda: said in validated(document), lambda: validated(document), 30)

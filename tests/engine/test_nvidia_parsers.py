@@ -12,8 +12,8 @@ import pytest
 
 from gpufleet.contract.foreign.device_plugin_document import parse_config
 from gpufleet.contract.foreign.device_plugin_rules import RULES as PLUGIN_RULES
-from gpufleet.contract.foreign.judgement import CheckReport, Verdict
-from gpufleet.contract.foreign.kinds import judge_text
+from gpufleet.contract.foreign.kinds import validate_text
+from gpufleet.contract.foreign.validation import CheckReport, Verdict
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.reading import read_go
 from gpufleet.findings import Severity
@@ -26,7 +26,7 @@ COUNT = 4000
 SEED = 20261121
 
 CLASSES: dict[str, tuple[set[str], str]] = {
-    "profiles and counts are judged against the GPU": (
+    "profiles and counts are validated against the GPU": (
         {
             "mig-profile-unknown",
             "mig-layout-impossible",
@@ -123,13 +123,13 @@ def test_every_disagreement_with_nvidia_falls_into_a_named_class() -> None:
 
 def _ours(case: Case) -> tuple[Verdict, set[str]]:
     try:
-        judged = judge_text(
+        validated = validate_text(
             case.kind, case.text, gpu=case.gpu, select=case.select, context=case.context or None
         )
     except UnreadableDocumentError:
         return Verdict.REJECT, {"document-unreadable"}
-    errors = {f.code for f in judged.findings if f.severity is Severity.ERROR}
-    return judged.verdict, errors
+    errors = {f.code for f in validated.findings if f.severity is Severity.ERROR}
+    return validated.verdict, errors
 
 
 def test_what_is_accepted_is_read_alike() -> None:

@@ -151,8 +151,10 @@ def test_a_remediated_resource_shows_the_change_in_the_preview(
 ) -> None:
     project = cluster_project({"__main__.py": PROGRAM})
     settings = tmp_path / "remediate.json"
-    mend = {"rules": {"gpu-job-without-deadline": "remediate"}}
-    settings.write_text(json.dumps({f"gpufleet-{n}": mend for n in ("remediate", "mandatory")}))
+    remediate = {"rules": {"gpu-job-without-deadline": "remediate"}}
+    settings.write_text(
+        json.dumps({f"gpufleet-{n}": remediate for n in ("remediate", "mandatory")})
+    )
     options = ["--policy-pack-config", str(settings)]
     shown = project.run("preview", "--diff", *options, policies=[ROOT / "policies"], check=False)
     assert shown.status == 0, shown.output

@@ -1,6 +1,6 @@
 """Rules under the real promtool: each alert fires where it should, and is silent elsewhere.
 
-One run of promtool judges all cases: a fleet's rule file, and a unit test file written from the
+One run of promtool validates all cases: a fleet's rule file, and a unit test file written from the
 table below.
 """
 

@@ -201,7 +201,8 @@ def answers() -> tuple[dict[str, Any], ...]:
     return ask([document.request for document in documents()])
 
 
-# -- judging --------------------------------------------------------------------------------------
+# -- validating
+# --------------------------------------------------------------------------------------
 
 
 def _told(document: Document, answer: dict[str, Any]) -> str:

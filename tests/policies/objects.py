@@ -13,8 +13,8 @@ from gpufleet_policies.readers.fleet import fleet_from
 from gpufleet_policies.readers.pulumi_props import facts_from_pulumi
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.finding import PolicyFinding
-from gpufleet_policies.rules.judge import judge
 from gpufleet_policies.rules.settings import RuleSettings, read_settings
+from gpufleet_policies.rules.validate import validate
 
 TODAY = date(2026, 11, 21)
 REMOVE = object()
@@ -142,20 +142,20 @@ def deployment(changes: dict[str, Any] | None = None) -> WorkloadFacts:
 def findings(
     subject: FleetFacts | WorkloadFacts,
     *,
-    beside: FleetFacts | None = None,
+    alongside: FleetFacts | None = None,
     settings: dict[str, Any] | RuleSettings | None = None,
     alone: bool = False,
 ) -> list[PolicyFinding]:
-    """Every finding; workloads beside the usual fleet unless `alone` or `beside` another."""
+    """Every finding; workloads beside the usual fleet unless `alone` or `alongside` another."""
     chosen = settings if isinstance(settings, RuleSettings) else read_settings(settings or {})
-    context_fleet = subject if isinstance(subject, FleetFacts) else beside or usual_fleet()
+    context_fleet = subject if isinstance(subject, FleetFacts) else alongside or usual_fleet()
     context = RuleContext(
         today=TODAY,
         load_catalogue=load,
         fleet=None if alone else context_fleet,
         thresholds=chosen.thresholds,
     )
-    return judge(subject, context, chosen)
+    return validate(subject, context, chosen)
 
 
 def ids(found: list[PolicyFinding]) -> list[str]:

@@ -32,7 +32,7 @@ def test_a_bad_object_stays_bad_beside_nothing_it_needs_or_is_silent(case: Case)
     """Fewer facts give fewer findings, never another one."""
     import dataclasses
 
-    alone = dataclasses.replace(case, beside=())
+    alone = dataclasses.replace(case, alongside=())
     assert {finding.rule for finding in alone.findings(case.bad)} <= {case.rule}
 
 

@@ -1,4 +1,4 @@
-"""Charts that are workloads: their values are judged like the pods they become."""
+"""Charts that are workloads: their values are validated like the pods they become."""
 
 from typing import Any
 
@@ -47,12 +47,12 @@ def rules(chart: str, values: dict[str, Any]) -> dict[str, Level]:
     found = workload(chart, values)
     from gpufleet.catalogue import load
     from gpufleet_policies.rules.context import RuleContext
-    from gpufleet_policies.rules.judge import judge
     from gpufleet_policies.rules.settings import read_settings
+    from gpufleet_policies.rules.validate import validate
     from tests.policies.objects import TODAY
 
     context = RuleContext(today=TODAY, load_catalogue=load)
-    return {f.rule: f.level for f in judge(found, context, read_settings({"profile": "strict"}))}
+    return {f.rule: f.level for f in validate(found, context, read_settings({"profile": "strict"}))}
 
 
 def workload(chart: str, values: dict[str, Any]) -> WorkloadFacts:

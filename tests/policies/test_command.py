@@ -27,7 +27,7 @@ def test_rules_as_text_and_json():
     assert [row["id"] for row in rows] == [rule.id for rule in RULES]
     assert rows[0]["levels"] == {"dev": "advisory", "prod": "mandatory", "strict": "mandatory"}
     assert rows[0]["docs"] == "docs/policies.md#gpu-spend-unbounded"
-    assert {"fleet", "workload"} <= {judged for row in rows for judged in row["judges"]}
+    assert {"fleet", "workload"} <= {validated for row in rows for validated in row["judges"]}
 
 
 def test_init_is_idempotent_and_keeps_settings(tmp_path: Path):

@@ -41,9 +41,9 @@ TURNS = {"gpuSharingStrategy": "TIME_SHARING", "maxSharedClientsPerGpu": 4}
 PIN = {f"{SELECTOR}.pool": "l4"}
 
 
-def rules(thing: Thing, *beside: Thing) -> dict[str, Level]:
+def rules(thing: Thing, *alongside: Thing) -> dict[str, Level]:
     """Rule -> level of what is said about a workload beside these pools."""
-    case = Case("", thing, thing, "", beside=beside, settings={"profile": "strict"})
+    case = Case("", thing, thing, "", alongside=alongside, settings={"profile": "strict"})
     return {finding.rule: finding.level for finding in case.findings(thing)}
 
 
@@ -113,8 +113,8 @@ BESIDE_POOLS = {
 @pytest.mark.parametrize("rule", BESIDE_POOLS)
 def test_the_pack_says_what_the_audit_says_beside_pools(rule: str, tmp_path: Path):
     """No GpuFleet: what pools tell is known when the whole program was seen."""
-    thing, beside = BESIDE_POOLS[rule]
-    case = Case(rule, thing, thing, "", beside=beside, settings={"profile": "strict"})
+    thing, alongside = BESIDE_POOLS[rule]
+    case = Case(rule, thing, thing, "", alongside=alongside, settings={"profile": "strict"})
     expected = case.findings(thing)
     (of_rule,) = [finding for finding in expected if finding.rule == rule]
     assert rule not in rules(thing), "the pools must be what tells"

@@ -22,7 +22,7 @@ def owned(kind: str, owner: str, api: str = "apps/v1", **more: Any) -> dict[str,
 
 
 def kinds(*objects: dict[str, Any]) -> list[str]:
-    """Kinds that are judged of a dump."""
+    """Kinds that are validated of a dump."""
     dump = plain({"apiVersion": "v1", "kind": "List", "items": list(objects)})
     return [f.locator.kind for f in facts_of_document(dump) if isinstance(f, WorkloadFacts)]
 
@@ -39,9 +39,9 @@ def test_pods_of_owners_that_nobody_knows_are_judged():
 
 
 def test_pods_that_ended_hold_nothing():
-    for phase, judged in (("Succeeded", []), ("Failed", []), ("Running", ["Pod"])):
+    for phase, validated in (("Succeeded", []), ("Failed", []), ("Running", ["Pod"])):
         pod = owned("Pod", "Crawler", "acme.example/v1", status={"phase": phase})
-        assert kinds(pod) == judged
+        assert kinds(pod) == validated
 
 
 def test_what_a_cluster_adds_to_an_object_changes_nothing():

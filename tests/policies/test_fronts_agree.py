@@ -1,7 +1,7 @@
 """One table of cases through every front: facts, CrossGuard over gRPC, files.
 
 The verdict and the message of each are the same. What a rule says about the objects beside is left
-out: only the judged object counts. The live API server has a table of its own, in
+out: only the validated object counts. The live API server has a table of its own, in
 tests/engine/test_admission.py, because it is asked with objects of every kind.
 """
 
@@ -74,8 +74,8 @@ def analysed(thing: Thing) -> Any:
 
 def by_crossguard(case: Case, thing: Thing, folder: Path) -> Verdicts:
     with pack(case, folder) as analyzer:
-        for beside in case.beside:
-            analyzer.Analyze(analysed(beside), timeout=120)
+        for alongside in case.alongside:
+            analyzer.Analyze(analysed(alongside), timeout=120)
         alone = read(analyzer.Analyze(analysed(thing), timeout=120).diagnostics)
         whole = analyzer.AnalyzeStack(analyzer_pb2.AnalyzeStackRequest(), timeout=120)
         last = read(d for d in whole.diagnostics if d.urn == urn_of(thing))
@@ -102,7 +102,7 @@ def without_names(verdicts: Verdicts) -> Verdicts:
 
 def by_file(case: Case, thing: Thing, folder: Path, manifests: bool) -> Verdicts:
     """The audit of a state file, or of manifests where the object is one."""
-    things = [*case.beside, thing]
+    things = [*case.alongside, thing]
     own = [one for one in things if manifests and one.is_manifest]
     rest = [one for one in things if one not in own]
     resources = [

@@ -10,9 +10,9 @@ from gpufleet_policies.readers.fleet import fleet_from
 from gpufleet_policies.readers.plain import SENTINELS
 from gpufleet_policies.readers.pod_templates import KINDS
 from gpufleet_policies.rules.context import RuleContext
-from gpufleet_policies.rules.judge import judge
-from gpufleet_policies.rules.registry import RULE_FAILED, judging
+from gpufleet_policies.rules.registry import RULE_FAILED, validating
 from gpufleet_policies.rules.settings import read_settings
+from gpufleet_policies.rules.validate import validate
 from tests.policies.cases import CASES
 from tests.policies.objects import (
     DEPLOYMENT,
@@ -71,7 +71,7 @@ FLEET = summary()
 FLEET_PATHS = [path for path in paths(FLEET) if path]
 
 
-def judged(subject):
+def validated(subject):
     found = findings(subject, settings=STRICT)
     assert "policy-rule-failed" not in [finding.rule for finding in found], found[0].message
     for finding in found:
@@ -84,7 +84,7 @@ def test_any_value_anywhere_in_a_workload(path, value):
     document = with_value(DEPLOYMENT, path, value)
     found = from_pulumi_props("kubernetes:apps/v1:Deployment", document, "n", "u")
     assert isinstance(found, WorkloadFacts)
-    judged(found)
+    validated(found)
 
 
 MANIFESTS = [case.bad for case in CASES if case.bad.is_manifest]
@@ -105,12 +105,12 @@ def test_any_value_anywhere_in_any_object_of_the_case_table(place, value):
         surroundings=Surroundings((*BESIDE, *everything)),
     )
     for found in everything:
-        if judging(type(found)):
-            messages = [f.message for f in judge(found, context, read_settings(STRICT))]
+        if validating(type(found)):
+            messages = [f.message for f in validate(found, context, read_settings(STRICT))]
             assert not [text for text in messages if RULE_FAILED in text]
     again = from_pulumi_props(thing.type, document, "n", "u")
-    if again is not None and judging(type(again)):
-        judged(again)
+    if again is not None and validating(type(again)):
+        validated(again)
 
 
 @given(st.sampled_from(sorted(KINDS)), ANYTHING)
@@ -118,11 +118,11 @@ def test_any_spec_of_any_kind(kind, value):
     token = f"kubernetes:{kind[0] or 'core'}/v1:{kind[1]}"
     found = from_pulumi_props(token, {"spec": value}, "n", "u")
     assert isinstance(found, WorkloadFacts)
-    judged(found)
+    validated(found)
 
 
 @given(st.sampled_from(FLEET_PATHS), ANYTHING)
 def test_any_value_anywhere_in_a_fleet(path, value):
     found = fleet_from(with_value(FLEET, path, value), Locator("GpuFleet", "f"))
     if found is not None:
-        judged(found)
+        validated(found)

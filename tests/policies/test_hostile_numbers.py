@@ -54,7 +54,7 @@ def test_amounts_of_settings(written: Any):
 
 
 def said(thing: Thing) -> set[str]:
-    case = Case("", thing, thing, "", beside=(), settings={"profile": "strict"})
+    case = Case("", thing, thing, "", alongside=(), settings={"profile": "strict"})
     return {finding.rule for finding in case.findings(thing)}
 
 
@@ -73,7 +73,7 @@ def test_a_node_with_more_gpus_than_any_has(count: Any):
     place = "nodeConfig.guestAccelerators[0]"
     sharing = {"gpuSharingStrategy": "TIME_SHARING", "maxSharedClientsPerGpu": 8}
     pool = gke_pool({f"{place}.count": count, f"{place}.gpuSharingConfig": sharing})
-    case = Case("", pool, pool, "", beside=QUIET, settings={"profile": "strict"})
+    case = Case("", pool, pool, "", alongside=QUIET, settings={"profile": "strict"})
     assert "policy-rule-failed" not in {finding.rule for finding in case.findings(pool)}
 
 

@@ -12,9 +12,9 @@ from gpufleet_policies.readers.plain import plain
 from gpufleet_policies.readers.pulumi_props import facts_from_pulumi
 from gpufleet_policies.readers.pulumi_types import READERS
 from gpufleet_policies.rules.context import RuleContext
-from gpufleet_policies.rules.judge import judge
 from gpufleet_policies.rules.registry import RULE_FAILED
 from gpufleet_policies.rules.settings import read_settings
+from gpufleet_policies.rules.validate import validate
 from tests.policies.cases import CASES
 from tests.policies.cases.pools import KARPENTER, NODE_GROUP
 from tests.policies.objects import STRICT, TODAY
@@ -48,14 +48,14 @@ DOCUMENTS: list[Any] = [
 DOCUMENT_PATHS = [(document, path) for document in DOCUMENTS for path in paths(document) if path]
 
 
-def judged(facts: tuple[Any, ...]) -> None:
+def validated(facts: tuple[Any, ...]) -> None:
     context = RuleContext(
         today=TODAY, load_catalogue=load, surroundings=Surroundings((*BESIDE, *facts))
     )
     alone = RuleContext(today=TODAY, load_catalogue=load)
     for fact in facts:
         for where in (context, alone):
-            found = judge(fact, where, read_settings(STRICT))
+            found = validate(fact, where, read_settings(STRICT))
             assert not [f.message for f in found if f.rule == RULE_FAILED]
             assert all(finding.as_finding().as_dict() for finding in found)
 
@@ -64,17 +64,19 @@ def judged(facts: tuple[Any, ...]) -> None:
 @given(st.sampled_from(THING_PATHS), ANYTHING)
 def test_any_value_anywhere_in_a_cloud_resource(place, value):
     thing, path = place
-    judged(facts_from_pulumi(thing.type, with_value(thing.properties, path, value), "n", "u", load))
+    validated(
+        facts_from_pulumi(thing.type, with_value(thing.properties, path, value), "n", "u", load)
+    )
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.sampled_from(sorted(READERS)), ANYTHING)
 def test_anything_as_the_properties_of_any_type(kind, value):
-    judged(facts_from_pulumi(kind, value, "n", "u", load))
+    validated(facts_from_pulumi(kind, value, "n", "u", load))
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.sampled_from(DOCUMENT_PATHS), ANYTHING)
 def test_any_value_anywhere_in_a_plan_a_preview_a_state_or_values(place, value):
     document, path = place
-    judged(facts_of_document(plain(with_value(document, path, value)), "values.yaml"))
+    validated(facts_of_document(plain(with_value(document, path, value)), "values.yaml"))

@@ -240,8 +240,8 @@ def test_managed_machine_pools_are_node_groups(
     pools = changed(_machine_deployment({}, replicas=2), {"kind": "MachinePool"})
     pools["metadata"]["name"] = "gpu"
     whole = manifest(pools)
-    beside = facts_of_document(changed(MANAGED, changes), "file.yaml", line=3)
-    found = completed(whole, Surroundings((whole, *beside)))
+    alongside = facts_of_document(changed(MANAGED, changes), "file.yaml", line=3)
+    found = completed(whole, Surroundings((whole, *alongside)))
     assert found.gpu.value.startswith(gpu.partition("-")[0])
     assert found.capacity.found == capacity
     assert found.size.maximum.value == most

@@ -6,9 +6,9 @@ from gpufleet.catalogue import load
 from gpufleet_policies.facts import FleetFacts, Surroundings
 from gpufleet_policies.readers.documents import facts_of_document
 from gpufleet_policies.rules.context import RuleContext
-from gpufleet_policies.rules.judge import judge
-from gpufleet_policies.rules.registry import RULE_FAILED, judging
+from gpufleet_policies.rules.registry import RULE_FAILED, validating
 from gpufleet_policies.rules.settings import read_settings
+from gpufleet_policies.rules.validate import validate
 from tests.policies.manifests import MAKERS, manifests
 from tests.policies.objects import STRICT, TODAY, usual_fleet
 
@@ -28,8 +28,8 @@ def _messages(documents, fleet: FleetFacts | None) -> list[str]:
     return [
         finding.message
         for fact in facts
-        if judging(type(fact))
-        for finding in judge(fact, context, settings)
+        if validating(type(fact))
+        for finding in validate(fact, context, settings)
     ]
 
 

@@ -11,9 +11,9 @@ from gpufleet_policies.facts import UNKNOWN, Surroundings
 from gpufleet_policies.fronts.audit.patches import patched
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.finding import PolicyFinding
-from gpufleet_policies.rules.judge import judge
 from gpufleet_policies.rules.owners import tag_patch
 from gpufleet_policies.rules.settings import read_settings
+from gpufleet_policies.rules.validate import validate
 from tests.policies.cases.case import Thing, manifest
 from tests.policies.cases.pools import QUIET, gke_pool, karpenter, node_group
 from tests.policies.objects import DEPLOYMENT, REMOVE, TODAY, changed
@@ -30,11 +30,11 @@ def found(thing: Thing, owners: Any = OWNERS) -> list[PolicyFinding]:
     context = RuleContext(today=TODAY, load_catalogue=load, surroundings=Surroundings(everything))
     chosen = read_settings({"profile": "strict", "ownerTags": owners})
     context = replace(context, thresholds=chosen.thresholds)
-    said = [f for subject in subjects for f in judge(subject, context, chosen)]
+    said = [f for subject in subjects for f in validate(subject, context, chosen)]
     return [finding for finding in said if finding.rule == RULE]
 
 
-def mended(thing: Thing, owners: Any = OWNERS) -> dict[str, Any]:
+def remediated(thing: Thing, owners: Any = OWNERS) -> dict[str, Any]:
     """The thing's properties with the patch of its one finding, which is gone then."""
     (finding,) = found(thing, owners)
     assert finding.remediation
@@ -44,12 +44,12 @@ def mended(thing: Thing, owners: Any = OWNERS) -> dict[str, Any]:
 
 
 def test_a_node_group_keeps_its_tags_and_gets_those_it_lacks():
-    tags = mended(node_group({"tags": {"Owner": "me", "x": "y"}}))["tags"]
+    tags = remediated(node_group({"tags": {"Owner": "me", "x": "y"}}))["tags"]
     assert tags == {"Owner": "me", "x": "y", "team": "ml-platform"}
 
 
 def test_a_node_group_without_tags_gets_them_all():
-    assert mended(node_group({"tags": REMOVE}))["tags"] == OWNERS
+    assert remediated(node_group({"tags": REMOVE}))["tags"] == OWNERS
 
 
 TAG = {"key": "x", "value": "y", "propagateAtLaunch": False}
@@ -77,7 +77,7 @@ def test_an_auto_scaling_group_hands_its_new_tags_to_its_machines(tags: Any):
 def test_a_gke_pool_is_labelled_in_lower_case():
     thing = gke_pool({"nodeConfig.resourceLabels": {"x": "y"}})
     owners = {"example.com/Team": "ML-Platform"}
-    assert mended(thing, owners)["nodeConfig"]["resourceLabels"] == {
+    assert remediated(thing, owners)["nodeConfig"]["resourceLabels"] == {
         "x": "y",
         "team": "ml-platform",
     }
@@ -91,7 +91,7 @@ def test_a_value_that_no_label_can_hold_is_left_to_a_person():
 
 def test_a_karpenter_pool_is_labelled_itself_and_its_nodes_stay():
     before = karpenter({"metadata.labels": REMOVE})
-    after = mended(before)
+    after = remediated(before)
     assert after["metadata"]["labels"] == OWNERS
     assert after["spec"] == before.properties["spec"]
 
@@ -99,7 +99,7 @@ def test_a_karpenter_pool_is_labelled_itself_and_its_nodes_stay():
 @pytest.mark.parametrize("labels", [{}, {"app": "chat"}])
 def test_a_workload_is_labelled_itself_and_its_pods_stay(labels: Any):
     before = manifest(changed(DEPLOYMENT, {"metadata.labels": labels} if labels else {}))
-    after = mended(before)
+    after = remediated(before)
     assert after["metadata"]["labels"] == {**labels, **OWNERS}
     assert after["spec"] == before.properties["spec"]
 

@@ -13,8 +13,8 @@ from gpufleet.catalogue import load
 from gpufleet_policies.facts import Surroundings
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.finding import PolicyFinding
-from gpufleet_policies.rules.judge import judge
 from gpufleet_policies.rules.settings import read_settings
+from gpufleet_policies.rules.validate import validate
 from tests.policies.cases.case import Thing, manifest
 from tests.policies.cases.gangs import PYTORCH
 from tests.policies.cases.parallelism import server
@@ -25,28 +25,28 @@ from tests.policies.objects import REMOVE, TODAY, changed
 from tests.policies.test_remediation import applied
 
 
-def found(thing: Thing, rule: str, *beside: Thing) -> list[PolicyFinding]:
+def found(thing: Thing, rule: str, *alongside: Thing) -> list[PolicyFinding]:
     """What one rule says about a thing in the strictest profile."""
     subjects = thing.all_facts()
-    everything = (*subjects, *(fact for one in beside for fact in one.all_facts()))
+    everything = (*subjects, *(fact for one in alongside for fact in one.all_facts()))
     context = RuleContext(today=TODAY, load_catalogue=load, surroundings=Surroundings(everything))
     chosen = read_settings({"profile": "strict"})
-    said = [f for subject in subjects for f in judge(subject, context, chosen)]
+    said = [f for subject in subjects for f in validate(subject, context, chosen)]
     return [finding for finding in said if finding.rule == rule]
 
 
-def mended(thing: Thing, rule: str, *beside: Thing) -> dict[str, Any]:
+def remediated(thing: Thing, rule: str, *alongside: Thing) -> dict[str, Any]:
     """The thing's properties with the patch of its one finding, which is gone then."""
-    (finding,) = found(thing, rule, *beside)
+    (finding,) = found(thing, rule, *alongside)
     assert finding.remediation
     properties = applied(thing.properties, finding.remediation)
-    assert found(replace(thing, properties=properties), rule, *beside) == []
+    assert found(replace(thing, properties=properties), rule, *alongside) == []
     return properties
 
 
 def test_a_running_warm_pool_is_stopped():
     warm = {"warmPoolConfig": {"poolState": "RUNNING", "minSize": 2}}
-    patched = mended(node_group(warm), "running-warm-pool", *QUIET)
+    patched = remediated(node_group(warm), "running-warm-pool", *QUIET)
     assert patched["warmPoolConfig"] == {"poolState": "STOPPED", "minSize": 2}
 
 
@@ -65,14 +65,14 @@ def test_a_warm_pool_of_an_auto_scaling_group_is_stopped_in_its_own_spelling():
         "warmPool": {"poolState": "Running", "minSize": 1},
     }
     thing = Thing("aws:autoscaling/group:Group", group, "gpu")
-    patched = mended(thing, "running-warm-pool", *QUIET)
+    patched = remediated(thing, "running-warm-pool", *QUIET)
     assert patched["warmPool"]["poolState"] == "Stopped"
 
 
 @pytest.mark.parametrize("disruption", [{"consolidateAfter": "Never"}])
 def test_a_pool_that_never_consolidates_removes_empty_nodes_only(disruption: dict[str, str]):
     thing = karpenter({"spec.disruption": disruption})
-    patched = mended(thing, "karpenter-never-consolidates", *QUIET)
+    patched = remediated(thing, "karpenter-never-consolidates", *QUIET)
     wanted = {"consolidationPolicy": "WhenEmpty", "consolidateAfter": "5m"}
     assert patched["spec"]["disruption"] == wanted
 
@@ -80,7 +80,7 @@ def test_a_pool_that_never_consolidates_removes_empty_nodes_only(disruption: dic
 def test_gpus_that_no_process_opens_leave_requests_as_well():
     thing = server(4, 2)
     properties = changed(thing.properties, {REQUESTS: {"nvidia.com/gpu": 4, "cpu": "4"}})
-    patched = mended(replace(thing, properties=properties), "gpu-count-exceeds-parallelism")
+    patched = remediated(replace(thing, properties=properties), "gpu-count-exceeds-parallelism")
     resources = patched["spec"]["template"]["spec"]["containers"][0]["resources"]
     assert resources["limits"]["nvidia.com/gpu"] == "2"
     assert resources["requests"] == {"nvidia.com/gpu": "2", "cpu": "4"}
@@ -90,7 +90,7 @@ def test_gpus_that_no_process_opens_leave_requests_as_well():
 @pytest.mark.parametrize("policy", [None, {"backoffLimit": 2}], ids=["absent", "there"])
 def test_a_training_job_gets_a_deadline_with_or_without_a_run_policy(policy: Any):
     changes = {"spec.runPolicy": REMOVE if policy is None else policy}
-    patched = mended(manifest(changed(PYTORCH, changes)), "gpu-job-without-deadline")
+    patched = remediated(manifest(changed(PYTORCH, changes)), "gpu-job-without-deadline")
     assert patched["spec"]["runPolicy"] == {**(policy or {}), "activeDeadlineSeconds": 86_400}
 
 
@@ -117,7 +117,7 @@ KSERVE: dict[str, Any] = {
 
 
 def test_an_inference_service_outside_production_goes_to_zero():
-    patched = mended(manifest(KSERVE), "nonprod-serving-never-zero")
+    patched = remediated(manifest(KSERVE), "nonprod-serving-never-zero")
     assert patched["spec"]["predictor"]["minReplicas"] == 0
 
 
@@ -133,7 +133,7 @@ def test_a_configuration_in_a_text_keeps_its_other_lines(settings: dict[str, Any
         body = "# who shares\n" + "\n".join(without)
         thing = replace(thing, properties=changed(thing.properties, {"data.shared": body}))
     text = thing.properties["data"]["shared"]
-    patched = mended(thing, FAST)["data"]["shared"]
+    patched = remediated(thing, FAST)["data"]["shared"]
     assert yaml.safe_load(patched)["sharing"]["timeSlicing"]["failRequestsGreaterThanOne"] is True
     kept = [line for line in text.splitlines() if "failRequests" not in line]
     assert [line for line in patched.splitlines() if "failRequests" not in line] == kept
@@ -144,7 +144,7 @@ def test_a_configuration_among_the_values_of_the_operator_is_mended_in_place():
     text = yaml.safe_dump({"version": "v1", "sharing": sharing}, sort_keys=False)
     for held in (text, {"version": "v1", "sharing": sharing}):
         values = {"devicePlugin": {"config": {"data": {"any.yaml": held}}}}
-        data = mended(operator(values), FAST)["values"]["devicePlugin"]["config"]["data"]
+        data = remediated(operator(values), FAST)["values"]["devicePlugin"]["config"]["data"]
         read = data["any.yaml"]
         read = yaml.safe_load(read) if isinstance(read, str) else read
         assert read["sharing"]["timeSlicing"]["failRequestsGreaterThanOne"] is True
@@ -193,7 +193,7 @@ def test_too_many_mps_clients_among_the_values_of_the_plugin_s_chart_are_lowered
     for held in (yaml.safe_dump(data), data):
         properties = {"chart": "nvidia-device-plugin", "values": {"config": {"map": {"a": held}}}}
         thing = Thing("kubernetes:helm.sh/v3:Release", properties, "plugin")
-        read = mended(thing, REPLICAS)["values"]["config"]["map"]["a"]
+        read = remediated(thing, REPLICAS)["values"]["config"]["map"]["a"]
         read = yaml.safe_load(read) if isinstance(read, str) else read
         assert read["sharing"]["mps"]["resources"] == [{"name": "nvidia.com/gpu", "replicas": 48}]
 
@@ -219,7 +219,7 @@ def test_mps_clients_that_an_alias_repeats_and_numbers_too_small_are_left_to_a_p
 
 def test_clients_of_a_gke_pool_are_lowered_to_what_gke_takes():
     sharing = {"gpuSharingStrategy": "MPS", "maxSharedClientsPerGpu": 64}
-    patched = mended(gke_pool({GPU_SHARING: sharing}), REPLICAS, *QUIET)
+    patched = remediated(gke_pool({GPU_SHARING: sharing}), REPLICAS, *QUIET)
     (card,) = patched["nodeConfig"]["guestAccelerators"]
     assert card["gpuSharingConfig"]["maxSharedClientsPerGpu"] == 48
 
@@ -229,7 +229,7 @@ COLLIDES = "sharing-name-collides"
 
 def test_shares_are_renamed_in_a_text_that_fails_fast_already():
     base = plugin_config(renameByDefault=False)
-    text = mended(base, COLLIDES, *QUIET, SHARED, WHOLE)["data"]["shared"]
+    text = remediated(base, COLLIDES, *QUIET, SHARED, WHOLE)["data"]["shared"]
     before = base.properties["data"]["shared"]
     assert text == before.replace("renameByDefault: false", "renameByDefault: true")
 
@@ -238,8 +238,8 @@ def test_two_patches_never_write_the_same_text():
     both = plugin_config(renameByDefault=False, failRequestsGreaterThanOne=False)
     (collides,) = found(both, COLLIDES, *QUIET, SHARED, WHOLE)
     assert collides.remediation == ()
-    first = mended(both, FAST, *QUIET, SHARED, WHOLE)
-    second = mended(replace(both, properties=first), COLLIDES, *QUIET, SHARED, WHOLE)
+    first = remediated(both, FAST, *QUIET, SHARED, WHOLE)
+    second = remediated(replace(both, properties=first), COLLIDES, *QUIET, SHARED, WHOLE)
     block = yaml.safe_load(second["data"]["shared"])["sharing"]["timeSlicing"]
     assert (block["renameByDefault"], block["failRequestsGreaterThanOne"]) == (True, True)
 
@@ -248,5 +248,5 @@ def test_shares_among_values_are_renamed_beside_every_other_patch():
     sharing = {"timeSlicing": {"resources": [{"name": "nvidia.com/gpu", "replicas": 4}]}}
     data = {"shared": {"version": "v1", "sharing": sharing}}
     thing = operator({"devicePlugin": {"config": {"data": data}}})
-    after = mended(thing, COLLIDES, *QUIET, SHARED, WHOLE)["values"]["devicePlugin"]["config"]
+    after = remediated(thing, COLLIDES, *QUIET, SHARED, WHOLE)["values"]["devicePlugin"]["config"]
     assert after["data"]["shared"]["sharing"]["timeSlicing"]["renameByDefault"] is True

@@ -30,9 +30,9 @@ def test_a_pool_of_a_cluster_is_mended_in_its_cluster():
     thing = cluster({"management.autoRepair": False})
     finding = one(thing, "gpu-pool-without-repair")
     assert finding.violation.where == "nodePools[1].management.autoRepair"
-    mended = patched(thing.properties, finding.remediation)
-    assert mended["nodePools"][1]["management"] == {"autoRepair": True}
-    assert mended["nodePools"][0] == CPU
+    remediated = patched(thing.properties, finding.remediation)
+    assert remediated["nodePools"][1]["management"] == {"autoRepair": True}
+    assert remediated["nodePools"][0] == CPU
 
 
 def test_clients_of_a_cluster_s_pool_are_lowered_where_they_are_written():
@@ -51,8 +51,8 @@ def test_the_smallest_size_of_a_cluster_s_pool_is_lowered_there():
     changes = {"autoscaling.minNodeCount": 1, "nodeConfig.resourceLabels.environment": "dev"}
     thing = cluster(changes)
     finding = one(thing, "nonprod-pool-minimum-above-zero")
-    mended = patched(thing.properties, finding.remediation)
-    assert mended["nodePools"][1]["autoscaling"]["minNodeCount"] == 0
+    remediated = patched(thing.properties, finding.remediation)
+    assert remediated["nodePools"][1]["autoscaling"]["minNodeCount"] == 0
 
 
 @pytest.mark.parametrize("labels", [{}, {"labels": {"app": "x"}}])

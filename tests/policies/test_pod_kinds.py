@@ -4,7 +4,7 @@ import pytest
 
 from gpufleet_policies.facts import WorkloadFacts
 from gpufleet_policies.readers.pod_templates import KINDS
-from gpufleet_policies.readers.pulumi_props import group_and_kind, is_judged
+from gpufleet_policies.readers.pulumi_props import group_and_kind, is_validated
 from tests.policies.objects import from_pulumi_props, workload
 
 GPU_CONTAINER = {"name": "c", "image": "i", "resources": {"limits": {"nvidia.com/gpu": 2}}}
@@ -230,7 +230,7 @@ def test_what_no_rule_judges():
         "kubernetes:apps/v1:DeploymentPatch",
         "pulumi:providers:kubernetes",
     ):
-        assert not is_judged(token)
+        assert not is_validated(token)
         assert from_pulumi_props(token, {"spec": TEMPLATE}, "n", "urn") is None
 
 

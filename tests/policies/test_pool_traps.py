@@ -12,9 +12,9 @@ from gpufleet_policies.facts import Surroundings
 from gpufleet_policies.readers.documents import facts_of_document
 from gpufleet_policies.readers.plain import plain
 from gpufleet_policies.rules.context import RuleContext
-from gpufleet_policies.rules.judge import judge
 from gpufleet_policies.rules.rule import Level
 from gpufleet_policies.rules.settings import read_settings
+from gpufleet_policies.rules.validate import validate
 from tests.policies.cases.case import Thing, manifest
 from tests.policies.cases.pool_fit import training
 from tests.policies.cases.pools import (
@@ -32,18 +32,20 @@ from tests.policies.cases.workloads import LIMITS, REQUESTS, deployment
 from tests.policies.objects import REMOVE, TODAY, changed
 
 
-def said(thing: Thing, *beside: Thing, settings: dict[str, Any] | None = None) -> dict[str, Level]:
+def said(
+    thing: Thing, *alongside: Thing, settings: dict[str, Any] | None = None
+) -> dict[str, Level]:
     """Rule -> level of every finding about a thing, in the strictest profile."""
     chosen = read_settings({"profile": "strict", **(settings or {})})
     subjects = thing.all_facts()
-    everything = (*subjects, *(fact for one in beside for fact in one.all_facts()))
+    everything = (*subjects, *(fact for one in alongside for fact in one.all_facts()))
     context = RuleContext(
         today=TODAY,
         load_catalogue=load,
         surroundings=Surroundings(everything),
         thresholds=chosen.thresholds,
     )
-    found = [f for subject in subjects for f in judge(subject, context, chosen)]
+    found = [f for subject in subjects for f in validate(subject, context, chosen)]
     return {finding.rule: finding.level for finding in found}
 
 
@@ -290,7 +292,7 @@ def test_what_vendors_deliver_is_right_as_it_is(name: str):
     assert facts, "it is recognised"
     context = RuleContext(today=TODAY, load_catalogue=load, surroundings=Surroundings(facts))
     settings = read_settings({"profile": "strict"})
-    assert [f.message for fact in facts for f in judge(fact, context, settings)] == []
+    assert [f.message for fact in facts for f in validate(fact, context, settings)] == []
 
 
 def test_a_file_of_layouts_is_judged_for_what_a_pool_selects():
@@ -353,7 +355,7 @@ def test_what_concerns_all_pools_is_not_added_to_what_concerns_one():
         surroundings=Surroundings(facts),
         thresholds=chosen.thresholds,
     )
-    found = [f for fact in facts for f in judge(fact, context, chosen)]
+    found = [f for fact in facts for f in validate(fact, context, chosen)]
     assert {"budget-alarm-missing", "stack-gpu-budget-exceeded"} <= {f.rule for f in found}
     placed = [PlacedFinding(one, "f", 1, str(at)) for at, one in enumerate(found)]
     own = next(f for f in found if f.rule == "nonprod-pool-minimum-above-zero").violation.money
@@ -364,7 +366,7 @@ def test_what_concerns_all_pools_is_not_added_to_what_concerns_one():
 def test_gke_limits_are_quoted_as_they_are_written():
     wide = gke_pool({"location": "us-central1", "autoscaling": {"maxNodeCount": 100}})
     case = RuleContext(today=TODAY, load_catalogue=load)
-    (finding,) = [f for fact in wide.all_facts() for f in judge(fact, case, read_settings({}))]
+    (finding,) = [f for fact in wide.all_facts() for f in validate(fact, case, read_settings({}))]
     assert "autoscaling.maxNodeCount 100 in each of 3 zones allows 300 GPUs" in finding.message
     assert "lower it to 21" in finding.message
 

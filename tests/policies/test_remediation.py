@@ -68,8 +68,8 @@ def test_every_workload_rule_with_a_patch_is_listed():
 def test_the_patch_mends_the_finding(case: Case):
     found = next(f for f in case.findings(case.bad) if f.rule == case.rule)
     assert found.remediation
-    mended = replace(case.bad, properties=applied(case.bad.properties, found.remediation))
-    left = [finding.rule for finding in case.findings(mended)]
+    remediated = replace(case.bad, properties=applied(case.bad.properties, found.remediation))
+    left = [finding.rule for finding in case.findings(remediated)]
     # A pod that no longer asks for a GPU may be something else's business, never this rule's.
     assert case.rule not in left
 

@@ -6,10 +6,10 @@ import pytest
 
 from gpufleet.findings import FleetError
 from gpufleet_policies.rules.context import RuleContext
-from gpufleet_policies.rules.judge import judge
 from gpufleet_policies.rules.registry import RULES, by_id
 from gpufleet_policies.rules.rule import Level, Profile
 from gpufleet_policies.rules.settings import RuleSettings, read_settings
+from gpufleet_policies.rules.validate import validate
 from tests.policies.objects import CONTAINER, TODAY, deployment, findings
 
 IDLE = {f"{CONTAINER}.command": ["sleep", "infinity"]}
@@ -68,11 +68,11 @@ def test_a_rule_that_breaks_becomes_a_note_without_quoting_values():
 
     rule = replace(by_id()["gpu-idle-command"], check=broken)
     context = RuleContext(TODAY, load_catalogue=lambda: pytest.fail("not asked"))
-    found = judge(deployment(), context, RuleSettings(), [rule])
+    found = validate(deployment(), context, RuleSettings(), [rule])
     assert [finding.rule for finding in found] == ["policy-rule-failed"]
     assert found[0].level is Level.ADVISORY
     assert (
-        "rule gpu-idle-command could not judge it: ValueError at test_settings.py:"
+        "rule gpu-idle-command could not validate it: ValueError at test_settings.py:"
         in found[0].message
     )
     assert "hunter2" not in found[0].message

@@ -18,8 +18,8 @@ WAYS = "spec.template.spec.requirements[1].values"
 ON_DEMAND = {WAYS: ["on-demand"]}
 
 
-def found(thing: Thing, *beside: Thing) -> list[PolicyFinding]:
-    return all_found(thing, RULE, *(beside or (*QUIET, SERVER)))
+def found(thing: Thing, *alongside: Thing) -> list[PolicyFinding]:
+    return all_found(thing, RULE, *(alongside or (*QUIET, SERVER)))
 
 
 def test_types_that_a_smaller_one_of_the_list_stands_for_are_dropped():

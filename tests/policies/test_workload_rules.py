@@ -89,7 +89,7 @@ def test_replicas_that_slices_of_their_own_gpus_would_hold():
     uncut = deployment({**changes, **pinned, "spec.replicas": 6})
     found = [
         f
-        for f in findings(uncut, beside=fleet(NO_SLICES))
+        for f in findings(uncut, alongside=fleet(NO_SLICES))
         if f.rule == "whole-gpu-where-slice-fits"
     ]
     assert [f.level for f in found] == [Level.ADVISORY]
@@ -98,7 +98,7 @@ def test_replicas_that_slices_of_their_own_gpus_would_hold():
         "cut a pool into 2 x 3g.40gb and ask for `nvidia.com/mig-3g.40gb: 1`" in found[0].message
     )
     one = deployment({**changes, **pinned, "spec.replicas": 1})
-    assert "whole-gpu-where-slice-fits" not in ids(findings(one, beside=fleet(NO_SLICES)))
+    assert "whole-gpu-where-slice-fits" not in ids(findings(one, alongside=fleet(NO_SLICES)))
 
 
 def test_copies_in_one_pod_may_be_meant_for_throughput():
@@ -129,10 +129,10 @@ def test_quantised_models_count_their_quantisation():
 
 
 def test_oversized_gpu_names_the_smaller_pool_of_the_fleet():
-    beside = fleet(NO_SLICES)
+    alongside = fleet(NO_SLICES)
     pinned = {'spec.template.spec.nodeSelector."gpufleet.dev/pool"': "training"}
     found = only(
-        findings(deployment({LIMITS: WHOLE, **SMALL, **pinned}), beside=beside),
+        findings(deployment({LIMITS: WHOLE, **SMALL, **pinned}), alongside=alongside),
         "gpu-oversized-for-model",
     )
     assert found.level is Level.MANDATORY
@@ -153,7 +153,7 @@ def test_oversized_gpu_known_by_its_label_names_what_the_market_sells():
 
 def test_the_cheapest_pool_counts_when_several_fit():
     # On an L4 the model is not oversized by price: nothing cheaper exists in that fleet.
-    found = findings(deployment({LIMITS: WHOLE, **SMALL}), beside=fleet(NO_SLICES))
+    found = findings(deployment({LIMITS: WHOLE, **SMALL}), alongside=fleet(NO_SLICES))
     assert "training" not in " ".join(f.message for f in found)
 
 
@@ -223,7 +223,7 @@ def test_more_than_one_share():
 def test_two_whole_names_on_a_pool_that_keeps_the_name():
     kept = {"pools[0].sharing": {"timeSlicing": {"replicas": 4, "rename": False}}}
     pinned = {'spec.template.spec.nodeSelector."gpufleet.dev/pool"': "small", "spec.replicas": 2}
-    found = findings(deployment({LIMITS: {"nvidia.com/gpu": 2}, **pinned}), beside=fleet(kept))
+    found = findings(deployment({LIMITS: {"nvidia.com/gpu": 2}, **pinned}), alongside=fleet(kept))
     assert "shared-gpu-request-over-one" in ids(found)
 
 
@@ -271,7 +271,7 @@ def test_commands_that_wait_for_ever(command, said):
 def test_idle_levels_follow_the_environment():
     idle = deployment({f"{CONTAINER}.command": ["sleep", "infinity"]})
     assert findings(idle)[0].level is Level.MANDATORY
-    assert findings(idle, beside=fleet({"environment": "dev"}))[0].level is Level.ADVISORY
+    assert findings(idle, alongside=fleet({"environment": "dev"}))[0].level is Level.ADVISORY
     assert findings(idle, alone=True)[0].level is Level.ADVISORY
 
 
@@ -353,7 +353,7 @@ def test_a_fleet_one_was_only_told_of_gives_advice():
 
     told = replace(usual_fleet(), in_program=False)
     found = only(
-        findings(deployment({"spec.replicas": 60}), beside=told), "gpu-replicas-exceed-pool"
+        findings(deployment({"spec.replicas": 60}), alongside=told), "gpu-replicas-exceed-pool"
     )
     assert found.level is Level.ADVISORY
 

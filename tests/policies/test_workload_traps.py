@@ -31,9 +31,9 @@ WHOLE_POOLS = fleet_thing(
 ON_TRAINING = {'spec.template.spec.nodeSelector."gpufleet.dev/pool"': "training"}
 
 
-def rules(thing: Thing, beside: tuple[Thing, ...] = (FLEET,)) -> dict[str, Level]:
+def rules(thing: Thing, alongside: tuple[Thing, ...] = (FLEET,)) -> dict[str, Level]:
     """Rule -> level of everything the strict profile says about it."""
-    case = Case("", thing, thing, "", beside=beside, settings={"profile": "strict"})
+    case = Case("", thing, thing, "", alongside=alongside, settings={"profile": "strict"})
     return {finding.rule: finding.level for finding in case.findings(thing)}
 
 

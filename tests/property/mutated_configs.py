@@ -102,7 +102,7 @@ _PROFILES = (
 
 @dataclass(frozen=True)
 class Case:
-    """One document with the circumstances under which it is judged."""
+    """One document with the circumstances under which it is validated."""
 
     kind: str
     text: str

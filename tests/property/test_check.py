@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpufleet.contract.foreign.judgement import Judgement, Verdict
-from gpufleet.contract.foreign.kinds import KINDS, judge_text
+from gpufleet.contract.foreign.kinds import KINDS, validate_text
+from gpufleet.contract.foreign.validation import Judgement, Verdict
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.reading import read_go
 from tests.property.mutated_configs import cases
@@ -42,9 +42,9 @@ DATA = st.recursive(
 KIND = st.sampled_from(list(KINDS))
 
 
-def judged(kind: str, text: str | bytes, **circumstances: Any) -> Judgement | None:
+def validated(kind: str, text: str | bytes, **circumstances: Any) -> Judgement | None:
     try:
-        return judge_text(kind, text, **circumstances)
+        return validate_text(kind, text, **circumstances)
     except UnreadableDocumentError:
         return None
 
@@ -68,20 +68,20 @@ def check_shape(answer: Judgement | None) -> None:
 @settings(max_examples=150, deadline=None)
 @given(kind=KIND, data=DATA)
 def test_any_data_gets_an_answer(kind: str, data: Any) -> None:
-    check_shape(judged(kind, json.dumps(data), gpu="A100-80GB"))
+    check_shape(validated(kind, json.dumps(data), gpu="A100-80GB"))
 
 
 @settings(max_examples=80, deadline=None)
 @given(kind=KIND, text=st.one_of(st.text(max_size=60), st.binary(max_size=60)))
 def test_any_text_gets_an_answer(kind: str, text: str | bytes) -> None:
-    check_shape(judged(kind, text))
+    check_shape(validated(kind, text))
 
 
 @settings(max_examples=80, deadline=None)
 @given(kind=KIND, row=st.data(), context=DATA)
 def test_any_context_gets_an_answer(kind: str, row: st.DataObject, context: Any) -> None:
     _, broken, _, _ = row.draw(st.sampled_from(CASES[kind]))
-    check_shape(judged(kind, broken, context=context))
+    check_shape(validated(kind, broken, context=context))
 
 
 @settings(max_examples=120, deadline=None)
@@ -97,7 +97,7 @@ def test_damaged_documents_get_an_answer(
 ) -> None:
     _, broken, _, circumstances = row.draw(st.sampled_from(CASES[kind]))
     at = min(at, len(broken))
-    check_shape(judged(kind, broken[:at] + new + broken[at + length :], **circumstances))
+    check_shape(validated(kind, broken[:at] + new + broken[at + length :], **circumstances))
 
 
 @settings(max_examples=500, deadline=None)
@@ -105,7 +105,7 @@ def test_damaged_documents_get_an_answer(
 def test_documents_with_one_foreign_value_get_an_answer(
     kind: str, row: st.DataObject, new: Any
 ) -> None:
-    """Any value in any place of a document that is otherwise judged in depth."""
+    """Any value in any place of a document that is otherwise validated in depth."""
     _, broken, fine, circumstances = row.draw(st.sampled_from(CASES[kind]))
     try:
         document = read_go(row.draw(st.sampled_from([broken, fine or FINE[kind]]))).data
@@ -118,7 +118,7 @@ def test_documents_with_one_foreign_value_get_an_answer(
         for step in path[:-1]:
             parent = parent[step]
         parent[path[-1]] = new
-    check_shape(judged(kind, json.dumps(document), **circumstances))
+    check_shape(validated(kind, json.dumps(document), **circumstances))
 
 
 def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -133,7 +133,7 @@ def test_the_same_document_always_gets_the_same_answer() -> None:
         arguments: dict[str, Any] = {
             "gpu": case.gpu, "select": case.select, "context": case.context or None
         }  # fmt: skip
-        first, second = (judged(case.kind, case.text, **arguments) for _ in range(2))
+        first, second = (validated(case.kind, case.text, **arguments) for _ in range(2))
         assert (first and first.as_dict()) == (second and second.as_dict())
         check_shape(first)
 

@@ -11,7 +11,11 @@ from hypothesis import strategies as st
 
 from gpufleet.catalogue import Gpu, MigGeometry, load
 from gpufleet.findings import has_errors
-from gpufleet.fleet.config_names import birth_labels, device_plugin_config_name, mig_config_name
+from gpufleet.fleet.config_names import (
+    device_plugin_config_name,
+    mig_config_name,
+    registration_labels,
+)
 from gpufleet.partition.nearest import NearestLayout
 from gpufleet.partition.partition import Partition, cut
 from gpufleet.partition.placement import MigPlacement, PlacedInstance, Refusal, place
@@ -224,7 +228,7 @@ def test_artefacts_read_by_upstream_rules_say_what_was_declared(
         {device_plugin_config_name(n, p): p for n, (_, p) in named.items()}
     )
     for name, (gpu, partition) in named.items():
-        labels = birth_labels(name, gpu, partition)
+        labels = registration_labels(name, gpu, partition)
         gpus = len(partition.gpus)
         if gpu.mig is None:
             assert "nvidia.com/mig.config" not in labels

@@ -143,9 +143,11 @@ def told_to_autoscaler(pool: Pool) -> dict[str, int]:
         told = {
             key.removeprefix(start): value for key, value in tags.items() if key.startswith(start)
         }
-        beside = {"ephemeral-storage", "vpc.amazonaws.com/efa"}
+        alongside = {"ephemeral-storage", "vpc.amazonaws.com/efa"}
         return {
-            name: int(value) for name, value in told.items() if name not in beside and value != "0"
+            name: int(value)
+            for name, value in told.items()
+            if name not in alongside and value != "0"
         }
     if pool.provisioner.value == "karpenter":
         if pool.gpu.vendor == "aws":

@@ -1,4 +1,5 @@
-"""Every stack file of the repository: its settings are read, its fleet compiles and is judged."""
+"""Every stack file of the repository: its settings are read, its fleet compiles and is
+validated."""
 
 import runpy
 import sys

@@ -152,8 +152,8 @@ def test_alone_it_judges_a_simulated_fleet(alone: Installed) -> None:
         alone.run("gpufleet", "render", spec, "--out", "files", "--format", "json")
     )
     assert {file["status"] for file in rendered} == {"new"}
-    judged = json.loads(alone.run("gpufleet", "audit", "files", "--format", "json"))
-    assert judged
+    validated = json.loads(alone.run("gpufleet", "audit", "files", "--format", "json"))
+    assert validated
 
 
 def test_alone_it_says_what_the_sandbox_needs(alone: Installed) -> None:

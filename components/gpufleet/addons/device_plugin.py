@@ -13,11 +13,11 @@ from gpufleet.components_base.charts import ChartChoice, ChosenChart, chosen_cha
 from gpufleet.components_base.component import accepted
 from gpufleet.components_base.inputs import checked
 from gpufleet.components_base.release import ChartComponent, ReleasePlan
-from gpufleet.fleet.device_plugin_rules import ADDON, judge_keys
+from gpufleet.fleet.device_plugin_rules import ADDON, validate_keys
 from gpufleet.render.device_plugin_values import PluginSettings, plugin_values
 from gpufleet.render.gpu_operator_values import merged
 from gpufleet.spec.images import Images
-from gpufleet.spec.secrets import judge_secrets
+from gpufleet.spec.secrets import validate_secrets
 
 CHART = "nvidia-device-plugin"
 
@@ -105,7 +105,7 @@ def device_plugin_plan(
 
     Raises InvalidArgumentsError when raw values cannot work.
     """
-    findings = [*judge_secrets(raw, f"{ADDON}.values"), *judge_keys(raw)]
+    findings = [*validate_secrets(raw, f"{ADDON}.values"), *validate_keys(raw)]
     values = merged(plugin_values(settings, images), {"config": {"name": config}})
     return ReleasePlan(
         chart=chart,

@@ -28,7 +28,7 @@ class DraDriverArgs(TypedDict):
     """One of `eks`, `gke`, `vsphere`, `openshift`, `sandbox`."""
     pools: list[GpuPoolArgs]
     """Declarations of every GPU pool of the cluster: those with `sharing: {dra: ...}` are served,
-    the others are judged beside them."""
+    the others are validated beside them."""
     addons: NotRequired[AddonsArgs]
     """Overrides: `draDriver` and `charts` are read here. Default: none."""
     kubernetes_version: NotRequired[str]

@@ -16,7 +16,7 @@ from gpufleet.components_base.namespaces import operator_namespace
 from gpufleet.components_base.release import chart_release
 from gpufleet.findings import error
 from gpufleet.fleet import Fleet
-from gpufleet.render.alerts import alerts, judge_alerts
+from gpufleet.render.alerts import alerts, validate_alerts
 from gpufleet.render.dashboards import dashboards
 from gpufleet.render.dcgm_metrics import exporter_chart_values
 from gpufleet.render.monitoring_artefacts import monitoring_objects
@@ -124,7 +124,7 @@ def monitoring_plan(component: str, fleet: Fleet) -> MonitoringPlan:
     if monitoring is None:
         missing = "nothing is declared to be monitored"
         refuse(component, [error("monitoring-missing", "monitoring", missing)])
-    warnings = tuple(warning_texts(judge_alerts(fleet)))
+    warnings = tuple(warning_texts(validate_alerts(fleet)))
     return MonitoringPlan(fleet=fleet, monitoring=monitoring, warnings=warnings)
 
 

@@ -12,11 +12,11 @@ from gpufleet.components_base.charts import ChartChoice, ChosenChart, chosen_cha
 from gpufleet.components_base.component import accepted
 from gpufleet.components_base.inputs import checked
 from gpufleet.components_base.release import ChartComponent, ReleasePlan
-from gpufleet.fleet.gpu_operator_rules import ADDON, judge_values
-from gpufleet.fleet.raw_values import judge_contradictions
+from gpufleet.fleet.gpu_operator_rules import ADDON, validate_values
+from gpufleet.fleet.raw_values import validate_contradictions
 from gpufleet.render.gpu_operator_values import OperatorSettings, merged, operator_values
 from gpufleet.spec.gpu_operator_keys import declared_path, typed_settings
-from gpufleet.spec.secrets import judge_secrets
+from gpufleet.spec.secrets import validate_secrets
 
 CHART = "gpu-operator"
 
@@ -134,9 +134,9 @@ def gpu_operator_plan(
         in_own_words(
             ADDON,
             [
-                *judge_secrets(raw, f"{ADDON}.values"),
-                *judge_contradictions(typed, raw, ADDON),
-                *judge_values(
+                *validate_secrets(raw, f"{ADDON}.values"),
+                *validate_contradictions(typed, raw, ADDON),
+                *validate_values(
                     merged(values, raw), raw, other_chart=chart.version != chart.pin.version
                 ),
             ],

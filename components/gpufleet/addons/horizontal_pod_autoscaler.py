@@ -11,7 +11,7 @@ from gpufleet.components_base.addon_findings import in_own_words
 from gpufleet.components_base.component import ComponentPlan, GpuComponent, accepted
 from gpufleet.components_base.inputs import checked
 from gpufleet.components_base.manifest_object import ManifestObject
-from gpufleet.fleet.scaling_rules import judge_scaling
+from gpufleet.fleet.scaling_rules import validate_scaling
 from gpufleet.render.horizontal_pod_autoscaler import horizontal_pod_autoscaler
 from gpufleet.spec.base import SpecModel
 from gpufleet.spec.scaling import Scaling
@@ -73,7 +73,7 @@ class GpuHorizontalPodAutoscaler(GpuComponent[HorizontalPodAutoscalerPlan]):
 
 def _planned(component: str, args: GpuHorizontalPodAutoscalerArgs) -> HorizontalPodAutoscalerPlan:
     scaling = checked(component, GpuHorizontalPodAutoscalerArgs, args, _Declared).scaling
-    findings = judge_scaling(scaling, scaling.target.name)
+    findings = validate_scaling(scaling, scaling.target.name)
     return HorizontalPodAutoscalerPlan(
         scaling=scaling, warnings=accepted(component, in_own_words("scaling", findings))
     )

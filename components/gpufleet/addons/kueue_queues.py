@@ -19,7 +19,7 @@ from gpufleet.fleet.chart_values import merged
 from gpufleet.render.kueue_artefacts import kueue_objects
 from gpufleet.render.kueue_configuration import kueue_values
 from gpufleet.render.kueue_queues import local_queues, team_namespaces, team_quota
-from gpufleet.render.kueue_rules import judge_queues
+from gpufleet.render.kueue_rules import validate_queues
 from gpufleet.spec.base import Ownership
 
 CHART = "kueue"
@@ -137,7 +137,7 @@ def queues_plan(component: str, fleet: Fleet) -> FleetPlan:
     """Raises InvalidArgumentsError when the queues cannot work."""
     if fleet.spec.queues is None:
         refuse(component, [error("queues-missing", "queues", "there is no team to queue for")])
-    return FleetPlan(fleet=fleet, warnings=accepted(component, judge_queues(fleet)))
+    return FleetPlan(fleet=fleet, warnings=accepted(component, validate_queues(fleet)))
 
 
 def _planned(component: str, args: KueueQueuesArgs) -> FleetPlan:

@@ -19,7 +19,7 @@ from gpufleet.components_base.release import chart_release
 from gpufleet.contract.tolerations import KeyToleration
 from gpufleet.fleet.model import NetworkPlan
 from gpufleet.fleet.network_operator_chart import network_operator_values
-from gpufleet.fleet.network_rules import ADDON, judge_documents
+from gpufleet.fleet.network_rules import ADDON, validate_documents
 from gpufleet.fleet.nic_cluster_policy import networks, policy
 from gpufleet.spec.addons import Addons
 from gpufleet.spec.base import Ownership
@@ -167,7 +167,7 @@ def network_operator_plan(
     namespace: pulumi.Input[str] | None = None,
 ) -> NetworkOperatorPlan:
     """Raises InvalidArgumentsError when chart and policy cannot work with these settings."""
-    findings = judge_documents(addons, network)
+    findings = validate_documents(addons, network)
     return NetworkOperatorPlan(
         chart=chart,
         addons=addons,

@@ -11,7 +11,7 @@ from gpufleet.components_base.addon_findings import in_own_words
 from gpufleet.components_base.component import ComponentPlan, GpuComponent, accepted
 from gpufleet.components_base.inputs import checked
 from gpufleet.components_base.manifest_object import ManifestObject
-from gpufleet.fleet.nim_rules import judge_nim
+from gpufleet.fleet.nim_rules import validate_nim
 from gpufleet.render.nim import nim_cache, nim_service
 from gpufleet.spec.base import SpecModel
 from gpufleet.spec.nim import Nim
@@ -89,5 +89,5 @@ class NimService(GpuComponent[NimServicePlan]):
 
 def _planned(component: str, args: NimServiceArgs) -> NimServicePlan:
     nim = checked(component, NimServiceArgs, args, _Declared).nim
-    warnings = accepted(component, in_own_words("nim", judge_nim(nim)))
+    warnings = accepted(component, in_own_words("nim", validate_nim(nim)))
     return NimServicePlan(nim=nim, warnings=warnings)

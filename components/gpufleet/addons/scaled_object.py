@@ -11,7 +11,7 @@ from gpufleet.components_base.addon_findings import in_own_words
 from gpufleet.components_base.component import ComponentPlan, GpuComponent, accepted
 from gpufleet.components_base.inputs import checked
 from gpufleet.components_base.manifest_object import ManifestObject
-from gpufleet.fleet.scaling_rules import judge_scaling
+from gpufleet.fleet.scaling_rules import validate_scaling
 from gpufleet.render.scaled_object import scaled_job, scaled_object, trigger_authentication
 from gpufleet.spec.base import SpecModel
 from gpufleet.spec.scaling import KedaScaling
@@ -83,7 +83,7 @@ class GpuScaledObject(GpuComponent[ScaledObjectPlan]):
 
 def _planned(component: str, args: GpuScaledObjectArgs) -> ScaledObjectPlan:
     scaling = checked(component, GpuScaledObjectArgs, args, _Declared).scaling
-    findings = judge_scaling(scaling, scaling.target.name)
+    findings = validate_scaling(scaling, scaling.target.name)
     return ScaledObjectPlan(
         scaling=scaling,
         job=args.get("job"),

@@ -87,7 +87,7 @@ class VsphereOptionsArgs(TypedDict):
     machines: NotRequired[list[VsphereMachineArgs]]
     """The machines by name, as many as `nodes.min`, in place of numbers. Default: numbers."""
     max_per_host: NotRequired[int]
-    """Anti-affinity: most machines of the pool on one host, 1 to 64. Judged when a machine is
+    """Anti-affinity: most machines of the pool on one host, 1 to 64. Validated when a machine is
     made. Default: no limit."""
     vm_group: NotRequired[str]
     """DRS group of virtual machines that each machine is put into; it must exist. Hosts follow

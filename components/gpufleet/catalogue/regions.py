@@ -48,7 +48,7 @@ def check_region(
     region: str | None, clouds: Collection[Cloud], catalogue: Catalogue, path: str
 ) -> tuple[Finding, ...]:
     """A warning for a region that none of the clouds is known to have, with the nearest names.
-    No cloud and no region are not judged."""
+    No cloud and no region are not validated."""
     if region is None or not clouds:
         return ()
     known = sorted(frozenset[str]().union(*(known_regions(one, catalogue) for one in clouds)))

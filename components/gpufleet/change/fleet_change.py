@@ -10,7 +10,7 @@ from gpufleet.change.plan import (
     NodeChangeKind,
     PoolChange,
 )
-from gpufleet.change.rules import STOPS, judge_cluster, judge_pool
+from gpufleet.change.rules import STOPS, validate_cluster, validate_pool
 from gpufleet.change.steps import (
     DRAIN_SECONDS,
     expected_seconds,
@@ -38,7 +38,7 @@ def change_plan(old: Fleet, new: Fleet, nodes: Mapping[str, int] | None = None) 
     before = {pool.name: pool for pool in old.pools}
     after = {pool.name: pool for pool in new.pools}
     changes: list[PoolChange] = []
-    findings: list[Finding] = judge_cluster(old, new)
+    findings: list[Finding] = validate_cluster(old, new)
     for name in dict.fromkeys((*before, *after)):
         one, two = before.get(name), after.get(name)
         if one is None or two is None:
@@ -46,7 +46,7 @@ def change_plan(old: Fleet, new: Fleet, nodes: Mapping[str, int] | None = None) 
             continue
         change = _change(one, two, counts[name], new)
         changes.append(change)
-        findings += judge_pool(one, two, change, new)
+        findings += validate_pool(one, two, change, new)
     touched = any(c.kind in {NodeChangeKind.RECUT, NodeChangeKind.PLUGIN} for c in changes)
     return ChangePlan(tuple(changes), STOPS if touched else (), ordered(findings))
 

@@ -33,7 +33,7 @@ STOPS = (_DRAIN, _FAILED, _PAUSED, _LESS, _FULL)
 """When to stop. The first node that does not offer what is promised stops `pulumi up` by itself."""
 
 
-def judge_cluster(old: Fleet, new: Fleet) -> list[Finding]:
+def validate_cluster(old: Fleet, new: Fleet) -> list[Finding]:
     """What changes for every node at once, waves or not."""
     findings: list[Finding] = []
     before, after = old.addons.gpu_operator, new.addons.gpu_operator
@@ -67,7 +67,7 @@ def judge_cluster(old: Fleet, new: Fleet) -> list[Finding]:
     return findings
 
 
-def judge_pool(old: Pool, new: Pool, change: PoolChange, fleet: Fleet) -> list[Finding]:
+def validate_pool(old: Pool, new: Pool, change: PoolChange, fleet: Fleet) -> list[Finding]:
     """Findings about the change of one pool."""
     findings: list[Finding] = [*_previous(old, new, change)]
     if change.kind in {NodeChangeKind.NEW_NODES, NodeChangeKind.NEW_POOL}:

@@ -82,7 +82,7 @@ def command(
     output_format: str,
     jobs: int | None,
 ) -> None:
-    """Judge files by the policy rules: waste and impossibility found before they are deployed.
+    """Validate files by the policy rules: waste and impossibility found before they are deployed.
 
     PATH is a file, a folder, or `-`: Kubernetes manifests, Helm values and templates, `terraform
     show -json` plans, `pulumi preview --json`, `pulumi stack export`, `kubectl get -o json`,
@@ -122,11 +122,11 @@ def policy_settings(config: str | None, profile: str | None) -> "RuleSettings":
 
     Raises UnreadableInputError with every problem.
     """
-    from gpufleet_policies.fronts.settings_file import read_settings_file, settings_beside
+    from gpufleet_policies.fronts.settings_file import read_settings_file, settings_alongside
     from gpufleet_policies.rules.settings import read_settings
 
     try:
-        data = settings_beside(Path()) if config is None else read_settings_file(Path(config))
+        data = settings_alongside(Path()) if config is None else read_settings_file(Path(config))
         if profile is not None:
             data = {**data, "profile": profile}
         return read_settings(data, config or "policy settings")
@@ -143,11 +143,11 @@ def _result(
 ) -> "Audit":
     from gpufleet_policies.fronts.audit.inputs import find_inputs
     from gpufleet_policies.fronts.audit.run import EndedEarlyError, audit
-    from gpufleet_policies.fronts.told_fleet import UnreadableFleetError, told_fleet
+    from gpufleet_policies.fronts.referenced_fleet import UnreadableFleetError, referenced_fleet
 
     try:
         inputs = find_inputs(paths)
-        told = told_fleet(settings.fleet, Path(config or ".").parent)
+        told = referenced_fleet(settings.fleet, Path(config or ".").parent)
     except OSError as problem:
         raise UnreadableInputError(f"{problem.filename}: {problem.strerror}") from None
     except UnreadableFleetError as problem:

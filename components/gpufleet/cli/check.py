@@ -12,8 +12,8 @@ from gpufleet.cli.output import (
     print_json,
 )
 from gpufleet.cli.source import read_bytes
-from gpufleet.contract.foreign.judgement import Judgement, Verdict
-from gpufleet.contract.foreign.kinds import KINDS, judge_text
+from gpufleet.contract.foreign.kinds import KINDS, validate_text
+from gpufleet.contract.foreign.validation import Judgement, Verdict
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.reading import read_go
 from gpufleet.findings import error
@@ -28,7 +28,7 @@ _COLOURS = {Verdict.ACCEPT: "green", Verdict.WARN: "yellow", Verdict.REJECT: "re
     "kind",
     required=True,
     type=click.Choice(list(KINDS)),
-    help="What the file is: whose rules it is judged by.",
+    help="What the file is: whose rules it is validated by.",
 )
 @click.option("--gpu", metavar="KEY", help="GPU of the nodes, such as A100-80GB.")
 @click.option(
@@ -52,7 +52,7 @@ def command(
     context_file: str | None,
     output_format: str,
 ) -> None:
-    """Judge somebody's NVIDIA, network or Karpenter configuration before it reaches a node.
+    """Validate somebody's NVIDIA, network or Karpenter configuration before it reaches a node.
 
     The verdict is `accept` (it will work), `warn` (it will work, but not as it reads) or `reject`
     (it fails, or silently does something else). FILE is YAML or JSON, bare or in a ConfigMap; `-`
@@ -63,13 +63,13 @@ def command(
     text = read_bytes(file)
     context = None if context_file is None else _context(context_file)
     try:
-        judgement = judge_text(kind, text, gpu=gpu, select=select, context=context)
+        validation = validate_text(kind, text, gpu=gpu, select=select, context=context)
     except UnreadableDocumentError as problem:
         unreadable = Judgement((error("document-unreadable", "", str(problem)),))
         _print(unreadable, file, output_format)
         raise SystemExit(2) from None
-    _print(judgement, file, output_format)
-    raise SystemExit(exit_code(judgement.findings))
+    _print(validation, file, output_format)
+    raise SystemExit(exit_code(validation.findings))
 
 
 def _context(source: str) -> Any:
@@ -79,16 +79,16 @@ def _context(source: str) -> Any:
         raise UnreadableInputError(f"{source}: {problem}") from None
 
 
-def _print(judgement: Judgement, file: str, output_format: str) -> None:
+def _print(validation: Judgement, file: str, output_format: str) -> None:
     if output_format == "json":
-        print_json(judgement.as_dict())
+        print_json(validation.as_dict())
         return
-    verdict = judgement.verdict
+    verdict = validation.verdict
     click.echo(f"{file}: {click.style(verdict.value, fg=_COLOURS[verdict], bold=True)}")
-    print_findings(judgement.findings, to_stderr=False)
-    if judgement.advertises is not None:
+    print_findings(validation.findings, to_stderr=False)
+    if validation.advertises is not None:
         click.echo("a node will advertise:")
-        for name, count in judgement.advertises.allocatable.items():
+        for name, count in validation.advertises.allocatable.items():
             click.echo(f"  {name}: {count}")
-        for name, value in judgement.advertises.labels.items():
+        for name, value in validation.advertises.labels.items():
             click.echo(f"  {name}={value}")

@@ -9,7 +9,7 @@ from gpufleet.cli.source import compile_source
 from gpufleet.cli.tables import print_fleet
 from gpufleet.findings import has_errors
 from gpufleet.fleet import fleet_as_dict
-from gpufleet.render.artefacts import judge_artefacts
+from gpufleet.render.artefacts import validate_artefacts
 
 
 @click.command()
@@ -35,7 +35,7 @@ def command(source: str, prices: str | None, output_format: str) -> None:
     compiled = compile_source(source, prices)
     findings = list(compiled.findings)
     if compiled.fleet is not None and compiled.deployable:
-        findings += judge_artefacts(compiled.fleet)
+        findings += validate_artefacts(compiled.fleet)
     if output_format == "json":
         fleet = None if compiled.fleet is None else fleet_as_dict(compiled.fleet)
         print_json({"fleet": fleet, "findings": [f.as_dict() for f in findings]})

@@ -16,9 +16,9 @@ from gpufleet.cli.output import (
     print_json,
 )
 from gpufleet.findings import Finding, error
-from gpufleet.partition.judgement import judge_layout
 from gpufleet.partition.nearest import NearestLayout
 from gpufleet.partition.placement import MigPlacement, Refusal
+from gpufleet.partition.validation import validate_layout
 from gpufleet.render.slots import balance, draw_slots
 from gpufleet.render.slots_svg import draw_placement_svg
 
@@ -53,7 +53,7 @@ def command(key: str, want: str, svg: Path | None, output_format: str) -> None:
         fix = f"one of {near}" if near else "`gpufleet catalogue gpus` lists them"
         findings = (error("gpu-unknown", "gpu", str(problem), fix, value=key),)
     else:
-        answer, findings = judge_layout(gpu, wanted, "want")
+        answer, findings = validate_layout(gpu, wanted, "want")
     if output_format == "json":
         print_json(_document(answer, findings))
     else:
@@ -67,7 +67,7 @@ def command(key: str, want: str, svg: Path | None, output_format: str) -> None:
 
 
 def _wanted(text: str) -> dict[str, Any]:
-    """The request, checked for shape; whether it is possible is judged later."""
+    """The request, checked for shape; whether it is possible is validated later."""
     try:
         wanted = json.loads(
             _standard_input() if text == "-" else text,

@@ -117,21 +117,21 @@ def _policies(answer: PlannedFleet, documents: tuple[dict[str, Any], ...]) -> li
     from gpufleet_policies.readers.fleet import fleet_from
     from gpufleet_policies.readers.workload import workload_from
     from gpufleet_policies.rules.context import RuleContext
-    from gpufleet_policies.rules.judge import judge
     from gpufleet_policies.rules.settings import RuleSettings
+    from gpufleet_policies.rules.validate import validate
 
     facts = fleet_from({"fleet": fleet_as_dict(answer.fleet)}, Locator("GpuFleet", "plan"))
     if facts is None:
         return []
     context = RuleContext(datetime.now(UTC).date(), load, facts)
-    found = judge(facts, context, RuleSettings())
+    found = validate(facts, context, RuleSettings())
     for document in documents:
         name = document["metadata"]["name"]
         place = Locator(document["kind"], name, document["metadata"]["namespace"])
         group = document["apiVersion"].split("/")[0]
         work = workload_from(document, place, group, load)
         if work is not None:
-            found += judge(work, context, RuleSettings())
+            found += validate(work, context, RuleSettings())
     return [finding.as_finding() for finding in found]
 
 

@@ -46,7 +46,7 @@ _JUDGED = {"FleetFacts": "fleet", "Workload": "workload"}
 def rules(output_format: str) -> None:
     """List the rules: id, level in each profile, what must not be.
 
-    JSON: a list of {"id", "sentence", "family", "judges": [...], "levels": {profile: level},
+    JSON: a list of {"id", "sentence", "family", "validates": [...], "levels": {profile: level},
     "mandatoryNeeds", "annotation", "money", "source", "docs", "admission"}; `admission` says
     whether a cluster can check it (`gpufleet policies admission`).
     """
@@ -149,10 +149,11 @@ def init(folder: Path, virtualenv: str, wheel: Path | None, output_format: str) 
     "exempt",
     multiple=True,
     metavar="NAME",
-    help="Namespace that is not judged, beside those of kube-system and the GPU operators.",
+    help="Namespace that is not validated, beside those of kube-system and the GPU operators.",
 )
 @click.option(
     "--mend",
+    "remediate",
     is_flag=True,
     help="Let the cluster mend what rules at level remediate find (Kubernetes 1.36).",
 )
@@ -169,7 +170,7 @@ def admission(
     profile: str | None,
     config: str | None,
     exempt: tuple[str, ...],
-    mend: bool,
+    remediate: bool,
     queue: str,
     output_format: str,
 ) -> None:
@@ -190,15 +191,15 @@ def admission(
     from gpufleet.cli.audit import policy_settings
     from gpufleet_policies.fronts.admission import policies as front
     from gpufleet_policies.fronts.admission.files import text_of, write_policies
-    from gpufleet_policies.fronts.admission.mending_policies import mending_policies
-    from gpufleet_policies.fronts.told_fleet import UnreadableFleetError, told_fleet
+    from gpufleet_policies.fronts.admission.remediation_policies import remediation_policies
+    from gpufleet_policies.fronts.referenced_fleet import UnreadableFleetError, referenced_fleet
     from gpufleet_policies.rules.registry import RULES
 
-    if queue and not mend:
+    if queue and not remediate:
         raise click.UsageError("--queue is used with --mend only")
     settings = policy_settings(config, profile)
     try:
-        fleet = told_fleet(settings.fleet, Path(config or ".").parent)
+        fleet = referenced_fleet(settings.fleet, Path(config or ".").parent)
     except UnreadableFleetError as problem:
         raise UnreadableInputError(str(problem)) from None
     exempted = (*front.EXEMPT_NAMESPACES, *exempt)
@@ -208,11 +209,13 @@ def admission(
         exempt_namespaces=exempted,
         fleet=fleet,
     )
-    mending = mending_policies(settings, queue=queue, exempt_namespaces=exempted) if mend else ()
+    remediation = (
+        remediation_policies(settings, queue=queue, exempt_namespaces=exempted) if remediate else ()
+    )
     files: dict[str, str] = {}
     if folder is not None:
         try:
-            files = write_policies(folder, (*made, *mending))
+            files = write_policies(folder, (*made, *remediation))
         except OSError as problem:
             raise UnreadableInputError(f"{folder}: {problem.strerror or problem}") from None
     if output_format == "json":
@@ -229,18 +232,18 @@ def admission(
                 ],
                 "mending": [
                     {"name": one.name, "rules": list(one.rules), "file": files.get(one.name)}
-                    for one in mending
+                    for one in remediation
                 ],
                 "notExpressible": [rule.id for rule in RULES if rule.id not in front.expressible()],
             }
         )
         return
     if folder is None:
-        click.echo("---\n".join(text_of(one) for one in (*made, *mending)), nl=False)
+        click.echo("---\n".join(text_of(one) for one in (*made, *remediation)), nl=False)
         return
     rules = {rule for one in made for rule in one.rules}
     click.echo(f"wrote {len(made)} policies for {len(rules)} rules to {folder}")
-    if mend:
-        mended = {rule for one in mending for rule in one.rules}
-        click.echo(f"wrote {len(mending)} that mend what {len(mended)} rules find")
+    if remediate:
+        remediated = {rule for one in remediation for rule in one.rules}
+        click.echo(f"wrote {len(remediation)} that mend what {len(remediated)} rules find")
     click.echo(f"next: kubectl apply --dry-run=server -f {shlex.quote(str(folder))}")

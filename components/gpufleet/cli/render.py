@@ -15,7 +15,7 @@ from gpufleet.cli.rendered_folder import (
 )
 from gpufleet.cli.source import compile_source
 from gpufleet.findings import Finding, has_errors
-from gpufleet.render.artefacts import artefacts, judge_artefacts
+from gpufleet.render.artefacts import artefacts, validate_artefacts
 
 
 @click.command()
@@ -42,7 +42,7 @@ def command(source: str, out: str, dry_run: bool, prices: str | None, output_for
     findings: list[Finding] = list(compiled.findings)
     plan: FolderPlan | None = None
     if compiled.fleet is not None and compiled.deployable:
-        findings += judge_artefacts(compiled.fleet)
+        findings += validate_artefacts(compiled.fleet)
         plan = plan_folder(Path(out), artefacts(compiled.fleet))
         findings += plan.findings
     print_findings(findings)

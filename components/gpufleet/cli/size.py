@@ -56,7 +56,7 @@ _OPTIONS: tuple[tuple[tuple[str, ...], Any, str], ...] = (
     (("--utilisation",), float, "Share of the GPU an engine reserves; 0.92."),
     (("--batched-tokens",), _COUNT, "Tokens an engine prefills in one step; 8192."),
     (("--max-sequences",), _COUNT, "Sequences an engine runs at most; 256."),
-    (("--gpu",), str, "GPU to judge fit and speed on."),
+    (("--gpu",), str, "GPU to validate fit and speed on."),
     (("--board",), str, "sxm, pcie, ...; default: what cloud instances carry."),
     (("--mig",), str, "MIG profile of that GPU."),
     (("--mps",), _COUNT, "MPS replicas of that GPU."),
@@ -243,7 +243,7 @@ def _device_lines(answer: Sizing) -> list[str]:
     device, speed, room = answer.device, answer.speed, answer.capacity
     lines: list[str] = []
     if device is not None:
-        verdict = {True: "fits", False: "does not fit", None: "not judged"}[answer.fits]
+        verdict = {True: "fits", False: "does not fit", None: "not validated"}[answer.fits]
         lines.append(f"{device.label}: {device.usable_bytes / _GIB:.2f} GiB usable, {verdict}")
     if room is not None:
         lines.append(f"cache: {room.tokens} tokens, {room.sequences} sequences at once")

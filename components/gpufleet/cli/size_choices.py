@@ -16,7 +16,7 @@ from gpufleet.planner.choice import ServingChoice, choose
 from gpufleet.planner.need import Allowed, Isolation, WorkloadNeed, resolve
 from gpufleet.planner.offers import Market
 from gpufleet.planner.option import Option, usd
-from gpufleet.planner.provisioning import judge_balance, judge_gpu, judge_provisioning
+from gpufleet.planner.provisioning import validate_balance, validate_gpu, validate_provisioning
 from gpufleet.planner.target import ServingTarget
 from gpufleet.platforms.registry import platform_facts
 from gpufleet.sizing.request import SizeRequest
@@ -133,13 +133,17 @@ def choose_for(request: SizeRequest, answer: Sizing, asked: Asked, catalogue: Ca
     everything = choose(replace(need, gpu_named=False), asked.market, catalogue)
     if answer.device is None:
         best = everything.best
-        told = () if best is None else (*judge_provisioning(need, best), *judge_balance(need, best))
+        told = (
+            ()
+            if best is None
+            else (*validate_provisioning(need, best), *validate_balance(need, best))
+        )
         return Chosen(everything, (*findings, *everything.findings, *told), need)
     key = answer.device.gpu.key
     stated = choose(need, replace(asked.market, gpus=(key,)), catalogue)
     # Not fitting the stated GPU is an answer and was said; it is no error of the question.
     kept = tuple(f for f in stated.findings if f.severity.value != "error")
-    return Chosen(stated, (*findings, *kept, *judge_gpu(stated, everything, key)), need)
+    return Chosen(stated, (*findings, *kept, *validate_gpu(stated, everything, key)), need)
 
 
 def print_choice(choice: ServingChoice) -> None:

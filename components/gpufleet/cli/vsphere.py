@@ -51,8 +51,8 @@ def inventory(
 ) -> None:
     """Print hosts, GPUs and profiles of a cluster, and which pools of SPEC fit now.
 
-    Each pool is judged alone, beside what already runs; machines of its own that are there count as
-    fitting. SPEC is a FleetSpec, or `-`.
+    Each pool is validated alone, beside what already runs; machines of its own that are there
+    count as fitting. SPEC is a FleetSpec, or `-`.
 
     \b
         gpufleet vsphere inventory fleet.yaml --server vc.example.com --datacenter DC1 --cluster gpu

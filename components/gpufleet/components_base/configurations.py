@@ -17,7 +17,7 @@ CHOOSING = (MIG_CONFIG_LABEL, DEVICE_PLUGIN_CONFIG_LABEL)
 """Labels by which a node chooses a configuration."""
 
 
-def judge_labels(
+def validate_labels(
     labels: Mapping[str, str], configurations: Collection[str], pool: str
 ) -> list[Finding]:
     """A finding for each label that names a configuration the add-ons do not have."""
@@ -44,11 +44,11 @@ def judge_labels(
     return findings
 
 
-def judge_known_labels(
+def validate_known_labels(
     labels: Mapping[str, str], configurations: pulumi.Input[list[str]] | None, pool: str
 ) -> list[Finding]:
-    """As `judge_labels`, where the configurations are known before deployment."""
-    return judge_labels(labels, configurations, pool) if isinstance(configurations, list) else []
+    """As `validate_labels`, where the configurations are known before deployment."""
+    return validate_labels(labels, configurations, pool) if isinstance(configurations, list) else []
 
 
 def checked_labels(
@@ -60,14 +60,14 @@ def checked_labels(
     """The labels, once they are known to name what the add-ons have.
 
     Where they are known already or not compared, the labels come back at once: those are compared
-    by `judge_known_labels`. Raises InvalidArgumentsError when an Output is known: before the node
-    is made.
+    by `validate_known_labels`. Raises InvalidArgumentsError when an Output is known: before the
+    node is made.
     """
     if configurations is None or isinstance(configurations, list):
         return labels
 
     def check(names: list[str]) -> Mapping[str, str]:
-        findings = judge_labels(labels, names, pool)
+        findings = validate_labels(labels, names, pool)
         if findings:
             refuse(component, findings)
         return labels

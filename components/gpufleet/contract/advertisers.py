@@ -49,15 +49,15 @@ def advertiser_title(pool: ContractPool) -> str:
     return plugin.title if who is Advertiser.PLATFORM and plugin is not None else who.value
 
 
-def judge_advertisers(cluster: ClusterFacts) -> list[Finding]:
+def validate_advertisers(cluster: ClusterFacts) -> list[Finding]:
     """Findings about nodes that two advertisers or none would serve.
 
-    Pools with `dra` are judged by `contract.dra` for their own images and gates.
+    Pools with `dra` are validated by `contract.dra` for their own images and gates.
     """
-    return [*_dra_beside_plugins(cluster), *_sharing_of_image(cluster)]
+    return [*_dra_alongside_plugins(cluster), *_sharing_of_image(cluster)]
 
 
-def _dra_beside_plugins(cluster: ClusterFacts) -> Iterable[Finding]:
+def _dra_alongside_plugins(cluster: ClusterFacts) -> Iterable[Finding]:
     """A DRA driver that is there for compute domains serves GPUs too, unless told otherwise."""
     addon = cluster.spec.addons.dra_driver
     pools = [p for p in cluster.pools if intended(p) is not Advertiser.NEURON]

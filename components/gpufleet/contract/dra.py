@@ -28,7 +28,7 @@ _EVERYTHING = ".".join(map(str, FIRST_WITH_EVERYTHING))
 OPERATOR_ROOT = "/run/nvidia/driver"
 
 
-def judge_dra(members: Sequence[Member], spec: FleetSpec) -> list[Finding]:
+def validate_dra(members: Sequence[Member], spec: FleetSpec) -> list[Finding]:
     """Findings about all pools that use claims, together; none without such a pool."""
     dynamic = [member for member in members if member[2].dra is not None]
     if not dynamic:
@@ -36,11 +36,11 @@ def judge_dra(members: Sequence[Member], spec: FleetSpec) -> list[Finding]:
     version = _minor(spec.cluster.kubernetes_version)
     findings: list[Finding] = []
     for _, path, partition, image in dynamic:
-        findings += _judge_version(partition, f"{path}.sharing.dra", version)
-        findings += _judge_advertiser(f"{path}.sharing.dra", image, spec.platform)
-    findings += _judge_driver(dynamic, spec)
-    findings += _judge_gates(dynamic, spec)
-    findings += _judge_classes(members, version)
+        findings += _validate_version(partition, f"{path}.sharing.dra", version)
+        findings += _validate_advertiser(f"{path}.sharing.dra", image, spec.platform)
+    findings += _validate_driver(dynamic, spec)
+    findings += _validate_gates(dynamic, spec)
+    findings += _validate_classes(members, version)
     return findings
 
 
@@ -62,7 +62,9 @@ def _minor(version: str) -> tuple[int, int]:
     return int(major), int(minor)
 
 
-def _judge_version(partition: Partition, place: str, version: tuple[int, int]) -> Iterable[Finding]:
+def _validate_version(
+    partition: Partition, place: str, version: tuple[int, int]
+) -> Iterable[Finding]:
     made = partition.dra
     assert made is not None
     said = f"{version[0]}.{version[1]}"
@@ -98,7 +100,9 @@ def _judge_version(partition: Partition, place: str, version: tuple[int, int]) -
         )
 
 
-def _judge_advertiser(place: str, image: NodeImage | None, platform: Platform) -> Iterable[Finding]:
+def _validate_advertiser(
+    place: str, image: NodeImage | None, platform: Platform
+) -> Iterable[Finding]:
     """Two advertisers hand out every GPU twice. The operator's plugin is kept away by a label."""
     if image is None or not image.device_plugin:
         return
@@ -119,7 +123,7 @@ def _judge_advertiser(place: str, image: NodeImage | None, platform: Platform) -
     )
 
 
-def _judge_driver(dynamic: Sequence[Member], spec: FleetSpec) -> Iterable[Finding]:
+def _validate_driver(dynamic: Sequence[Member], spec: FleetSpec) -> Iterable[Finding]:
     addon = spec.addons.dra_driver
     if addon.enabled is False:
         names = ", ".join(pool.name for pool, _, _, _ in dynamic)
@@ -152,7 +156,7 @@ def _judge_driver(dynamic: Sequence[Member], spec: FleetSpec) -> Iterable[Findin
         )
 
 
-def _judge_gates(dynamic: Sequence[Member], spec: FleetSpec) -> Iterable[Finding]:
+def _validate_gates(dynamic: Sequence[Member], spec: FleetSpec) -> Iterable[Finding]:
     """One driver for the cluster: the gates of all pools and of the raw values hold together."""
     place = "addons.draDriver.values.featureGates"
     written = _mapping(spec.addons.dra_driver.values.get("featureGates"))
@@ -184,7 +188,7 @@ def _judge_gates(dynamic: Sequence[Member], spec: FleetSpec) -> Iterable[Finding
         )
 
 
-def _judge_classes(members: Sequence[Member], version: tuple[int, int]) -> Iterable[Finding]:
+def _validate_classes(members: Sequence[Member], version: tuple[int, int]) -> Iterable[Finding]:
     """A DeviceClass holds for the cluster: one that answers a classic name answers it on every
     node where the driver serves such a device."""
     if version < FIRST_WITH_EVERYTHING:

@@ -47,7 +47,7 @@ def decide_discovery(
     if platform_facts(platform).lifecycle_manager:
         if ours is not False:
             return DiscoveryOwner.OWN_OPERATOR, ()
-        return DiscoveryOwner.SOMEBODY_ELSE, _somebody_else(addons, path)
+        return DiscoveryOwner.SOMEBODY_ELSE, _someone_else(addons, path)
     theirs = raw(addons.network_operator.values, "nfd.enabled") if network_operator else False
     if network_operator and ours is not True:
         if theirs is False and ours is None:
@@ -74,11 +74,11 @@ def decide_discovery(
             ),
         )
     if ours is False:
-        return DiscoveryOwner.SOMEBODY_ELSE, _somebody_else(addons, path)
+        return DiscoveryOwner.SOMEBODY_ELSE, _someone_else(addons, path)
     return DiscoveryOwner.GPU_OPERATOR, ()
 
 
-def _somebody_else(addons: Addons, path: str) -> tuple[Finding, ...]:
+def _someone_else(addons: Addons, path: str) -> tuple[Finding, ...]:
     if addons.gpu_operator.ownership is Ownership.EXISTING:
         return ()
     return (

@@ -19,7 +19,7 @@ def reboots(env: dict[str, str]) -> bool:
     return env.get("WITH_REBOOT", "").lower() == "true"
 
 
-def judge_mig_mode(cluster: ClusterFacts) -> list[Finding]:
+def validate_mig_mode(cluster: ClusterFacts) -> list[Finding]:
     """Findings about Ampere pools that may never get into MIG mode."""
     if with_reboot(cluster):
         return []

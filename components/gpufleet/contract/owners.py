@@ -108,7 +108,7 @@ def decide(
         if declared is True and having and not lacking:
             findings.append(_twice(part, path, having))
         if declared is False and lacking:
-            findings.append(_by_nobody(part, path, lacking))
+            findings.append(_by_no_one(part, path, lacking))
         parts[part] = bool(lacking) if declared is None else declared
     if parts.get("driver"):
         findings += _without_driver_image(images)
@@ -158,7 +158,7 @@ def _twice(part: str, path: str, having: Sequence[PoolImage]) -> Finding:
     )
 
 
-def _by_nobody(part: str, path: str, lacking: Sequence[PoolImage]) -> Finding:
+def _by_no_one(part: str, path: str, lacking: Sequence[PoolImage]) -> Finding:
     word = part.replace("_", " ")
     names = [name for name, _, _ in lacking]
     facts = [image_fact(name, image) for name, _, image in lacking[:3] if image is not None]

@@ -19,7 +19,7 @@ def modelled(pool: ContractPool) -> int:
     return min(known) if known else pool.gpus_per_node
 
 
-def judge_provisioner(cluster: ClusterFacts) -> list[Finding]:
+def validate_provisioner(cluster: ClusterFacts) -> list[Finding]:
     """Findings about pools that Karpenter cannot scale, because it does not know what they offer.
 
     A NodeOverlay tells it; the feature gate is off by default (v1.14.1). A Karpenter that gpufleet
@@ -28,11 +28,11 @@ def judge_provisioner(cluster: ClusterFacts) -> list[Finding]:
     findings: list[Finding] = []
     for pool in cluster.pools:
         if pool.provisioner is Provisioner.KARPENTER and not pool.existing:
-            findings += _judge(pool, cluster)
+            findings += _validate(pool, cluster)
     return findings
 
 
-def _judge(pool: ContractPool, cluster: ClusterFacts) -> Iterable[Finding]:
+def _validate(pool: ContractPool, cluster: ClusterFacts) -> Iterable[Finding]:
     if pool.gpu.vendor == "aws":
         return  # it counts Neuron devices and their cores by itself, and takes no overlay for them
     karpenter = cluster.spec.addons.karpenter

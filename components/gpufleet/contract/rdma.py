@@ -43,7 +43,7 @@ def _uses_network_operator(fabric: Fabric, platform: Platform) -> bool:
     return fabric is Fabric.RDMA and platform_facts(platform).rdma_by_network_operator
 
 
-def judge_rdma(cluster: ClusterFacts) -> list[Finding]:
+def validate_rdma(cluster: ClusterFacts) -> list[Finding]:
     """Findings about the way from NIC to GPU, over both operators and the images."""
     operator = cluster.spec.addons.gpu_operator
     findings: list[Finding] = []

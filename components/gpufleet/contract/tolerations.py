@@ -43,11 +43,11 @@ def needed(taints: Iterable[tuple[str, str, str]]) -> tuple[KeyToleration, ...]:
     return tuple(sorted(wanted - {GPU_TOLERATION}))
 
 
-def judge_tolerations(cluster: ClusterFacts) -> list[Finding]:
+def validate_tolerations(cluster: ClusterFacts) -> list[Finding]:
     """Findings about taints that keep the operands away."""
     findings: list[Finding] = []
     operated = _operated(cluster)
-    if _unsaid(cluster.spec.addons.gpu_operator):
+    if _unstated(cluster.spec.addons.gpu_operator):
         wanting = [(pool, needed(pool.taints)) for pool in operated]
         findings += [_unknown(pool, wanted) for pool, wanted in wanting if wanted]
         operated = ()
@@ -63,7 +63,7 @@ def _operated(cluster: ClusterFacts) -> tuple[ContractPool, ...]:
     return () if cluster.spec.addons.gpu_operator.enabled is False else cluster.operated
 
 
-def _unsaid(operator: GpuOperator) -> bool:
+def _unstated(operator: GpuOperator) -> bool:
     """Whether somebody else's operator is there, and nothing says what it tolerates."""
     existing = operator.ownership is Ownership.EXISTING
     return existing and raw(operator.values, WHERE[0]) is None

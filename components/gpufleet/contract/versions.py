@@ -9,7 +9,7 @@ from gpufleet.contract.rdma import network_operator_present
 from gpufleet.findings import Finding, error, warning
 
 
-def judge_versions(cluster: ClusterFacts) -> list[Finding]:
+def validate_versions(cluster: ClusterFacts) -> list[Finding]:
     """Findings about versions that do not fit."""
     findings: list[Finding] = []
     if cluster.operated and cluster.spec.addons.gpu_operator.enabled is not False:

@@ -13,7 +13,7 @@ from gpufleet.spec.base import Platform
 from gpufleet.spec.fleet_spec import FleetSpec
 
 
-def judge_vgpu(members: Sequence[Member], spec: FleetSpec) -> list[Finding]:
+def validate_vgpu(members: Sequence[Member], spec: FleetSpec) -> list[Finding]:
     """Findings about all vGPU pools together; none without such a pool."""
     guests = [member for member in members if member[2].vgpu is not None]
     if not guests:
@@ -32,12 +32,12 @@ def judge_vgpu(members: Sequence[Member], spec: FleetSpec) -> list[Finding]:
                     allowed=tuple(p.value for p in Platform if platform_facts(p).vgpu),
                 )
             )
-    findings += _judge_license(guests, spec)
-    findings += _judge_secrets(guests)
-    findings += _judge_sizes(guests)
+    findings += _validate_license(guests, spec)
+    findings += _validate_secrets(guests)
+    findings += _validate_sizes(guests)
     if facts.vgpu and not facts.simulated:
-        findings += _judge_guest_driver(guests, spec)
-        findings += _judge_kinds(members, guests, spec)
+        findings += _validate_guest_driver(guests, spec)
+        findings += _validate_kinds(members, guests, spec)
     return findings
 
 
@@ -47,7 +47,7 @@ def license_secrets(members: Iterable[Member]) -> tuple[str, ...]:
     return tuple(sorted(name for name in named if name is not None))
 
 
-def _judge_license(guests: Sequence[Member], spec: FleetSpec) -> Iterable[Finding]:
+def _validate_license(guests: Sequence[Member], spec: FleetSpec) -> Iterable[Finding]:
     """The operator's own licensing serves pools that name no Secret."""
     if spec.addons.gpu_operator.driver.licensing is not None:
         return
@@ -62,7 +62,7 @@ def _judge_license(guests: Sequence[Member], spec: FleetSpec) -> Iterable[Findin
             )
 
 
-def _judge_secrets(guests: Sequence[Member]) -> Iterable[Finding]:
+def _validate_secrets(guests: Sequence[Member]) -> Iterable[Finding]:
     secrets = license_secrets(guests)
     if len(secrets) > 1:
         yield error(
@@ -76,7 +76,7 @@ def _judge_secrets(guests: Sequence[Member]) -> Iterable[Finding]:
         )
 
 
-def _judge_sizes(guests: Sequence[Member]) -> Iterable[Finding]:
+def _validate_sizes(guests: Sequence[Member]) -> Iterable[Finding]:
     """A GPU takes vGPUs of one size unless its host allows mixed ones, and is MIG-backed or not."""
     by_gpu: dict[str, dict[str, list[str]]] = {}
     for pool, _, partition, _ in guests:
@@ -101,7 +101,7 @@ def _judge_sizes(guests: Sequence[Member]) -> Iterable[Finding]:
         )
 
 
-def _judge_guest_driver(guests: Sequence[Member], spec: FleetSpec) -> Iterable[Finding]:
+def _validate_guest_driver(guests: Sequence[Member], spec: FleetSpec) -> Iterable[Finding]:
     """The guest driver is in a private image that the user builds: nobody may publish it."""
     operator = spec.addons.gpu_operator
     driver = _mapping(operator.values.get("driver"))
@@ -127,7 +127,7 @@ def _judge_guest_driver(guests: Sequence[Member], spec: FleetSpec) -> Iterable[F
         )
 
 
-def _judge_kinds(
+def _validate_kinds(
     members: Sequence[Member], guests: Sequence[Member], spec: FleetSpec
 ) -> Iterable[Finding]:
     """Guest and data-centre driver are two drivers: one ClusterPolicy installs one of them."""

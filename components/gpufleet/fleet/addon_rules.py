@@ -4,26 +4,26 @@ from collections.abc import Sequence
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.findings import Finding, error
-from gpufleet.fleet.device_plugin_rules import judge_device_plugin
-from gpufleet.fleet.gpu_operator_rules import judge_gpu_operator
-from gpufleet.fleet.licence_rules import judge_licence
+from gpufleet.fleet.device_plugin_rules import validate_device_plugin
+from gpufleet.fleet.gpu_operator_rules import validate_gpu_operator
+from gpufleet.fleet.licence_rules import validate_licence
 from gpufleet.fleet.model import AddonPlan, Pool
-from gpufleet.fleet.network_rules import judge_network_operator
-from gpufleet.fleet.neuron import judge_neuron_addon
+from gpufleet.fleet.network_rules import validate_network_operator
+from gpufleet.fleet.neuron import validate_neuron_addon
 from gpufleet.platforms.registry import platform_facts
 from gpufleet.spec.fleet_spec import FleetSpec
 
 
-def judge_addons(
+def validate_addons(
     spec: FleetSpec, pools: Sequence[Pool], plan: AddonPlan, catalogue: Catalogue
 ) -> list[Finding]:
     """Everything that is wrong with what the add-ons would be told."""
     return [
-        *judge_gpu_operator(spec, plan.gpu_operator, catalogue),
-        *judge_licence(spec, pools, plan.gpu_operator),
-        *judge_network_operator(spec, pools, plan.network_operator),
-        *judge_device_plugin(spec, pools, plan),
-        *judge_neuron_addon(spec, pools),
+        *validate_gpu_operator(spec, plan.gpu_operator, catalogue),
+        *validate_licence(spec, pools, plan.gpu_operator),
+        *validate_network_operator(spec, pools, plan.network_operator),
+        *validate_device_plugin(spec, pools, plan),
+        *validate_neuron_addon(spec, pools),
         *_lifecycle_manager(spec),
     ]
 

@@ -21,12 +21,12 @@ UNNEEDED = {
 """How long a node must be idle before it goes, by what the pool is for."""
 
 
-def judge_autoscalers(spec: FleetSpec, pools: Iterable[Pool]) -> list[Finding]:
+def validate_autoscalers(spec: FleetSpec, pools: Iterable[Pool]) -> list[Finding]:
     """What is switched on where it would do nothing."""
-    return list(_judge(spec, pools))
+    return list(_validate(spec, pools))
 
 
-def _judge(spec: FleetSpec, pools: Iterable[Pool]) -> Iterable[Finding]:
+def _validate(spec: FleetSpec, pools: Iterable[Pool]) -> Iterable[Finding]:
     for pool in pools:
         if pool.spec.karpenter is not None and pool.provisioner is not Provisioner.KARPENTER:
             yield error(
@@ -56,7 +56,7 @@ def has_whole_gpus(pool: Pool) -> bool:
     return pool.advertised.get(WHOLE_GPU, 0) > 0
 
 
-def judge_scaled_group(pool: Pool) -> list[Finding]:
+def validate_scaled_group(pool: Pool) -> list[Finding]:
     """What Cluster Autoscaler would get wrong about a group; nothing for other provisioners."""
     if pool.provisioner is not Provisioner.CLUSTER_AUTOSCALER:
         return []

@@ -24,7 +24,7 @@ def default(facts: PlatformFacts) -> tuple[Capacity, ...]:
     return (Capacity.model_validate({facts.capacity[0]: {}}),)
 
 
-def judge(
+def validate(
     pool: GpuPool,
     path: str,
     platform: Platform,

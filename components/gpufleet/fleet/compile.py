@@ -10,23 +10,23 @@ from dataclasses import dataclass, field
 from gpufleet.catalogue import Catalogue
 from gpufleet.catalogue.regions import check_region
 from gpufleet.contract import owners
-from gpufleet.contract.dra import judge_dra
+from gpufleet.contract.dra import validate_dra
 from gpufleet.contract.feature_discovery import DiscoveryOwner, decide_discovery
-from gpufleet.contract.judge import judge_contract
 from gpufleet.contract.rdma import network_operator_present
-from gpufleet.contract.vgpu import judge_vgpu
+from gpufleet.contract.validate import validate_contract
+from gpufleet.contract.vgpu import validate_vgpu
 from gpufleet.findings import Finding, ordered
 from gpufleet.fleet import pool_rules, spend
 from gpufleet.fleet.addon_plan import plan_addons
-from gpufleet.fleet.addon_rules import judge_addons
-from gpufleet.fleet.autoscaler_rules import judge_autoscalers
+from gpufleet.fleet.addon_rules import validate_addons
+from gpufleet.fleet.autoscaler_rules import validate_autoscalers
 from gpufleet.fleet.contract_facts import cluster_facts
 from gpufleet.fleet.draft import PoolDraft, compiled_pool, draft_pool
 from gpufleet.fleet.mig_strategy import decide_mig_strategy
 from gpufleet.fleet.model import AddonPlan, Fleet, Pool, SpendBounds
 from gpufleet.fleet.neuron import is_neuron
-from gpufleet.fleet.price_place import judge_price_place
-from gpufleet.fleet.queue_rules import judge_queue_declaration
+from gpufleet.fleet.price_place import validate_price_place
+from gpufleet.fleet.queue_rules import validate_queue_declaration
 from gpufleet.platforms.registry import platform_facts, platform_rules
 from gpufleet.spec.fleet_spec import FleetSpec
 
@@ -84,7 +84,7 @@ def _validate_declaration(made: Compilation) -> Iterable[Finding]:
     spec, facts = made.spec, platform_facts(made.spec.platform)
     clouds = () if facts.cloud is None else (facts.cloud,)
     return [
-        *pool_rules.judge_fleet(spec, made.paths),
+        *pool_rules.validate_fleet(spec, made.paths),
         *check_region(spec.cluster.region, clouds, made.catalogue, "cluster.region"),
     ]
 
@@ -121,13 +121,13 @@ def _decide_mig_strategy(made: Compilation) -> Iterable[Finding]:
 def _validate_sharing_together(made: Compilation) -> Iterable[Finding]:
     """Claims and vGPUs: what all pools that use them must agree on."""
     members = [(d.spec, d.path, d.partition, d.image) for d in made.drafts]
-    return [*judge_dra(members, made.spec), *judge_vgpu(members, made.spec)]
+    return [*validate_dra(members, made.spec), *validate_vgpu(members, made.spec)]
 
 
 def _compile_pools(made: Compilation) -> Iterable[Finding]:
     """Labels, taints, owners and spend of each pool."""
     made.pools = tuple(compiled_pool(draft, made.spec, made.parts) for draft in made.drafts)
-    return judge_price_place(made.spec, made.pools)
+    return validate_price_place(made.spec, made.pools)
 
 
 def _validate_contract(made: Compilation) -> Iterable[Finding]:
@@ -135,7 +135,7 @@ def _validate_contract(made: Compilation) -> Iterable[Finding]:
     spec, pools = made.spec, made.pools
     return [
         *platform_rules(spec.platform).validate_contract(spec, pools),
-        *judge_contract(cluster_facts(spec, pools, made.catalogue)),
+        *validate_contract(cluster_facts(spec, pools, made.catalogue)),
     ]
 
 
@@ -144,7 +144,7 @@ def _validate_on_platform(made: Compilation) -> Iterable[Finding]:
     spec, pools = made.spec, made.pools
     return [
         *platform_rules(spec.platform).validate_pools(spec, pools),
-        *judge_autoscalers(spec, pools),
+        *validate_autoscalers(spec, pools),
     ]
 
 
@@ -157,7 +157,7 @@ def _decide_discovery(made: Compilation) -> Iterable[Finding]:
 
 def _add_up_spend(made: Compilation) -> Iterable[Finding]:
     made.spend = spend.total(pool.spend for pool in made.pools)
-    return spend.judge_budget(made.spec, made.pools, made.spend)
+    return spend.validate_budget(made.spec, made.pools, made.spend)
 
 
 def _plan_addons(made: Compilation) -> Iterable[Finding]:
@@ -167,13 +167,13 @@ def _plan_addons(made: Compilation) -> Iterable[Finding]:
         spec, pools, made.parts, made.mig_strategy, made.discovery, made.catalogue
     )
     return [
-        *judge_addons(spec, pools, made.addons, made.catalogue),
+        *validate_addons(spec, pools, made.addons, made.catalogue),
         *platform_rules(spec.platform).validate_addons(spec, pools, made.addons),
     ]
 
 
 def _validate_queues(made: Compilation) -> Iterable[Finding]:
-    return judge_queue_declaration(made.spec, made.pools)
+    return validate_queue_declaration(made.spec, made.pools)
 
 
 PASSES = (

@@ -60,7 +60,7 @@ def device_plugin_config_name(pool: str, partition: Partition) -> str:
     )
 
 
-def birth_labels(pool: str, gpu: Gpu, partition: Partition) -> dict[str, str]:
+def registration_labels(pool: str, gpu: Gpu, partition: Partition) -> dict[str, str]:
     """Labels that make the operands cut and share the GPUs as declared, from the node's birth."""
     labels = {POOL_LABEL: pool}
     if partition.dra is None:

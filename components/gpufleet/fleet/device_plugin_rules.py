@@ -28,16 +28,16 @@ cdi: nvidiaHookPath featureFlags*
 _ONE_ADVERTISER = "two plugins on one node both register nvidia.com/gpu, and the last one wins"
 
 
-def judge_device_plugin(
+def validate_device_plugin(
     spec: FleetSpec, pools: Sequence[Pool], plan: AddonPlan
 ) -> Iterator[Finding]:
     """Findings about the chart nvidia-device-plugin; none where it is off."""
     plugin = plan.device_plugin
     if not plugin.enabled:
         return
-    yield from judge_keys(spec.addons.device_plugin.values)
+    yield from validate_keys(spec.addons.device_plugin.values)
     yield from _operators(spec)
-    yield from _nobody_applies_layouts(pools, plan)
+    yield from _no_one_applies_layouts(pools, plan)
     if not plugin.pools and plugin.ownership is Ownership.MANAGED:
         yield warning(
             "device-plugin-serves-nothing",
@@ -71,7 +71,7 @@ def _operators(spec: FleetSpec) -> Iterator[Finding]:
         )
 
 
-def _nobody_applies_layouts(pools: Sequence[Pool], plan: AddonPlan) -> Iterator[Finding]:
+def _no_one_applies_layouts(pools: Sequence[Pool], plan: AddonPlan) -> Iterator[Finding]:
     if plan.gpu_operator.enabled and plan.gpu_operator.mig_manager:
         return
     cut = [p for p in pools if p.name in plan.device_plugin.pools and p.partition.mig_enabled]
@@ -126,11 +126,11 @@ def _config_replaced(spec: FleetSpec) -> Iterator[Finding]:
         )
 
 
-def judge_keys(raw: Mapping[str, Any]) -> Iterator[Finding]:
+def validate_keys(raw: Mapping[str, Any]) -> Iterator[Finding]:
     """Keys the chart does not know: it has no schema and drops them silently."""
-    from gpufleet.contract.foreign.judgement import CheckReport, rule_table
     from gpufleet.contract.foreign.known_keys import known_keys, report_unknown
     from gpufleet.contract.foreign.unknown_keys import key_rules
+    from gpufleet.contract.foreign.validation import CheckReport, rule_table
 
     source = "NVIDIA/k8s-device-plugin deployments/helm/nvidia-device-plugin"
     rules = key_rules("device-plugin-chart", ("OUR-5",), "the chart", source)

@@ -7,9 +7,9 @@ from gpufleet.catalogue.model import Gpu, NodeImage
 from gpufleet.contract import owners as contract_owners
 from gpufleet.findings import Finding, error
 from gpufleet.fleet import capacity_rules, machines, pool_rules, spend
-from gpufleet.fleet.config_names import POOL_LABEL, birth_labels
+from gpufleet.fleet.config_names import POOL_LABEL, registration_labels
 from gpufleet.fleet.model import Machine, NodeRange, NodeTaint, Pool, Previous, accelerator_taint
-from gpufleet.fleet.neuron import hand_out, is_neuron
+from gpufleet.fleet.neuron import assign_devices, is_neuron
 from gpufleet.fleet.node_images import choose_image
 from gpufleet.fleet.previous_sharing import cut_previous
 from gpufleet.partition.partition import Partition, cut
@@ -57,9 +57,9 @@ def draft_pool(
     chosen, gpu, found = machines.choose(pool, path, spec.platform, catalogue)
     findings = list(found)
     capacity = pool.capacity or capacity_rules.default(facts)
-    findings += pool_rules.judge(pool, path, spec.platform, provisioner, chosen)
-    judged = pool if pool.capacity else pool.model_copy(update={"capacity": capacity})
-    findings += capacity_rules.judge(judged, path, spec.platform, provisioner, chosen)
+    findings += pool_rules.validate(pool, path, spec.platform, provisioner, chosen)
+    validated = pool if pool.capacity else pool.model_copy(update={"capacity": capacity})
+    findings += capacity_rules.validate(validated, path, spec.platform, provisioner, chosen)
     if gpu is None or not chosen:
         return None, findings
     if gpu.vendor not in facts.vendors:
@@ -87,7 +87,7 @@ def draft_pool(
     if partition is None:
         return None, findings
     findings += refused
-    partition, found = hand_out(pool, path, gpu, partition)
+    partition, found = assign_devices(pool, path, gpu, partition)
     findings += found
     previous, found = cut_previous(
         pool,
@@ -174,7 +174,7 @@ def _labels(draft: PoolDraft, partition: Partition, spec: FleetSpec) -> dict[str
     labels = {
         **pool.labels,
         **(
-            birth_labels(pool.name, draft.gpu, partition)
+            registration_labels(pool.name, draft.gpu, partition)
             if draft.operated
             else {POOL_LABEL: pool.name}
         ),

@@ -13,7 +13,7 @@ from gpufleet.findings import Finding, Severity, error
 from gpufleet.fleet.chart_values import Values, merged, value_at
 from gpufleet.fleet.gpu_operator_chart import operator_values, planned_settings
 from gpufleet.fleet.model import OperatorPlan
-from gpufleet.fleet.raw_values import judge_contradictions
+from gpufleet.fleet.raw_values import validate_contradictions
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.gpu_operator_keys import CHART_KEYS, declared_path, typed_settings
@@ -31,7 +31,7 @@ _CONTRACT = frozenset(
 """What the contract check says of the whole cluster, with its chain of facts."""
 
 
-def judge_gpu_operator(
+def validate_gpu_operator(
     spec: FleetSpec, plan: OperatorPlan, catalogue: Catalogue
 ) -> Iterator[Finding]:
     """Findings about the values of the GPU Operator; none where it is not installed by gpufleet."""
@@ -44,14 +44,14 @@ def judge_gpu_operator(
         for field, key, value in typed_settings(declared, written=True)
         if not key.endswith(".env")
     )
-    yield from judge_contradictions(typed, declared.values, ADDON)
+    yield from validate_contradictions(typed, declared.values, ADDON)
     values = merged(operator_values(settings), declared.values)
     pinned = catalogue.chart("gpu-operator").version
-    yield from judge_values(values, declared.values, other_chart=plan.version != pinned)
+    yield from validate_values(values, declared.values, other_chart=plan.version != pinned)
     yield from _names_of_ours(declared.values)
 
 
-def judge_values(
+def validate_values(
     values: Values, raw: Mapping[str, Any], *, other_chart: bool = False
 ) -> Iterator[Finding]:
     """What the pinned chart and its definitions make of final values, by place of declaration.
@@ -59,14 +59,14 @@ def judge_values(
     The keys known here are those of the pinned chart: with `other_chart` an unknown one may be
     right and only warns.
     """
-    # Only a few fleets get here with raw values; the judge reads much, so it is loaded late.
+    # Only a few fleets get here with raw values; the validate reads much, so it is loaded late.
     from gpufleet.contract.foreign import gpu_operator_values
     from gpufleet.contract.foreign.context import CheckContext, InstalledChart
     from gpufleet.documents.document import GoDocument
 
     context = CheckContext(chart=InstalledChart("gpu-operator", namespace="gpu-operator"))
-    judged = gpu_operator_values.judge(GoDocument(values), context)
-    for finding in _ours(judged.findings):
+    validated = gpu_operator_values.validate(GoDocument(values), context)
+    for finding in _ours(validated.findings):
         weight = finding.severity
         if other_chart and finding.code.startswith("gpu-operator-key"):
             weight = Severity.WARNING

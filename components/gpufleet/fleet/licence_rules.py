@@ -13,7 +13,9 @@ _SERIES = {LicenseFeature.WORKSTATION: "q", LicenseFeature.COMPUTE: "c"}
 """vGPU types a licence is for; a licence of kind vgpu fits every type."""
 
 
-def judge_licence(spec: FleetSpec, pools: Sequence[Pool], plan: OperatorPlan) -> Iterator[Finding]:
+def validate_licence(
+    spec: FleetSpec, pools: Sequence[Pool], plan: OperatorPlan
+) -> Iterator[Finding]:
     """Findings about vGPU guests; none without a vGPU pool."""
     guests = [pool for pool in pools if pool.partition.vgpu is not None]
     if not plan.enabled or not guests:

@@ -28,10 +28,12 @@ def decide_mig_strategy(drafts: Sequence[PoolDraft]) -> tuple[str, list[Finding]
                 mixed=mixed,
             )
         ]
-    return next(iter(by_strategy), "none"), _mps_beside_mixed(drafts, by_strategy.get("mixed", []))
+    return next(iter(by_strategy), "none"), _mps_alongside_mixed(
+        drafts, by_strategy.get("mixed", [])
+    )
 
 
-def _mps_beside_mixed(drafts: Sequence[PoolDraft], mixed: Sequence[str]) -> list[Finding]:
+def _mps_alongside_mixed(drafts: Sequence[PoolDraft], mixed: Sequence[str]) -> list[Finding]:
     """The device plugin refuses MPS while its strategy is mixed, MIG on the node or not."""
     if not mixed:
         return []

@@ -21,14 +21,14 @@ from gpufleet.spec.addons import Addons
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.network_operator import NetworkOperatorSettings, Ofed
-from gpufleet.spec.secrets import judge_secrets
+from gpufleet.spec.secrets import validate_secrets
 
 ADDON = "addons.networkOperator"
 _CONTRACT = frozenset({"network-operator-nfd-twice", "network-operator-kubernetes"})
 """What the contract check says of the whole cluster."""
 
 
-def judge_network_operator(
+def validate_network_operator(
     spec: FleetSpec, pools: Sequence[Pool], plan: NetworkPlan
 ) -> Iterator[Finding]:
     """Findings about chart, policy and networks; none where the operator is not gpufleet's."""
@@ -46,29 +46,29 @@ def judge_network_operator(
     if plan.ownership is Ownership.EXISTING:
         return
     yield from _waits_for_ever(pools, plan)
-    yield from judge_documents(spec.addons, plan)
+    yield from validate_documents(spec.addons, plan)
 
 
-def judge_documents(addons: Addons, plan: NetworkPlan) -> Iterator[Finding]:
+def validate_documents(addons: Addons, plan: NetworkPlan) -> Iterator[Finding]:
     """Findings about values, policy and networks that would be sent to the cluster."""
     declared = addons.network_operator
-    yield from judge_secrets(declared.values, f"{ADDON}.values")
-    yield from judge_secrets(declared.policy, f"{ADDON}.policy")
+    yield from validate_secrets(declared.values, f"{ADDON}.values")
+    yield from validate_secrets(declared.policy, f"{ADDON}.policy")
     yield from _driver_version(declared, plan)
     yield from _networks(declared)
     made = policy(addons, plan)
     if made is not None:
-        yield from _judged(made, "spec.", f"{ADDON}.policy")
-    yield from _judged(network_operator_values(addons, plan), "", f"{ADDON}.values")
+        yield from _validated(made, "spec.", f"{ADDON}.policy")
+    yield from _validated(network_operator_values(addons, plan), "", f"{ADDON}.values")
 
 
-def _judged(document: Values, inside: str, place: str) -> Iterator[Finding]:
-    # The judge reads much and few fleets have this operator: it is loaded late.
-    from gpufleet.contract.foreign import network_operator_values as judge
+def _validated(document: Values, inside: str, place: str) -> Iterator[Finding]:
+    # The validate reads much and few fleets have this operator: it is loaded late.
+    from gpufleet.contract.foreign import network_operator_values as validate
     from gpufleet.contract.foreign.context import CheckContext
     from gpufleet.documents.document import GoDocument
 
-    for finding in judge.judge(GoDocument(document), CheckContext()).findings:
+    for finding in validate.validate(GoDocument(document), CheckContext()).findings:
         if finding.severity is not Severity.INFO and finding.code not in _CONTRACT:
             path = finding.path.removeprefix(inside)
             yield replace(finding, path=f"{place}.{path}" if path else place)

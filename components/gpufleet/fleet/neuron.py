@@ -28,11 +28,11 @@ def is_neuron(gpu: Gpu) -> bool:
     return gpu.vendor == NEURON
 
 
-def hand_out(
+def assign_devices(
     pool: GpuPool, path: str, gpu: Gpu, partition: Partition
 ) -> tuple[Partition, list[Finding]]:
     """The pool's partition in the unit it hands out, and what is wrong with the declaration."""
-    findings = judge_neuron(pool, path, gpu)
+    findings = validate_neuron(pool, path, gpu)
     unit = (pool.neuron or NeuronOptions()).unit
     if not is_neuron(gpu) or unit is NeuronUnit.DEVICE or has_errors(findings):
         return partition, findings
@@ -40,7 +40,7 @@ def hand_out(
     return in_cores(partition, gpu.cores), findings
 
 
-def judge_neuron(pool: GpuPool, path: str, gpu: Gpu) -> list[Finding]:
+def validate_neuron(pool: GpuPool, path: str, gpu: Gpu) -> list[Finding]:
     """What is wrong with `neuron`, and with the taints of a Neuron pool."""
     if not is_neuron(gpu):
         if pool.neuron is None:
@@ -80,7 +80,7 @@ def judge_neuron(pool: GpuPool, path: str, gpu: Gpu) -> list[Finding]:
     return findings
 
 
-def judge_neuron_addon(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
+def validate_neuron_addon(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
     """What is wrong with what Neuron's chart would be told."""
     addon = spec.addons.neuron_device_plugin
     findings: list[Finding] = []

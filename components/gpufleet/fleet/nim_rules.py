@@ -9,7 +9,7 @@ LONGEST_NAME = 63 - len("-12345678-job")
 """Characters of a NIM's name: a job's name is a label of its pod."""
 
 
-def judge_nim(nim: Nim) -> list[Finding]:
+def validate_nim(nim: Nim) -> list[Finding]:
     """Everything that is wrong with a NIM; paths begin at the arguments."""
     return [*_name(nim), *_image(nim), *_size(nim), *_growth(nim)]
 

@@ -26,7 +26,7 @@ RESERVED_PREFIXES = (
 """Label prefixes that gpufleet, the operators or the platform write themselves."""
 
 
-def judge(
+def validate(
     pool: GpuPool,
     path: str,
     platform: Platform,
@@ -133,7 +133,7 @@ def _ownership(pool: GpuPool, path: str, platform: Platform) -> Iterable[Finding
         )
 
 
-def judge_fleet(spec: FleetSpec, paths: Sequence[str]) -> list[Finding]:
+def validate_fleet(spec: FleetSpec, paths: Sequence[str]) -> list[Finding]:
     """Findings about the pools and teams together."""
     findings: list[Finding] = []
     by_name: dict[str, str] = {}

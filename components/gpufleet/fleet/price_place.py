@@ -24,7 +24,7 @@ def price_region(pool: Pool) -> str | None:
     return price.region if price.micro_usd_per_hour is not None else None
 
 
-def judge_price_place(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
+def validate_price_place(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
     """A warning where the prices are of another price list than the cluster's."""
     region = spec.cluster.region
     if region is None:

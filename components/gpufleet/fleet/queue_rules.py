@@ -40,7 +40,7 @@ FRAMEWORKS = (
 """Integrations of Kueue v0.19.2, as the configuration of its chart lists them."""
 
 
-def judge_queue_declaration(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
+def validate_queue_declaration(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
     """Everything that is wrong with `queues`; nothing without it."""
     queues = spec.queues
     if queues is None:

@@ -7,7 +7,7 @@ from gpufleet.findings import Finding, warning
 from gpufleet.fleet.chart_values import value_at
 
 
-def judge_contradictions(
+def validate_contradictions(
     typed: Iterable[tuple[str, str, Any]], raw: Mapping[str, Any], addon: str
 ) -> Iterator[Finding]:
     """Raw values that say something else than a typed setting (field path, key, value)."""

@@ -31,7 +31,7 @@ def told_by_pods(on: ScaleOn) -> bool:
     return on.signal in OF_PODS and on.query is None
 
 
-def judge_scaling(scaling: Scaling, name: str) -> list[Finding]:
+def validate_scaling(scaling: Scaling, name: str) -> list[Finding]:
     """Everything that is wrong with how a workload is to scale; paths begin at the arguments."""
     findings = [f for index, on in enumerate(scaling.on) for f in _signal(scaling, on, index)]
     if scaling.min == 0:

@@ -107,7 +107,7 @@ def _sum(parts: Sequence[Money]) -> Money:
     return sum(part for part in parts if not isinstance(part, Unbounded))
 
 
-def judge_budget(spec: FleetSpec, pools: Sequence[Pool], bounds: SpendBounds) -> list[Finding]:
+def validate_budget(spec: FleetSpec, pools: Sequence[Pool], bounds: SpendBounds) -> list[Finding]:
     """Whether the fleet's largest spend stays within its budget, if it has one."""
     if spec.budget is None:
         return []

@@ -6,11 +6,11 @@ from gpufleet.catalogue.frozen import frozen
 from gpufleet.catalogue.gpu import Gpu
 from gpufleet.findings import Finding, error, info, warning
 from gpufleet.partition import rules
-from gpufleet.partition.judgement import judge_layout
 from gpufleet.partition.names import gpu_instance_of, total
 from gpufleet.partition.placement import MigPlacement
 from gpufleet.partition.profile_name import parse
 from gpufleet.partition.shares import slice_memory
+from gpufleet.partition.validation import validate_layout
 from gpufleet.spec.sharing import Mig, MigLayout, MigStrategy
 
 Cut = tuple[Mapping[str, int], MigPlacement | None]
@@ -27,7 +27,7 @@ def lay_out(gpu: Gpu, gpus_per_node: int, mig: Mig, path: str) -> tuple[list[Cut
             cuts += [(frozen({}), None)] * count
             continue
         where = f"{path}.layouts[{number}].devices"
-        answer, found = judge_layout(gpu, layout.devices, where, mig.strategy)
+        answer, found = validate_layout(gpu, layout.devices, where, mig.strategy)
         findings += found
         if isinstance(answer, MigPlacement):
             cuts += [(_own_names(layout.devices, answer.renamed), answer)] * count

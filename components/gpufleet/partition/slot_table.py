@@ -113,7 +113,7 @@ class SlotTable:
         self._larger = tuple(self._one_more(packed) for packed in self.layouts)
         self._maximal: dict[int, tuple[int, ...]] = {}
         self._clipped: dict[tuple[int, int], tuple[int, ...]] = {}
-        self._beside: dict[int, int] = {}
+        self._alongside: dict[int, int] = {}
         self._best: dict[tuple[int, int, int], tuple[int, ...] | None] = {}
 
     # -- building -------------------------------------------------------------------------------
@@ -206,16 +206,16 @@ class SlotTable:
         low = (1 << self._width) - 1
         return tuple((packed >> (self._width * i)) & low for i in range(len(self.unit)))
 
-    def beside(self, packed: int) -> int:
+    def alongside(self, packed: int) -> int:
         """Layouts whose instances may join this multiset under the count and engine limits, as
         bits. Slots are not looked at."""
-        bits = self._beside.get(packed)
+        bits = self._alongside.get(packed)
         if bits is None:
             bits = 0
             for i, other in enumerate(self.layouts):
                 if packed + other in self.number:
                     bits |= 1 << i
-            self._beside[packed] = bits
+            self._alongside[packed] = bits
         return bits
 
     def in_common(self, asked: Sequence[tuple[int, int]]) -> tuple[int, ...]:
@@ -232,7 +232,7 @@ class SlotTable:
 
     def fitting(self, used: int, packed: int) -> int:
         """Layouts that can be added to a GPU with these cells used by this multiset, as bits."""
-        return self._within[self.full & ~used] & self.beside(packed)
+        return self._within[self.full & ~used] & self.alongside(packed)
 
     def most_compute(self, bits: int) -> int:
         """The most compute slices any of these layouts uses."""

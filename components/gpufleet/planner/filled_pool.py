@@ -45,7 +45,7 @@ class FilledPool:
     @property
     def spare_gpus(self) -> Fraction:
         """GPUs of the nodes that nothing was planned for: mean of compute and memory."""
-        used = sum((o.devices * o.share.weighed(_HALF) for _, o in self.members), Fraction(0))
+        used = sum((o.devices * o.share.weighted(_HALF) for _, o in self.members), Fraction(0))
         return self.nodes * self.key.machine.gpus - used
 
 

@@ -25,7 +25,7 @@ def part_bound(workloads: Sequence[Sequence[Option]]) -> float:
     """Micro-dollars an hour of the least parts. Slices weigh compute and memory; with one weight
     for all the parts of one GPU never add up to more than it, so the best weight counts."""
     return max(
-        sum(min(_weighed(option, weight) for option in options) for options in workloads)
+        sum(min(_weighted(option, weight) for option in options) for options in workloads)
         for weight in _WEIGHTS
     )
 
@@ -64,7 +64,7 @@ def price_of(option: Option) -> float:
     return float(machine.micro_usd) if machine.micro_usd is not None else UNPRICED * machine.gpus
 
 
-def _weighed(option: Option, weight: float) -> float:
+def _weighted(option: Option, weight: float) -> float:
     """Least an option costs whatever else is on its machines."""
     share, machine = option.share, option.machine
     part = float(share.part)

@@ -16,10 +16,10 @@ from gpufleet.planner.need import WorkloadNeed
 from gpufleet.planner.offers import Market, spot_neighbours
 from gpufleet.planner.option import Option
 from gpufleet.planner.pools import pool_data, pool_names, spec_data
-from gpufleet.planner.provisioning import judge_balance, judge_provisioning, weights_on_disk
+from gpufleet.planner.provisioning import validate_balance, validate_provisioning, weights_on_disk
 from gpufleet.planner.select import Candidate, Selection, select
 from gpufleet.planner.teams import queues_data
-from gpufleet.planner.tightness import judge_tightness
+from gpufleet.planner.tightness import validate_tightness
 from gpufleet.planner.workloads import (
     ModelWorkload,
     Notebooks,
@@ -250,8 +250,8 @@ def _write(
     if any(f.code == "mig-mode-may-need-reboot" for f in compiled.findings):
         data.setdefault("addons", {"gpuOperator": {"migManager": {"env": {"WITH_REBOOT": "true"}}}})
         compiled = compile_data(data)
-    told = [*_judged(placed), *_bound_findings(compiled)]
-    told += [*judge_tightness(names, selection.pools)]
+    told = [*_validated(placed), *_bound_findings(compiled)]
+    told += [*validate_tightness(names, selection.pools)]
     pools = tuple(zip(names, selection.pools, strict=True))
     plan = PlannedFleet(
         data, compiled.fleet, pools, placed, selection, ordered((*told, *compiled.findings))
@@ -276,10 +276,10 @@ def _bound_findings(compiled: Compiled) -> list[Finding]:
     return [info("price-missing", "", text, "state the price you pay")]
 
 
-def _judged(placed: Sequence[PlacedWorkload]) -> list[Finding]:
+def _validated(placed: Sequence[PlacedWorkload]) -> list[Finding]:
     findings: list[Finding] = []
     for work in placed:
         if work.need is not None:
-            findings += judge_provisioning(work.need, work.option, work.path)
-            findings += judge_balance(work.need, work.option, work.path)
+            findings += validate_provisioning(work.need, work.option, work.path)
+            findings += validate_balance(work.need, work.option, work.path)
     return findings

@@ -25,7 +25,9 @@ _IMAGES_GIB = 60
 _GIB = 1 << 30
 
 
-def judge_provisioning(need: WorkloadNeed, option: Option, path: str = "") -> tuple[Finding, ...]:
+def validate_provisioning(
+    need: WorkloadNeed, option: Option, path: str = ""
+) -> tuple[Finding, ...]:
     """What the option leaves unused, and where it is tight. Figures are modelled."""
     reached = option.reached
     findings: list[Finding] = []
@@ -68,7 +70,7 @@ def judge_provisioning(need: WorkloadNeed, option: Option, path: str = "") -> tu
     return tuple(findings)
 
 
-def judge_gpu(
+def validate_gpu(
     stated: ServingChoice, everything: ServingChoice, gpu: str, path: str = "gpu"
 ) -> tuple[Finding, ...]:
     """Somebody named a GPU: a warning where something else keeps the same target for less."""
@@ -95,9 +97,9 @@ def judge_gpu(
     )
 
 
-def judge_balance(need: WorkloadNeed, option: Option, path: str = "") -> tuple[Finding, ...]:
+def validate_balance(need: WorkloadNeed, option: Option, path: str = "") -> tuple[Finding, ...]:
     """Processors, memory, storage and network beside the GPUs. Limits are assumed; what a machine's
-    row does not state is not judged."""
+    row does not state is not validated."""
     machine, name = option.machine, option.machine.name
     findings: list[Finding] = []
     if machine.vcpu is not None and machine.vcpu < VCPU_PER_GPU * machine.gpus:

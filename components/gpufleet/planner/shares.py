@@ -34,7 +34,7 @@ class ShareOffer:
     memory_part: Fraction | None = None
     """MIG: memory slots of all; None: `part`."""
 
-    def weighed(self, compute: Fraction) -> Fraction:
+    def weighted(self, compute: Fraction) -> Fraction:
         """Part of a GPU with so much weight on compute and the rest on memory. With one weight for
         all, the parts on one GPU never add up to more than it: what lower bounds need."""
         if self.compute_part is None or self.memory_part is None:

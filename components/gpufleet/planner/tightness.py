@@ -7,7 +7,7 @@ from gpufleet.planner.filled_pool import FilledPool, demand_of
 from gpufleet.planner.packing import Mode, PackingMachine, PackingProblem, ShareClass, pack
 
 
-def judge_tightness(names: Sequence[str], pools: Sequence[FilledPool]) -> Iterator[Finding]:
+def validate_tightness(names: Sequence[str], pools: Sequence[FilledPool]) -> Iterator[Finding]:
     """An info for every MIG pool that has more nodes than its slices need at least, each node cut
     as suits it best and compute left stranded as it may."""
     for number, (name, pool) in enumerate(zip(names, pools, strict=True)):

@@ -220,6 +220,6 @@ def _read(
                 fix = f"write {' or '.join(close)}" if close else f"known: {', '.join(known)}"
             fix = fix or unit_fix(detail["type"], detail["input"], place.rpartition(".")[2])
             shown = "" if detail["type"] == "missing" else f": {detail['input']!r}"[:60]
-            text, mend = problem_words(detail, place)
-            findings.append(error("plan-file-invalid", place, f"{text}{shown}", fix or mend))
+            text, remediate = problem_words(detail, place)
+            findings.append(error("plan-file-invalid", place, f"{text}{shown}", fix or remediate))
         return None

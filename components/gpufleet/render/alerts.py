@@ -21,7 +21,7 @@ def alerts(fleet: Fleet, monitoring: Monitoring) -> list[Alert]:
     return [alert for alert in _all(fleet, monitoring) if alert.name not in left_out]
 
 
-def judge_alerts(fleet: Fleet) -> list[Finding]:
+def validate_alerts(fleet: Fleet) -> list[Finding]:
     """Names under `without` that are no alert of this fleet."""
     monitoring = fleet.spec.monitoring
     if monitoring is None:

@@ -10,7 +10,7 @@ from gpufleet.fleet.model import GPU_OPERATOR, Fleet, Pool
 from gpufleet.partition.shares import gib
 from gpufleet.platforms.registry import platform_facts, platform_files
 from gpufleet.render.addon_artefacts import network_operator_files, neuron_files, plugin_chart_files
-from gpufleet.render.alerts import judge_alerts
+from gpufleet.render.alerts import validate_alerts
 from gpufleet.render.artefact import Artefact, ArtefactKind
 from gpufleet.render.device_plugin import device_plugin_files
 from gpufleet.render.dra import claims, device_classes
@@ -28,7 +28,7 @@ from gpufleet.render.gpu_operator_values import (
     plugin_files,
 )
 from gpufleet.render.kueue_artefacts import kueue_files
-from gpufleet.render.kueue_rules import judge_queues
+from gpufleet.render.kueue_rules import validate_queues
 from gpufleet.render.manifests import (
     config_map,
     critical_pods_quota,
@@ -61,10 +61,10 @@ def artefacts(fleet: Fleet) -> tuple[Artefact, ...]:
     return tuple(sorted(found, key=lambda file: file.path))
 
 
-def judge_artefacts(fleet: Fleet) -> list[Finding]:
+def validate_artefacts(fleet: Fleet) -> list[Finding]:
     """What the targets cannot hold though the declaration is legal."""
     own = platform_files(fleet.spec.platform).validate_files(fleet)
-    return [*judge_queues(fleet), *judge_alerts(fleet), *own]
+    return [*validate_queues(fleet), *validate_alerts(fleet), *own]
 
 
 def _gpu_operator(fleet: Fleet) -> Iterator[Artefact]:

@@ -22,7 +22,7 @@ MAX_TAINTS = 8
 """Most node taints of one flavor."""
 
 
-def judge_queues(fleet: Fleet) -> list[Finding]:
+def validate_queues(fleet: Fleet) -> list[Finding]:
     """Limits of Kueue that the fleet's pools would break; nothing without queues."""
     if fleet.spec.queues is None:
         return []

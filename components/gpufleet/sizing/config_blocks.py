@@ -29,7 +29,7 @@ _PER_TOKEN = ("num_experts_per_tok", "num_experts_per_token", "moe_top_k", "moe_
 
 
 def is_gated(config: ConfigFields) -> bool:
-    """Whether the feed-forward has three matrices. An unknown family is judged by its activation
+    """Whether the feed-forward has three matrices. An unknown family is validated by its activation
     and noted; where that says nothing either, it is an error."""
     family = config.text("model_type")
     activation = config.text("hidden_act", "hidden_activation", "activation_function")

@@ -133,7 +133,7 @@ class SizeRequest(RequestModel):
     """`max_num_seqs`."""
     chunked_prefill: bool = True
     gpu: str | None = None
-    """GPU to judge fit and speed on."""
+    """GPU to validate fit and speed on."""
     board: str | None = None
     """`sxm`, `pcie`, ...; default: what cloud instances carry."""
     mig: str | None = None
@@ -226,7 +226,9 @@ def parse_request(data: dict[str, Any]) -> tuple[SizeRequest | None, tuple[Findi
                 fix = f"write {' or '.join(close)}" if close else f"known: {', '.join(known)}"
             fix = fix or unit_fix(detail["type"], detail["input"], path)
             shown = repr(detail["input"])[:60]
-            text, mend = problem_words(detail, path)
+            text, remediate = problem_words(detail, path)
             text += "" if detail["type"] == "missing" else f": {shown}"
-            findings.append(error("size-request-invalid", path, text, fix or mend, value=shown))
+            findings.append(
+                error("size-request-invalid", path, text, fix or remediate, value=shown)
+            )
         return None, tuple(findings)

@@ -40,7 +40,7 @@ def from_parameter_count(parameters: int, active: int | None = None) -> Architec
     """
     hidden = _HEAD_DIM
     while True:
-        model = _rung(hidden)
+        model = _step(hidden)
         if count_parameters(model).total >= parameters:
             break
         hidden += _HEAD_DIM
@@ -62,7 +62,7 @@ def from_parameter_count(parameters: int, active: int | None = None) -> Architec
     )
 
 
-def _rung(hidden: int) -> Architecture:
+def _step(hidden: int) -> Architecture:
     heads = _KV_HEADS * -(-hidden // (_KV_HEADS * _HEAD_DIM))
     return Architecture(
         name="ladder",

@@ -14,7 +14,7 @@ from pydantic_core import ErrorDetails
 
 from gpufleet.findings import Finding, error
 from gpufleet.spec.fleet_spec import FleetSpec
-from gpufleet.spec.secrets import judge_secrets
+from gpufleet.spec.secrets import validate_secrets
 
 _PLAIN = (str, int, float, bool, type(None), Decimal, date, datetime)
 _SHOWN = 60
@@ -28,7 +28,7 @@ class Parsed:
     """The declaration, or None when it has a structural problem."""
     readable: FleetSpec | None
     """The declaration without the pools and sections that have one, so that the rest can still be
-    judged in the same run; None when nothing is left to judge."""
+    validated in the same run; None when nothing is left to validate."""
     pool_index: tuple[int, ...]
     """For each pool of `readable`: its place in the file."""
     findings: tuple[Finding, ...]
@@ -39,7 +39,7 @@ def parse(data: Mapping[str, Any]) -> Parsed:
     foreign = tuple(_foreign_values(data, ""))
     if foreign:
         return Parsed(None, None, (), foreign)
-    secrets = tuple(judge_secrets(data))
+    secrets = tuple(validate_secrets(data))
     try:
         spec = FleetSpec.model_validate(data)
     except ValidationError as problem:

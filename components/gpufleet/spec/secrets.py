@@ -21,11 +21,11 @@ _KEY = re.compile(
 """Names of values and variables that hold a secret, not the name of one."""
 
 
-def judge_secrets(value: object, path: str = "") -> Iterator[Finding]:
+def validate_secrets(value: object, path: str = "") -> Iterator[Finding]:
     """A finding for every value that is, or is named like, a credential; it is never repeated.
 
     `path` is where the value stands. Entries `{name: ..., value: ...}` of a list, as containers
-    take variables, are judged by their own name.
+    take variables, are validated by their own name.
     """
     if isinstance(value, Mapping):
         entries = cast("Mapping[object, object]", value)
@@ -38,14 +38,14 @@ def judge_secrets(value: object, path: str = "") -> Iterator[Finding]:
             if _holds_secret(str(key), item):
                 yield _finding(inner, f"the key `{key}` names a credential")
             else:
-                yield from judge_secrets(item, inner)
+                yield from validate_secrets(item, inner)
     elif isinstance(value, str):
         kind = next((kind for kind, shape in _SHAPES.items() if shape.search(value)), None)
         if kind is not None:
             yield _finding(path, f"the value looks like {kind}")
     elif isinstance(value, Sequence) and not isinstance(value, bytes):
         for index, item in enumerate(cast("Sequence[object]", value)):
-            yield from judge_secrets(item, f"{path}[{index}]")
+            yield from validate_secrets(item, f"{path}[{index}]")
 
 
 def _holds_secret(name: str, value: object) -> bool:

@@ -1,4 +1,4 @@
-"""What rules judge: plain frozen data, every field a value, absent or unknown."""
+"""What rules validate: plain frozen data, every field a value, absent or unknown."""
 
 from gpufleet_policies.facts.claims import DeviceClaim, DeviceClass, DeviceRequest
 from gpufleet_policies.facts.fleet import FleetFacts, PoolFacts, ShareFacts

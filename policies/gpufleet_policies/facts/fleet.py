@@ -104,7 +104,8 @@ class FleetFacts:
     monitored: bool = False
     """Whether its operator runs the DCGM exporter."""
     in_program: bool = True
-    """Whether it was seen among the resources of the program that is judged, rather than told."""
+    """Whether it was seen among the resources of the program that is validated, rather than
+    told."""
 
     @property
     def is_production(self) -> Fact[bool]:

@@ -25,7 +25,7 @@ class ChartRelease(Subject):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NvidiaConfig(Subject):
-    """A configuration that `gpufleet check` can judge."""
+    """A configuration that `gpufleet check` can validate."""
 
     kind: str
     """Kind as the command names it: `mig-parted`, `device-plugin`, `gpu-operator-values`, ..."""

@@ -203,7 +203,7 @@ class NodePool(Subject):
     hourly_micro_usd: Fact[int] = NOTHING
     """One node, where the pool itself states it; absent: the catalogue decides."""
     in_fleet: bool = False
-    """Whether GpuFleet made it: then the fleet's own properties are judged in its place."""
+    """Whether GpuFleet made it: then the fleet's own properties are validated in its place."""
     intent: Fact[str] = NOTHING
     """What it is for: training, batch, inference, interactive."""
     compiled: PoolFacts | None = None

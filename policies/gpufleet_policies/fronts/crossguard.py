@@ -1,13 +1,13 @@
-"""CrossGuard front: judges resources while the Pulumi engine previews or updates.
+"""CrossGuard front: validates resources while the Pulumi engine previews or updates.
 
 One Pulumi policy per enforcement level; each dispatches to the rules that the settings assign to
 its level. One policy per rule would cost each resource a conversion of its properties per rule.
-Rules that compare resources are judged when all were seen, by a stack policy per level, on the
+Rules that compare resources are validated when all were seen, by a stack policy per level, on the
 inputs that were seen: the outputs a stack policy is given lose whole objects during a preview.
 
-Workloads are judged with the pools of the GpuFleet of the same program. One that is registered
-before its GpuFleet waits and is judged, and reported, with it; either way before the fleet's first
-child exists. For a fleet of another program see `told_fleet`.
+Workloads are validated with the pools of the GpuFleet of the same program. One that is registered
+before its GpuFleet waits and is validated, and reported, with it; either way before the fleet's
+first child exists. For a fleet of another program see `told_fleet`.
 """
 
 import os
@@ -40,19 +40,19 @@ from gpufleet_policies.fronts.crossguard_configuration import (
     unreadable,
 )
 from gpufleet_policies.fronts.crossguard_remediation import remediated
-from gpufleet_policies.readers.pulumi_props import facts_from_pulumi, is_judged
+from gpufleet_policies.readers.pulumi_props import facts_from_pulumi, is_validated
 from gpufleet_policies.rules.context import RuleContext, SameObject
 from gpufleet_policies.rules.finding import PolicyFinding
-from gpufleet_policies.rules.judge import judge
-from gpufleet_policies.rules.registry import judging
+from gpufleet_policies.rules.registry import validating
 from gpufleet_policies.rules.rule import Level, Needs, Rule
+from gpufleet_policies.rules.validate import validate as run_rules
 
 PACK_NAME = "gpufleet"
 REMEDIATION = f"{PACK_NAME}-remediate"
 """Name of the policy that mends."""
 
 LEVELS = (Level.MANDATORY, Level.ADVISORY)
-"""The mandatory policy comes first: it judges, and the advisory one reports the rest."""
+"""The mandatory policy comes first: it validates, and the advisory one reports the rest."""
 
 
 def _utc_today() -> date:
@@ -61,7 +61,8 @@ def _utc_today() -> date:
 
 @dataclass
 class _Program:
-    """What was seen of the program that is judged. Guarded by `lock`: the host has four threads."""
+    """What was seen of the program that is validated. Guarded by `lock`: the host has four
+    threads."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     fleets: dict[str, FleetFacts] = field(default_factory=dict[str, FleetFacts])
@@ -82,12 +83,13 @@ def across(subject: type) -> tuple[Rule, ...]:
     """
     compares = {Needs.SURROUNDINGS, Needs.POOLS}
     if subject not in (FleetFacts, WorkloadFacts):
-        return judging(subject)
-    return tuple(rule for rule in judging(subject) if rule.sees_pools or compares & rule.needs)
+        return validating(subject)
+    return tuple(rule for rule in validating(subject) if rule.sees_pools or compares & rule.needs)
 
 
 def _left(subject: type, fleet: FleetFacts | None) -> tuple[Rule, ...]:
-    """Rules that were not judged already: with a fleet, pools were known resource by resource."""
+    """Rules that were not validated already: with a fleet, pools were known resource by
+    resource."""
     rules = across(subject)
     if fleet is None or subject is not WorkloadFacts:
         return rules
@@ -131,7 +133,7 @@ class Front:
         """
 
         def remediate(args: ResourceValidationArgs) -> Mapping[str, Any] | None:
-            if not is_judged(args.resource_type):
+            if not is_validated(args.resource_type):
                 return None
             configured = self._configurations.read(args.get_config())
             if not configured.remediated:
@@ -154,8 +156,8 @@ class Front:
         operations: list[Mapping[str, Any]] = []
         for facts in found:
             fleet = None if isinstance(facts, FleetFacts) else configured.told
-            rules = [rule for rule in judging(type(facts)) if rule.id in configured.remediated]
-            for finding in judge(
+            rules = [rule for rule in validating(type(facts)) if rule.id in configured.remediated]
+            for finding in run_rules(
                 facts, self._context(fleet, configured), configured.settings, rules
             ):
                 if finding.level is Level.MANDATORY:
@@ -165,7 +167,7 @@ class Front:
     def _stack_policy(self, level: Level) -> StackValidationPolicy:
         def validate(args: StackValidationArgs, report: ReportViolation) -> None:
             configured = self._configurations.read(args.get_config())
-            for finding in self._judge_stack(configured):
+            for finding in self._validate_stack(configured):
                 if finding.level is level:
                     report(finding.message, finding.locator.urn or None)
 
@@ -177,7 +179,7 @@ class Front:
             config_schema=PolicyConfigSchema(schema_properties()),
         )
 
-    def _judge_stack(self, configured: Configured) -> list[PolicyFinding]:
+    def _validate_stack(self, configured: Configured) -> list[PolicyFinding]:
         """Rules that need the whole program, on every resource seen; once for all levels."""
         with self._program.lock:
             seen = dict(self._program.facts)
@@ -194,7 +196,7 @@ class Front:
             finding
             for facts in everything
             if (rules := _left(type(facts), fleet))
-            for finding in judge(facts, context, configured.settings, rules)
+            for finding in run_rules(facts, context, configured.settings, rules)
             if (finding.rule, finding.locator.urn, finding.level) not in said
         ]
         configured.stack = (seen, findings)
@@ -202,7 +204,7 @@ class Front:
 
     def _policy(self, level: Level) -> ResourceValidationPolicy:
         def validate(args: ResourceValidationArgs, report: ReportViolation) -> None:
-            if not is_judged(args.resource_type):
+            if not is_validated(args.resource_type):
                 return
             for finding in self._findings(args, level):
                 if finding.level is level:
@@ -217,53 +219,55 @@ class Front:
         )
 
     def _findings(self, args: ResourceValidationArgs, level: Level) -> list[PolicyFinding]:
-        """Judged once for both levels: within one call they follow each other in one thread.
+        """Validated once for both levels: within one call they follow each other in one thread.
 
-        A policy with another configuration than the one before judges for itself.
+        A policy with another configuration than the one before validates for itself.
         """
         configured = self._configurations.read(args.get_config())
         if level is not LEVELS[0]:
             stored = getattr(self._here, "judged", None)
-            self._here.judged = None
+            self._here.validated = None
             if stored is not None and stored[0] == args.urn and stored[1] is configured:
                 return stored[2]
-        findings = self._judge(args, configured)
-        self._here.judged = (args.urn, configured, findings)
+        findings = self._validate(args, configured)
+        self._here.validated = (args.urn, configured, findings)
         return findings
 
-    def _judge(self, args: ResourceValidationArgs, configured: Configured) -> list[PolicyFinding]:
+    def _validate(
+        self, args: ResourceValidationArgs, configured: Configured
+    ) -> list[PolicyFinding]:
         found = facts_from_pulumi(args.resource_type, args.props, args.name, args.urn, load)
-        findings = [finding for facts in found for finding in self._judge_one(facts, configured)]
+        findings = [finding for facts in found for finding in self._validate_one(facts, configured)]
         with self._program.lock:
             self._program.facts[args.urn] = found
             self._program.said.update((f.rule, f.locator.urn, f.level) for f in findings)
         return findings
 
-    def _judge_one(self, facts: Any, configured: Configured) -> list[PolicyFinding]:
+    def _validate_one(self, facts: Any, configured: Configured) -> list[PolicyFinding]:
         findings: list[PolicyFinding] = []
         if configured.problem is not None:
             findings.append(unreadable(facts.locator, configured.problem))
             configured.problem = None
         if isinstance(facts, FleetFacts):
-            return findings + self._judge_fleet(facts, configured)
+            return findings + self._validate_fleet(facts, configured)
         if not isinstance(facts, WorkloadFacts):
             context = self._context(None, configured)
-            return findings + judge(facts, context, configured.settings)
+            return findings + run_rules(facts, context, configured.settings)
         context = self._context(self._fleet_for(facts, configured), configured)
-        return findings + judge(facts, context, configured.settings)
+        return findings + run_rules(facts, context, configured.settings)
 
-    def _judge_fleet(self, fleet: FleetFacts, configured: Configured) -> list[PolicyFinding]:
+    def _validate_fleet(self, fleet: FleetFacts, configured: Configured) -> list[PolicyFinding]:
         with self._program.lock:
             self._program.fleets[fleet.locator.urn] = fleet
             waiting = list(self._program.waiting.values())
             alone = len(self._program.fleets) == 1
         context = self._context(fleet, configured)
-        findings = judge(fleet, context, configured.settings)
+        findings = run_rules(fleet, context, configured.settings)
         if alone and configured.settings.fleet is None:
             needs_fleet = {Needs.FLEET, Needs.POOLS}
-            rules = [rule for rule in judging(WorkloadFacts) if needs_fleet & rule.needs]
+            rules = [rule for rule in validating(WorkloadFacts) if needs_fleet & rule.needs]
             for workload in waiting:
-                findings += judge(workload, context, configured.settings, rules)
+                findings += run_rules(workload, context, configured.settings, rules)
         return findings
 
     def _fleet_for(self, workload: WorkloadFacts, configured: Configured) -> FleetFacts | None:

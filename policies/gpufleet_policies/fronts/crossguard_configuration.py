@@ -7,8 +7,8 @@ from typing import Any
 
 from gpufleet.findings import FleetError
 from gpufleet_policies.facts import FleetFacts, Locator
-from gpufleet_policies.fronts.settings_file import settings_beside
-from gpufleet_policies.fronts.told_fleet import UnreadableFleetError, told_fleet
+from gpufleet_policies.fronts.referenced_fleet import UnreadableFleetError, referenced_fleet
+from gpufleet_policies.fronts.settings_file import settings_alongside
 from gpufleet_policies.readers.plain import plain
 from gpufleet_policies.rules.context import RuleContext, SameObject
 from gpufleet_policies.rules.finding import PolicyFinding
@@ -24,13 +24,13 @@ class Configured:
     settings: RuleSettings
     told: FleetFacts | None
     problem: str | None
-    """Why configuration or fleet cannot be read; reported with the first object judged."""
+    """Why configuration or fleet cannot be read; reported with the first object validated."""
     remediated: frozenset[str]
     """Ids of the rules that mend what they find."""
     contexts: dict[SameObject, RuleContext] = field(default_factory=dict[SameObject, RuleContext])
     """Context of each fleet."""
     stack: tuple[Mapping[str, Any], list[PolicyFinding]] | None = None
-    """What was judged across resources, and what was found: both levels report of it."""
+    """What was validated across resources, and what was found: both levels report of it."""
 
 
 class Configurations:
@@ -45,7 +45,7 @@ class Configurations:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._base = settings_beside(folder)
+        self._base = settings_alongside(folder)
         read_settings(self._base, str(folder))
         self._configured: list[Configured] = []
 
@@ -61,7 +61,7 @@ class Configurations:
             settings, problem = read_settings(self._base), str(wrong)
         told = None
         try:
-            told = told_fleet(settings.fleet, self._folder)
+            told = referenced_fleet(settings.fleet, self._folder)
         except UnreadableFleetError as wrong:
             problem = str(wrong)
         remediated = frozenset(
@@ -77,7 +77,7 @@ def unreadable(locator: Locator, problem: str) -> PolicyFinding:
     violation = Violation(
         where="",
         found=f"the policy settings cannot be read: {problem}",
-        limit="without them the rules would judge by something else than was meant",
+        limit="without them the rules would validate by something else than was meant",
         alternative="mend the settings",
     )
     return PolicyFinding(

@@ -11,7 +11,7 @@ NAMES = ("gpu-policy.yaml", "gpu-policy.json")
 """Names it may have."""
 
 
-def settings_beside(folder: Path) -> Mapping[str, Any]:
+def settings_alongside(folder: Path) -> Mapping[str, Any]:
     """The settings in a folder, empty without a file.
 
     Raises ValueError when the file is no mapping, or no YAML.

@@ -120,13 +120,13 @@ TEAM_KEYS = ("gpufleet.dev/team", "team", "Team", "owner", "Owner")
 
 
 def _pool(pool: NodePool, catalogue: Catalogue) -> PoolSpend:
-    found = _reckoned(pool, catalogue)
+    found = _computed(pool, catalogue)
     written = {**pool.annotations, **pool.tags}
     team = next((written[key] for key in TEAM_KEYS if written.get(key)), "")
     return replace(found, team=pool.compiled.team if pool.compiled is not None else team)
 
 
-def _reckoned(pool: NodePool, catalogue: Catalogue) -> PoolSpend:
+def _computed(pool: NodePool, catalogue: Catalogue) -> PoolSpend:
     low = pool_price(pool, catalogue).low
     smallest = pool.size.standing
     standing = None

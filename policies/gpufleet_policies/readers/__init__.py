@@ -1,1 +1,1 @@
-"""From somebody's documents to facts. Nothing here judges."""
+"""From somebody's documents to facts. Nothing here validates."""

@@ -29,7 +29,7 @@ CONFIG_KEY = "gpufleet:fleet"
 """Key of a stack file that holds a FleetSpec."""
 
 Facts = tuple[Any, ...]
-"""Workload, NodePool, Autoscaler, ...: whatever rules judge."""
+"""Workload, NodePool, Autoscaler, ...: whatever rules validate."""
 
 
 def facts_of_document(

@@ -210,7 +210,7 @@ _CHECKED = {
     "gpu-operator": "gpu-operator-values",
     "network-operator": "network-operator-values",
 }
-"""Charts whose values `gpufleet check` judges as such."""
+"""Charts whose values `gpufleet check` validates as such."""
 
 
 def _device_plugin(

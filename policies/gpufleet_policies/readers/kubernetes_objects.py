@@ -12,7 +12,7 @@ from gpufleet_policies.readers.reading import at, items
 from gpufleet_policies.readers.workload import workload_from
 
 
-def is_judged_kind(group: str, kind: str) -> bool:
+def is_validated_kind(group: str, kind: str) -> bool:
     """Whether objects of a kind give any facts."""
     found = (group, kind)
     return found in KINDS or found in READERS or found in autoscaler.KINDS or found in claims.KINDS
@@ -27,7 +27,7 @@ def group_of(api_version: Any) -> str:
 def is_left_to_its_owner(document: dict[str, Any]) -> bool:
     """Whether an object of a cluster needs no verdict of its own.
 
-    Its owner is judged in its place where that is of a kind rules know, and pods that have ended
+    Its owner is validated in its place where that is of a kind rules know, and pods that have ended
     hold nothing.
     """
     if at(document, "status.phase") in ("Succeeded", "Failed") and document.get("kind") == "Pod":

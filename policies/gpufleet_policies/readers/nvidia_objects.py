@@ -16,7 +16,7 @@ Load = Callable[[], Catalogue]
 
 
 def cluster_policy(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
-    """nvidia.com ClusterPolicy: judged as such, and what it chooses for all nodes."""
+    """nvidia.com ClusterPolicy: validated as such, and what it chooses for all nodes."""
     del load
     annotations = known_texts(inside(document, "metadata.annotations"))
     written, complete = as_text(document)

@@ -64,7 +64,7 @@ def _read(container: Any, key: Any) -> Any:
     try:
         return container[key]
     except Exception as error:
-        # By name, so that judging files and states never imports the Pulumi SDK.
+        # By name, so that validating files and states never imports the Pulumi SDK.
         if type(error).__name__ == "UnknownValueError":
             return UNKNOWN
         raise

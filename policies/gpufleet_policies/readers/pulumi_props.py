@@ -10,7 +10,7 @@ from gpufleet_policies.facts.pool import NodePool
 from gpufleet_policies.readers.kubernetes_objects import (
     facts_of_object,
     group_of,
-    is_judged_kind,
+    is_validated_kind,
 )
 from gpufleet_policies.readers.plain import plain
 from gpufleet_policies.readers.pulumi_types import KINDS, READERS
@@ -33,12 +33,12 @@ def group_and_kind(resource_type: str) -> tuple[str, str] | None:
     return ("" if group == "core" else group, kind)
 
 
-def is_judged(resource_type: str) -> bool:
+def is_validated(resource_type: str) -> bool:
     """Whether any rule could have something to say about resources of this type."""
     if resource_type in READERS:
         return True
     found = group_and_kind(resource_type)
-    return found is not None and is_judged_kind(*found)
+    return found is not None and is_validated_kind(*found)
 
 
 def facts_from_pulumi(
@@ -54,7 +54,7 @@ def facts_from_pulumi(
     `properties` is what the SDK hands to a policy, or what a preview or state holds; `name` is what
     the program calls the resource, `path` the file where there is one.
     """
-    if not is_judged(resource_type):
+    if not is_validated(resource_type):
         return ()
     document = plain(properties)
     if not isinstance(document, Mapping):

@@ -7,7 +7,7 @@ from gpufleet.catalogue import Catalogue
 from gpufleet_policies.facts.tristate import UNKNOWN
 from gpufleet_policies.readers.blocks import inside
 from gpufleet_policies.readers.plain import plain
-from gpufleet_policies.readers.pulumi_props import facts_of_properties, is_judged
+from gpufleet_policies.readers.pulumi_props import facts_of_properties, is_validated
 from gpufleet_policies.readers.reading import items
 
 Load = Callable[[], Catalogue]
@@ -51,7 +51,7 @@ def facts_of_state(document: Mapping[str, Any], path: str, load: Load) -> Iterat
 
 def _resource(state: Any, path: str, load: Load) -> Iterator[Any]:
     kind, urn = inside(state, "type"), inside(state, "urn")
-    if not isinstance(kind, str) or not isinstance(urn, str) or not is_judged(kind):
+    if not isinstance(kind, str) or not isinstance(urn, str) or not is_validated(kind):
         return
     inputs = opened(plain(inside(state, "inputs")))
     if isinstance(inputs, dict):

@@ -72,7 +72,7 @@ def not_offered(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viola
     source="nodes.max of the pools",
 )
 def exceed_pool(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
-    """Jobs are judged per pod only: their pods may run one after another."""
+    """Jobs are validated per pod only: their pods may run one after another."""
     assert context.fleet is not None
     for group in workload.pod_groups:
         pools = candidates(context.fleet, group, context.catalogue)

@@ -1,10 +1,10 @@
-"""Verdicts of `gpufleet check` as rules see them: the same judgement, never a second one."""
+"""Verdicts of `gpufleet check` as rules see them: the same validation, never a second one."""
 
 import json
 from functools import lru_cache
 
 from gpufleet.catalogue.lookup import bare_product
-from gpufleet.contract.foreign.judgement import Judgement
+from gpufleet.contract.foreign.validation import Judgement
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.findings import Finding, error, ordered
 from gpufleet_policies.facts.nvidia import NvidiaConfig, OperatorChoices
@@ -20,19 +20,19 @@ MIG_LABEL = "nvidia.com/mig.config"
 def verdict(context: RuleContext, config: NvidiaConfig) -> Judgement:
     """What `gpufleet check` says about a configuration, with the GPU of the pools beside it.
 
-    Of a file with several MIG layouts those are judged that pools here select, each for its GPU;
+    Of a file with several MIG layouts those are validated that pools here select, each for its GPU;
     where none is selected here, all of them, for any GPU.
     """
     if config.kind != "mig-parted":
-        return _judged(config.kind, config.text, _gpu(context), _version(config), None)
+        return _validated(config.kind, config.text, _gpu(context), _version(config), None)
     parts = _configs(config.text)
     chosen = [(name, gpu) for name, gpu in selected_layouts(context) if name in parts]
     if not chosen:
         chosen = [(name, None) for name in parts] or [(None, None)]
-    # What stands around the configs is judged once, with the first of them.
+    # What stands around the configs is validated once, with the first of them.
     texts = [config.text if at == 0 else parts[str(name)] for at, (name, _) in enumerate(chosen)]
     found = [
-        _judged(config.kind, text, gpu, None, name)
+        _validated(config.kind, text, gpu, None, name)
         for text, (name, gpu) in zip(texts, chosen, strict=True)
     ]
     return Judgement(ordered(finding for one in found for finding in one.findings))
@@ -87,17 +87,17 @@ def _gpu(context: RuleContext) -> str | None:
 
 
 @lru_cache(maxsize=1024)
-def _judged(
+def _validated(
     kind: str, text: str, gpu: str | None, version: str | None, select: str | None
 ) -> Judgement:
     # Its rule tables are large: only programs that have such a configuration pay for them.
-    from gpufleet.contract.foreign.kinds import judge_text
+    from gpufleet.contract.foreign.kinds import validate_text
 
     where: dict[str, object] = {}
     if version is not None and version.removeprefix("v").replace(".", "").isdecimal():
         where["chart"] = {"version": version}
     try:
-        return judge_text(kind, text, gpu=gpu, select=select, context=where or None)
+        return validate_text(kind, text, gpu=gpu, select=select, context=where or None)
     except UnreadableDocumentError as problem:
         return Judgement((error("document-unreadable", "", str(problem)),))
 

@@ -1,4 +1,4 @@
-"""What every rule may look at beside the object it judges."""
+"""What every rule may look at beside the object it validates."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -71,7 +71,7 @@ def on_control(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violat
                 money=held(context, workload, group),
                 at_most=Level.ADVISORY,
             )
-        yield from _beside(context, workload, group)
+        yield from _alongside(context, workload, group)
 
 
 def _head(
@@ -114,7 +114,9 @@ def _without_gpu(container: Container) -> JsonPatch:
     )
 
 
-def _beside(context: RuleContext, workload: WorkloadFacts, group: PodGroup) -> Iterator[Violation]:
+def _alongside(
+    context: RuleContext, workload: WorkloadFacts, group: PodGroup
+) -> Iterator[Violation]:
     """Sidecars, and init containers that make the pod hold more GPUs than it computes on."""
     holders = [c for c in group.containers if GPU in c.gpu_resources]
     main = [c for c in holders if not c.init]

@@ -25,7 +25,7 @@ class PolicyFinding:
 
     @property
     def remediation(self) -> JsonPatch:
-        """Operations of RFC 6902 on the judged object; empty: a person must decide."""
+        """Operations of RFC 6902 on the validated object; empty: a person must decide."""
         return self.violation.remediation
 
     @property

@@ -211,7 +211,7 @@ def on_demand_for_batch(
 ) -> Iterator[Violation]:
     """Pools with intent batch whose machine has a known spot price.
 
-    Workloads that say what they are for are judged by `interruptible-work-on-demand`.
+    Workloads that say what they are for are validated by `interruptible-work-on-demand`.
     """
     for pool in gpu_pools(context, subject):
         if not pool.intent.is_known or pool.intent.value != "batch":

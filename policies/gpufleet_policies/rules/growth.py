@@ -26,17 +26,17 @@ def exceeds(context: RuleContext, subject: Autoscaler | WorkloadFacts) -> Iterat
         target = target_of(context, subject)
         if target is None or len(target.pod_groups) != 1:
             return
-        yield from _judged(context, subject.scaling, target, target.pod_groups[0])
+        yield from _validated(context, subject.scaling, target, target.pod_groups[0])
         return
     for scaling in subject.scaling:
         if scaling.enabled.is_unknown or scaling.enabled.found is False:
             continue
         for group in subject.pod_groups:
             if group.name == scaling.group:
-                yield from _judged(context, scaling, subject, group)
+                yield from _validated(context, scaling, subject, group)
 
 
-def _judged(
+def _validated(
     context: RuleContext, scaling: ScalingFacts, workload: WorkloadFacts, group: PodGroup
 ) -> Iterator[Violation]:
     if not scaling.maximum.is_known or not group.together.is_known:

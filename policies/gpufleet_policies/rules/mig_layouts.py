@@ -34,22 +34,22 @@ def stranded_slices(
 ) -> Iterator[Violation]:
     """One violation per distinct layout; mandatory from two slices on one GPU.
 
-    A pool whose label selects a layout is judged with its own GPU. Layouts of a mig-parted file
+    A pool whose label selects a layout is validated with its own GPU. Layouts of a mig-parted file
     that no pool here selects are advice, for every GPU that has their profiles; of those NVIDIA
     delivers (`all-...`) nothing is said: a file may offer what nobody uses.
     """
     if isinstance(subject, FleetFacts):
         for pool in subject.pools:
             if pool.stranded_compute > 0:
-                yield from _judge_pool(context.catalogue, pool)
+                yield from _validate_pool(context.catalogue, pool)
     elif isinstance(subject, NodePool):
         for pool in gpu_pools(context, subject):
-            yield from _judge_labelled(context, pool)
+            yield from _validate_labelled(context, pool)
     else:
-        yield from _judge_configs(context, subject)
+        yield from _validate_configs(context, subject)
 
 
-def _judge_labelled(context: RuleContext, pool: NodePool) -> Iterator[Violation]:
+def _validate_labelled(context: RuleContext, pool: NodePool) -> Iterator[Violation]:
     name, shape = pool.labels.get(MIG_LABEL), shape_of(context, pool)
     layouts = None if name is None or shape is None else layouts_of(context, pool, name)
     if layouts is None or shape is None:
@@ -86,7 +86,7 @@ def _stranded(shape: MigGeometry, layout: dict[str, int]) -> tuple[int, str] | N
     return placed.stranded_compute, "" if better is None else str(better)
 
 
-def _judge_configs(context: RuleContext, subject: MigLayouts) -> Iterator[Violation]:
+def _validate_configs(context: RuleContext, subject: MigLayouts) -> Iterator[Violation]:
     selected = {name for name, _ in selected_layouts(context)}
     for name, entries in subject.layouts.items():
         if name in selected or name.startswith("all-"):
@@ -121,7 +121,7 @@ def _geometries(catalogue: Catalogue, layout: dict[str, int]) -> Iterator[MigGeo
             yield geometry
 
 
-def _judge_pool(catalogue: Catalogue, pool: PoolFacts) -> Iterator[Violation]:
+def _validate_pool(catalogue: Catalogue, pool: PoolFacts) -> Iterator[Violation]:
     # Geometry needs the spec types; only fleets that do strand something pay for importing them.
     from gpufleet.partition.nearest import better_layout
     from gpufleet.partition.placement import MigPlacement, place
@@ -190,7 +190,7 @@ _IMPOSSIBLE = frozenset(
 def infeasible(context: RuleContext, subject: NvidiaConfig | NodePool) -> Iterator[Violation]:
     """No placement of the instances, a profile of another GPU, or a GPU without MIG.
 
-    mig-parted configurations are judged as `gpufleet check --as mig-parted` does, for the GPU of
+    mig-parted configurations are validated as `gpufleet check --as mig-parted` does, for the GPU of
     the pools here when there is one kind; `gpuPartitionSize` of GKE by the sizes of the machine.
     """
     if isinstance(subject, NvidiaConfig):

@@ -48,7 +48,7 @@ def _entry_layouts(entries: tuple[MigEntry, ...]) -> tuple[dict[str, int], ...]:
 def single_mixed(context: RuleContext, subject: MigLayouts | NodePool) -> Iterator[Violation]:
     """The strategy `single`, also the operator's default, and profiles that differ on a node.
 
-    A pool whose label selects the layout is judged with its own GPUs; a layout that no pool here
+    A pool whose label selects the layout is validated with its own GPUs; a layout that no pool here
     selects is advice, since nobody may ever use it.
     """
     chosen = strategy(context)
@@ -110,7 +110,7 @@ def name_mismatch(context: RuleContext, workload: WorkloadFacts) -> Iterator[Vio
     """A slice no selectable layout has, or a whole GPU where every GPU is cut under `mixed`.
 
     Only where each pool that would take the pods is known to the last GPU. Pods beside a GpuFleet
-    are judged by gpu-resource-not-offered.
+    are validated by gpu-resource-not-offered.
     """
     if context.fleet is not None:
         return

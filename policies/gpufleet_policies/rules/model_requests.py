@@ -57,7 +57,7 @@ class ModelRequest:
 
 
 def _requests(context: RuleContext, workload: WorkloadFacts) -> Iterator[ModelRequest]:
-    """Groups that can be judged: no service level, inference, exclusive GPUs, need known."""
+    """Groups that can be validated: no service level, inference, exclusive GPUs, need known."""
     need = memory_need(workload.intent)
     if need is None or workload.intent.has_service_level or not is_inference(workload):
         return

@@ -254,7 +254,7 @@ def _all_groups(context: RuleContext) -> list[tuple[Locator, int | None, set[str
     source="OpenCost's idle cost of CPU and memory",
     sees_pools=True,
 )
-def beside_gpus(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+def alongside_gpus(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Off unless switched on: below a quarter of both, on every machine it may land on."""
     for group, found in _packed(context, workload):
         one = found[0]

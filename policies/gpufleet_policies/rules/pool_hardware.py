@@ -60,7 +60,7 @@ def cheaper_instance(context: RuleContext, subject: NodePool | FleetFacts) -> It
     for; only where nodes are bought on demand: spot needs the choice.
     """
     for pool in gpu_pools(context, subject):
-        yield from _listed_beside_smaller(context, pool)
+        yield from _listed_alongside_smaller(context, pool)
         row = _row(pool, context.catalogue)
         if row is None or row.accelerator.count is None:
             continue
@@ -106,7 +106,7 @@ def _need(context: RuleContext, pool: NodePool, count: int) -> tuple[Decimal, De
     return max(c for c, _ in worst), max(m for _, m in worst)
 
 
-def _listed_beside_smaller(context: RuleContext, pool: NodePool) -> Iterator[Violation]:
+def _listed_alongside_smaller(context: RuleContext, pool: NodePool) -> Iterator[Violation]:
     """Types of a list that are larger than another of it, which would do."""
     if pool.maker is Maker.FLEET:
         return  # its types follow from the GPU it names

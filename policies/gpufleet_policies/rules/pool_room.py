@@ -25,8 +25,8 @@ from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 def exceed(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Mandatory where the pods name the pool, else advice: the cluster may have other pools.
 
-    Only where every pool that would take the pods is known. Jobs are judged per pod: their pods may
-    run one after another. Pods beside a GpuFleet are judged by gpu-replicas-exceed-pool.
+    Only where every pool that would take the pods is known. Jobs are validated per pod: their pods
+    may run one after another. Pods beside a GpuFleet are validated by gpu-replicas-exceed-pool.
     """
     if context.fleet is not None or workload.node_agent:
         return
@@ -34,7 +34,7 @@ def exceed(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]
         for resource in group.gpu_resources:
             asked = group.pod_gpus(resource)
             if asked.is_known and asked.value > 0:
-                yield from _judged(context, workload, group, resource, asked.value)
+                yield from _validated(context, workload, group, resource, asked.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class _Room:
     names: str
 
 
-def _judged(
+def _validated(
     context: RuleContext, workload: WorkloadFacts, group: PodGroup, resource: str, asked: int
 ) -> Iterator[Violation]:
     room = _room(context, group, resource, asked)
@@ -85,11 +85,11 @@ def _room(context: RuleContext, group: PodGroup, resource: str, asked: int) -> _
     """Reckoned once for all pods that ask for the same in the same place."""
     key = ("room", place_of(group), resource, asked)
     if key not in context.memo:
-        context.memo[key] = _reckoned(context, pools_for(context, group), resource, asked)
+        context.memo[key] = _computed(context, pools_for(context, group), resource, asked)
     return context.memo[key]
 
 
-def _reckoned(
+def _computed(
     context: RuleContext, pools: tuple[NodePool, ...], resource: str, asked: int
 ) -> _Room | None:
     rows: list[tuple[int, str, int | None]] = []

@@ -12,10 +12,10 @@ from gpufleet_policies.facts.tristate import Fact, absent, known, unknown
 from gpufleet_policies.rules.context import RuleContext, SameObject
 
 POOLS = (NodePool, FleetFacts)
-"""Subjects of every rule about pools: a pool is judged alike whoever declares it."""
+"""Subjects of every rule about pools: a pool is validated alike whoever declares it."""
 
 
-def judged_pools(context: RuleContext, subject: NodePool | FleetFacts) -> tuple[NodePool, ...]:
+def validated_pools(context: RuleContext, subject: NodePool | FleetFacts) -> tuple[NodePool, ...]:
     """The pools of a subject, completed by what else is declared. GpuFleet answers for its own."""
     key = ("pools", SameObject(subject))
     found = context.memo.get(key)
@@ -32,7 +32,7 @@ def judged_pools(context: RuleContext, subject: NodePool | FleetFacts) -> tuple[
 
 def gpu_pools(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[NodePool]:
     """Those of the subject's pools that certainly carry GPUs."""
-    return (pool for pool in judged_pools(context, subject) if pool.is_certainly_gpu)
+    return (pool for pool in validated_pools(context, subject) if pool.is_certainly_gpu)
 
 
 def all_pools(context: RuleContext) -> tuple[NodePool, ...]:
@@ -45,7 +45,7 @@ def all_pools(context: RuleContext) -> tuple[NodePool, ...]:
             subjects += context.surroundings.of(NodePool)
         if context.fleet is not None and context.fleet not in subjects:
             subjects.append(context.fleet)
-        found = tuple(pool for one in subjects for pool in judged_pools(context, one))
+        found = tuple(pool for one in subjects for pool in validated_pools(context, one))
         context.memo["all-pools"] = found
     return found
 

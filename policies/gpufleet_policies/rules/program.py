@@ -20,7 +20,7 @@ from gpufleet_policies.money.amounts import MICRO_USD, usd_hour
 from gpufleet_policies.money.stack import UNREADABLE, StackSpend, stack_spend
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.creation import Creation
-from gpufleet_policies.rules.pools import POOLS, all_pools, gpu_workloads, judged_pools
+from gpufleet_policies.rules.pools import POOLS, all_pools, gpu_workloads, validated_pools
 from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 
 
@@ -28,7 +28,9 @@ def _speaks(context: RuleContext, subject: NodePool | FleetFacts) -> bool:
     """Whether it is the first subject with GPUs: what concerns all is said once, on it."""
     assert context.surroundings is not None
     for one in context.surroundings:
-        if isinstance(one, POOLS) and any(p.is_certainly_gpu for p in judged_pools(context, one)):
+        if isinstance(one, POOLS) and any(
+            p.is_certainly_gpu for p in validated_pools(context, one)
+        ):
             return one is subject or one.locator == subject.locator
     return False
 

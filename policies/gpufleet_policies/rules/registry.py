@@ -88,7 +88,7 @@ EXCEPTION_INVALID = "policy-exception-invalid"
 """Code of the finding about an exception that does not count: no reason, past or bad date."""
 
 RULE_FAILED = "policy-rule-failed"
-"""Code of the note about a rule that could not judge an object because the rule itself broke."""
+"""Code of the note about a rule that could not validate an object because the rule itself broke."""
 
 
 @cache
@@ -98,6 +98,6 @@ def by_id() -> dict[str, Rule]:
 
 
 @cache
-def judging(subject: type) -> tuple[Rule, ...]:
-    """Rules that judge facts of this type."""
+def validating(subject: type) -> tuple[Rule, ...]:
+    """Rules that validate facts of this type."""
     return tuple(rule for rule in RULES if subject in rule.subjects)

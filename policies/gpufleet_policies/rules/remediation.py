@@ -1,4 +1,4 @@
-"""Remediation: the change that mends a finding, as a JSON patch (RFC 6902) on the judged object.
+"""Remediation: the change that mends a finding, as a JSON patch (RFC 6902) on the validated object.
 
 A patch is made of operations as plain mappings, ready for JSON. Its paths start at the object as it
 was written: a manifest, or the properties of a Pulumi resource. Only changes that are safe without

@@ -1,4 +1,4 @@
-"""Rule: one thing that is judged, in one place, with everything there is to say about it."""
+"""Rule: one thing that is validated, in one place, with everything there is to say about it."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -40,7 +40,7 @@ class Profile(StrEnum):
 
 
 class Needs(StrEnum):
-    """What a rule cannot judge without; where it is missing the rule is silent."""
+    """What a rule cannot validate without; where it is missing the rule is silent."""
 
     FLEET = "fleet"
     """The pools the workload may run on."""
@@ -68,7 +68,7 @@ class Violation:
     """Caps the level where the rule itself is less sure, or the amount is small."""
     evidence: Mapping[str, object] = field(default_factory=dict[str, object], hash=False)
     remediation: JsonPatch = field(default=(), hash=False)
-    """Operations of RFC 6902 on the judged object; empty: a person must decide."""
+    """Operations of RFC 6902 on the validated object; empty: a person must decide."""
     creates: tuple[Creation, ...] = ()
     """Objects whose being there mends it; none of them is declared yet."""
 
@@ -90,7 +90,7 @@ class Rule:
     family: str
     """Module the rule lives in; its page of the documentation."""
     subjects: tuple[type, ...]
-    """Facts it judges: FleetFacts, Workload, ... Most judge one type."""
+    """Facts it validates: FleetFacts, Workload, ... Most validate one type."""
     levels: Mapping[Profile, Level]
     mandatory_needs: Provenance
     """Weakest evidence on which it may stop a deployment."""

@@ -55,7 +55,7 @@ class RuleSettings:
     profile: Profile | None = None
     """None: by environment."""
     environment: str | None = None
-    """Where the judged program runs, for objects that do not say it themselves."""
+    """Where the validated program runs, for objects that do not say it themselves."""
     levels: Mapping[str, Level] = field(default_factory=dict[str, Level])
     """Rule id -> level, over the profile's."""
     exceptions: tuple[SettledException, ...] = ()
@@ -74,7 +74,7 @@ class RuleSettings:
         return Profile.PROD if context.is_production(subject) else Profile.DEV
 
 
-def weighed(level: Level, rule: Rule, evidence: Provenance, at_most: Level) -> Level:
+def weighted(level: Level, rule: Rule, evidence: Provenance, at_most: Level) -> Level:
     """A level after the evidence: weaker than the rule needs, or capped, means advisory."""
     weak = evidence < rule.mandatory_needs or at_most is not Level.MANDATORY
     return Level.ADVISORY if level is Level.MANDATORY and weak else level

@@ -52,7 +52,7 @@ def replicas_range(
     context: RuleContext, subject: NvidiaConfig | SharingConfig | NodePool | FleetFacts
 ) -> Iterator[Violation]:
     """Fewer than 2, more MPS clients than the GPU takes, GKE's 2 to 48; more than 16 turns is
-    advice. What the plugin refuses is judged as `gpufleet check` does. The patch lowers what is
+    advice. What the plugin refuses is validated as `gpufleet check` does. The patch lowers what is
     refused to its limit; numbers below 2 and long turns are left to a person, who may want no
     sharing at all, or MIG slices, and so are texts among the GPU Operator's values.
     """

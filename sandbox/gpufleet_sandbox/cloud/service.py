@@ -299,7 +299,7 @@ def _not_ready(context: Any, stored: Stored, reason: str) -> NoReturn:
 
 def _status_message() -> Any:
     """The type `google.rpc.Status`. One process can load one of its two definitions, and Google's
-    own clients, which judge node pools, bring theirs."""
+    own clients, which validate node pools, bring theirs."""
     try:
         from google.rpc import status_pb2
     except ModuleNotFoundError:

@@ -1,4 +1,4 @@
-"""Preparing a claim as the driver does it: its configurations, decoded strictly and judged.
+"""Preparing a claim as the driver does it: its configurations, decoded strictly and validated.
 
 Follows v0.4.1 `api/nvidia.com/resource/v1beta1` and `cmd/gpu-kubelet-plugin/device_state.go`. A
 refusal leaves the pod in ContainerCreating on a real node.
@@ -38,7 +38,7 @@ def allocated_on(claim: Mapping[str, Any], node: str) -> list[str]:
 
 
 def check_claim(claim: Mapping[str, Any], node: str, gates: Mapping[str, bool]) -> None:
-    """Decode and judge what applies to the claim's devices on this node; raises ClaimError."""
+    """Decode and validate what applies to the claim's devices on this node; raises ClaimError."""
     allocation = claim["status"]["allocation"]["devices"]
     for entry in allocation.get("config") or []:
         opaque = entry.get("opaque")

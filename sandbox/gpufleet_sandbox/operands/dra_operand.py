@@ -1,4 +1,5 @@
-"""The DRA driver's kubelet plugin on every node: publishes slices, judges claims given to the node.
+"""The DRA driver's kubelet plugin on every node: publishes slices, validates claims given to the
+node.
 
 A pod runs in the sandbox whatever becomes of its claim, as nothing but the scheduler holds pods
 back here. What a real kubelet would wait for is told as an Event on the pod,
@@ -47,7 +48,7 @@ class DraOperand:
         self._told: dict[tuple[str, str], str] = {}
 
     def step(self, item: Mapping[str, Any], node: NodeView, cluster: ClusterView) -> None:
-        """Bring one node's slices up to date, and judge the claims it was given."""
+        """Bring one node's slices up to date, and validate the claims it was given."""
         driver = cluster.dra
         status: str | None
         if driver is None or not driver.runs_on(node.labels):
@@ -66,7 +67,7 @@ class DraOperand:
             log(node.name, f"DRA driver {status or 'gone'}")
         for claim in self._claims.objects().values():
             if allocated_on(claim, node.name):
-                self._judge(claim, node, driver, problem)
+                self._validate(claim, node, driver, problem)
 
     def _serve(
         self,
@@ -128,7 +129,7 @@ class DraOperand:
             if result.get("driver") == DRIVER_NAME:
                 self._due(result["pool"])
 
-    def _judge(
+    def _validate(
         self,
         claim: Mapping[str, Any],
         node: NodeView,

@@ -43,14 +43,14 @@ def read_plugin_chart(config_maps: Mapping[Key, Mapping[str, Any]]) -> PluginCha
         if labels.get(NAME_LABEL) != CHART_NAME or labels.get(COMPONENT_LABEL) != COMPONENT:
             continue
         values: dict[str, Any] = json.loads((item.get("data") or {})["values.json"])
-        beside = {
+        alongside = {
             name: other.get("data") or {}
             for (ns, name), other in config_maps.items()
             if ns == namespace
         }
         return PluginChart(
-            settings=_settings(values, beside),
-            config_maps=beside,
+            settings=_settings(values, alongside),
+            config_maps=alongside,
             node_selector=dict(values.get("nodeSelector") or {}),
             terms=required_terms(values.get("affinity") or {}),
         )

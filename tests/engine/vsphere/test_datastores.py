@@ -191,8 +191,8 @@ def test_what_drs_may_do_with_a_machine(cloud: Vcenter) -> None:
 def test_a_standalone_host_has_no_drs(cloud: Vcenter) -> None:
     alone = FoundPlace(None, None, False, None, None, None, None)
     settings = NodeSettings.model_validate(cloud.node(1, drsBehavior="manual"))
-    nobody: Any = None
-    text = refused(Code.DRS_BEHAVIOR, lambda: behave(nobody, alone, settings, nobody))
+    no_one: Any = None
+    text = refused(Code.DRS_BEHAVIOR, lambda: behave(no_one, alone, settings, no_one))
     assert "drsBehavior is manual, and a standalone host has no DRS" in text
 
 

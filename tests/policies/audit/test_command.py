@@ -161,7 +161,7 @@ def test_a_named_file_must_be_readable_one_below_a_folder_need_not(folder: Path)
     assert [u["file"] for u in json.loads(result.stdout)["unread"]] == ["deploy/broken.yaml"]
     (folder / "half.yaml").write_text(f"{IDLE}---\na: [1\n")
     result = run("half.yaml", "--profile", "prod")
-    assert result.exit_code == 1, "what could be read is judged"
+    assert result.exit_code == 1, "what could be read is validated"
     assert IDLE_RULE in result.output
     assert "not read half.yaml" in result.output
 

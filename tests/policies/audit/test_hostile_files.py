@@ -26,7 +26,7 @@ STRICT = read_settings({"profile": "strict"})
 LONG = "x" * 5000
 
 
-def judged(folder: Path, text: bytes | str, name: str = "it.yaml") -> Any:
+def validated(folder: Path, text: bytes | str, name: str = "it.yaml") -> Any:
     path = folder / name
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     started = time.process_time()
@@ -68,7 +68,7 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_what_cannot_be_read_is_said_with_its_reason(name: str, tmp_path: Path):
     text, reason = HOSTILE[name]
-    assert reason in judged(tmp_path, text).files[0].problem
+    assert reason in validated(tmp_path, text).files[0].problem
 
 
 HARMLESS = {
@@ -94,7 +94,7 @@ HARMLESS = {
 
 @pytest.mark.parametrize("name", HARMLESS)
 def test_odd_but_readable_files_pass(name: str, tmp_path: Path):
-    result = judged(tmp_path, HARMLESS[name])
+    result = validated(tmp_path, HARMLESS[name])
     assert result.files[0].problem == ""
 
 
@@ -102,7 +102,7 @@ def test_odd_but_readable_files_pass(name: str, tmp_path: Path):
     "text", ["{", "[1, 2", '{"a": NaN, "b": [Infinity]}', "[" * 200_000, "null"]
 )
 def test_json_of_any_kind(text: str, tmp_path: Path):
-    judged(tmp_path, text, "it.json")
+    validated(tmp_path, text, "it.json")
 
 
 def test_a_file_of_100_mib_is_refused_unread(tmp_path: Path):
@@ -117,7 +117,7 @@ def test_a_file_of_100_mib_is_refused_unread(tmp_path: Path):
 def test_a_dump_of_many_objects_is_read_whole(tmp_path: Path):
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": []}}
     dump = {"apiVersion": "v1", "kind": "List", "items": [pod] * 3_000}
-    result = judged(tmp_path, json.dumps(dump), "dump.json")
+    result = validated(tmp_path, json.dumps(dump), "dump.json")
     assert result.files[0].objects == 3_000
 
 
@@ -187,7 +187,7 @@ def test_any_value_anywhere_in_public_manifests(
     changed = replaced(documents, place, value)
     texts = changed if isinstance(changed, list) else [changed]
     folder = tmp_path_factory.getbasetemp()
-    result = judged(folder, json.dumps(texts), "any.json")
+    result = validated(folder, json.dumps(texts), "any.json")
     for finding in result.findings:
         assert finding.line >= 1
         assert finding.finding.message
@@ -233,7 +233,7 @@ spec:
 
 
 def test_no_name_writes_lines_of_its_own_into_a_log(tmp_path: Path):
-    result = judged(tmp_path, WRITES_LINES)
+    result = validated(tmp_path, WRITES_LINES)
     text = "\n".join(as_text(result, lambda words, _: words))
     assert [line for line in text.splitlines() if line.startswith("::")] == []
     assert len(list(as_annotations(result))) == len(result.findings)

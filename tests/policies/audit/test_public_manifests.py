@@ -22,7 +22,7 @@ def test_a_thousand_manifests(tmp_path: Path):
     assert [file.name for file in result.unread] == []
     rules = {found.finding.rule for found in result.findings}
     assert "policy-rule-failed" not in rules
-    assert len(rules) >= 20, "the folder must give the rules something to judge"
+    assert len(rules) >= 20, "the folder must give the rules something to validate"
     for found in result.findings:
         lines = Path(found.file).read_text().count("\n")
         assert 1 <= found.line <= lines

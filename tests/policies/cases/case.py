@@ -9,9 +9,9 @@ from gpufleet_policies.facts import FleetFacts, Surroundings
 from gpufleet_policies.readers.pulumi_props import facts_from_pulumi
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.finding import PolicyFinding
-from gpufleet_policies.rules.judge import judge
 from gpufleet_policies.rules.rule import Level
 from gpufleet_policies.rules.settings import read_settings
+from gpufleet_policies.rules.validate import validate
 from tests.policies.objects import SPEC, TODAY, changed, summary
 
 FLEET_TYPE = "gpufleet:index:GpuFleet"
@@ -70,7 +70,7 @@ class Case:
     """Part of the message about the bad object."""
     level: Level = Level.MANDATORY
     """Of the finding, under `settings`."""
-    beside: tuple[Thing, ...] = (FLEET,)
+    alongside: tuple[Thing, ...] = (FLEET,)
     """What else the program declares. A fleet among it is the one the object runs on."""
     settings: dict[str, Any] = field(default_factory=dict[str, Any], hash=False)
     """Policy settings; most cases need none: the fleet says prod."""
@@ -96,16 +96,16 @@ class Case:
         return next(f.message for f in self.findings(self.bad) if f.rule == self.rule)
 
     @cached_property
-    def beside_facts(self) -> tuple[Any, ...]:
+    def alongside_facts(self) -> tuple[Any, ...]:
         """Facts of what stands beside; those that no rule knows are left out."""
-        return tuple(facts for thing in self.beside for facts in thing.all_facts())
+        return tuple(facts for thing in self.alongside for facts in thing.all_facts())
 
     def findings(self, thing: Thing, **settings: Any) -> list[PolicyFinding]:
         """What the rules say about an object in its surroundings."""
         subjects = thing.all_facts()
-        assert subjects, f"no rule judges {thing.type}"
+        assert subjects, f"no rule validates {thing.type}"
         chosen = read_settings({**self.settings, **settings})
-        everything = (*self.beside_facts, *subjects)
+        everything = (*self.alongside_facts, *subjects)
         fleets = [facts for facts in everything if isinstance(facts, FleetFacts)]
         context = RuleContext(
             today=TODAY,
@@ -114,4 +114,4 @@ class Case:
             surroundings=Surroundings(everything),
             thresholds=chosen.thresholds,
         )
-        return [f for subject in subjects for f in judge(subject, context, chosen)]
+        return [f for subject in subjects for f in validate(subject, context, chosen)]

@@ -70,7 +70,7 @@ CASES = (
         BOTH,
         manifest(changed(BOTH.properties, {f"{ENTRY}.resourceClaimTemplateName": "gpu"})),
         "claims GPUs through ResourceClaimTemplate ml/gpu and asks for nvidia.com/mig-1g.10gb",
-        beside=(FLEET, CHANNEL, claim()),
+        alongside=(FLEET, CHANNEL, claim()),
     ),
     Case(
         "dra-claim-unused",

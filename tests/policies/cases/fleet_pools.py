@@ -9,7 +9,7 @@ CASES = (
         FLEET,
         fleet_thing({"pools[1].nodes.min": 1}),
         "1 node(s) with 8 x A100-80GB stand for interactive use",
-        beside=(),
+        alongside=(),
     ),
     Case(
         "nonprod-pool-minimum-above-zero",
@@ -17,7 +17,7 @@ CASES = (
         fleet_thing({"environment": "staging", "pools[2].nodes.min": 1}),
         "1 x H100-80GB node(s) never go, environment staging",
         Level.ADVISORY,
-        beside=(),
+        alongside=(),
     ),
     Case(
         "gpu-pool-fixed-size",
@@ -25,7 +25,7 @@ CASES = (
         fleet_thing({"pools[2].nodes.min": 1}),
         "min = max = 1, bought onDemand",
         Level.ADVISORY,
-        beside=(),
+        alongside=(),
     ),
     Case(
         "on-demand-for-interruptible",
@@ -33,6 +33,6 @@ CASES = (
         fleet_thing({"pools[0].intent": "batch"}),
         "intent batch, and only onDemand at 0.80 USD/h",
         Level.ADVISORY,
-        beside=(),
+        alongside=(),
     ),
 )

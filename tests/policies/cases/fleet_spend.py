@@ -18,14 +18,14 @@ CASES = (
         FLEET,
         fleet_thing({"pools[2].capacity": [BLOCK]}),
         "no price is known for p5.48xlarge as capacityBlock",
-        beside=(),
+        alongside=(),
     ),
     Case(
         "gpu-budget-missing",
         FLEET,
         fleet_thing({"budget": REMOVE}),
         "no budget is set, and the fleet can cost 116.73 USD/h",
-        beside=(),
+        alongside=(),
     ),
     Case(
         "gpu-budget-exceeded",
@@ -33,7 +33,7 @@ CASES = (
         fleet_thing({"pools[0].nodes.max": 200}),
         "the policy's budgetUsdPerHour is 150.00 USD/h",
         Level.MANDATORY,
-        beside=(),
+        alongside=(),
         settings={"thresholds": {"budgetUsdPerHour": 150}},
     ),
 )

@@ -35,7 +35,7 @@ CASES = (
         manifest(changed(PYTORCH, {"metadata.labels": REMOVE})),
         "8 GPUs that are of use only together, and no queue or group of pods",
         Level.ADVISORY,
-        beside=(FLEET, QUEUE),
+        alongside=(FLEET, QUEUE),
     ),
     Case(
         "batch-and-serving-same-priority",
@@ -43,6 +43,6 @@ CASES = (
         job(),
         "runs on training beside Deployment ml/server, and neither has a priority",
         Level.ADVISORY,
-        beside=(FLEET, SERVER),
+        alongside=(FLEET, SERVER),
     ),
 )

@@ -20,13 +20,13 @@ CASES = (
         node_group({"amiType": "BOTTLEROCKET_x86_64_NVIDIA"}),
         "BOTTLEROCKET_x86_64_NVIDIA has the device plugin, and Release gpu-operator/gpu-operator "
         "installs it too",
-        beside=(CPU_GROUP, BUDGET, operator(PARTS_OFF)),
+        alongside=(CPU_GROUP, BUDGET, operator(PARTS_OFF)),
     ),
     Case(
         "device-plugin-installed-twice",
         plugin({"nodeSelector": {"plugin": "own"}}),
         plugin({}),
         "Release gpu-operator/gpu-operator runs a device plugin too",
-        beside=(operator(PARTS_OFF),),
+        alongside=(operator(PARTS_OFF),),
     ),
 )

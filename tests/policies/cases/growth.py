@@ -24,6 +24,6 @@ CASES = (
         manifest(changed(SCALER, {"spec.maxReplicaCount": 100})),
         "may grow Deployment ml/chat to 100 pods; notebooks (nodes.max 2) can hold 48 pods",
         Level.ADVISORY,
-        beside=(FLEET, deployment()),
+        alongside=(FLEET, deployment()),
     ),
 )

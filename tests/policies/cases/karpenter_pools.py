@@ -24,7 +24,7 @@ CASES = (
         karpenter({DISRUPTION: REMOVE}),
         karpenter({f"{DISRUPTION}.consolidateAfter": "Never"}),
         "consolidateAfter is Never, so empty GPU nodes stay",
-        beside=QUIET,
+        alongside=QUIET,
     ),
     Case(
         "karpenter-never-expires",
@@ -32,7 +32,7 @@ CASES = (
         karpenter({f"{TEMPLATE}.expireAfter": "Never"}),
         "nodes that live for ever keep old drivers",
         Level.ADVISORY,
-        beside=QUIET,
+        alongside=QUIET,
     ),
     Case(
         "karpenter-disrupts-training",
@@ -45,7 +45,7 @@ CASES = (
         ),
         "WhenEmptyOrUnderutilized after 5m, and the pool is for training",
         Level.ADVISORY,
-        beside=QUIET,
+        alongside=QUIET,
     ),
     Case(
         "karpenter-static-gpu-pool",
@@ -53,7 +53,7 @@ CASES = (
         karpenter({"spec.replicas": 2, "spec.limits": {"nodes": 2}, DISRUPTION: REMOVE}),
         "2 node(s) stand whether or not anything runs",
         Level.ADVISORY,
-        beside=QUIET,
+        alongside=QUIET,
     ),
     Case(
         "expiry-blocked-for-ever",
@@ -61,7 +61,7 @@ CASES = (
         karpenter({f"{TEMPLATE}.expireAfter": "168h"}),
         "nodes expire after 168h, and Deployment ml/chat says karpenter.sh/do-not-disrupt: true",
         Level.ADVISORY,
-        beside=(*QUIET, STAYS),
+        alongside=(*QUIET, STAYS),
     ),
     Case(
         "karpenter-consolidates-slowly",
@@ -69,6 +69,6 @@ CASES = (
         karpenter({f"{DISRUPTION}.consolidateAfter": "6h"}),
         "an empty node stays 6h",
         Level.ADVISORY,
-        beside=QUIET,
+        alongside=QUIET,
     ),
 )

@@ -12,7 +12,7 @@ CASES = (
         FLEET,
         fleet_thing({"pools[1].sharing.mig.layouts": [{"devices": {"1g.20gb": 4}}]}),
         "4 x 1g.20gb on 8 of 8 GPUs strands 3 of 7 compute slices each",
-        beside=(),
+        alongside=(),
     ),
 )
 
@@ -48,7 +48,7 @@ CASES = (
         node_group({**A100, SELECTED: "all-1g.10gb"}),
         node_group({**A100, SELECTED: "all-1g.20gb"}),
         "4 x 1g.20gb on 8 of 8 GPUs strands 3 of 7 compute slices each",
-        beside=QUIET,
+        alongside=QUIET,
     ),
     Case(
         "mig-layout-strands-slices",
@@ -56,20 +56,20 @@ CASES = (
         layouts('"1g.20gb": 4'),
         "4 x 1g.20gb strands 3 of 7 compute slices of each GPU",
         Level.ADVISORY,
-        beside=(),
+        alongside=(),
     ),
     Case(
         "mig-layout-infeasible",
         layouts('"1g.10gb": 7'),
         layouts('"3g.40gb": 3'),
         "`gpufleet check --as mig-parted` calls it mig-layout-",
-        beside=(),
+        alongside=(),
     ),
     Case(
         "mig-layout-infeasible",
         gke_pool({PARTITION: "1g.5gb"}),
         gke_pool({PARTITION: "1g.10gb"}),
         "1g.10gb on a2-highgpu-1g with A100-40GB; GKE cuts it into 1g.5gb",
-        beside=QUIET,
+        alongside=QUIET,
     ),
 )

@@ -22,14 +22,14 @@ CASES = (
         _pool("all-1g.5gb"),
         _pool("all-balanced"),
         "all-balanced cuts the 8 GPUs of a node differently",
-        beside=(CPU_GROUP, BUDGET, SINGLE),
+        alongside=(CPU_GROUP, BUDGET, SINGLE),
     ),
     Case(
         "mig-resource-name-mismatch",
         deployment({LIMITS: {"nvidia.com/mig-1g.5gb": 1}}),
         deployment({LIMITS: {"nvidia.com/mig-2g.10gb": 1}}),
         "asks for 1 x nvidia.com/mig-2g.10gb, which no pool here publishes",
-        beside=(CPU_GROUP, BUDGET, MIXED, _pool("all-1g.5gb")),
+        alongside=(CPU_GROUP, BUDGET, MIXED, _pool("all-1g.5gb")),
     ),
     Case(
         "mig-slices-unrequested",
@@ -37,7 +37,7 @@ CASES = (
         _pool("all-2g.10gb", 1),
         "24 slices stand, and everything here together asks for 4",
         Level.ADVISORY,
-        beside=(CPU_GROUP, BUDGET, MIXED, deployment({LIMITS: {"nvidia.com/mig-2g.10gb": 1}})),
+        alongside=(CPU_GROUP, BUDGET, MIXED, deployment({LIMITS: {"nvidia.com/mig-2g.10gb": 1}})),
         settings={"thresholds": {"quietUsdPerMonth": 50000}},
     ),
 )

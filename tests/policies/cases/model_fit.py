@@ -16,7 +16,7 @@ CASES = (
         deployment({LIMITS: WHOLE, **LARGE, **TRAINING}),
         deployment({LIMITS: WHOLE, **SMALL, **TRAINING}),
         "5% of the memory would be used, and at least 35% should",
-        beside=(NO_SLICES,),
+        alongside=(NO_SLICES,),
     ),
     Case(
         "whole-gpu-where-slice-fits",

@@ -31,7 +31,7 @@ CASES = (
         serving("1", "60", 1),
         serving("1", "30", 1),
         "a card of 44.7 GiB holds it with a fifth to spare. Instead: use 1 x L40S",
-        beside=(NO_SLICES,),
+        alongside=(NO_SLICES,),
     ),
     Case(
         "tensor-parallel-wider-than-needed",
@@ -39,6 +39,6 @@ CASES = (
         serving("2", "60", 2),
         "spreads one copy of the model over 2 x H100-80GB",
         Level.ADVISORY,
-        beside=(NO_SLICES,),
+        alongside=(NO_SLICES,),
     ),
 )

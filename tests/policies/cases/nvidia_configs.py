@@ -10,7 +10,7 @@ CASES = (
         operator({"mig": {"strategy": "mixed"}}),
         operator({"mig": {"strategy": "mixd"}}),
         "`gpufleet check --as gpu-operator-values` calls it gpu-operator-choice-unknown",
-        beside=(),
+        alongside=(),
     ),
     Case(
         "nvidia-config-surprising",
@@ -18,6 +18,6 @@ CASES = (
         operator({"driver": {"enabled": "false"}}),
         "`gpufleet check --as gpu-operator-values` calls it gpu-operator-switch-as-text",
         Level.ADVISORY,
-        beside=(),
+        alongside=(),
     ),
 )

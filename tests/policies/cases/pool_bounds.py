@@ -47,14 +47,14 @@ CASES = (
         karpenter({"spec.limits": {"cpu": "64"}}),
         karpenter({"spec.limits": REMOVE}),
         "spec.limits is not set: the number of GPUs, and their cost, is unbounded",
-        beside=QUIET,
+        alongside=QUIET,
     ),
     Case(
         "gpu-pool-unbounded",
         node_group(),
         node_group({"scalingConfig.maxSize": 100}),
         "scalingConfig.maxSize 100 allows 100 GPUs",
-        beside=QUIET,
+        alongside=QUIET,
     ),
     Case(
         "gpu-autoprovisioning-unbounded",
@@ -62,14 +62,14 @@ CASES = (
         _cluster(500),
         "auto-provisioning may make 500 x L4",
         Level.ADVISORY,
-        beside=(),
+        alongside=(),
     ),
     Case(
         "running-warm-pool",
         node_group({"warmPoolConfig": {"poolState": "STOPPED", "minSize": 2}}),
         node_group({"warmPoolConfig": {"poolState": "RUNNING", "minSize": 2}}),
         "2 running node(s) wait in the warm pool",
-        beside=QUIET,
+        alongside=QUIET,
     ),
     Case(
         "gpu-capacity-buffer",
@@ -77,7 +77,7 @@ CASES = (
         manifest(changed(BUFFER, {"spec.replicas": 2})),
         "room for 2 pod(s) of Deployment ml/chat with 1 GPU(s) each is kept free",
         Level.ADVISORY,
-        beside=(*QUIET, node_group(), deployment({LIMITS: {"nvidia.com/gpu": 1}})),
+        alongside=(*QUIET, node_group(), deployment({LIMITS: {"nvidia.com/gpu": 1}})),
     ),
     Case(
         "reservation-not-consumed",
@@ -85,6 +85,6 @@ CASES = (
         _reservation(4),
         "4 machines are reserved, and gpu can use 2 of them at most",
         Level.ADVISORY,
-        beside=(*QUIET, node_group({**H100, "scalingConfig.maxSize": 2})),
+        alongside=(*QUIET, node_group({**H100, "scalingConfig.maxSize": 2})),
     ),
 )

@@ -14,7 +14,7 @@ CASES = (
         node_group(),
         node_group({"taints": REMOVE}),
         "pods without GPUs land on GPU nodes",
-        beside=QUIET,
+        alongside=QUIET,
     ),
     Case(
         "gpu-pool-without-repair",
@@ -22,7 +22,7 @@ CASES = (
         node_group({"nodeRepairConfig": REMOVE}),
         "automatic repair is off",
         Level.ADVISORY,
-        beside=QUIET,
+        alongside=QUIET,
     ),
     Case(
         "cluster-autoscaler-accelerator-label-missing",
@@ -30,7 +30,7 @@ CASES = (
         node_group({**SCALED, "labels": {}}),
         "nodes lack the label k8s.amazonaws.com/accelerator",
         Level.ADVISORY,
-        beside=QUIET,
+        alongside=QUIET,
     ),
     Case(
         "gpu-owner-tags-missing",
@@ -38,7 +38,7 @@ CASES = (
         node_group({"tags.owner": REMOVE}),
         "lacks owner",
         Level.ADVISORY,
-        beside=QUIET,
+        alongside=QUIET,
     ),
     Case(
         "nonprod-without-expiry",
@@ -46,7 +46,7 @@ CASES = (
         node_group({**STAGING, "scalingConfig.minSize": 1}),
         "1 node(s) stand in staging without an expiry tag or a schedule",
         Level.ADVISORY,
-        beside=QUIET,
+        alongside=QUIET,
         settings={"thresholds": {"standingUsdPerMonth": 5000}},
     ),
 )

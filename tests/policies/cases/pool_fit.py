@@ -71,7 +71,7 @@ CASES = (
         job({**PLAIN, MAY_STOP: "true"}),
         "may be stopped, and gpu buy(s) g6.xlarge on demand only, at 0.80 USD/h",
         Level.ADVISORY,
-        beside=(*QUIET, node_group()),
+        alongside=(*QUIET, node_group()),
     ),
     Case(
         "spot-for-tightly-coupled-training",
@@ -79,7 +79,7 @@ CASES = (
         training(EFA),
         "2 pods of 8 GPU(s) train together on gpu, spot only, and no checkpoint is declared",
         Level.ADVISORY,
-        beside=(*QUIET, SPOT, TEMPLATE),
+        alongside=(*QUIET, SPOT, TEMPLATE),
     ),
     Case(
         "gpu-type-pinned-by-nothing",
@@ -93,6 +93,6 @@ CASES = (
         deployment({LIMITS: {"nvidia.com/gpu": 1}, REQUESTS: SMALL}),
         "asks for 1 GPU(s) of any kind: L4, L40S are here",
         Level.ADVISORY,
-        beside=(*QUIET, node_group(), DEAR),
+        alongside=(*QUIET, node_group(), DEAR),
     ),
 )

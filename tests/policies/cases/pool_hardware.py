@@ -21,7 +21,7 @@ CASES = (
         node_group({"instanceTypes": ["g6.4xlarge"]}),
         "g6.xlarge has the same GPUs at 0.80 USD/h",
         Level.ADVISORY,
-        beside=(*QUIET, SERVER),
+        alongside=(*QUIET, SERVER),
     ),
     Case(
         "superseded-gpu-generation",
@@ -29,7 +29,7 @@ CASES = (
         node_group({"instanceTypes": ["p3.2xlarge"]}),
         "p3.2xlarge with V100-16GB at 3.06 USD/h per GPU",
         Level.ADVISORY,
-        beside=QUIET,
+        alongside=QUIET,
     ),
     Case(
         "spot-without-diversity",
@@ -37,6 +37,6 @@ CASES = (
         karpenter({**SPOT, TYPES: ["g6.xlarge"]}),
         "only spot, of 1 machine type(s)",
         Level.ADVISORY,
-        beside=QUIET,
+        alongside=QUIET,
     ),
 )

@@ -27,7 +27,7 @@ CASES = (
         training(EFA),
         "2 training pods of 8 GPU(s) on gpu, which spans 2 zones",
         Level.ADVISORY,
-        beside=(*QUIET, ZONES, SPREAD),
+        alongside=(*QUIET, ZONES, SPREAD),
     ),
     Case(
         "multi-node-without-fabric",
@@ -35,6 +35,6 @@ CASES = (
         training(),
         "and do not ask for vpc.amazonaws.com/efa",
         Level.ADVISORY,
-        beside=(*QUIET, ON_DEMAND, TEMPLATE),
+        alongside=(*QUIET, ON_DEMAND, TEMPLATE),
     ),
 )

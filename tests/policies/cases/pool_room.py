@@ -14,7 +14,7 @@ CASES = (
         deployment({**PINNED, "spec.replicas": 4}),
         deployment({**PINNED, "spec.replicas": 6}),
         "6 pods of 1 x nvidia.com/gpu; gpu can hold 4 at most; 2 would stay Pending",
-        beside=(*QUIET, node_group()),
+        alongside=(*QUIET, node_group()),
     ),
     Case(
         "gpu-pods-exceed-declared-pools",
@@ -22,6 +22,6 @@ CASES = (
         deployment({**SERVER, "spec.replicas": 6}),
         "2 would stay Pending",
         Level.ADVISORY,
-        beside=(*QUIET, node_group()),
+        alongside=(*QUIET, node_group()),
     ),
 )

@@ -21,7 +21,7 @@ CASES = (
         CPU_GROUP,
         node_group(),
         "no DCGM exporter is declared beside the GPU pools",
-        beside=(BUDGET, CPU_GROUP, operator({"dcgmExporter": {"enabled": False}})),
+        alongside=(BUDGET, CPU_GROUP, operator({"dcgmExporter": {"enabled": False}})),
     ),
     Case(
         "budget-alarm-missing",
@@ -29,14 +29,14 @@ CASES = (
         node_group(STANDING),
         "the pools stand for 2.41 USD/h; above 1,000 USD a month somebody must be told",
         Level.ADVISORY,
-        beside=(EXPORTER, CPU_GROUP),
+        alongside=(EXPORTER, CPU_GROUP),
     ),
     Case(
         "stack-gpu-budget-exceeded",
         node_group(),
         node_group({"scalingConfig.maxSize": 20}),
         "all pools at their largest size cost 16.10 USD/h",
-        beside=QUIET,
+        alongside=QUIET,
         settings={"budgets": {"prod": {"exposureUsdPerHour": 10}}},
     ),
     Case(
@@ -44,7 +44,7 @@ CASES = (
         node_group(),
         node_group(STANDING),
         "budgets.prod.standingUsdPerMonth is 1,000",
-        beside=QUIET,
+        alongside=QUIET,
         settings={
             "budgets": {"prod": {"standingUsdPerMonth": 1000}},
             "thresholds": {"quietUsdPerMonth": 5000},
@@ -56,6 +56,6 @@ CASES = (
         manifest(NAMESPACE),
         "1 GPU workload(s) run in it, and nothing limits how many GPUs",
         Level.ADVISORY,
-        beside=(SERVER,),
+        alongside=(SERVER,),
     ),
 )

@@ -72,7 +72,7 @@ CASES = (
         queue(),
         "Kueue queues GPU jobs, and waitForPodsReady is off",
         Level.ADVISORY,
-        beside=(kueue("metrics: {}\n"), LOCAL),
+        alongside=(kueue("metrics: {}\n"), LOCAL),
     ),
     Case(
         "quota-exceeds-capacity",
@@ -80,7 +80,7 @@ CASES = (
         manifest(changed(FLAVOR, {"metadata.name": "large"})),
         "queues may admit 400 x nvidia.com/gpu; gpu can have 4 at most",
         Level.ADVISORY,
-        beside=(
+        alongside=(
             *QUIET,
             node_group(),
             queue(),
@@ -99,7 +99,7 @@ CASES = (
         queue({f"{RESOURCE}.lendingLimit": 0}),
         "4 GPUs of quota, and its lendingLimit is 0",
         Level.ADVISORY,
-        beside=(queue(name="product"), LOCAL),
+        alongside=(queue(name="product"), LOCAL),
     ),
     Case(
         "queue-without-cap",
@@ -107,6 +107,6 @@ CASES = (
         manifest(changed(KAI, {"spec.resources.gpu.limit": -1})),
         "quota -1 and limit -1 in dev",
         Level.ADVISORY,
-        beside=(),
+        alongside=(),
     ),
 )

@@ -75,7 +75,7 @@ CASES = (
         SERVER,
         "4 replicas, at night as by day",
         Level.ADVISORY,
-        beside=(),
+        alongside=(),
     ),
     Case(
         "nonprod-serving-never-zero",
@@ -83,7 +83,7 @@ CASES = (
         deployment({**STAGING, "spec.replicas": 1}),
         "1 replica(s) stay in staging",
         Level.ADVISORY,
-        beside=(),
+        alongside=(),
     ),
     Case(
         "gpu-scaled-on-cpu",
@@ -91,7 +91,7 @@ CASES = (
         hpa({"spec.metrics": [{"type": "Resource", "resource": {"name": "cpu"}}]}),
         "scales Deployment ml/chat by cpu",
         Level.ADVISORY,
-        beside=(SERVER,),
+        alongside=(SERVER,),
     ),
     Case(
         "scale-down-too-slow",
@@ -99,7 +99,7 @@ CASES = (
         hpa({"spec.behavior.scaleDown.stabilizationWindowSeconds": 3600}),
         "an idle replica of Deployment ml/chat stays 3600 s",
         Level.ADVISORY,
-        beside=(SERVER,),
+        alongside=(SERVER,),
     ),
     Case(
         "autoscaler-min-equals-max",
@@ -107,20 +107,20 @@ CASES = (
         hpa({"spec.minReplicas": 4}),
         "Deployment ml/chat has a smallest and a largest size of 4",
         Level.ADVISORY,
-        beside=(SERVER,),
+        alongside=(SERVER,),
     ),
     Case(
         "ray-group-maximum-unset",
         manifest(RAY),
         manifest(changed(RAY, {"spec.workerGroupSpecs[0].maxReplicas": REMOVE})),
         "maxReplicas of gpu is not set",
-        beside=(),
+        alongside=(),
     ),
     Case(
         "idle-replicas-invalid",
         manifest(SCALED),
         manifest(changed(SCALED, {"spec.idleReplicaCount": 1})),
         "idleReplicaCount 1 and minReplicaCount 1",
-        beside=(SERVER,),
+        alongside=(SERVER,),
     ),
 )

@@ -65,21 +65,21 @@ CASES = (
             {GPU_SHARING: {"gpuSharingStrategy": "TIME_SHARING", "maxSharedClientsPerGpu": 64}}
         ),
         "64 clients of each GPU; GKE takes 2 to 48",
-        beside=QUIET,
+        alongside=QUIET,
     ),
     Case(
         "sharing-replicas-out-of-range",
         plugin_config(replicas=8),
         plugin_config(replicas=1),
         "replicas",
-        beside=(),
+        alongside=(),
     ),
     Case(
         "mps-with-mig",
         plugin_config("mps"),
         plugin_config("mps", flags="mixed"),
         "mixed",
-        beside=(),
+        alongside=(),
     ),
     Case(
         "sharing-not-fail-fast",
@@ -87,7 +87,7 @@ CASES = (
         plugin_config(failRequestsGreaterThanOne=False),
         "failRequestsGreaterThanOne is not true",
         Level.ADVISORY,
-        beside=(),
+        alongside=(),
     ),
     Case(
         "sharing-name-collides",
@@ -95,7 +95,7 @@ CASES = (
         plugin_config(renameByDefault=False),
         "publishes shares and NodeGroup whole whole GPUs, both as nvidia.com/gpu",
         Level.ADVISORY,
-        beside=(*QUIET, SHARED, WHOLE),
+        alongside=(*QUIET, SHARED, WHOLE),
     ),
     Case(
         "sharing-loses-attribution",
@@ -112,7 +112,7 @@ CASES = (
         plugin_config(),
         "timeSlicing is on, and costs are booked by pod",
         Level.ADVISORY,
-        beside=(EXPORTER,),
+        alongside=(EXPORTER,),
         settings={"requireAttribution": True, "environment": "prod", "profile": "prod"},
     ),
     Case(
@@ -120,6 +120,6 @@ CASES = (
         plugin_config(flags="mixed"),
         plugin_config(name="nvidia.com/mig-1g.10gb", flags="single"),
         "nvidia.com/mig-1g.10gb under the MIG strategy single",
-        beside=(),
+        alongside=(),
     ),
 )

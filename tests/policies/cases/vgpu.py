@@ -66,7 +66,7 @@ CASES = (
         machines("large"),
         "grid_a100d-40c with 40 GiB, and its pods need 5.0 GiB; the type with 8 GiB holds them",
         Level.ADVISORY,
-        beside=(
+        alongside=(
             EXPORTER,
             template("grid_a100d-8c", "small"),
             template("grid_a100d-40c", "large"),
@@ -78,7 +78,7 @@ CASES = (
         operator(LICENSED),
         operator({"driver": {"enabled": True}}),
         "vgpu has grid_a100d-8c, and driver.licensingConfig names no Secret",
-        beside=(template("grid_a100d-8c"), machines()),
+        alongside=(template("grid_a100d-8c"), machines()),
     ),
     Case(
         "vgpu-mixed-profiles-on-card",
@@ -86,7 +86,7 @@ CASES = (
         machines("small", most=2),
         "leave 1.30 cards unused at their largest size",
         Level.ADVISORY,
-        beside=(
+        alongside=(
             EXPORTER,
             template("grid_a100d-8c", "small"),
             template("grid_a100d-40c", "large"),

@@ -6,7 +6,7 @@ import pulumi
 import pytest
 
 from gpufleet import GpuAddons, SimulatedGpuNodePool
-from gpufleet.components_base.configurations import judge_labels
+from gpufleet.components_base.configurations import validate_labels
 from gpufleet.components_base.inputs import InvalidArgumentsError
 
 MIG = "nvidia.com/mig.config"
@@ -21,11 +21,11 @@ POOL: Any = {
 
 def test_what_is_declared_is_fine() -> None:
     labels = {MIG: "notebooks-1", PLUGIN: "default", "other": "x"}
-    assert judge_labels(labels, ["notebooks-1", "default"], "notebooks") == []
+    assert validate_labels(labels, ["notebooks-1", "default"], "notebooks") == []
 
 
 def test_what_is_not_is_named_with_the_nearest() -> None:
-    (finding,) = judge_labels({MIG: "notebooks-2"}, ["notebooks-1", "default"], "notebooks")
+    (finding,) = validate_labels({MIG: "notebooks-2"}, ["notebooks-1", "default"], "notebooks")
     assert finding.code == "configuration-not-declared"
     assert f"{MIG}=notebooks-2" in finding.message
     assert "nearest: notebooks-1" in finding.message

@@ -22,7 +22,7 @@ def declaration(platform: str, *pools: dict[str, Any], **addons: dict[str, Any])
     }
 
 
-def judged(platform: str, *pools: dict[str, Any], **addons: dict[str, Any]) -> Compiled:
+def validated(platform: str, *pools: dict[str, Any], **addons: dict[str, Any]) -> Compiled:
     """The same, compiled."""
     return compile_data(declaration(platform, *pools, **addons))
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gpufleet.findings import Severity
-from tests.unit.contract.fleets import codes, facts, judged, one
+from tests.unit.contract.fleets import codes, facts, one, validated
 
 L4: dict[str, Any] = {"name": "chat", "gpu": "L4"}
 CUT: dict[str, Any] = {
@@ -17,37 +17,37 @@ CUT: dict[str, Any] = {
 
 def test_the_images_plugin_does_not_read_the_operators_configuration():
     shared = {**L4, "image": "bottlerocket-nvidia", "sharing": {"timeSlicing": {"replicas": 4}}}
-    found = one(judged("eks", shared), "image-plugin-shares-by-itself")
+    found = one(validated("eks", shared), "image-plugin-shares-by-itself")
     assert found.path == "pools[0].sharing"
-    assert codes(judged("eks", {**L4, "image": "bottlerocket-nvidia"})) == set()
+    assert codes(validated("eks", {**L4, "image": "bottlerocket-nvidia"})) == set()
 
 
 def test_somebody_must_advertise():
-    compiled = judged("eks", L4, gpuOperator={"enabled": False})
+    compiled = validated("eks", L4, gpuOperator={"enabled": False})
     assert codes(compiled, Severity.WARNING) == {"gpus-advertised-by-nobody"}
     existing = {"enabled": False, "ownership": "existing"}
-    assert codes(judged("eks", L4, gpuOperator=existing), Severity.WARNING) == set()
+    assert codes(validated("eks", L4, gpuOperator=existing), Severity.WARNING) == set()
 
 
 def test_gkes_plugin_and_the_operators_are_two():
     values = {"values": {"devicePlugin": {"enabled": True}}}
-    assert "two-advertisers" in codes(judged("gke", L4, gpuOperator=values))
+    assert "two-advertisers" in codes(validated("gke", L4, gpuOperator=values))
     ours = {**L4, "gke": {"driver": "gpuOperator"}}
-    assert codes(judged("gke", ours, gpuOperator=values)) == set()
+    assert codes(validated("gke", ours, gpuOperator=values)) == set()
 
 
 def test_ampere_on_a_hypervisor_may_need_a_reboot():
-    found = one(judged("eks", CUT), "mig-mode-may-need-reboot")
+    found = one(validated("eks", CUT), "mig-mode-may-need-reboot")
     assert found.severity is Severity.WARNING
     assert len(facts(found)) == 3
     env = {"migManager": {"env": {"WITH_REBOOT": "true"}}}
-    assert codes(judged("eks", CUT, gpuOperator=env), Severity.WARNING) == set()
+    assert codes(validated("eks", CUT, gpuOperator=env), Severity.WARNING) == set()
     hopper = {
         "name": "cut",
         "instanceTypes": ["p5.48xlarge"],
         "sharing": {"mig": {"layouts": [{"devices": {"1g.10gb": 7}}]}},
     }
-    assert "mig-mode-may-need-reboot" not in codes(judged("eks", hopper), Severity.WARNING)
+    assert "mig-mode-may-need-reboot" not in codes(validated("eks", hopper), Severity.WARNING)
 
 
 @pytest.mark.parametrize(("version", "warned"), [("1.36", False), ("1.31", True)])
@@ -67,7 +67,7 @@ def test_the_mig_manager_stays_while_mig_is_being_switched_off():
         "gpu": "A100-80GB",
         "change": {"previous": {"mig": {"layouts": [{"devices": {"1g.10gb": 7}}]}}},
     }
-    fleet = judged("sandbox", change).fleet
+    fleet = validated("sandbox", change).fleet
     assert fleet is not None
     assert fleet.addons.gpu_operator.mig_manager
     assert fleet.addons.gpu_operator.mig_strategy == "mixed"

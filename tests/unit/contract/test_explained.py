@@ -7,12 +7,12 @@ import pytest
 from gpufleet.catalogue import load
 from gpufleet.contract.explained import contract_of
 from gpufleet.fleet.contract_facts import cluster_facts
-from tests.unit.contract.fleets import judged
+from tests.unit.contract.fleets import validated
 from tests.unit.contract.test_public_reports import L4, PEERMEM, RDMA
 
 
 def terms(platform: str, pool: dict[str, Any], **addons: Any) -> dict[str, str]:
-    fleet = judged(platform, pool, **addons).fleet
+    fleet = validated(platform, pool, **addons).fleet
     assert fleet is not None
     cluster = cluster_facts(fleet.spec, fleet.pools, load())
     found = contract_of(cluster.pools[0], cluster)
@@ -53,7 +53,7 @@ def test_every_part_has_somebody(
 
 
 def test_a_finding_prints_its_chain() -> None:
-    compiled = judged("eks", L4, gpuOperator={"driver": {"enabled": True}})
+    compiled = validated("eks", L4, gpuOperator={"driver": {"enabled": True}})
     (found,) = [f for f in compiled.findings if f.code == "driver-installed-twice"]
     lines = str(found).splitlines()
     assert lines[1].startswith("    because chat runs image al2023-nvidia, which brings driver")

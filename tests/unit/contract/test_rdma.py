@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from gpufleet.contract.foreign.judgement import CheckReport
-from gpufleet.contract.foreign.rdma_shared_config import RULES, AdvertisedByConfig, judge_data
+from gpufleet.contract.foreign.rdma_shared_config import RULES, AdvertisedByConfig, validate_data
+from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.findings import Severity
-from tests.unit.contract.fleets import codes, judged, one
+from tests.unit.contract.fleets import codes, one, validated
 from tests.unit.contract.test_public_reports import L4, PEERMEM, RDMA
 
 
@@ -47,13 +47,13 @@ PRECOMPILED = {"usePrecompiled": True, "version": "595"}
     ],
 )
 def test_one_path_and_in_order(operator: Any, network: Any, code: str | None) -> None:
-    compiled = judged("vsphere", RDMA, gpuOperator=operator, networkOperator=network)
+    compiled = validated("vsphere", RDMA, gpuOperator=operator, networkOperator=network)
     assert codes(compiled) == ({code} if code else set())
 
 
 def test_an_old_gpu_has_no_dma_buf() -> None:
     old = {**RDMA, "gpu": "V100-32GB"}
-    found = one(judged("vsphere", old), "rdma-without-a-path")
+    found = one(validated("vsphere", old), "rdma-without-a-path")
     assert "nvidia-peermem is off" in found.message
     assert found.fix == (
         "set addons.gpuOperator.driver.rdma.enabled: true and addons.networkOperator.ofed: operator"
@@ -61,29 +61,31 @@ def test_an_old_gpu_has_no_dma_buf() -> None:
 
 
 def test_peermem_needs_the_operators_driver_pod() -> None:
-    compiled = judged("eks", L4, gpuOperator={"values": PEERMEM}, networkOperator={"enabled": True})
+    compiled = validated(
+        "eks", L4, gpuOperator={"values": PEERMEM}, networkOperator={"enabled": True}
+    )
     assert "peermem-without-driver-container" in codes(compiled, Severity.WARNING)
     assert codes(compiled) == set()
 
 
 def test_node_feature_discovery_runs_once_and_first() -> None:
-    together = judged("vsphere", RDMA)
+    together = validated("vsphere", RDMA)
     assert together.fleet is not None
     assert not together.fleet.addons.gpu_operator.node_feature_discovery
-    twice = judged("vsphere", RDMA, gpuOperator={"nodeFeatureDiscovery": {"enabled": True}})
+    twice = validated("vsphere", RDMA, gpuOperator={"nodeFeatureDiscovery": {"enabled": True}})
     assert codes(twice) == {"node-feature-discovery-twice"}
     off_there = {"values": {"nfd": {"enabled": False}}}
-    ours = judged("vsphere", RDMA, networkOperator=off_there)
+    ours = validated("vsphere", RDMA, networkOperator=off_there)
     assert ours.fleet is not None
     assert ours.fleet.addons.gpu_operator.node_feature_discovery
-    alone = judged("eks", L4, gpuOperator={"nodeFeatureDiscovery": {"enabled": False}})
+    alone = validated("eks", L4, gpuOperator={"nodeFeatureDiscovery": {"enabled": False}})
     assert "node-feature-discovery-by-somebody-else" in codes(alone, Severity.WARNING)
 
 
 def test_what_is_missing_is_called_missing_and_has_a_fix() -> None:
     report = CheckReport(RULES)
-    judge_data({"configList": [{}, 3]}, "", report)
-    found = report.judgement(AdvertisedByConfig({}, {})).findings
+    validate_data({"configList": [{}, 3]}, "", report)
+    found = report.validation(AdvertisedByConfig({}, {})).findings
     assert "rdmaHcaMax is missing" in {f.message for f in found}
     assert "resourceName is missing" in {f.message for f in found}
     assert all(f.fix for f in found)

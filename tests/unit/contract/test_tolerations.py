@@ -5,7 +5,7 @@ import yaml
 from gpufleet.contract.tolerations import KeyToleration, needed
 from gpufleet.findings import Severity
 from gpufleet.render.gpu_operator_values import fleet_operator_settings, operator_values
-from tests.unit.contract.fleets import codes, judged, one
+from tests.unit.contract.fleets import codes, one, validated
 
 TAINTED = {
     "name": "chat",
@@ -27,7 +27,7 @@ def test_only_taints_that_keep_pods_away_need_a_toleration():
 
 
 def test_the_operator_is_told_to_tolerate_the_pools_taints():
-    compiled = judged("eks", TAINTED)
+    compiled = validated("eks", TAINTED)
     assert compiled.deployable
     assert compiled.fleet is not None
     values = operator_values(fleet_operator_settings(compiled.fleet))
@@ -38,30 +38,30 @@ def test_the_operator_is_told_to_tolerate_the_pools_taints():
     ]
     assert values["daemonsets"]["tolerations"] == wanted
     assert values["node-feature-discovery"]["worker"]["tolerations"][1:] == wanted
-    plain = judged("eks", {"name": "chat", "gpu": "L4"}).fleet
+    plain = validated("eks", {"name": "chat", "gpu": "L4"}).fleet
     assert plain is not None
     assert "daemonsets" not in operator_values(fleet_operator_settings(plain))
 
 
 def test_raw_values_that_replace_the_list_must_cover_it():
     listed = yaml.safe_load("[{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]")
-    compiled = judged(
+    compiled = validated(
         "eks", TAINTED, gpuOperator={"values": {"daemonsets": {"tolerations": listed}}}
     )
     found = one(compiled, "operands-do-not-tolerate")
     assert found.path == "addons.gpuOperator.values.daemonsets.tolerations"
     assert [m["key"] for m in found.evidence["missing"]] == ["maintenance", "team"]
     everything = {"daemonsets": {"tolerations": [{"operator": "Exists"}]}}
-    assert codes(judged("eks", TAINTED, gpuOperator={"values": everything})) == set()
+    assert codes(validated("eks", TAINTED, gpuOperator={"values": everything})) == set()
 
 
 def test_an_operator_of_somebody_else_is_asked_about():
-    compiled = judged("eks", TAINTED, gpuOperator={"ownership": "existing"})
+    compiled = validated("eks", TAINTED, gpuOperator={"ownership": "existing"})
     assert codes(compiled) == set()
     assert "operands-may-not-tolerate" in codes(compiled, Severity.WARNING)
 
 
 def test_nodes_without_the_gpu_taint():
-    compiled = judged("eks", {"name": "chat", "gpu": "L4", "gpuTaint": False})
+    compiled = validated("eks", {"name": "chat", "gpu": "L4", "gpuTaint": False})
     assert compiled.fleet is not None
     assert compiled.fleet.pools[0].taints == ()

@@ -297,10 +297,10 @@ def test_labels_of_a_pool_do_not_depend_on_its_neighbours() -> None:
         "image": "ubuntu-eks",
         "eks": {"amiId": "ami-0123456789abcdef0"},
     }
-    alone, beside = compiled_labels(ready), compiled_labels(ready, needing)
-    assert alone["chat"] == beside["chat"]
+    alone, alongside = compiled_labels(ready), compiled_labels(ready, needing)
+    assert alone["chat"] == alongside["chat"]
     assert alone["chat"]["nvidia.com/gpu.deploy.driver"] == "false"
-    assert "nvidia.com/gpu.deploy.driver" not in beside["own"]
+    assert "nvidia.com/gpu.deploy.driver" not in alongside["own"]
 
 
 def compiled_labels(*pools: dict[str, Any]) -> dict[str, dict[str, str]]:

@@ -1,4 +1,4 @@
-"""Values of the GPU Operator, judged before anything is made."""
+"""Values of the GPU Operator, validated before anything is made."""
 
 from typing import Any
 
@@ -128,8 +128,8 @@ def test_raw_values_that_say_something_else_name_both_places() -> None:
     same = {**operator, "values": {"driver": {"kernelModuleType": "open"}}}
     assert "raw-value-beats-typed" not in found(same)
     # What nobody wrote is no contradiction.
-    unsaid = {"values": {"driver": {"usePrecompiled": True, "version": "595"}}}
-    assert "raw-value-beats-typed" not in found(unsaid)
+    unstated = {"values": {"driver": {"usePrecompiled": True, "version": "595"}}}
+    assert "raw-value-beats-typed" not in found(unstated)
 
 
 def test_typed_settings_without_fault_find_nothing() -> None:

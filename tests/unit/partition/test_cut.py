@@ -15,20 +15,20 @@ def gpu(key: str) -> Gpu:
     return load().gpu(key)
 
 
-def judged(
+def validated(
     key: str, count: int, sharing: dict[str, Any], **more: Any
 ) -> tuple[Partition | None, tuple[Finding, ...]]:
     return cut(gpu(key), count, Sharing.model_validate(sharing), PATH, **more)
 
 
 def partition(key: str, count: int, sharing: dict[str, Any], **more: Any) -> Partition:
-    found, findings = judged(key, count, sharing, **more)
+    found, findings = validated(key, count, sharing, **more)
     assert found is not None, findings
     return found
 
 
 def only_error(key: str, count: int, sharing: dict[str, Any], **more: Any) -> Finding:
-    found, findings = judged(key, count, sharing, **more)
+    found, findings = validated(key, count, sharing, **more)
     errors = [f for f in findings if f.severity is Severity.ERROR]
     assert found is None
     assert len(errors) == 1, [str(f) for f in findings]
@@ -36,7 +36,7 @@ def only_error(key: str, count: int, sharing: dict[str, Any], **more: Any) -> Fi
 
 
 def finding(code: str, key: str, count: int, sharing: dict[str, Any], **more: Any) -> Finding:
-    _, findings = judged(key, count, sharing, **more)
+    _, findings = validated(key, count, sharing, **more)
     matching = [f for f in findings if f.code == code]
     assert len(matching) == 1, [str(f) for f in findings]
     return matching[0]
@@ -86,7 +86,7 @@ class TestWholeGpus:
 
     def test_a_node_without_gpus_is_a_mistake_of_the_caller(self) -> None:
         with pytest.raises(ValueError, match="gpus_per_node is 0"):
-            judged("L4", 0, {"exclusive": {}})
+            validated("L4", 0, {"exclusive": {}})
 
     def test_other_vendors_are_exclusive_only(self) -> None:
         assert partition("Inferentia2", 1, {"exclusive": {}}).advertised == {
@@ -278,7 +278,7 @@ class TestErrors:
         assert found.code == "mig-on-fraction"
 
     def test_all_at_once(self) -> None:
-        _, findings = judged(
+        _, findings = validated(
             "A100-80GB",
             4,
             mig(
@@ -344,7 +344,7 @@ class TestWarnings:
         [{"1g.10gb": 7}, {"3g.40gb": 1, "4g.40gb": 1}, {"1g.10gb": 4, "3g.40gb": 1}],
     )
     def test_full_layouts_are_not_waste(self, devices: dict[str, int]) -> None:
-        assert judged("A100-80GB", 1, mig({"devices": devices}))[1] == ()
+        assert validated("A100-80GB", 1, mig({"devices": devices}))[1] == ()
 
     def test_better_layout_keeps_the_media_extension(self) -> None:
         found = finding(

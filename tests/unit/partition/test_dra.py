@@ -23,19 +23,21 @@ CUTTABLE = [gpu for gpu in load().gpus.values() if gpu.mig is not None]
 ON_DEMAND = [gpu for gpu in CUTTABLE if gpu.mig is not None and not gpu.mig.reset_needed]
 
 
-def judged(key: str, dra: dict[str, Any], count: int = 1) -> tuple[Partition | None, list[Finding]]:
+def validated(
+    key: str, dra: dict[str, Any], count: int = 1
+) -> tuple[Partition | None, list[Finding]]:
     partition, found = cut(load().gpu(key), count, Sharing.model_validate({"dra": dra}), "sharing")
     return partition, list(found)
 
 
 def served(key: str, dra: dict[str, Any], count: int = 1) -> Partition:
-    partition, found = judged(key, dra, count)
+    partition, found = validated(key, dra, count)
     assert partition is not None, found
     return partition
 
 
 def refused(key: str, dra: dict[str, Any]) -> Finding:
-    partition, found = judged(key, dra)
+    partition, found = validated(key, dra)
     assert partition is None
     errors = [f for f in found if f.severity is Severity.ERROR]
     assert len(errors) == 1, errors
@@ -188,7 +190,7 @@ def test_what_cannot_work(key: str, dra: dict[str, Any], code: str, path: str, w
 
 
 def test_small_shares_are_a_warning() -> None:
-    _, found = judged("T4", {"sharing": "timeSlicing", "clients": 16})
+    _, found = validated("T4", {"sharing": "timeSlicing", "clients": 16})
     (small,) = found
     assert (small.code, small.path) == ("share-memory-small", "sharing.dra.clients")
     assert small.fix == "write `clients: 15` or fewer"

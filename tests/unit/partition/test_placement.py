@@ -140,18 +140,18 @@ def test_what_is_left_equals_brute_force(gpu: Gpu) -> None:
         answer = placed(place(geometry, dict(counts)))
         there = tuple((i.profile, i.start) for i in answer.instances)
         more = list(brute_force.placed_sets(geometry, there))
-        beside = {brute_force.multiset(m) for m in more}
+        alongside = {brute_force.multiset(m) for m in more}
         full = {
             m
-            for m in beside
+            for m in alongside
             if not any(
-                frozenset((Counter(dict(m)) + Counter([n])).items()) in beside
+                frozenset((Counter(dict(m)) + Counter([n])).items()) in alongside
                 for n in geometry.profiles
             )
         }
         assert {frozenset(c.items()) for c in answer.completions} == full - {frozenset()}
         for name in geometry.profiles:
-            alone = [dict(m)[name] for m in beside if set(dict(m)) == {name}]
+            alone = [dict(m)[name] for m in alongside if set(dict(m)) == {name}]
             assert answer.free.get(name, 0) == max(alone, default=0)
         compute = max(sum(geometry.profiles[n].compute_slices for n, _ in m) for m in more)
         memory = max(sum(geometry.profiles[n].memory_slots for n, _ in m) for m in more)
@@ -163,12 +163,12 @@ def test_equals_brute_force_beside_every_state_of_an_a30() -> None:
     geometry = geometry_of("A30-24GB")
     wanted = every_multiset(geometry)
     for state in list(brute_force.placed_sets(geometry)):
-        beside = {brute_force.multiset(m) for m in brute_force.placed_sets(geometry, state)}
+        alongside = {brute_force.multiset(m) for m in brute_force.placed_sets(geometry, state)}
         occupied = [PlacedInstance(n, s, geometry.profiles[n].memory_slots) for n, s in state]
         for request in wanted:
             answer = place(geometry, request, occupied)
             counts = frozenset((n, c) for n, c in request.items() if c)
-            assert isinstance(answer, MigPlacement) == (counts in beside), (state, request)
+            assert isinstance(answer, MigPlacement) == (counts in alongside), (state, request)
             if isinstance(answer, MigPlacement):
                 assert_legal(geometry, answer)
 
@@ -262,9 +262,9 @@ class TestRefusals:
 
     def test_me_all_takes_every_engine(self) -> None:
         geometry = geometry_of("RTX-PRO-6000-BLACKWELL-96GB")
-        beside_plain = refused(place(geometry, {"1g.24gb+me.all": 1, "1g.24gb": 1}))
-        assert {r.code for r in beside_plain.reasons} == {"engines-exceeded"}
-        assert beside_plain.why.startswith("5 of 4 nvdec engines")
+        alongside_plain = refused(place(geometry, {"1g.24gb+me.all": 1, "1g.24gb": 1}))
+        assert {r.code for r in alongside_plain.reasons} == {"engines-exceeded"}
+        assert alongside_plain.why.startswith("5 of 4 nvdec engines")
         placed(place(geometry, {"1g.24gb+me.all": 1, "1g.24gb-me": 3}))
 
     @pytest.mark.parametrize("count", [-1, 1.5, True, "3", None])

@@ -11,9 +11,9 @@ import pytest
 
 from gpufleet.catalogue import load
 from gpufleet.findings import Severity
-from gpufleet.partition.judgement import judge_layout
 from gpufleet.partition.names import written
 from gpufleet.partition.placement import MigPlacement
+from gpufleet.partition.validation import validate_layout
 
 PAGE = Path(__file__).parents[3] / "docs" / "partitioning.md"
 A100_40, A100_80, H100, B200 = "A100-40GB", "A100-80GB", "H100-80GB", "B200-180GB"
@@ -43,16 +43,16 @@ FULL = [
 ]
 
 
-def judged(gpu: str, devices: Mapping[str, int]) -> list[tuple[str, Severity, str]]:
+def validated(gpu: str, devices: Mapping[str, int]) -> list[tuple[str, Severity, str]]:
     """Code, severity and what to write instead, of every error and warning."""
-    _, findings = judge_layout(load().gpu(gpu), devices, "want")
+    _, findings = validate_layout(load().gpu(gpu), devices, "want")
     severe = [f for f in findings if f.severity is not Severity.INFO]
     return [(f.code, f.severity, (f.fix or "").split("`")[1]) for f in severe]
 
 
 @pytest.mark.parametrize(("name", "gpu", "devices"), IMPOSSIBLE)
 def test_a_layout_that_cannot_exist(name: str, gpu: str, devices: dict[str, int]) -> None:
-    _, findings = judge_layout(load().gpu(gpu), devices, "want")
+    _, findings = validate_layout(load().gpu(gpu), devices, "want")
     (finding,) = [f for f in findings if f.severity is Severity.ERROR]
     page = PAGE.read_text(encoding="utf-8")
     assert f"**`{name}`" in page
@@ -61,10 +61,10 @@ def test_a_layout_that_cannot_exist(name: str, gpu: str, devices: dict[str, int]
 
 @pytest.mark.parametrize(("name", "gpu", "devices"), WASTEFUL)
 def test_a_layout_that_leaves_compute_unused(name: str, gpu: str, devices: dict[str, int]) -> None:
-    ((code, severity, better),) = judged(gpu, devices)
+    ((code, severity, better),) = validated(gpu, devices)
     assert code == "mig-layout-unfinished"
     assert severity is Severity.WARNING
-    placement, _ = judge_layout(load().gpu(gpu), devices, "want")
+    placement, _ = validate_layout(load().gpu(gpu), devices, "want")
     assert isinstance(placement, MigPlacement)
     row = f"| `{name}` | {gpu} | `{written(devices)}` | {placement.unused_compute} | `{better}` |"
     assert row in PAGE.read_text(encoding="utf-8")
@@ -72,11 +72,11 @@ def test_a_layout_that_leaves_compute_unused(name: str, gpu: str, devices: dict[
 
 @pytest.mark.parametrize(("name", "gpu", "devices"), FULL)
 def test_a_layout_with_nothing_against_it(name: str, gpu: str, devices: dict[str, int]) -> None:
-    assert judged(gpu, devices) == []
+    assert validated(gpu, devices) == []
 
 
 def test_a_count_that_is_none_says_what_to_write() -> None:
-    _, findings = judge_layout(load().gpu("A100-80GB"), {"1g.10gb": -1}, "devices")
+    _, findings = validate_layout(load().gpu("A100-80GB"), {"1g.10gb": -1}, "devices")
     (found,) = findings
     assert (found.code, found.path) == ("mig-count-invalid", 'devices["1g.10gb"]')
     assert found.fix == "write how many instances each GPU gets, such as 1"

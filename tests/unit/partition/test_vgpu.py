@@ -15,7 +15,7 @@ GIB = 1 << 30
 BOARDS = [gpu for gpu in load().gpus.values() if gpu.vgpu is not None]
 
 
-def judged(key: str, profile: str, count: int = 1, **more: Any) -> tuple[Any, list[Finding]]:
+def validated(key: str, profile: str, count: int = 1, **more: Any) -> tuple[Any, list[Finding]]:
     declared = {"profile": profile, "licenseSecret": "nls", **more}
     sharing = Sharing.model_validate({"vgpu": {k: v for k, v in declared.items() if v is not None}})
     partition, found = cut(load().gpu(key), count, sharing, "sharing")
@@ -23,7 +23,7 @@ def judged(key: str, profile: str, count: int = 1, **more: Any) -> tuple[Any, li
 
 
 def made(key: str, profile: str, count: int = 1) -> Partition:
-    partition, found = judged(key, profile, count)
+    partition, found = validated(key, profile, count)
     assert partition is not None, found
     return partition
 
@@ -86,9 +86,9 @@ def test_mig_backed() -> None:
 def test_what_cannot_work(key: str, profile: str, code: str, words: str) -> None:
     if not code:
         with pytest.raises(ValueError, match="String should match pattern"):
-            judged(key, profile)
+            validated(key, profile)
         return
-    partition, found = judged(key, profile)
+    partition, found = validated(key, profile)
     assert partition is None
     (error,) = [f for f in found if f.severity is Severity.ERROR]
     assert (error.code, error.path) == (code, "sharing.vgpu.profile")
@@ -107,15 +107,15 @@ def test_what_cannot_work(key: str, profile: str, code: str, words: str) -> None
 def test_what_cannot_be_checked_is_a_warning(
     key: str, profile: str, count: int, more: dict[str, Any], code: str
 ) -> None:
-    partition, found = judged(key, profile, count, **more)
+    partition, found = validated(key, profile, count, **more)
     assert partition is not None
     assert [(f.code, f.severity) for f in found] == [(code, Severity.WARNING)]
 
 
 def test_several_in_one_machine_is_said_not_refused() -> None:
-    _, found = judged("L4", "grid_l4-8c", 2)
+    _, found = validated("L4", "grid_l4-8c", 2)
     assert [(f.code, f.severity) for f in found] == [("vgpu-several-in-one-machine", "info")]
-    assert judged("L4", "grid_l4-24c", 2)[1] == []
+    assert validated("L4", "grid_l4-24c", 2)[1] == []
 
 
 @pytest.mark.parametrize("gpu", BOARDS, ids=lambda gpu: gpu.key)

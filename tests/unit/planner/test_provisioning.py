@@ -9,9 +9,9 @@ from gpufleet.planner.offers import Market, machines
 from gpufleet.planner.option import Option
 from gpufleet.planner.provisioning import (
     disk_gib,
-    judge_balance,
-    judge_gpu,
-    judge_provisioning,
+    validate_balance,
+    validate_gpu,
+    validate_provisioning,
 )
 from gpufleet.planner.target import ServingTarget
 from gpufleet.sizing.adapter import adapter_parameters
@@ -41,12 +41,12 @@ def test_an_h100_for_3b_is_over_provisioned_with_the_price_of_the_alternative() 
     assert need is not None
     everything = choose(need, EKS, CATALOGUE)
     stated = choose(need, replace(EKS, gpus=("H100-80GB",)), CATALOGUE)
-    (found,) = judge_gpu(stated, everything, "H100-80GB")
+    (found,) = validate_gpu(stated, everything, "H100-80GB")
     assert found.code == "over-provisioned"
     assert "6.88 USD/h" in found.message
     assert "0.526" in found.message
     cheap = choose(need, replace(EKS, gpus=("T4",)), CATALOGUE)
-    assert judge_gpu(cheap, everything, "T4") == ()
+    assert validate_gpu(cheap, everything, "T4") == ()
 
 
 def test_memory_use_is_judged_both_ways() -> None:
@@ -56,7 +56,7 @@ def test_memory_use_is_judged_both_ways() -> None:
         changed = replace(
             option, reached=replace(reached, need_bytes=int(use * reached.usable_bytes))
         )
-        assert [f.code for f in judge_provisioning(need, changed)] == [code]
+        assert [f.code for f in validate_provisioning(need, changed)] == [code]
     idle = replace(
         option,
         reached=replace(
@@ -66,7 +66,7 @@ def test_memory_use_is_judged_both_ways() -> None:
             asked_tokens_per_second=100.0,
         ),
     )
-    assert [f.code for f in judge_provisioning(need, idle)] == ["over-provisioned-rate"]
+    assert [f.code for f in validate_provisioning(need, idle)] == ["over-provisioned-rate"]
 
 
 def test_an_unbalanced_machine_is_named_with_its_figures() -> None:
@@ -75,14 +75,14 @@ def test_an_unbalanced_machine_is_named_with_its_figures() -> None:
         option,
         machine=replace(option.machine, vcpu=2, memory_bytes=8 << 30, network_gbps=0.1),
     )
-    found = {f.code: f for f in judge_balance(need, poor)}
+    found = {f.code: f for f in validate_balance(need, poor)}
     assert set(found) == {"machine-cpu-short", "machine-memory-short", "machine-network-short"}
     assert "2 vCPU for 1 GPUs" in found["machine-cpu-short"].message
     assert "15 GiB" in found["machine-memory-short"].message
     unknown = replace(
         option, machine=replace(option.machine, vcpu=None, memory_bytes=None, network_gbps=None)
     )
-    assert judge_balance(need, unknown) == ()
+    assert validate_balance(need, unknown) == ()
 
 
 def test_the_root_disk_holds_images_and_weights() -> None:

@@ -291,11 +291,11 @@ def test_without_credentials_nothing_is_taken_for_fine(
 ) -> None:
     from botocore.exceptions import NoCredentialsError
 
-    def nobody(operation: str, given: dict[str, Any]) -> dict[str, Any]:
+    def no_one(operation: str, given: dict[str, Any]) -> dict[str, Any]:
         del operation, given
         raise NoCredentialsError
 
-    monkeypatch.setattr(account, "answer", nobody)
+    monkeypatch.setattr(account, "answer", no_one)
     code, answer = account.ask({"instanceTypes": ["g6.xlarge"]})
     assert code == 0
     assert answer["asked"] == []

@@ -21,7 +21,7 @@ from gpufleet.platforms.vsphere.machine_arguments import (
     own_inputs,
     pool_machines,
 )
-from gpufleet.render.artefacts import artefacts, judge_artefacts
+from gpufleet.render.artefacts import artefacts, validate_artefacts
 from gpufleet.spec.base import Ownership, Platform
 from gpufleet.spec.pool import Provisioner
 
@@ -72,7 +72,7 @@ def effect(platform: str, pool: Mapping[str, Any], fleet: Mapping[str, Any]) -> 
     made = result.fleet
     findings = list(result.findings)
     if made is not None and result.deployable:
-        findings += judge_artefacts(made)
+        findings += validate_artefacts(made)
     codes = {
         severity: tuple(dict.fromkeys(one.code for one in findings if one.severity is severity))
         for severity in Severity

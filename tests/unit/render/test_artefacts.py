@@ -1,7 +1,7 @@
 import yaml
 
 from gpufleet.render.artefact import ArtefactKind
-from gpufleet.render.artefacts import artefacts, judge_artefacts
+from gpufleet.render.artefacts import artefacts, validate_artefacts
 from gpufleet.render.gpu_operator_values import mig_parted_files, plugin_files
 from tests.unit.render.fleets import EKS_POOLS, TEAMS, compiled, eks, gke
 from tests.unit.render.golden_files import assert_golden
@@ -103,7 +103,7 @@ def test_targets_are_judged_together() -> None:
         }
         for i in range(65)
     }
-    findings = judge_artefacts(compiled("eks", pools, queues={"teams": TEAMS}))
+    findings = validate_artefacts(compiled("eks", pools, queues={"teams": TEAMS}))
     assert [f.code for f in findings] == ["kueue-limit-exceeded", "autoscaler-tags-too-many"]
 
 
@@ -124,7 +124,7 @@ def test_claimed_pools_have_classes_claims_and_the_drivers_values() -> None:
     assert snippet["spec"]["nodeSelector"] == {"gpufleet.dev/pool": "claimed"}
     assert "gpufleet.dev/gpu-claims" in files["manifests/kueue/cluster-queues.yaml"].text
     assert "gpufleet.dev/gpu-claims" in files["values/kueue.yaml"].text
-    assert judge_artefacts(compiled("eks", pools, queues={"teams": TEAMS})) == []
+    assert validate_artefacts(compiled("eks", pools, queues={"teams": TEAMS})) == []
 
 
 def test_claims_that_pods_share_are_in_no_quota() -> None:
@@ -137,7 +137,7 @@ def test_claims_that_pods_share_are_in_no_quota() -> None:
     }
     fleet = compiled("eks", pools, queues={"teams": TEAMS})
     assert not [f.path for f in artefacts(fleet) if f.path.startswith("manifests/kueue")]
-    (warned,) = judge_artefacts(fleet)
+    (warned,) = validate_artefacts(fleet)
     assert (warned.code, warned.path) == ("kueue-claims-without-quota", "pools[0].sharing.dra")
     assert "share claims" in warned.message
 

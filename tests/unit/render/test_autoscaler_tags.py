@@ -2,8 +2,8 @@ from gpufleet.documents.writing import yaml_stream
 from gpufleet.platforms.eks.autoscaler_tags import (
     TEMPLATE,
     autoscaler_tags,
-    judge_autoscaler_tags,
     node_group_labels,
+    validate_autoscaler_tags,
 )
 from tests.unit.render.fleets import eks, one
 from tests.unit.render.golden_files import assert_golden
@@ -83,15 +83,15 @@ def test_pools_nobody_scales_or_karpenter_does_have_none() -> None:
 def test_too_many_labels_are_refused_with_the_limit() -> None:
     labels = {f"example.com/l{i}": "x" for i in range(40)}
     pool = one(gpu="L4", provisioner="clusterAutoscaler", labels=labels)
-    (finding,) = judge_autoscaler_tags(pool)
+    (finding,) = validate_autoscaler_tags(pool)
     assert finding.code == "autoscaler-tags-too-many"
     assert "49 tags of the 50" in finding.message
-    assert judge_autoscaler_tags(one(gpu="L4", labels=labels)) == []
+    assert validate_autoscaler_tags(one(gpu="L4", labels=labels)) == []
 
 
 def test_a_key_too_long_for_a_tag_is_refused() -> None:
     labels = {"e" * 70 + ".example.com/label": "x"}
-    (finding,) = judge_autoscaler_tags(
+    (finding,) = validate_autoscaler_tags(
         one(gpu="L4", provisioner="clusterAutoscaler", labels=labels)
     )
     assert finding.code == "autoscaler-tag-too-long"
@@ -100,7 +100,7 @@ def test_a_key_too_long_for_a_tag_is_refused() -> None:
 
 def test_a_tag_holds_one_effect_of_a_taint() -> None:
     taints = [{"key": "a", "effect": "NoSchedule"}, {"key": "a", "effect": "NoExecute"}]
-    (finding,) = judge_autoscaler_tags(
+    (finding,) = validate_autoscaler_tags(
         one(gpu="L4", provisioner="clusterAutoscaler", taints=taints)
     )
     assert (finding.code, finding.evidence["found"]) == ("autoscaler-taint-twice", "a")

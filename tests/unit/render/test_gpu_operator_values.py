@@ -24,8 +24,8 @@ BESIDE = ("migStrategy", "devicePluginDefault", "tolerations", "images")
 
 
 def settings(**given: Any) -> OperatorSettings:
-    beside = {key: given.pop(key) for key in BESIDE if key in given}
-    return OperatorSettings.model_validate({"settings": given, **beside})
+    alongside = {key: given.pop(key) for key in BESIDE if key in given}
+    return OperatorSettings.model_validate({"settings": given, **alongside})
 
 
 def fleet(**changes: Any) -> Any:

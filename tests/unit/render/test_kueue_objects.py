@@ -7,7 +7,7 @@ import pytest
 from gpufleet.render.kueue_artefacts import kueue_objects
 from gpufleet.render.kueue_configuration import kueue_configuration, kueue_values
 from gpufleet.render.kueue_queues import cluster_queues, team_quota
-from gpufleet.render.kueue_rules import judge_queues
+from gpufleet.render.kueue_rules import validate_queues
 from tests.unit.render.fleets import TEAMS, compiled, eks
 from tests.unit.render.upstream_definitions import assert_accepted
 
@@ -139,7 +139,7 @@ def test_devices_cut_on_demand_count_by_memory() -> None:
     assert (counter["name"], counter["driver"]) == ("memory", "gpu.nvidia.com")
     total = sum(amounts[mapping["name"]] for amounts in team_quota(fleet).values())
     assert total == pytest.approx(2 * 8 * 79 * 2**30, rel=0.03)
-    assert judge_queues(fleet) == []
+    assert validate_queues(fleet) == []
 
 
 def test_one_class_is_counted_in_one_way() -> None:
@@ -151,5 +151,5 @@ def test_one_class_is_counted_in_one_way() -> None:
     }
     whole = {**cut, "sharing": {"dra": {}}}
     fleet = compiled("eks", {"cut": cut, "whole": whole}, queues=queues())
-    assert [f.code for f in judge_queues(fleet)] == ["kueue-claims-without-quota"] * 2
+    assert [f.code for f in validate_queues(fleet)] == ["kueue-claims-without-quota"] * 2
     assert objects(fleet, "cluster-queues") == []

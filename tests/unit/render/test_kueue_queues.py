@@ -6,7 +6,7 @@ from gpufleet.documents.writing import yaml_stream
 from gpufleet.render.kueue_flavors import resource_flavor
 from gpufleet.render.kueue_queues import cluster_queues, local_queues
 from gpufleet.render.kueue_quota import quota_pools
-from gpufleet.render.kueue_rules import judge_queues
+from gpufleet.render.kueue_rules import validate_queues
 from tests.unit.render.fleets import TEAMS, compiled, eks, gke
 from tests.unit.render.golden_files import assert_golden
 from tests.unit.render.upstream_definitions import assert_accepted
@@ -129,13 +129,13 @@ def test_gke_counts_slots() -> None:
 
 
 def test_without_queues_there_is_nothing() -> None:
-    assert cluster_queues(eks()) == local_queues(eks()) == judge_queues(eks()) == []
+    assert cluster_queues(eks()) == local_queues(eks()) == validate_queues(eks()) == []
 
 
 def test_more_flavors_than_kueue_takes() -> None:
     pools = {f"p{i}": {"gpu": "L4", "nodes": {"min": 0, "max": 1}} for i in range(65)}
     fleet = compiled("eks", pools, queues={"teams": TEAMS})
-    (finding,) = judge_queues(fleet)
+    (finding,) = validate_queues(fleet)
     assert finding.code == "kueue-limit-exceeded"
     assert "65 flavors of the group with nvidia.com/gpu" in finding.message
     assert "at most 64" in finding.message
@@ -145,5 +145,5 @@ def test_more_flavors_than_kueue_takes() -> None:
 def test_more_taints_than_a_flavor_takes() -> None:
     taints = [{"key": f"example.com/t{i}"} for i in range(8)]
     pools = {"one": {"gpu": "L4", "nodes": {"min": 0, "max": 1}, "taints": taints}}
-    (finding,) = judge_queues(compiled("eks", pools, queues={"teams": TEAMS}))
+    (finding,) = validate_queues(compiled("eks", pools, queues={"teams": TEAMS}))
     assert (finding.path, finding.evidence["found"]) == ("pools[0].taints", 9)

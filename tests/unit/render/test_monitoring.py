@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gpufleet.render.alerts import alerts, judge_alerts
+from gpufleet.render.alerts import alerts, validate_alerts
 from gpufleet.render.dcgm_metrics import COUNTERS, exported, exporter_csv
 from gpufleet.render.recording_rules import recording_rules
 from gpufleet.render.rule_groups import rule_groups, rule_object
@@ -151,7 +151,7 @@ def test_alerts_can_be_left_out_by_name() -> None:
     names = [alert.name for alert in alerts(made, made.spec.monitoring)]
     assert "GpuIdle" not in names
     assert len(names) == len(set(names))
-    (finding,) = judge_alerts(made)
+    (finding,) = validate_alerts(made)
     assert finding.path == "monitoring.alerts.without[1]"
     assert "'GpuNothing'" in finding.message
     assert alerts(fleet(), Monitoring.model_validate({"alerts": {"enabled": False}})) == []

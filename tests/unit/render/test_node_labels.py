@@ -4,7 +4,7 @@ from fractions import Fraction
 import pytest
 
 from gpufleet.catalogue import load
-from gpufleet.fleet.config_names import birth_labels
+from gpufleet.fleet.config_names import registration_labels
 from gpufleet.partition.partition import cut
 from gpufleet.spec.sharing import Sharing
 from tests.unit.render.golden_files import assert_golden
@@ -14,7 +14,10 @@ from tests.unit.render.published_labels import product, published_labels
 
 def test_golden_file() -> None:
     labels = {
-        name: {"birth": birth_labels(name, *pool(name)), "published": published_labels(*pool(name))}
+        name: {
+            "birth": registration_labels(name, *pool(name)),
+            "published": published_labels(*pool(name)),
+        }
         for name in DECLARATIONS
     }
     assert_golden("node-labels.json", json.dumps(labels, indent=1, sort_keys=True) + "\n")
@@ -92,7 +95,7 @@ def test_a_product_too_long_for_a_label_is_not_promised() -> None:
 
 def test_every_label_is_legal() -> None:
     for name in DECLARATIONS:
-        labels = birth_labels(name, *pool(name)) | published_labels(*pool(name))
+        labels = registration_labels(name, *pool(name)) | published_labels(*pool(name))
         for key, value in labels.items():
             assert len(value) <= 63, (key, value)
             assert "+" not in key + value

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from gpufleet.fleet.chart_values import leaves
-from gpufleet.fleet.scaling_rules import judge_scaling
+from gpufleet.fleet.scaling_rules import validate_scaling
 from gpufleet.render.horizontal_pod_autoscaler import horizontal_pod_autoscaler
 from gpufleet.render.prometheus_adapter_rules import adapter_rules, adapter_values
 from gpufleet.render.scaled_object import scaled_job, scaled_object, trigger_authentication
@@ -44,7 +44,7 @@ def keda(**more: Any) -> KedaScaling:
 
 
 def codes(scaling: Scaling, name: str = "chat") -> list[str]:
-    return [finding.code for finding in judge_scaling(scaling, name)]
+    return [finding.code for finding in validate_scaling(scaling, name)]
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_legal(legal: Scaling) -> None:
     ],
 )
 def test_wrong(scaling: Scaling, code: str, said: str) -> None:
-    found = {finding.code: finding for finding in judge_scaling(scaling, "chat")}
+    found = {finding.code: finding for finding in validate_scaling(scaling, "chat")}
     assert code in found, found
     assert said in f"{found[code].message} {found[code].fix}"
 
@@ -236,7 +236,7 @@ def test_a_way_of_authenticating_needs_its_secrets(
     secrets = [{"parameter": one, "secret": "s", "key": one} for one in parameters]
     found = [
         one
-        for one in judge_scaling(keda(secrets=secrets, authModes=mode), "chat")
+        for one in validate_scaling(keda(secrets=secrets, authModes=mode), "chat")
         if one.code == "scaling-authentication-incomplete"
     ]
     assert [one.evidence["missing"] for one in found] == ([missing] if missing else [])

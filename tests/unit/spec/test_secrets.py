@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpufleet.spec.secrets import judge_secrets
+from gpufleet.spec.secrets import validate_secrets
 
 NAMED = "specs are committed and end up in state, so they never hold secrets"
 
@@ -23,7 +23,7 @@ NAMED = "specs are committed and end up in state, so they never hold secrets"
     ],
 )
 def test_a_credential_is_named_by_its_place(data: object, path: str, why: str) -> None:
-    (found,) = judge_secrets(data, "values")
+    (found,) = validate_secrets(data, "values")
     assert (found.code, found.path) == ("spec-holds-secret", path)
     assert why in found.message
     assert NAMED in found.message
@@ -43,4 +43,4 @@ def test_a_credential_is_named_by_its_place(data: object, path: str, why: str) -
     ],
 )
 def test_names_of_secrets_and_numbers_are_none(data: object) -> None:
-    assert list(judge_secrets(data)) == []
+    assert list(validate_secrets(data)) == []

@@ -8,9 +8,13 @@ from gpufleet.contract.foreign.autoscaler_signals import (
     gives_one_number,
     is_of_pods,
 )
-from gpufleet.contract.foreign.autoscaler_wrong_signal import HOST_SIGNALS, judge_cpu, judge_signal
+from gpufleet.contract.foreign.autoscaler_wrong_signal import (
+    HOST_SIGNALS,
+    validate_cpu,
+    validate_signal,
+)
 from gpufleet.contract.foreign.go_json import as_list, as_mapping, integer, kind_of, shown
-from gpufleet.contract.foreign.judgement import CheckReport
+from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.documents.paths import child
 
 PROMETHEUS_NEEDS = ("serverAddress", "query", "threshold")
@@ -18,14 +22,14 @@ MAX_HPA_NAME = 63
 KEDA_PREFIX = "keda-hpa-"
 
 
-def judge_keda(
+def validate_keda(
     path: str,
     item: Mapping[str, Any],
     spec: Mapping[str, Any],
     target: AutoscalerTarget | None,
     report: CheckReport,
 ) -> None:
-    """Judge a ScaledObject or ScaledJob."""
+    """Validate a ScaledObject or ScaledJob."""
     place = child(path, "spec")
     triggers = [as_mapping(one) or {} for one in as_list(spec.get("triggers")) or []]
     texts = [_trigger(place, index, one, target, report) for index, one in enumerate(triggers)]
@@ -65,7 +69,7 @@ def judge_keda(
             )
     kinds = {str(one.get("type")) for one in triggers}
     if target is not None and target.accelerators and kinds and kinds <= set(HOST_SIGNALS):
-        judge_cpu(child(place, "triggers"), sorted(kinds), report)
+        validate_cpu(child(place, "triggers"), sorted(kinds), report)
 
 
 def _trigger(
@@ -75,7 +79,7 @@ def _trigger(
     target: AutoscalerTarget | None,
     report: CheckReport,
 ) -> str:
-    """Judge one trigger. Gives what it measures: its query, or its metadata as text."""
+    """Validate one trigger. Gives what it measures: its query, or its metadata as text."""
     where = child(child(place, "triggers"), index)
     metadata = as_mapping(trigger.get("metadata")) or {}
     for key, value in metadata.items():
@@ -115,7 +119,7 @@ def _trigger(
             "KEDA takes one number, and the query gives one for each set of labels",
             f"write sum({query})" if len(query) < 80 else "put sum( ) around it",
         )
-    judge_signal(query, child(child(where, "metadata"), "query"), target, report)
+    validate_signal(query, child(child(where, "metadata"), "query"), target, report)
     return query
 
 

@@ -7,18 +7,22 @@ and nothing is assumed of it.
 from collections.abc import Mapping
 from typing import Any
 
-from gpufleet.contract.foreign.autoscaler_keda import judge_keda
+from gpufleet.contract.foreign.autoscaler_keda import validate_keda
 from gpufleet.contract.foreign.autoscaler_rules import RULES
 from gpufleet.contract.foreign.autoscaler_signals import AutoscalerTarget, target_of
-from gpufleet.contract.foreign.autoscaler_wrong_signal import HOST_SIGNALS, judge_cpu, judge_signal
+from gpufleet.contract.foreign.autoscaler_wrong_signal import (
+    HOST_SIGNALS,
+    validate_cpu,
+    validate_signal,
+)
 from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.go_json import as_list, as_mapping, integer, shown
-from gpufleet.contract.foreign.judgement import CheckReport, Judgement
 from gpufleet.contract.foreign.objects import objects
+from gpufleet.contract.foreign.validation import CheckReport, Judgement
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
 
-__all__ = ["RULES", "judge"]
+__all__ = ["RULES", "validate"]
 
 VERSIONS = {
     "HorizontalPodAutoscaler": ("autoscaling/v2", "autoscaling/v1"),
@@ -29,8 +33,8 @@ _Key = tuple[str, str, str]
 """Kind, namespace and name."""
 
 
-def judge(read: GoDocument, context: CheckContext) -> Judgement:
-    """Judge every autoscaler of the text against its target and the others."""
+def validate(read: GoDocument, context: CheckContext) -> Judgement:
+    """Validate every autoscaler of the text against its target and the others."""
     del context  # nothing of the place matters
     report = CheckReport(RULES)
     found = list(objects(read))
@@ -42,7 +46,7 @@ def judge(read: GoDocument, context: CheckContext) -> Judgement:
             "there is no HorizontalPodAutoscaler, ScaledObject or ScaledJob here",
             "give the autoscalers, and their workloads beside them",
         )
-        return report.judgement()
+        return report.validation()
     targets = {_own_key(item): target_of(item) for _, item in found}
     taken: dict[_Key, str] = {}
     for path, item in scalers:
@@ -64,8 +68,8 @@ def judge(read: GoDocument, context: CheckContext) -> Judgement:
         if kind == "HorizontalPodAutoscaler":
             _hpa(place, spec, target, report)
         else:
-            judge_keda(path, item, spec, target, report)
-    return report.judgement()
+            validate_keda(path, item, spec, target, report)
+    return report.validation()
 
 
 def _alone(key: _Key, place: str, kind: str, taken: dict[_Key, str], report: CheckReport) -> None:
@@ -98,9 +102,9 @@ def _hpa(
         where = child(child(place, "metrics"), index)
         name = _metric_name(as_mapping(one) or {}, where, report)
         names.append(name)
-        judge_signal(name, where, target, report)
+        validate_signal(name, where, target, report)
     if target is not None and target.accelerators and set(names) <= set(HOST_SIGNALS):
-        judge_cpu(child(place, "metrics"), names, report)
+        validate_cpu(child(place, "metrics"), names, report)
 
 
 def _metric_name(metric: Mapping[str, Any], where: str, report: CheckReport) -> str:

@@ -1,6 +1,6 @@
 """The rules of kind `autoscaler`: what scales a GPU workload by the wrong signal, or not at all."""
 
-from gpufleet.contract.foreign.judgement import CheckRule, Verdict, rule_table
+from gpufleet.contract.foreign.validation import CheckRule, Verdict, rule_table
 
 _HPA = "kubernetes/api v0.36 autoscaling/v2/types.go"
 _KEDA = "kedacore/keda v2.20.2 apis/keda/v1alpha1"

@@ -6,13 +6,13 @@ from gpufleet.contract.foreign.autoscaler_signals import (
     is_utilisation,
 )
 from gpufleet.contract.foreign.go_json import shown
-from gpufleet.contract.foreign.judgement import CheckReport
+from gpufleet.contract.foreign.validation import CheckReport
 
 HOST_SIGNALS = ("cpu", "memory")
 """What metrics-server measures."""
 
 
-def judge_signal(
+def validate_signal(
     text: str, where: str, target: AutoscalerTarget | None, report: CheckReport
 ) -> None:
     """A metric's name or a query, against what the target is."""
@@ -36,7 +36,7 @@ def judge_signal(
         )
 
 
-def judge_cpu(where: str, names: list[str], report: CheckReport) -> None:
+def validate_cpu(where: str, names: list[str], report: CheckReport) -> None:
     """A target with GPUs that nothing but its host's load scales."""
     found = " and ".join(sorted(set(names))) or "cpu, the default"
     report.add(

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from gpufleet.catalogue import Catalogue, Gpu, UnknownKeyError, load
 from gpufleet.catalogue.lookup import nearest_names
-from gpufleet.contract.foreign.judgement import CheckReport, CheckRule, Verdict, rule_table
+from gpufleet.contract.foreign.validation import CheckReport, CheckRule, Verdict, rule_table
 
 Layout = Mapping[str, int]
 
@@ -95,7 +95,7 @@ class CheckContext:
     kubernetes_version: tuple[int, ...] | None = None
     """Minor version of the cluster, `(1, 36)`."""
     previous: Any = None
-    """The object as it is now, where changes are judged."""
+    """The object as it is now, where changes are validated."""
     select: str | None = None
     """The config, or ConfigMap key, that a node will be given."""
 

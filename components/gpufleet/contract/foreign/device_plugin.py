@@ -5,7 +5,7 @@ from typing import Any, cast
 from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.device_plugin_chart import (
     MPS_ROOT_CHARTS,
-    judge_chart,
+    validate_chart,
 )
 from gpufleet.contract.foreign.device_plugin_document import (
     DEFAULT_VERSION,
@@ -15,7 +15,6 @@ from gpufleet.contract.foreign.device_plugin_document import (
 from gpufleet.contract.foreign.device_plugin_rules import RULES
 from gpufleet.contract.foreign.device_plugin_sharing import SharingBlock
 from gpufleet.contract.foreign.go_json import shown
-from gpufleet.contract.foreign.judgement import AdvertisedByConfig, CheckReport, Judgement
 from gpufleet.contract.foreign.mig_parted_document import profile_is_valid
 from gpufleet.contract.foreign.node import (
     GPU_RESOURCE,
@@ -26,9 +25,10 @@ from gpufleet.contract.foreign.node import (
 )
 from gpufleet.contract.foreign.strategy_env import mig_strategy
 from gpufleet.contract.foreign.text_notes import note_text
+from gpufleet.contract.foreign.validation import AdvertisedByConfig, CheckReport, Judgement
 from gpufleet.documents.document import GoDocument
 
-__all__ = ["RULES", "judge"]
+__all__ = ["RULES", "validate"]
 
 MPS_LIMIT = 48
 """Most MPS clients from compute capability 7.5 on, where the GPU is not known."""
@@ -45,25 +45,27 @@ _CHOICES: dict[str, tuple[str, tuple[str, ...]]] = {
 _LIST_STRATEGIES = ("envvar", "volume-mounts", "cdi-annotations", "cdi-cri")
 
 
-def judge(read: GoDocument, context: CheckContext) -> Judgement:
-    """Judge one configuration of the device plugin."""
+def validate(read: GoDocument, context: CheckContext) -> Judgement:
+    """Validate one configuration of the device plugin."""
     report = CheckReport(RULES)
     note_text(read, "device-plugin", report)
-    judge_chart(context, report)
+    validate_chart(context, report)
     version = context.version or DEFAULT_VERSION
     config = parse_config(read.data, version, report)
-    strategy = _judge_flags(config, context, report)
+    strategy = _validate_flags(config, context, report)
     block = config.mps or config.time_slicing
     if config.mps is not None:
-        _judge_mps(config, config.mps, strategy, context, report)
+        _validate_mps(config, config.mps, strategy, context, report)
     if block is not None:
-        _judge_offered(block, strategy, context, report)
+        _validate_offered(block, strategy, context, report)
     if report.rejected:
-        return report.judgement()
-    return report.judgement(_advertised(config, strategy or "none", context))
+        return report.validation()
+    return report.validation(_advertised(config, strategy or "none", context))
 
 
-def _judge_flags(config: PluginDocument, context: CheckContext, report: CheckReport) -> str | None:
+def _validate_flags(
+    config: PluginDocument, context: CheckContext, report: CheckReport
+) -> str | None:
     """Check every choice; the MIG strategy in force, None where nothing says it."""
     env = context.env or {}
     in_force: dict[str, str | None] = {}
@@ -96,11 +98,11 @@ def _judge_flags(config: PluginDocument, context: CheckContext, report: CheckRep
                 value=chosen,
                 allowed=allowed,
             )
-    _judge_list_strategy(config, env.get("DEVICE_LIST_STRATEGY"), report)
+    _validate_list_strategy(config, env.get("DEVICE_LIST_STRATEGY"), report)
     return in_force["migStrategy"]
 
 
-def _judge_list_strategy(config: PluginDocument, env: str | None, report: CheckReport) -> None:
+def _validate_list_strategy(config: PluginDocument, env: str | None, report: CheckReport) -> None:
     written: Any = config.flags.get("deviceListStrategy")
     if env is not None:
         chosen = env.split(",")
@@ -127,7 +129,7 @@ def _choice_fix(value: str, allowed: tuple[str, ...]) -> str:
     return f"write `{near[0]}`" if near else f"one of {', '.join(allowed)}"
 
 
-def _judge_mps(
+def _validate_mps(
     config: PluginDocument,
     mps: SharingBlock,
     strategy: str | None,
@@ -163,7 +165,7 @@ def _judge_mps(
             "write `flags: {mpsRoot: /run/nvidia/mps}`; where the GPU Operator or the plugin's "
             "chart sets it, say `chart: gpu-operator` in the context",
         )
-    _judge_mps_hardware(mps, strategy, context, report)
+    _validate_mps_hardware(mps, strategy, context, report)
 
 
 def _mps_root(config: PluginDocument, context: CheckContext) -> bool:
@@ -174,7 +176,7 @@ def _mps_root(config: PluginDocument, context: CheckContext) -> bool:
     return context.chart is not None and context.chart.name in MPS_ROOT_CHARTS
 
 
-def _judge_mps_hardware(
+def _validate_mps_hardware(
     mps: SharingBlock, strategy: str | None, context: CheckContext, report: CheckReport
 ) -> None:
     layouts = context.layouts
@@ -220,7 +222,7 @@ def _judge_mps_hardware(
             )
 
 
-def _judge_offered(
+def _validate_offered(
     block: SharingBlock, strategy: str | None, context: CheckContext, report: CheckReport
 ) -> None:
     """Shared resources that the node does not have are skipped without a word."""

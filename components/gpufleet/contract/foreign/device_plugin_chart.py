@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from gpufleet.contract.foreign.context import CheckContext
-from gpufleet.contract.foreign.judgement import CheckReport
+from gpufleet.contract.foreign.validation import CheckReport
 
 CHART = "nvidia-device-plugin"
 MPS_ROOT_CHARTS = (CHART, "gpu-operator")
 """Charts that set MPS_ROOT to /run/nvidia/mps."""
 
 
-def judge_chart(context: CheckContext, report: CheckReport) -> None:
+def validate_chart(context: CheckContext, report: CheckReport) -> None:
     """Rules of the chart nvidia-device-plugin (v0.20.0) over its values and namespace."""
     chart = context.chart
     if chart is None or (chart.name is not None and chart.name != CHART):
@@ -33,10 +33,10 @@ def judge_chart(context: CheckContext, report: CheckReport) -> None:
         )
     config = chart.value("config")
     if isinstance(config, Mapping):
-        _judge_config(cast("Mapping[str, Any]", config), report)
+        _validate_config(cast("Mapping[str, Any]", config), report)
 
 
-def _judge_config(config: Mapping[str, Any], report: CheckReport) -> None:
+def _validate_config(config: Mapping[str, Any], report: CheckReport) -> None:
     raw: Any = config.get("map")
     keys: list[str] = list(cast("Mapping[str, Any]", raw)) if isinstance(raw, Mapping) else []
     default = config.get("default")

@@ -11,8 +11,8 @@ from gpufleet.contract.foreign.device_plugin_sharing import (
     wrong_type,
 )
 from gpufleet.contract.foreign.go_json import fold, integer, kind_of, shown, text
-from gpufleet.contract.foreign.judgement import CheckReport
 from gpufleet.contract.foreign.unknown_keys import report_key
+from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.documents.durations import go_duration
 from gpufleet.documents.paths import child
 

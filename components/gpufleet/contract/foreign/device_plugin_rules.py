@@ -1,8 +1,8 @@
 """What NVIDIA's device plugin does with a configuration, rule by rule."""
 
-from gpufleet.contract.foreign.judgement import CheckRule, Verdict, rule_table
 from gpufleet.contract.foreign.text_notes import text_rules
 from gpufleet.contract.foreign.unknown_keys import key_rules
+from gpufleet.contract.foreign.validation import CheckRule, Verdict, rule_table
 
 _CONFIG = "NVIDIA/k8s-device-plugin api/config/v1/config.go"
 _REPLICAS = "NVIDIA/k8s-device-plugin api/config/v1/replicas.go"

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from gpufleet.contract.foreign.go_json import integer, kind_of, shown
-from gpufleet.contract.foreign.judgement import CheckReport
 from gpufleet.contract.foreign.unknown_keys import report_key
+from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.documents.paths import child
 
 PREFIX = "nvidia.com/"

@@ -5,7 +5,7 @@ from typing import Any
 
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.contract.foreign.go_json import as_mapping
-from gpufleet.contract.foreign.judgement import CheckRule, Verdict, rule_table
+from gpufleet.contract.foreign.validation import CheckRule, Verdict, rule_table
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
 from gpufleet.documents.reading import read_go
@@ -39,13 +39,13 @@ RULES = rule_table(
         "docs/check.md",
     ),
 )
-"""What can be wrong before any kind is judged."""
+"""What can be wrong before any kind is validated."""
 
 
 def read_document(
     kind: str, text: str | bytes, select: str | None
 ) -> tuple[GoDocument | None, tuple[Finding, ...]]:
-    """The document to judge; None, with the finding, where a ConfigMap does not hold it.
+    """The document to validate; None, with the finding, where a ConfigMap does not hold it.
 
     In a ConfigMap of the device plugin `select` names the key, as the node label does.
     Raises UnreadableDocumentError.
@@ -104,6 +104,6 @@ def _absent(kind: str, entries: Mapping[str, Any], select: str | None) -> Findin
     return error(
         "configmap-key-absent",
         "data",
-        f"the ConfigMap has the keys {keys}, and it is not clear which to judge",
+        f"the ConfigMap has the keys {keys}, and it is not clear which to validate",
         f"keep {wanted}" if kind != "device-plugin" else f"--select one of {keys}",
     )

@@ -5,7 +5,7 @@ from typing import Any
 
 from gpufleet.contract.foreign.context import CheckContext, InstalledChart
 from gpufleet.contract.foreign.go_json import shown
-from gpufleet.contract.foreign.judgement import CheckReport
+from gpufleet.contract.foreign.validation import CheckReport
 
 CHART = "dra-driver-nvidia-gpu"
 _KUBERNETES = (1, 32)
@@ -13,17 +13,17 @@ _ISSUERS = ("selfsigned", "clusterissuer", "issuer")
 _VALUES = "context.chart.values"
 
 
-def judge_chart(context: CheckContext, gates: dict[str, bool], report: CheckReport) -> None:
+def validate_chart(context: CheckContext, gates: dict[str, bool], report: CheckReport) -> None:
     """Rules of the chart dra-driver-nvidia-gpu (0.4.1) over its values, namespace and cluster."""
     chart = context.chart
     if chart is None:
         return
     if chart.name == "gpu-operator":
-        _judge_operator(chart, report)
+        _validate_operator(chart, report)
         return
     if chart.name not in (None, CHART):
         return
-    _judge_cluster(chart, report)
+    _validate_cluster(chart, report)
     if chart.values is None:
         return
     if chart.value("resources.gpus.enabled") is not False and not chart.value(
@@ -45,11 +45,11 @@ def judge_chart(context: CheckContext, gates: dict[str, bool], report: CheckRepo
                 "remove it" if key == "nvidiaCtkPath" else "install with `--namespace`",
             )
     if chart.value("webhook.enabled"):
-        _judge_webhook(chart, report)
-    _judge_shares(chart, gates, report)
+        _validate_webhook(chart, report)
+    _validate_shares(chart, gates, report)
 
 
-def _judge_cluster(chart: InstalledChart, report: CheckReport) -> None:
+def _validate_cluster(chart: InstalledChart, report: CheckReport) -> None:
     if chart.namespace == "default" and not chart.value("allowDefaultNamespace"):
         report.add(
             "dra-chart-default-namespace",
@@ -69,7 +69,7 @@ def _judge_cluster(chart: InstalledChart, report: CheckReport) -> None:
         )
 
 
-def _judge_webhook(chart: InstalledChart, report: CheckReport) -> None:
+def _validate_webhook(chart: InstalledChart, report: CheckReport) -> None:
     mode: Any = chart.value("webhook.tls.mode") or "cert-manager"
     path = f"{_VALUES}.webhook.tls"
     if mode not in ("cert-manager", "secret"):
@@ -112,7 +112,7 @@ def consumable_shares(context: CheckContext) -> Any:
     return None if context.chart is None else context.chart.value("consumableShares")
 
 
-def _judge_shares(chart: InstalledChart, gates: dict[str, bool], report: CheckReport) -> None:
+def _validate_shares(chart: InstalledChart, gates: dict[str, bool], report: CheckReport) -> None:
     value: Any = chart.value("consumableShares")
     if value in (None, ""):
         return
@@ -136,7 +136,7 @@ def _judge_shares(chart: InstalledChart, gates: dict[str, bool], report: CheckRe
         )
 
 
-def _judge_operator(chart: InstalledChart, report: CheckReport) -> None:
+def _validate_operator(chart: InstalledChart, report: CheckReport) -> None:
     """The GPU Operator brings a device plugin, unless it is told otherwise or runs GPUCluster."""
     if chart.values is None or chart.value("gpuCluster.deployCR") is True:
         return

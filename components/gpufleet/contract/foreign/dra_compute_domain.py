@@ -5,12 +5,12 @@ from typing import Any
 from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.dra_sharing import StrictFields
 from gpufleet.contract.foreign.go_json import as_mapping, integer, shown
-from gpufleet.contract.foreign.judgement import CheckReport
+from gpufleet.contract.foreign.validation import CheckReport
 
 _MODES = ("Single", "All")
 
 
-def judge_domain(document: dict[str, Any], context: CheckContext, report: CheckReport) -> None:
+def validate_domain(document: dict[str, Any], context: CheckContext, report: CheckReport) -> None:
     """Rules of the definition of ComputeDomain, and of the stricter copy in the GPU Operator."""
     spec = as_mapping(document.get("spec")) or {}
     fields = StrictFields(spec, "spec", report)

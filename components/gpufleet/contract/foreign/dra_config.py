@@ -4,18 +4,18 @@ from typing import Any
 
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.contract.foreign.context import CheckContext
-from gpufleet.contract.foreign.dra_chart import consumable_shares, judge_chart
-from gpufleet.contract.foreign.dra_compute_domain import judge_domain
+from gpufleet.contract.foreign.dra_chart import consumable_shares, validate_chart
+from gpufleet.contract.foreign.dra_compute_domain import validate_domain
 from gpufleet.contract.foreign.dra_gates import driver_version, gates_in_force
 from gpufleet.contract.foreign.dra_rules import RULES
-from gpufleet.contract.foreign.dra_sharing import StrictFields, judge_sharing
+from gpufleet.contract.foreign.dra_sharing import StrictFields, validate_sharing
 from gpufleet.contract.foreign.go_json import as_list, as_mapping, kind_of, shown
-from gpufleet.contract.foreign.judgement import CheckReport, Judgement
 from gpufleet.contract.foreign.text_notes import note_text
+from gpufleet.contract.foreign.validation import CheckReport, Judgement
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
 
-__all__ = ["RULES", "judge"]
+__all__ = ["RULES", "validate"]
 
 API_VERSION = "resource.nvidia.com/v1beta1"
 _GPU_DRIVER, _DOMAIN_DRIVER = "gpu.nvidia.com", "compute-domain.nvidia.com"
@@ -34,13 +34,14 @@ _HOLDERS = {
 _TYPE_META = ("apiVersion", "kind")
 
 
-def judge(read: GoDocument, context: CheckContext) -> Judgement:
-    """Judge a config, an `opaque` block, a claim, claim template, device class or ComputeDomain."""
+def validate(read: GoDocument, context: CheckContext) -> Judgement:
+    """Validate a config, an `opaque` block, a claim, claim template, device class or
+    ComputeDomain."""
     report = CheckReport(RULES)
     note_text(read, "dra", report)
     gates = dict(gates_in_force(context, report))
-    judge_chart(context, gates, report)
-    judging = _Judging(context, gates, report)
+    validate_chart(context, gates, report)
+    validating = _Judging(context, gates, report)
     document = as_mapping(read.data)
     if document is None:
         report.add(
@@ -49,17 +50,17 @@ def judge(read: GoDocument, context: CheckContext) -> Judgement:
             f"the document is {kind_of(read.data)}, a mapping is needed",
             f"write `apiVersion: {API_VERSION}` and `kind: GpuConfig`",
         )
-        return report.judgement()
+        return report.validation()
     kind = document.get("kind")
     if isinstance(kind, str) and kind in _HOLDERS and _is_core(document):
-        judging.holder(document, _HOLDERS[kind])
+        validating.holder(document, _HOLDERS[kind])
     elif "opaque" in document and "kind" not in document:
-        judging.opaque(document["opaque"], "opaque")
+        validating.opaque(document["opaque"], "opaque")
     elif kind == "ComputeDomain" and document.get("apiVersion") == API_VERSION:
-        judge_domain(document, context, report)
+        validate_domain(document, context, report)
     else:
-        judging.config(document, "")
-    return report.judgement()
+        validating.config(document, "")
+    return report.validation()
 
 
 def _is_core(document: dict[str, Any]) -> bool:
@@ -153,7 +154,7 @@ class _Judging:
     def _sharing(self, sharing: dict[str, Any] | None, path: str, *, mig: bool) -> None:
         if sharing is None:
             return
-        strategy = judge_sharing(
+        strategy = validate_sharing(
             sharing,
             path,
             mig=mig,

@@ -1,6 +1,6 @@
 """What NVIDIA's DRA driver does with its opaque configs, gates and chart, rule by rule."""
 
-from gpufleet.contract.foreign.judgement import CheckRule, Verdict, rule_table
+from gpufleet.contract.foreign.validation import CheckRule, Verdict, rule_table
 
 _API = "kubernetes-sigs/dra-driver-nvidia-gpu api/nvidia.com/resource/v1beta1"
 _STATE = "kubernetes-sigs/dra-driver-nvidia-gpu cmd/gpu-kubelet-plugin/device_state.go"
@@ -294,7 +294,7 @@ RULES = rule_table(
         "dra-second-document",
         ("yaml",),
         _WARN,
-        "The text holds a second document, which is not judged.",
+        "The text holds a second document, which is not validated.",
         "docs/check.md",
     ),
 )

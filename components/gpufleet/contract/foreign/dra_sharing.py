@@ -8,7 +8,7 @@ from typing import Any
 
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.contract.foreign.go_json import as_mapping, integer, kind_of, shown
-from gpufleet.contract.foreign.judgement import CheckReport
+from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.documents.paths import child
 from gpufleet.documents.quantities import quantity
 
@@ -84,7 +84,7 @@ class StrictFields:
         )
 
 
-def judge_sharing(
+def validate_sharing(
     sharing: dict[str, Any],
     path: str,
     *,
@@ -94,7 +94,7 @@ def judge_sharing(
     devices: int | None,
     report: CheckReport,
 ) -> str | None:
-    """Judge a sharing block; the strategy where it is known."""
+    """Validate a sharing block; the strategy where it is known."""
     fields = StrictFields(sharing, path, report)
     if mig:
         fields.only(("strategy", "mpsConfig"), {"timeSlicingConfig": "GpuConfig"})
@@ -123,10 +123,10 @@ def judge_sharing(
     slicing = None if mig else fields.mapping("timeSlicingConfig")
     mps = fields.mapping("mpsConfig")
     if slicing is not None:
-        _judge_slicing(slicing, child(path, "timeSlicingConfig"), strategy, report)
+        _validate_slicing(slicing, child(path, "timeSlicingConfig"), strategy, report)
     if mps is not None:
         place = child(path, "mpsConfig")
-        _judge_mps(mps, place, strategy, version, devices, report)
+        _validate_mps(mps, place, strategy, version, devices, report)
         if strategy == "TimeSlicing" and mig:
             report.add(
                 "dra-mig-mps-config-ignored",
@@ -151,7 +151,9 @@ def _other(path: str, block: str, strategy: str, report: CheckReport) -> None:
     )
 
 
-def _judge_slicing(slicing: dict[str, Any], path: str, strategy: str, report: CheckReport) -> None:
+def _validate_slicing(
+    slicing: dict[str, Any], path: str, strategy: str, report: CheckReport
+) -> None:
     fields = StrictFields(slicing, path, report)
     fields.only(("interval",))
     interval = fields.text("interval")
@@ -176,7 +178,7 @@ def _judge_slicing(slicing: dict[str, Any], path: str, strategy: str, report: Ch
         )
 
 
-def _judge_mps(
+def _validate_mps(
     mps: dict[str, Any],
     path: str,
     strategy: str,
@@ -205,14 +207,14 @@ def _judge_mps(
             value=number,
         )
     if mps.get(known[1]) is not None:
-        _judge_limit(mps[known[1]], child(path, known[1]), report)
+        _validate_limit(mps[known[1]], child(path, known[1]), report)
     for key, value in (fields.mapping(known[2]) or {}).items():
         place = child(child(path, known[2]), key)
-        _judge_device(key, place, devices, report)
-        _judge_limit(0 if value is None else value, place, report)
+        _validate_device(key, place, devices, report)
+        _validate_limit(0 if value is None else value, place, report)
 
 
-def _judge_limit(value: Any, path: str, report: CheckReport) -> None:
+def _validate_limit(value: Any, path: str, report: CheckReport) -> None:
     written = str(value) if isinstance(value, str | int | float) else ""
     amount: Fraction | None = None if isinstance(value, bool) else quantity(written)
     if amount is None:
@@ -244,7 +246,7 @@ def _judge_limit(value: Any, path: str, report: CheckReport) -> None:
         )
 
 
-def _judge_device(key: str, path: str, devices: int | None, report: CheckReport) -> None:
+def _validate_device(key: str, path: str, devices: int | None, report: CheckReport) -> None:
     if _UUID.fullmatch(key):
         return
     index = int(key) if re.fullmatch(r"[+-]?[0-9]{1,18}", key) else None

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 from gpufleet.catalogue import Catalogue, Gpu, load
 from gpufleet.contract.foreign.go_json import shown
-from gpufleet.contract.foreign.judgement import CheckReport, CheckRule, Verdict
+from gpufleet.contract.foreign.validation import CheckReport, CheckRule, Verdict
 from gpufleet.findings import Finding, Severity, warning
-from gpufleet.partition.judgement import judge_layout
 from gpufleet.partition.placement import MigPlacement, place
 from gpufleet.partition.profile_name import parse
+from gpufleet.partition.validation import validate_layout
 
 _PLACEMENT = "published placements (nvidia-smi mig -lgipp), docs/catalogue.md"
 
@@ -103,7 +103,7 @@ _SEVERITY = {
 }
 
 
-def judge_gpu(
+def validate_gpu(
     gpu: Gpu, devices: Mapping[str, int], path: str, report: CheckReport
 ) -> MigPlacement | None:
     """Can this GPU hold these instances? Findings go into the report; the proof is returned.
@@ -115,14 +115,16 @@ def judge_gpu(
         answer = place(gpu.mig, {})
         return answer if isinstance(answer, MigPlacement) else None
     if gpu.mig is None and gpu.mig_unknown is not None:
-        _judge_published(gpu, wanted, path, report)
+        _validate_published(gpu, wanted, path, report)
         return None
-    answer, findings = judge_layout(gpu, wanted, path)
+    answer, findings = validate_layout(gpu, wanted, path)
     report.extend(_ruled(finding, report) for finding in findings)
     return answer if isinstance(answer, MigPlacement) else None
 
 
-def judge_anywhere(devices: Mapping[str, int], path: str, report: CheckReport) -> tuple[str, ...]:
+def validate_anywhere(
+    devices: Mapping[str, int], path: str, report: CheckReport
+) -> tuple[str, ...]:
     """Keys of the GPUs that can hold these instances; a finding when there is none."""
     wanted = {name: count for name, count in devices.items() if count}
     catalogue: Catalogue = load()
@@ -167,7 +169,9 @@ def _published(gpu: Gpu, devices: Mapping[str, int]) -> bool:
     return True
 
 
-def _judge_published(gpu: Gpu, devices: Mapping[str, int], path: str, report: CheckReport) -> None:
+def _validate_published(
+    gpu: Gpu, devices: Mapping[str, int], path: str, report: CheckReport
+) -> None:
     if _published(gpu, devices):
         report.add(
             "mig-placement-unknown",

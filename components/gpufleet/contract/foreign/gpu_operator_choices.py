@@ -5,7 +5,7 @@ from typing import Any
 
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.contract.foreign.go_json import as_mapping, integer, kind_of, shown
-from gpufleet.contract.foreign.judgement import CheckReport
+from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.documents.durations import is_prometheus_duration
 
 CHOICES: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -47,7 +47,7 @@ def value_at(data: Mapping[str, Any], path: str) -> Any:
     return here
 
 
-def judge_choices(
+def validate_choices(
     data: Mapping[str, Any],
     choices: Mapping[str, tuple[str, tuple[str, ...]]],
     root: str,
@@ -87,7 +87,7 @@ def judge_choices(
         )
 
 
-def judge_upgrade_policy(policy: Any, root: str, report: CheckReport) -> None:
+def validate_upgrade_policy(policy: Any, root: str, report: CheckReport) -> None:
     """Numbers of an upgrade policy."""
     found = as_mapping(policy)
     if found is None:
@@ -116,7 +116,7 @@ def judge_upgrade_policy(policy: Any, root: str, report: CheckReport) -> None:
             )
 
 
-def judge_monitors(data: Mapping[str, Any], root: str, report: CheckReport) -> None:
+def validate_monitors(data: Mapping[str, Any], root: str, report: CheckReport) -> None:
     """Durations of the ServiceMonitors."""
     for monitor in _MONITORS:
         for key in ("interval", "scrapeTimeout"):

@@ -8,7 +8,7 @@ from gpufleet.contract.foreign import device_plugin, mig_parted
 from gpufleet.contract.foreign.context import CheckContext, InstalledChart
 from gpufleet.contract.foreign.go_json import as_mapping, shown
 from gpufleet.contract.foreign.gpu_operator_choices import value_at
-from gpufleet.contract.foreign.judgement import CheckReport
+from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.paths import child
@@ -18,7 +18,7 @@ _UTIL = "DCGM_FI_DEV_GPU_UTIL"
 _ENGINE = "DCGM_FI_PROF_GR_ENGINE_ACTIVE"
 
 
-def judge_plugin_config(
+def validate_plugin_config(
     values: Mapping[str, Any], context: CheckContext, report: CheckReport
 ) -> dict[str, Any]:
     """devicePlugin.config; the documents by key, as data."""
@@ -57,12 +57,14 @@ def judge_plugin_config(
         found = _read(text, child(f"{path}.data", key), report)
         if found is not None:
             read[key] = found.data
-            judged = device_plugin.judge(found, inner).findings
-            _extend(report, judged, child(f"{path}.data", key))
+            validated = device_plugin.validate(found, inner).findings
+            _extend(report, validated, child(f"{path}.data", key))
     return read
 
 
-def judge_mig_config(values: Mapping[str, Any], context: CheckContext, report: CheckReport) -> None:
+def validate_mig_config(
+    values: Mapping[str, Any], context: CheckContext, report: CheckReport
+) -> None:
     """migManager.config."""
     config = as_mapping(value_at(values, "migManager.config")) or {}
     data = as_mapping(config.get("data")) or {}
@@ -92,12 +94,12 @@ def judge_mig_config(values: Mapping[str, Any], context: CheckContext, report: C
         return
     chart = InstalledChart("gpu-operator", values=values)
     inner = replace(context, chart=chart, version=None, env=None)
-    judged = mig_parted.judge(found, inner).findings
+    validated = mig_parted.validate(found, inner).findings
     # Every node selects one by its label; which ones is not known here.
-    _extend(report, (f for f in judged if f.code != "mig-parted-config-not-selected"), place)
+    _extend(report, (f for f in validated if f.code != "mig-parted-config-not-selected"), place)
 
 
-def judge_counters(values: Mapping[str, Any], sliced: bool, report: CheckReport) -> None:
+def validate_counters(values: Mapping[str, Any], sliced: bool, report: CheckReport) -> None:
     """Custom DCGM counters, and metrics per pod."""
     exporter = as_mapping(values.get("dcgmExporter")) or {}
     data = value_at(exporter, "config.data")

@@ -9,14 +9,14 @@ from gpufleet.contract.foreign.go_json import as_list, as_mapping
 from gpufleet.contract.foreign.gpu_operator_choices import (
     CHOICES,
     DRIVER_CHOICES,
-    judge_choices,
-    judge_monitors,
-    judge_upgrade_policy,
+    validate_choices,
+    validate_monitors,
+    validate_upgrade_policy,
 )
-from gpufleet.contract.foreign.gpu_operator_shapes import judge_shapes
-from gpufleet.contract.foreign.judgement import CheckReport
+from gpufleet.contract.foreign.gpu_operator_shapes import validate_shapes
 from gpufleet.contract.foreign.known_keys import report_unknown
 from gpufleet.contract.foreign.node_selector import selects_within
+from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.documents.paths import child
 
 KINDS = ("ClusterPolicy", "NVIDIADriver", "GPUCluster")
@@ -46,10 +46,10 @@ def objects_of(document: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]] 
     return [(path, item) for path, item in found if item is not None]
 
 
-def judge_objects(
+def validate_objects(
     objects: Sequence[tuple[str, dict[str, Any]]], context: CheckContext, report: CheckReport
 ) -> None:
-    """Judge custom resources, alone and against each other."""
+    """Validate custom resources, alone and against each other."""
     for path, item in objects:
         spec, place = as_mapping(item.get("spec")) or {}, child(path, "spec")
         kind = item.get("kind")
@@ -73,11 +73,11 @@ def judge_objects(
 
 def _cluster_policy(spec: dict[str, Any], place: str, report: CheckReport) -> None:
     report_unknown(spec, keys.CLUSTER_POLICY, place, "gpu-operator", _READER, report)
-    judge_shapes(spec, keys.CLUSTER_POLICY, place, report)
-    judge_choices(spec, CHOICES, f"{place}.", report)
-    judge_monitors(spec, f"{place}.", report)
+    validate_shapes(spec, keys.CLUSTER_POLICY, place, report)
+    validate_choices(spec, CHOICES, f"{place}.", report)
+    validate_monitors(spec, f"{place}.", report)
     driver = as_mapping(spec.get("driver")) or {}
-    judge_upgrade_policy(driver.get("upgradePolicy"), f"{place}.driver.upgradePolicy", report)
+    validate_upgrade_policy(driver.get("upgradePolicy"), f"{place}.driver.upgradePolicy", report)
     for part in _REQUIRED:
         if part not in spec:
             report.add(
@@ -96,9 +96,9 @@ def _driver(
     report: CheckReport,
 ) -> None:
     report_unknown(spec, keys.NVIDIA_DRIVER, place, "gpu-operator", _READER, report)
-    judge_shapes(spec, keys.NVIDIA_DRIVER, place, report)
-    judge_choices(spec, DRIVER_CHOICES, f"{place}.", report)
-    judge_upgrade_policy(spec.get("upgradePolicy"), f"{place}.upgradePolicy", report)
+    validate_shapes(spec, keys.NVIDIA_DRIVER, place, report)
+    validate_choices(spec, DRIVER_CHOICES, f"{place}.", report)
+    validate_upgrade_policy(spec.get("upgradePolicy"), f"{place}.upgradePolicy", report)
     if spec.get("default") is True and spec.get("nodeSelector"):
         report.add(
             "gpu-operator-driver-default-selector",
@@ -152,13 +152,13 @@ def _driver_pairs(drivers: Sequence[tuple[str, dict[str, Any]]], report: CheckRe
 def _cluster(item: dict[str, Any], spec: dict[str, Any], path: str, report: CheckReport) -> None:
     report_unknown(spec, keys.GPU_CLUSTER, child(path, "spec"), "gpu-operator", _READER, report)
     place = child(path, "spec")
-    judge_choices(
+    validate_choices(
         spec,
         {"daemonsets.updateStrategy": CHOICES["daemonsets.updateStrategy"]},
         f"{place}.",
         report,
     )
-    judge_monitors(spec, f"{place}.", report)
+    validate_monitors(spec, f"{place}.", report)
     if _name(item) != "gpu-cluster":
         report.add(
             "gpu-operator-cluster-name",

@@ -6,13 +6,13 @@ from typing import Any
 
 from gpufleet.contract.foreign.go_json import as_list, as_mapping
 from gpufleet.contract.foreign.gpu_operator_choices import value_at
-from gpufleet.contract.foreign.judgement import CheckReport
+from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.documents.paths import child
 
 _PRODUCT = "nvidia.com/gpu.product"
 
 
-def judge_extra_objects(
+def validate_extra_objects(
     values: Mapping[str, Any], documents: Mapping[str, Any], report: CheckReport
 ) -> None:
     """Pods that ask for GPUs in a way that cannot work."""

@@ -1,8 +1,8 @@
 """What the GPU Operator's chart and custom resources do with values, rule by rule."""
 
-from gpufleet.contract.foreign.judgement import CheckRule, Verdict, rule_table
 from gpufleet.contract.foreign.text_notes import text_rules
 from gpufleet.contract.foreign.unknown_keys import key_rules
+from gpufleet.contract.foreign.validation import CheckRule, Verdict, rule_table
 
 _TEMPLATES = "NVIDIA/gpu-operator deployments/gpu-operator/templates"
 _CHECKS = f"{_TEMPLATES}/validations.yaml"

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpufleet.contract.foreign.go_json import as_list, as_mapping, kind_of, shown
-from gpufleet.contract.foreign.judgement import CheckReport
 from gpufleet.contract.foreign.known_keys import KnownKeys
+from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.documents.paths import child
 
 _LISTS = ("env", "args", "imagePullSecrets", "tolerations", "relabelings")
@@ -23,7 +23,7 @@ _NAMED = {
 """Sections that people take for the name of what they refer to."""
 
 
-def judge_shapes(
+def validate_shapes(
     values: Mapping[str, Any], known: KnownKeys, root: str, report: CheckReport
 ) -> None:
     """Report sections that are none, lists that are none, and variables without text."""

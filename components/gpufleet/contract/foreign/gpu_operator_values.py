@@ -8,28 +8,28 @@ from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.go_json import as_list, as_mapping, kind_of
 from gpufleet.contract.foreign.gpu_operator_choices import (
     CHOICES,
-    judge_choices,
-    judge_monitors,
-    judge_upgrade_policy,
+    validate_choices,
+    validate_monitors,
+    validate_upgrade_policy,
     value_at,
 )
 from gpufleet.contract.foreign.gpu_operator_keys import GPU_OPERATOR_VALUES
 from gpufleet.contract.foreign.gpu_operator_nested import (
-    judge_counters,
-    judge_mig_config,
-    judge_plugin_config,
     slices_time,
+    validate_counters,
+    validate_mig_config,
+    validate_plugin_config,
 )
-from gpufleet.contract.foreign.gpu_operator_objects import judge_objects, objects_of
-from gpufleet.contract.foreign.gpu_operator_pods import judge_extra_objects
+from gpufleet.contract.foreign.gpu_operator_objects import objects_of, validate_objects
+from gpufleet.contract.foreign.gpu_operator_pods import validate_extra_objects
 from gpufleet.contract.foreign.gpu_operator_rules import RULES
-from gpufleet.contract.foreign.gpu_operator_shapes import judge_shapes
-from gpufleet.contract.foreign.judgement import CheckReport, Judgement
+from gpufleet.contract.foreign.gpu_operator_shapes import validate_shapes
 from gpufleet.contract.foreign.known_keys import report_unknown
 from gpufleet.contract.foreign.text_notes import note_text
+from gpufleet.contract.foreign.validation import CheckReport, Judgement
 from gpufleet.documents.document import GoDocument
 
-__all__ = ["RULES", "judge"]
+__all__ = ["RULES", "validate"]
 
 _READER = "the gpu-operator chart"
 _IGNORED = {
@@ -42,8 +42,8 @@ _IGNORED = {
 _DRA_KUBERNETES = (1, 34)
 
 
-def judge(read: GoDocument, context: CheckContext) -> Judgement:
-    """Judge values, a ClusterPolicy, NVIDIADriver, GPUCluster, or a List of these."""
+def validate(read: GoDocument, context: CheckContext) -> Judgement:
+    """Validate values, a ClusterPolicy, NVIDIADriver, GPUCluster, or a List of these."""
     report = CheckReport(RULES)
     note_text(read, "gpu-operator", report)
     values = {} if read.data is None else as_mapping(read.data)
@@ -53,32 +53,34 @@ def judge(read: GoDocument, context: CheckContext) -> Judgement:
             "",
             f"the document is {kind_of(read.data)}, values or a custom resource are needed",
         )
-        return report.judgement()
+        return report.validation()
     objects = objects_of(values)
     if objects is not None:
-        judge_objects(objects, context, report)
-        return report.judgement()
+        validate_objects(objects, context, report)
+        return report.validation()
     report_unknown(values, GPU_OPERATOR_VALUES, "", "gpu-operator", _READER, report, _IGNORED)
     for path, fix in _IGNORED.items():
         if value_at(values, path) is not None:
             report.add(
                 "gpu-operator-key-ignored", path, f"{_READER} does not read {path} any more", fix
             )
-    judge_shapes(values, GPU_OPERATOR_VALUES, "", report)
-    _judge_switches(values, "", report)
-    _judge_stacks(values, context, report)
-    judge_choices(values, CHOICES, "", report)
-    judge_upgrade_policy(value_at(values, "driver.upgradePolicy"), "driver.upgradePolicy", report)
-    judge_monitors(values, "", report)
-    documents = judge_plugin_config(values, context, report)
-    judge_mig_config(values, context, report)
-    judge_counters(values, slices_time(documents), report)
-    _judge_driver(values, report)
-    _judge_vgpu(values, report)
-    _judge_neighbours(values, context, report)
-    _judge_reset(values, context, report)
-    judge_extra_objects(values, documents, report)
-    return report.judgement()
+    validate_shapes(values, GPU_OPERATOR_VALUES, "", report)
+    _validate_switches(values, "", report)
+    _validate_stacks(values, context, report)
+    validate_choices(values, CHOICES, "", report)
+    validate_upgrade_policy(
+        value_at(values, "driver.upgradePolicy"), "driver.upgradePolicy", report
+    )
+    validate_monitors(values, "", report)
+    documents = validate_plugin_config(values, context, report)
+    validate_mig_config(values, context, report)
+    validate_counters(values, slices_time(documents), report)
+    _validate_driver(values, report)
+    _validate_vgpu(values, report)
+    _validate_neighbours(values, context, report)
+    _validate_reset(values, context, report)
+    validate_extra_objects(values, documents, report)
+    return report.validation()
 
 
 def _is(values: Mapping[str, Any], path: str, default: bool) -> bool:
@@ -87,14 +89,14 @@ def _is(values: Mapping[str, Any], path: str, default: bool) -> bool:
     return default if value is None else bool(value)
 
 
-def _judge_switches(values: Mapping[str, Any], path: str, report: CheckReport) -> None:
+def _validate_switches(values: Mapping[str, Any], path: str, report: CheckReport) -> None:
     for key, value in values.items():
         place = f"{path}.{key}" if path else key
         if place in ("node-feature-discovery", "extraObjects") or key in ("data", "env"):
             continue
         inner = as_mapping(value)
         if inner is not None:
-            _judge_switches(inner, place, report)
+            _validate_switches(inner, place, report)
         elif key in ("enabled", "create", "deployCR", "usePrecompiled") and isinstance(value, str):
             report.add(
                 "gpu-operator-switch-as-text",
@@ -105,7 +107,7 @@ def _judge_switches(values: Mapping[str, Any], path: str, report: CheckReport) -
             )
 
 
-def _judge_stacks(values: Mapping[str, Any], context: CheckContext, report: CheckReport) -> None:
+def _validate_stacks(values: Mapping[str, Any], context: CheckContext, report: CheckReport) -> None:
     cluster = _is(values, "gpuCluster.deployCR", False)
     if cluster and _is(values, "clusterPolicy.deployCR", True):
         report.add(
@@ -150,7 +152,7 @@ def _judge_stacks(values: Mapping[str, Any], context: CheckContext, report: Chec
         )
 
 
-def _judge_driver(values: Mapping[str, Any], report: CheckReport) -> None:
+def _validate_driver(values: Mapping[str, Any], report: CheckReport) -> None:
     extras = [name for name in ("gds", "gdrcopy") if _is(values, f"{name}.enabled", False)]
     if _is(values, "driver.usePrecompiled", False):
         for name in extras:
@@ -179,7 +181,7 @@ def _judge_driver(values: Mapping[str, Any], report: CheckReport) -> None:
         )
 
 
-def _judge_vgpu(values: Mapping[str, Any], report: CheckReport) -> None:
+def _validate_vgpu(values: Mapping[str, Any], report: CheckReport) -> None:
     if not _is(values, "vgpuManager.enabled", False):
         return
     for key in ("repository", "version"):
@@ -199,7 +201,7 @@ def _judge_vgpu(values: Mapping[str, Any], report: CheckReport) -> None:
         )
 
 
-def _judge_neighbours(
+def _validate_neighbours(
     values: Mapping[str, Any], context: CheckContext, report: CheckReport
 ) -> None:
     """Against another chart of the same cluster."""
@@ -228,7 +230,7 @@ def _judge_neighbours(
         )
 
 
-def _judge_reset(values: Mapping[str, Any], context: CheckContext, report: CheckReport) -> None:
+def _validate_reset(values: Mapping[str, Any], context: CheckContext, report: CheckReport) -> None:
     gpu = context.gpu
     if gpu is None or gpu.mig is None or not gpu.mig.reset_needed:
         return

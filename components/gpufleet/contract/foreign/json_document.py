@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from gpufleet.contract.foreign.judgement import CheckReport
+from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.documents.document import GoDocument
 
 
@@ -21,7 +21,7 @@ def json_problem(read: GoDocument) -> str | None:
     return None
 
 
-def judge_json(read: GoDocument, code: str, what: str, report: CheckReport) -> None:
+def validate_json(read: GoDocument, code: str, what: str, report: CheckReport) -> None:
     """Report a text that is YAML but no JSON."""
     problem = json_problem(read)
     if problem is not None:

@@ -5,7 +5,6 @@ from typing import Any
 
 from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.go_json import as_list, as_mapping
-from gpufleet.contract.foreign.judgement import CheckReport
 from gpufleet.contract.foreign.karpenter_keys import (
     NODE_CLASS,
     NODE_OVERLAY,
@@ -13,8 +12,9 @@ from gpufleet.contract.foreign.karpenter_keys import (
     OVERLAY_REFUSED,
 )
 from gpufleet.contract.foreign.karpenter_machines import demands_gpus, read_requirements, selected
-from gpufleet.contract.foreign.karpenter_requirements import judge_requirements
+from gpufleet.contract.foreign.karpenter_requirements import validate_requirements
 from gpufleet.contract.foreign.known_keys import report_unknown
+from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.documents.paths import child
 from gpufleet.documents.quantities import quantity
 from gpufleet.spec.cluster import DEFAULT_KUBERNETES_VERSION
@@ -29,7 +29,7 @@ _ARCHITECTURES = {"x86_64": "amd64", "amd64": "amd64", "arm64": "arm64", "aarch6
 """Word in the name of an image -> its architecture."""
 
 
-def judge_class(
+def validate_class(
     path: str,
     item: Mapping[str, Any],
     pools: Sequence[Mapping[str, Any]],
@@ -49,11 +49,11 @@ def judge_class(
         )
     terms = [as_mapping(one) or {} for one in as_list(spec.get("amiSelectorTerms")) or []]
     where = child(place, "amiSelectorTerms")
-    _judge_images(spec, terms, where, context, report)
+    _validate_images(spec, terms, where, context, report)
     machines = [row for pool in pools for row in _machines(pool)]
-    _judge_architecture(terms, {row.architecture for row in machines}, where, report)
+    _validate_architecture(terms, {row.architecture for row in machines}, where, report)
     if machines:
-        _judge_disk(spec, place, report)
+        _validate_disk(spec, place, report)
     interfaces = as_list(spec.get("networkInterfaces")) or []
     if spec.get("associatePublicIPAddress") is True and len(interfaces) > 1:
         report.add(
@@ -73,7 +73,7 @@ def _machines(pool: Mapping[str, Any]) -> Iterable[Any]:
     return selected(requirements) if demands_gpus(requirements) else ()
 
 
-def _judge_images(
+def _validate_images(
     spec: Mapping[str, Any],
     terms: Sequence[Mapping[str, Any]],
     where: str,
@@ -122,7 +122,7 @@ def _ended(place: str, what: str, version: str, report: CheckReport) -> None:
     )
 
 
-def _judge_architecture(
+def _validate_architecture(
     terms: Sequence[Mapping[str, Any]], needed: set[str], where: str, report: CheckReport
 ) -> None:
     """Images found by name or parameter say what they are for; those by id do not."""
@@ -140,7 +140,7 @@ def _judge_architecture(
             )
 
 
-def _judge_disk(spec: Mapping[str, Any], place: str, report: CheckReport) -> None:
+def _validate_disk(spec: Mapping[str, Any], place: str, report: CheckReport) -> None:
     if spec.get("instanceStorePolicy") == "RAID0":
         return
     sizes: list[int] = []
@@ -162,13 +162,13 @@ def _judge_disk(spec: Mapping[str, Any], place: str, report: CheckReport) -> Non
         )
 
 
-def judge_overlay(
+def validate_overlay(
     path: str, item: Mapping[str, Any], context: CheckContext, report: CheckReport
 ) -> None:
     """One NodeOverlay."""
     spec, place = as_mapping(item.get("spec")) or {}, child(path, "spec")
     report_unknown(spec, NODE_OVERLAY, place, "karpenter", "the API server", report)
-    judge_requirements(spec.get("requirements"), child(place, "requirements"), report)
+    validate_requirements(spec.get("requirements"), child(place, "requirements"), report)
     for name in as_mapping(spec.get("capacity")) or {}:
         if name in OVERLAY_REFUSED or name in OVERLAY_KEPT:
             who = "the definition" if name in OVERLAY_REFUSED else "Karpenter's AWS provider"

@@ -9,18 +9,18 @@ from typing import Any
 
 from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.go_json import as_mapping, shown
-from gpufleet.contract.foreign.judgement import CheckReport, Judgement
-from gpufleet.contract.foreign.karpenter_class import judge_class, judge_overlay
+from gpufleet.contract.foreign.karpenter_class import validate_class, validate_overlay
 from gpufleet.contract.foreign.karpenter_keys import FORMER, VERSIONS
-from gpufleet.contract.foreign.karpenter_pool import judge_pool
+from gpufleet.contract.foreign.karpenter_pool import validate_pool
 from gpufleet.contract.foreign.karpenter_rules import RULES
-from gpufleet.contract.foreign.karpenter_static import judge_static
-from gpufleet.contract.foreign.karpenter_workloads import judge_claims
+from gpufleet.contract.foreign.karpenter_static import validate_static
+from gpufleet.contract.foreign.karpenter_workloads import validate_claims
 from gpufleet.contract.foreign.objects import Object, objects
+from gpufleet.contract.foreign.validation import CheckReport, Judgement
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
 
-__all__ = ["RULES", "judge"]
+__all__ = ["RULES", "validate"]
 
 
 @dataclass(slots=True)
@@ -32,8 +32,8 @@ class _Found:
     former: bool = False
 
 
-def judge(read: GoDocument, context: CheckContext) -> Judgement:
-    """Judge every object of the text, alone and against the others."""
+def validate(read: GoDocument, context: CheckContext) -> Judgement:
+    """Validate every object of the text, alone and against the others."""
     report = CheckReport(RULES)
     found = _sorted(list(objects(read)), report)
     if not (found.pools or found.classes or found.overlays or found.former):
@@ -43,20 +43,20 @@ def judge(read: GoDocument, context: CheckContext) -> Judgement:
             "there is no NodePool, EC2NodeClass or NodeOverlay here",
             "give the manifests of Karpenter's pools",
         )
-        return report.judgement()
+        return report.validation()
     overlays = [item for _, item in found.overlays]
     for path, item in found.pools:
         name = _class_name(item)
         _, its_class = found.classes.get(name, ("", None))
-        judge_pool(path, item, its_class, overlays, report)
-        judge_static(path, item, context, report)
+        validate_pool(path, item, its_class, overlays, report)
+        validate_static(path, item, context, report)
     for path, item in found.classes.values():
         pools = [pool for _, pool in found.pools if _class_name(pool) == _name(item)]
-        judge_class(path, item, pools, context, report)
+        validate_class(path, item, pools, context, report)
     for path, item in found.overlays:
-        judge_overlay(path, item, context, report)
-    judge_claims(found.workloads, found.pools, report)
-    return report.judgement()
+        validate_overlay(path, item, context, report)
+    validate_claims(found.workloads, found.pools, report)
+    return report.validation()
 
 
 def _sorted(objects: Sequence[Object], report: CheckReport) -> _Found:

@@ -5,7 +5,6 @@ from typing import Any
 
 from gpufleet.catalogue import InstanceType, load
 from gpufleet.contract.foreign.go_json import as_mapping
-from gpufleet.contract.foreign.judgement import CheckReport
 from gpufleet.contract.foreign.karpenter_keys import AWS, NODE_POOL
 from gpufleet.contract.foreign.karpenter_machines import (
     admits,
@@ -16,11 +15,12 @@ from gpufleet.contract.foreign.karpenter_machines import (
 )
 from gpufleet.contract.foreign.karpenter_purchase import (
     PoolParts,
-    judge_network,
-    judge_purchase,
+    validate_network,
+    validate_purchase,
 )
-from gpufleet.contract.foreign.karpenter_requirements import judge_requirements
+from gpufleet.contract.foreign.karpenter_requirements import validate_requirements
 from gpufleet.contract.foreign.known_keys import report_unknown
+from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.documents.paths import child
 
 MIG_LABEL = "nvidia.com/mig.config"
@@ -31,7 +31,7 @@ _COUNT = f"{AWS}instance-gpu-count"
 _NAME = f"{AWS}instance-gpu-name"
 
 
-def judge_pool(
+def validate_pool(
     path: str,
     item: Mapping[str, Any],
     its_class: Mapping[str, Any] | None,
@@ -41,11 +41,11 @@ def judge_pool(
     """Everything about one NodePool. `its_class` is None where it is not in the text."""
     spec = as_mapping(item.get("spec")) or {}
     place = child(path, "spec")
-    _judge_keys(spec, place, report)
+    _validate_keys(spec, place, report)
     outer = as_mapping(spec.get("template")) or {}
     template = as_mapping(outer.get("spec")) or {}
     where = child(child(child(place, "template"), "spec"), "requirements")
-    judge_requirements(template.get("requirements"), where, report)
+    validate_requirements(template.get("requirements"), where, report)
     requirements = read_requirements(template.get("requirements"))
     if not demands_gpus(requirements):
         return
@@ -58,15 +58,15 @@ def judge_pool(
         requirements,
         selected(requirements),
     )
-    _judge_limits(pool, report)
-    _judge_machines(pool, where, report)
-    _judge_overlays(pool, overlays, where, report)
-    judge_purchase(pool, its_class, where, report)
+    _validate_limits(pool, report)
+    _validate_machines(pool, where, report)
+    _validate_overlays(pool, overlays, where, report)
+    validate_purchase(pool, its_class, where, report)
     if its_class is not None:
-        judge_network(pool, as_mapping(its_class.get("spec")) or {}, where, report)
+        validate_network(pool, as_mapping(its_class.get("spec")) or {}, where, report)
 
 
-def _judge_keys(spec: Mapping[str, Any], place: str, report: CheckReport) -> None:
+def _validate_keys(spec: Mapping[str, Any], place: str, report: CheckReport) -> None:
     disruption = as_mapping(spec.get("disruption")) or {}
     if "expireAfter" in disruption:
         report.add(
@@ -80,7 +80,7 @@ def _judge_keys(spec: Mapping[str, Any], place: str, report: CheckReport) -> Non
     report_unknown(spec, NODE_POOL, place, "karpenter", "the API server", report, ignored)
 
 
-def _judge_limits(pool: PoolParts, report: CheckReport) -> None:
+def _validate_limits(pool: PoolParts, report: CheckReport) -> None:
     if pool.spec.get("limits") or "replicas" in pool.spec:
         return
     report.add(
@@ -91,7 +91,7 @@ def _judge_limits(pool: PoolParts, report: CheckReport) -> None:
     )
 
 
-def _judge_machines(pool: PoolParts, where: str, report: CheckReport) -> None:
+def _validate_machines(pool: PoolParts, where: str, report: CheckReport) -> None:
     if not pool.machines:
         lost = _lost_to_count(pool)
         if not lost:
@@ -148,7 +148,7 @@ def _lost_to_count(pool: PoolParts) -> list[InstanceType]:
     ]
 
 
-def _judge_overlays(
+def _validate_overlays(
     pool: PoolParts, overlays: Sequence[Mapping[str, Any]], where: str, report: CheckReport
 ) -> None:
     offered = [

@@ -6,9 +6,9 @@ from typing import Any
 
 from gpufleet.catalogue import InstanceType
 from gpufleet.contract.foreign.go_json import as_list, as_mapping
-from gpufleet.contract.foreign.judgement import CheckReport
 from gpufleet.contract.foreign.karpenter_keys import AWS, CAPACITY_TYPE, ZONE
 from gpufleet.contract.foreign.karpenter_machines import NodeRequirement
+from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.documents.paths import child
 
 _RESERVATION_TYPE = f"{AWS}capacity-reservation-type"
@@ -27,7 +27,7 @@ class PoolParts:
     """Machines with GPUs it may launch; empty where it demands none."""
 
 
-def judge_purchase(
+def validate_purchase(
     pool: PoolParts, its_class: Mapping[str, Any] | None, where: str, report: CheckReport
 ) -> None:
     """Capacity types against each other and against the node class's reservations."""
@@ -83,7 +83,7 @@ def _allowed(pool: PoolParts) -> set[str]:
     return ways
 
 
-def judge_network(
+def validate_network(
     pool: PoolParts, spec: Mapping[str, Any], where: str, report: CheckReport
 ) -> None:
     """EFA interfaces of the node class against zones and machines of the pool."""

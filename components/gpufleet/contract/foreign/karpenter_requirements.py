@@ -4,7 +4,6 @@ from typing import Any
 
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.contract.foreign.go_json import as_list, as_mapping, shown
-from gpufleet.contract.foreign.judgement import CheckReport
 from gpufleet.contract.foreign.karpenter_keys import (
     AWS,
     CAPACITY_TYPE,
@@ -13,12 +12,13 @@ from gpufleet.contract.foreign.karpenter_keys import (
     WELL_KNOWN,
     gpu_names,
 )
+from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.documents.paths import child
 
 RESTRICTED = ("kubernetes.io/hostname", "karpenter.sh/nodepool")
 
 
-def judge_requirements(value: Any, place: str, report: CheckReport) -> None:
+def validate_requirements(value: Any, place: str, report: CheckReport) -> None:
     """Operators, values, labels no pool may select by, names of GPUs."""
     for index, entry in enumerate(as_list(value) or []):
         item, where = as_mapping(entry), child(place, index)
@@ -26,14 +26,14 @@ def judge_requirements(value: Any, place: str, report: CheckReport) -> None:
             continue
         key, operator = item.get("key"), item.get("operator")
         values = [str(one) for one in as_list(item.get("values")) or []]
-        _judge_operator(operator, values, where, report)
+        _validate_operator(operator, values, where, report)
         if isinstance(key, str):
-            _judge_key(key, child(where, "key"), report)
+            _validate_key(key, child(where, "key"), report)
             if key == f"{AWS}instance-gpu-name" and operator == "In":
-                _judge_names(values, child(where, "values"), report)
+                _validate_names(values, child(where, "values"), report)
 
 
-def _judge_operator(operator: Any, values: list[str], where: str, report: CheckReport) -> None:
+def _validate_operator(operator: Any, values: list[str], where: str, report: CheckReport) -> None:
     wrong: tuple[str, str] | None = None
     if operator not in OPERATORS:
         wrong = f"{shown(operator)} is no operator", f"one of {', '.join(OPERATORS)}"
@@ -48,7 +48,7 @@ def _judge_operator(operator: Any, values: list[str], where: str, report: CheckR
         report.add("karpenter-requirement-invalid", where, *wrong)
 
 
-def _judge_key(key: str, where: str, report: CheckReport) -> None:
+def _validate_key(key: str, where: str, report: CheckReport) -> None:
     if key.startswith(AWS) and key.removeprefix(AWS) not in WELL_KNOWN:
         near = nearest_names(key.removeprefix(AWS), WELL_KNOWN, limit=1)
         report.add(
@@ -68,7 +68,7 @@ def _judge_key(key: str, where: str, report: CheckReport) -> None:
         )
 
 
-def _judge_names(values: list[str], where: str, report: CheckReport) -> None:
+def _validate_names(values: list[str], where: str, report: CheckReport) -> None:
     known = gpu_names()
     for index, value in enumerate(values):
         if value in known:

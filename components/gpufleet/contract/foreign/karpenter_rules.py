@@ -1,7 +1,7 @@
 """The rules of kind `karpenter`: what Karpenter's API or its AWS provider does with an object."""
 
-from gpufleet.contract.foreign.judgement import CheckRule, Verdict, rule_table
 from gpufleet.contract.foreign.unknown_keys import key_rules
+from gpufleet.contract.foreign.validation import CheckRule, Verdict, rule_table
 
 _CRDS = "aws/karpenter-provider-aws v1.14.1 pkg/apis/crds"
 _SCHEDULING = "aws/karpenter-provider-aws v1.14.1 concepts/scheduling"

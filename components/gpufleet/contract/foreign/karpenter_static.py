@@ -5,13 +5,13 @@ from typing import Any
 
 from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.go_json import as_mapping
-from gpufleet.contract.foreign.judgement import CheckReport
+from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.documents.paths import child
 
 GATE = "StaticCapacity"
 
 
-def judge_static(
+def validate_static(
     path: str, item: Mapping[str, Any], context: CheckContext, report: CheckReport
 ) -> None:
     """What holds for pools of fixed size only; nothing for others."""

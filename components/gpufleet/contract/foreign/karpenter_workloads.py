@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpufleet.contract.foreign.go_json import as_list, as_mapping
-from gpufleet.contract.foreign.judgement import CheckReport
+from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.documents.paths import child
 
 NODE_POOL = "karpenter.sh/nodepool"
 Objects = Sequence[tuple[str, dict[str, Any]]]
 
 
-def judge_claims(workloads: Objects, pools: Objects, report: CheckReport) -> None:
+def validate_claims(workloads: Objects, pools: Objects, report: CheckReport) -> None:
     """Workloads that select a pool of the text and make claims."""
     if not pools:
         return

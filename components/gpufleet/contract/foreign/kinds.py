@@ -1,4 +1,4 @@
-"""The kinds of configuration `check` can judge: one file each, loaded when asked for."""
+"""The kinds of configuration `check` can validate: one file each, loaded when asked for."""
 
 import importlib
 import re
@@ -8,12 +8,6 @@ from typing import Any
 
 from gpufleet.contract.foreign.context import CheckContext, read_context
 from gpufleet.contract.foreign.document import read_document, unwrapped
-from gpufleet.contract.foreign.judgement import (
-    AdvertisedByConfig,
-    CheckReport,
-    Judgement,
-    RuleTable,
-)
 from gpufleet.contract.foreign.manifest import (
     TOGETHER,
     can_be_manifest,
@@ -21,6 +15,12 @@ from gpufleet.contract.foreign.manifest import (
     wanted_objects,
 )
 from gpufleet.contract.foreign.objects import Object
+from gpufleet.contract.foreign.validation import (
+    AdvertisedByConfig,
+    CheckReport,
+    Judgement,
+    RuleTable,
+)
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.paths import child
@@ -52,7 +52,7 @@ def rules_of(kind: str) -> RuleTable:
     return _module(kind).RULES
 
 
-def judge_text(
+def validate_text(
     kind: str,
     text: str | bytes,
     *,
@@ -60,7 +60,7 @@ def judge_text(
     select: str | None = None,
     context: object = None,
 ) -> Judgement:
-    """Judge a document of a kind.
+    """Validate a document of a kind.
 
     `context` is the context file as data. Raises UnreadableDocumentError for text that nobody can
     read and KeyError for a kind that does not exist.
@@ -72,7 +72,7 @@ def judge_text(
             wanted = wanted_objects(kind, inside, select)
             if isinstance(wanted, Finding):
                 return Judgement(ordered([*report.findings, wanted]))
-            findings, advertises = _judge_manifest(kind, wanted, select, where)
+            findings, advertises = _validate_manifest(kind, wanted, select, where)
             advertises = None if report.rejected else advertises
             return Judgement(ordered([*report.findings, *findings]), advertises)
         read, found = read_document(kind, text, select)
@@ -84,31 +84,31 @@ def judge_text(
         return Judgement(ordered([*report.findings, *refused.findings]))
     if read is None:
         return Judgement(ordered([*report.findings, *found]))
-    judge: Judge = _module(kind).judge
-    judgement = judge(read, where)
-    findings = [*report.findings, *found, *judgement.findings]
-    advertises = None if report.rejected or found else judgement.advertises
+    validate: Judge = _module(kind).validate
+    validation = validate(read, where)
+    findings = [*report.findings, *found, *validation.findings]
+    advertises = None if report.rejected or found else validation.advertises
     return Judgement(ordered(findings), advertises)
 
 
-def _judge_manifest(
+def _validate_manifest(
     kind: str, wanted: tuple[Object, ...], select: str | None, where: CheckContext
 ) -> tuple[list[Finding], AdvertisedByConfig | None]:
     """Findings about some objects of a text; paths of one alone are those inside it."""
-    judge: Judge = _module(kind).judge
+    validate: Judge = _module(kind).validate
     if kind in TOGETHER:
         together = {"apiVersion": "v1", "kind": "List", "items": [item for _, item in wanted]}
-        judged = judge(GoDocument(together), where)
+        validated = validate(GoDocument(together), where)
         places = {child("items", number): path for number, (path, _) in enumerate(wanted)}
-        return [_moved(finding, places) for finding in judged.findings], None
+        return [_moved(finding, places) for finding in validated.findings], None
     findings: list[Finding] = []
     advertises: AdvertisedByConfig | None = None
     for path, item in wanted:
         read, found = unwrapped(kind, GoDocument(item), select)
-        judged = Judgement(found) if read is None else judge(read, where)
-        said = (*found, *judged.findings) if read is not None else found
+        validated = Judgement(found) if read is None else validate(read, where)
+        said = (*found, *validated.findings) if read is not None else found
         if len(wanted) == 1:
-            return list(said), None if found else judged.advertises
+            return list(said), None if found else validated.advertises
         findings += [replace(one, path=f"{path}: {one.path}".rstrip(": ")) for one in said]
     return findings, advertises
 

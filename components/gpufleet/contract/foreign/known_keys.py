@@ -3,19 +3,20 @@
     .: driver devicePlugin extraObjects*
     driver: enabled version env*
 
-A star means that what stands below is somebody else's (labels, data, a sub-chart) and not judged.
+A star means that what stands below is somebody else's (labels, data, a sub-chart) and not
+validated.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
 from gpufleet.contract.foreign.go_json import as_mapping
-from gpufleet.contract.foreign.judgement import CheckReport
 from gpufleet.contract.foreign.unknown_keys import report_key
+from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.documents.paths import child
 
 KnownKeys = Mapping[str, tuple[str, ...]]
-"""Dotted path (empty: the top) -> keys. A mapping whose path is absent is not judged."""
+"""Dotted path (empty: the top) -> keys. A mapping whose path is absent is not validated."""
 
 
 def known_keys(text: str) -> KnownKeys:

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpufleet.contract.foreign.go_json import as_mapping
-from gpufleet.contract.foreign.judgement import CheckRule, Verdict, rule_table
 from gpufleet.contract.foreign.objects import Object, objects
+from gpufleet.contract.foreign.validation import CheckRule, Verdict, rule_table
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.reading import read_go, read_go_stream
@@ -27,7 +27,7 @@ _OBJECTS = {
 }
 """Kind -> objects it is about."""
 TOGETHER = ("gpu-operator-values", "network-operator-values")
-"""Kinds whose objects are judged against each other, as a List."""
+"""Kinds whose objects are validated against each other, as a List."""
 _MARKS = {
     "mig-parted": ("mig-configs",),
     "device-plugin": ("sharing", "flags", "resources", "imex", "version"),

@@ -4,51 +4,51 @@ from collections.abc import Container, Sequence
 
 from gpufleet.catalogue import Gpu
 from gpufleet.contract.foreign.context import CheckContext
-from gpufleet.contract.foreign.geometry import divides, judge_anywhere, judge_gpu
-from gpufleet.contract.foreign.judgement import AdvertisedByConfig, CheckReport, Judgement
+from gpufleet.contract.foreign.geometry import divides, validate_anywhere, validate_gpu
 from gpufleet.contract.foreign.mig_parted_document import Configs, MigConfigEntry, parse_document
-from gpufleet.contract.foreign.mig_parted_filters import judge_filters, matches
+from gpufleet.contract.foreign.mig_parted_filters import matches, validate_filters
 from gpufleet.contract.foreign.mig_parted_rules import RULES
 from gpufleet.contract.foreign.node import advertise, devices_of
 from gpufleet.contract.foreign.strategy_env import mig_strategy
 from gpufleet.contract.foreign.text_notes import note_text
+from gpufleet.contract.foreign.validation import AdvertisedByConfig, CheckReport, Judgement
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
 from gpufleet.findings import Severity
 from gpufleet.partition.profile_name import parse
 
-__all__ = ["RULES", "judge"]
+__all__ = ["RULES", "validate"]
 
 DEFAULT_VERSION = (0, 15, 0)
 """The mig-manager that the pinned GPU Operator runs."""
 
 
-def judge(read: GoDocument, context: CheckContext) -> Judgement:
-    """Judge one mig-parted document."""
+def validate(read: GoDocument, context: CheckContext) -> Judgement:
+    """Validate one mig-parted document."""
     report = CheckReport(RULES)
     note_text(read, "mig-parted", report)
     configs = parse_document(read.data, read.empty, report)
     chosen = _select(configs, context.select, report)
     if chosen is None:
         if context.select is None:
-            _judge_unselected(configs, context, report)
-        return report.judgement()
+            _validate_unselected(configs, context, report)
+        return report.validation()
     whole = not report.rejected  # else entries are missing, and nothing covers the node
-    judge_filters(chosen, context, DEFAULT_VERSION, report)
-    able = _judge_hardware(chosen, context, report)
+    validate_filters(chosen, context, DEFAULT_VERSION, report)
+    able = _validate_hardware(chosen, context, report)
     layouts = _layouts(chosen, context, report) if whole else None
     if layouts is None or report.rejected:
-        return report.judgement()
-    _judge_strategy(chosen, layouts, context, report)
-    _judge_reset(chosen, context, report)
+        return report.validation()
+    _validate_strategy(chosen, layouts, context, report)
+    _validate_reset(chosen, context, report)
     _note_hardware(chosen, context, able, report)
-    return report.judgement(_advertised(layouts, context))
+    return report.validation(_advertised(layouts, context))
 
 
 def _select(
     configs: Configs, select: str | None, report: CheckReport
 ) -> tuple[MigConfigEntry, ...] | None:
-    """The selected config; None, with a finding, where there is none to judge."""
+    """The selected config; None, with a finding, where there is none to validate."""
     if not configs:
         if report.rejected:
             return None
@@ -83,7 +83,7 @@ def _select(
     return configs[name]
 
 
-def _judge_unselected(configs: Configs, context: CheckContext, report: CheckReport) -> None:
+def _validate_unselected(configs: Configs, context: CheckContext, report: CheckReport) -> None:
     """What is wrong with configs none of which is selected; with a GPU, those it has the profiles
     for, as the others are for other GPUs."""
     profiles = None if context.gpu is None or context.gpu.mig is None else context.gpu.mig.profiles
@@ -92,7 +92,7 @@ def _judge_unselected(configs: Configs, context: CheckContext, report: CheckRepo
         if profiles is not None and not all(_has(profiles, name) for name in names):
             continue
         each = CheckReport(RULES)
-        _judge_hardware(entries, context, each)
+        _validate_hardware(entries, context, each)
         report.extend(f for f in each.findings if f.severity is not Severity.INFO)
 
 
@@ -108,7 +108,7 @@ def _nearest_config(name: str, configs: Configs) -> str | None:
     return f"select `{near[0]}`" if near else None
 
 
-def _judge_hardware(
+def _validate_hardware(
     entries: Sequence[MigConfigEntry], context: CheckContext, report: CheckReport
 ) -> tuple[str, ...]:
     """Profiles, counts and MIG ability; without a GPU, keys of those that could hold it."""
@@ -118,18 +118,18 @@ def _judge_hardware(
             continue
         place = child(entry.path, "mig-devices")
         if context.gpu is None:
-            some = set(judge_anywhere(entry.mig_devices, place, report))
+            some = set(validate_anywhere(entry.mig_devices, place, report))
             able = some if able is None else able & some
         elif matches(
             entry, context.gpu, DEFAULT_VERSION if context.version is None else context.version
         ):
-            _judge_entry(entry, context.gpu, place, report)
+            _validate_entry(entry, context.gpu, place, report)
         for name in entry.mig_devices:
-            _judge_spelling(name, child(place, name), report)
+            _validate_spelling(name, child(place, name), report)
     return tuple(sorted(able or ()))
 
 
-def _judge_entry(entry: MigConfigEntry, gpu: Gpu, place: str, report: CheckReport) -> None:
+def _validate_entry(entry: MigConfigEntry, gpu: Gpu, place: str, report: CheckReport) -> None:
     if not gpu.has_mig and entry.indices is None:
         report.add(
             "mig-parted-skipped",
@@ -147,10 +147,10 @@ def _judge_entry(entry: MigConfigEntry, gpu: Gpu, place: str, report: CheckRepor
             gpu=gpu.key,
         )
     else:
-        judge_gpu(gpu, entry.mig_devices, place, report)
+        validate_gpu(gpu, entry.mig_devices, place, report)
 
 
-def _judge_spelling(name: str, place: str, report: CheckReport) -> None:
+def _validate_spelling(name: str, place: str, report: CheckReport) -> None:
     """A full prefix (`3c.3g.40gb`) or a leading zero is never what the driver reports."""
     parsed = parse(name)
     if parsed is not None and parsed.compute_instance_slices == parsed.compute_slices:
@@ -173,7 +173,7 @@ def _layouts(
     known = count if count is not None else max([0, *listed]) + 1
     owner: dict[int, MigConfigEntry] = {}
     for entry in entries:
-        _judge_indices(entry, count, report)
+        _validate_indices(entry, count, report)
         if context.gpu is not None and not matches(entry, context.gpu, version):
             continue
         for index in range(known) if entry.indices is None else dict.fromkeys(entry.indices):
@@ -182,7 +182,7 @@ def _layouts(
                 if index in owner and (
                     context.gpu is not None or owner[index].filters == entry.filters
                 ):
-                    _judge_overlap(owner[index], entry, index, report)
+                    _validate_overlap(owner[index], entry, index, report)
                 owner[index] = entry
     missing = [index for index in range(known) if index not in owner]
     if missing:
@@ -202,7 +202,7 @@ def _layouts(
     return [dict(owner[i].mig_devices) if owner[i].mig_enabled else None for i in range(count)]
 
 
-def _judge_indices(entry: MigConfigEntry, count: int | None, report: CheckReport) -> None:
+def _validate_indices(entry: MigConfigEntry, count: int | None, report: CheckReport) -> None:
     place = child(entry.path, "devices")
     indices = entry.indices or ()
     wrong = [i for i in indices if i < 0 or (count is not None and i >= count)]
@@ -227,7 +227,7 @@ def _judge_indices(entry: MigConfigEntry, count: int | None, report: CheckReport
         )
 
 
-def _judge_overlap(
+def _validate_overlap(
     first: MigConfigEntry, second: MigConfigEntry, index: int, report: CheckReport
 ) -> None:
     if index > 0 and any(
@@ -247,7 +247,7 @@ def _judge_overlap(
     )
 
 
-def _judge_strategy(
+def _validate_strategy(
     entries: Sequence[MigConfigEntry],
     layouts: list[dict[str, int] | None],
     context: CheckContext,
@@ -283,7 +283,7 @@ def _judge_strategy(
         )
 
 
-def _judge_reset(
+def _validate_reset(
     entries: Sequence[MigConfigEntry], context: CheckContext, report: CheckReport
 ) -> None:
     gpu = context.gpu

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.contract.foreign.go_json import integer, kind_of, shown
-from gpufleet.contract.foreign.judgement import CheckReport
+from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.documents.paths import child
 from gpufleet.findings import has_errors
 

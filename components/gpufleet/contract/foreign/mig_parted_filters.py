@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from gpufleet.catalogue import Gpu, load
 from gpufleet.contract.foreign.context import CheckContext
-from gpufleet.contract.foreign.judgement import CheckReport
 from gpufleet.contract.foreign.mig_parted_document import MigConfigEntry
+from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.documents.go_scalars import resolve
 from gpufleet.documents.paths import child
 
@@ -45,7 +45,7 @@ def matches(entry: MigConfigEntry, gpu: Gpu, version: tuple[int, ...]) -> bool:
     return any(int(own, 16) in ids for own in gpu.pci_device_ids)
 
 
-def judge_filters(
+def validate_filters(
     entries: Sequence[MigConfigEntry],
     context: CheckContext,
     default_version: tuple[int, ...],

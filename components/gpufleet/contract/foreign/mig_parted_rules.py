@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from gpufleet.contract.foreign import geometry
-from gpufleet.contract.foreign.judgement import CheckRule, Verdict, rule_table
 from gpufleet.contract.foreign.text_notes import text_rules
+from gpufleet.contract.foreign.validation import CheckRule, Verdict, rule_table
 
 _SPEC = "NVIDIA/mig-parted api/spec/v1/spec.go"
 _CONFIG = "NVIDIA/mig-parted pkg/types/mig_config.go"
@@ -233,7 +233,7 @@ RULES = rule_table(
     _accept(
         "mig-parted-not-placed",
         ("MP-12",),
-        "No GPU is named: the config was judged without hardware, and fits these GPUs.",
+        "No GPU is named: the config was validated without hardware, and fits these GPUs.",
         "published placements",
     ),
     *text_rules("mig-parted"),

@@ -5,19 +5,19 @@ from typing import Any
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.contract.foreign import geometry
 from gpufleet.contract.foreign.context import CheckContext
-from gpufleet.contract.foreign.geometry import divides, judge_anywhere, judge_gpu
+from gpufleet.contract.foreign.geometry import divides, validate_anywhere, validate_gpu
 from gpufleet.contract.foreign.go_json import as_mapping, integer, kind_of, shown
-from gpufleet.contract.foreign.judgement import (
+from gpufleet.contract.foreign.mig_parted_document import profile_is_valid
+from gpufleet.contract.foreign.node import advertise
+from gpufleet.contract.foreign.strategy_env import mig_strategy
+from gpufleet.contract.foreign.text_notes import note_text, text_rules
+from gpufleet.contract.foreign.validation import (
     CheckReport,
     CheckRule,
     Judgement,
     Verdict,
     rule_table,
 )
-from gpufleet.contract.foreign.mig_parted_document import profile_is_valid
-from gpufleet.contract.foreign.node import advertise
-from gpufleet.contract.foreign.strategy_env import mig_strategy
-from gpufleet.contract.foreign.text_notes import note_text, text_rules
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
 
@@ -81,8 +81,8 @@ RULES = rule_table(
 )
 
 
-def judge(read: GoDocument, context: CheckContext) -> Judgement:
-    """Judge one layout for one GPU."""
+def validate(read: GoDocument, context: CheckContext) -> Judgement:
+    """Validate one layout for one GPU."""
     report = CheckReport(RULES)
     note_text(read, "mig-placement", report)
     wanted = as_mapping(read.data)
@@ -93,19 +93,19 @@ def judge(read: GoDocument, context: CheckContext) -> Judgement:
             f"the request is {kind_of(read.data)}, a mapping of profiles to counts is needed",
             'write a mapping such as {"1g.10gb": 7}',
         )
-        return report.judgement()
+        return report.validation()
     devices = read_counts(wanted, "", report)
     if report.rejected:
-        return report.judgement()
+        return report.validation()
     if context.gpu is None:
-        judge_anywhere(devices, "", report)
+        validate_anywhere(devices, "", report)
     else:
-        judge_gpu(context.gpu, devices, "", report)
-    _judge_strategy(devices, context, report)
+        validate_gpu(context.gpu, devices, "", report)
+    _validate_strategy(devices, context, report)
     if context.gpu is None:
-        return report.judgement()
+        return report.validation()
     strategy = mig_strategy(context) or "mixed"
-    return report.judgement(
+    return report.validation(
         advertise([devices], strategy, product=context.bare_product, gpu=context.gpu)
     )
 
@@ -153,7 +153,7 @@ def read_counts(data: dict[str, Any], path: str, report: CheckReport) -> dict[st
     return counts
 
 
-def _judge_strategy(devices: dict[str, int], context: CheckContext, report: CheckReport) -> None:
+def _validate_strategy(devices: dict[str, int], context: CheckContext, report: CheckReport) -> None:
     strategy = mig_strategy(context)
     divided = [name for name, count in devices.items() if count and divides(name)]
     for name in divided:

@@ -4,19 +4,19 @@ from typing import Any, cast
 
 from gpufleet.contract.foreign import geometry
 from gpufleet.contract.foreign.context import CheckContext
-from gpufleet.contract.foreign.geometry import divides, judge_gpu
+from gpufleet.contract.foreign.geometry import divides, validate_gpu
 from gpufleet.contract.foreign.go_json import as_mapping, kind_of, shown
-from gpufleet.contract.foreign.judgement import (
+from gpufleet.contract.foreign.mig_placement import read_counts
+from gpufleet.contract.foreign.node import advertise, devices_of, profile_suffix
+from gpufleet.contract.foreign.text_notes import note_text, text_rules
+from gpufleet.contract.foreign.unknown_keys import key_rules, report_key
+from gpufleet.contract.foreign.validation import (
     CheckReport,
     CheckRule,
     Judgement,
     Verdict,
     rule_table,
 )
-from gpufleet.contract.foreign.mig_placement import read_counts
-from gpufleet.contract.foreign.node import advertise, devices_of, profile_suffix
-from gpufleet.contract.foreign.text_notes import note_text, text_rules
-from gpufleet.contract.foreign.unknown_keys import key_rules, report_key
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
 
@@ -121,8 +121,8 @@ RULES = rule_table(
 )
 
 
-def judge(read: GoDocument, context: CheckContext) -> Judgement:
-    """Judge `{strategy, gpus: [layout | null]}`: null is MIG off, `{}` MIG without instances."""
+def validate(read: GoDocument, context: CheckContext) -> Judgement:
+    """Validate `{strategy, gpus: [layout | null]}`: null is MIG off, `{}` MIG without instances."""
     report = CheckReport(RULES)
     note_text(read, "mig-strategy", report)
     document = as_mapping(read.data)
@@ -133,16 +133,16 @@ def judge(read: GoDocument, context: CheckContext) -> Judgement:
             f"the document is {kind_of(read.data)}, a mapping is needed",
             'write {"strategy": "mixed", "gpus": [{"1g.10gb": 7}, null]}',
         )
-        return report.judgement()
+        return report.validation()
     for key in document:
         if key not in _KEYS:
             report_key(report, "mig-strategy", "", key, _KEYS, "this command")
     strategy = _strategy(document, report)
     layouts = _layouts(document, context, report)
     if strategy is None or layouts is None or report.rejected:
-        return report.judgement()
-    _judge(strategy, layouts, report)
-    return report.judgement(
+        return report.validation()
+    _validate(strategy, layouts, report)
+    return report.validation(
         advertise(layouts, strategy, product=context.bare_product, gpu=context.gpu)
     )
 
@@ -192,7 +192,7 @@ def _layouts(
         elif isinstance(entry, dict):
             counts = read_counts(cast("dict[str, Any]", entry), place, report)
             if context.gpu is not None and not report.rejected:
-                judge_gpu(context.gpu, counts, place, report)
+                validate_gpu(context.gpu, counts, place, report)
             layouts.append(counts)
         else:
             report.add(
@@ -204,7 +204,7 @@ def _layouts(
     return layouts
 
 
-def _judge(strategy: str, layouts: list[dict[str, int] | None], report: CheckReport) -> None:
+def _validate(strategy: str, layouts: list[dict[str, int] | None], report: CheckReport) -> None:
     partitioned = [i for i, layout in enumerate(layouts) if layout is not None]
     empty = [i for i in partitioned if not any((layouts[i] or {}).values())]
     if strategy == "none" and partitioned:
@@ -217,12 +217,12 @@ def _judge(strategy: str, layouts: list[dict[str, int] | None], report: CheckRep
             gpus=tuple(partitioned),
         )
     if strategy == "mixed":
-        _judge_mixed(layouts, empty, report)
+        _validate_mixed(layouts, empty, report)
     if strategy == "single" and partitioned:
-        _judge_single(layouts, partitioned, empty, report)
+        _validate_single(layouts, partitioned, empty, report)
 
 
-def _judge_mixed(
+def _validate_mixed(
     layouts: list[dict[str, int] | None], empty: list[int], report: CheckReport
 ) -> None:
     for index in empty:
@@ -244,7 +244,7 @@ def _judge_mixed(
                 )
 
 
-def _judge_single(
+def _validate_single(
     layouts: list[dict[str, int] | None],
     partitioned: list[int],
     empty: list[int],

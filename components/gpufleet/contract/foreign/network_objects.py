@@ -5,16 +5,16 @@ from typing import Any
 
 from gpufleet.contract.foreign import network_operator_keys as keys
 from gpufleet.contract.foreign.go_json import as_list, as_mapping, shown
-from gpufleet.contract.foreign.judgement import CheckReport
 from gpufleet.contract.foreign.known_keys import KnownKeys, report_unknown
 from gpufleet.contract.foreign.network_names import is_rdma_resource
 from gpufleet.contract.foreign.nic_policy import (
     NODE_SECTIONS,
-    judge_at_least_zero,
-    judge_choice,
-    judge_policy,
+    validate_at_least_zero,
+    validate_choice,
+    validate_policy,
 )
 from gpufleet.contract.foreign.node_selector import selects_within
+from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.documents.paths import child
 
 NAME = "nic-cluster-policy"
@@ -42,8 +42,8 @@ def objects_of(document: Mapping[str, Any]) -> Objects | None:
     return [(path, item) for path, item in found if item is not None]
 
 
-def judge_objects(objects: Objects, version: tuple[int, ...], report: CheckReport) -> None:
-    """Judge custom resources for an operator of this version."""
+def validate_objects(objects: Objects, version: tuple[int, ...], report: CheckReport) -> None:
+    """Validate custom resources for an operator of this version."""
     for path, item in objects:
         kind = _kind(item)
         if kind not in KINDS:
@@ -53,7 +53,7 @@ def judge_objects(objects: Objects, version: tuple[int, ...], report: CheckRepor
         name = (as_mapping(item.get("metadata")) or {}).get("name")
         naming = child(child(path, "metadata"), "name")
         if kind in ("NicClusterPolicy", "NicNodePolicy"):
-            judge_policy(spec, place, version, report)
+            validate_policy(spec, place, version, report)
         if kind == "NicClusterPolicy" and name != NAME:
             report.add(
                 "nic-policy-name",
@@ -73,11 +73,11 @@ def judge_objects(objects: Objects, version: tuple[int, ...], report: CheckRepor
                 limit=LONGEST_NODE_POLICY,
             )
         if kind == "MacvlanNetwork":
-            judge_choice(spec.get("mode"), _MODES, child(place, "mode"), report)
-            judge_at_least_zero(spec.get("mtu"), child(place, "mtu"), report)
+            validate_choice(spec.get("mode"), _MODES, child(place, "mode"), report)
+            validate_at_least_zero(spec.get("mtu"), child(place, "mtu"), report)
         if kind == "HostDeviceNetwork":
-            _judge_host_device(spec, place, report)
-    _judge_together(objects, report)
+            _validate_host_device(spec, place, report)
+    _validate_together(objects, report)
 
 
 def _kind(item: Mapping[str, Any]) -> str:
@@ -85,7 +85,7 @@ def _kind(item: Mapping[str, Any]) -> str:
     return kind if isinstance(kind, str) else ""
 
 
-def _judge_host_device(spec: Mapping[str, Any], place: str, report: CheckReport) -> None:
+def _validate_host_device(spec: Mapping[str, Any], place: str, report: CheckReport) -> None:
     name = spec.get("resourceName")
     if not isinstance(name, str) or not is_rdma_resource(name):
         report.add(
@@ -97,7 +97,7 @@ def _judge_host_device(spec: Mapping[str, Any], place: str, report: CheckReport)
         )
 
 
-def _judge_together(objects: Objects, report: CheckReport) -> None:
+def _validate_together(objects: Objects, report: CheckReport) -> None:
     cluster = [item for _, item in objects if item.get("kind") == "NicClusterPolicy"]
     nodes = [(path, item) for path, item in objects if item.get("kind") == "NicNodePolicy"]
     whole = as_mapping(cluster[0].get("spec")) if cluster else None

@@ -1,9 +1,9 @@
 """What the Network Operator's chart, definitions and webhook do, rule by rule."""
 
 from gpufleet.contract.foreign import rdma_shared_config, sriov_config
-from gpufleet.contract.foreign.judgement import CheckRule, Verdict, rule_table
 from gpufleet.contract.foreign.text_notes import text_rules
 from gpufleet.contract.foreign.unknown_keys import key_rules
+from gpufleet.contract.foreign.validation import CheckRule, Verdict, rule_table
 
 _WEBHOOK = "Mellanox/network-operator api/v1alpha1/validator/nicpolicy_webhook.go"
 _HOST = "Mellanox/network-operator api/v1alpha1/validator/hostdevicenetwork_webhook.go"

@@ -7,19 +7,19 @@ from typing import Any
 from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.go_json import as_mapping, kind_of
 from gpufleet.contract.foreign.gpu_operator_choices import value_at
-from gpufleet.contract.foreign.judgement import CheckReport, Judgement
 from gpufleet.contract.foreign.known_keys import report_unknown
-from gpufleet.contract.foreign.network_objects import judge_objects, objects_of
+from gpufleet.contract.foreign.network_objects import objects_of, validate_objects
 from gpufleet.contract.foreign.network_operator_keys import (
     NETWORK_OPERATOR_VALUES,
     NIC_CLUSTER_POLICY,
 )
 from gpufleet.contract.foreign.network_operator_rules import RULES
-from gpufleet.contract.foreign.nic_policy import judge_policy
+from gpufleet.contract.foreign.nic_policy import validate_policy
 from gpufleet.contract.foreign.text_notes import note_text
+from gpufleet.contract.foreign.validation import CheckReport, Judgement
 from gpufleet.documents.document import GoDocument
 
-__all__ = ["RULES", "judge"]
+__all__ = ["RULES", "validate"]
 
 DEFAULT_VERSION = (26, 4, 1)
 """The chart of the catalogue."""
@@ -34,8 +34,8 @@ _SWITCHES = (
 )
 
 
-def judge(read: GoDocument, context: CheckContext) -> Judgement:
-    """Judge values, a NicClusterPolicy, another resource of the operator, or a List of these."""
+def validate(read: GoDocument, context: CheckContext) -> Judgement:
+    """Validate values, a NicClusterPolicy, another resource of the operator, or a List of these."""
     report = CheckReport(RULES)
     note_text(read, "network-operator", report)
     version = context.version or DEFAULT_VERSION
@@ -46,12 +46,12 @@ def judge(read: GoDocument, context: CheckContext) -> Judgement:
             "",
             f"the document is {kind_of(read.data)}, values or a custom resource are needed",
         )
-        return report.judgement()
+        return report.validation()
     objects = objects_of(values)
     if objects is not None:
-        judge_objects(objects, version, report)
-        return report.judgement()
-    _judge_sections(values, version, report)
+        validate_objects(objects, version, report)
+        return report.validation()
+    _validate_sections(values, version, report)
     for path in _SWITCHES:
         value = value_at(values, path)
         if isinstance(value, str):
@@ -62,11 +62,11 @@ def judge(read: GoDocument, context: CheckContext) -> Judgement:
                 "write true or false without quotes",
                 value=value,
             )
-    _judge_cluster(values, version, context, report)
-    return report.judgement()
+    _validate_cluster(values, version, context, report)
+    return report.validation()
 
 
-def _judge_sections(
+def _validate_sections(
     values: Mapping[str, Any], version: tuple[int, ...], report: CheckReport
 ) -> None:
     """Keys of the chart, and sections of NicClusterPolicy that stand where they are not read."""
@@ -76,7 +76,7 @@ def _judge_sections(
         report.add(
             "network-operator-bare-spec",
             "",
-            "this is judged as the spec of a NicClusterPolicy; as chart values it does nothing",
+            "this is validated as the spec of a NicClusterPolicy; as chart values it does nothing",
             "put it under `spec:` of a NicClusterPolicy called nic-cluster-policy",
         )
         report_unknown(values, NIC_CLUSTER_POLICY, "", "network-operator", "the API server", report)
@@ -95,10 +95,10 @@ def _judge_sections(
                 else "make a NicClusterPolicy of your own",
             )
     if sections:
-        judge_policy({key: values[key] for key in sections}, "", version, report)
+        validate_policy({key: values[key] for key in sections}, "", version, report)
 
 
-def _judge_cluster(
+def _validate_cluster(
     values: Mapping[str, Any], version: tuple[int, ...], context: CheckContext, report: CheckReport
 ) -> None:
     chart = context.chart

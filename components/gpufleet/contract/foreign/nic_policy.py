@@ -1,4 +1,4 @@
-"""Specs of NicClusterPolicy and NicNodePolicy as definition and webhook judge them."""
+"""Specs of NicClusterPolicy and NicNodePolicy as definition and webhook validate them."""
 
 import json
 import re
@@ -8,13 +8,13 @@ from typing import Any
 from gpufleet.contract.foreign import rdma_shared_config, sriov_config
 from gpufleet.contract.foreign.go_json import as_list, as_mapping, integer, kind_of, shown
 from gpufleet.contract.foreign.gpu_operator_choices import value_at
-from gpufleet.contract.foreign.judgement import CheckReport
 from gpufleet.contract.foreign.network_names import (
     guid,
     is_image_repository,
     is_ofed_version,
     is_subdomain,
 )
+from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.documents.paths import child
 from gpufleet.documents.quantities import quantity
 
@@ -30,7 +30,7 @@ SECTIONS = (
     "secondaryNetwork.ipoib",
     "secondaryNetwork.multus",
 )
-"""Sections whose image and repository the webhook judges."""
+"""Sections whose image and repository the webhook validates."""
 NODE_SECTIONS = ("ofedDriver", "rdmaSharedDevicePlugin", "sriovDevicePlugin")
 """Sections that may stand in a NicNodePolicy instead."""
 _LEAST_ZERO = (
@@ -44,31 +44,31 @@ _STORAGE = "nicConfigurationOperator.nicFirmwareStorage.availableStorageSize"
 _LOG_LEVEL = "nicConfigurationOperator.logLevel"
 
 
-def judge_policy(
+def validate_policy(
     spec: Mapping[str, Any], path: str, version: tuple[int, ...], report: CheckReport
 ) -> None:
-    """Judge the spec of a NicClusterPolicy or NicNodePolicy for an operator of this version."""
+    """Validate the spec of a NicClusterPolicy or NicNodePolicy for an operator of this version."""
     common = as_mapping(spec.get("global")) or {}
     for name in SECTIONS:
         section = as_mapping(value_at(spec, name))
         if section is not None:
-            _judge_section(section, common, f"{path}.{name}" if path else name, report)
-    _judge_ofed(as_mapping(spec.get("ofedDriver")), child(path, "ofedDriver"), version, report)
-    _judge_guids(as_mapping(spec.get("ibKubernetes")), child(path, "ibKubernetes"), report)
-    _judge_telemetry(spec, path, report)
+            _validate_section(section, common, f"{path}.{name}" if path else name, report)
+    _validate_ofed(as_mapping(spec.get("ofedDriver")), child(path, "ofedDriver"), version, report)
+    _validate_guids(as_mapping(spec.get("ibKubernetes")), child(path, "ibKubernetes"), report)
+    _validate_telemetry(spec, path, report)
     for name, module in (
         ("rdmaSharedDevicePlugin", rdma_shared_config),
         ("sriovDevicePlugin", sriov_config),
     ):
         config = value_at(spec, f"{name}.config")
         if config is not None:
-            _judge_config(config, child(child(path, name), "config"), module, report)
+            _validate_config(config, child(child(path, name), "config"), module, report)
     for name in _LEAST_ZERO:
-        judge_at_least_zero(value_at(spec, name), f"{path}.{name}" if path else name, report)
-    _judge_rest(spec, path, report)
+        validate_at_least_zero(value_at(spec, name), f"{path}.{name}" if path else name, report)
+    _validate_rest(spec, path, report)
 
 
-def _judge_section(
+def _validate_section(
     section: Mapping[str, Any], common: Mapping[str, Any], path: str, report: CheckReport
 ) -> None:
     if not section.get("image"):
@@ -89,10 +89,10 @@ def _judge_section(
             value=shown(repository),
         )
     for index, entry in enumerate(as_list(section.get("containerResources")) or []):
-        _judge_resources(entry, child(child(path, "containerResources"), index), report)
+        _validate_resources(entry, child(child(path, "containerResources"), index), report)
 
 
-def _judge_resources(entry: Any, path: str, report: CheckReport) -> None:
+def _validate_resources(entry: Any, path: str, report: CheckReport) -> None:
     item = as_mapping(entry)
     if item is None or not item.get("name"):
         report.add(
@@ -130,7 +130,7 @@ def _judge_resources(entry: Any, path: str, report: CheckReport) -> None:
             )
 
 
-def _judge_ofed(
+def _validate_ofed(
     driver: Mapping[str, Any] | None, path: str, version: tuple[int, ...], report: CheckReport
 ) -> None:
     if driver is None:
@@ -154,7 +154,7 @@ def _judge_ofed(
         )
 
 
-def _judge_guids(section: Mapping[str, Any] | None, path: str, report: CheckReport) -> None:
+def _validate_guids(section: Mapping[str, Any] | None, path: str, report: CheckReport) -> None:
     if section is None:
         return
     ends = ("pKeyGUIDPoolRangeStart", "pKeyGUIDPoolRangeEnd")
@@ -181,7 +181,7 @@ def _judge_guids(section: Mapping[str, Any] | None, path: str, report: CheckRepo
         )
 
 
-def _judge_telemetry(spec: Mapping[str, Any], path: str, report: CheckReport) -> None:
+def _validate_telemetry(spec: Mapping[str, Any], path: str, report: CheckReport) -> None:
     config = as_mapping(value_at(spec, "docaTelemetryService.config"))
     if config is None:
         return
@@ -197,7 +197,7 @@ def _judge_telemetry(spec: Mapping[str, Any], path: str, report: CheckReport) ->
         )
 
 
-def _judge_config(config: Any, path: str, module: Any, report: CheckReport) -> None:
+def _validate_config(config: Any, path: str, module: Any, report: CheckReport) -> None:
     """The JSON text of one of the two device plugins."""
     code = "rdma-not-json" if module is rdma_shared_config else "sriov-not-json"
     if not isinstance(config, str):
@@ -213,10 +213,10 @@ def _judge_config(config: Any, path: str, module: Any, report: CheckReport) -> N
     except (ValueError, RecursionError) as problem:
         report.add(code, path, f"the config must be JSON: {problem}", "write JSON")
         return
-    module.judge_data(data, path, report)
+    module.validate_data(data, path, report)
 
 
-def judge_at_least_zero(value: Any, path: str, report: CheckReport) -> None:
+def validate_at_least_zero(value: Any, path: str, report: CheckReport) -> None:
     """A number that the definition wants to be at least 0."""
     if value is None:
         return
@@ -239,7 +239,7 @@ def judge_at_least_zero(value: Any, path: str, report: CheckReport) -> None:
         )
 
 
-def judge_choice(value: Any, allowed: tuple[str, ...], path: str, report: CheckReport) -> None:
+def validate_choice(value: Any, allowed: tuple[str, ...], path: str, report: CheckReport) -> None:
     """A value out of a few."""
     if value is not None and value not in allowed:
         report.add(
@@ -252,9 +252,9 @@ def judge_choice(value: Any, allowed: tuple[str, ...], path: str, report: CheckR
         )
 
 
-def _judge_rest(spec: Mapping[str, Any], path: str, report: CheckReport) -> None:
+def _validate_rest(spec: Mapping[str, Any], path: str, report: CheckReport) -> None:
     prefix = f"{path}." if path else ""
-    judge_choice(value_at(spec, _LOG_LEVEL), ("info", "debug"), prefix + _LOG_LEVEL, report)
+    validate_choice(value_at(spec, _LOG_LEVEL), ("info", "debug"), prefix + _LOG_LEVEL, report)
     size = value_at(spec, _STORAGE)
     if size is not None and re.fullmatch(r"[0-9]+(Ei|Pi|Ti|Gi|Mi|Ki)", str(size)) is None:
         report.add(

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gpufleet.catalogue import Gpu
-from gpufleet.contract.foreign.judgement import AdvertisedByConfig
+from gpufleet.contract.foreign.validation import AdvertisedByConfig
 from gpufleet.partition.profile_name import parse
 from gpufleet.partition.shares import RESOURCES, shared_name, slice_memory
 

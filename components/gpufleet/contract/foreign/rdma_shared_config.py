@@ -4,8 +4,12 @@ from typing import Any
 
 from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.go_json import as_list, as_mapping, integer, kind_of, shown
-from gpufleet.contract.foreign.json_document import judge_json
-from gpufleet.contract.foreign.judgement import (
+from gpufleet.contract.foreign.json_document import validate_json
+from gpufleet.contract.foreign.network_names import is_domain, is_rdma_resource
+from gpufleet.contract.foreign.selector_schema import RDMA, validate_selectors
+from gpufleet.contract.foreign.text_notes import note_text, text_rules
+from gpufleet.contract.foreign.unknown_keys import key_rules, report_key
+from gpufleet.contract.foreign.validation import (
     AdvertisedByConfig,
     CheckReport,
     CheckRule,
@@ -13,10 +17,6 @@ from gpufleet.contract.foreign.judgement import (
     Verdict,
     rule_table,
 )
-from gpufleet.contract.foreign.network_names import is_domain, is_rdma_resource
-from gpufleet.contract.foreign.selector_schema import RDMA, judge_selectors
-from gpufleet.contract.foreign.text_notes import note_text, text_rules
-from gpufleet.contract.foreign.unknown_keys import key_rules, report_key
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
 
@@ -107,17 +107,17 @@ RULES = rule_table(
 )
 
 
-def judge(read: GoDocument, context: CheckContext) -> Judgement:  # noqa: ARG001  # one signature for all kinds
-    """Judge one config of the RDMA shared device plugin."""
+def validate(read: GoDocument, context: CheckContext) -> Judgement:  # noqa: ARG001  # one signature for all kinds
+    """Validate one config of the RDMA shared device plugin."""
     report = CheckReport(RULES)
     note_text(read, "rdma", report)
-    judge_json(read, "rdma-not-json", "the config", report)
-    allocatable = judge_data(read.data, "", report)
-    return report.judgement(AdvertisedByConfig(allocatable, {}))
+    validate_json(read, "rdma-not-json", "the config", report)
+    allocatable = validate_data(read.data, "", report)
+    return report.validation(AdvertisedByConfig(allocatable, {}))
 
 
-def judge_data(data: Any, path: str, report: CheckReport) -> dict[str, int]:
-    """Judge the parsed config; resources a node with matching devices offers."""
+def validate_data(data: Any, path: str, report: CheckReport) -> dict[str, int]:
+    """Validate the parsed config; resources a node with matching devices offers."""
     document = as_mapping(data)
     if document is None:
         text = f"the config is {kind_of(data)}, an object is needed"
@@ -140,11 +140,11 @@ def judge_data(data: Any, path: str, report: CheckReport) -> dict[str, int]:
         return {}
     allocatable: dict[str, int] = {}
     for index, entry in enumerate(entries):
-        _judge_item(entry, child(child(path, "configList"), index), allocatable, report)
+        _validate_item(entry, child(child(path, "configList"), index), allocatable, report)
     return allocatable
 
 
-def _judge_item(entry: Any, path: str, allocatable: dict[str, int], report: CheckReport) -> None:
+def _validate_item(entry: Any, path: str, allocatable: dict[str, int], report: CheckReport) -> None:
     item = as_mapping(entry)
     if item is None:
         text = f"the entry is {kind_of(entry)}, not an object"
@@ -174,7 +174,7 @@ def _judge_item(entry: Any, path: str, allocatable: dict[str, int], report: Chec
             "write how many pods may share the device, such as 63",
             value=number,
         )
-    name = judge_names(item, path, is_rdma_resource, "rdma", report)
+    name = validate_names(item, path, is_rdma_resource, "rdma", report)
     if "selectors" not in item and "devices" not in item:
         report.add(
             "rdma-item-invalid",
@@ -183,7 +183,7 @@ def _judge_item(entry: Any, path: str, allocatable: dict[str, int], report: Chec
             'write `"selectors": {"vendors": ["15b3"]}`',
         )
     if "selectors" in item:
-        judge_selectors(item["selectors"], RDMA, child(path, "selectors"), "rdma", report)
+        validate_selectors(item["selectors"], RDMA, child(path, "selectors"), "rdma", report)
     devices = as_list(item.get("devices"))
     if "devices" in item and (
         devices is None or not all(isinstance(d, str) and d for d in devices)
@@ -208,7 +208,7 @@ def _judge_item(entry: Any, path: str, allocatable: dict[str, int], report: Chec
     allocatable[resource] = number
 
 
-def judge_names(
+def validate_names(
     item: dict[str, Any], path: str, is_valid: Any, prefix: str, report: CheckReport
 ) -> str | None:
     """resourceName and resourcePrefix; the name where it is valid."""

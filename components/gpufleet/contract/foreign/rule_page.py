@@ -4,8 +4,8 @@ import sys
 from pathlib import Path
 
 from gpufleet.contract.foreign import context, document, manifest
-from gpufleet.contract.foreign.judgement import RuleTable
 from gpufleet.contract.foreign.kinds import KINDS, rules_of
+from gpufleet.contract.foreign.validation import RuleTable
 
 BEGIN = "<!-- rules: made by `make generate` -->"
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.contract.foreign.go_json import as_list, as_mapping, kind_of, shown
-from gpufleet.contract.foreign.judgement import CheckReport
+from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.documents.paths import child
 
 Schema = Mapping[str, str]
@@ -27,7 +27,7 @@ AUX_NET_DEVICE: Schema = {
 }
 
 
-def judge_selectors(
+def validate_selectors(
     value: Any, schema: Schema, path: str, prefix: str, report: CheckReport
 ) -> None:
     """One selectors object: at least one criterion, none unknown, lists of text that is not empty.

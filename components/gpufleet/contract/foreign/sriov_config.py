@@ -5,24 +5,24 @@ from typing import Any
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.go_json import as_list, as_mapping, kind_of, shown
-from gpufleet.contract.foreign.json_document import judge_json
-from gpufleet.contract.foreign.judgement import (
+from gpufleet.contract.foreign.json_document import validate_json
+from gpufleet.contract.foreign.network_names import is_sriov_resource
+from gpufleet.contract.foreign.rdma_shared_config import validate_names
+from gpufleet.contract.foreign.selector_schema import (
+    ACCELERATOR,
+    AUX_NET_DEVICE,
+    NET_DEVICE,
+    validate_selectors,
+)
+from gpufleet.contract.foreign.text_notes import note_text, text_rules
+from gpufleet.contract.foreign.unknown_keys import key_rules, report_key
+from gpufleet.contract.foreign.validation import (
     CheckReport,
     CheckRule,
     Judgement,
     Verdict,
     rule_table,
 )
-from gpufleet.contract.foreign.network_names import is_sriov_resource
-from gpufleet.contract.foreign.rdma_shared_config import judge_names
-from gpufleet.contract.foreign.selector_schema import (
-    ACCELERATOR,
-    AUX_NET_DEVICE,
-    NET_DEVICE,
-    judge_selectors,
-)
-from gpufleet.contract.foreign.text_notes import note_text, text_rules
-from gpufleet.contract.foreign.unknown_keys import key_rules, report_key
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
 
@@ -111,17 +111,17 @@ RULES = rule_table(
 )
 
 
-def judge(read: GoDocument, context: CheckContext) -> Judgement:  # noqa: ARG001  # one signature for all kinds
-    """Judge one config of the SR-IOV network device plugin."""
+def validate(read: GoDocument, context: CheckContext) -> Judgement:  # noqa: ARG001  # one signature for all kinds
+    """Validate one config of the SR-IOV network device plugin."""
     report = CheckReport(RULES)
     note_text(read, "sriov", report)
-    judge_json(read, "sriov-not-json", "the config", report)
-    judge_data(read.data, "", report)
-    return report.judgement()
+    validate_json(read, "sriov-not-json", "the config", report)
+    validate_data(read.data, "", report)
+    return report.validation()
 
 
-def judge_data(data: Any, path: str, report: CheckReport) -> None:
-    """Judge the parsed config."""
+def validate_data(data: Any, path: str, report: CheckReport) -> None:
+    """Validate the parsed config."""
     document = as_mapping(data)
     if document is None:
         text = f"the config is {kind_of(data)}, an object is needed"
@@ -144,10 +144,10 @@ def judge_data(data: Any, path: str, report: CheckReport) -> None:
         )
         return
     for index, entry in enumerate(entries):
-        _judge_item(entry, child(child(path, "resourceList"), index), report)
+        _validate_item(entry, child(child(path, "resourceList"), index), report)
 
 
-def _judge_item(entry: Any, path: str, report: CheckReport) -> None:
+def _validate_item(entry: Any, path: str, report: CheckReport) -> None:
     item = as_mapping(entry)
     if item is None:
         text = f"the entry is {kind_of(entry)}, not an object"
@@ -157,7 +157,7 @@ def _judge_item(entry: Any, path: str, report: CheckReport) -> None:
     for key in item:
         if key not in _ITEM:
             report_key(report, "sriov", path, key, _ITEM, "the SR-IOV network device plugin")
-    judge_names(item, path, is_sriov_resource, "sriov", report)
+    validate_names(item, path, is_sriov_resource, "sriov", report)
     if "excludeTopology" in item and not isinstance(item["excludeTopology"], bool):
         report.add(
             "sriov-item-invalid",
@@ -188,6 +188,6 @@ def _judge_item(entry: Any, path: str, report: CheckReport) -> None:
         )
     elif listed is not None:
         for index, one in enumerate(listed):
-            judge_selectors(one, _TYPES[kind], child(place, index), "sriov", report)
+            validate_selectors(one, _TYPES[kind], child(place, index), "sriov", report)
     else:
-        judge_selectors(selectors, _TYPES[kind], place, "sriov", report)
+        validate_selectors(selectors, _TYPES[kind], place, "sriov", report)

@@ -1,6 +1,6 @@
 """Findings about the text itself: keys written twice, documents nobody reads."""
 
-from gpufleet.contract.foreign.judgement import CheckReport, CheckRule, Verdict
+from gpufleet.contract.foreign.validation import CheckReport, CheckRule, Verdict
 from gpufleet.documents.document import GoDocument
 
 

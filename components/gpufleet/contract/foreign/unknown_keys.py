@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from gpufleet.catalogue.lookup import nearest_names
-from gpufleet.contract.foreign.judgement import CheckReport, CheckRule, Verdict
+from gpufleet.contract.foreign.validation import CheckReport, CheckRule, Verdict
 from gpufleet.documents.paths import child
 
 

@@ -73,8 +73,8 @@ def servable(
 def most_replicas(share: ShareClass, machine: PackingMachine) -> int:
     """Into how many shares a GPU may be divided so that each still serves this one; 0: into none.
 
-    Time-sliced shares are judged by an even part of the memory, like MPS clients: nothing enforces
-    it, and nothing lets the scheduler tell which shares meet on one GPU.
+    Time-sliced shares are validated by an even part of the memory, like MPS clients: nothing
+    enforces it, and nothing lets the scheduler tell which shares meet on one GPU.
     """
     mode = share.mode
     if mode not in REPLICATED or mode not in machine.modes or machine.whole_only:

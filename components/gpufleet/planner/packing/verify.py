@@ -1,4 +1,5 @@
-"""The checker: judges a packing from the problem alone, by other means than those that made it."""
+"""The checker: validates a packing from the problem alone, by other means than those that made
+it."""
 
 from collections import Counter, defaultdict
 

@@ -6,11 +6,11 @@ from typing import Any
 from gpufleet.documents.writing import yaml_text
 from gpufleet.findings import Finding
 from gpufleet.fleet.model import Fleet, Pool
-from gpufleet.platforms.eks.autoscaler_tags import judge_autoscaler_tags
+from gpufleet.platforms.eks.autoscaler_tags import validate_autoscaler_tags
 from gpufleet.platforms.eks.cluster_autoscaler_values import (
-    judge_priorities,
-    judge_program,
     scaled_pools,
+    validate_priorities,
+    validate_program,
 )
 from gpufleet.platforms.eks.karpenter_node_class import node_class
 from gpufleet.platforms.eks.karpenter_node_pool_manifest import karpenter_name, node_pool
@@ -38,14 +38,14 @@ class EksFiles(PlatformFiles):
     def validate_files(self, fleet: Fleet) -> Iterable[Finding]:
         """What tags cannot hold, and what Cluster Autoscaler cannot do with the node groups."""
         for pool in fleet.pools:
-            yield from judge_autoscaler_tags(pool)
+            yield from validate_autoscaler_tags(pool)
         addon, cluster = fleet.spec.addons.cluster_autoscaler, fleet.spec.cluster
         ours = addon.enabled is not False and addon.ownership is Ownership.MANAGED
         if not ours or not scaled_pools(fleet.pools):
             return
-        yield from judge_program(addon, cluster.kubernetes_version)
+        yield from validate_program(addon, cluster.kubernetes_version)
         prefix = fleet.spec.name_prefix or cluster.name
-        yield from judge_priorities(addon, fleet.pools, prefix)
+        yield from validate_priorities(addon, fleet.pools, prefix)
 
 
 def _node_group(fleet: Fleet, pool: Pool, prefix: str) -> Iterator[Artefact]:

@@ -115,7 +115,7 @@ def _taints(pool: Pool) -> dict[str, str]:
     return {taint.key: f"{taint.value}:{taint.effect}" for taint in pool.taints}
 
 
-def judge_autoscaler_tags(pool: Pool) -> list[Finding]:
+def validate_autoscaler_tags(pool: Pool) -> list[Finding]:
     """What of the pool does not fit into tags; nothing for pools without."""
     tags = autoscaler_tags(pool)
     if tags is None:

@@ -20,10 +20,10 @@ from gpufleet.platforms.eks.cluster_autoscaler_values import (
     SERVICE_ACCOUNT,
     cluster_autoscaler_policy,
     cluster_autoscaler_values,
-    judge_program,
+    validate_program,
 )
 from gpufleet.platforms.eks.pod_identity import pod_identity
-from gpufleet.platforms.eks.tags import judge_role_tags, judge_tags
+from gpufleet.platforms.eks.tags import validate_role_tags, validate_tags
 from gpufleet.render.gpu_operator_values import merged
 from gpufleet.spec.addons import Charts
 from gpufleet.spec.addons import ClusterAutoscaler as Settings
@@ -158,12 +158,12 @@ class ClusterAutoscaler(GpuComponent[ClusterAutoscalerPlan]):
         }
 
 
-def judge_cluster_autoscaler(plan: ClusterAutoscalerPlan) -> list[Finding]:
+def validate_cluster_autoscaler(plan: ClusterAutoscalerPlan) -> list[Finding]:
     """What prevents installing it."""
     return [
-        *judge_program(plan.settings, plan.kubernetes_version),
-        *judge_tags(plan.tags, "tags"),
-        *judge_role_tags(plan.tags, "tags"),
+        *validate_program(plan.settings, plan.kubernetes_version),
+        *validate_tags(plan.tags, "tags"),
+        *validate_role_tags(plan.tags, "tags"),
     ]
 
 
@@ -181,7 +181,7 @@ def _planned(component: str, args: ClusterAutoscalerArgs) -> ClusterAutoscalerPl
         name_prefix=given.name_prefix,
         tags=given.tags,
     )
-    findings = judge_cluster_autoscaler(plan)
+    findings = validate_cluster_autoscaler(plan)
     if given.platform != "eks":
         findings.append(
             error(

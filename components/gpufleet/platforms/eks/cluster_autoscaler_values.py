@@ -39,7 +39,7 @@ def scaled_pools(pools: Sequence[Pool]) -> list[Pool]:
     return [pool for pool in pools if pool.provisioner is Provisioner.CLUSTER_AUTOSCALER]
 
 
-def judge_program(addon: ClusterAutoscaler, kubernetes_version: str) -> list[Finding]:
+def validate_program(addon: ClusterAutoscaler, kubernetes_version: str) -> list[Finding]:
     """Whether a program for the cluster's version is known, or was named."""
     if _named_tag(addon) is not None or kubernetes_version in PROGRAMS:
         return []
@@ -111,7 +111,9 @@ def priorities(pools: Sequence[Pool], prefix: str) -> dict[str, list[str]]:
     return {str(rank): found[rank] for rank in sorted(found, reverse=True)}
 
 
-def judge_priorities(addon: ClusterAutoscaler, pools: Sequence[Pool], prefix: str) -> list[Finding]:
+def validate_priorities(
+    addon: ClusterAutoscaler, pools: Sequence[Pool], prefix: str
+) -> list[Finding]:
     """Pools whose groups the priority expander could not tell apart: long names are cut."""
     if addon.expander is not Expander.PRIORITY:
         return []

@@ -22,18 +22,18 @@ from gpufleet.platforms.eks.cluster_autoscaler import CHART as AUTOSCALER_CHART
 from gpufleet.platforms.eks.cluster_autoscaler import (
     ClusterAutoscaler,
     ClusterAutoscalerPlan,
-    judge_cluster_autoscaler,
+    validate_cluster_autoscaler,
 )
 from gpufleet.platforms.eks.cluster_autoscaler_values import (
-    judge_priorities,
     scaled_pools,
+    validate_priorities,
 )
 from gpufleet.platforms.eks.connection import EksConnection, eks_connection
 from gpufleet.platforms.eks.efa_device_plugin import CHART as EFA_CHART
 from gpufleet.platforms.eks.efa_device_plugin import EfaDevicePlugin, efa_plan
 from gpufleet.platforms.eks.efa_device_plugin_values import efa_pools
 from gpufleet.platforms.eks.karpenter import CHART as KARPENTER_CHART
-from gpufleet.platforms.eks.karpenter import Karpenter, KarpenterPlan, judge_karpenter
+from gpufleet.platforms.eks.karpenter import Karpenter, KarpenterPlan, validate_karpenter
 from gpufleet.platforms.eks.karpenter_node_pool import KarpenterGpuNodePool
 from gpufleet.platforms.eks.karpenter_values import karpenter_pools, needed_gates
 from gpufleet.platforms.eks.node_group import EksGpuNodeGroup
@@ -112,10 +112,10 @@ def platform_fleet(fleet: Fleet, connection: Connection) -> EksFleet:
             pools[pool.name], found = eks_pool_plan(pool, wired, groups)
             findings += [one for one in found if one.severity is Severity.ERROR]
     if karpenter is not None:
-        findings += judge_karpenter(karpenter)
+        findings += validate_karpenter(karpenter)
     if autoscaler is not None:
-        findings += judge_cluster_autoscaler(autoscaler)
-        findings += judge_priorities(autoscaler.settings, fleet.pools, name_prefix(fleet))
+        findings += validate_cluster_autoscaler(autoscaler)
+        findings += validate_priorities(autoscaler.settings, fleet.pools, name_prefix(fleet))
     return EksFleet(
         fleet=fleet,
         findings=tuple(findings),

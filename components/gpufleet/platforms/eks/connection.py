@@ -126,7 +126,7 @@ def declared_eks_pool(
     return fleet.pools[0], eks_connection(given, fleet, prefix, tags)
 
 
-def judge_provisioner(component: str, pool: Pool, allowed: Collection[Provisioner]) -> None:
+def validate_provisioner(component: str, pool: Pool, allowed: Collection[Provisioner]) -> None:
     """Refuse a pool whose nodes another component makes. Raises InvalidArgumentsError."""
     if pool.provisioner in allowed:
         return
@@ -143,7 +143,7 @@ def judge_provisioner(component: str, pool: Pool, allowed: Collection[Provisione
     refuse(component, [found])
 
 
-def judge_connection(connection: EksConnection, pool: Pool, shape: EksShape) -> list[Finding]:
+def validate_connection(connection: EksConnection, pool: Pool, shape: EksShape) -> list[Finding]:
     """What the pool needs and the connection does not have."""
     wanted: dict[str, str] = {}
     if shape.efa:

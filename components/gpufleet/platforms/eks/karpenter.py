@@ -31,7 +31,7 @@ from gpufleet.platforms.eks.karpenter_access import (
 from gpufleet.platforms.eks.karpenter_values import SERVICE_ACCOUNT, Gates, karpenter_values
 from gpufleet.platforms.eks.names import name_prefix
 from gpufleet.platforms.eks.pod_identity import pod_identity
-from gpufleet.platforms.eks.tags import judge_role_tags, judge_tags
+from gpufleet.platforms.eks.tags import validate_role_tags, validate_tags
 from gpufleet.render.gpu_operator_values import merged
 
 CHART = "karpenter"
@@ -220,9 +220,9 @@ class Karpenter(GpuComponent[KarpenterPlan]):
         return queue
 
 
-def judge_karpenter(plan: KarpenterPlan) -> list[Finding]:
+def validate_karpenter(plan: KarpenterPlan) -> list[Finding]:
     """What prevents installing it."""
-    return [*judge_tags(plan.tags, "tags"), *judge_role_tags(plan.tags, "tags")]
+    return [*validate_tags(plan.tags, "tags"), *validate_role_tags(plan.tags, "tags")]
 
 
 def _planned(component: str, args: KarpenterArgs) -> KarpenterPlan:
@@ -238,7 +238,7 @@ def _planned(component: str, args: KarpenterArgs) -> KarpenterPlan:
         values=args.get("values", {}),
         discovery_ids=args.get("discovery_ids", ()),
     )
-    if findings := judge_karpenter(plan):
+    if findings := validate_karpenter(plan):
         refuse(component, findings)
     return plan
 

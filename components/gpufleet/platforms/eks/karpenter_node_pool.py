@@ -17,7 +17,7 @@ from gpufleet.platforms.eks.connection import (
     EksPoolArgs,
     cluster_access,
     declared_eks_pool,
-    judge_provisioner,
+    validate_provisioner,
 )
 from gpufleet.platforms.eks.karpenter_node_class import node_class
 from gpufleet.platforms.eks.karpenter_node_pool_manifest import karpenter_name
@@ -105,7 +105,7 @@ class KarpenterGpuNodePool(GpuPoolComponent[KarpenterPoolPlan]):
 
 def _planned(component: str, args: EksPoolArgs) -> KarpenterPoolPlan:
     pool, connection = declared_eks_pool(component, args, provisioner="karpenter")
-    judge_provisioner(component, pool, (Provisioner.KARPENTER,))
+    validate_provisioner(component, pool, (Provisioner.KARPENTER,))
     plan, findings = karpenter_pool_plan(pool, connection)
     if has_errors(findings):
         refuse(component, findings)

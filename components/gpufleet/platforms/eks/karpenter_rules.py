@@ -32,12 +32,12 @@ _KEY = re.compile(
 """Keys of labels and taints (karpenter.sh/v1 NodePool)."""
 
 
-def judge_karpenter(pools: Sequence[Pool]) -> list[Finding]:
+def validate_karpenter(pools: Sequence[Pool]) -> list[Finding]:
     """Everything of this kind."""
-    return [finding for pool in pools for finding in _judge(pool)]
+    return [finding for pool in pools for finding in _validate(pool)]
 
 
-def _judge(pool: Pool) -> Iterable[Finding]:
+def _validate(pool: Pool) -> Iterable[Finding]:
     options = pool.spec.karpenter
     if pool.provisioner is not Provisioner.KARPENTER or pool.ownership is Ownership.EXISTING:
         return

@@ -10,7 +10,7 @@ from gpufleet.findings import Finding, error, warning
 from gpufleet.platforms.eks.provider_arguments import Arguments, items
 
 
-def judge_interfaces(template: Arguments, path: str) -> Iterable[Finding]:
+def validate_interfaces(template: Arguments, path: str) -> Iterable[Finding]:
     """Everything about `networkInterfaces` and security groups, in the provider's spelling."""
     yield from _groups(template, path)
     yield from _places(template, path)

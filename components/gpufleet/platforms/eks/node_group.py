@@ -21,7 +21,7 @@ from gpufleet.platforms.eks.connection import (
     EksPoolArgs,
     cluster_access,
     declared_eks_pool,
-    judge_provisioner,
+    validate_provisioner,
 )
 from gpufleet.platforms.eks.network import machine_security_groups, made_placement_group
 from gpufleet.platforms.eks.node_group_arguments import (
@@ -160,7 +160,7 @@ class EksGpuNodeGroup(GpuPoolComponent[NodeGroupPlan]):
 
 def _planned(component: str, args: EksPoolArgs) -> NodeGroupPlan:
     pool, connection = declared_eks_pool(component, args)
-    judge_provisioner(component, pool, GROUPS)
+    validate_provisioner(component, pool, GROUPS)
     cluster = connection.cluster_name
     groups = ClusterGroups(cluster if isinstance(cluster, str) else None)
     plan, findings = node_group_plan(pool, connection, groups)

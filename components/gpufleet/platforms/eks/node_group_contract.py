@@ -9,8 +9,8 @@ LaunchTemplateSpecification, CreateNodegroup) and EKS user guide `nodes/launch-t
 from collections.abc import Iterable
 
 from gpufleet.findings import Finding, error
-from gpufleet.platforms.eks.launch_template_interfaces import judge_interfaces
-from gpufleet.platforms.eks.node_group_image import judge_image
+from gpufleet.platforms.eks.launch_template_interfaces import validate_interfaces
+from gpufleet.platforms.eks.node_group_image import validate_image
 from gpufleet.platforms.eks.provider_arguments import Arguments, items, mapping, number
 
 MAX_TYPES = 20
@@ -25,25 +25,25 @@ EFFECTS = ("NO_SCHEDULE", "NO_EXECUTE", "PREFER_NO_SCHEDULE")
 """Taint effects in the API's spelling."""
 
 
-def judge_node_group(
+def validate_node_group(
     group: Arguments, template: Arguments | None, group_path: str, template_path: str
 ) -> list[Finding]:
     """Everything EKS or EC2 would refuse about the two together.
 
-    `template` is None for a group without one. What is not written is not judged.
+    `template` is None for a group without one. What is not written is not validated.
     """
     findings = [
         *_group(group, group_path),
         *_sizes(group, group_path),
-        *judge_image(group, group_path),
+        *validate_image(group, group_path),
     ]
     if template is None:
         return findings
     return [
         *findings,
         *_forbidden(template, template_path),
-        *_beside_template(group, template, group_path, template_path),
-        *judge_interfaces(template, template_path),
+        *_alongside_template(group, template, group_path, template_path),
+        *validate_interfaces(template, template_path),
         *_capacity_block(group, template, group_path, template_path),
     ]
 
@@ -184,7 +184,7 @@ def _forbidden(template: Arguments, path: str) -> Iterable[Finding]:
             )
 
 
-def _beside_template(
+def _alongside_template(
     group: Arguments, template: Arguments, group_path: str, template_path: str
 ) -> Iterable[Finding]:
     instead = {

@@ -15,7 +15,7 @@ LAST_AL2 = "1.32"
 HIBERNATED = "HIBERNATED"
 
 
-def judge_image(group: Arguments, path: str) -> Iterable[Finding]:
+def validate_image(group: Arguments, path: str) -> Iterable[Finding]:
     """Everything about `amiType` beside `version` and `warmPoolConfig`, in the provider's spelling.
 
     Args:

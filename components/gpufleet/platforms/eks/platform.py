@@ -7,8 +7,8 @@ from gpufleet.findings import Finding, error
 from gpufleet.fleet.model import Machine, Pool
 from gpufleet.fleet.platform_rules import FabricRequest, PlatformRules
 from gpufleet.platforms.eks.autoscaler_tags import EFA
-from gpufleet.platforms.eks.karpenter_rules import judge_karpenter
-from gpufleet.platforms.eks.rules import judge_eks
+from gpufleet.platforms.eks.karpenter_rules import validate_karpenter
+from gpufleet.platforms.eks.rules import validate_eks
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import Fabric, GpuPool, Provisioner
 
@@ -59,7 +59,7 @@ class EksRules(PlatformRules):
             )
 
     def validate_pools(self, spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
-        return [*judge_eks(spec, pools), *judge_karpenter(pools)]
+        return [*validate_eks(spec, pools), *validate_karpenter(pools)]
 
     def fabric_request(self, pool: Pool) -> FabricRequest:
         """Interfaces that every machine of the pool has, and the huge pages of their driver."""

@@ -7,19 +7,19 @@ from typing import Any
 import pulumi
 
 from gpufleet.components_base.component import PoolPlan
-from gpufleet.components_base.configurations import judge_known_labels
+from gpufleet.components_base.configurations import validate_known_labels
 from gpufleet.findings import Finding, error
 from gpufleet.fleet import Pool
-from gpufleet.platforms.eks.autoscaler_tags import judge_autoscaler_tags
-from gpufleet.platforms.eks.connection import EksConnection, judge_connection
+from gpufleet.platforms.eks.autoscaler_tags import validate_autoscaler_tags
+from gpufleet.platforms.eks.connection import EksConnection, validate_connection
 from gpufleet.platforms.eks.karpenter_node_pool_manifest import node_pool
 from gpufleet.platforms.eks.launch_template import launch_template
 from gpufleet.platforms.eks.node_group_arguments import chosen_zones, node_group
-from gpufleet.platforms.eks.node_group_contract import judge_node_group
+from gpufleet.platforms.eks.node_group_contract import validate_node_group
 from gpufleet.platforms.eks.node_group_sizes import ClusterGroups
 from gpufleet.platforms.eks.rules import pinning_missing
 from gpufleet.platforms.eks.shape import EksShape, eks_shape
-from gpufleet.platforms.eks.tags import judge_karpenter_tags, judge_tags
+from gpufleet.platforms.eks.tags import validate_karpenter_tags, validate_tags
 from gpufleet.spec.pool import Provisioner
 
 
@@ -72,9 +72,9 @@ def node_group_plan(
     group = node_group(pool, shape, prefix, tags, connection.kubernetes_version)
     template = launch_template(pool, shape, prefix, tags)
     raw = f"{pool.path}.eks.nodeGroup", f"{pool.path}.eks.launchTemplate"
-    findings += judge_node_group(group, template, *raw)
-    findings += judge_autoscaler_tags(pool)
-    findings += judge_known_labels(group["labels"], connection.configurations, pool.name)
+    findings += validate_node_group(group, template, *raw)
+    findings += validate_autoscaler_tags(pool)
+    findings += validate_known_labels(group["labels"], connection.configurations, pool.name)
     plan = NodeGroupPlan(
         pool=pool,
         shape=shape,
@@ -94,7 +94,7 @@ def karpenter_pool_plan(
     shape = eks_shape(pool)
     subnet_ids, findings = _common(pool, shape, connection)
     findings += pinning_missing(pool, connection.environment, connection.kubernetes_version)
-    findings += judge_karpenter_tags(connection.tags, "tags")
+    findings += validate_karpenter_tags(connection.tags, "tags")
     if connection.cluster_security_group_id is None and not shape.efa:
         findings.append(
             error(
@@ -107,7 +107,7 @@ def karpenter_pool_plan(
         )
     rendered = node_pool(pool, shape)
     labels = rendered["spec"]["template"]["metadata"]["labels"]
-    findings += judge_known_labels(labels, connection.configurations, pool.name)
+    findings += validate_known_labels(labels, connection.configurations, pool.name)
     plan = KarpenterPoolPlan(
         pool=pool,
         shape=shape,
@@ -124,6 +124,6 @@ def _common(
     """Subnets, and what concerns every provisioner."""
     subnets = connection.subnet_ids_by_zone
     zones, findings = chosen_zones(pool, shape, subnets)
-    findings += judge_connection(connection, pool, shape)
-    findings += judge_tags(connection.tags, "tags")
+    findings += validate_connection(connection, pool, shape)
+    findings += validate_tags(connection.tags, "tags")
     return tuple(subnets[zone] for zone in zones if zone in subnets), findings

@@ -65,9 +65,9 @@ def ask_reservation(
         )
         return
     own = _own_instances(aws, pool, path, bought.id)
-    answers.findings += _judge(pool, path, found[0], bought.zone, own)
+    answers.findings += _validate(pool, path, found[0], bought.zone, own)
     if entry.capacity_block is not None:
-        answers.findings += judge_window(path, found[0], entry.capacity_block, utc_now())
+        answers.findings += validate_window(path, found[0], entry.capacity_block, utc_now())
 
 
 def _own_instances(aws: AwsClient, pool: Pool, path: str, reservation: str) -> int | None:
@@ -89,7 +89,7 @@ def _own_instances(aws: AwsClient, pool: Pool, path: str, reservation: str) -> i
     return sum(one.get("CapacityReservationId") == reservation for one in instances)
 
 
-def _judge(
+def _validate(
     pool: Pool, path: str, found: Mapping[str, Any], zone: str | None, own: int | None
 ) -> Iterable[Finding]:
     state, type_, actual = found["State"], found["InstanceType"], found["AvailabilityZone"]
@@ -146,7 +146,7 @@ def _judge(
         )
 
 
-def judge_window(
+def validate_window(
     path: str, found: Mapping[str, Any], block: CapacityBlock, now: datetime
 ) -> Iterable[Finding]:
     """Whether the block's window is the declared one, and whether it is nearly over."""

@@ -17,7 +17,7 @@ MOST_DAYS = 182
 _RESERVATION = re.compile(r"^cr-[0-9a-f]+$")
 
 
-def judge_purchase(pool: Pool, shape: EksShape) -> Iterable[Finding]:
+def validate_purchase(pool: Pool, shape: EksShape) -> Iterable[Finding]:
     """Everything about reservations, blocks and spot, beside what `capacity_rules` says."""
     yield from _reservations(pool, shape)
     yield from _block(pool, shape)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from gpufleet.findings import Finding, error
 from gpufleet.fleet.model import Pool
-from gpufleet.platforms.eks.node_group_contract import judge_node_group
+from gpufleet.platforms.eks.node_group_contract import validate_node_group
 from gpufleet.platforms.eks.shape import EksShape
 from gpufleet.spec.pool import Provisioner
 
@@ -37,7 +37,7 @@ OF_TEMPLATE = {
 """The same of the launch template."""
 
 
-def judge_raw(pool: Pool, shape: EksShape, kubernetes_version: str) -> Iterable[Finding]:
+def validate_raw(pool: Pool, shape: EksShape, kubernetes_version: str) -> Iterable[Finding]:
     """Raw arguments of one pool."""
     options = shape.options
     paths = f"{pool.path}.eks.nodeGroup", f"{pool.path}.eks.launchTemplate"
@@ -84,7 +84,7 @@ def judge_raw(pool: Pool, shape: EksShape, kubernetes_version: str) -> Iterable[
         **options.launch_template,
     }
     if options.node_group or options.launch_template:
-        yield from judge_node_group(group, template, *paths)
+        yield from validate_node_group(group, template, *paths)
 
 
 _BLOCK = {

@@ -5,12 +5,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from gpufleet.findings import Finding, Severity, error, warning
-from gpufleet.fleet.autoscaler_rules import judge_scaled_group
+from gpufleet.fleet.autoscaler_rules import validate_scaled_group
 from gpufleet.fleet.model import Pool
-from gpufleet.platforms.eks.purchase_rules import judge_purchase
-from gpufleet.platforms.eks.raw_rules import judge_raw
+from gpufleet.platforms.eks.purchase_rules import validate_purchase
+from gpufleet.platforms.eks.raw_rules import validate_raw
 from gpufleet.platforms.eks.shape import EksShape, eks_shape, reservation_group_region
-from gpufleet.platforms.eks.tags import judge_karpenter_tags, judge_role_tags, judge_tags
+from gpufleet.platforms.eks.tags import validate_karpenter_tags, validate_role_tags, validate_tags
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import Provisioner
@@ -32,7 +32,7 @@ FOR_PARTS = ("al2023-nvidia",)
 81fec2e, `nvidia-kmod-load.sh`)."""
 
 
-def judge_eks(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
+def validate_eks(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
     """Everything of this kind about the pools that gpufleet makes."""
     findings = _tags(spec, pools)
     for pool in pools:
@@ -43,9 +43,9 @@ def judge_eks(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
             *_import(pool),
             *_image(pool, shape, spec),
             *_zones(pool, shape, spec),
-            *judge_purchase(pool, shape),
-            *judge_scaled_group(pool),
-            *judge_raw(pool, shape, spec.cluster.kubernetes_version),
+            *validate_purchase(pool, shape),
+            *validate_scaled_group(pool),
+            *validate_raw(pool, shape, spec.cluster.kubernetes_version),
         ]
     return findings
 
@@ -56,14 +56,14 @@ def _tags(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
         Provisioner.KARPENTER: spec.addons.karpenter,
         Provisioner.CLUSTER_AUTOSCALER: spec.addons.cluster_autoscaler,
     }
-    findings = judge_tags(spec.tags, "tags")
+    findings = validate_tags(spec.tags, "tags")
     if Provisioner.KARPENTER in made:
-        findings += judge_karpenter_tags(spec.tags, "tags")
+        findings += validate_karpenter_tags(spec.tags, "tags")
     if any(
         provisioner in made and addon.enabled is not False and addon.ownership is Ownership.MANAGED
         for provisioner, addon in roles.items()
     ):
-        findings += judge_role_tags(spec.tags, "tags")
+        findings += validate_role_tags(spec.tags, "tags")
     return findings
 
 
@@ -164,7 +164,7 @@ def _unpinned(
 
 
 def pinning_missing(pool: Pool, environment: str, kubernetes_version: str) -> list[Finding]:
-    """What `judge_eks` only warns of, so that plans can be made, and what deploying refuses."""
+    """What `validate_eks` only warns of, so that plans can be made, and what deploying refuses."""
     options = pool.spec.eks
     pinned = options is not None and (options.release_version or options.ami_id)
     if environment != PROD or pool.provisioner is not Provisioner.KARPENTER or pinned:

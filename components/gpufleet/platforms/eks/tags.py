@@ -32,12 +32,12 @@ SIGNS = frozenset("_.:/=+-@")
 """What tags of an IAM role may have beside letters, digits and spaces of any script."""
 
 
-def judge_tags(tags: Mapping[str, str], path: str) -> list[Finding]:
+def validate_tags(tags: Mapping[str, str], path: str) -> list[Finding]:
     """Everything about the tags that a fleet, or a component, gives to all its resources."""
-    return list(_judge(tags, path))
+    return list(_validate(tags, path))
 
 
-def judge_karpenter_tags(tags: Mapping[str, str], path: str) -> list[Finding]:
+def validate_karpenter_tags(tags: Mapping[str, str], path: str) -> list[Finding]:
     """Keys that the definition of EC2NodeClass refuses."""
     return [
         error(
@@ -52,7 +52,7 @@ def judge_karpenter_tags(tags: Mapping[str, str], path: str) -> list[Finding]:
     ]
 
 
-def judge_role_tags(tags: Mapping[str, str], path: str) -> list[Finding]:
+def validate_role_tags(tags: Mapping[str, str], path: str) -> list[Finding]:
     """Characters that IAM refuses and EC2 takes: autoscalers get a role with these tags."""
     found = {
         key: "".join(dict.fromkeys(sign for sign in key + value if not _in_role_tag(sign)))
@@ -76,7 +76,7 @@ def _in_role_tag(sign: str) -> bool:
     return sign in SIGNS or unicodedata.category(sign)[0] in "LNZ"
 
 
-def _judge(tags: Mapping[str, str], path: str) -> Iterable[Finding]:
+def _validate(tags: Mapping[str, str], path: str) -> Iterable[Finding]:
     if len(tags) > MOST - RESERVED:
         yield error(
             "tags-too-many",

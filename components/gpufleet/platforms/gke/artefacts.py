@@ -17,13 +17,13 @@ class GkeFiles(PlatformFiles):
     def pool_files(self, fleet: Fleet, pool: Pool) -> Iterator[Artefact]:
         prefix = fleet.spec.name_prefix or fleet.spec.cluster.name
         policies = workload_policies(pool, prefix, fleet.spec.cluster.region or "")
-        for rung, arguments in node_pools(pool, prefix, fleet.spec.tags).items():
+        for step, arguments in node_pools(pool, prefix, fleet.spec.tags).items():
             yield Artefact(
-                f"clouds/gke/{'-'.join(part for part in (pool.name, rung) if part)}.yaml",
+                f"clouds/gke/{'-'.join(part for part in (pool.name, step) if part)}.yaml",
                 ArtefactKind.ARGUMENTS,
                 f"arguments of the GKE node pool {arguments['name']}, but for cluster, networks "
                 "and service account",
-                yaml_text(arguments, _placed_by(policies[rung]) if rung in policies else ""),
+                yaml_text(arguments, _placed_by(policies[step]) if step in policies else ""),
             )
         manifest = compute_class(pool, prefix)
         if manifest is not None:

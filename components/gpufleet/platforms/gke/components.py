@@ -16,7 +16,7 @@ from gpufleet.components_base.platform_components import (
 )
 from gpufleet.fleet import Fleet, Pool
 from gpufleet.platforms.gke.connection import GkeConnection, gke_connection
-from gpufleet.platforms.gke.networks import judge_networks, needed_networks, network_objects
+from gpufleet.platforms.gke.networks import needed_networks, network_objects, validate_networks
 from gpufleet.platforms.gke.node_pool import GkeGpuNodePool, GkePoolPlan, gke_pool_plan
 
 platform_operators = no_operators
@@ -53,7 +53,7 @@ class GkeFleet(PlatformFleet):
 def platform_fleet(fleet: Fleet, connection: Connection) -> GkeFleet:
     """The fleet, with each pool rendered and validated."""
     wired = gke_connection(connection, fleet, name_prefix(fleet), fleet.spec.tags)
-    findings = judge_networks(needed_networks(fleet.pools), wired.gpu_networks)
+    findings = validate_networks(needed_networks(fleet.pools), wired.gpu_networks)
     pools: dict[str, GkePoolPlan] = {}
     for pool in managed_pools(fleet):
         pools[pool.name], found = gke_pool_plan(pool, wired)

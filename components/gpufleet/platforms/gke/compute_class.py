@@ -32,7 +32,7 @@ def compute_class(pool: Pool, prefix: str) -> dict[str, Any] | None:
     if pool.platform is not Platform.GKE:
         return None
     shape = gke_shape(pool)
-    if not shape.ladder:
+    if not shape.fallback_order:
         return None
     return {
         "apiVersion": API_VERSION,
@@ -40,7 +40,7 @@ def compute_class(pool: Pool, prefix: str) -> dict[str, Any] | None:
         "metadata": {"name": pool.name},
         "spec": {
             "priorities": [
-                {"nodepools": [node_pool_name(pool, rung, prefix)]} for rung in shape.rungs
+                {"nodepools": [node_pool_name(pool, step, prefix)]} for step in shape.steps
             ],
             "activeMigration": {"optimizeRulePriority": pool.intent in _MOVES_BACK},
             "autoscalingPolicy": {"consolidationDelayMinutes": _CONSOLIDATION_MINUTES[pool.intent]},

@@ -32,14 +32,14 @@ def fixed_settings(pool: Pool) -> dict[str, str]:
             " ".join(
                 str(part)
                 for part in (
-                    rung.capacity.mode,
-                    rung.reservation_type,
-                    rung.reservation,
-                    rung.max_run_seconds,
+                    step.capacity.mode,
+                    step.reservation_type,
+                    step.reservation,
+                    step.max_run_seconds,
                 )
                 if part is not None
             )
-            for rung in shape.rungs
+            for step in shape.steps
         ),
         "gke.localSsds": f"{shape.local_ssds} {options.local_ssd_use.value}",
         "gke.imageCache": f"{options.image_cache}, streaming {bool(options.image_streaming)}",

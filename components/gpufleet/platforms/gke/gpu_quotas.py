@@ -46,11 +46,11 @@ def needs(pools: Iterable[Pool]) -> list[GpuNeed]:
     for pool in pools:
         row = pool.machines[0].instance
         kind = "" if row is None else row.gke_accelerator_type or ""
-        for rung in gke_shape(pool).rungs:
-            if rung.reservation is not None:
+        for step in gke_shape(pool).steps:
+            if step.reservation is not None:
                 continue
             metric = METRICS.get(kind)
-            if metric is not None and (rung.spot or rung.flex_start or rung.queued):
+            if metric is not None and (step.spot or step.flex_start or step.queued):
                 metric = PREEMPTIBLE + metric
             members, gpus = found.get((metric, kind), ([], 0))
             if pool not in members:

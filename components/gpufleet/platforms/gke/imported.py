@@ -90,10 +90,11 @@ KEPT_OF_NODES = (
 """Arguments of its nodes that stay as they were made."""
 
 
-def judge_import(pool: Pool, found: Mapping[str, Any]) -> list[Finding]:
+def validate_import(pool: Pool, found: Mapping[str, Any]) -> list[Finding]:
     """Whether the node pool of `importId` is one of the cluster's.
 
-    `found` holds `cluster`, `location` and `project` where they are known; outputs are not judged.
+    `found` holds `cluster`, `location` and `project` where they are known; outputs are not
+    validated.
     """
     place = None if pool.spec.import_id is None else imported_place(pool.spec.import_id)
     told = {

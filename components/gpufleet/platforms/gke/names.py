@@ -22,7 +22,7 @@ _IMPORT_ID = re.compile(
 )
 
 
-def node_pool_name(pool: Pool, rung: Rung, prefix: str) -> str:
+def node_pool_name(pool: Pool, step: Rung, prefix: str) -> str:
     """Name of a rung's node pool, at most 40 characters: prefix, pool and rung.
 
     A prefix that does not fit is cut, and then the pool's name; the rung always stays whole. An
@@ -31,7 +31,7 @@ def node_pool_name(pool: Pool, rung: Rung, prefix: str) -> str:
     place = None if pool.spec.import_id is None else imported_place(pool.spec.import_id)
     if place is not None:
         return place["name"]
-    tail = f"-{rung.name}" if rung.name else ""
+    tail = f"-{step.name}" if step.name else ""
     name = f"{pool.name}{tail}"
     if len(name) > LONGEST_NAME:
         mark = hashlib.sha256(pool.name.encode()).hexdigest()[:_DIGITS]

@@ -25,7 +25,7 @@ def needed_networks(pools: Iterable[Pool]) -> tuple[GpuInterface, ...]:
     return tuple(found)
 
 
-def judge_networks(needed: Sequence[GpuInterface], given: Mapping[str, Any]) -> list[Finding]:
+def validate_networks(needed: Sequence[GpuInterface], given: Mapping[str, Any]) -> list[Finding]:
     """Networks that the pools need and the connection does not have."""
     missing = [network.name for network in needed if network.name not in given]
     if not missing:

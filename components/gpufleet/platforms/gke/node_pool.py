@@ -8,7 +8,7 @@ import pulumi
 
 from gpufleet.arguments import GpuPoolArgs
 from gpufleet.components_base.component import GpuPoolComponent, PoolPlan
-from gpufleet.components_base.configurations import checked_labels, judge_known_labels
+from gpufleet.components_base.configurations import checked_labels, validate_known_labels
 from gpufleet.components_base.declarations import compiled_pool
 from gpufleet.components_base.inputs import declared, refuse
 from gpufleet.components_base.manifest_object import ManifestObject
@@ -22,8 +22,8 @@ from gpufleet.platforms.gke.connection import (
     gke_connection,
 )
 from gpufleet.platforms.gke.gcp_objects import NODE_POOL, RESOURCE_POLICY, GcpObject
-from gpufleet.platforms.gke.imported import judge_import, kept_as_made
-from gpufleet.platforms.gke.networks import judge_networks
+from gpufleet.platforms.gke.imported import kept_as_made, validate_import
+from gpufleet.platforms.gke.networks import validate_networks
 from gpufleet.platforms.gke.node_pool_arguments import SIZES_IGNORED, node_pools, workload_policies
 from gpufleet.platforms.gke.shape import GkeShape, Rung, gke_shape
 
@@ -117,7 +117,7 @@ class GkeGpuNodePool(GpuPoolComponent[GkePoolPlan]):
 
     def _make(self, name: str, plan: GkePoolPlan) -> Mapping[str, object]:
         pool = plan.pool
-        made = [self._node_pool(name, plan, rung) for rung in plan.shape.rungs]
+        made = [self._node_pool(name, plan, step) for step in plan.shape.steps]
         self.node_pools = tuple(made)
         manifest = compute_class(pool, plan.connection.name_prefix)
         if manifest is not None:
@@ -127,12 +127,12 @@ class GkeGpuNodePool(GpuPoolComponent[GkePoolPlan]):
         return {
             "node_pool_names": pulumi.Output.all(*(one.output("name") for one in made)),
             "instance_group_urls": groups.apply(_flat),
-            "compute_class": pool.name if plan.shape.ladder else None,
+            "compute_class": pool.name if plan.shape.fallback_order else None,
             "advertised": dict(pool.advertised),
         }
 
-    def _node_pool(self, name: str, plan: GkePoolPlan, rung: Rung) -> GcpObject:
-        pool, connection, arguments = plan.pool, plan.connection, plan.node_pools[rung.name]
+    def _node_pool(self, name: str, plan: GkePoolPlan, step: Rung) -> GcpObject:
+        pool, connection, arguments = plan.pool, plan.connection, plan.node_pools[step.name]
         config = dict(arguments["nodeConfig"])
         config["labels"] = checked_labels(
             self.label(name), pool.name, config["labels"], connection.configurations
@@ -143,7 +143,7 @@ class GkeGpuNodePool(GpuPoolComponent[GkePoolPlan]):
             config["tags"] = list(connection.network_tags)
         wired = {
             **arguments,
-            **self._placement(name, plan, rung),
+            **self._placement(name, plan, step),
             "nodeConfig": config,
             "cluster": connection.cluster_name,
             "location": connection.location,
@@ -164,20 +164,20 @@ class GkeGpuNodePool(GpuPoolComponent[GkePoolPlan]):
             ignored = kept_as_made(pool, config)
         return GcpObject(
             NODE_POOL,
-            f"{name}-{rung.name or 'pool'}",
+            f"{name}-{step.name or 'pool'}",
             wired,
             pulumi.ResourceOptions(parent=self, ignore_changes=ignored, import_=imported),
             outputs=("name", "instanceGroupUrls"),
         )
 
-    def _placement(self, name: str, plan: GkePoolPlan, rung: Rung) -> dict[str, Any]:
+    def _placement(self, name: str, plan: GkePoolPlan, step: Rung) -> dict[str, Any]:
         """The policy that places a slice's hosts, where the node pool itself cannot say how."""
-        if rung.name not in plan.policies:
+        if step.name not in plan.policies:
             return {}
         policy = GcpObject(
             RESOURCE_POLICY,
-            f"{name}-{rung.name or 'pool'}-placement",
-            {**plan.policies[rung.name], **_project(plan.connection)},
+            f"{name}-{step.name or 'pool'}-placement",
+            {**plan.policies[step.name], **_project(plan.connection)},
             pulumi.ResourceOptions(parent=self),
             outputs=("name",),
         )
@@ -194,10 +194,10 @@ def gke_pool_plan(pool: Pool, connection: GkeConnection) -> tuple[GkePoolPlan, l
         "location": connection.location,
         "project": connection.project,
     }
-    findings = judge_import(pool, place)
+    findings = validate_import(pool, place)
     for one in arguments.values():
         labels = one["nodeConfig"]["labels"]
-        findings += judge_known_labels(labels, connection.configurations, pool.name)
+        findings += validate_known_labels(labels, connection.configurations, pool.name)
     plan = GkePoolPlan(
         pool=pool,
         shape=gke_shape(pool),
@@ -214,7 +214,7 @@ def _planned(component: str, args: GkeGpuNodePoolArgs) -> GkePoolPlan:
     prefix, tags = given.get("namePrefix", DEFAULT_PREFIX), given.get("tags", {})
     connection = gke_connection(given, fleet, prefix, tags)
     plan, findings = gke_pool_plan(fleet.pools[0], connection)
-    findings = [*judge_networks(plan.shape.networks, connection.gpu_networks), *findings]
+    findings = [*validate_networks(plan.shape.networks, connection.gpu_networks), *findings]
     if has_errors(findings):
         refuse(component, findings)
     return plan

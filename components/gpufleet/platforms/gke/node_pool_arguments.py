@@ -48,7 +48,7 @@ def node_pools(pool: Pool, prefix: str, labels: Mapping[str, str]) -> dict[str, 
         labels: resource labels of everything (`tags`).
     """
     shape = gke_shape(pool)
-    return {rung.name: _node_pool(pool, shape, rung, prefix, labels) for rung in shape.rungs}
+    return {step.name: _node_pool(pool, shape, step, prefix, labels) for step in shape.steps}
 
 
 def workload_policies(pool: Pool, prefix: str, region: str) -> dict[str, dict[str, Any]]:
@@ -59,34 +59,34 @@ def workload_policies(pool: Pool, prefix: str, region: str) -> dict[str, dict[st
         return {}
     throughput = {"type": "HIGH_THROUGHPUT", "acceleratorTopology": topology}
     return {
-        rung.name: {
-            "name": node_pool_name(pool, rung, prefix),
+        step.name: {
+            "name": node_pool_name(pool, step, prefix),
             "region": region,
             "workloadPolicy": throughput,
         }
-        for rung in gke_shape(pool).rungs
+        for step in gke_shape(pool).steps
     }
 
 
 def _node_pool(
-    pool: Pool, shape: GkeShape, rung: Rung, prefix: str, labels: Mapping[str, str]
+    pool: Pool, shape: GkeShape, step: Rung, prefix: str, labels: Mapping[str, str]
 ) -> dict[str, Any]:
     options = shape.options
     arguments: dict[str, Any] = {
-        "name": node_pool_name(pool, rung, prefix),
+        "name": node_pool_name(pool, step, prefix),
         "initialNodeCount": _per_zone_start(pool, shape),
         "autoscaling": _autoscaling(pool, shape),
-        "management": _management(shape, rung),
-        "upgradeSettings": _upgrade(shape, rung),
-        "nodeConfig": _node_config(pool, shape, rung, labels),
+        "management": _management(shape, step),
+        "upgradeSettings": _upgrade(shape, step),
+        "nodeConfig": _node_config(pool, shape, step, labels),
         "networkConfig": _network(shape),
     }
-    zones = [rung.zone] if rung.zone is not None else list(shape.zones)
+    zones = [step.zone] if step.zone is not None else list(shape.zones)
     if zones:
         arguments["nodeLocations"] = zones
     if options.max_pods is not None:
         arguments["maxPodsPerNode"] = options.max_pods
-    if rung.queued:
+    if step.queued:
         arguments["queuedProvisioning"] = {"enabled": True}
     slice_ = tpu_slice(pool)
     if placed_topology(pool) is not None:
@@ -113,15 +113,15 @@ def _autoscaling(pool: Pool, shape: GkeShape) -> dict[str, Any]:
     return {"totalMinNodeCount": low, "totalMaxNodeCount": high, "locationPolicy": policy}
 
 
-def _management(shape: GkeShape, rung: Rung) -> dict[str, bool]:
-    options, dynamic = shape.options, rung.flex_start or rung.queued
+def _management(shape: GkeShape, step: Rung) -> dict[str, bool]:
+    options, dynamic = shape.options, step.flex_start or step.queued
     repair = not dynamic if options.auto_repair is None else options.auto_repair
-    upgrade = not rung.queued if options.auto_upgrade is None else options.auto_upgrade
+    upgrade = not step.queued if options.auto_upgrade is None else options.auto_upgrade
     return {"autoRepair": repair, "autoUpgrade": upgrade}
 
 
-def _upgrade(shape: GkeShape, rung: Rung) -> dict[str, Any]:
-    strategy = upgrade_strategy(shape.options, rung)
+def _upgrade(shape: GkeShape, step: Rung) -> dict[str, Any]:
+    strategy = upgrade_strategy(shape.options, step)
     settings: dict[str, Any] = {"strategy": _STRATEGIES[strategy]}
     if strategy is UpgradeStrategy.SURGE:
         upgrade = shape.options.upgrade
@@ -130,7 +130,7 @@ def _upgrade(shape: GkeShape, rung: Rung) -> dict[str, Any]:
 
 
 def _node_config(
-    pool: Pool, shape: GkeShape, rung: Rung, labels: Mapping[str, str]
+    pool: Pool, shape: GkeShape, step: Rung, labels: Mapping[str, str]
 ) -> dict[str, Any]:
     options = shape.options
     config: dict[str, Any] = {
@@ -142,7 +142,7 @@ def _node_config(
         "gvnic": {"enabled": True},
         "metadata": {"disable-legacy-endpoints": "true"},
         "oauthScopes": ["https://www.googleapis.com/auth/cloud-platform"],
-        "reservationAffinity": _affinity(rung),
+        "reservationAffinity": _affinity(step),
         "shieldedInstanceConfig": {
             "enableIntegrityMonitoring": True,
             "enableSecureBoot": shape.secure_boot,
@@ -157,36 +157,36 @@ def _node_config(
         config["resourceLabels"] = {
             resource_label(key): resource_label(value) for key, value in labels.items()
         }
-    config |= _purchase(rung)
+    config |= _purchase(step)
     config |= _disks(shape)
     if options.fast_socket:
         config["fastSocket"] = {"enabled": True}
-    config["labels"] = {**config["labels"], **_node_labels(shape, rung)}
+    config["labels"] = {**config["labels"], **_node_labels(shape, step)}
     return config
 
 
-def _node_labels(shape: GkeShape, rung: Rung) -> dict[str, str]:
-    labels = dict(QUEUED_LABEL) if rung.queued else {}
+def _node_labels(shape: GkeShape, step: Rung) -> dict[str, str]:
+    labels = dict(QUEUED_LABEL) if step.queued else {}
     if shape.automatic_networks:
         labels |= NETWORK_DRA_LABEL
     return labels
 
 
-def _affinity(rung: Rung) -> dict[str, Any]:
-    affinity: dict[str, Any] = {"consumeReservationType": rung.reservation_type}
-    if rung.reservation is not None:
-        affinity |= {"key": RESERVATION_KEY, "values": [rung.reservation]}
+def _affinity(step: Rung) -> dict[str, Any]:
+    affinity: dict[str, Any] = {"consumeReservationType": step.reservation_type}
+    if step.reservation is not None:
+        affinity |= {"key": RESERVATION_KEY, "values": [step.reservation]}
     return affinity
 
 
-def _purchase(rung: Rung) -> dict[str, Any]:
+def _purchase(step: Rung) -> dict[str, Any]:
     bought: dict[str, Any] = {}
-    if rung.spot:
+    if step.spot:
         bought["spot"] = True
-    if rung.flex_start:
+    if step.flex_start:
         bought["flexStart"] = True
-    if rung.max_run_seconds is not None:
-        bought["maxRunDuration"] = f"{rung.max_run_seconds}s"
+    if step.max_run_seconds is not None:
+        bought["maxRunDuration"] = f"{step.max_run_seconds}s"
     return bought
 
 

@@ -31,7 +31,7 @@ FREE_SSD_FAMILIES = frozenset({"a2-highgpu", "g2-standard", "n1-standard"})
 _MIN_DISK_WITH_IMAGES = 100
 
 
-def judge_node(
+def validate_node(
     pool: Pool, shape: GkeShape, row: InstanceType, spec: FleetSpec
 ) -> Iterable[Finding]:
     """Disks, networks and driver of one pool's nodes."""

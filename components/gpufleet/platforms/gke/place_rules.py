@@ -25,7 +25,7 @@ _SMALLEST_OF_OTHERS = 2
 _ZONE = re.compile(r"^[a-z]+-[a-z]+[0-9]+-[a-z]$")
 
 
-def judge_place(
+def validate_place(
     pool: Pool, shape: GkeShape, row: InstanceType, spec: FleetSpec
 ) -> Iterable[Finding]:
     """Machine type, zones and compact placement of one pool."""
@@ -99,9 +99,9 @@ def _zones(pool: Pool, shape: GkeShape, spec: FleetSpec) -> Iterable[Finding]:
     region = spec.cluster.region
     named = [(f"{pool.path}.zones[{i}]", zone) for i, zone in enumerate(shape.zones)]
     named += [
-        (f"{pool.path}.capacity[{i}].reserved.zone", rung.zone)
-        for i, rung in enumerate(shape.rungs)
-        if rung.zone is not None
+        (f"{pool.path}.capacity[{i}].reserved.zone", step.zone)
+        for i, step in enumerate(shape.steps)
+        if step.zone is not None
     ]
     for place, zone in named:
         if not _ZONE.match(zone) or (region is not None and not zone.startswith(f"{region}-")):
@@ -112,7 +112,7 @@ def _zones(pool: Pool, shape: GkeShape, spec: FleetSpec) -> Iterable[Finding]:
                 f"write {region}-a" if region else "write us-central1-a",
                 found=zone,
             )
-    reserved = {rung.zone for rung in shape.rungs if rung.zone is not None}
+    reserved = {step.zone for step in shape.steps if step.zone is not None}
     if shape.options.limits == "perZone" and not shape.zones and not reserved:
         yield error(
             "gke-limits-of-unknown-zones",
@@ -165,15 +165,15 @@ def _placement(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
     if not shape.options.compact_placement:
         return
     place = f"{pool.path}.gke.compactPlacement"
-    for rung in shape.rungs:
-        if rung.queued:
+    for step in shape.steps:
+        if step.queued:
             yield error(
                 "gke-compact-with-queued",
                 place,
                 "GKE refuses compact placement with queued provisioning",
                 "remove one of the two",
             )
-        if rung.flex_start and not shape.machine_type.startswith(COMPACT_WITH_FLEX_START):
+        if step.flex_start and not shape.machine_type.startswith(COMPACT_WITH_FLEX_START):
             yield error(
                 "gke-compact-with-flex-start",
                 place,
@@ -182,7 +182,7 @@ def _placement(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
                 "remove compactPlacement",
                 found=shape.machine_type,
             )
-        if upgrade_strategy(shape.options, rung) is UpgradeStrategy.BLUE_GREEN:
+        if upgrade_strategy(shape.options, step) is UpgradeStrategy.BLUE_GREEN:
             yield error(
                 "gke-compact-with-blue-green",
                 f"{pool.path}.gke.upgrade.strategy",

@@ -11,13 +11,13 @@ from gpufleet.platforms.gke.contract_rules import validate_plugins, validate_tai
 from gpufleet.platforms.gke.facts import FACTS
 from gpufleet.platforms.gke.fixed_fields import new_pool_because, taken_over
 from gpufleet.platforms.gke.node_rules import fabric_of
-from gpufleet.platforms.gke.rules import judge_gke
+from gpufleet.platforms.gke.rules import validate_gke
 from gpufleet.platforms.gke.shape import ARM_TAINT, COMPUTE_CLASS, gke_shape
 from gpufleet.platforms.gke.sharing import (
     GKE_PLUGIN_OFF,
     as_gke_publishes,
-    judge_gke_sharing,
     served_by_gke,
+    validate_gke_sharing,
     without_gke_stack,
 )
 from gpufleet.platforms.gke.tpu import tpu_slice
@@ -101,13 +101,13 @@ class GkeRules(PlatformRules):
     def validate_sharing(
         self, pool: GpuPool, path: str, machine: InstanceType | None
     ) -> list[Finding]:
-        return judge_gke_sharing(pool, path, machine)
+        return validate_gke_sharing(pool, path, machine)
 
     def validate_contract(self, spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
         return [*validate_taints(pools), *validate_plugins(spec, pools)]
 
     def validate_pools(self, spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
-        yield from judge_gke(spec, pools)
+        yield from validate_gke(spec, pools)
         if spec.addons.cluster_autoscaler.enabled:
             yield error(
                 "cluster-autoscaler-on-gke",
@@ -134,10 +134,10 @@ class GkeRules(PlatformRules):
         """Labels of a TPU slice; on a pool of several node pools its ComputeClass, which orders
         them."""
         slice_ = tpu_slice(pool)
-        ladder = gke_shape(pool).ladder
+        fallback_order = gke_shape(pool).fallback_order
         return {
             **({} if slice_ is None else slice_.labels),
-            **({COMPUTE_CLASS: pool.name} if ladder else {}),
+            **({COMPUTE_CLASS: pool.name} if fallback_order else {}),
         }
 
     def whole_nodes(self, pool: Pool) -> bool:

@@ -37,7 +37,7 @@ def ask(fleet: Fleet, wiring: Wiring) -> Answers:
 def _offered(google: GoogleClient, pool: Pool, there: Sequence[str], answers: Answers) -> None:
     """Whether machine and accelerator are sold in the zones the pool may use."""
     shape = gke_shape(pool)
-    reserved = [rung.zone for rung in shape.rungs if rung.zone is not None]
+    reserved = [step.zone for step in shape.steps if step.zone is not None]
     zones = list(dict.fromkeys(reserved)) or list(shape.zones) or list(there)
     path = f"{pool.path}.instanceTypes"
     if not zones:

@@ -7,7 +7,7 @@ from gpufleet.components_base.answers import Answers, MissingError, NotAnsweredE
 from gpufleet.findings import error
 from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.platforms.gke.preflight_client import GoogleClient
-from gpufleet.platforms.gke.preflight_imports import judge_imports
+from gpufleet.platforms.gke.preflight_imports import validate_imports
 from gpufleet.platforms.gke.shape import gke_shape
 from gpufleet.platforms.gke.version_floors import floors, release
 
@@ -59,7 +59,7 @@ def ask_cluster(
     for pool in pools:
         _floors(pool, version, answers)
         _datapath(pool, found.network_config, answers)
-    judge_imports(pools, found.node_pools, answers)
+    validate_imports(pools, found.node_pools, answers)
     return sorted(found.locations)
 
 

@@ -11,7 +11,7 @@ from gpufleet.platforms.gke.names import imported_place
 from gpufleet.platforms.gke.node_pool_arguments import node_pools
 
 
-def judge_imports(pools: Sequence[Pool], found: Iterable[Any], answers: Answers) -> None:
+def validate_imports(pools: Sequence[Pool], found: Iterable[Any], answers: Answers) -> None:
     """Compare each declaration with the node pool of that name.
 
     A node pool that is taken over keeps its machine, its GPUs and how they are shared: what the

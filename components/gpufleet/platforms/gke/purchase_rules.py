@@ -22,12 +22,12 @@ _BLOCK = re.compile(
 )
 
 
-def judge_purchase(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
+def validate_purchase(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
     """Reservations, repair and upgrades of what is bought, several ways of buying, imports."""
     yield from _import(pool, shape)
     yield from _reservations(pool)
     yield from _operations(pool, shape)
-    yield from _ladder(pool, shape)
+    yield from _fallback_order(pool, shape)
 
 
 def _reservations(pool: Pool) -> Iterable[Finding]:
@@ -107,9 +107,9 @@ def _import(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
 
 def _operations(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
     options = shape.options
-    for rung in shape.rungs:
-        dynamic = rung.flex_start or rung.queued
-        what = "queued capacity" if rung.queued else "flex start"
+    for step in shape.steps:
+        dynamic = step.flex_start or step.queued
+        what = "queued capacity" if step.queued else "flex start"
         if dynamic and options.auto_repair:
             yield error(
                 "gke-auto-repair-with-flex-start",
@@ -127,22 +127,22 @@ def _operations(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
                 found=pool.nodes.minimum,
                 limit=0,
             )
-        strategy = upgrade_strategy(options, rung)
+        strategy = upgrade_strategy(options, step)
         if strategy is UpgradeStrategy.SHORT_LIVED and not dynamic:
             yield error(
                 "gke-short-lived-upgrade",
                 f"{pool.path}.gke.upgrade.strategy",
                 f"shortLived upgrades are for nodes that end by themselves, and the pool buys "
-                f"{rung.capacity.mode}",
+                f"{step.capacity.mode}",
                 "write `strategy: surge`",
             )
         if strategy is UpgradeStrategy.BLUE_GREEN and (
-            dynamic or rung.reservation_type == "SPECIFIC_RESERVATION"
+            dynamic or step.reservation_type == "SPECIFIC_RESERVATION"
         ):
             yield error(
                 "gke-blue-green-without-spare",
                 f"{pool.path}.gke.upgrade.strategy",
-                f"a blue-green upgrade needs every node twice, which {rung.capacity.mode} capacity "
+                f"a blue-green upgrade needs every node twice, which {step.capacity.mode} capacity "
                 "does not hold",
                 "write `strategy: surge`",
             )
@@ -157,8 +157,8 @@ def _operations(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
         )
 
 
-def _ladder(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
-    if not shape.ladder:
+def _fallback_order(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
+    if not shape.fallback_order:
         return
     for index, taint in enumerate(pool.spec.taints):
         if taint.key == COMPUTE_CLASS:
@@ -173,7 +173,7 @@ def _ladder(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
         yield error(
             "gke-ladder-minimum",
             f"{pool.path}.nodes.min",
-            f"the pool is bought in {len(shape.rungs)} ways, each a node pool of its own, and a "
+            f"the pool is bought in {len(shape.steps)} ways, each a node pool of its own, and a "
             f"minimum of {pool.nodes.minimum} would hold for each",
             "write `min: 0`, and a pool of its own for nodes that always run",
             found=pool.nodes.minimum,
@@ -189,13 +189,13 @@ def _ladder(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
     yield warning(
         "gke-ladder-limits",
         f"{pool.path}.nodes.max",
-        f"each of the {len(shape.rungs)} node pools may reach {pool.nodes.maximum} nodes, all "
-        f"together {len(shape.rungs) * pool.nodes.maximum}: a ComputeClass has no limit of its own",
+        f"each of the {len(shape.steps)} node pools may reach {pool.nodes.maximum} nodes, all "
+        f"together {len(shape.steps) * pool.nodes.maximum}: a ComputeClass has no limit of its own",
         "spend is counted so; lower `max` where that is too much",
         found=pool.nodes.maximum,
-        together=len(shape.rungs) * pool.nodes.maximum,
+        together=len(shape.steps) * pool.nodes.maximum,
     )
-    modes = [rung.capacity.mode for rung in shape.rungs]
+    modes = [step.capacity.mode for step in shape.steps]
     if "spot" in modes and modes.index("spot") < len(modes) - 1 and pool.intent.value == "training":
         yield warning(
             "gke-ladder-spot-first",

@@ -39,7 +39,7 @@ _OBJECTS = ("management", "networkConfig", "nodeConfig", "upgradeSettings")
 _LABEL = re.compile(r"^[a-z][a-z0-9_-]{0,62}$")
 
 
-def judge_raw(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
+def validate_raw(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
     """Raw arguments of one pool."""
     raw = shape.options.node_pool
     place = f"{pool.path}.gke.nodePool"
@@ -90,7 +90,7 @@ def _object(value: Any) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else dict[str, Any]()
 
 
-def judge_tags(tags: Mapping[str, str]) -> Iterable[Finding]:
+def validate_tags(tags: Mapping[str, str]) -> Iterable[Finding]:
     """Tags become resource labels, which know fewer characters."""
     seen: dict[str, str] = {}
     for key in tags:

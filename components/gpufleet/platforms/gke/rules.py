@@ -12,33 +12,33 @@ from gpufleet.findings import Finding, error, info, warning
 from gpufleet.fleet.model import Pool
 from gpufleet.platforms.gke.facts import FACTS
 from gpufleet.platforms.gke.names import node_pool_name
-from gpufleet.platforms.gke.node_rules import judge_node
-from gpufleet.platforms.gke.place_rules import judge_place
-from gpufleet.platforms.gke.purchase_rules import judge_purchase
-from gpufleet.platforms.gke.raw_rules import judge_raw, judge_tags
+from gpufleet.platforms.gke.node_rules import validate_node
+from gpufleet.platforms.gke.place_rules import validate_place
+from gpufleet.platforms.gke.purchase_rules import validate_purchase
+from gpufleet.platforms.gke.raw_rules import validate_raw, validate_tags
 from gpufleet.platforms.gke.shape import gke_shape
-from gpufleet.platforms.gke.tpu import judge_tpu
-from gpufleet.platforms.gke.version_floors import judge_floors
+from gpufleet.platforms.gke.tpu import validate_tpu
+from gpufleet.platforms.gke.version_floors import validate_floors
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 
 
-def judge_gke(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
+def validate_gke(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
     """Everything of this kind about the pools that gpufleet makes."""
     findings: list[Finding] = [*_operated(pools), *_names(spec, pools), *_queued(spec, pools)]
-    findings += judge_tags(spec.tags)
+    findings += validate_tags(spec.tags)
     for pool in pools:
         row = pool.machines[0].instance
         if pool.ownership is Ownership.EXISTING or row is None:
             continue
         shape = gke_shape(pool)
         findings += [
-            *judge_place(pool, shape, row, spec),
-            *judge_purchase(pool, shape),
-            *judge_node(pool, shape, row, spec),
-            *judge_tpu(pool),
-            *judge_floors(pool, spec.cluster.kubernetes_version),
-            *judge_raw(pool, shape),
+            *validate_place(pool, shape, row, spec),
+            *validate_purchase(pool, shape),
+            *validate_node(pool, shape, row, spec),
+            *validate_tpu(pool),
+            *validate_floors(pool, spec.cluster.kubernetes_version),
+            *validate_raw(pool, shape),
         ]
     return findings
 
@@ -81,8 +81,8 @@ def _names(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
     for pool in pools:
         if pool.ownership is Ownership.EXISTING or pool.machines[0].instance is None:
             continue
-        for rung in gke_shape(pool).rungs:
-            name = node_pool_name(pool, rung, prefix)
+        for step in gke_shape(pool).steps:
+            name = node_pool_name(pool, step, prefix)
             other = owners.setdefault(name, pool)
             if other is not pool:
                 yield error(

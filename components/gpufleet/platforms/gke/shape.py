@@ -98,7 +98,7 @@ class GkeShape:
     options: GkeOptions
     machine_type: str
     """What the node pool is told; the host of attached GPUs."""
-    rungs: tuple[Rung, ...]
+    steps: tuple[Rung, ...]
     zones: tuple[str, ...]
     """Zones the declaration names; empty: the cluster's."""
     one_zone: str | None
@@ -114,9 +114,9 @@ class GkeShape:
     secure_boot: bool
 
     @property
-    def ladder(self) -> bool:
+    def fallback_order(self) -> bool:
         """Whether the pool climbs: several ways of buying under one ComputeClass."""
-        return len(self.rungs) > 1
+        return len(self.steps) > 1
 
 
 def gke_shape(pool: Pool) -> GkeShape:
@@ -129,13 +129,13 @@ def gke_shape(pool: Pool) -> GkeShape:
     cos = pool.image is None or pool.image.key == "cos"
     automatic = options.accelerator_network_profile is not None
     with_fabric = pool.fabric.value != "none"
-    rungs = _rungs(pool, options)
+    steps = _steps(pool, options)
     return GkeShape(
         options=options,
         machine_type=host_machine(pool) or row.name,
-        rungs=rungs,
+        steps=steps,
         zones=tuple(dict.fromkeys(pool.spec.zones)),
-        one_zone=_one_zone(pool, options, rungs),
+        one_zone=_one_zone(pool, options, steps),
         operator=operator,
         image_type="COS_CONTAINERD" if cos else "UBUNTU_CONTAINERD",
         disk_type=options.disk_type or (boot_disks(row) or ("pd-balanced",))[0],
@@ -176,11 +176,11 @@ def networks(row: InstanceType) -> tuple[GpuInterface, ...]:
     return ()
 
 
-def upgrade_strategy(options: GkeOptions, rung: Rung) -> UpgradeStrategy:
+def upgrade_strategy(options: GkeOptions, step: Rung) -> UpgradeStrategy:
     """How nodes of a rung are upgraded where nobody says so."""
     if options.upgrade.strategy is not None:
         return options.upgrade.strategy
-    if rung.flex_start or rung.queued:
+    if step.flex_start or step.queued:
         return UpgradeStrategy.SHORT_LIVED
     return UpgradeStrategy.SURGE
 
@@ -190,7 +190,7 @@ def raw_ssds(options: GkeOptions) -> bool:
     return options.local_ssd_use is LocalSsdUse.RAW
 
 
-def _rungs(pool: Pool, options: GkeOptions) -> tuple[Rung, ...]:
+def _steps(pool: Pool, options: GkeOptions) -> tuple[Rung, ...]:
     modes = [entry.mode for entry in pool.capacity]
     names: list[str] = []
     for index, mode in enumerate(modes):
@@ -200,11 +200,11 @@ def _rungs(pool: Pool, options: GkeOptions) -> tuple[Rung, ...]:
     if len(modes) == 1:
         names = [""]
     return tuple(
-        _rung(name, entry, options) for name, entry in zip(names, pool.capacity, strict=True)
+        _step(name, entry, options) for name, entry in zip(names, pool.capacity, strict=True)
     )
 
 
-def _rung(name: str, entry: Capacity, options: GkeOptions) -> Rung:
+def _step(name: str, entry: Capacity, options: GkeOptions) -> Rung:
     reserved = entry.reserved
     dynamic = entry.flex_start or entry.queued
     kind, target = "NO_RESERVATION", None
@@ -246,12 +246,12 @@ def nodes_of_domain(pool: Pool) -> int | None:
     return prod(int(side) for side in topology.split("x")) // pool.gpus_per_node
 
 
-def _one_zone(pool: Pool, options: GkeOptions, rungs: tuple[Rung, ...]) -> str | None:
+def _one_zone(pool: Pool, options: GkeOptions, steps: tuple[Rung, ...]) -> str | None:
     if options.compact_placement:
         return "compact placement is in one zone"
     slice_ = tpu_slice(pool)
     if slice_ is not None and slice_.hosts > 1:
         return "the hosts of a slice are in one zone"
-    if any(rung.reservation_type == "SPECIFIC_RESERVATION" for rung in rungs):
+    if any(step.reservation_type == "SPECIFIC_RESERVATION" for step in steps):
         return "a reservation is in one zone"
     return "GPUDirect traffic does not leave its zone" if pool.fabric.value != "none" else None

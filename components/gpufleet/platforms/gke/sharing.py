@@ -56,7 +56,7 @@ def as_gke_publishes(sharing: Sharing) -> Sharing:
     return sharing
 
 
-def judge_gke_sharing(pool: GpuPool, path: str, machine: InstanceType | None) -> list[Finding]:
+def validate_gke_sharing(pool: GpuPool, path: str, machine: InstanceType | None) -> list[Finding]:
     """Findings about sharing that GKE's plugin would refuse; none with the GPU Operator."""
     if not served_by_gke(pool) or machine is None:
         return []

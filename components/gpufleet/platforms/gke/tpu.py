@@ -126,12 +126,12 @@ def _of_many(topology: str, family: _Family) -> bool:
     return prod(sides) <= family.most_chips and all(side % 4 == 0 for side in sides)
 
 
-def judge_tpu(pool: Pool) -> list[Finding]:
+def validate_tpu(pool: Pool) -> list[Finding]:
     """What is wrong with a TPU pool."""
-    return list(_judge(pool)) if is_tpu(pool) else []
+    return list(_validate(pool)) if is_tpu(pool) else []
 
 
-def _judge(pool: Pool) -> Iterable[Finding]:
+def _validate(pool: Pool) -> Iterable[Finding]:
     row = pool.machines[0].instance
     assert row is not None
     options = pool.spec.gke

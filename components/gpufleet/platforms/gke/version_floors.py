@@ -44,7 +44,7 @@ def floors(pool: Pool) -> Iterator[Floor]:
     mig = pool.spec.sharing.mig
     if shape.automatic_networks:
         yield AUTOMATIC
-    if shape.ladder:
+    if shape.fallback_order:
         yield LADDER
     if row is not None and row.family == "tpu7x":
         yield IRONWOOD
@@ -64,9 +64,9 @@ def release(version: str) -> tuple[int, ...]:
     return tuple(int(part or 0) for part in found.groups()) if found else ()
 
 
-def judge_floors(pool: Pool, kubernetes_version: str) -> Iterable[Finding]:
+def validate_floors(pool: Pool, kubernetes_version: str) -> Iterable[Finding]:
     """What the declared minor version of the cluster cannot have yet. Networks that GKE makes are
-    judged beside their other rules."""
+    validated beside their other rules."""
     for floor in floors(pool):
         if floor is not AUTOMATIC and release(kubernetes_version) < release(floor.release)[:2]:
             yield error(

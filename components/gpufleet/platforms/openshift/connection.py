@@ -51,7 +51,7 @@ def machine_place(connection: Mapping[str, Any]) -> MachinePlace:
     )
 
 
-def judge_place(pool: Pool, connection: Mapping[str, Any], place: str) -> Iterator[Finding]:
+def validate_place(pool: Pool, connection: Mapping[str, Any], place: str) -> Iterator[Finding]:
     """What the machine API would refuse of the connection, as far as its values are known.
 
     `place` is the path of the connection.

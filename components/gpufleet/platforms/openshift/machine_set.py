@@ -8,7 +8,7 @@ import pulumi
 
 from gpufleet.arguments import AddonsArgs, GpuPoolArgs
 from gpufleet.components_base.component import GpuPoolComponent, PoolPlan
-from gpufleet.components_base.configurations import checked_labels, judge_known_labels
+from gpufleet.components_base.configurations import checked_labels, validate_known_labels
 from gpufleet.components_base.declarations import compiled_pool
 from gpufleet.components_base.inputs import declared, refuse
 from gpufleet.components_base.manifest_object import ManifestObject
@@ -16,8 +16,8 @@ from gpufleet.findings import Finding, has_errors
 from gpufleet.fleet import Pool
 from gpufleet.platforms.openshift.connection import (
     OpenShiftConnectionArgs,
-    judge_place,
     machine_place,
+    validate_place,
 )
 from gpufleet.platforms.openshift.machine_config import machine_config, machine_config_pool
 from gpufleet.platforms.openshift.machine_set_manifest import (
@@ -49,7 +49,7 @@ class OpenShiftGpuMachineSetArgs(TypedDict):
     name_prefix: NotRequired[str]
     """First part of the objects' names. Default `gpu`."""
     addons: NotRequired[AddonsArgs]
-    """Add-ons as the cluster has them: only judged. A vGPU pool must say which guest driver its
+    """Add-ons as the cluster has them: only validated. A vGPU pool must say which guest driver its
     nodes get. Default: those a fleet has."""
     configurations: NotRequired[pulumi.Input[list[str]]]
     """Output `configurations` of the cluster's `GpuAddons`, from another stack: nodes that would
@@ -175,10 +175,10 @@ def machine_set_plan(
     plan = MachineSetPlan(
         pool=pool, prefix=prefix, place=machine_place(connection), configurations=configurations
     )
-    findings = list(judge_place(pool, connection, path))
+    findings = list(validate_place(pool, connection, path))
     if isinstance(configurations, list):
         rendered = machine_set(pool, prefix, plan.place)["spec"]["template"]["spec"]["metadata"]
-        findings += judge_known_labels(rendered["labels"], configurations, pool.name)
+        findings += validate_known_labels(rendered["labels"], configurations, pool.name)
     return plan, findings
 
 

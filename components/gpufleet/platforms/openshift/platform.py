@@ -15,7 +15,7 @@ from gpufleet.fleet.model import (
 )
 from gpufleet.fleet.platform_rules import OwnMachine, PlatformRules
 from gpufleet.platforms.openshift.lifecycle import discovery_subscription, operator_subscription
-from gpufleet.platforms.openshift.rules import judge_openshift
+from gpufleet.platforms.openshift.rules import validate_openshift
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import GpuPool
@@ -41,7 +41,7 @@ class OpenShiftRules(PlatformRules):
     def validate_addons(
         self, spec: FleetSpec, pools: Sequence[Pool], addons: AddonPlan
     ) -> Iterable[Finding]:
-        return judge_openshift(spec, pools, addons)
+        return validate_openshift(spec, pools, addons)
 
     def operator_namespace(self, operator: str, usual: str, catalogue: Catalogue) -> str:
         """Where its vendor puts it, as monitoring expects."""

@@ -17,7 +17,7 @@ OTHER_POOLS = ("master", "worker", "arbiter")
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 
 
-def judge_pool(pool: Pool, prefix: str) -> Iterable[Finding]:
+def validate_pool(pool: Pool, prefix: str) -> Iterable[Finding]:
     """Findings on one pool. `prefix` is the first part of its MachineSet's name."""
     yield from _unsupported(pool)
     options = pool.spec.openshift

@@ -8,7 +8,7 @@ from gpufleet.contract.operator_values import raw
 from gpufleet.findings import Finding, error, info
 from gpufleet.fleet.model import GPU_OPERATOR, NETWORK_OPERATOR, AddonPlan, Pool
 from gpufleet.platforms.openshift.cluster_policy import without_a_place
-from gpufleet.platforms.openshift.pool_rules import judge_pool
+from gpufleet.platforms.openshift.pool_rules import validate_pool
 from gpufleet.spec.addons import Addons, ClusterAutoscaler, Expander, GpuOperator
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
@@ -17,16 +17,16 @@ from gpufleet.spec.olm import Approval, OperatorPackage
 _SCALER = "addons.clusterAutoscaler"
 
 
-def judge_openshift(spec: FleetSpec, pools: Sequence[Pool], plan: AddonPlan) -> list[Finding]:
+def validate_openshift(spec: FleetSpec, pools: Sequence[Pool], plan: AddonPlan) -> list[Finding]:
     """Findings on OpenShift."""
-    return list(_judge(spec, pools, plan))
+    return list(_validate(spec, pools, plan))
 
 
-def _judge(spec: FleetSpec, pools: Sequence[Pool], plan: AddonPlan) -> Iterable[Finding]:
+def _validate(spec: FleetSpec, pools: Sequence[Pool], plan: AddonPlan) -> Iterable[Finding]:
     addons = spec.addons
     prefix = spec.name_prefix or spec.cluster.name
     for pool in pools:
-        yield from judge_pool(pool, prefix)
+        yield from validate_pool(pool, prefix)
     yield from _charts(addons)
     yield from _versions(addons)
     yield from _driver(addons.gpu_operator)

@@ -9,7 +9,7 @@ import pulumi
 from gpufleet.arguments import GpuPoolArgs
 from gpufleet.catalogue import Catalogue, load
 from gpufleet.components_base.component import GpuPoolComponent, PoolPlan
-from gpufleet.components_base.configurations import checked_labels, judge_known_labels
+from gpufleet.components_base.configurations import checked_labels, validate_known_labels
 from gpufleet.components_base.core_objects import Node
 from gpufleet.components_base.declarations import compiled_pool
 from gpufleet.components_base.inputs import declared, refuse
@@ -131,7 +131,7 @@ def simulated_pool_plan(
         nodes = ()
         findings = [error("simulated-hardware-unknown", pool.path, str(unknown))]
     for node in nodes:
-        findings += judge_known_labels(node.metadata["labels"], configurations, pool.name)
+        findings += validate_known_labels(node.metadata["labels"], configurations, pool.name)
     plan = SimulatedPoolPlan(
         pool=pool, nodes=nodes, cluster_name=cluster_name, configurations=configurations
     )

@@ -7,7 +7,7 @@ from gpufleet.spec.platforms.vsphere import VsphereOptions, owned_keys
 from gpufleet.spec.platforms.vsphere_devices import named_twice
 
 
-def judge_devices(options: VsphereOptions, place: str) -> Iterable[Finding]:
+def validate_devices(options: VsphereOptions, place: str) -> Iterable[Finding]:
     """Findings on the devices of one pool's machines.
 
     Args:

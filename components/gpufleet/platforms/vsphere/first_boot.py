@@ -14,12 +14,12 @@ CLOUD_INIT, IGNITION = "cloudInit", "ignition"
 """Formats of first-boot data."""
 
 
-def judge_first_boot(connection: Mapping[str, Any], pool: Pool) -> list[Finding]:
+def validate_first_boot(connection: Mapping[str, Any], pool: Pool) -> list[Finding]:
     """What is wrong with `join` and `userData` of a connection, before anything is made."""
-    return list(_judge(connection, pool))
+    return list(_validate(connection, pool))
 
 
-def _judge(connection: Mapping[str, Any], pool: Pool) -> Iterator[Finding]:
+def _validate(connection: Mapping[str, Any], pool: Pool) -> Iterator[Finding]:
     chosen = connection.get("userDataFormat", CLOUD_INIT)
     if chosen not in (CLOUD_INIT, IGNITION):
         yield error(
@@ -109,7 +109,7 @@ def first_boot(pool: Pool, connection: Mapping[str, Any], machine: PoolMachine) 
 
     Args:
         pool: The pool, whose labels and taints the node registers with.
-        connection: A connection that `judge_first_boot` has nothing against.
+        connection: A connection that `validate_first_boot` has nothing against.
         machine: The machine: its node has its name.
     """
     join, user_data = connection.get("join"), connection.get("userData")

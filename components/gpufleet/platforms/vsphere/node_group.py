@@ -16,7 +16,7 @@ from gpufleet.findings import Finding, error
 from gpufleet.fleet import Pool
 from gpufleet.fleet.layout_waves import nodes_before
 from gpufleet.platforms.vsphere.connection import VsphereConnectionArgs
-from gpufleet.platforms.vsphere.first_boot import CLOUD_INIT, first_boot, judge_first_boot
+from gpufleet.platforms.vsphere.first_boot import CLOUD_INIT, first_boot, validate_first_boot
 from gpufleet.platforms.vsphere.machine_arguments import (
     PoolMachine,
     machine_inputs,
@@ -58,7 +58,7 @@ class VsphereGpuNodeGroupArgs(TypedDict):
     name_prefix: NotRequired[str]
     """First part of the machines' names. Default: `gpu`."""
     addons: NotRequired[dict[str, Any]]
-    """`addons` of a FleetSpec, as the cluster has them: only judged. A vGPU pool must say which
+    """`addons` of a FleetSpec, as the cluster has them: only validated. A vGPU pool must say which
     guest driver its nodes get. Default: those a fleet has."""
 
 
@@ -157,7 +157,7 @@ def vsphere_group_plan(
         prefix: First part of the machines' names.
         connection: `VsphereConnectionArgs` in the spelling of files.
     """
-    findings = [*judge_first_boot(connection, pool), *_judge(connection, _options(pool))]
+    findings = [*validate_first_boot(connection, pool), *_validate(connection, _options(pool))]
     try:
         machines = pool_machines(prefix, pool)
     except ValueError as problem:
@@ -180,7 +180,7 @@ def _options(pool: Pool) -> VsphereOptions:
     return pool.spec.vsphere or VsphereOptions(cpus=1, memory_gib=4, template="none")
 
 
-def _judge(connection: Mapping[str, Any], options: VsphereOptions) -> list[Finding]:
+def _validate(connection: Mapping[str, Any], options: VsphereOptions) -> list[Finding]:
     """What of the connection cannot work, before anything is made."""
     found: list[Finding] = []
     chosen = connection.get("preflight", PREFLIGHT[0])
@@ -204,8 +204,8 @@ def _judge(connection: Mapping[str, Any], options: VsphereOptions) -> list[Findi
                 found=adapter,
             )
         )
-    found += _judge_password(connection)
-    found += _judge_meta_data(connection)
+    found += _validate_password(connection)
+    found += _validate_meta_data(connection)
     if options.wait_for is VsphereWaitFor.JOINED and connection.get("join") is None:
         found.append(
             error(
@@ -229,7 +229,7 @@ def _judge(connection: Mapping[str, Any], options: VsphereOptions) -> list[Findi
     return found
 
 
-def _judge_password(connection: Mapping[str, Any]) -> list[Finding]:
+def _validate_password(connection: Mapping[str, Any]) -> list[Finding]:
     """The engine hands all settings of a stack to dynamic providers and writes them into the state:
     secret ones encrypted, others as they are."""
     setting = f"{connection.get('credentialsKey', 'vsphere')}:password"
@@ -246,7 +246,7 @@ def _judge_password(connection: Mapping[str, Any]) -> list[Finding]:
     ]
 
 
-def _judge_meta_data(connection: Mapping[str, Any]) -> list[Finding]:
+def _validate_meta_data(connection: Mapping[str, Any]) -> list[Finding]:
     meta_data: Mapping[str, Any] = connection.get("metaData") or {}
     wrong: list[Finding] = []
     if taken := sorted(META_DATA_KEYS & meta_data.keys()):

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from gpufleet.findings import Finding, error
 from gpufleet.fleet.model import Machine, Pool
 from gpufleet.fleet.platform_rules import OwnMachine, PlatformRules
-from gpufleet.platforms.vsphere.rules import judge_vsphere
+from gpufleet.platforms.vsphere.rules import validate_vsphere
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import GpuPool
 
@@ -36,7 +36,7 @@ class VsphereRules(PlatformRules):
             )
 
     def validate_pools(self, spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
-        return judge_vsphere(pools)
+        return validate_vsphere(pools)
 
 
 RULES = VsphereRules()

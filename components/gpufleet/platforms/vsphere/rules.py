@@ -5,24 +5,24 @@ from collections.abc import Iterable
 from gpufleet.catalogue.gpu import Gpu
 from gpufleet.findings import Finding, error, info
 from gpufleet.fleet.model import Pool
-from gpufleet.platforms.vsphere.device_rules import judge_devices
+from gpufleet.platforms.vsphere.device_rules import validate_devices
 from gpufleet.spec.platforms.vsphere import DYNAMIC_HARDWARE, Attachment, VsphereOptions
 
 NOT_LINUX = ("win", "darwin", "dos", "os2", "netware")
 """How vCenter's names of guests begin that can be no GPU nodes, in lower case."""
 
 
-def judge_vsphere(pools: Iterable[Pool]) -> list[Finding]:
+def validate_vsphere(pools: Iterable[Pool]) -> list[Finding]:
     """Findings on the `vsphere` section of every pool."""
     return [
         finding
         for pool in pools
         if pool.spec.vsphere is not None
-        for finding in _judge(pool, pool.spec.vsphere)
+        for finding in _validate(pool, pool.spec.vsphere)
     ]
 
 
-def _judge(compiled: Pool, options: VsphereOptions) -> Iterable[Finding]:
+def _validate(compiled: Pool, options: VsphereOptions) -> Iterable[Finding]:
     pool, path, gpu, gpus_per_node = (
         compiled.spec,
         compiled.path,
@@ -43,7 +43,7 @@ def _judge(compiled: Pool, options: VsphereOptions) -> Iterable[Finding]:
     yield from _dynamic(options, gpu, place)
     yield from _hardware(options, place)
     yield from _tags(options, place)
-    yield from judge_devices(options, place)
+    yield from validate_devices(options, place)
     if pool.nodes.min != pool.nodes.max:
         yield info(
             "vsphere-nodes-not-fixed",

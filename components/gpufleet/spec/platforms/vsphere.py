@@ -177,7 +177,7 @@ class VsphereOptions(SpecModel):
     machines: Annotated[tuple[VsphereMachine, ...], Field(max_length=1000)] = ()
     """The machines by name, as many as `nodes.min`, in place of numbers. Default: numbers."""
     max_per_host: int | None = Field(default=None, ge=1, le=64)
-    """Anti-affinity: most machines of the pool on one host, 1 to 64. Judged when a machine is
+    """Anti-affinity: most machines of the pool on one host, 1 to 64. Validated when a machine is
     made. Default: no limit."""
     vm_group: str | None = Field(default=None, min_length=1, max_length=80)
     """DRS group of virtual machines that each machine is put into; it must exist. Hosts follow the

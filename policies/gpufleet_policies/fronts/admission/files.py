@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from gpufleet.documents.writing import yaml_stream
-from gpufleet_policies.fronts.admission.mending_policies import MendingPolicy
 from gpufleet_policies.fronts.admission.policies import Policy
+from gpufleet_policies.fronts.admission.remediation_policies import MendingPolicy
 
 AnyPolicy = Policy | MendingPolicy
 

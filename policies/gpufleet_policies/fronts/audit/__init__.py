@@ -1,1 +1,1 @@
-"""Audit front: judges files of any kind, and reports where people and programs read it."""
+"""Audit front: validates files of any kind, and reports where people and programs read it."""

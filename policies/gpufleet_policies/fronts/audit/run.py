@@ -1,4 +1,4 @@
-"""The audit itself: read everything, judge every object beside everything else, in order.
+"""The audit itself: read everything, validate every object beside everything else, in order.
 
 Many files are read in several processes; rules look at the whole, so they run in one. What comes
 out does not depend on the number of processes.
@@ -17,9 +17,9 @@ from gpufleet_policies.fronts.audit.placed import PlacedFinding, placed
 from gpufleet_policies.fronts.audit.reading import Reading, read_input
 from gpufleet_policies.money.stack import StackSpend
 from gpufleet_policies.rules.context import RuleContext
-from gpufleet_policies.rules.judge import judge
 from gpufleet_policies.rules.program import spend_of
 from gpufleet_policies.rules.settings import RuleSettings
+from gpufleet_policies.rules.validate import validate
 
 
 class EndedEarlyError(RuntimeError):
@@ -36,7 +36,7 @@ class FileResult:
 
     name: str
     objects: int
-    """Facts that were judged."""
+    """Facts that were validated."""
     documents: int
     problem: str
     templates: int
@@ -72,7 +72,7 @@ def audit(
     told: FleetFacts | None = None,
     jobs: int = 1,
 ) -> Audit:
-    """Judge everything that the inputs declare.
+    """Validate everything that the inputs declare.
 
     Args:
         inputs: What to read.
@@ -87,7 +87,7 @@ def audit(
     readings = _readings(inputs, jobs)
     everything = tuple(fact for reading in readings for fact in reading.facts)
     context = _context(settings, today, told, everything)
-    files = tuple(_judged(reading, context, settings) for reading in readings)
+    files = tuple(_validated(reading, context, settings) for reading in readings)
     return Audit(files, _spend(context))
 
 
@@ -121,11 +121,11 @@ def _context(
     )
 
 
-def _judged(reading: Reading, context: RuleContext, settings: RuleSettings) -> FileResult:
+def _validated(reading: Reading, context: RuleContext, settings: RuleSettings) -> FileResult:
     found = [
         placed(finding, document, reading.name)
         for fact, document in zip(reading.facts, reading.sources, strict=True)
-        for finding in judge(fact, context, settings)
+        for finding in validate(fact, context, settings)
     ]
     found.sort(key=lambda one: one.line)
     return FileResult(

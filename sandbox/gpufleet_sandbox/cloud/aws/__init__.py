@@ -1,1 +1,1 @@
-"""The AWS account: inputs become API requests, judged by botocore's models and run by moto."""
+"""The AWS account: inputs become API requests, validated by botocore's models and run by moto."""

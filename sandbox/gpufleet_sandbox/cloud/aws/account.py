@@ -23,7 +23,7 @@ from filelock import FileLock
 from moto import mock_aws
 from moto.moto_api._internal import mock_random
 
-from gpufleet_sandbox.cloud.aws.model import judge
+from gpufleet_sandbox.cloud.aws.model import validate
 from gpufleet_sandbox.cloud.cloud import CloudError
 
 ACCOUNT_ID = "123456789012"
@@ -47,7 +47,8 @@ NOT_SIMULATED = frozenset(
         ("eks", "UpdatePodIdentityAssociation"),
     }
 )
-"""Operations that moto 5.2.5 lacks: their requests are judged by the model and then only kept."""
+"""Operations that moto 5.2.5 lacks: their requests are validated by the model and then only
+kept."""
 
 _READING = ("Describe", "Get", "List")
 
@@ -94,7 +95,7 @@ class Account:
         Raises:
             CloudError: refused by the model or by the service.
         """
-        judge(service, operation, parameters)
+        validate(service, operation, parameters)
         if (service, operation) in NOT_SIMULATED:
             return {}
         with _WORLD_LOCK, self._caught_up():

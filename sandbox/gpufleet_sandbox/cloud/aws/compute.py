@@ -8,7 +8,7 @@ from typing import Any
 from gpufleet_sandbox.cloud.aws.account import ACCOUNT_ID
 from gpufleet_sandbox.cloud.aws.admission import admit_template
 from gpufleet_sandbox.cloud.aws.kinds import AwsPlainKind, computed_of, picked
-from gpufleet_sandbox.cloud.aws.model import judge, request, specifications, tags
+from gpufleet_sandbox.cloud.aws.model import request, specifications, tags, validate
 from gpufleet_sandbox.cloud.cloud import CloudError, Made, digest
 from gpufleet_sandbox.cloud.store import Stored
 
@@ -80,7 +80,7 @@ class LaunchTemplateKind(AwsPlainKind):
         wrapped = {"launchTemplateName": "x", "launchTemplateData": given}
         whole = request("ec2", "CreateLaunchTemplate", wrapped, _TEMPLATE_RENAMES)
         data = whole.get("LaunchTemplateData", {})
-        judge("ec2", "CreateLaunchTemplate", {**whole, "LaunchTemplateName": "template"})
+        validate("ec2", "CreateLaunchTemplate", {**whole, "LaunchTemplateName": "template"})
         admit_template(data)
         return data
 
@@ -96,7 +96,7 @@ class LaunchTemplateKind(AwsPlainKind):
 
 
 class PlacementGroupKind(AwsPlainKind):
-    """ec2.PlacementGroup. moto has none: the request is judged by the model."""
+    """ec2.PlacementGroup. moto has none: the request is validated by the model."""
 
     def create(self, inputs: Mapping[str, Any]) -> Made:
         given = {"groupName": inputs["name"]} | picked(

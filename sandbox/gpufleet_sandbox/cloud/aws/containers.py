@@ -185,14 +185,15 @@ class NodeGroupKind(AwsPlainKind):
 
 
 class _OfClusterKind(AwsPlainKind):
-    """Something inside a cluster that moto lacks: its request is judged, the cluster must exist."""
+    """Something inside a cluster that moto lacks: its request is validated, the cluster must
+    exist."""
 
     operation: str
     renames: Mapping[str, str] = MappingProxyType({})
     left_out: tuple[str, ...] = ()
 
-    def judged(self, verb: str, inputs: Mapping[str, Any], *left_out: str) -> None:
-        """Judge a request made of all inputs but those the API does not take."""
+    def validated(self, verb: str, inputs: Mapping[str, Any], *left_out: str) -> None:
+        """Validate a request made of all inputs but those the API does not take."""
         self.call("eks", "DescribeCluster", inputs, {"name": inputs["clusterName"]})
         skipped = {"region", "__defaults", *self.left_out, *left_out}
         given = {key: value for key, value in inputs.items() if key not in skipped}
@@ -214,7 +215,7 @@ class AddonKind(_OfClusterKind):
     left_out = ("preserve", "resolveConflictsOnCreate", "resolveConflictsOnUpdate")
 
     def create(self, inputs: Mapping[str, Any]) -> Made:
-        self.judged("Create", inputs)
+        self.validated("Create", inputs)
         identifier = f"{inputs['clusterName']}:{inputs['addonName']}"
         self.refuse_second(identifier)
         path = f"addon/{inputs['clusterName']}/{inputs['addonName']}/{digest(identifier)[:12]}"
@@ -222,7 +223,7 @@ class AddonKind(_OfClusterKind):
         return Made(identifier, {"arn": arn, **self.tags_of(inputs)})
 
     def update(self, before: Stored, inputs: Mapping[str, Any]) -> Made:
-        self.judged("Update", inputs, "tags")
+        self.validated("Update", inputs, "tags")
         return Made(before.id, {**computed_of(before), **self.tags_of(inputs)})
 
 
@@ -233,7 +234,7 @@ class AccessEntryKind(_OfClusterKind):
     renames: Mapping[str, str] = MappingProxyType({"userName": "username"})
 
     def create(self, inputs: Mapping[str, Any]) -> Made:
-        self.judged("Create", inputs)
+        self.validated("Create", inputs)
         identifier = f"{inputs['clusterName']}:{inputs['principalArn']}"
         self.refuse_second(identifier)
         path = f"access-entry/{inputs['clusterName']}/{digest(identifier)[:12]}"
@@ -241,7 +242,7 @@ class AccessEntryKind(_OfClusterKind):
         return Made(identifier, {"accessEntryArn": arn, **self.tags_of(inputs)})
 
     def update(self, before: Stored, inputs: Mapping[str, Any]) -> Made:
-        self.judged("Update", inputs, "tags", "type")
+        self.validated("Update", inputs, "tags", "type")
         return Made(before.id, {**computed_of(before), **self.tags_of(inputs)})
 
 
@@ -251,7 +252,7 @@ class AccessPolicyKind(_OfClusterKind):
     operation = "AccessPolicy"
 
     def create(self, inputs: Mapping[str, Any]) -> Made:
-        self.judged("Associate", inputs)
+        self.validated("Associate", inputs)
         return Made(f"{inputs['clusterName']}#{inputs['principalArn']}#{inputs['policyArn']}")
 
 
@@ -261,7 +262,7 @@ class PodIdentityKind(_OfClusterKind):
     operation = "PodIdentityAssociation"
 
     def create(self, inputs: Mapping[str, Any]) -> Made:
-        self.judged("Create", inputs)
+        self.validated("Create", inputs)
         account = (inputs["clusterName"], inputs["namespace"], inputs["serviceAccount"])
         identifier = f"a-{digest(*account)[:17]}"
         self.refuse_second(identifier)
@@ -274,5 +275,5 @@ class PodIdentityKind(_OfClusterKind):
 
     def update(self, before: Stored, inputs: Mapping[str, Any]) -> Made:
         skipped = ("namespace", "serviceAccount", "tags")
-        self.judged("Update", {**inputs, "associationId": before.id}, *skipped)
+        self.validated("Update", {**inputs, "associationId": before.id}, *skipped)
         return Made(before.id, {**computed_of(before), **self.tags_of(inputs)})

@@ -1,4 +1,4 @@
-"""Requests of the AWS API: made from provider inputs, judged by botocore's service models.
+"""Requests of the AWS API: made from provider inputs, validated by botocore's service models.
 
 botocore itself checks names, types and what is required. Enumerations, patterns and upper bounds
 are in its models too; the service checks those, so they are checked here.
@@ -57,7 +57,7 @@ def request(
     return _structure(shape, inputs, renames or {}, operation)
 
 
-def judge(service: str, operation: str, parameters: Mapping[str, Any]) -> None:
+def validate(service: str, operation: str, parameters: Mapping[str, Any]) -> None:
     """Refuse what the API would refuse on sight.
 
     Raises:

@@ -1,1 +1,1 @@
-"""The Google project: node pools become messages of the container API, judged by its rules."""
+"""The Google project: node pools become messages of the container API, validated by its rules."""

@@ -3,13 +3,13 @@
 
 import pytest
 
-from gpufleet.contract.foreign.kinds import judge_text
+from gpufleet.contract.foreign.kinds import validate_text
 
 GPU = "nvidia.com/gpu"
 
 
 def advertised(kind: str, text: str, **circumstances: object) -> dict:
-    answer = judge_text(kind, text, **circumstances).as_dict()  # type: ignore[arg-type]
+    answer = validate_text(kind, text, **circumstances).as_dict()  # type: ignore[arg-type]
     assert answer["verdict"] != "reject", answer["findings"]
     return answer["advertises"]
 
@@ -95,6 +95,6 @@ def test_mig_parted_advertises_the_selected_config() -> None:
 
 def test_what_is_refused_advertises_nothing() -> None:
     text = '{"strategy": "single", "gpus": [{"1g.10gb": 1}, null]}'
-    answer = judge_text("mig-strategy", text, gpu="A100-80GB").as_dict()
+    answer = validate_text("mig-strategy", text, gpu="A100-80GB").as_dict()
     assert answer["verdict"] == "reject"
     assert answer["advertises"] is None

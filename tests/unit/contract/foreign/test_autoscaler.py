@@ -9,8 +9,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpufleet.contract.foreign.judgement import Verdict
-from gpufleet.contract.foreign.kinds import judge_text
+from gpufleet.contract.foreign.kinds import validate_text
+from gpufleet.contract.foreign.validation import Verdict
 from gpufleet.render.horizontal_pod_autoscaler import horizontal_pod_autoscaler
 from gpufleet.render.scaled_object import scaled_object
 from gpufleet.spec.scaling import KedaScaling, Scaling
@@ -24,17 +24,17 @@ QUEUE = {"signal": "queueLength", "query": "sum(rabbitmq_queue_messages)", "targ
 
 @pytest.mark.parametrize("beside", [VLLM, SLICED], ids=["whole", "slice"])
 @pytest.mark.parametrize("least", [0, 1])
-def test_what_we_render_is_accepted(beside: dict[str, Any], least: int) -> None:
+def test_what_we_render_is_accepted(alongside: dict[str, Any], least: int) -> None:
     given_ = {"target": TARGET, "min": 1, "max": 4, "on": SIGNALS}
     made = horizontal_pod_autoscaler(Scaling.model_validate(given_))
-    judged = judge_text("autoscaler", text(beside, made))
-    assert judged.verdict is Verdict.ACCEPT, judged.findings
+    validated = validate_text("autoscaler", text(alongside, made))
+    assert validated.verdict is Verdict.ACCEPT, validated.findings
     on = [QUEUE, *SIGNALS] if least == 0 else SIGNALS
     keda = KedaScaling.model_validate(
         {**given_, "min": least, "on": on, "server": "http://prometheus:9090"}
     )
-    judged = judge_text("autoscaler", text(beside, scaled_object(keda)))
-    assert judged.verdict is Verdict.ACCEPT, judged.findings
+    validated = validate_text("autoscaler", text(alongside, scaled_object(keda)))
+    assert validated.verdict is Verdict.ACCEPT, validated.findings
 
 
 def test_autoscalers_of_the_examples_are_accepted() -> None:
@@ -47,14 +47,14 @@ def test_autoscalers_of_the_examples_are_accepted() -> None:
     ]
     for document in found:
         if document.get("kind") in {"ScaledObject", "HorizontalPodAutoscaler"}:
-            judged = judge_text("autoscaler", text(*found))
-            assert judged.verdict is not Verdict.REJECT, judged.findings
+            validated = validate_text("autoscaler", text(*found))
+            assert validated.verdict is not Verdict.REJECT, validated.findings
 
 
 def test_a_list_of_a_cluster_is_read() -> None:
     items = {"apiVersion": "v1", "kind": "List", "items": [VLLM, scaled(), hpa()]}
-    judged = judge_text("autoscaler", json.dumps(items))
-    (both,) = [f for f in judged.findings if f.code == "autoscaler-two-of-one-target"]
+    validated = validate_text("autoscaler", json.dumps(items))
+    (both,) = [f for f in validated.findings if f.code == "autoscaler-two-of-one-target"]
     assert both.path == "items[2].spec.scaleTargetRef"
 
 
@@ -87,4 +87,4 @@ def test_no_value_in_any_place_stops_it(document: dict[str, Any], data: st.DataO
         inner = inner[key]
     inner[place[-1]] = data.draw(ANYTHING)
     documents = [broken, VLLM] if document is not VLLM else [broken, scaled(), hpa()]
-    judge_text("autoscaler", text(*documents))
+    validate_text("autoscaler", text(*documents))

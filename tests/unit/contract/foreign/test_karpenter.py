@@ -9,14 +9,14 @@ import pytest
 import yaml
 
 from gpufleet.catalogue import load
-from gpufleet.contract.foreign.judgement import Verdict
 from gpufleet.contract.foreign.karpenter_keys import (
     NODE_CLASS,
     NODE_OVERLAY,
     NODE_POOL,
 )
 from gpufleet.contract.foreign.karpenter_machines import machines
-from gpufleet.contract.foreign.kinds import judge_text
+from gpufleet.contract.foreign.kinds import validate_text
+from gpufleet.contract.foreign.validation import Verdict
 from gpufleet.platforms.eks.karpenter_node_class import node_class
 from gpufleet.platforms.eks.karpenter_node_pool_manifest import karpenter_name, node_pool
 from gpufleet.platforms.eks.karpenter_overlay import node_overlay
@@ -58,9 +58,9 @@ OURS = {
 @pytest.mark.parametrize("name", OURS)
 def test_what_we_render_is_never_rejected(name: str) -> None:
     context = {**GATE, "environment": "dev"}
-    judged = judge_text("karpenter", rendered(OURS[name]), context=context)
-    codes = {finding.code for finding in judged.findings}
-    assert judged.verdict is not Verdict.REJECT, [str(f) for f in judged.findings]
+    validated = validate_text("karpenter", rendered(OURS[name]), context=context)
+    codes = {finding.code for finding in validated.findings}
+    assert validated.verdict is not Verdict.REJECT, [str(f) for f in validated.findings]
     assert codes <= {"karpenter-latest"}  # these pools name no release
 
 
@@ -68,7 +68,7 @@ def test_every_document_of_a_stream_and_every_item_of_a_list_is_judged() -> None
     unbounded = pool(limits={})
     listed = json.dumps({"apiVersion": "v1", "kind": "List", "items": [pool(), unbounded]})
     paths = [
-        [f.path for f in judge_text("karpenter", content).findings]
+        [f.path for f in validate_text("karpenter", content).findings]
         for content in (text(unbounded), text(pool(), unbounded), listed)
     ]
     assert paths == [["spec.limits"], ["documents[1].spec.limits"], ["items[1].spec.limits"]]
@@ -82,26 +82,26 @@ def test_odd_texts_are_answered_and_never_accepted_in_silence(content: str) -> N
         from gpufleet.documents.limits import UnreadableDocumentError
 
         with pytest.raises(UnreadableDocumentError):
-            judge_text("karpenter", content)
+            validate_text("karpenter", content)
         return
-    judged = judge_text("karpenter", content)
+    validated = validate_text("karpenter", content)
     empty_pool = content.startswith("kind")
-    assert judged.verdict is (Verdict.ACCEPT if empty_pool else Verdict.REJECT)
+    assert validated.verdict is (Verdict.ACCEPT if empty_pool else Verdict.REJECT)
 
 
 def test_values_of_the_wrong_type_end_in_no_exception() -> None:
     for value in (None, 1, "text", [], {}, [None], [1], {"a": 1}):
         for key in ("limits", "disruption", "template", "weight"):
-            judge_text("karpenter", text(pool(**{key: value})))
+            validate_text("karpenter", text(pool(**{key: value})))
         for key in ("requirements", "nodeClassRef"):
             broken = pool()
             broken["spec"]["template"]["spec"][key] = value
-            judge_text("karpenter", text(broken))
+            validate_text("karpenter", text(broken))
 
 
 def test_a_wrong_context_is_said() -> None:
-    judged = judge_text("karpenter", text(pool()), context={"kubernetesVersion": "new"})
-    assert [f.code for f in judged.findings] == ["context-value-invalid"]
+    validated = validate_text("karpenter", text(pool()), context={"kubernetesVersion": "new"})
+    assert [f.code for f in validated.findings] == ["context-value-invalid"]
 
 
 def test_every_gpu_of_a_machine_of_aws_has_karpenters_name() -> None:

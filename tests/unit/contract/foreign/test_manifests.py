@@ -2,8 +2,8 @@
 
 import pytest
 
-from gpufleet.contract.foreign.judgement import Verdict
-from gpufleet.contract.foreign.kinds import judge_text
+from gpufleet.contract.foreign.kinds import validate_text
+from gpufleet.contract.foreign.validation import Verdict
 
 NAMESPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {name: gpu-test}\n---\n"
 POD = "---\napiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {}\n"
@@ -30,17 +30,17 @@ SLICED = "version: v1\nsharing: {timeSlicing: {resources: [{name: nvidia.com/gpu
 
 
 def test_a_claim_template_between_namespace_and_pod_is_judged() -> None:
-    fine = judge_text("dra-config", NAMESPACE + CLAIM % "TimeSlicing" + POD, context={
+    fine = validate_text("dra-config", NAMESPACE + CLAIM % "TimeSlicing" + POD, context={
         "featureGates": {"TimeSlicingSettings": True}})  # fmt: skip
     assert fine.verdict is Verdict.ACCEPT
-    (problem,) = judge_text("dra-config", NAMESPACE + CLAIM % "MPS" + POD).findings
+    (problem,) = validate_text("dra-config", NAMESPACE + CLAIM % "MPS" + POD).findings
     assert problem.code == "dra-gate-missing"
     assert problem.path == "spec.spec.devices.config[0].opaque.parameters.sharing.strategy"
 
 
 def test_every_claim_of_a_manifest_is_judged() -> None:
     text = CLAIM % "Mps" + "---\n" + CLAIM % "TimeSlicing"
-    found = judge_text("dra-config", text).findings
+    found = validate_text("dra-config", text).findings
     assert {(f.code, f.path.partition(":")[0]) for f in found} == {
         ("dra-strategy-unknown", "documents[0]"),
         ("dra-gate-missing", "documents[1]"),
@@ -51,8 +51,8 @@ def test_every_claim_of_a_manifest_is_judged() -> None:
 def test_the_config_map_of_a_kind_is_told_from_others(wrap) -> None:
     plugin, mig = config_map("a", "any", SLICED % 4), config_map("b", "config.yaml", MIG % ("x", 8))
     text = wrap(plugin + "---\n" + mig)
-    assert judge_text("device-plugin", text).verdict is Verdict.ACCEPT
-    codes = {f.code for f in judge_text("mig-parted", text, gpu="H100-80GB").findings}
+    assert validate_text("device-plugin", text).verdict is Verdict.ACCEPT
+    codes = {f.code for f in validate_text("mig-parted", text, gpu="H100-80GB").findings}
     assert codes == {"mig-layout-impossible"}
 
 
@@ -62,21 +62,25 @@ def test_items_of_a_list_are_judged() -> None:
         '"data": {"any": "version: v2"}}'
     )
     listed = f'{{"apiVersion": "v1", "kind": "List", "items": [{item}]}}'
-    (problem,) = judge_text("device-plugin", listed).findings
+    (problem,) = validate_text("device-plugin", listed).findings
     assert problem.code == "device-plugin-version-unknown"
 
 
 def test_select_finds_its_config_map() -> None:
     text = config_map("a", "config.yaml", MIG % ("old", 9)) + "---\n"
     text += config_map("b", "config.yaml", MIG % ("new", 7))
-    assert judge_text("mig-parted", text, gpu="A100-80GB", select="new").verdict is Verdict.ACCEPT
-    assert judge_text("mig-parted", text, gpu="A100-80GB", select="old").verdict is Verdict.REJECT
+    assert (
+        validate_text("mig-parted", text, gpu="A100-80GB", select="new").verdict is Verdict.ACCEPT
+    )
+    assert (
+        validate_text("mig-parted", text, gpu="A100-80GB", select="old").verdict is Verdict.REJECT
+    )
 
 
 def test_drivers_of_several_documents_are_judged_against_each_other() -> None:
     driver = "apiVersion: nvidia.com/v1alpha1\nkind: NVIDIADriver\nmetadata: {name: %s}\nspec: {}\n"
     text = NAMESPACE + driver % "a" + "---\n" + driver % "b"
-    (problem,) = judge_text("gpu-operator-values", text).findings
+    (problem,) = validate_text("gpu-operator-values", text).findings
     assert problem.code == "gpu-operator-driver-overlap"
     assert problem.path == "documents[2].spec.nodeSelector"
     assert "documents[1]" in problem.message
@@ -87,18 +91,22 @@ def test_networks_beside_a_policy_are_judged() -> None:
         "apiVersion: mellanox.com/v1alpha1\nkind: MacvlanNetwork\nmetadata: {name: n}\n"
         "spec: {master: ens1, mode: router}\n"
     )
-    judged = judge_text("network-operator-values", NAMESPACE + network)
-    assert [f.path for f in judged.findings if f.severity == "error"] == ["documents[1].spec.mode"]
+    validated = validate_text("network-operator-values", NAMESPACE + network)
+    assert [f.path for f in validated.findings if f.severity == "error"] == [
+        "documents[1].spec.mode"
+    ]
 
 
 def test_a_manifest_without_the_object_says_so() -> None:
-    (problem,) = judge_text("mig-parted", NAMESPACE.removesuffix("---\n") + POD).findings
+    (problem,) = validate_text("mig-parted", NAMESPACE.removesuffix("---\n") + POD).findings
     assert problem.code == "manifest-nothing-to-judge"
     assert "Namespace, Pod" in problem.message
 
 
 def test_what_is_no_object_is_still_not_read() -> None:
-    codes = {f.code for f in judge_text("device-plugin", SLICED % 4 + "\n---\nnothing: 1").findings}
+    codes = {
+        f.code for f in validate_text("device-plugin", SLICED % 4 + "\n---\nnothing: 1").findings
+    }
     assert codes == {"device-plugin-second-document"}
 
 
@@ -109,10 +117,10 @@ def test_without_a_selection_every_config_is_judged() -> None:
         "  wrong: [{devices: all, mig-enabled: true, mig-devices: {3g.40gb: 3}}]\n"
         "  other: [{devices: all, mig-enabled: true, mig-devices: {1g.5gb: 9}}]\n"
     )
-    found = judge_text("mig-parted", text, gpu="H100-80GB").findings
+    found = validate_text("mig-parted", text, gpu="H100-80GB").findings
     assert {(f.code, f.path) for f in found} == {
         ("mig-parted-config-not-selected", "mig-configs"),
         ("mig-layout-impossible", "mig-configs.wrong[0].mig-devices"),
     }
-    anywhere = {f.path for f in judge_text("mig-parted", text).findings}
+    anywhere = {f.path for f in validate_text("mig-parted", text).findings}
     assert "mig-configs.other[0].mig-devices" in anywhere

@@ -4,7 +4,7 @@ import pytest
 
 from gpufleet.contract.foreign.context import read_context
 from gpufleet.contract.foreign.go_json import integer
-from gpufleet.contract.foreign.kinds import judge_text
+from gpufleet.contract.foreign.kinds import validate_text
 from gpufleet.contract.foreign.network_names import (
     guid,
     is_domain,
@@ -17,18 +17,20 @@ from tests.unit.contract.foreign.case_rows import FINE
 def test_a_configmap_is_unwrapped() -> None:
     body = "apiVersion: v1\nkind: ConfigMap\ndata:\n  config.yaml: |\n    "
     inner = FINE["mig-parted"].replace("\n", "\n    ")
-    assert judge_text("mig-parted", body + inner, gpu="H100-80GB").verdict == "accept"
+    assert validate_text("mig-parted", body + inner, gpu="H100-80GB").verdict == "accept"
     broken = body + inner.replace("7", "8")
-    (finding,) = judge_text("mig-parted", broken, gpu="H100-80GB").findings
+    (finding,) = validate_text("mig-parted", broken, gpu="H100-80GB").findings
     assert finding.path == "mig-configs.a[0].mig-devices"
 
 
 def test_several_keys_need_a_selection() -> None:
     text = "apiVersion: v1\nkind: ConfigMap\ndata: {a: 'version: v1', b: 'version: v2'}"
-    assert [f.code for f in judge_text("device-plugin", text).findings] == ["configmap-key-absent"]
-    assert judge_text("device-plugin", text, select="a").verdict == "accept"
-    assert judge_text("device-plugin", text, select="b").verdict == "reject"
-    absent = judge_text("device-plugin", text, select="c").findings[0]
+    assert [f.code for f in validate_text("device-plugin", text).findings] == [
+        "configmap-key-absent"
+    ]
+    assert validate_text("device-plugin", text, select="a").verdict == "accept"
+    assert validate_text("device-plugin", text, select="b").verdict == "reject"
+    absent = validate_text("device-plugin", text, select="c").findings[0]
     assert "config-manager sidecar fails" in absent.message
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from gpufleet.contract.foreign import network_operator_rules, rdma_shared_config, sriov_config
-from gpufleet.contract.foreign.judgement import Verdict
-from gpufleet.contract.foreign.kinds import KINDS, judge_text, rules_of
+from gpufleet.contract.foreign.kinds import KINDS, rules_of, validate_text
 from gpufleet.contract.foreign.rule_page import BEGIN, rule_page
+from gpufleet.contract.foreign.validation import Verdict
 from gpufleet.findings import Severity
 from tests.unit.contract.foreign.case_rows import FINE, CaseRow
 from tests.unit.contract.foreign.rule_cases import CASES
@@ -35,21 +35,21 @@ ROWS = [(kind, *row) for kind, rows in CASES.items() for row in rows]
 def test_a_rule_finds_what_breaks_it_and_nothing_else(
     kind: str, code: str, broken: str, fine: str | None, circumstances: dict
 ) -> None:
-    judged = judge_text(kind, broken, **circumstances)
-    found = [finding for finding in judged.findings if finding.code == code]
-    assert found, [str(finding) for finding in judged.findings]
+    validated = validate_text(kind, broken, **circumstances)
+    found = [finding for finding in validated.findings if finding.code == code]
+    assert found, [str(finding) for finding in validated.findings]
     rule = rules_of(kind).get(code) or {**_nested()}[code]
     assert found[0].severity is SEVERITY[rule.verdict]
     assert found[0].message
     assert found[0].evidence["rules"] == rule.ids
     if rule.verdict is Verdict.REJECT:
-        assert judged.verdict is Verdict.REJECT
-        assert judged.advertises is None
+        assert validated.verdict is Verdict.REJECT
+        assert validated.advertises is None
 
     text, where = (FINE[kind], {}) if fine is None else (fine, circumstances)
-    fine_judged = judge_text(kind, text, **where)
-    assert code not in {finding.code for finding in fine_judged.findings}
-    assert fine_judged.verdict is not Verdict.REJECT, [str(f) for f in fine_judged.findings]
+    fine_validated = validate_text(kind, text, **where)
+    assert code not in {finding.code for finding in fine_validated.findings}
+    assert fine_validated.verdict is not Verdict.REJECT, [str(f) for f in fine_validated.findings]
 
 
 def _nested() -> dict:
@@ -97,10 +97,10 @@ def test_nested_configs_are_judged_by_their_own_rules() -> None:
         "metadata: {name: nic-cluster-policy}, spec: {sriovDevicePlugin: {image: x, "
         "repository: nvcr.io/x, config: '%s'}}}"
     )
-    fine = judge_text("network-operator-values", policy % FINE["sriov-config"])
+    fine = validate_text("network-operator-values", policy % FINE["sriov-config"])
     assert fine.verdict is Verdict.ACCEPT
     broken = policy % FINE["sriov-config"].replace("hostdev", "host-dev")
-    (finding,) = judge_text("network-operator-values", broken).findings
+    (finding,) = validate_text("network-operator-values", broken).findings
     assert finding.code == "sriov-name-invalid"
     assert finding.path == "spec.sriovDevicePlugin.config.resourceList[0].resourceName"
     assert set(sriov_config.RULES) < set(network_operator_rules.RULES)
@@ -114,7 +114,7 @@ def test_the_page_holds_every_rule() -> None:
 
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_fine_documents_are_accepted(kind: str) -> None:
-    assert judge_text(kind, FINE[kind]).verdict is Verdict.ACCEPT
+    assert validate_text(kind, FINE[kind]).verdict is Verdict.ACCEPT
 
 
 def test_every_code_that_is_reported_has_a_rule() -> None:

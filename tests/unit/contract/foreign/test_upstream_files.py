@@ -12,8 +12,8 @@ from gpufleet.catalogue import load
 from gpufleet.contract.foreign import mig_parted
 from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.document import read_document
-from gpufleet.contract.foreign.judgement import Verdict
-from gpufleet.contract.foreign.kinds import judge_text
+from gpufleet.contract.foreign.kinds import validate_text
+from gpufleet.contract.foreign.validation import Verdict
 
 CHARTS = Path(__file__).parents[5] / "shared" / "reference" / "charts"
 pytestmark = pytest.mark.skipif(not CHARTS.is_dir(), reason=f"no reference files in {CHARTS}")
@@ -32,7 +32,9 @@ def test_every_profile_has_its_default_config() -> None:
         accepted = {
             name
             for name in configs
-            if mig_parted.judge(read, CheckContext(gpu=gpu, gpus_per_node=8, select=name)).verdict
+            if mig_parted.validate(
+                read, CheckContext(gpu=gpu, gpus_per_node=8, select=name)
+            ).verdict
             is Verdict.ACCEPT
         }
         wanted = {f"all-{profile.label}" for profile in gpu.mig.profiles.values()}
@@ -50,9 +52,9 @@ def test_every_profile_has_its_default_config() -> None:
     ],
 )
 def test_values_of_the_charts_are_accepted(kind: str, name: str) -> None:
-    judged = judge_text(kind, (CHARTS / name).read_text(encoding="utf-8"))
-    assert judged.verdict is Verdict.ACCEPT
-    assert not judged.findings
+    validated = validate_text(kind, (CHARTS / name).read_text(encoding="utf-8"))
+    assert validated.verdict is Verdict.ACCEPT
+    assert not validated.findings
 
 
 @pytest.mark.parametrize(
@@ -84,5 +86,5 @@ def test_what_is_accepted_passes_the_webhook_schema(kind: str, schemas: dict[str
             continue
         compared += 1
         if not schema.is_valid(data):
-            assert judge_text(kind, text).verdict is Verdict.REJECT, text
+            assert validate_text(kind, text).verdict is Verdict.REJECT, text
     assert compared > 10

@@ -7,7 +7,7 @@ import pytest
 
 from gpufleet.catalogue import load
 from gpufleet.findings import Severity
-from gpufleet.platforms.eks.node_group_contract import judge_node_group
+from gpufleet.platforms.eks.node_group_contract import validate_node_group
 from gpufleet.platforms.eks.node_group_image import LAST_AL2
 
 GROUP: dict[str, Any] = {
@@ -38,35 +38,35 @@ BLOCK_TEMPLATE: dict[str, Any] = {
 }
 
 
-def judged(group: dict[str, Any], template: dict[str, Any] | None) -> list[tuple[str, str]]:
-    found = judge_node_group(group, template, "group", "template")
+def validated(group: dict[str, Any], template: dict[str, Any] | None) -> list[tuple[str, str]]:
+    found = validate_node_group(group, template, "group", "template")
     return [(finding.code, finding.path) for finding in found]
 
 
 def test_what_is_right_is_accepted() -> None:
-    assert judged(GROUP, TEMPLATE) == []
-    assert judged(BLOCK_GROUP, BLOCK_TEMPLATE) == []
+    assert validated(GROUP, TEMPLATE) == []
+    assert validated(BLOCK_GROUP, BLOCK_TEMPLATE) == []
     own_image = {k: v for k, v in GROUP.items() if k not in {"amiType", "version"}}
-    assert judged(own_image, {**TEMPLATE, "imageId": "ami-1"}) == []
-    assert judged({**GROUP, "diskSize": 100, "remoteAccess": {}}, None) == []
+    assert validated(own_image, {**TEMPLATE, "imageId": "ami-1"}) == []
+    assert validated({**GROUP, "diskSize": 100, "remoteAccess": {}}, None) == []
 
 
 def test_what_stands_near_a_limit_is_accepted() -> None:
     sizes = {"minSize": 2, "maxSize": 2, "desiredSize": 2}
-    assert judged({**GROUP, "scalingConfig": sizes}, {}) == []
-    assert judged({**GROUP, "updateConfig": {"maxUnavailable": 100}}, {}) == []
+    assert validated({**GROUP, "scalingConfig": sizes}, {}) == []
+    assert validated({**GROUP, "updateConfig": {"maxUnavailable": 100}}, {}) == []
     last = {**GROUP, "amiType": "AL2_x86_64_GPU", "version": LAST_AL2}
-    assert judged(last, {}) == []
+    assert validated(last, {}) == []
     assert load().image("al2-nvidia").last_kubernetes == LAST_AL2
     asleep = {"poolState": "HIBERNATED", "reuseOnScaleIn": True}
-    assert judged({**GROUP, "warmPoolConfig": asleep}, {}) == []
+    assert validated({**GROUP, "warmPoolConfig": asleep}, {}) == []
     stopped = {"amiType": "BOTTLEROCKET_x86_64_NVIDIA", "warmPoolConfig": {"poolState": "STOPPED"}}
-    assert judged({**GROUP, **stopped}, {}) == []
-    assert judged({"instanceTypes": []}, {"instanceType": "g6.xlarge"}) == []
+    assert validated({**GROUP, **stopped}, {}) == []
+    assert validated({"instanceTypes": []}, {"instanceType": "g6.xlarge"}) == []
 
 
 def test_security_groups_of_a_template_alone_are_a_warning() -> None:
-    (finding,) = judge_node_group(GROUP, {"vpcSecurityGroupIds": ["sg-1"]}, "group", "template")
+    (finding,) = validate_node_group(GROUP, {"vpcSecurityGroupIds": ["sg-1"]}, "group", "template")
     assert finding.severity is Severity.WARNING
     assert "adds the cluster's security group to no machine" in finding.message
 
@@ -227,7 +227,7 @@ CHANGES: list[tuple[dict[str, Any], dict[str, Any], str, str]] = [
 def test_one_change_is_one_finding(
     group: dict[str, Any], template: dict[str, Any], code: str, path: str
 ) -> None:
-    found = judged({**copy.deepcopy(GROUP), **group}, {**copy.deepcopy(TEMPLATE), **template})
+    found = validated({**copy.deepcopy(GROUP), **group}, {**copy.deepcopy(TEMPLATE), **template})
     assert code in [found_code for found_code, _ in found]
     assert any(place.startswith(path) for found_code, place in found if found_code == code)
 
@@ -235,12 +235,12 @@ def test_one_change_is_one_finding(
 @pytest.mark.parametrize("part", list(BLOCK_TEMPLATE))
 def test_each_part_of_a_capacity_block_is_missed(part: str) -> None:
     template = {key: value for key, value in BLOCK_TEMPLATE.items() if key != part}
-    (finding,) = judge_node_group(BLOCK_GROUP, template, "group", "template")
+    (finding,) = validate_node_group(BLOCK_GROUP, template, "group", "template")
     assert finding.code == "capacity-block-incomplete"
     assert f"template.{part}" in finding.message
 
 
 def test_a_block_template_on_another_groups_capacity_type_is_missed_too() -> None:
     group = {**BLOCK_GROUP, "capacityType": "ON_DEMAND"}
-    (finding,) = judge_node_group(group, BLOCK_TEMPLATE, "group", "template")
+    (finding,) = validate_node_group(group, BLOCK_TEMPLATE, "group", "template")
     assert "group.capacityType CAPACITY_BLOCK" in finding.message

@@ -1,4 +1,4 @@
-"""Pools on GKE to be judged: one in a fleet, and pieces of declarations."""
+"""Pools on GKE to be validated: one in a fleet, and pieces of declarations."""
 
 from typing import Any
 

@@ -61,14 +61,14 @@ def test_what_is_written_for_the_operator_stays() -> None:
 def test_whoever_works_on_a_ladder_tolerates_its_class() -> None:
     pool = {"name": "a", **L4, "capacity": [{"onDemand": {}}, SPOT], **gke(driver="gpuOperator")}
     fleet = with_pools(pool).fleet
-    (ladder,) = fleet.pools
+    (fallback_order,) = fleet.pools
     member = "cloud.google.com/compute-class"
-    assert ladder.labels[member] == "a"
-    assert member in [taint.key for taint in ladder.taints]
+    assert fallback_order.labels[member] == "a"
+    assert member in [taint.key for taint in fallback_order.taints]
     assert [one.key for one in fleet.addons.gpu_operator.tolerations] == [member]
-    flavor = resource_flavor(ladder, fleet)["spec"]
+    flavor = resource_flavor(fallback_order, fleet)["spec"]
     assert flavor["nodeLabels"][member] == "a"
     assert {one["key"] for one in flavor["tolerations"]} == {"nvidia.com/gpu", member}
-    spec = pod_spec(ladder, ladder.partition.shares[0])
+    spec = pod_spec(fallback_order, fallback_order.partition.shares[0])
     assert spec["nodeSelector"][member] == "a"
     assert {one["key"] for one in spec["tolerations"]} == {"nvidia.com/gpu", member}

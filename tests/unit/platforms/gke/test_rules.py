@@ -71,13 +71,13 @@ def test_every_node_pool_of_a_ladder_may_be_full_at_the_same_time() -> None:
     row = CATALOGUE.instance("g2-standard-4")
     listed, nodes = row.on_demand.micro_usd_per_hour, 3
     assert listed is not None
-    ladder = compiled({**L4, "capacity": [{"onDemand": {}}, SPOT]})
-    (pool,) = ladder.fleet.pools
+    fallback_order = compiled({**L4, "capacity": [{"onDemand": {}}, SPOT]})
+    (pool,) = fallback_order.fleet.pools
     # Spot never costs more than the list price, and a second node pool is bought at it.
     assert pool.spend.maximum == nodes * (listed + listed)
     assert pool.spend.minimum == 0
     assert pool.spend.expected == pool.nodes.expected * listed
-    (warned,) = [one for one in ladder.findings if one.code == "gke-ladder-limits"]
+    (warned,) = [one for one in fallback_order.findings if one.code == "gke-ladder-limits"]
     assert warned.evidence == {"found": 3, "together": 6}
 
 
@@ -110,8 +110,8 @@ def test_limits_of_each_zone_are_counted_in_every_zone() -> None:
 )
 def test_a_node_pool_has_a_name_that_gke_takes(names: Any, prefix: str, made: str) -> None:
     (pool,) = with_pools(*({"name": name, **L4} for name in names)).fleet.pools
-    (rung,) = gke_shape(pool).rungs
-    assert node_pool_name(pool, rung, prefix) == made
+    (step,) = gke_shape(pool).steps
+    assert node_pool_name(pool, step, prefix) == made
 
 
 def test_a_long_ladder_has_different_names() -> None:
@@ -121,7 +121,7 @@ def test_a_long_ladder_has_different_names() -> None:
         {"name": "c" * 39 + "d", **L4, "capacity": capacity},
     ).fleet
     names = [
-        node_pool_name(pool, rung, "ml") for pool in fleet.pools for rung in gke_shape(pool).rungs
+        node_pool_name(pool, step, "ml") for pool in fleet.pools for step in gke_shape(pool).steps
     ]
     assert len(set(names)) == 6
     assert all(len(name) <= 40 for name in names)
@@ -129,8 +129,8 @@ def test_a_long_ladder_has_different_names() -> None:
 
 
 def test_two_node_pools_of_one_name_are_refused() -> None:
-    ladder = {"name": "chat", **L4, "capacity": [{"onDemand": {}}, SPOT]}
-    result = with_pools(ladder, {"name": "chat-spot", **L4})
+    fallback_order = {"name": "chat", **L4, "capacity": [{"onDemand": {}}, SPOT]}
+    result = with_pools(fallback_order, {"name": "chat-spot", **L4})
     (twice,) = [one for one in result.findings if one.severity.value == "error"]
     assert (twice.code, twice.path) == ("gke-node-pool-name-twice", "pools[1].name")
     assert "would be called ml-chat-spot, as one of chat" in twice.message

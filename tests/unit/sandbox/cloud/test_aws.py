@@ -1,4 +1,4 @@
-"""The AWS account: requests judged by the API's models, run by moto, kept in a journal."""
+"""The AWS account: requests validated by the API's models, run by moto, kept in a journal."""
 
 import subprocess
 import sys

@@ -31,7 +31,7 @@ def ask_inventory(
         endpoint: Fields of `Endpoint`, camelCase.
         datacenter: Name or inventory path.
         cluster: Name or inventory path of a cluster or standalone host.
-        pools: Pools to judge, each alone.
+        pools: Pools to validate, each alone.
         name_prefix: First part of the names of their machines, by which those that exist are known.
 
     Raises:

@@ -20,7 +20,7 @@ from pulumi.dynamic import (
 )
 
 from gpufleet.platforms.vsphere.vcenter.batch import Member, clear, make
-from gpufleet.platforms.vsphere.vcenter.before_clone import judge_new
+from gpufleet.platforms.vsphere.vcenter.before_clone import validate_new
 from gpufleet.platforms.vsphere.vcenter.changes import UNKNOWN, has_unknown
 from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
 from gpufleet.platforms.vsphere.vcenter.inventory import per_gpu
@@ -57,7 +57,7 @@ class VsphereGpuNodeBatchProvider(ResourceProvider):
             session = logged_in(wanted[0].endpoint)
         except VsphereError as failure:
             return CheckResult(news, [CheckFailure("nodes", str(failure))])
-        reasons = judge_new(session, wanted, frozenset(leaving), per_gpu)
+        reasons = validate_new(session, wanted, frozenset(leaving), per_gpu)
         return CheckResult(news, [CheckFailure("nodes", reason) for reason in reasons])
 
     def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:

@@ -51,7 +51,7 @@ def check_before(
     return RequiredAccess(stores, networks), sizes(settings, template)[None]
 
 
-def judge_new(
+def validate_new(
     session: Session,
     wanted: Sequence[NodeSettings],
     leaving: frozenset[str],
@@ -73,7 +73,7 @@ def judge_new(
             found = find_place(session, wanted[0])
             absent = [item for item in wanted if _is_absent(session, found, item, reasons)]
             if absent:
-                _judge_place(session, found, absent, leaving, per_gpu, reasons)
+                _validate_place(session, found, absent, leaving, per_gpu, reasons)
     except VsphereError as failure:
         reasons.append(str(failure))
     return reasons
@@ -93,7 +93,7 @@ def _is_absent(
     return False
 
 
-def _judge_place(
+def _validate_place(
     session: Session,
     found: FoundPlace,
     absent: Sequence[NodeSettings],

@@ -126,7 +126,8 @@ def _attachment(given: dict[str, Any]) -> GpuAttachment:
 def report(
     inventory: Inventory, pools: Iterable[Pool], per_gpu: PerGpu, name_prefix: str
 ) -> dict[str, Any]:
-    """`{"hosts": [...], "pools": [...]}`. Each pool is judged alone: two may want the same GPU."""
+    """`{"hosts": [...], "pools": [...]}`. Each pool is validated alone: two may want the same
+    GPU."""
     return {
         "hosts": [host_row(host, per_gpu) for host in inventory.hosts],
         "pools": [

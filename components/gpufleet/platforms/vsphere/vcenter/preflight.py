@@ -1,4 +1,4 @@
-"""What must hold before a machine is cloned: asked of vCenter, judged without it."""
+"""What must hold before a machine is cloned: asked of vCenter, validated without it."""
 
 from pyVmomi import vim
 

@@ -82,7 +82,8 @@ class VsphereGpuNodeProvider(ResourceProvider):
         StackSettings.read = req.config.get
 
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
-        """Judge the inputs without a network: shape, limits, and changes that would fail later."""
+        """Validate the inputs without a network: shape, limits, and changes that would fail
+        later."""
         given = normalised(news)
         if has_unknown(given):
             return CheckResult(news, [])

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from gpufleet_policies.fronts.admission.mending_policies import (
+from gpufleet_policies.fronts.admission.remediation_policies import (
     MendingPolicy,
-    mending_policies,
+    remediation_policies,
 )
-from gpufleet_policies.fronts.admission.mends import MENDS
+from gpufleet_policies.fronts.admission.remediations import MENDS
 from gpufleet_policies.rules.settings import read_settings
 from gpufleet_sandbox.api_server import ApiAnswer, ApiServer
 from gpufleet_sandbox.sandbox import Sandbox
@@ -29,7 +29,7 @@ KINDS = {
 }
 NAMESPACE = "admission-mends"
 QUEUE = "research"
-MENDABLE = {mend.rule for mend in MENDS}
+MENDABLE = {remediate.rule for remediate in MENDS}
 
 
 def create(server: ApiServer, document: dict[str, Any]) -> ApiAnswer:
@@ -49,7 +49,7 @@ def installed(sandbox: Sandbox) -> Iterator[tuple[MendingPolicy, ...]]:
     assert server.request("POST", "/api/v1/namespaces", body).status in (201, 409)
     ours = [f"/api/v1/namespaces/{NAMESPACE}"]
     settings = read_settings({"rules": dict.fromkeys(sorted(MENDABLE), "remediate")})
-    made = mending_policies(settings, queue=QUEUE)
+    made = remediation_policies(settings, queue=QUEUE)
     for crd in CRDS:
         path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
         answer = server.request("POST", path, json.dumps(crd).encode())
@@ -179,7 +179,7 @@ def test_the_component_installs_what_mends(
     project = cluster_project({"__main__.py": PROGRAM})
     assert project.run("up").status == 0
     chosen = read_settings({"rules": {"gpu-job-without-deadline": "remediate"}})
-    wanted = {policy.name for policy in mending_policies(chosen)}
+    wanted = {policy.name for policy in remediation_policies(chosen)}
     assert wanted
     for plural in KINDS.values():
         there = sandbox.server().get(f"{ADMISSION}/{plural}")["items"]

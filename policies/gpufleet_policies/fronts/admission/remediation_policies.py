@@ -14,7 +14,6 @@ from itertools import groupby
 from typing import Any
 
 from gpufleet_policies.fronts.admission.check import Constants
-from gpufleet_policies.fronts.admission.mends import MENDS, Mend
 from gpufleet_policies.fronts.admission.policies import (
     API_VERSION,
     EXEMPT_NAMESPACES,
@@ -23,6 +22,7 @@ from gpufleet_policies.fronts.admission.policies import (
     exempting,
     variables,
 )
+from gpufleet_policies.fronts.admission.remediations import MENDS, Mend
 from gpufleet_policies.fronts.admission.targets import AdmissionTarget
 from gpufleet_policies.rules.registry import by_id
 from gpufleet_policies.rules.rule import Level, Profile
@@ -40,7 +40,7 @@ class MendingPolicy:
     binding: dict[str, Any]
 
 
-def mending_policies(
+def remediation_policies(
     settings: RuleSettings | None = None,
     *,
     queue: str = "",
@@ -56,15 +56,15 @@ def mending_policies(
     found = sorted(_assigned(chosen, constants), key=lambda row: row[0])
     made: list[MendingPolicy] = []
     for name, rows in groupby(found, key=lambda row: row[0]):
-        pairs = [(target, mend) for _, target, mend in rows]
-        target, mends = pairs[0][0], [mend for _, mend in pairs]
+        pairs = [(target, remediate) for _, target, remediate in rows]
+        target, remediations = pairs[0][0], [remediate for _, remediate in pairs]
         full = f"{PREFIX}-mend-{name}"
         made.append(
             MendingPolicy(
                 full,
                 target,
-                tuple(mend.rule for mend in mends),
-                _policy(full, target, mends, constants),
+                tuple(remediate.rule for remediate in remediations),
+                _policy(full, target, remediations, constants),
                 _binding(full, exempt),
             )
         )
@@ -75,16 +75,16 @@ def _assigned(
     settings: RuleSettings, constants: Constants
 ) -> Iterator[tuple[str, AdmissionTarget, Mend]]:
     profile = settings.profile or Profile.PROD
-    for mend in MENDS:
-        if settings.level(by_id()[mend.rule], profile) is not Level.REMEDIATE:
+    for remediate in MENDS:
+        if settings.level(by_id()[remediate.rule], profile) is not Level.REMEDIATE:
             continue
-        for target in mend.targets:
-            if mend.condition(target, constants):
-                yield target.name, target, mend
+        for target in remediate.targets:
+            if remediate.condition(target, constants):
+                yield target.name, target, remediate
 
 
 def _policy(
-    name: str, target: AdmissionTarget, mends: list[Mend], constants: Constants
+    name: str, target: AdmissionTarget, remediations: list[Mend], constants: Constants
 ) -> dict[str, Any]:
     needed = [v for v in variables(target, (), constants) if v["name"] not in ("today", "kept")]
     return {
@@ -92,7 +92,8 @@ def _policy(
         "kind": "MutatingAdmissionPolicy",
         "metadata": {"name": name, "labels": {"app.kubernetes.io/managed-by": "gpufleet"}},
         "spec": {
-            # What no expression can read is let through as it is; the validating policy judges it.
+            # What no expression can read is let through as it is; the validating policy validates
+            # it.
             "failurePolicy": "Ignore",
             "reinvocationPolicy": "IfNeeded",
             "matchConstraints": {
@@ -100,22 +101,24 @@ def _policy(
                     {
                         "apiGroups": [target.api_group],
                         "apiVersions": list(target.versions),
-                        "operations": ["CREATE", "UPDATE"] if mends[0].on_update else ["CREATE"],
+                        "operations": ["CREATE", "UPDATE"]
+                        if remediations[0].on_update
+                        else ["CREATE"],
                         "resources": list(target.resources),
                     }
                 ]
             },
             "matchConditions": conditions(target),
             "variables": needed,
-            "mutations": [_mutation(mend, target, constants) for mend in mends],
+            "mutations": [_mutation(remediate, target, constants) for remediate in remediations],
         },
     }
 
 
-def _mutation(mend: Mend, target: AdmissionTarget, constants: Constants) -> dict[str, Any]:
-    kept = f"variables.annotationMaps.exists(a, 'gpufleet.dev/ignore-{mend.rule}' in a)"
-    wrong = f"!{kept} && ({mend.condition(target, constants)})"
-    operations = mend.operations(target, constants)
+def _mutation(remediate: Mend, target: AdmissionTarget, constants: Constants) -> dict[str, Any]:
+    kept = f"variables.annotationMaps.exists(a, 'gpufleet.dev/ignore-{remediate.rule}' in a)"
+    wrong = f"!{kept} && ({remediate.condition(target, constants)})"
+    operations = remediate.operations(target, constants)
     return {
         "patchType": "JSONPatch",
         "jsonPatch": {"expression": f"({wrong}) ? ({operations}) : []"},

@@ -69,7 +69,7 @@ def _offence(rule: str) -> Expression:
     return expression
 
 
-def _mend(
+def _remediate(
     rule: str,
     targets: tuple[AdmissionTarget, ...],
     operations: Expression,
@@ -174,34 +174,34 @@ def _copied(target: AdmissionTarget, constants: Constants) -> str:
 
 
 MENDS = (
-    _mend(
+    _remediate(
         "gpu-job-without-deadline",
         (JOBS, CRON_JOBS, PYTORCH_JOBS, MPI_JOBS, RAY_JOBS, TRAIN_JOBS),
         _deadline,
     ),
-    _mend(
+    _remediate(
         "gpu-job-keeps-finished-pods",
         (JOBS,),
         _fixed(("/spec/ttlSecondsAfterFinished", str(DAY_SECONDS))),
     ),
-    _mend("rayjob-cluster-outlives-job", (RAY_JOBS,), _ends_with_job),
-    _mend(
+    _remediate("rayjob-cluster-outlives-job", (RAY_JOBS,), _ends_with_job),
+    _remediate(
         "gpu-cronjob-overlaps", (CRON_JOBS,), _fixed(("/spec/concurrencyPolicy", quoted("Forbid")))
     ),
-    _mend(
+    _remediate(
         "training-without-queue-or-gang",
         (JOBS, JOB_SETS, PYTORCH_JOBS, MPI_JOBS, RAY_JOBS, TRAIN_JOBS),
         _labelled,
         _in_a_queue,
     ),
-    _mend(
+    _remediate(
         "gpu-request-without-limit",
         tuple(target for target in POD_TARGETS if target.name in _TEMPLATES),
         _copied,
         _lacks_limit,
     ),
-    _mend("gpu-pool-unbounded", (NODE_POOLS,), _limited, on_update=True),
-    _mend(
+    _remediate("gpu-pool-unbounded", (NODE_POOLS,), _limited, on_update=True),
+    _remediate(
         "karpenter-never-consolidates",
         (NODE_POOLS,),
         _fixed(
@@ -211,19 +211,19 @@ MENDS = (
         _never,
         on_update=True,
     ),
-    _mend(
+    _remediate(
         "karpenter-never-expires",
         (NODE_POOLS,),
         _fixed(("/spec/template/spec/expireAfter", quoted("720h"))),
         on_update=True,
     ),
-    _mend(
+    _remediate(
         "scale-down-too-slow",
         (HPAS,),
         _fixed(("/spec/behavior/scaleDown/stabilizationWindowSeconds", str(SLOW_SECONDS))),
         on_update=True,
     ),
-    _mend(
+    _remediate(
         "scale-down-too-slow",
         (SCALED_OBJECTS,),
         _fixed(("/spec/cooldownPeriod", str(SLOW_SECONDS))),

@@ -2,7 +2,7 @@
 
 Three ways, first found: `fleet` of the settings as plain data (a FleetSpec, or what
 `gpufleet compile --format json` prints), `fleet` as a path to such a file or to a stack file with
-`gpufleet:fleet`, and `gpufleet:fleet` in the configuration of the stack that is judged.
+`gpufleet:fleet`, and `gpufleet:fleet` in the configuration of the stack that is validated.
 """
 
 import json
@@ -21,7 +21,7 @@ class UnreadableFleetError(ValueError):
     """The fleet that the settings name cannot be read; the text says why."""
 
 
-def told_fleet(setting: Any, folder: Path) -> FleetFacts | None:
+def referenced_fleet(setting: Any, folder: Path) -> FleetFacts | None:
     """The fleet a project told of; None when it told of none, or of one that does not compile.
 
     `setting` is the value of `fleet`; a relative path starts from `folder`, the pack's. Raises
@@ -42,7 +42,7 @@ def told_fleet(setting: Any, folder: Path) -> FleetFacts | None:
 
 
 def stack_configuration() -> Mapping[str, str]:
-    """Configuration of the stack that is judged, as the engine hands it to analyzers."""
+    """Configuration of the stack that is validated, as the engine hands it to analyzers."""
     try:
         found = json.loads(os.environ.get("PULUMI_CONFIG") or "{}")
     except ValueError:

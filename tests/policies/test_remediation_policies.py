@@ -12,9 +12,9 @@ from click.testing import CliRunner, Result
 
 from gpufleet.cli.policies import command
 from gpufleet.components_base.inputs import InvalidArgumentsError
-from gpufleet_policies.fronts.admission.mending_policies import mending_policies
-from gpufleet_policies.fronts.admission.mends import MENDS
 from gpufleet_policies.fronts.admission.policies import expressible
+from gpufleet_policies.fronts.admission.remediation_policies import remediation_policies
+from gpufleet_policies.fronts.admission.remediations import MENDS
 from gpufleet_policies.gpu_admission_policies import GpuAdmissionPolicies
 from gpufleet_policies.rules.settings import read_settings
 
@@ -33,16 +33,16 @@ def settings_file(folder: Path, *rules: str) -> str:
 
 
 def test_no_rule_mends_unless_the_settings_say_so():
-    assert mending_policies() == ()
-    assert mending_policies(read_settings({"profile": "strict"})) == ()
+    assert remediation_policies() == ()
+    assert remediation_policies(read_settings({"profile": "strict"})) == ()
 
 
 def test_every_mend_is_of_a_rule_that_a_cluster_can_check():
-    assert {mend.rule for mend in MENDS} <= set(expressible())
+    assert {remediate.rule for remediate in MENDS} <= set(expressible())
 
 
 def test_a_rule_at_remediate_has_one_policy_for_each_kind_it_mends():
-    made = mending_policies(read_settings({"rules": {DEADLINE: "remediate"}}))
+    made = remediation_policies(read_settings({"rules": {DEADLINE: "remediate"}}))
     names = {policy.name.removeprefix("gpufleet-mend-") for policy in made}
     assert names == {"jobs", "cronjobs", "pytorchjobs", "mpijobs", "rayjobs", "trainjobs"}
     for policy in made:
@@ -53,8 +53,8 @@ def test_a_rule_at_remediate_has_one_policy_for_each_kind_it_mends():
 
 def test_jobs_are_given_a_queue_only_where_it_is_named():
     chosen = read_settings({"rules": {QUEUE: "remediate"}})
-    assert mending_policies(chosen) == ()
-    made = mending_policies(chosen, queue="research")
+    assert remediation_policies(chosen) == ()
+    made = remediation_policies(chosen, queue="research")
     assert made
     assert all("'research'" in json.dumps(policy.policy) for policy in made)
 

@@ -108,7 +108,7 @@ class CheckReport:
         self.findings.append(Finding(code, _SEVERITY[rule.verdict], path, message, facts, fix))
 
     def extend(self, findings: Iterable[Finding]) -> None:
-        """Add findings of another judge."""
+        """Add findings of another validate."""
         self.findings.extend(findings)
 
     @property
@@ -116,6 +116,6 @@ class CheckReport:
         """Whether any finding so far is an error."""
         return any(finding.severity is Severity.ERROR for finding in self.findings)
 
-    def judgement(self, advertises: AdvertisedByConfig | None = None) -> Judgement:
+    def validation(self, advertises: AdvertisedByConfig | None = None) -> Judgement:
         """The answer; what is rejected advertises nothing."""
         return Judgement(ordered(self.findings), None if self.rejected else advertises)

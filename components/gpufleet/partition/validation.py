@@ -13,7 +13,7 @@ from gpufleet.partition.slot_table import slot_table
 from gpufleet.spec.sharing import MigStrategy
 
 
-def judge_layout(
+def validate_layout(
     gpu: Gpu,
     devices: Mapping[str, int],
     where: str,
@@ -49,15 +49,15 @@ def _refusals(refusal: Refusal, gpu: Gpu, devices: Mapping[str, int], where: str
             limits.append(reason.message)
             continue
         code = "mig-profile-unknown" if reason.code == "profile-unknown" else "mig-" + reason.code
-        mend = f"write `{reason.similar[0]}`" if reason.similar else None
+        remediate = f"write `{reason.similar[0]}`" if reason.similar else None
         if reason.code == "count-invalid":
-            mend = "write how many instances each GPU gets, such as 1"
+            remediate = "write how many instances each GPU gets, such as 1"
         findings.append(
             error(
                 code,
                 f'{where}["{reason.profile}"]',
                 f"{gpu.key}: {reason.message}",
-                mend,
+                remediate,
                 gpu=gpu.key,
                 value=reason.value,
                 limit=reason.limit,

@@ -1,4 +1,4 @@
-"""Judging one object with every rule that is on: the same for all fronts."""
+"""Validating one object with every rule that is on: the same for all fronts."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -11,12 +11,12 @@ from gpufleet_policies.rules.context import RuleContext, SameObject
 from gpufleet_policies.rules.exceptions import Exemption, exemptions
 from gpufleet_policies.rules.finding import PolicyFinding
 from gpufleet_policies.rules.placed import pools_for
-from gpufleet_policies.rules.registry import EXCEPTION_INVALID, RULE_FAILED, by_id, judging
+from gpufleet_policies.rules.registry import EXCEPTION_INVALID, RULE_FAILED, by_id, validating
 from gpufleet_policies.rules.rule import Level, Needs, Profile, Rule, Violation
-from gpufleet_policies.rules.settings import RuleSettings, weighed
+from gpufleet_policies.rules.settings import RuleSettings, weighted
 
 
-def judge(
+def validate(
     subject: Any,
     context: RuleContext,
     settings: RuleSettings,
@@ -24,7 +24,7 @@ def judge(
 ) -> list[PolicyFinding]:
     """Every finding about one object. Never raises: a rule that does becomes an advisory note.
 
-    `rules` narrows the rules; default: all that judge this kind of object.
+    `rules` narrows the rules; default: all that validate this kind of object.
     """
     silenced = exemptions(subject, settings.exceptions, context.today, by_id())
     profile = settings.profile_for(context, subject)
@@ -52,12 +52,12 @@ def _plan(
     context: RuleContext,
     rules: Iterable[Rule] | None,
 ) -> Plan:
-    """The rules that judge one kind of object, with their levels; drawn up once for a run."""
+    """The rules that validate one kind of object, with their levels; drawn up once for a run."""
     if rules is not None:
         return _drawn_up(tuple(rules), without_gpus, profile, settings, context)
     key = ("plan", subject, without_gpus, profile, SameObject(settings))
     if key not in context.memo:
-        context.memo[key] = _drawn_up(judging(subject), without_gpus, profile, settings, context)
+        context.memo[key] = _drawn_up(validating(subject), without_gpus, profile, settings, context)
     return context.memo[key]
 
 
@@ -74,11 +74,11 @@ def _drawn_up(
         for rule, level in found
         if level is not Level.OFF
         and (rule.without_gpus or not without_gpus)
-        and _can_judge(rule, context)
+        and _can_validate(rule, context)
     )
 
 
-def _can_judge(rule: Rule, context: RuleContext) -> bool:
+def _can_validate(rule: Rule, context: RuleContext) -> bool:
     if Needs.FLEET in rule.needs and context.fleet is None:
         return False
     if Needs.POOLS in rule.needs and context.fleet is None and context.surroundings is None:
@@ -96,7 +96,7 @@ def _run(rule: Rule, level: Level, subject: Any, context: RuleContext) -> list[P
     return [
         PolicyFinding(
             rule.id,
-            weighed(level.enforced, rule, violation.provenance, violation.at_most),
+            weighted(level.enforced, rule, violation.provenance, violation.at_most),
             subject.locator,
             violation,
             rule.annotation,
@@ -130,7 +130,7 @@ def _broken(rule: Rule, locator: Locator, error: Exception) -> PolicyFinding:
         locator,
         Violation(
             where="",
-            found=f"rule {rule.id} could not judge it: {type(error).__name__}{place}",
+            found=f"rule {rule.id} could not validate it: {type(error).__name__}{place}",
             limit=f"the object counts as unjudged by this rule (Python {sys.version_info.major}."
             f"{sys.version_info.minor})",
             alternative="please report it with the object's manifest",
