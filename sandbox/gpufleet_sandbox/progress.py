@@ -63,7 +63,7 @@ class SilentProgress:
         del text
 
     def task(self, name: str, seconds: float) -> ProgressTask:
-        """A task nobody watches."""
+        """A task no one watches."""
         del name, seconds
         return _SilentTask()
 

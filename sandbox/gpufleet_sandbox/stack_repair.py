@@ -127,7 +127,7 @@ def kubernetes_id(entry: dict[str, Any]) -> str | None:
 
 
 def release_stale_lock(engine: PulumiEngine, stack: str) -> bool:
-    """Remove the stack's lock when nobody holds it any more; returns whether there was one.
+    """Remove the stack's lock when no one holds it any more; returns whether there was one.
 
     Raises:
         SandboxError: a running process holds it.

@@ -1,4 +1,4 @@
-"""Definitions of custom resources that admission policies see, of kinds nobody installed here."""
+"""Definitions of custom resources that admission policies see, of kinds no one installed here."""
 
 from typing import Any
 

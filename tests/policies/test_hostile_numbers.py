@@ -1,4 +1,4 @@
-"""Numbers nobody means: huge, tiny, signed twice, of other scripts. Nothing hangs or breaks."""
+"""Numbers no one means: huge, tiny, signed twice, of other scripts. Nothing hangs or breaks."""
 
 from typing import Any
 

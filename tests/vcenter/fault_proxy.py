@@ -47,7 +47,7 @@ class Action(Enum):
     DROP_REQUEST = "dropRequest"
     """The connection closes and vCenter never sees the call."""
     DROP_REPLY = "dropReply"
-    """vCenter carries the call out, and nobody hears its answer."""
+    """vCenter carries the call out, and no one hears its answer."""
     FAULT = "fault"
     """The answer is a fault of the rule's type."""
     BEFORE = "before"
@@ -134,7 +134,7 @@ class FaultProxy:
         """Note that an answer came from this life.
 
         Raises:
-            ConnectionError: the life has ended meanwhile, so nobody hears the answer.
+            ConnectionError: the life has ended meanwhile, so no one hears the answer.
         """
         with self.lock:
             if self.life is not life:

@@ -43,7 +43,7 @@ class MortalVcenter:
         running: RunningVcenter,
         proxy: FaultProxy,
     ) -> None:
-        """Take charge of a simulator that nobody has changed yet.
+        """Take charge of a simulator that no one has changed yet.
 
         Args:
             program: The built `vcsim`.
@@ -87,7 +87,7 @@ class MortalVcenter:
         """Kill it now, and start its next life with all that it had done.
 
         Calls that are on their way are cut off. A failure to come back is kept in `failure`, and
-        the proxy answers nobody any more.
+        the proxy answers no one any more.
         """
         with self._dying:
             try:

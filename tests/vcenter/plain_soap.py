@@ -86,7 +86,7 @@ class PlainSoap:
         """What a task ended with, as XML, once it has ended; None when it failed.
 
         Raises:
-            SandboxError: it has not ended in time, or nobody knows it.
+            SandboxError: it has not ended in time, or no one knows it.
         """
         deadline = time.monotonic() + _LONGEST
         while time.monotonic() < deadline:

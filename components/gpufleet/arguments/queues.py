@@ -130,7 +130,7 @@ class QueuesArgs(TypedDict):
     `kubeflow.org/pytorchjob`. Their definitions must be in the cluster. Default: none."""
     default_queue: NotRequired[bool]
     """Whether jobs without a queue name go to their namespace's queue, which is then called
-    `default`. Default false: they are not Kueue's, and run on nobody's quota."""
+    `default`. Default false: they are not Kueue's, and run on no one's quota."""
     create_namespaces: NotRequired[bool]
     """Whether the namespaces of the teams are made, and kept when the fleet goes. Default false:
     they exist."""

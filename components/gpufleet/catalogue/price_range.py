@@ -9,7 +9,7 @@ PUBLISHED_WAYS = ("onDemand", "spot", "reserved", "flexStart", "queued")
 def price_range(
     row: InstanceType, way: str, cap_micro_usd: int | None = None
 ) -> tuple[int | None, int | None]:
-    """Lowest and highest micro-dollars one machine can cost an hour; None where nobody knows.
+    """Lowest and highest micro-dollars one machine can cost an hour; None where no one knows.
 
     `way` is one of PUBLISHED_WAYS, `cap_micro_usd` the most that is bid for spot.
     """
@@ -23,9 +23,9 @@ def price_range(
 
 
 def planned_price(row: InstanceType, way: str, cap_micro_usd: int | None = None) -> int | None:
-    """What one machine is planned to cost, micro-dollars an hour; None where nobody knows.
+    """What one machine is planned to cost, micro-dollars an hour; None where no one knows.
 
-    Spot: the price of the region's dearest zone, as nobody chooses the zone, within the range;
+    Spot: the price of the region's dearest zone, as no one chooses the zone, within the range;
     other ways: the highest price of the range.
     """
     low, high = price_range(row, way, cap_micro_usd)

@@ -49,7 +49,7 @@ def command(source: str, subnets: tuple[str, ...], output_format: str) -> None:
     if preflight is None:
         asked = ", ".join(platform for platform, folder in FOLDERS.items() if folder.preflight)
         raise UnreadableInputError(
-            f"{source}: nobody to ask for platform {compiled.fleet.spec.platform.value}; there is "
+            f"{source}: no one to ask for platform {compiled.fleet.spec.platform.value}; there is "
             f"{asked}"
         )
     try:

@@ -143,7 +143,7 @@ def _read_index(index: Path) -> dict[str, str]:
         return {}
     spoilt = UnreadableInputError(
         f"{index}: not a list this version wrote; remove it, and the files it was to list are "
-        "nobody's"
+        "no one's"
     )
     try:
         document: Any = json.loads(index.read_bytes())

@@ -130,7 +130,7 @@ def _validate_driver(dynamic: Sequence[Member], spec: FleetSpec) -> Iterable[Fin
         yield error(
             "dra-driver-disabled",
             "addons.draDriver.enabled",
-            f"nobody would serve the claims of {names}",
+            f"no one would serve the claims of {names}",
             "remove the line; `ownership: existing` says that somebody else installs it",
         )
     resources = _mapping(addon.values.get("resources"))

@@ -78,7 +78,7 @@ _TWICE = {
     ),
 }
 _NOBODY = ContractFact(
-    "the operands wait for driver, then toolkit, then plugin: what nobody brings stops them all",
+    "the operands wait for driver, then toolkit, then plugin: what no one brings stops them all",
     "NVIDIA/gpu-operator v26.7.0 operator-validator",
 )
 

@@ -107,7 +107,7 @@ class PlatformFacts:
     """Whether it brings the charts, where no source is declared. Default: the vendors'
     repositories."""
     planned_provisioner: Provisioner = Provisioner.MANAGED
-    """Who adds nodes in a plan that names nobody."""
+    """Who adds nodes in a plan that names no one."""
     managed_pools_scale: bool = False
     """Whether managed pools grow by themselves when pods wait."""
     job_capacity: tuple[str, ...] = ()

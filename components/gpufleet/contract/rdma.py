@@ -136,7 +136,7 @@ def _peermem(cluster: ClusterFacts, operator: GpuOperator) -> Iterable[Finding]:
         yield error(
             "driver-waits-for-ofed",
             place(operator, RDMA),
-            "every driver pod would wait for a DOCA-OFED container that nobody deploys: no GPU "
+            "every driver pod would wait for a DOCA-OFED container that no one deploys: no GPU "
             "is ever advertised",
             f"write {where}: {'operator' if present else 'true'}, or remove {RDMA} and use DMA-BUF",
             facts=chain(

@@ -35,7 +35,7 @@ GPU_TOLERATION = KeyToleration(GPU_KEY, "NoSchedule")
 def needed(taints: Iterable[tuple[str, str, str]]) -> tuple[KeyToleration, ...]:
     """What the operands must tolerate beside the GPU taint, so that they run on these nodes.
 
-    PreferNoSchedule keeps nobody away for good.
+    PreferNoSchedule keeps no one away for good.
     """
     wanted = {
         KeyToleration(key, effect) for key, _, effect in taints if effect != "PreferNoSchedule"

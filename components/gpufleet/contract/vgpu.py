@@ -26,7 +26,7 @@ def validate_vgpu(members: Sequence[Member], spec: FleetSpec) -> list[Finding]:
                 error(
                     "vgpu-needs-hypervisor",
                     f"{path}.sharing.vgpu",
-                    f"nobody can choose a vGPU profile on {spec.platform.value}",
+                    f"no one can choose a vGPU profile on {spec.platform.value}",
                     "choose an instance type with a fraction of a GPU, or another way of sharing",
                     value=spec.platform.value,
                     allowed=tuple(p.value for p in Platform if platform_facts(p).vgpu),
@@ -102,7 +102,7 @@ def _validate_sizes(guests: Sequence[Member]) -> Iterable[Finding]:
 
 
 def _validate_guest_driver(guests: Sequence[Member], spec: FleetSpec) -> Iterable[Finding]:
-    """The guest driver is in a private image that the user builds: nobody may publish it."""
+    """The guest driver is in a private image that the user builds: no one may publish it."""
     operator = spec.addons.gpu_operator
     driver = _mapping(operator.values.get("driver"))
     needs = [pool.name for pool, _, _, image in guests if image is None or not image.driver]

@@ -24,7 +24,7 @@ class Row:
     """One row of a report."""
 
     name: str
-    """Whom `By` asks for; `idle` and `stranded` where it is nobody's; `-` for pods of no team."""
+    """Whom `By` asks for; `idle` and `stranded` where it is no one's; `-` for pods of no team."""
     use: Use
     micro_usd: int
     unit_seconds: int
@@ -32,7 +32,7 @@ class Row:
 
 
 def rows(lines: Iterable[CostLine], by: By, teams: Mapping[str, str]) -> list[Row]:
-    """Rows, dearest first, those of nobody last; together they are all lines."""
+    """Rows, dearest first, those of no one last; together they are all lines."""
     money: dict[tuple[Use, str], int] = {}
     seconds: dict[tuple[Use, str], int] = {}
     for line in lines:

@@ -72,7 +72,7 @@ def validate(
                 error(
                     "spot-price-not-on-platform",
                     f"{path}.capacity[{index}].spot.maxPriceUsdPerHour",
-                    f"nobody on {platform.value} takes a highest price for spot capacity: spend "
+                    f"no one on {platform.value} takes a highest price for spot capacity: spend "
                     "and budget would count on a bound that is not there",
                     "remove it; spot is never dearer than on demand",
                     found=entry.spot.max_price_usd_per_hour,
@@ -94,7 +94,7 @@ def validate(
                 f"{path}.capacity",
                 "a session on spot capacity ends two minutes or less after the cloud's word, with "
                 "all that was not saved",
-                "write `onDemand: {}`, or `intent: batch` if nobody sits in front of it",
+                "write `onDemand: {}`, or `intent: batch` if no one sits in front of it",
             )
         )
     if "capacityBlock" in modes and len(machines) > 1:

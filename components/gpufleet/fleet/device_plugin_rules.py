@@ -94,7 +94,7 @@ def _not_restarted(pools: Sequence[Pool], plan: AddonPlan) -> Iterator[Finding]:
         yield warning(
             "plugin-not-restarted-by-mig-manager",
             f"{ADDON}.enabled",
-            f"when {', '.join(p.name for p in cut)} is cut anew, nobody restarts this plugin, and "
+            f"when {', '.join(p.name for p in cut)} is cut anew, no one restarts this plugin, and "
             "it goes on advertising the old devices",
             "let the GPU Operator run the plugin, or restart its DaemonSet after each change",
             pools=[p.name for p in cut],

@@ -67,7 +67,7 @@ _DEFAULTS = {
     "gds": False,
     "gdrcopy": False,
 }
-"""Whether a part runs where nobody says so: the chart's own defaults."""
+"""Whether a part runs where no one says so: the chart's own defaults."""
 
 _CONTROL_PLANE_TOLERATION = {
     "key": "node-role.kubernetes.io/control-plane",

@@ -101,10 +101,10 @@ def validate_neuron_addon(spec: FleetSpec, pools: Sequence[Pool]) -> list[Findin
 
 
 def recovery_without_detector(path: str) -> Finding:
-    """Node recovery that nobody would start."""
+    """Node recovery that no one would start."""
     return error(
         "neuron-recovery-without-detector",
         path,
-        "nobody would tell it of a failed device: nodeProblemDetector is false",
+        "no one would tell it of a failed device: nodeProblemDetector is false",
         "write `nodeProblemDetector: true`, or remove nodeRecovery",
     )

@@ -93,7 +93,7 @@ def _signal(scaling: Scaling, on: ScaleOn, index: int) -> Iterator[Finding]:
         yield error(
             "scaling-target-missing",
             f"{path}.target",
-            f"nobody knows how much {word} one replica can bear but you",
+            f"no one knows how much {word} one replica can bear but you",
             "measure it, or take the batch that `gpufleet size` says a replica keeps up with",
         )
     if on.target is not None and on.signal in DEFAULT_TARGETS and on.target > 1:

@@ -17,7 +17,7 @@ def micro(usd: str) -> int:
 
 
 def node_prices(machine: Machine, capacity: Capacity) -> tuple[int | None, int | None]:
-    """Lowest and highest micro-dollars one node can cost an hour; None where nobody knows."""
+    """Lowest and highest micro-dollars one node can cost an hour; None where no one knows."""
     row = machine.instance
     if capacity.on_prem is not None:
         per_gpu = capacity.on_prem.usd_per_gpu_hour

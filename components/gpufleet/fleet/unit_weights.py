@@ -3,7 +3,7 @@
 A slice is weighed half by its compute slices and half by its memory slots: neither alone says what
 it keeps from others (seven 1g.10gb use all compute and seven of eight memory slots). Since slices
 of a GPU never use more than all of either, their weights never add up to more than the GPU; what is
-missing to 1 can be given to nobody and is stranded.
+missing to 1 can be given to no one and is stranded.
 """
 
 from fractions import Fraction

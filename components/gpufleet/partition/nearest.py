@@ -39,7 +39,7 @@ def nearest_layouts(
 
     `wanted` is the request as far as the geometry knows its profiles; `substitutes` are the known
     profiles closest to the ones it does not know, and count as a change each. Equal distances are
-    settled by profiles with attributes (`+me`, ...) nobody asked for, unused compute, unused
+    settled by profiles with attributes (`+me`, ...) no one asked for, unused compute, unused
     memory, instances added and dropped in all, and the names. Never offers an empty GPU.
     """
     names = tuple(geometry.profiles)
@@ -125,7 +125,7 @@ def better_layout(
 
     Nothing shrinks: every instance asked for keeps its compute and memory or gets more, and
     instances with attributes (`+me`, ...) are kept as they are. Least unused compute first, then
-    fewest instances replaced, fewest changes, profiles with attributes nobody asked for, unused
+    fewest instances replaced, fewest changes, profiles with attributes no one asked for, unused
     memory. None: there is no better one.
     """
     names = tuple(geometry.profiles)

@@ -92,7 +92,7 @@ def _spread(patterns: Mapping[_Devices, int], nodes: int) -> dict[_Devices, int]
 
 @lru_cache(maxsize=4096)
 def _completed(gpu: Gpu, devices: _Devices) -> _Devices:
-    """The layout with spare slices where some fit, so that no compute slice is left that nobody
+    """The layout with spare slices where some fit, so that no compute slice is left that no one
     can use; more of what is there first."""
     assert gpu.mig is not None
     proof = place(gpu.mig, dict(devices))

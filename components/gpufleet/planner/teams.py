@@ -22,7 +22,7 @@ def queues_data(
 
 def team_shares(planned: Sequence[tuple[str | None, Option]]) -> dict[str, float]:
     """Each team's part of the planned GPUs. Rounded down, so that they never add up to more than 1;
-    what belongs to no team is nobody's share."""
+    what belongs to no team is no one's share."""
     parts: dict[str, float] = {}
     total = 0.0
     for team, option in planned:

@@ -60,7 +60,7 @@ class Notebooks(RequestModel):
     """Default none: time-slicing allowed, as long as the sum of the peaks fits."""
     interruptible: bool = False
     culled_after_hours: Annotated[float, Field(gt=0, le=168)] | None = None
-    """Hours after which the notebook server ends one that nobody uses. Default: nothing ends it,
+    """Hours after which the notebook server ends one that no one uses. Default: nothing ends it,
     which the policies refuse in shared fleets."""
     gpus: Annotated[tuple[str, ...], Field(max_length=40)] = ()
     team: Name | None = None

@@ -118,7 +118,7 @@ class Architecture:
     """Whether the head shares the embeddings' matrix."""
     groups: tuple[LayerGroup, ...]
     basis: Basis
-    """`modelled`: the shape is published. `assumed`: parts of it were stated by nobody."""
+    """`modelled`: the shape is published. `assumed`: parts of it were stated by no one."""
     source: str
     """Where the shape comes from: a row of the catalogue, a file, a statement."""
     assumptions: tuple[str, ...] = ()

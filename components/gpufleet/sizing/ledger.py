@@ -20,7 +20,7 @@ class Basis(StrEnum):
     MODELLED = "modelled"
     """Computed from sourced inputs by a formula that was checked against measurements."""
     ASSUMED = "assumed"
-    """A planning constant, or computed from an input nobody stated."""
+    """A planning constant, or computed from an input no one stated."""
 
 
 _RANK = {basis: rank for rank, basis in enumerate(Basis)}

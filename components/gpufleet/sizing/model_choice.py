@@ -30,7 +30,7 @@ class ChosenModel:
     none is known."""
 
     def default_weights(self, workload: SizedWorkload) -> str | None:
-        """Format of the weights where nobody states one; None: 16 bit.
+        """Format of the weights where no one states one; None: 16 bit.
 
         Full training updates 16-bit weights; adapters freeze what lies on disk, and of a model
         that is only named its 16-bit form, as tuning libraries unpack what was released.

@@ -109,7 +109,7 @@ class ServingReplica:
 
 
 def mean_prompt(serving: Serving) -> int:
-    """Tokens of a mean prompt; half of the context where nobody said."""
+    """Tokens of a mean prompt; half of the context where no one said."""
     if serving.prompt_tokens is not None:
         return serving.prompt_tokens
     return max(serving.context // 2, 1)

@@ -55,7 +55,7 @@ def weight_bytes(
     `head_apart` says whether the checkpoint stores the head although the model ties it; None
     (default) takes the habit of the format. No format is planned larger than the next wider one:
     where embeddings outweigh the layers, a head stored apart or a working copy would say otherwise,
-    and nobody would choose that format then.
+    and no one would choose that format then.
     """
     count = count_parameters(model)
     apart = weights.head_apart if head_apart is None else head_apart

@@ -51,7 +51,7 @@ class Ofed(StrEnum):
     """Who brings DOCA-OFED, the drivers of RDMA NICs, to the nodes of RDMA pools."""
 
     INBOX = "inbox"
-    """Nobody: the NIC drivers of the distribution do, and GPUs are reached by DMA-BUF."""
+    """No one: the NIC drivers of the distribution do, and GPUs are reached by DMA-BUF."""
     OPERATOR = "operator"
     """The Network Operator, by a NicClusterPolicy with an ofedDriver."""
     HOST = "host"

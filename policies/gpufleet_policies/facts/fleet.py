@@ -69,7 +69,7 @@ class PoolFacts:
     maximum_spend: Fact[int]
     """Absent: unbounded."""
     team: str = ""
-    """Who pays for it; empty: nobody in particular."""
+    """Who pays for it; empty: no one in particular."""
 
     @property
     def is_committed(self) -> bool:

@@ -159,7 +159,7 @@ class NodePool(Subject):
     is_gpu_pool: Fact[bool] = NOTHING
     """Whether its machines carry NVIDIA GPUs. Unknown where it cannot be told."""
     is_shape_open: bool = False
-    """Whether it may also be made of types without GPUs, or of types that nobody listed."""
+    """Whether it may also be made of types without GPUs, or of types that no one listed."""
     size: Size = field(default_factory=Size)
     capacity: Fact[frozenset[str]] = NOTHING
     """Ways of buying it may use, in the spelling of FleetSpec: `onDemand`, `spot`, `reserved`,

@@ -67,7 +67,7 @@ def _price(types: tuple[str, ...], ways: frozenset[str], catalogue: Catalogue) -
 
 
 def way_price(row: InstanceType, way: str) -> tuple[int | None, int | None]:
-    """Lowest and highest price of a machine bought one way; None where nobody knows."""
+    """Lowest and highest price of a machine bought one way; None where no one knows."""
     if way in PUBLISHED_WAYS:
         return price_range(row, way)
     one = row.price(way).micro_usd_per_hour

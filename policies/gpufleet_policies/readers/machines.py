@@ -18,7 +18,7 @@ class Machines:
     """What a list of machine types has in common."""
 
     gpu: Fact[str]
-    """Key of the catalogue; absent: no NVIDIA GPU; unknown: several, or one nobody listed."""
+    """Key of the catalogue; absent: no NVIDIA GPU; unknown: several, or one no one listed."""
     gpus_per_node: Fact[int]
     """Of the largest."""
     carries_gpus: Fact[bool]
@@ -86,7 +86,7 @@ def _by_accelerator(accelerator: str, catalogue: Catalogue) -> str | None:
 
 
 def gpu_by_name(names: Iterable[str], catalogue: Catalogue) -> Fact[str]:
-    """The GPU that a label value or type name means; unknown where nobody can tell."""
+    """The GPU that a label value or type name means; unknown where no one can tell."""
     from gpufleet.catalogue import UnknownKeyError
 
     for name in names:

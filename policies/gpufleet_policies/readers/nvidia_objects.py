@@ -38,7 +38,7 @@ _PLUGIN_DATA = ("devicePlugin", "config", "data")
 
 def values_path(locator: Locator, place: str, *keys: str) -> tuple[str, ...] | None:
     """Keys that lead to a value of a chart or of ClusterPolicy; None in plans and states of others,
-    which nobody edits."""
+    which no one edits."""
     if place == "values" and locator.file:
         return None
     return (*(part for part in place.split(".") if part), *keys)

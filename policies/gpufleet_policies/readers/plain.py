@@ -26,7 +26,7 @@ _PROXIES = frozenset({"_DictProxy", "_ListProxy"})
 """Classes of the SDK that guard unknown values and hand out what they guard as `["__target"]`."""
 
 MAX_DEPTH = 64
-"""Deeper nesting is nobody's manifest; what lies below reads as unknown."""
+"""Deeper nesting is no one's manifest; what lies below reads as unknown."""
 
 
 def plain(value: Any, depth: int = 0) -> Any:

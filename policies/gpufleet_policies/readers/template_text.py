@@ -1,4 +1,4 @@
-"""Templates that nobody rendered, as text that YAML can read."""
+"""Templates that no one rendered, as text that YAML can read."""
 
 import re
 

@@ -30,7 +30,7 @@ def gpu_node(document: dict[str, Any], locator: Locator, load: Load) -> Iterator
         is_gpu_pool=found.carries_gpus,
         size=Size(one, one, one, "the machine", "the machine", fixed=True),
         capacity=known(frozenset({"onPrem"})),
-        # Its kubelet registers the node with them, out of user data nobody here reads.
+        # Its kubelet registers the node with them, out of user data no one here reads.
         taints=unknown("userData"),
         labels_known=False,
         tags_known=False,

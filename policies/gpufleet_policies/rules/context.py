@@ -52,11 +52,11 @@ class Thresholds:
     large_node_gpus: int = 8
     """GPUs from which a node is too large to stand for one person's notebook."""
     standing_usd_per_month: Decimal | None = None
-    """What a pool outside production may cost while nobody uses it; None: nothing."""
+    """What a pool outside production may cost while no one uses it; None: nothing."""
     max_gpus: int = 64
     """GPUs from which a single pool's largest size needs somebody's word."""
     quiet_usd_per_month: Decimal = Decimal(1000)
-    """Standing GPU cost below which nobody needs a budget alarm."""
+    """Standing GPU cost below which no one needs a budget alarm."""
     training_gpus: int = 8
     """GPUs from which work that needs all its pods should wait in a queue."""
     owner_tags: tuple[str, ...] = ()

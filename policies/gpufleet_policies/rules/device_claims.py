@@ -179,7 +179,7 @@ def unused(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]
             yield Violation(
                 where=one.place,
                 found=f"claims {one.name}, and no container names it in resources.claims",
-                limit="the device is taken from others and used by nobody",
+                limit="the device is taken from others and used by no one",
                 alternative=f"name it in a container's resources.claims, or remove {one.place}",
                 money=_devices(context, workload, group, one),
                 evidence={"claim": one.name},

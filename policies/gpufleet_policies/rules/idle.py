@@ -97,7 +97,7 @@ def idle_command(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viol
                 found=f"holds {asked} x {resource} and runs `{waiting}`",
                 limit="a GPU is held only by something that computes",
                 alternative="run the work itself; for a shell, ask for one share and set "
-                "replicas: 0 when nobody uses it",
+                "replicas: 0 when no one uses it",
                 money=held(context, workload, group),
                 evidence={"resource": resource, "command": waiting},
             )

@@ -1,4 +1,4 @@
-"""Jobs whose GPUs nobody ends: no deadline, endless retries, overlaps, forgotten clusters."""
+"""Jobs whose GPUs no one ends: no deadline, endless retries, overlaps, forgotten clusters."""
 
 from collections.abc import Iterator
 
@@ -54,7 +54,7 @@ def without_deadline(context: RuleContext, workload: WorkloadFacts) -> Iterator[
 
 
 def _deadline(workload: WorkloadFacts, field: str) -> JsonPatch:
-    """With its parent where that is not there; none where nobody knows."""
+    """With its parent where that is not there; none where no one knows."""
     parent, _, name = field.rpartition(".")
     if parent not in ("spec", "spec.jobTemplate.spec") and workload.job is not None:
         written = workload.job.deadline_parent_written

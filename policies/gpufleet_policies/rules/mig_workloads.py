@@ -49,7 +49,7 @@ def single_mixed(context: RuleContext, subject: MigLayouts | NodePool) -> Iterat
     """The strategy `single`, also the operator's default, and profiles that differ on a node.
 
     A pool whose label selects the layout is validated with its own GPUs; a layout that no pool here
-    selects is advice, since nobody may ever use it.
+    selects is advice, since no one may ever use it.
     """
     chosen = strategy(context)
     if not chosen.is_known or chosen.value != "single":
@@ -146,7 +146,7 @@ def name_mismatch(context: RuleContext, workload: WorkloadFacts) -> Iterator[Vio
     prod=Level.ADVISORY,
     strict=Level.ADVISORY,
     needs=[Needs.SURROUNDINGS],
-    formula="waste = slices nobody asks for x their part of a GPU x GPU-hour x 730 h",
+    formula="waste = slices no one asks for x their part of a GPU x GPU-hour x 730 h",
     source="own: published slices against requests at the largest scale",
 )
 def slices_unrequested(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Violation]:
@@ -176,7 +176,7 @@ def slices_unrequested(context: RuleContext, subject: NodePool | FleetFacts) -> 
                     where=f"{resource} of {named(pool)}",
                     found=f"{there} slices stand, and everything here together asks for "
                     f"{wanted[resource]}",
-                    limit="slices nobody asks for are GPU time nobody uses",
+                    limit="slices no one asks for are GPU time no one uses",
                     alternative="cut the GPUs into what is asked for, or lower the minimum",
                     money=_slices(context, pool, resource, spare),
                     evidence={"published": there, "requested": wanted[resource]},

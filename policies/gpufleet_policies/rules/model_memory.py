@@ -74,7 +74,7 @@ def memory_need(intent: WorkloadIntent) -> MemoryNeed | None:
 
 @cache
 def _format(name: str) -> tuple[int, int] | None:
-    """Oldest compute capability that runs a format; None when nobody knows the name."""
+    """Oldest compute capability that runs a format; None when no one knows the name."""
     from gpufleet.sizing.formats import WeightFormat, find_weight_format
 
     found = find_weight_format(ENGINE_NAMES.get(name, name))
@@ -101,7 +101,7 @@ def largest_model(
 ) -> Decimal | None:
     """Most parameters, in 1e9 down to one decimal, that are estimated to fit in `memory` bytes.
 
-    None for a format nobody knows, and one that a GPU of this capability does not run.
+    None for a format no one knows, and one that a GPU of this capability does not run.
     """
     oldest = _format(precision)
     if oldest is None or capability is None or oldest > capability:

@@ -265,7 +265,7 @@ def alongside_gpus(context: RuleContext, workload: WorkloadFacts) -> Iterator[Vi
             where=group.place,
             found=f"{one.by_gpus} pods fill the GPUs of a {one.shape.priced} and ask for less than "
             "a quarter of its CPUs and memory",
-            limit="CPUs and memory that nobody asks for are paid for with the GPUs",
+            limit="CPUs and memory that no one asks for are paid for with the GPUs",
             alternative="use a machine with less beside its GPUs, or put CPU work there",
             evidence={"machine": one.shape.name},
             at_most=Level.ADVISORY,

@@ -83,7 +83,7 @@ def _is_gpu(context: RuleContext, key: str, label: str, name: str) -> bool:
             return catalogue.gpu_by_product_label(name).key == key
         return catalogue.find_gpu(name).key == key
     except UnknownKeyError as problem:
-        # What nobody knows, or what fits several, may be this one.
+        # What no one knows, or what fits several, may be this one.
         return not problem.nearest or key in problem.nearest
 
 

@@ -185,7 +185,7 @@ def _short(pool: NodePool) -> str:
 
 @rule(
     "gpu-owner-tags-missing",
-    "GPU capacity that nobody is written down for.",
+    "GPU capacity that no one is written down for.",
     subject=(NodePool, WorkloadFacts),
     dev=Level.OFF,
     prod=Level.ADVISORY,

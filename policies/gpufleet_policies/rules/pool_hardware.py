@@ -25,7 +25,7 @@ _DAEMONS = Fraction(110, 100)
 
 
 def _row(pool: NodePool, catalogue: Catalogue) -> InstanceType | None:
-    """The one machine a pool is made of; None for lists and for machines nobody sells."""
+    """The one machine a pool is made of; None for lists and for machines no one sells."""
     if not pool.instance_types.is_known or len(pool.instance_types.value) != 1:
         return None
     return catalogue.instances.get(pool.instance_types.value[0])

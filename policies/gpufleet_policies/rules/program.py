@@ -82,7 +82,7 @@ def monitoring_missing(context: RuleContext, subject: NodePool | FleetFacts) -> 
     yield Violation(
         where="",
         found="no DCGM exporter is declared beside the GPU pools",
-        limit="without it nobody sees idle GPUs, and cost tools show an efficiency of 0",
+        limit="without it no one sees idle GPUs, and cost tools show an efficiency of 0",
         alternative="let the GPU Operator run it (dcgmExporter.enabled: true), or install "
         "dcgm-exporter",
         at_most=Level.MANDATORY if installs else Level.ADVISORY,

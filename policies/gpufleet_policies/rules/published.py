@@ -175,7 +175,7 @@ def _published(context: RuleContext, pool: NodePool) -> AdvertisedDevices | None
 
 
 def _without_mig(context: RuleContext, pool: NodePool) -> bool:
-    """Whether nobody could cut these GPUs: another program may install the operator that does."""
+    """Whether no one could cut these GPUs: another program may install the operator that does."""
     if not pool.gpu.is_known or geometry(context, pool) is not None:
         return False
     return not context.catalogue.gpu(pool.gpu.value).has_mig

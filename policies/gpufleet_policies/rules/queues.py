@@ -1,4 +1,4 @@
-"""Queues: quota that cannot be had, that nobody may use, or that nothing caps."""
+"""Queues: quota that cannot be had, that no one may use, or that nothing caps."""
 
 from collections.abc import Iterator
 from fractions import Fraction

@@ -235,7 +235,7 @@ def _amount(raw: Any) -> Decimal | None:
 
 
 _DIGITS = 40
-"""Before and behind the point; nobody means more, and written out it would fill the memory."""
+"""Before and behind the point; no one means more, and written out it would fill the memory."""
 
 
 def _choices(data: Mapping[str, Any], problems: list[Finding]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""vGPU machines: frame buffer nobody needs, licences, cards that cannot be filled."""
+"""vGPU machines: frame buffer no one needs, licences, cards that cannot be filled."""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -27,7 +27,7 @@ _THROTTLED = Fraction(9, 10)
 
 
 def _type(pool: NodePool) -> tuple[str, int, bool] | None:
-    """Board, gigabytes and whether MIG backs it; None for names nobody knows."""
+    """Board, gigabytes and whether MIG backs it; None for names no one knows."""
     if not pool.vgpu_profile.is_known:
         return None
     # Its grammar lives with the geometry: only pools with a vGPU type pay for importing it.

@@ -1,4 +1,4 @@
-"""What the two clouds have in common: resource kinds, and a kind for all that nobody deepened."""
+"""What the two clouds have in common: resource kinds, and a kind for all that no one deepened."""
 
 import hashlib
 from abc import ABC, abstractmethod

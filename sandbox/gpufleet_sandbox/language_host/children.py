@@ -106,7 +106,7 @@ def _await_all(children: "list[subprocess.Popen[bytes]]") -> None:
 def end_process_group() -> None:
     """Kill what is left of our process group, ourselves included, if the group is ours.
 
-    For the case that the engine is gone and nobody else will: what a program started itself would
+    For the case that the engine is gone and no one else will: what a program started itself would
     stay behind for ever.
     """
     sys.stdout.flush()

@@ -65,7 +65,7 @@ def run(arguments: list[str]) -> int:
         sys.path.insert(0, str(entry.parent))
     sys.argv = [given.program, *given.arguments]
 
-    # A failed program leaves tasks behind whose results nobody will ask for, and asyncio would
+    # A failed program leaves tasks behind whose results no one will ask for, and asyncio would
     # complain about each of them beneath the error that matters.
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     loop = asyncio.new_event_loop()

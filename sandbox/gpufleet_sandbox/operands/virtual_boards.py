@@ -1,4 +1,4 @@
-"""vGPUs as the driver of a guest sees them: whole boards of their own name, which nobody can cut.
+"""vGPUs as the driver of a guest sees them: whole boards of their own name, which no one can cut.
 
 Named by NVML as `NVIDIA A100D-3-40C`, before driver branch 510 as `GRID A100D-3-40C`. How the type
 is backed, by a MIG slice or by turns on the GPU, is the host's business. Not played: what a guest

@@ -139,7 +139,7 @@ def test_a_preview_knows_what_is_there_and_what_leaves(cloud: Vcenter) -> None:
     assert "no host can take gpu-4: 1 machines need a place, 0 fit" in full
     assert "DC0_C0_H0 0 (not among the allowed hosts)" in full
     assert reasons(cloud, before, before) == []
-    assert cloud.proxy.total == 0, "nothing is new, so nobody is asked"
+    assert cloud.proxy.total == 0, "nothing is new, so no one is asked"
 
 
 def test_a_preview_that_is_not_to_ask(cloud: Vcenter, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,7 @@
 Each run makes a node, changes it and removes it. In each of the three, the seed chooses one call
 and what becomes of it: the connection breaks, vCenter refuses, the provider is killed, or vCenter
 itself is, and comes back with what it had. Then the operation is repeated, as a person repeats
-`pulumi up`. What must hold after each: exactly the declared machines, none twice, nobody else's
+`pulumi up`. What must hold after each: exactly the declared machines, none twice, no one else's
 touched, no secret said.
 """
 
@@ -55,7 +55,7 @@ FAILURES = (
     *(("connection", action) for action in (Action.DROP_REQUEST, Action.DROP_REPLY)),
     *(("fault", Action.FAULT),),
     *(("provider", action) for action in (Action.BEFORE, Action.AFTER)),
-    # The call never arrives; it is done and nobody hears it; it is done and heard; it is heard that
+    # The call never arrives; it is done and no one hears it; it is done and heard; it is heard that
     # it will be done, and it is not.
     *(("vCenter", Action.DROP_REQUEST), ("vCenter", Action.DROP_REPLY)),
     *(("vCenter", Action.AFTER), ("vCenter", Action.FORGET)),
@@ -183,7 +183,7 @@ def _one_group(cloud: Vcenter, seed: int) -> None:
     fewer = batch_inputs(cloud, *ordinals[:2], **disks)
     kept = _until_done(cloud, chance, "updateBatch", id=group, olds=made, news=fewer)["outs"]
     left = {f"{group}/{ordinal}" for ordinal in (*taken, *ordinals[:2])}
-    assert set(cloud.owned()) <= left, f"seed {seed}: what nobody took over and nothing declares"
+    assert set(cloud.owned()) <= left, f"seed {seed}: what no one took over and nothing declares"
     assert {f"{group}/{ordinal}" for ordinal in taken} <= set(cloud.owned()), f"seed {seed}"
     removed = [{"id": node["id"], "olds": node["outs"]} for node in nodes]
     _until_done(cloud, chance, "deleteTogether", nodes=removed)

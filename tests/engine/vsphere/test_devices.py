@@ -341,7 +341,7 @@ def test_an_adapter_that_somebody_moved_or_added(cloud: Vcenter) -> None:
     ]
     outs = updated(seen, node)
     assert outs["drifted"] == {}
-    assert outs["warnings"] == ["the machine has an adapter on rdma/50% that nobody declared"]
+    assert outs["warnings"] == ["the machine has an adapter on rdma/50% that no one declared"]
     assert [network for _, network in cards(cloud)] == ["DC0_DVPG0", "storage", "rdma/50%"]
     fewer = {**on(cloud, "DC0_DVPG0"), "updatePolicy": "restart"}
     updated(outs, fewer)

@@ -1,4 +1,4 @@
-"""Files nobody meant well: a finding or a skip, never a crash, never a hang."""
+"""Files no one meant well: a finding or a skip, never a crash, never a hang."""
 
 import json
 import time

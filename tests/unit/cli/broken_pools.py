@@ -179,7 +179,7 @@ POOLS: tuple[Case, ...] = (
         "addons.gpuOperator.driver.enabled",
     ),
     (
-        "nobody installs the device plugin",
+        "no one installs the device plugin",
         {"addons": {"gpuOperator": {"devicePlugin": {"enabled": False}}}},
         "device-plugin-installed-by-nobody",
         "addons.gpuOperator.devicePlugin.enabled",

@@ -53,7 +53,7 @@ SPECS: tuple[Case, ...] = (
     ("null pool", {"pools[0]": None}, "spec-value-wrong-type", "pools[0]"),
     ("unknown platform", {"platform": "azure"}, "spec-value-unknown", "platform"),
     ("unquoted edition", {"catalogue": 2026.11}, "spec-value-wrong-type", "catalogue"),
-    ("edition nobody has", {"catalogue": "2031.01"}, "catalogue-edition-unknown", "catalogue"),
+    ("edition no one has", {"catalogue": "2031.01"}, "catalogue-edition-unknown", "catalogue"),
     ("unquoted version", {"cluster.kubernetesVersion": 1.36}, "spec-value-inconsistent", "cluster"),
     ("patch version", {"cluster.kubernetesVersion": "1.36.2"}, "spec-value-malformed", "cluster"),
     ("wrong enum", {"pools[0].intent": "train"}, "spec-value-unknown", "pools[0].intent"),
@@ -123,11 +123,11 @@ SPECS: tuple[Case, ...] = (
         "pools[0].taints[0].effect",
     ),
     # hardware
-    ("GPU nobody makes", {"pools[0].gpu": "L5"}, "gpu-unknown", "pools[0].gpu"),
+    ("GPU no one makes", {"pools[0].gpu": "L5"}, "gpu-unknown", "pools[0].gpu"),
     ("GPU not on platform", {"pools[0].gpu": "A30-24GB"}, "gpu-not-on-platform", "pools[0].gpu"),
     ("no hardware", {"pools[0].gpu": REMOVE}, "pool-hardware-missing", "pools[0]"),
     (
-        "type nobody sells",
+        "type no one sells",
         {"pools[1].instanceTypes": ["p5.24xlarge"]},
         "instance-type-unknown",
         "pools[1].instanceTypes[0]",
@@ -157,7 +157,7 @@ SPECS: tuple[Case, ...] = (
         "pools[1].gpu",
     ),
     (
-        "count nobody offers",
+        "count no one offers",
         {"pools[0].gpusPerNode": 3},
         "gpus-per-node-not-offered",
         "pools[0].gpusPerNode",

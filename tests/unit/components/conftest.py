@@ -166,7 +166,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
             return program()
 
         body()
-        # Worker threads register; in which order they come to it is nobody's to say.
+        # Worker threads register; in which order they come to it is no one's to say.
         recording.resources.sort(key=lambda made: (made.name, made.type))
         return recording
 

@@ -1,6 +1,6 @@
 """Series that rules and dashboards may use, each with its source: the list queries are checked by.
 
-A query that names a series nobody exports is a rule that never fires.
+A query that names a series no one exports is a rule that never fires.
 """
 
 from gpufleet.render.dcgm_metrics import COUNTERS

@@ -21,7 +21,7 @@ RULES = rule_table(
         ("yaml",),
         Verdict.REJECT,
         "The text is no UTF-8, no YAML, too large (1 MiB), too deep (40) or grown by aliases: "
-        "nobody can read it. The command exits 2.",
+        "no one can read it. The command exits 2.",
         "docs/check.md",
     ),
     CheckRule(

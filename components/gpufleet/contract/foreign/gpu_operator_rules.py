@@ -69,7 +69,7 @@ RULES = rule_table(
         ("GO-7",),
         _REJECT,
         "migManager.config.create with a name and empty data: no error and no ConfigMap, and the "
-        "MIG manager waits for one that nobody makes.",
+        "MIG manager waits for one that no one makes.",
         f"{_TEMPLATES}/mig_config.yaml",
     ),
     CheckRule(

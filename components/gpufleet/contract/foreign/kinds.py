@@ -62,7 +62,7 @@ def validate_text(
 ) -> Judgement:
     """Validate a document of a kind.
 
-    `context` is the context file as data. Raises UnreadableDocumentError for text that nobody can
+    `context` is the context file as data. Raises UnreadableDocumentError for text that no one can
     read and KeyError for a kind that does not exist.
     """
     where, report = read_context(context, gpu, select)

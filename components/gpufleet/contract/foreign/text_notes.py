@@ -1,4 +1,4 @@
-"""Findings about the text itself: keys written twice, documents nobody reads."""
+"""Findings about the text itself: keys written twice, documents no one reads."""
 
 from gpufleet.contract.foreign.validation import CheckReport, CheckRule, Verdict
 from gpufleet.documents.document import GoDocument

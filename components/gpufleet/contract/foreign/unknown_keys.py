@@ -1,4 +1,4 @@
-"""Keys nobody reads: a misspelling silently loses what it declares, anything else is dropped."""
+"""Keys no one reads: a misspelling silently loses what it declares, anything else is dropped."""
 
 from collections.abc import Iterable
 

@@ -40,7 +40,7 @@ def explain_model(model: Architecture) -> Iterator[ExplanationLine]:
         )
     for assumption in model.assumptions:
         yield ExplanationLine(
-            "model", "shape", "assumed", assumption, Basis.ASSUMED, "stated by nobody"
+            "model", "shape", "assumed", assumption, Basis.ASSUMED, "stated by no one"
         )
 
 

@@ -24,7 +24,7 @@ class GpuPart:
     """Where it begins, from 0 to 1."""
     size: Fraction
     owner: str | None
-    """Share or workload; None: it was there already, or nobody has it yet."""
+    """Share or workload; None: it was there already, or no one has it yet."""
     text: str
     """`1g.10gb`, `1/4`, `GPU`."""
 

@@ -102,7 +102,7 @@ class Karpenter(GpuComponent[KarpenterPlan]):
     a queue with the events that announce the end of a machine: spot interruption, rebalancing,
     maintenance, the end of a reservation.
 
-    One per cluster. Remove pools before it: nobody else drains their nodes.
+    One per cluster. Remove pools before it: no one else drains their nodes.
     """
 
     release_name: pulumi.Output[str]

@@ -1,6 +1,6 @@
 """Findings about raw arguments of a node group and its launch template.
 
-Raw arguments are merged last: they may add what nobody else decides, and never change what the
+Raw arguments are merged last: they may add what no one else decides, and never change what the
 fleet counts and promises.
 """
 

@@ -1,6 +1,6 @@
 """Findings about raw arguments of a GKE node pool, and about tags as Google's labels.
 
-Raw arguments are merged last: they may add what nobody else decides, and never change what the
+Raw arguments are merged last: they may add what no one else decides, and never change what the
 fleet counts and promises.
 """
 

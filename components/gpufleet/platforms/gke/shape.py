@@ -177,7 +177,7 @@ def networks(row: InstanceType) -> tuple[GpuInterface, ...]:
 
 
 def upgrade_strategy(options: GkeOptions, step: Rung) -> UpgradeStrategy:
-    """How nodes of a rung are upgraded where nobody says so."""
+    """How nodes of a rung are upgraded where no one says so."""
     if options.upgrade.strategy is not None:
         return options.upgrade.strategy
     if step.flex_start or step.queued:

@@ -97,7 +97,7 @@ def capacity_annotations(pool: Pool) -> dict[str, str]:
     """What a machine of an empty set would give, for the autoscaler.
 
     CPU and memory are written by the machine API's own controller from the machine's shape. GPUs it
-    does not know, and slices, turns or clients of one nobody does.
+    does not know, and slices, turns or clients of one no one does.
     """
     shape = openshift_shape(pool)
     labels = ",".join(

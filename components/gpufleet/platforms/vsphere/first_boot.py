@@ -71,7 +71,7 @@ def _validate(connection: Mapping[str, Any], pool: Pool) -> Iterator[Finding]:
         yield error(
             "vsphere-join-without-token",
             "connection.join.token",
-            f"{method.value} lets nobody in without a token",
+            f"{method.value} lets no one in without a token",
             "give one that expires, as a secret",
         )
 

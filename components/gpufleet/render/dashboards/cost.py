@@ -1,4 +1,4 @@
-"""What the fleet costs now, who pays for it, and what nobody uses."""
+"""What the fleet costs now, who pays for it, and what no one uses."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ def cost_dashboard(fleet: Fleet) -> dict[str, Any]:
             _USD,
             6,
             4,
-            "Advertised and held by nobody, or cut so that it cannot be given out.",
+            "Advertised and held by no one, or cut so that it cannot be given out.",
         ),
         Panel(
             "At this rate, a month",

@@ -180,7 +180,7 @@ CHECKS = (
     ObjectCheck(
         "gpu-idle-command",
         POD_TARGETS,
-        "run the work itself; for a shell, ask for one share and set replicas to 0 when nobody "
+        "run the work itself; for a shell, ask for one share and set replicas to 0 when no one "
         "uses it",
         container=_idle,
         while_stopped=False,

@@ -79,7 +79,7 @@ def _all_devices(target: AdmissionTarget, constants: Constants) -> str:
 
 
 def _unselective(target: AdmissionTarget, constants: Constants) -> str:
-    """Nothing to check where one kind of GPU is all there is, or where nobody says."""
+    """Nothing to check where one kind of GPU is all there is, or where no one says."""
     if len(constants.gpus) < 2:
         return ""
     plain = (

@@ -52,7 +52,7 @@ def _below(folder: str) -> Iterator[tuple[str, str]]:
             with os.scandir(here) as entries:
                 there = sorted(entries, key=lambda entry: entry.name)
         except OSError:
-            continue  # nobody may look into it
+            continue  # no one may look into it
         # Symbolic links in the way are followed once for a folder, not for each of its files.
         resolved = _identity(here)
         prefix = "" if here == os.curdir else f"{here.rstrip(os.sep)}{os.sep}"

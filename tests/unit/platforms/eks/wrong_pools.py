@@ -197,7 +197,7 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
         "zone-not-in-region",
         "us-west-2a is no zone of us-east-1",
     ),
-    "an image nobody publishes, without its id": (
+    "an image no one publishes, without its id": (
         {"gpu": "L4", "image": "ubuntu-eks"},
         "image-id-missing",
         "EKS publishes no image ubuntu-eks",

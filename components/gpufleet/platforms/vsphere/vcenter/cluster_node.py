@@ -119,7 +119,7 @@ class ClusterNode:
             self._cordon(node, machine)
             left = must_leave(self._cluster.pods(self._name))
             if not is_ready(node):
-                # Nobody there confirms that a pod has ended; that it was told so is all there is.
+                # No one there confirms that a pod has ended; that it was told so is all there is.
                 left = [pod for pod in left if not is_leaving(pod)]
             if not left:
                 return

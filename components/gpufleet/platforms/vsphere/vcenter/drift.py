@@ -33,7 +33,7 @@ class Seen:
 
 def drifted(settings: NodeSettings, live: Observed, firmware: str, seen: Seen) -> dict[str, Any]:
     """Property -> what vCenter has where that is not what is declared. First-boot data is left
-    out: guests clear it. So are GPUs that nobody declared: those are somebody's who added them."""
+    out: guests clear it. So are GPUs that no one declared: those are somebody's who added them."""
     found: dict[str, Any] = {}
     if live.firmware != firmware:
         found["firmware"] = live.firmware
@@ -118,7 +118,7 @@ def strange_adapters(place: Place, told: Sequence[Mapping[str, str]]) -> list[Ma
 def _matched(
     place: Place, told: Sequence[Mapping[str, str]]
 ) -> tuple[list[tuple[str | None, str | None]], list[Mapping[str, str]]]:
-    """Declared adapters that the machine has not got, and its adapters that nobody declared."""
+    """Declared adapters that the machine has not got, and its adapters that no one declared."""
     free = list(told)
     lacking: list[tuple[str | None, str | None]] = []
     for network, kind in sorted(place.adapters, key=lambda wish: wish[0] is None):

@@ -213,7 +213,7 @@ _PATH = "configurationEx.drsVmConfig"
 
 def behave(session: Session, found: FoundPlace, settings: NodeSettings, live: Observed) -> None:
     """Write the machine's override, or remove it where none is declared. Safe to run again: each
-    machine has an override of its own, so nobody's is lost.
+    machine has an override of its own, so no one's is lost.
 
     Raises:
         VsphereError: the place is no cluster, or vCenter refuses.

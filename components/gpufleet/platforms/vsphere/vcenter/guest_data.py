@@ -33,7 +33,7 @@ def packed(text: str) -> str:
 
 
 META_DATA_KEYS = frozenset(("instance-id", "local-hostname", "redact"))
-"""Keys of the meta data that follow from the machine, and that nobody else may write."""
+"""Keys of the meta data that follow from the machine, and that no one else may write."""
 
 
 def meta_data(instance_id: str, host_name: str, more: Mapping[str, Any]) -> str:

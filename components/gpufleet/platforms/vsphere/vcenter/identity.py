@@ -20,7 +20,7 @@ SCHEMA_VERSION = "1"
 
 PENDING = "gpufleet.pending"
 """Mark of a machine that a batch made and whose own resource has not taken over yet: the batch may
-remove it, and nobody else's."""
+remove it, and no one else's."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ def power_on(
     if live.power == "suspended":
         raise VsphereError(
             Code.HOST_STATE,
-            f"{live.name} is suspended, which nobody declared",
+            f"{live.name} is suspended, which no one declared",
             "resume it or power it off in the vSphere client, then run again",
         )
     if live.power == "poweredOn":

@@ -102,7 +102,7 @@ def check_name(session: Session, found: FoundPlace, settings: NodeSettings, ours
 
 def name_taken(settings: NodeSettings, live: Observed) -> VsphereError:
     """That the name belongs to another machine, and whose it is."""
-    owner = live.extra_config.get("gpufleet.owner", "nobody gpufleet knows")
+    owner = live.extra_config.get("gpufleet.owner", "no one gpufleet knows")
     return VsphereError(
         Code.NAME_TAKEN,
         f"the folder has a machine named {settings.name} ({live.moref}, instance uuid "

@@ -2,7 +2,7 @@
 """Reading properties and events: leaf paths only, many objects in one call, no silent gaps.
 
 Whole trees (`vm.runtime`, `vm.summary`) are never read: they hold values pyVmomi refuses, and cost
-what nobody uses.
+what no one uses.
 """
 
 import contextlib

@@ -113,7 +113,7 @@ def _waited_for(host: Host, free: Sequence[PhysicalGpu]) -> list[frozenset[str]]
 
 def _give(ask: frozenset[str], holders: dict[str, frozenset[str]], tried: set[str]) -> bool:
     """Give the ask an address; who has it moves to another that will do for it (an augmenting path
-    of a matching), so that nobody loses what is given."""
+    of a matching), so that no one loses what is given."""
     for address in sorted(ask - tried):
         tried.add(address)
         if address not in holders or _give(holders[address], holders, tried):

@@ -115,7 +115,7 @@ def test_each_row(path: str, kind: MachineChangeKind) -> None:
 
 @pytest.mark.parametrize(("path", "kind"), [row for row in KINDS if row[0] not in DRIFT_ONLY])
 def test_each_row_that_is_not_known_yet(path: str, kind: MachineChangeKind) -> None:
-    """Unknown counts as changed, replaces where it would, and is refused by nobody."""
+    """Unknown counts as changed, replaces where it would, and is refused by no one."""
     new = changed(path, UNKNOWN)
     found = changes(OLD, new)
     assert [change.path for change in found] == [path]

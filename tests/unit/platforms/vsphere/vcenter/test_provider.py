@@ -45,7 +45,7 @@ def test_a_provider_is_kept_as_a_name(
 
 
 def test_no_whole_trees_are_read() -> None:
-    """`vm.runtime` and `vm.summary` hold values that pyVmomi refuses, and cost what nobody uses."""
+    """`vm.runtime` and `vm.summary` hold values that pyVmomi refuses, and cost what no one uses."""
     whole = re.compile(r"\"(config|runtime|summary|guest|hardware|info)\"\s*[,)\]]")
     read = re.compile(r"live\.reference\.(config|runtime|summary|guest)\b")
     for file in SOURCES.glob("*.py"):
