@@ -64,7 +64,7 @@ class Clouds:
         self.folder.set_scenario(Scenario())
 
     def aws_call(self, service: str, operation: str, **parameters: Any) -> dict[str, Any]:
-        """An AWS API call as somebody else would make it, outside of any program."""
+        """An AWS API call as someone else would make it, outside of any program."""
         return self.aws.account.call(service, operation, self.aws.region, parameters)
 
     def eks_cluster(

@@ -35,7 +35,7 @@ class _ClosedWhenReset(ssl.SSLSocket):
     """A TLS socket that is closed when its peer hangs up between connection and handshake.
 
     CPython's (3.11 at least) raises then and leaves the socket to the garbage collector, whose word
-    about it fails the test that runs. Servers that end while somebody asks for their health do it.
+    about it fails the test that runs. Servers that end while someone asks for their health do it.
     """
 
     def recv(self, buflen: int = 1024, flags: int = 0) -> bytes:

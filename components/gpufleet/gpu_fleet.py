@@ -98,7 +98,7 @@ class FleetPool:
     spec: GpuPoolArgs
     """Its declaration, to hand on to other components."""
     nodes: pulumi.ComponentResource | None
-    """The component that made its nodes; None for pools that somebody else makes."""
+    """The component that made its nodes; None for pools that someone else makes."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""The same chat service twice, and a shell somebody forgot."""
+"""The same chat service twice, and a shell someone forgot."""
 
 import pulumi
 import pulumi_kubernetes as kubernetes

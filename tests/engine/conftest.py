@@ -101,7 +101,7 @@ class Project:
         shutil.rmtree(self.folder / "__pycache__", ignore_errors=True)
 
     def holds_anything(self) -> bool:
-        """Whether the state records a resource that somebody made, or an operation cut off."""
+        """Whether the state records a resource that someone made, or an operation cut off."""
         backend = Path(urlparse(self.engine.env["PULUMI_BACKEND_URL"]).path)
         (checkpoint,) = backend.glob(f".pulumi/stacks/*/{self.stack}.json")
         latest = json.loads(checkpoint.read_text())["checkpoint"].get("latest") or {}

@@ -79,7 +79,7 @@ def deploy(cloud_project: Callable[..., Any], cluster: dict[str, Any]) -> Callab
 
 
 def group_of(clouds: Clouds, pool: str) -> dict[str, Any]:
-    """The node group as the EKS API shows it to somebody else."""
+    """The node group as the EKS API shows it to someone else."""
     found = [g for g in clouds.resources(GROUP) if g.outputs["tags"]["gpufleet.dev/pool"] == pool]
     (stored,) = found
     name = stored.outputs["nodeGroupName"]
@@ -110,7 +110,7 @@ def test_every_way_of_buying_and_every_image(deploy: Callable[..., Any], clouds:
 
 
 def scaled(clouds: Clouds, size: int) -> None:
-    """An autoscaler, or somebody at the console, sets the size."""
+    """An autoscaler, or someone at the console, sets the size."""
     stored = clouds.one(GROUP)
     scaling = {**stored.outputs["scalingConfig"], "desiredSize": size}
     clouds.aws_call(

@@ -36,7 +36,7 @@ class UpgradePolicyArgs(TypedDict):
     """How a new driver version reaches the nodes."""
 
     auto_upgrade: NotRequired[bool]
-    """Upgrade by itself, node by node. Default true; false waits for somebody to delete pods."""
+    """Upgrade by itself, node by node. Default true; false waits for someone to delete pods."""
     max_parallel_upgrades: NotRequired[int]
     """Nodes at the same time, at least 0; 0 is no limit. Default 1."""
     max_unavailable: NotRequired[str]
@@ -98,7 +98,7 @@ class DriverArgs(TypedDict):
     licensing: NotRequired[LicensingArgs]
     """Licence of vGPU guests. Default: the Secret that vGPU pools name."""
     install_dir: NotRequired[str]
-    """Folder on the nodes of a driver that somebody else installs. Default: `/run/nvidia/driver`,
+    """Folder on the nodes of a driver that someone else installs. Default: `/run/nvidia/driver`,
     and where Google's installer puts it on GKE."""
     host_version: NotRequired[str]
     """Version or branch of the vGPU Manager on the hypervisors. Default: not compared."""

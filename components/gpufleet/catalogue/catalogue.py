@@ -128,7 +128,7 @@ class Catalogue:
         return find_row(self.images, "node image", key)
 
     def find_gpu(self, text: str) -> Gpu:
-        """The GPU somebody means: key, alias, product name, cloud accelerator type, in any case.
+        """The GPU someone means: key, alias, product name, cloud accelerator type, in any case.
 
         `A100-80`, `h100`, `nvidia-l4` and `NVIDIA L4` are understood. Raises AmbiguousKeyError
         (an UnknownKeyError) listing the candidates for `A100`, and UnknownKeyError for the rest.

@@ -161,7 +161,7 @@ def _result(
 
 
 def _stop_at_unreadable(result: "Audit", paths: Iterable[str]) -> None:
-    """A file somebody named must be readable; one below a folder need not be."""
+    """A file someone named must be readable; one below a folder need not be."""
     named = set(paths)
     wrong = [file for file in result.unread if file.name in named and not file.documents]
     if wrong:

@@ -1,4 +1,4 @@
-"""`gpufleet check`: verdict on somebody's NVIDIA or Karpenter configuration before it does harm."""
+"""`gpufleet check`: verdict on someone's NVIDIA or Karpenter configuration before it does harm."""
 
 from typing import Any
 
@@ -52,7 +52,7 @@ def command(
     context_file: str | None,
     output_format: str,
 ) -> None:
-    """Validate somebody's NVIDIA, network or Karpenter configuration before it reaches a node.
+    """Validate someone's NVIDIA, network or Karpenter configuration before it reaches a node.
 
     The verdict is `accept` (it will work), `warn` (it will work, but not as it reads) or `reject`
     (it fails, or silently does something else). FILE is YAML or JSON, bare or in a ConfigMap; `-`

@@ -51,7 +51,7 @@ def plan_folder(folder: Path, files: Sequence[Artefact]) -> FolderPlan:
     """Compare files with a folder, which need not exist. Writes nothing.
 
     A file in our way that is not ours, and differs, is an error. A file of ours that is no longer
-    rendered goes, unless somebody changed it: then it stays, with a warning.
+    rendered goes, unless someone changed it: then it stays, with a warning.
 
     Raises UnreadableInputError when the folder or its list cannot be read.
     """

@@ -119,7 +119,7 @@ def _sharing_of_image(cluster: ClusterFacts) -> Iterable[Finding]:
             "addons.gpuOperator.enabled",
             f"gpufleet installs nothing that advertises the GPUs of {_names(wanted)}: the image "
             "has no device plugin and the GPU Operator is switched off",
-            "remove the line, or say `ownership: existing` when somebody else installs it",
+            "remove the line, or say `ownership: existing` when someone else installs it",
             pools=[p.name for p in wanted],
             facts=chain(
                 wanted[0].image_fact,

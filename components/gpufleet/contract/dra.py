@@ -131,7 +131,7 @@ def _validate_driver(dynamic: Sequence[Member], spec: FleetSpec) -> Iterable[Fin
             "dra-driver-disabled",
             "addons.draDriver.enabled",
             f"no one would serve the claims of {names}",
-            "remove the line; `ownership: existing` says that somebody else installs it",
+            "remove the line; `ownership: existing` says that someone else installs it",
         )
     resources = _mapping(addon.values.get("resources"))
     if _mapping(resources.get("gpus")).get("enabled") is False:

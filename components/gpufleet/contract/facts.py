@@ -64,7 +64,7 @@ class ContractPool:
 
     @property
     def existing(self) -> bool:
-        """Whether somebody else made the nodes."""
+        """Whether someone else made the nodes."""
         return self.spec.ownership is Ownership.EXISTING
 
     @property

@@ -66,7 +66,7 @@ def _no_network_operator(pools: tuple[ContractPool, ...]) -> Finding:
         "addons.networkOperator.enabled",
         f"{', '.join(p.name for p in pools)} want RDMA, and the Network Operator is switched off: "
         "no pod could ask for an RDMA device",
-        "remove the line, or say `ownership: existing` when somebody else installs it",
+        "remove the line, or say `ownership: existing` when someone else installs it",
         facts=chain(
             *(ContractFact(f"fabric of {p.name} is rdma", f"{p.path}.fabric") for p in pools[:3]),
             ContractFact("the Network Operator is off", "addons.networkOperator.enabled"),
@@ -183,7 +183,7 @@ def _order(cluster: ClusterFacts, asked: ContractFact, ofed: ContractFact) -> It
         yield warning(
             "gpu-driver-before-ofed",
             "addons.networkOperator.ownership",
-            "somebody else installs one of the two operators: nothing here makes the GPU Operator "
+            "someone else installs one of the two operators: nothing here makes the GPU Operator "
             "wait for DOCA-OFED",
             "see to it that the NicClusterPolicy is ready before the GPU Operator is installed",
             facts=chain(

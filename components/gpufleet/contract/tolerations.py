@@ -64,7 +64,7 @@ def _operated(cluster: ClusterFacts) -> tuple[ContractPool, ...]:
 
 
 def _unstated(operator: GpuOperator) -> bool:
-    """Whether somebody else's operator is there, and nothing says what it tolerates."""
+    """Whether someone else's operator is there, and nothing says what it tolerates."""
     existing = operator.ownership is Ownership.EXISTING
     return existing and raw(operator.values, WHERE[0]) is None
 
@@ -156,7 +156,7 @@ def _unknown(pool: ContractPool, wanted: Sequence[KeyToleration]) -> Finding:
         tolerations=[one.as_dict() for one in wanted],
         facts=chain(
             ContractFact(f"{pool.name} is tainted {shown}", f"{pool.path}.taints"),
-            ContractFact("somebody else configures the operator", "addons.gpuOperator.ownership"),
+            ContractFact("someone else configures the operator", "addons.gpuOperator.ownership"),
             ContractFact(
                 f"by default its operands tolerate {GPU_KEY} only", "gpu-operator chart v26.7.0"
             ),

@@ -93,7 +93,7 @@ def validate_neuron_addon(spec: FleetSpec, pools: Sequence[Pool]) -> list[Findin
                 "neuron-advertised-by-nobody",
                 "addons.neuronDevicePlugin.enabled",
                 f"gpufleet installs nothing that advertises the devices of {', '.join(served)}",
-                "remove the line, or say `ownership: existing` when somebody else installs it",
+                "remove the line, or say `ownership: existing` when someone else installs it",
                 pools=served,
             )
         )

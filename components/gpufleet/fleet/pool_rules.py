@@ -121,7 +121,7 @@ def _ownership(pool: GpuPool, path: str, platform: Platform) -> Iterable[Finding
             "import-not-on-platform",
             f"{path}.importId",
             f"node groups are taken over on EKS and GKE, and {platform.value} has none",
-            "remove importId; `ownership: existing` counts nodes that somebody else makes",
+            "remove importId; `ownership: existing` counts nodes that someone else makes",
             found=pool.import_id,
         )
     if pool.import_id is not None and pool.ownership is not Ownership.MANAGED:

@@ -76,7 +76,7 @@ class SlotTable:
         self.profile_starts = tuple(p.starts for p in profiles)
         self.profile_max = tuple(p.max_instances for p in profiles)
         self.attributed = tuple(i for i, p in enumerate(profiles) if p.attributes)
-        """Profiles with `+me`, `-me`, ...: never offered to somebody who did not ask for them
+        """Profiles with `+me`, `-me`, ...: never offered to someone who did not ask for them
         while there is a plain one as good."""
         # Twice the largest legal count plus one must fit, for the sum of two multisets.
         self._width = (2 * max(self.profile_max, default=0) + 1).bit_length()

@@ -114,7 +114,7 @@ def _whole_nodes(gpus: int, sizes: Mapping[int, int]) -> int:
         if size >= gpus:
             whole += copies * ceil(size / gpus)
         elif gpus % size:
-            # A size somebody stated that does not divide the node: so many to a node.
+            # A size someone stated that does not divide the node: so many to a node.
             whole += ceil(copies / (gpus // size))
         else:
             small += copies * size

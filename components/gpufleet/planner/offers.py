@@ -62,7 +62,7 @@ class OfferedMachine:
 
 @dataclass(frozen=True, slots=True)
 class OwnedHardware:
-    """Machines somebody owns."""
+    """Machines someone owns."""
 
     gpu: str
     gpus_per_node: int
@@ -111,7 +111,7 @@ def machines(
 
 
 SPOT_TYPES = 3
-"""Machine types from which on spot capacity is dependable: somebody has one of them."""
+"""Machine types from which on spot capacity is dependable: someone has one of them."""
 
 
 def spot_neighbours(
@@ -136,7 +136,7 @@ def spot_neighbours(
 def check_gpus(
     names: Sequence[str], catalogue: Catalogue, path: str = "gpus"
 ) -> tuple[tuple[str, ...], tuple[Finding, ...]]:
-    """Keys of the GPUs somebody means, and an error with the nearest keys for each unknown one."""
+    """Keys of the GPUs someone means, and an error with the nearest keys for each unknown one."""
     keys: list[str] = []
     findings: list[Finding] = []
     for index, name in enumerate(names):

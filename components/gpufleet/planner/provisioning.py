@@ -73,7 +73,7 @@ def validate_provisioning(
 def validate_gpu(
     stated: ServingChoice, everything: ServingChoice, gpu: str, path: str = "gpu"
 ) -> tuple[Finding, ...]:
-    """Somebody named a GPU: a warning where something else keeps the same target for less."""
+    """Someone named a GPU: a warning where something else keeps the same target for less."""
     mine, best = stated.best, everything.best
     if mine is None or best is None or mine.billed_micro_usd is None:
         return ()

@@ -173,7 +173,7 @@ def read_plan_file(data: Mapping[str, Any]) -> tuple[PlanFile | None, tuple[Find
 
 
 def _without_shape(head: PlanHead) -> list[Finding]:
-    """A virtual machine is what somebody makes of it: its shape must be said."""
+    """A virtual machine is what someone makes of it: its shape must be said."""
     facts = platform_facts(head.platform)
     if facts.clouds:
         return []

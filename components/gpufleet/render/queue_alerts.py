@@ -37,7 +37,7 @@ def queue_alerts(fleet: Fleet, monitoring: Monitoring) -> list[Alert]:
 
 
 def _quota(fleet: Fleet) -> list[Alert]:
-    """Quota that somebody raised by hand, and nodes that offer less than was promised."""
+    """Quota that someone raised by hand, and nodes that offer less than was promised."""
     capacity: dict[str, int] = {}
     fixed: dict[str, bool] = {}
     for pool in quota_pools(fleet):
@@ -63,7 +63,7 @@ def _quota(fleet: Fleet) -> list[Alert]:
                 15,
                 "warning",
                 "Queues promise {{ $value }} of {{ $labels.resource }}, more than the pools have",
-                "Somebody changed a ClusterQueue: deploy the fleet again, which writes the quota "
+                "Someone changed a ClusterQueue: deploy the fleet again, which writes the quota "
                 "that follows from the pools.",
             )
         )

@@ -7,7 +7,7 @@ from gpufleet.fleet.scaling_rules import DEFAULT_TARGETS
 from gpufleet.spec.scaling import ScaleOn, Scaling, ScalingTarget, Signal
 
 PROMETHEUS = "http://prometheus-operated.monitoring:9090"
-"""Where the Prometheus operator's service is unless somebody moved it."""
+"""Where the Prometheus operator's service is unless someone moved it."""
 MAX_PERIOD = 1800
 """Longest period of a scaling policy (autoscaling/v2)."""
 MAX_WINDOW = 3600

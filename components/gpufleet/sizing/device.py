@@ -81,7 +81,7 @@ _MPS_GAIN = Fraction(193, 100)
 
 
 def find_gpu(text: str, catalogue: Catalogue, path: str = "gpu") -> Gpu | Finding:
-    """The GPU somebody means, or the error with the nearest keys."""
+    """The GPU someone means, or the error with the nearest keys."""
     try:
         return catalogue.find_gpu(text)
     except UnknownKeyError as problem:

@@ -165,13 +165,13 @@ _KV_ALIASES = {"bfloat16": "bf16", "float16": "fp16", "fp8_e4m3": "fp8", "fp8_e5
 
 
 def find_weight_format(text: str, path: str = "weights") -> WeightFormat | Finding:
-    """The format somebody means, or the error with the nearest names."""
+    """The format someone means, or the error with the nearest names."""
     name = _WEIGHT_ALIASES.get(_folded(text), _folded(text))
     return WEIGHT_FORMATS.get(name) or _unknown("weight-format-unknown", text, path, WEIGHT_FORMATS)
 
 
 def find_kv_format(text: str, path: str = "kvCache") -> KvFormat | Finding:
-    """The KV cache format somebody means, or the error with the nearest names."""
+    """The KV cache format someone means, or the error with the nearest names."""
     name = _KV_ALIASES.get(_folded(text), _folded(text))
     return KV_FORMATS.get(name) or _unknown("kv-format-unknown", text, path, KV_FORMATS)
 

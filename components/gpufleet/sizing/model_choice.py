@@ -1,4 +1,4 @@
-"""What somebody wrote -> a model: a catalogue name, a checkpoint on disk, a parameter count."""
+"""What someone wrote -> a model: a catalogue name, a checkpoint on disk, a parameter count."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,7 +43,7 @@ class ChosenModel:
 def choose_model(
     text: str, catalogue: Catalogue, active_parameters: str | None = None
 ) -> ChosenModel | tuple[Finding, ...]:
-    """The model somebody means, or every error that keeps it from being known.
+    """The model someone means, or every error that keeps it from being known.
 
     Something that exists on disk and ends in `.json`, or is a folder written with a slash, is a
     checkpoint; `8B` and `350M` are counts; everything else is a name of the catalogue.

@@ -1,4 +1,4 @@
-"""What somebody asks to be sized: one workload, as a file or as the options of a command."""
+"""What someone asks to be sized: one workload, as a file or as the options of a command."""
 
 import re
 from decimal import Decimal
@@ -161,7 +161,7 @@ class SizeRequest(RequestModel):
 
 
 def find_workload(text: str, path: str = "workload") -> SizedWorkload | Finding:
-    """The workload somebody means, or the error with the names there are."""
+    """The workload someone means, or the error with the names there are."""
     folded = text.strip().lower().replace("-", "").replace("_", "").replace(" ", "")
     name = _FOLDED.get(folded)
     if name is not None:
@@ -190,7 +190,7 @@ def unit_fix(kind: str, value: object, name: str) -> str | None:
 
 
 def problem_words(detail: ErrorDetails, path: str) -> tuple[str, str]:
-    """What is wrong with a value, in words for somebody who writes the file, and what to write
+    """What is wrong with a value, in words for someone who writes the file, and what to write
     instead. `path` is its place."""
     kind, name, limits = detail["type"], path.rpartition(".")[2], detail.get("ctx", {})
     if kind == "missing":

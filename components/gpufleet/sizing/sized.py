@@ -34,7 +34,7 @@ from gpufleet.sizing.training_rates import TrainingSpeed, training_speed
 
 _ALONE = Parallelism()
 QLORA_BASE = WEIGHT_FORMATS["nf4-double"]
-"""What QLoRA freezes its base in unless somebody says otherwise."""
+"""What QLoRA freezes its base in unless someone says otherwise."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,6 @@ class Ownership(StrEnum):
     MANAGED = "managed"
     """gpufleet creates, changes and deletes it."""
     EXISTING = "existing"
-    """Somebody else made it: nothing is created, but contract, quotas and spend count it."""
+    """Someone else made it: nothing is created, but contract, quotas and spend count it."""
     GITOPS = "gitops"
     """Only rendered to files (`gpufleet render`); an outside tool applies them."""

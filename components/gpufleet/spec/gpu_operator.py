@@ -74,7 +74,7 @@ class UpgradePolicy(SpecModel):
     """How a new driver version reaches the nodes."""
 
     auto_upgrade: bool = True
-    """Upgrade by itself, node by node. Default true; false waits for somebody to delete pods."""
+    """Upgrade by itself, node by node. Default true; false waits for someone to delete pods."""
     max_parallel_upgrades: int = Field(default=1, ge=0)
     """Nodes at the same time, at least 0; 0 is no limit. Default 1."""
     max_unavailable: Annotated[str, StringConstraints(pattern=r"^[0-9]+%?$")] = "25%"
@@ -153,7 +153,7 @@ class Driver(Switch):
     licensing: Licensing | None = None
     """Licence of vGPU guests. Default: the Secret that vGPU pools name."""
     install_dir: str | None = None
-    """Folder on the nodes of a driver that somebody else installs. Default: `/run/nvidia/driver`,
+    """Folder on the nodes of a driver that someone else installs. Default: `/run/nvidia/driver`,
     and where Google's installer puts it on GKE."""
     host_version: DriverVersion | None = None
     """Version or branch of the vGPU Manager on the hypervisors. Default: not compared."""

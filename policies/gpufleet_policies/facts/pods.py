@@ -67,7 +67,7 @@ class PodGroup:
     deadline_seconds: Fact[int] = NOWHERE
     """After which each pod ends by itself."""
     gated: bool = False
-    """Whether `schedulingGates` hold the pods back until somebody lets them all go."""
+    """Whether `schedulingGates` hold the pods back until someone lets them all go."""
     host_ipc: bool = False
     """Whether its processes share memory with the host's, or may."""
     claims: tuple[PodClaim, ...] = ()

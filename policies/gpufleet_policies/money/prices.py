@@ -11,7 +11,7 @@ from gpufleet_policies.facts.fleet import PoolFacts, ShareFacts
 
 @dataclass(frozen=True, slots=True)
 class GpuOffer:
-    """A whole GPU somebody sells."""
+    """A whole GPU someone sells."""
 
     gpu: str
     instance: str

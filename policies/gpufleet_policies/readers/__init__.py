@@ -1,1 +1,1 @@
-"""From somebody's documents to facts. Nothing here validates."""
+"""From someone's documents to facts. Nothing here validates."""

@@ -1,4 +1,4 @@
-"""One conversion of somebody's properties to plain Python, with a marker for what is not known.
+"""One conversion of someone's properties to plain Python, with a marker for what is not known.
 
 The Pulumi SDK hands rules proxies that raise on unknown values, and inside slices and remediations
 hands out a sentinel string instead. Nothing but this module touches them.

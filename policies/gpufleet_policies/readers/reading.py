@@ -67,7 +67,7 @@ def fact(
 
 
 def text(value: Any) -> str | None:
-    """Text, unless it holds a placeholder somebody's template tool fills in later."""
+    """Text, unless it holds a placeholder someone's template tool fills in later."""
     if not isinstance(value, str) or "${" in value or "{{" in value:
         return None
     return value

@@ -55,7 +55,7 @@ def not_offered(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viola
                 found=f"asks for {amount} x {resource}, which no such pool publishes",
                 limit=f"{limit}; the pods would stay Pending",
                 alternative=alternative,
-                # A label the fleet does not know may be put on nodes by somebody else.
+                # A label the fleet does not know may be put on nodes by someone else.
                 at_most=Level.ADVISORY if elsewhere else _certainty(context),
                 evidence={"resource": resource, "offered": offered},
             )

@@ -54,7 +54,7 @@ class Thresholds:
     standing_usd_per_month: Decimal | None = None
     """What a pool outside production may cost while no one uses it; None: nothing."""
     max_gpus: int = 64
-    """GPUs from which a single pool's largest size needs somebody's word."""
+    """GPUs from which a single pool's largest size needs someone's word."""
     quiet_usd_per_month: Decimal = Decimal(1000)
     """Standing GPU cost below which no one needs a budget alarm."""
     training_gpus: int = 8

@@ -155,7 +155,7 @@ _NOTEBOOK_ACTIVITY = "notebooks.kubeflow.org/last-activity"
 """Written by Kubeflow's culler as long as it watches a notebook."""
 
 _STOPPED = "kubeflow-resource-stopped"
-"""Written by Kubeflow when somebody, or its culler, stops a notebook."""
+"""Written by Kubeflow when someone, or its culler, stops a notebook."""
 
 _UNUSED_PART = Fraction(7, 10)
 """Of its time that a notebook's GPU computes nothing: assumption."""

@@ -45,7 +45,7 @@ def without_deadline(context: RuleContext, workload: WorkloadFacts) -> Iterator[
     yield Violation(
         where=field,
         found="no deadline is set",
-        limit="a job that hangs keeps its GPUs until somebody looks",
+        limit="a job that hangs keeps its GPUs until someone looks",
         alternative=f"set {field} to about twice the expected run",
         money=held(context, workload, group),
         evidence={"field": field},

@@ -33,7 +33,7 @@ def unbounded(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[
     Limits in cpu or memory count, through the machine they allow most GPUs with. Where a
     NodeOverlay or time-slicing makes several of one GPU, a GPU limit counts slices and allows fewer
     cards.
-    Above `maxGpus` of the thresholds somebody must say that it is meant.
+    Above `maxGpus` of the thresholds someone must say that it is meant.
     """
     for pool in gpu_pools(context, subject):
         if pool.karpenter is not None and pool.karpenter.static:

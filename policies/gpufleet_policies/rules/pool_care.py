@@ -30,7 +30,7 @@ _TEMPLATE_GPUS = "k8s.io/cluster-autoscaler/node-template/resources/nvidia.com/g
 """Tag that tells the cluster autoscaler how many whole GPUs a new node will have."""
 
 _REPAIR_HOURS = 12
-"""Hours a broken GPU node is assumed to stand until somebody looks: a night."""
+"""Hours a broken GPU node is assumed to stand until someone looks: a night."""
 
 _OFF_HOURS = Fraction(65, 100)
 """Part of a month outside office hours: 110 of 168 h a week."""
@@ -106,7 +106,7 @@ def _taint(pool: NodePool) -> JsonPatch:
 
 @rule(
     "gpu-pool-without-repair",
-    "GPU nodes that stay broken until somebody looks.",
+    "GPU nodes that stay broken until someone looks.",
     subject=NodePool,
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,

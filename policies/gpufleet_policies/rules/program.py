@@ -121,7 +121,7 @@ def alarm_missing(context: RuleContext, subject: NodePool | FleetFacts) -> Itera
     yield Violation(
         where="",
         found=f"the pools stand for {usd_hour(standing)}",
-        limit=f"above {quiet:,} USD a month somebody must be told",
+        limit=f"above {quiet:,} USD a month someone must be told",
         alternative="declare an aws.budgets.Budget or gcp.billing.Budget with a notification",
         money=Money(
             AmountKind.STANDING,

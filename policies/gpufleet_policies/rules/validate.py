@@ -89,7 +89,7 @@ def _can_validate(rule: Rule, context: RuleContext) -> bool:
 def _run(rule: Rule, level: Level, subject: Any, context: RuleContext) -> list[PolicyFinding]:
     try:
         violations = list(rule.check(context, subject))
-    except Exception as error:  # noqa: BLE001 - a broken rule must not fail somebody's deployment
+    except Exception as error:  # noqa: BLE001 - a broken rule must not fail someone's deployment
         return [_broken(rule, subject.locator, error)]
     if not violations:
         return []

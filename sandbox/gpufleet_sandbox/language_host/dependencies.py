@@ -78,7 +78,7 @@ def install(options: Mapping[str, object], root: Path, program: Path) -> Iterato
     """Install what a program or plugin asks for; yields output to show.
 
     Only into a virtual environment that the options name, made when missing. Without one the host's
-    own environment is used, which belongs to somebody else: it is left as it is.
+    own environment is used, which belongs to someone else: it is left as it is.
 
     Raises:
         OptionError: an option cannot be followed, or pip failed.

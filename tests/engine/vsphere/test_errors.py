@@ -50,7 +50,7 @@ TAKEN = '<name>gpu-1</name><object type="VirtualMachine">vm-9999</object>'
                 ),
             ),
             Code.CONFLICT,
-            "vCenter gave it another, or somebody removed it",
+            "vCenter gave it another, or someone removed it",
         ),
         (
             Rule(
@@ -82,7 +82,7 @@ def test_a_start_whose_answer_is_lost_is_told_again(cloud: Vcenter, action: Acti
 
 
 def destroyed_by_another(cloud: Vcenter) -> None:
-    """Somebody destroys the machine as soon as it has been reconfigured."""
+    """Someone destroys the machine as soon as it has been reconfigured."""
     with cloud.machine("gpu-1") as machine:
         until(lambda: machine.config.memoryReservationLockedToMax, "it is never reconfigured")
         finished(machine.Destroy_Task())

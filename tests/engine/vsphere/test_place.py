@@ -122,7 +122,7 @@ def test_a_group_that_is_not_there(cloud: Vcenter, groups: Any) -> None:
 
 
 def emptied(cloud: Vcenter) -> None:
-    """Somebody writes the group as it was before."""
+    """Someone writes the group as it was before."""
     with cloud.service() as service:
         (datacenter,) = service.RetrieveContent().rootFolder.childEntity
         (cluster,) = [c for c in datacenter.hostFolder.childEntity if c.name == "DC0_C0"]

@@ -16,7 +16,7 @@ from gpufleet.cli.audit import command
 from gpufleet.cli.output import UnreadableInputError
 
 IDLE = """\
-# a shell somebody forgot
+# a shell someone forgot
 apiVersion: v1
 kind: Pod
 metadata:

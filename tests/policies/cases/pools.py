@@ -111,7 +111,7 @@ BUDGET = Thing(
     {"budgetType": "COST", "notifications": [{"threshold": 80}]},
     "budget",
 )
-"""Somebody who is told."""
+"""Someone who is told."""
 
 QUIET = (EXPORTER, BUDGET, CPU_GROUP)
 """What stands beside a pool so that only the pool itself can be at fault."""

@@ -1,1 +1,1 @@
-"""Verdicts on somebody's NVIDIA configuration, before it wedges a node: one file per kind."""
+"""Verdicts on someone's NVIDIA configuration, before it wedges a node: one file per kind."""

@@ -3,7 +3,7 @@
     .: driver devicePlugin extraObjects*
     driver: enabled version env*
 
-A star means that what stands below is somebody else's (labels, data, a sub-chart) and not
+A star means that what stands below is someone else's (labels, data, a sub-chart) and not
 validated.
 """
 

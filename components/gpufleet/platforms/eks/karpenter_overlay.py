@@ -17,7 +17,7 @@ from gpufleet.spec.pool import Provisioner
 API_VERSION = "karpenter.sh/v1alpha1"
 
 WEIGHT = 100
-"""Above overlays without a weight, so that one somebody made for a whole instance family does not
+"""Above overlays without a weight, so that one someone made for a whole instance family does not
 cancel ours: overlays of equal weight that disagree are both ignored. 1 to 10000."""
 
 

@@ -23,7 +23,7 @@ def validate_taints(pools: Sequence[Pool]) -> Iterable[Finding]:
 def _taint_depends_on_order(pool: Pool, *, existing: bool) -> Finding:
     facts = chain(
         ContractFact(
-            f"{pool.name} was made by somebody else"
+            f"{pool.name} was made by someone else"
             if existing
             else "the pool does not declare the GPU taint",
             f"{pool.path}.{'ownership' if existing else 'gpuTaint'}",

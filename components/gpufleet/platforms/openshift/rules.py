@@ -43,7 +43,7 @@ def _validate(spec: FleetSpec, pools: Sequence[Pool], plan: AddonPlan) -> Iterab
         yield info(
             "olm-approval-needed",
             "addons.olm.approval",
-            f"somebody must approve the InstallPlans of {', '.join(approved)} while the update "
+            f"someone must approve the InstallPlans of {', '.join(approved)} while the update "
             f"waits, {addons.olm.wait_minutes} minutes at most",
             "write automatic, or approve them in the console",
             operators=approved,

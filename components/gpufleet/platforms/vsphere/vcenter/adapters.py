@@ -60,7 +60,7 @@ def adapter_changes(
 
     An adapter that is as it should be is left, wherever it stands; one of ours that is not is put
     onto the network that lacks one, and keeps its MAC address; only then are adapters added and
-    removed. What somebody else added is left alone.
+    removed. What someone else added is left alone.
 
     Args:
         wanted: What is declared.

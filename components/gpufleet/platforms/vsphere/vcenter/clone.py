@@ -59,7 +59,7 @@ def clone(
         raise VsphereError(
             Code.CONFLICT,
             f"{doing} succeeded, and no machine has the instance uuid {identity.instance_uuid}: "
-            "vCenter gave it another, or somebody removed it",
+            "vCenter gave it another, or someone removed it",
             "look for the machine by its name and remove it, then run again",
         )
     return live

@@ -161,7 +161,7 @@ class ClusterNode:
 
     def _cordon(self, node: Mapping[str, Any], machine: str) -> None:
         if node.get("spec", {}).get("unschedulable"):
-            return  # somebody else's cordon stays somebody else's
+            return  # someone else's cordon stays someone else's
         self._cluster.patch_node(
             self._name,
             {

@@ -25,7 +25,7 @@ from gpufleet.platforms.vsphere.vcenter.specs import (
 from gpufleet.platforms.vsphere.vcenter.tasks import TaskTimeoutError, run, timed_out
 
 _ATTEMPTS = 4
-"""Times a reconfiguration is worked out anew when somebody else changed the machine meanwhile."""
+"""Times a reconfiguration is worked out anew when someone else changed the machine meanwhile."""
 
 
 def converge(
@@ -93,7 +93,7 @@ def converge(
                 settings.timeouts.reconfigure,
             )
         except vim.fault.ConcurrentAccess:
-            pass  # somebody was faster: look again and work out what is left
+            pass  # someone was faster: look again and work out what is left
         except OutcomeUnknownError:
             pass  # the answer was lost: look again
         except TaskTimeoutError as problem:

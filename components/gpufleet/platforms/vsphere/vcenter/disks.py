@@ -46,7 +46,7 @@ class MarkedDisk:
     slot: Slot
     keep: bool
     device: Any | None
-    """None: the mark is there and the disk is not; somebody took it away."""
+    """None: the mark is there and the disk is not; someone took it away."""
 
     @property
     def size_gib(self) -> int:

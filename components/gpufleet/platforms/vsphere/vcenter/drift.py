@@ -33,7 +33,7 @@ class Seen:
 
 def drifted(settings: NodeSettings, live: Observed, firmware: str, seen: Seen) -> dict[str, Any]:
     """Property -> what vCenter has where that is not what is declared. First-boot data is left
-    out: guests clear it. So are GPUs that no one declared: those are somebody's who added them."""
+    out: guests clear it. So are GPUs that no one declared: those are someone's who added them."""
     found: dict[str, Any] = {}
     if live.firmware != firmware:
         found["firmware"] = live.firmware

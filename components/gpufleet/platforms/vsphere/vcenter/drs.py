@@ -181,7 +181,7 @@ def change_cluster(
         alone: Held from a look to the end of its change. Default: nothing.
 
     Raises:
-        VsphereError: vCenter refuses, or somebody else changes it again and again.
+        VsphereError: vCenter refuses, or someone else changes it again and again.
     """
     for _ in range(_ATTEMPTS):
         with alone or nullcontext():

@@ -21,7 +21,7 @@ class Standing(StrEnum):
     ORPHAN = "orphan"
     """Its stack is known here, and declares it no more."""
     COPY = "copy"
-    """It carries the marks of a machine and another uuid: somebody copied or restored it."""
+    """It carries the marks of a machine and another uuid: someone copied or restored it."""
     ELSEWHERE = "elsewhere"
     """It belongs to a stack whose state was not given: nothing can be said of it."""
 

@@ -85,7 +85,7 @@ def _start(session: Session, found: FoundPlace, live: Observed, seconds: int) ->
     machine = live.reference
 
     def watch() -> None:
-        """A question holds the task up until somebody answers it."""
+        """A question holds the task up until someone answers it."""
         now = still_there(session, live)
         if now.question:
             raise _asks(now)
@@ -152,7 +152,7 @@ def still_there(session: Session, live: Observed) -> Observed:
     """The machine as it is now.
 
     Raises:
-        VsphereError: it is gone: somebody removed it meanwhile.
+        VsphereError: it is gone: someone removed it meanwhile.
     """
     now = observe(session, live.reference)
     if now is None:

@@ -31,7 +31,7 @@ def remove(
         bios_uuid: Of the machine as it was last seen, for the node of one that is gone already.
 
     Raises:
-        VsphereError: a machine with the uuid belongs to somebody else, the node cannot be emptied,
+        VsphereError: a machine with the uuid belongs to someone else, the node cannot be emptied,
             a disk that is to be kept would be lost, or vCenter refuses.
     """
     datacenter = by_name(

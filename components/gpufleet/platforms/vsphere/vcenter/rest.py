@@ -140,7 +140,7 @@ def _refusal(endpoint: Endpoint, call: str, status: int, answer: Any) -> Vsphere
         remedy = "grant the user `Assign or Unassign vSphere Tag` on the machines' folder"
         return VsphereError(Code.PERMISSION, text, remedy, kind)
     if status == 404:
-        return VsphereError(Code.NOT_FOUND, text, "somebody removed it: run again", kind)
+        return VsphereError(Code.NOT_FOUND, text, "someone removed it: run again", kind)
     return VsphereError(Code.FAULT, text, "", kind)
 
 

@@ -35,7 +35,7 @@ _ADDED_KEY = -100
 @dataclass(frozen=True, slots=True)
 class Former:
     """What was declared before a change, and goes if it is declared no more. Anything else that a
-    machine has beyond its declaration is somebody's who added it."""
+    machine has beyond its declaration is someone's who added it."""
 
     gpus: Collection[tuple[str, str, str]] = ()
     """Backings of GPUs, as `GpuDevice.backing` spells them."""

@@ -99,7 +99,7 @@ def test_a_claim_that_ends_makes_room_for_who_waits() -> None:
 
 
 def test_a_newer_inventory_is_believed() -> None:
-    """A machine that ran, and that a later look does not show, was removed by somebody."""
+    """A machine that ran, and that a later look does not show, was removed by someone."""
     server = next(SERVERS)
     cloud = Vcenter(host("esx1", 1))
     assert rooms(cloud, server).claim(settings(), "m1", ANYWHERE, None, set()) == "esx1"
