@@ -14,7 +14,7 @@ WAIT_SECONDS = 1800.0
 
 @contextmanager
 def turn(file: Path, what: str, note: Callable[[str], None]) -> Iterator[None]:
-    """Hold the lock `file`, once whoever holds it has ended.
+    """Hold the lock `file`, once the one who holds it has ended.
 
     Args:
         file: the lock, in a folder that exists.

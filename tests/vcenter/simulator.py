@@ -135,7 +135,7 @@ class RunningVcenter:
 
 
 def start(program: Path, inventory: SimulatedVcenter) -> RunningVcenter:
-    """Start the simulator; whoever calls stops it.
+    """Start the simulator; the one who calls stops it.
 
     Raises:
         SandboxError: it does not start; the text holds what it said.

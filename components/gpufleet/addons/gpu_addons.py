@@ -52,8 +52,8 @@ class GpuAddonsArgs(TypedDict):
     platform: str
     """One of `eks`, `gke`, `vsphere`, `openshift`, `sandbox`."""
     pools: list[GpuPoolArgs]
-    """Declarations of every GPU pool of the cluster, whoever makes it: the add-ons know only the
-    layouts and ways of sharing of these."""
+    """Declarations of every GPU pool of the cluster, the one who makes it: the add-ons know only
+    the layouts and ways of sharing of these."""
     addons: NotRequired[AddonsArgs]
     """Overrides of what the pools imply. Default: none."""
     region: NotRequired[str]

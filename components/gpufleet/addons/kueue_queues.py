@@ -33,7 +33,8 @@ class KueueQueuesArgs(TypedDict):
     platform: str
     """One of `eks`, `gke`, `vsphere`, `openshift`, `sandbox`."""
     pools: list[GpuPoolArgs]
-    """Declarations of every GPU pool of the cluster, whoever makes it: quotas count them all."""
+    """Declarations of every GPU pool of the cluster, the one who makes it: quotas count them
+    all."""
     queues: QueuesArgs
     """Teams and how they share."""
     addons: NotRequired[AddonsArgs]

@@ -113,7 +113,7 @@ class QueuesArgs(TypedDict):
     """Who may end whose jobs. Default: owners get their quota back at once; in a team, priority
     decides."""
     fair_sharing: NotRequired[FairSharingArgs]
-    """Default: idle quota goes to whoever asks first."""
+    """Default: idle quota goes to the one who asks first."""
     priorities: NotRequired[list[PriorityArgs]]
     """At most 50. Default: none, all jobs are alike."""
     topologies: NotRequired[list[NetworkTopologyArgs]]

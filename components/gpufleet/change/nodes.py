@@ -160,7 +160,7 @@ def _named_by(node: LiveNode, labels: Mapping[str, str]) -> bool:
 
 
 def _deadlock(pool: Pool, node: LiveNode) -> Iterable[Finding]:
-    """Operands are paused, and whoever paused them is no longer at work, or may not be."""
+    """Operands are paused, and the one who paused them is no longer at work, or may not be."""
     if not node.paused:
         return
     busy = node.state in UNDER_WAY

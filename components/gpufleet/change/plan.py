@@ -20,7 +20,7 @@ class NodeChangeKind(StrEnum):
     RECUT = "recut"
     """The GPUs are cut or shared anew: every pod on the node has to leave first."""
     NEW_NODES = "newNodes"
-    """Nodes are replaced by others, in the order of whoever provisions them."""
+    """Nodes are replaced by others, in the order of the one who provisions them."""
     NEW_POOL = "newPool"
     """The platform makes a new pool and deletes the old one."""
 

@@ -88,7 +88,7 @@ def _shares(queues: Queues) -> Iterator[Finding]:
             yield warning(
                 "team-weight-without-fair-sharing",
                 f"queues.teams[{index}].weight",
-                f"weight {team.weight:g} does nothing: idle quota goes to whoever asks first",
+                f"weight {team.weight:g} does nothing: idle quota goes to the one who asks first",
                 "add `fairSharing: {}` under queues, or remove the weight",
                 found=team.weight,
             )

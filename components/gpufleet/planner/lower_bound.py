@@ -32,7 +32,7 @@ def part_bound(workloads: Sequence[Sequence[Option]]) -> float:
 
 def dearest_alone(workloads: Sequence[Sequence[Option]]) -> float:
     """What the workload costs that is dearest at its cheapest: its machines are there at least,
-    whoever else is on them."""
+    the one who else is on them."""
     return max(
         min(price_of(option) * option.machines for option in options) for options in workloads
     )

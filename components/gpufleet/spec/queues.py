@@ -150,7 +150,7 @@ class Queues(SpecModel):
     """Who may end whose jobs. Default: owners get their quota back at once; in a team, priority
     decides."""
     fair_sharing: FairSharing | None = None
-    """Default: idle quota goes to whoever asks first."""
+    """Default: idle quota goes to the one who asks first."""
     priorities: Annotated[tuple[Priority, ...], Field(max_length=50)] = ()
     """At most 50. Default: none, all jobs are alike."""
     topologies: Annotated[tuple[NetworkTopology, ...], Field(max_length=20)] = ()

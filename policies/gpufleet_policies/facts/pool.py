@@ -1,4 +1,4 @@
-"""NodePool: one group of like machines, whoever makes it, reduced to what rules ask about.
+"""NodePool: one group of like machines, the one who makes it, reduced to what rules ask about.
 
 Money is micro-dollars an hour, memory is bytes, times are seconds.
 """

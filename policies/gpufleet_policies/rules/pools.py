@@ -12,7 +12,7 @@ from gpufleet_policies.facts.tristate import Fact, absent, known, unknown
 from gpufleet_policies.rules.context import RuleContext, SameObject
 
 POOLS = (NodePool, FleetFacts)
-"""Subjects of every rule about pools: a pool is validated alike whoever declares it."""
+"""Subjects of every rule about pools: a pool is validated alike the one who declares it."""
 
 
 def validated_pools(context: RuleContext, subject: NodePool | FleetFacts) -> tuple[NodePool, ...]:

@@ -33,7 +33,7 @@ USABLE_PERCENT = 88
 file system and 1 GiB of reserve. Promising more would start nodes for pods that do not fit."""
 
 _OWN_TAGS = 10
-"""Tags left to whoever makes the group: name, cluster, discovery, cost allocation."""
+"""Tags left to the one who makes the group: name, cluster, discovery, cost allocation."""
 
 _ACCELERATORS = {
     "K80": "nvidia-tesla-k80",

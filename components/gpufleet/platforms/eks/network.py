@@ -1,4 +1,4 @@
-"""What machines with EFA or close together need, whoever launches them."""
+"""What machines with EFA or close together need, the one who launches them."""
 
 import pulumi
 

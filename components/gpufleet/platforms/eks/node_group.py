@@ -43,8 +43,8 @@ class EksGpuNodeGroup(GpuPoolComponent[NodeGroupPlan]):
     """A managed node group of GPU machines on EKS: launch template, node group, and what the pool
     needs beside them: EFA security group, placement group, tags of the Auto Scaling group.
 
-    The desired size is set once and then left to whoever scales. A group with `importId` is taken
-    over as it is.
+    The desired size is set once and then left to the one who scales. A group with `importId` is
+    taken over as it is.
     """
 
     node_group_name: pulumi.Output[str]

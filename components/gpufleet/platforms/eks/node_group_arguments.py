@@ -55,7 +55,7 @@ MANAGED = (
 """What an imported group takes over once it is managed."""
 
 DESIRED = "scalingConfig.desiredSize"
-"""Set once: afterwards it belongs to whoever scales."""
+"""Set once: afterwards it belongs to the one who scales."""
 
 
 @dataclass(frozen=True, slots=True)

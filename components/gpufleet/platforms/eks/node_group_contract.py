@@ -1,7 +1,7 @@
 """What EKS refuses of a managed node group and its launch template, before it is asked.
 
 Works on the arguments of `aws:eks/nodeGroup` and `aws:ec2/launchTemplate` in the provider's
-spelling, complete or in part, whoever wrote them. Sources: EKS service model (botocore 1.44.5,
+spelling, complete or in part, the one who wrote them. Sources: EKS service model (botocore 1.44.5,
 LaunchTemplateSpecification, CreateNodegroup) and EKS user guide `nodes/launch-templates`,
 `ml/capacity-blocks-mng`.
 """

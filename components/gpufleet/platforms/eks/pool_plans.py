@@ -25,7 +25,7 @@ from gpufleet.spec.pool import Provisioner
 
 @dataclass(frozen=True, kw_only=True)
 class EksPoolPlan(PoolPlan):
-    """A pool on EKS, whoever launches its machines."""
+    """A pool on EKS, the one who launches its machines."""
 
     shape: EksShape
     connection: EksConnection

@@ -1,4 +1,4 @@
-"""Reads arguments in a provider's spelling, complete or in part, whoever wrote them."""
+"""Reads arguments in a provider's spelling, complete or in part, the one who wrote them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast

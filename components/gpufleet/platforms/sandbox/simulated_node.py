@@ -20,7 +20,7 @@ PRICE_ANNOTATION = "gpufleet.dev/usd-per-hour"
 FORCE_ANNOTATION = "pulumi.com/patchForce"
 """The labels applied here win over what an operand wrote in their place: the GPU Operator puts
 `nvidia.com/mig.config=all-disabled` on nodes without a layout, and a pool may get one later. Keys
-that are not applied stay with whoever wrote them."""
+that are not applied stay with the one who wrote them."""
 
 WAIT_ANNOTATION = "pulumi.com/waitFor"
 TIMEOUT_ANNOTATION = "pulumi.com/timeoutSeconds"

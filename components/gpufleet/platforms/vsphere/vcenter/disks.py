@@ -3,9 +3,10 @@
 in.
 
 The mark (`gpufleet.disk.<name>`) is written in the very reconfiguration that makes the disk, so a
-disk is never there without being known: whoever looks after a lost answer finds both or neither.
-File names and keys of devices would not do: Storage vMotion renames files, and vCenter chooses
-keys. A mark names its machine too: a template that was made of a machine has that machine's marks.
+disk is never there without being known: the one who looks after a lost answer finds both or
+neither. File names and keys of devices would not do: Storage vMotion renames files, and vCenter
+chooses keys. A mark names its machine too: a template that was made of a machine has that
+machine's marks.
 """
 
 import re

@@ -167,8 +167,8 @@ def change_cluster(
     left: str,
     alone: AbstractContextManager[Any] | None = None,
 ) -> None:
-    """Change the cluster until nothing lacks. Whoever else changes it meanwhile, or an answer that
-    is lost, only makes it look again.
+    """Change the cluster until nothing lacks. The one who else changes it meanwhile, or an answer
+    that is lost, only makes it look again.
 
     Args:
         session: Login.
