@@ -16,7 +16,7 @@ def measure() -> list[str]:
     rows = ["| program | beyond `import pulumi` | ratio |", "|---|---|---|"]
     programs = {
         "`import pulumi, gpufleet`": "import pulumi, gpufleet",
-        "`from gpufleet import GpuFleet` beside `import pulumi, pulumi_kubernetes`": (
+        "`from gpufleet import GpuFleet` next to `import pulumi, pulumi_kubernetes`": (
             "import pulumi, pulumi_kubernetes; from gpufleet import GpuFleet"
         ),
     }

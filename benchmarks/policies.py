@@ -55,7 +55,7 @@ FOLDERS: dict[str, tuple[Callable[[Path, int], list[Path]], int, tuple[str, ...]
         ("conftest", "kube-score", "checkov"),
     ),
 }
-"""What is read, how it is made, how many files, and which programs read it beside the audit."""
+"""What is read, how it is made, how many files, and which programs read it next to the audit."""
 
 
 def measure() -> list[str]:

@@ -14,7 +14,7 @@ COMPONENTS = [
     for name in gpufleet.__all__
     if name not in PYTHON_ONLY and not name.endswith("Args")
 ]
-COMPONENTS.append(GpuAdmissionPolicies)  # beside the rules, which import `gpufleet`
+COMPONENTS.append(GpuAdmissionPolicies)  # next to the rules, which import `gpufleet`
 
 if __name__ == "__main__":
     serve(COMPONENTS, NAME, VERSION)

@@ -7,7 +7,7 @@ from settings import Settings, cluster_stack
 
 
 def providers(stack: Settings) -> dict[str, pulumi.ProviderResource]:
-    """None beside the cluster's own: its machine API makes the machines."""
+    """None next to the cluster's own: its machine API makes the machines."""
     del stack
     return {}
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
 SANDBOX_FOLDER = "GPUFLEET_SANDBOX"
-"""Environment variable that names the sandbox's folder; default `.sandbox` beside Pulumi.yaml."""
+"""Environment variable that names the sandbox's folder; default `.sandbox` next to Pulumi.yaml."""
 
 
 @cache

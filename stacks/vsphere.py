@@ -15,7 +15,7 @@ SECRETS = {"user_data": "userData", "vendor_data": "vendorData"}
 
 
 def providers(stack: Settings) -> dict[str, pulumi.ProviderResource]:
-    """None beside the cluster's own: machines are made by a dynamic provider of gpufleet's."""
+    """None next to the cluster's own: machines are made by a dynamic provider of gpufleet's."""
     del stack
     return {}
 

@@ -35,7 +35,7 @@ class ComponentHost(ComponentProvider):
             return super().construct(*args, **settings)
         except ComponentInitError as failed:
             if isinstance(failed.inner, pulumi.InputPropertiesError):
-                # The text says all, and a list beside it would be printed a second time. None
+                # The text says all, and a list next to it would be printed a second time. None
                 # instead of an empty list breaks the SDK's own report.
                 raise pulumi.InputPropertiesError(str(failed.inner), []) from None
             raise

@@ -2,7 +2,7 @@
 
 `python -m gpufleet_policies.documentation docs/policies.md`, started in the repository, writes the
 table of all rules between the markers of that page, and a page for each family in the folder
-`policies` beside it.
+`policies` next to it.
 """
 
 import difflib
@@ -127,7 +127,7 @@ def _subject(subject: type) -> str:
 def _sees(rule: Rule) -> str:
     sees = {
         Needs.FLEET: "the pools of a GpuFleet",
-        Needs.POOLS: "pools, of a GpuFleet or declared beside them",
+        Needs.POOLS: "pools, of a GpuFleet or declared next to them",
         Needs.SURROUNDINGS: "everything declared together",
     }
     needed = [sees[need] for need in Needs if need in rule.needs]
@@ -184,7 +184,7 @@ def _examples() -> Sequence[Example]:
 
 
 def write(overview: Path) -> None:
-    """Write the overview and, in the folder of its name beside it, the pages."""
+    """Write the overview and, in the folder of its name next to it, the pages."""
     overview.write_text(written(overview.read_text(encoding="utf-8")), encoding="utf-8")
     folder = overview.with_suffix("")
     folder.mkdir(exist_ok=True)

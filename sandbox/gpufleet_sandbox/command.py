@@ -28,7 +28,7 @@ def _directory_option(function: _Function) -> _Function:
         "--dir",
         "directory",
         type=click.Path(file_okay=False, path_type=Path),
-        help="Sandbox folder. Default: $GPUFLEET_SANDBOX, else .sandbox beside the nearest "
+        help="Sandbox folder. Default: $GPUFLEET_SANDBOX, else .sandbox next to the nearest "
         "Pulumi.yaml upwards, else .sandbox here.",
     )(function)
 

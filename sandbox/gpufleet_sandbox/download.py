@@ -38,7 +38,7 @@ class Downloads:
         """Fetch, verify and unpack a program below `folder`.
 
         Returns:
-            The folder that holds it, with whatever the vendor ships beside it.
+            The folder that holds it, with whatever the vendor ships next to it.
 
         Raises:
             DownloadError: Turned off, not offered, not reachable, or not what its checksum says.

@@ -16,7 +16,7 @@ from gpufleet_sandbox.errors import SandboxError
 from gpufleet_sandbox.programs import SandboxProgram
 
 _CHILD = "go.json"
-"""Beside the sources: which process builds them, so that the next run can end an orphan."""
+"""Next to the sources: which process builds them, so that the next run can end an orphan."""
 
 _SCHEMA = Path("cmd/pulumi-resource-kubernetes/schema.json")
 _TAIL_LINES = 15

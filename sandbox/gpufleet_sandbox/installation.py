@@ -34,7 +34,7 @@ def install(layout: SandboxLayout, programs: Mapping[str, Path], plugin: Provide
             folder.mkdir(parents=True, exist_ok=True)
             place(program, folder / name)
         elif name == "pulumi" and _has_real_host(program):
-            # The engine looks for language hosts beside its own file, links followed: a link keeps
+            # The engine looks for language hosts next to its own file, links followed: a link keeps
             # the vendor's installation together.
             _link(program, layout.bin / name)
         else:
@@ -73,7 +73,7 @@ def _install_language_host(layout: SandboxLayout, engine: Path) -> None:
 def place(program: Path, target: Path) -> None:
     """Make `target` the same file as `program`: a hard link, else a copy.
 
-    Not a symbolic link: the engine follows it and then misses the language host beside its name.
+    Not a symbolic link: the engine follows it and then misses the language host next to its name.
     The target is replaced in one step, so a running program keeps the file it started from.
     """
     program = program.resolve()

@@ -134,7 +134,7 @@ class SandboxLayout:
 def locate(directory: Path | None, environment: Mapping[str, str], here: Path) -> SandboxLayout:
     """The sandbox a command means.
 
-    In order: `directory`, `$GPUFLEET_SANDBOX`, `.sandbox` beside the nearest `Pulumi.yaml` from
+    In order: `directory`, `$GPUFLEET_SANDBOX`, `.sandbox` next to the nearest `Pulumi.yaml` from
     `here` upwards, `.sandbox` in `here`.
     """
     if directory is not None:

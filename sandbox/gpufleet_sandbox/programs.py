@@ -68,7 +68,7 @@ class SandboxProgram:
     vendor: Vendor | None = None
     """None: the vendor publishes no checksum that the download could be verified with."""
     schema_of: str | None = None
-    """Go module whose schema file is copied beside the sources before building."""
+    """Go module whose schema file is copied next to the sources before building."""
 
     def parse_version(self, output: str) -> Version | None:
         """The first `1.2.3` in what the version command printed."""

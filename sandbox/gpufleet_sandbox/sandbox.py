@@ -54,7 +54,7 @@ class Sandbox:
             subprocess.run(["pulumi", "up", "--yes"], env=sandbox.environment())
 
     Args:
-        directory: The sandbox folder. Default: `$GPUFLEET_SANDBOX`, else `.sandbox` beside the
+        directory: The sandbox folder. Default: `$GPUFLEET_SANDBOX`, else `.sandbox` next to the
             nearest `Pulumi.yaml` upwards, else `.sandbox` here.
         progress: Where to report; default: nowhere.
     """

@@ -67,7 +67,7 @@ def _parse(document: Any) -> SandboxState:
 
 
 def write_atomically(path: Path, text: str, mode: int = 0o600) -> None:
-    """Replace a file in one step: written beside it, then renamed over it."""
+    """Replace a file in one step: written next to it, then renamed over it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
     descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)

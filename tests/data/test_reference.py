@@ -1,4 +1,4 @@
-"""Edition 2026.11 against the tables it was collected from, where they lie beside the repository.
+"""Edition 2026.11 against the tables it was collected from, where they lie next to the repository.
 
 Nothing a table says may be lost: every column is compared, by other code than that which wrote the
 edition.
@@ -24,7 +24,7 @@ def needs(name: str) -> Path:
     """The file, or a visible skip."""
     path = REFERENCE / name
     if not path.is_file():
-        pytest.skip(f"the collected table {name} is not beside the repository")
+        pytest.skip(f"the collected table {name} is not next to the repository")
     return path
 
 

@@ -1,4 +1,4 @@
-"""What each admission policy refuses: rule -> offending objects; compliant ones stand beside."""
+"""What each admission policy refuses: rule -> offending objects; compliant ones stand next to."""
 
 from typing import Any
 
@@ -215,7 +215,7 @@ COMPLIANT: tuple[dict[str, Any], ...] = (
     kai_queue(),
     cluster_queue(borrowingLimit=8),
     *SIZED_RIGHT,
-    # Claims of compute domains and network cards beside GPUs are right.
+    # Claims of compute domains and network cards next to GPUs are right.
     *(
         WITH_PODS["Pod"](
             pod_spec(

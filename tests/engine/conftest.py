@@ -37,7 +37,7 @@ from tests.engine.sandbox_stack import Stack, stack_files
 HERE = Path(__file__).parent
 YAML_HOST = "pulumi-language-yaml"
 PROVIDERS = "pulumi:providers:"
-"""Types of providers: beside components, all that an update leaves which made nothing."""
+"""Types of providers: next to components, all that an update leaves which made nothing."""
 SKIP_CHECKPOINTS = "PULUMI_SKIP_CHECKPOINTS"
 """With it an engine writes its state once, at the end of a command, not after each step."""
 

@@ -1,4 +1,4 @@
-"""The real Karpenter core beside the shared control plane; its machines are kwok nodes.
+"""The real Karpenter core next to the shared control plane; its machines are kwok nodes.
 
 Definitions are those of the pinned Go module. The node class is the kwok provider's; everything
 else of a NodePool is as it was rendered.

@@ -1,4 +1,4 @@
-"""The real Kueue as a process beside the shared control plane, told what the charts would tell it.
+"""The real Kueue as a process next to the shared control plane, told what the charts would tell it.
 
 Definitions and webhooks are those of the pinned Go module. Its webhooks see the namespaces of the
 tests only, so that nothing else in the cluster depends on the process.

@@ -1,6 +1,6 @@
 """Ends what a test process started and, killed or interrupted twice, could not end any more.
 
-Run as a program beside a test process: when that is gone, the pipe between them closes.
+Run as a program next to a test process: when that is gone, the pipe between them closes.
 """
 
 import subprocess

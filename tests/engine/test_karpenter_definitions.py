@@ -1,5 +1,5 @@
 """What we render for Karpenter, validated by its own definitions, CEL rules included, on the real
-API server. The definitions are not part of this repository: without a copy beside it, this is
+API server. The definitions are not part of this repository: without a copy next to it, this is
 skipped.
 """
 
@@ -130,7 +130,7 @@ OBJECTS = rendered()
 def validated(sandbox: Sandbox) -> Iterator[Callable[[dict[str, Any]], str]]:
     """Asks the API server, without creating anything: empty, or why it refuses."""
     if not REFERENCE.is_dir():
-        pytest.skip("no copy of Karpenter's definitions beside the repository (shared/reference)")
+        pytest.skip("no copy of Karpenter's definitions next to the repository (shared/reference)")
     server = sandbox.server()
     theirs = [REFERENCE / file for file, _ in FILES.values()]
     custom_resources.apply(server, list(theirs), time.monotonic() + 120)
@@ -188,7 +188,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         broken("training class", lambda spec: spec["networkInterfaces"].pop(0)),
         "primary interface",
     ),
-    "an alias beside an id": (
+    "an alias next to an id": (
         broken("chat class", lambda spec: spec["amiSelectorTerms"].append({"id": "ami-1"})),
         "mutually exclusive",
     ),

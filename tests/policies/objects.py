@@ -146,7 +146,7 @@ def findings(
     settings: dict[str, Any] | RuleSettings | None = None,
     alone: bool = False,
 ) -> list[PolicyFinding]:
-    """Every finding; workloads beside the usual fleet unless `alone` or `alongside` another."""
+    """Every finding; workloads next to the usual fleet unless `alone` or `alongside` another."""
     chosen = settings if isinstance(settings, RuleSettings) else read_settings(settings or {})
     context_fleet = subject if isinstance(subject, FleetFacts) else alongside or usual_fleet()
     context = RuleContext(

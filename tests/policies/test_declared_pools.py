@@ -1,4 +1,4 @@
-"""Workloads beside pools that are declared one by one, without a GpuFleet."""
+"""Workloads next to pools that are declared one by one, without a GpuFleet."""
 
 from pathlib import Path
 from typing import Any
@@ -42,7 +42,7 @@ PIN = {f"{SELECTOR}.pool": "l4"}
 
 
 def rules(thing: Thing, *alongside: Thing) -> dict[str, Level]:
-    """Rule -> level of what is said about a workload beside these pools."""
+    """Rule -> level of what is said about a workload next to these pools."""
     case = Case("", thing, thing, "", alongside=alongside, settings={"profile": "strict"})
     return {finding.rule: finding.level for finding in case.findings(thing)}
 
@@ -122,7 +122,7 @@ def test_the_pack_says_what_the_audit_says_beside_pools(rule: str, tmp_path: Pat
 
 
 def test_pools_whose_gpus_may_be_cut_tell_nothing_of_a_whole_gpu():
-    """H100s beside no operator: another program may cut them."""
+    """H100s next to no operator: another program may cut them."""
     pool = eks("p5.48xlarge")
     assert "gpu-oversized-for-model" not in rules(deployment(SMALL), pool)
     assert "gpu-oversized-for-model" in rules(deployment(SMALL), pool, OPERATOR)

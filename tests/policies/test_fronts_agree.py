@@ -1,6 +1,6 @@
 """One table of cases through every front: facts, CrossGuard over gRPC, files.
 
-The verdict and the message of each are the same. What a rule says about the objects beside is left
+The verdict and the message of each are the same. What a rule says about the objects next to is left
 out: only the validated object counts. The live API server has a table of its own, in
 tests/engine/test_admission.py, because it is asked with objects of every kind.
 """

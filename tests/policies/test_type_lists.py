@@ -25,7 +25,7 @@ def found(thing: Thing, *alongside: Thing) -> list[PolicyFinding]:
 def test_types_that_a_smaller_one_of_the_list_stands_for_are_dropped():
     thing = karpenter({**ON_DEMAND, TYPES: ["g6.4xlarge", "g6.xlarge", "g6.2xlarge"]})
     (finding,) = found(thing)
-    assert finding.violation.found.startswith("g6.4xlarge, g6.2xlarge beside g6.xlarge")
+    assert finding.violation.found.startswith("g6.4xlarge, g6.2xlarge next to g6.xlarge")
     assert finding.violation.alternative == "drop g6.4xlarge, g6.2xlarge"
     properties = applied(thing.properties, finding.remediation)
     kept = properties["spec"]["template"]["spec"]["requirements"]
@@ -46,7 +46,7 @@ def test_each_larger_type_has_one_that_keeps_what_it_is_chosen_for():
     types = ["g6.xlarge", "g6.2xlarge", "g6.8xlarge", "g6.16xlarge"]
     (finding,) = found(karpenter({**ON_DEMAND, TYPES: types}))
     assert finding.violation.found.startswith(
-        "g6.2xlarge, g6.16xlarge beside g6.xlarge, g6.8xlarge"
+        "g6.2xlarge, g6.16xlarge next to g6.xlarge, g6.8xlarge"
     )
     assert finding.violation.limit.startswith("g6.8xlarge has the same GPUs at ")
     assert "g6.16xlarge costs" in finding.violation.limit

@@ -78,7 +78,7 @@ def tpu_pools(draw: st.DrawFn, name: str) -> dict[str, Any]:
 
 @st.composite
 def any_fleets(draw: st.DrawFn) -> dict[str, Any]:
-    """A fleet of GPUs, with other accelerators beside them where its platform has some."""
+    """A fleet of GPUs, with other accelerators next to them where its platform has some."""
     document = draw(fleets())
     kinds = [neuron_pools, claimed_pools] if document["platform"] == "eks" else [tpu_pools]
     count = draw(st.integers(0, 3))

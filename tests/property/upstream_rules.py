@@ -72,7 +72,7 @@ def allocatable(
     assert set(flags) <= {"migStrategy", "mpsRoot"}
     assert flags.get("migStrategy", strategy) == strategy, "the file contradicts the cluster"
     sharing = config.get("sharing", {})
-    assert len(sharing) <= 1, "time-slicing is ignored beside MPS"
+    assert len(sharing) <= 1, "time-slicing is ignored next to MPS"
     if "mps" in sharing:
         assert strategy != "mixed", "using --mig-strategy=mixed is not supported with MPS"
         assert flags.get("mpsRoot"), "MPS without a root"

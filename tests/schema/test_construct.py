@@ -204,7 +204,7 @@ def test_what_other_resources_produce_may_be_unknown(
 
 
 def test_admission_policies_from_another_language(construct: Construct, monitor: Monitor) -> None:
-    """The component lives beside the rules; numbers of settings arrive as floats."""
+    """The component lives next to the rules; numbers of settings arrive as floats."""
     settings = {"profile": "strict", "thresholds": {"maxGpus": 8}}
     answer = construct(
         "gpufleet:index:GpuAdmissionPolicies",

@@ -15,7 +15,7 @@ from gpufleet_sandbox.errors import SandboxError
 
 _STOP_SECONDS = 10
 _STARTS = 60
-_UNLUCKY = "a population needs a machine beside the template"
+_UNLUCKY = "a population needs a machine next to the template"
 """What the program says when it takes the template for the machine to copy. It lists the machines
 in the order of a Go map, which is another one at each start."""
 
@@ -61,7 +61,7 @@ class SimulatedVcenter:
 
     hosts: int = 3
     machines: int = 1
-    """Machines beside the template, none with a GPU."""
+    """Machines next to the template, none with a GPU."""
     population: int = 0
     """Further machines that can be listed and read but not changed; thousands take no time."""
     memory_gib: int = 512

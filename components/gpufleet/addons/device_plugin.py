@@ -53,7 +53,7 @@ class DevicePluginArgs(TypedDict):
     image_pull_secret: NotRequired[str]
     """Secret for images, in the plugin's namespace. Default: none."""
     tolerations: NotRequired[list[OperandTolerationArgs]]
-    """Taints its pods tolerate with any value, beside `nvidia.com/gpu`. Default: none."""
+    """Taints its pods tolerate with any value, next to `nvidia.com/gpu`. Default: none."""
     values: NotRequired[dict[str, Any]]
     """Raw Helm values, merged last. Default: none."""
 

@@ -28,7 +28,7 @@ class DraDriverArgs(TypedDict):
     """One of `eks`, `gke`, `vsphere`, `openshift`, `sandbox`."""
     pools: list[GpuPoolArgs]
     """Declarations of every GPU pool of the cluster: those with `sharing: {dra: ...}` are served,
-    the others are validated beside them."""
+    the others are validated next to them."""
     addons: NotRequired[AddonsArgs]
     """Overrides: `draDriver` and `charts` are read here. Default: none."""
     kubernetes_version: NotRequired[str]
@@ -50,7 +50,7 @@ class DraDriver(GpuComponent[FleetPlan]):
     chart_version: pulumi.Output[str]
     """Version of the chart that is asked for."""
     device_classes: pulumi.Output[list[str]]
-    """Names of the DeviceClasses made here; the chart makes `gpu.nvidia.com` beside them."""
+    """Names of the DeviceClasses made here; the chart makes `gpu.nvidia.com` next to them."""
 
     def __init__(
         self,

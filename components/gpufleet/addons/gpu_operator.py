@@ -56,7 +56,7 @@ class GpuOperatorArgs(TypedDict):
     """One of `single`, `mixed`: how MIG devices are named, for the whole cluster. Default: MIG
     devices are not advertised."""
     tolerations: NotRequired[list[OperandTolerationArgs]]
-    """Taints that operands and Node Feature Discovery tolerate with any value, beside
+    """Taints that operands and Node Feature Discovery tolerate with any value, next to
     `nvidia.com/gpu`. Default: none."""
     values: NotRequired[dict[str, Any]]
     """Raw Helm values, merged last. Default: none."""

@@ -41,7 +41,7 @@ class GpuHorizontalPodAutoscaler(GpuComponent[HorizontalPodAutoscalerPlan]):
     """An autoscaler of Kubernetes by a signal that fits the workload, at the pace its start allows.
 
     The metrics come through prometheus-adapter, whose rules `gpufleet` renders
-    (docs/autoscaling.md). Only one autoscaler may have a workload: no ScaledObject beside it.
+    (docs/autoscaling.md). Only one autoscaler may have a workload: no ScaledObject next to it.
     """
 
     autoscaler: pulumi.Output[str]

@@ -51,7 +51,7 @@ class NetworkOperatorArgs(TypedDict):
     node_feature_discovery: NotRequired[bool]
     """Run Node Feature Discovery. Default true; false where the cluster already has it."""
     tolerations: NotRequired[list[OperandTolerationArgs]]
-    """Taints that its operands tolerate with any value, beside `nvidia.com/gpu`. Default: none."""
+    """Taints that its operands tolerate with any value, next to `nvidia.com/gpu`. Default: none."""
     values: NotRequired[dict[str, Any]]
     """Raw Helm values, merged last. Default: none."""
 

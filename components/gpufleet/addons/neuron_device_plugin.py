@@ -29,7 +29,7 @@ class NeuronDevicePluginArgs(TypedDict):
     node_recovery: NotRequired[bool]
     """Replace nodes whose devices fail; needs the detector and rights in EC2. Default false."""
     tolerations: NotRequired[list[OperandTolerationArgs]]
-    """Taints tolerated with any value, beside `aws.amazon.com/neuron`. Default: none."""
+    """Taints tolerated with any value, next to `aws.amazon.com/neuron`. Default: none."""
     instance_types: NotRequired[list[str]]
     """Instance types of the nodes it runs on. Default: the chart's own list, which ends before
     newer ones."""

@@ -46,7 +46,7 @@ class GpuScaledObject(GpuComponent[ScaledObjectPlan]):
     """KEDA's ScaledObject, or ScaledJob with `job`, and the TriggerAuthentication that it needs.
 
     KEDA must be in the cluster: `addons.keda` of a fleet installs it. Only one autoscaler may have
-    a workload: no HorizontalPodAutoscaler beside it.
+    a workload: no HorizontalPodAutoscaler next to it.
     """
 
     scaler: pulumi.Output[str]

@@ -2,7 +2,7 @@
 
 Pulumi's component host reads the package schema from these annotations and docstrings, and hands
 arguments over as dicts. What the values may be is decided by the models of `gpufleet.spec` alone:
-the files beside this one are written from them, and a test compares.
+the files next to this one are written from them, and a test compares.
 """
 
 from gpufleet.arguments.addons import AddonsArgs, ChartsArgs, ClusterAutoscalerOptionsArgs

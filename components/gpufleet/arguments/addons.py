@@ -40,7 +40,7 @@ class GpuOperatorOptionsArgs(TypedDict):
     mig_manager: NotRequired[MigManagerArgs]
     """The MIG manager. Default: with MIG pools."""
     dcgm: NotRequired[SwitchArgs]
-    """A DCGM host engine of its own, beside the one in the exporter. Default off."""
+    """A DCGM host engine of its own, next to the one in the exporter. Default off."""
     dcgm_exporter: NotRequired[DcgmExporterArgs]
     """GPU metrics. Default on."""
     node_feature_discovery: NotRequired[SwitchArgs]

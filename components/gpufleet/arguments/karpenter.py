@@ -33,7 +33,7 @@ class KarpenterDisruptionArgs(TypedDict):
 
 
 class KarpenterRequirementArgs(TypedDict):
-    """One more condition on the nodes, beside those that follow from the pool."""
+    """One more condition on the nodes, next to those that follow from the pool."""
 
     key: str
     """Label, such as `topology.kubernetes.io/zone`."""
@@ -71,7 +71,7 @@ class KarpenterPoolOptionsArgs(TypedDict):
     """Taints nodes are born with and something of yours removes. Default: none; Karpenter waits
     for the GPUs by itself."""
     reservation_tags: NotRequired[dict[str, str]]
-    """Capacity reservations with these tags are used first, beside those that `capacity` names.
+    """Capacity reservations with these tags are used first, next to those that `capacity` names.
     Default: none."""
     weight: NotRequired[int]
     """Preference among pools that fit a pod, 1 to 100, highest first. Default: none."""

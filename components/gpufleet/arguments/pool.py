@@ -53,7 +53,7 @@ class LayoutChangeArgs(TypedDict):
 
 
 class TaintArgs(TypedDict):
-    """A taint beside the GPU taint every pool carries."""
+    """A taint next to the GPU taint every pool carries."""
 
     key: str
     """Key of the taint, such as `example.com/team`."""
@@ -100,7 +100,7 @@ class GpuPoolArgs(TypedDict):
     disk: NotRequired[DiskArgs]
     """Root disk of each node. Default 200 GiB."""
     labels: NotRequired[dict[str, str]]
-    """Labels every node is born with, beside those that gpufleet derives."""
+    """Labels every node is born with, next to those that gpufleet derives."""
     gpu_taint: NotRequired[bool]
     """Whether nodes carry `nvidia.com/gpu=present:NoSchedule`. Default true; false only where all
     nodes of the cluster have GPUs."""
@@ -108,7 +108,7 @@ class GpuPoolArgs(TypedDict):
     """A change of `sharing` on nodes that are in use, made in waves. Default: all nodes at
     once."""
     taints: NotRequired[list[TaintArgs]]
-    """Taints beside `nvidia.com/gpu=present:NoSchedule`, which every GPU pool carries."""
+    """Taints next to `nvidia.com/gpu=present:NoSchedule`, which every GPU pool carries."""
     team: NotRequired[str]
     """Team the pool's cost is booked on. Default: shared by all."""
     neuron: NotRequired[NeuronOptionsArgs]

@@ -126,7 +126,7 @@ class QueuesArgs(TypedDict):
     pods_ready: NotRequired[PodsReadyArgs]
     """Default: 60 minutes."""
     frameworks: NotRequired[list[str]]
-    """Kinds of jobs beside `batch/job` and `pod` groups that Kueue manages, such as
+    """Kinds of jobs next to `batch/job` and `pod` groups that Kueue manages, such as
     `kubeflow.org/pytorchjob`. Their definitions must be in the cluster. Default: none."""
     default_queue: NotRequired[bool]
     """Whether jobs without a queue name go to their namespace's queue, which is then called

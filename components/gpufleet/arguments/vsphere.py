@@ -104,7 +104,7 @@ class VsphereOptionsArgs(TypedDict):
     """Datastore cluster instead: each machine goes to the datastore in it that its host mounts
     and that has most room when it is made. Default: none."""
     extra_disks: NotRequired[list[VsphereDiskArgs]]
-    """Disks of each machine beside the template's, at most 14. One more, or a larger one, comes
+    """Disks of each machine next to the template's, at most 14. One more, or a larger one, comes
     while the machine runs; one less needs it off. Default: none."""
     networks: NotRequired[list[VsphereNetworkArgs]]
     """All network adapters of each machine, at most 10, in place of the connection's `network`:

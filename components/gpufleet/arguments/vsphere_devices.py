@@ -7,7 +7,7 @@ from typing import NotRequired, TypedDict
 
 
 class VsphereDiskArgs(TypedDict):
-    """A disk of each machine beside the template's."""
+    """A disk of each machine next to the template's."""
 
     name: str
     """Its identity: another name is another disk, and the old one goes with what is on it. 1 to
@@ -18,7 +18,7 @@ class VsphereDiskArgs(TypedDict):
     """One of `thin`, `thick`, `eagerZeroed`. How its space is taken. It is chosen when the disk
     is made. Default thin."""
     datastore: NotRequired[str]
-    """Datastore of the disk, which every host of the machine must mount. Default: beside the
+    """Datastore of the disk, which every host of the machine must mount. Default: next to the
     machine's first disk."""
     keep: NotRequired[bool]
     """Whether its file stays in the datastore when the disk or its machine goes: detached, and

@@ -118,7 +118,7 @@ def command(
 
 
 def policy_settings(config: str | None, profile: str | None) -> "RuleSettings":
-    """The settings of a file, or those beside the caller, under a profile if one is named.
+    """The settings of a file, or those next to the caller, under a profile if one is named.
 
     Raises UnreadableInputError with every problem.
     """

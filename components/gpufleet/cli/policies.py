@@ -149,7 +149,7 @@ def init(folder: Path, virtualenv: str, wheel: Path | None, output_format: str) 
     "exempt",
     multiple=True,
     metavar="NAME",
-    help="Namespace that is not validated, beside those of kube-system and the GPU operators.",
+    help="Namespace that is not validated, next to those of kube-system and the GPU operators.",
 )
 @click.option(
     "--mend",

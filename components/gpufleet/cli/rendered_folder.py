@@ -1,7 +1,7 @@
 """Rendered files on disk: nothing half-made, nothing of anybody else's touched.
 
 A file `gpufleet-files.json` in the folder lists what is ours. A run works out everything first,
-writes all files beside their places, notes them in the list, and only then moves them into place;
+writes all files next to their places, notes them in the list, and only then moves them into place;
 stopped anywhere, the next run puts the folder right.
 """
 

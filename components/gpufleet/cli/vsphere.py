@@ -51,7 +51,7 @@ def inventory(
 ) -> None:
     """Print hosts, GPUs and profiles of a cluster, and which pools of SPEC fit now.
 
-    Each pool is validated alone, beside what already runs; machines of its own that are there
+    Each pool is validated alone, next to what already runs; machines of its own that are there
     count as fitting. SPEC is a FleetSpec, or `-`.
 
     \b

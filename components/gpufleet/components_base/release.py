@@ -33,7 +33,7 @@ def chart_release(
         chart: The chart.
         namespace: Namespace, which must exist.
         values: Helm values.
-        depends_on: What must be there before, beside what the arguments name. Default: nothing.
+        depends_on: What must be there before, next to what the arguments name. Default: nothing.
         timeout_seconds: How long it may take to become ready. Default 600.
     """
     return HelmRelease(

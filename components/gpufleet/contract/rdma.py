@@ -237,7 +237,7 @@ def _dma_buf(pools: tuple[ContractPool, ...], operator: GpuOperator) -> Iterable
 
 
 def _storage(operator: GpuOperator) -> Iterable[Finding]:
-    """GPUDirect Storage and GDRCopy: modules built beside the driver."""
+    """GPUDirect Storage and GDRCopy: modules built next to the driver."""
     for key, name in (("gds.enabled", "GPUDirect Storage"), ("gdrcopy.enabled", "GDRCopy")):
         if operator_value(operator, key) is not True:
             continue

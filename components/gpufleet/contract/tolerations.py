@@ -33,7 +33,7 @@ GPU_TOLERATION = KeyToleration(GPU_KEY, "NoSchedule")
 
 
 def needed(taints: Iterable[tuple[str, str, str]]) -> tuple[KeyToleration, ...]:
-    """What the operands must tolerate beside the GPU taint, so that they run on these nodes.
+    """What the operands must tolerate next to the GPU taint, so that they run on these nodes.
 
     PreferNoSchedule keeps no one away for good.
     """

@@ -118,7 +118,7 @@ def _machine(machine: Machine) -> dict[str, Any]:
 
 
 def spend_as_dict(spend: SpendBounds) -> dict[str, Any]:
-    """Bounds in micro-dollars an hour; null where unbounded, with the causes beside it."""
+    """Bounds in micro-dollars an hour; null where unbounded, with the causes next to it."""
     bounds: Mapping[str, Money] = {
         "minimumMicroUsd": spend.minimum,
         "expectedMicroUsd": spend.expected,

@@ -59,7 +59,7 @@ class CompilePass:
     name: str
     run: Callable[[Compilation], Iterable[Finding]]
     needs: tuple[str, ...] = ()
-    """Fields of the Compilation that it reads, beside the input."""
+    """Fields of the Compilation that it reads, next to the input."""
     gives: tuple[str, ...] = ()
     """Fields of the Compilation that it sets."""
 

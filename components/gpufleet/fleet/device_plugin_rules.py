@@ -1,4 +1,4 @@
-"""The standalone device plugin beside everything else that advertises GPUs."""
+"""The standalone device plugin next to everything else that advertises GPUs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

@@ -96,7 +96,7 @@ class OperatorSettings(SpecModel):
     device_plugin_default: str = ""
     """Key of the device-plugin ConfigMap for nodes that choose none. Default: none is applied."""
     tolerations: tuple[OperandToleration, ...] = ()
-    """Taints that operands and Node Feature Discovery tolerate with any value, beside
+    """Taints that operands and Node Feature Discovery tolerate with any value, next to
     `nvidia.com/gpu`. Default: none."""
     images: Images = Field(default_factory=Images)
     """Where images come from, and by which proxy. Default: the vendors' own."""

@@ -240,7 +240,7 @@ def _disagreements(
     for row in rows[1:]:
         ours, theirs = _shape(first), _shape(row)
         different = [
-            f"{key} {theirs[key]} beside {ours[key]}" for key in ours if ours[key] != theirs[key]
+            f"{key} {theirs[key]} next to {ours[key]}" for key in ours if ours[key] != theirs[key]
         ]
         if different:
             findings.append(

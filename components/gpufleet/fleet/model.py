@@ -178,7 +178,7 @@ class OperatorPlan:
     dcgm_exporter: bool
     node_feature_discovery: bool
     tolerations: tuple[KeyToleration, ...] = ()
-    """What operands must tolerate beside the GPU taint, so that they reach every pool."""
+    """What operands must tolerate next to the GPU taint, so that they reach every pool."""
     license_secret: str | None = None
     """Secret with the licence of vGPU guests, as the pools name it."""
     driver_root: str | None = None
@@ -201,7 +201,7 @@ class NetworkPlan:
     wait: bool
     """Whether networks and GPU Operator wait until the NicClusterPolicy is ready."""
     tolerations: tuple[KeyToleration, ...] = ()
-    """What its operands must tolerate beside the GPU taint."""
+    """What its operands must tolerate next to the GPU taint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +219,7 @@ class DevicePluginPlan:
     pools: tuple[str, ...]
     """Pools whose GPUs it advertises: those that neither their image nor the DRA driver serves."""
     tolerations: tuple[KeyToleration, ...] = ()
-    """What its pods must tolerate beside the GPU taint."""
+    """What its pods must tolerate next to the GPU taint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +235,7 @@ class NeuronPlan:
     node_problem_detector: bool
     node_recovery: bool
     tolerations: tuple[KeyToleration, ...] = ()
-    """What its device plugin must tolerate beside the taint of Neuron pools."""
+    """What its device plugin must tolerate next to the taint of Neuron pools."""
 
 
 GPU_OPERATOR = "gpu-operator"

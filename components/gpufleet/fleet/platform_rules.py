@@ -160,7 +160,7 @@ class PlatformRules:
     # What pods say
 
     def pod_selector(self, pool: Pool) -> Mapping[str, str]:
-        """Node labels that a pod must select beside the pool's own label."""
+        """Node labels that a pod must select next to the pool's own label."""
         return {}
 
     def whole_nodes(self, pool: Pool) -> bool:

@@ -1,4 +1,4 @@
-"""Raw Helm values beside typed settings: where they contradict each other."""
+"""Raw Helm values next to typed settings: where they contradict each other."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any

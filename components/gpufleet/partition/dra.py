@@ -164,7 +164,7 @@ def _slices(gpu: Gpu, gpus: Sequence[Cut], on_demand: bool) -> Mapping[str, int]
 
 
 def _check_fields(declared: Dra, place: str) -> list[Finding]:
-    """Fields that mean nothing beside each other: the driver would drop or refuse them."""
+    """Fields that mean nothing next to each other: the driver would drop or refuse them."""
     findings: list[Finding] = []
     shared = declared.sharing is not DraSharing.EXCLUSIVE
     if declared.layouts and declared.devices != "mig":

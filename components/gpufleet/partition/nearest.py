@@ -35,7 +35,7 @@ def nearest_layouts(
     *,
     limit: int = 3,
 ) -> tuple[NearestLayout, ...]:
-    """The closest legal layouts beside what is there: fewest changes, then least waste.
+    """The closest legal layouts next to what is there: fewest changes, then least waste.
 
     `wanted` is the request as far as the geometry knows its profiles; `substitutes` are the known
     profiles closest to the ones it does not know, and count as a change each. Equal distances are

@@ -6,7 +6,7 @@ from gpufleet.catalogue.frozen import frozen
 from gpufleet.partition.model import Partition
 
 CORE = "aws.amazon.com/neuroncore"
-"""Extended resource of single cores; Neuron's device plugin publishes it beside whole devices."""
+"""Extended resource of single cores; Neuron's device plugin publishes it next to whole devices."""
 
 
 def in_cores(partition: Partition, cores: int) -> Partition:

@@ -178,7 +178,7 @@ def _partitioned(gpu: Gpu, gpus: tuple[GpuLayout, ...], mig: Mig, memory: int | 
     whole = sum(not layout.mig_enabled for layout in gpus)
     shares: list[PartitionShare] = []
     if whole:
-        # Whole GPUs beside MIG keep their name and are not shared: only slices were asked to be.
+        # Whole GPUs next to MIG keep their name and are not shared: only slices were asked to be.
         shares.append(PartitionShare(RESOURCES["nvidia"], 1, whole, None, 1, memory))
     for profile, count in names.total(layout.devices for layout in gpus).items():
         single = mig.strategy == "single"

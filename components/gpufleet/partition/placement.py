@@ -92,7 +92,7 @@ def place(
     devices: Mapping[str, int],
     occupied: Sequence[PlacedInstance] = (),
 ) -> MigPlacement | Refusal:
-    """Decide whether the GPU can hold these instances, beside those that are already there.
+    """Decide whether the GPU can hold these instances, next to those that are already there.
 
     `devices` maps profile names, NVIDIA's spelling, to counts; a count of zero asks for nothing.
     `1c.3g.40gb` asks for a compute instance: compute instances of one profile share as few GPU
@@ -232,7 +232,7 @@ class _Room:
 
 @lru_cache(maxsize=8192)
 def _room(geometry: MigGeometry, used: int, total: int) -> _Room:
-    """What is left beside a multiset of instances on these cells: the same for every node of a
+    """What is left next to a multiset of instances on these cells: the same for every node of a
     fleet that is cut alike, so it is worked out once."""
     table = slot_table(geometry)
     bits = table.fitting(used, total)

@@ -2,7 +2,7 @@
 
 A GPU holds at most eight instances, so all of its legal layouts can be listed: about a hundred
 multisets of profiles on the seven-slice parts. Layouts get a number; sets of layouts are integers
-with one bit each. "What still fits beside this?" is then one look-up and one AND.
+with one bit each. "What still fits next to this?" is then one look-up and one AND.
 
 Memory slots that no placement ever separates are merged into one cell (the RTX PRO 6000 counts
 twelve slots but has four cells), which keeps the masks at eight bits or fewer.
@@ -258,7 +258,7 @@ class SlotTable:
         return found
 
     def starts(self, packed: int, used: int = 0, present: int = 0) -> tuple[int, ...] | None:
-        """Start slots for a multiset beside `present`, which uses the cells `used`.
+        """Start slots for a multiset next to `present`, which uses the cells `used`.
 
         One start per instance, profile by profile in the geometry's order, ascending within a
         profile. None: it does not fit. Among all ways the one is taken that strands least compute,

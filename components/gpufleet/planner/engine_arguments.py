@@ -1,6 +1,6 @@
 """Arguments that make vLLM take what it was planned, and no more.
 
-Without them it takes 0.92 of whatever GPU it sees: beside others on one GPU, all of theirs too.
+Without them it takes 0.92 of whatever GPU it sees: next to others on one GPU, all of theirs too.
 """
 
 from math import floor

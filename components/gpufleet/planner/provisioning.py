@@ -15,7 +15,7 @@ LOW_MEMORY_USE = 0.35
 TIGHT_MEMORY_USE = 0.95
 LOW_RATE_USE = 0.35
 VCPU_PER_GPU = 4
-"""Processors beside each GPU: tokenising, sampling, data loading. Assumed; the smallest machines
+"""Processors next to each GPU: tokenising, sampling, data loading. Assumed; the smallest machines
 clouds sell with one GPU have four."""
 _CHECKPOINT_BYTES = 14
 """Per parameter: weights in BF16, FP32 master and both moments. What a checkpoint holds."""
@@ -98,8 +98,8 @@ def validate_gpu(
 
 
 def validate_balance(need: WorkloadNeed, option: Option, path: str = "") -> tuple[Finding, ...]:
-    """Processors, memory, storage and network beside the GPUs. Limits are assumed; what a machine's
-    row does not state is not validated."""
+    """Processors, memory, storage and network next to the GPUs. Limits are assumed; what a
+    machine's row does not state is not validated."""
     machine, name = option.machine, option.machine.name
     findings: list[Finding] = []
     if machine.vcpu is not None and machine.vcpu < VCPU_PER_GPU * machine.gpus:

@@ -10,8 +10,8 @@ from gpufleet.planner.workloads import PlanHead
 def queues_data(
     head: PlanHead, planned: Sequence[tuple[str | None, Option]]
 ) -> dict[str, Any] | None:
-    """The FleetSpec's `queues`: a share for each team, beside what the file's `spec` says of queues
-    and teams; None when no workload names a team."""
+    """The FleetSpec's `queues`: a share for each team, next to what the file's `spec` says of
+    queues and teams; None when no workload names a team."""
     shares = team_shares(planned)
     if not shares:
         return None

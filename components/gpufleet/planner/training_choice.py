@@ -125,7 +125,7 @@ def _timed(
         return Miss(
             "network",
             f"{verdict} take {verdict.plain_seconds:.1f} s over {machine.network_gbps:g} Gb/s of "
-            f"{machine.name} beside {speed.compute_seconds:.1f} s of arithmetic: RDMA is needed "
+            f"{machine.name} next to {speed.compute_seconds:.1f} s of arithmetic: RDMA is needed "
             "above 30 %",
         )
     hours = None

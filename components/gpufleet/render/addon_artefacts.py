@@ -1,4 +1,4 @@
-"""Files of the add-ons beside the GPU Operator, for sites that apply them by another tool."""
+"""Files of the add-ons next to the GPU Operator, for sites that apply them by another tool."""
 
 from collections.abc import Iterator
 

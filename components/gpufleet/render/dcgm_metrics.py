@@ -166,6 +166,6 @@ def _with_driver_of(folder: str, values: dict[str, Any]) -> dict[str, Any]:
             *values["extraEnv"],
             {"name": "LD_LIBRARY_PATH", "value": "/usr/local/nvidia/lib64"},
         ],
-        # The chart's own `allowPrivilegeEscalation: false` beside it is refused by the API server.
+        # The chart's own `allowPrivilegeEscalation: false` next to it is refused by the API server.
         "securityContext": {"privileged": True, "allowPrivilegeEscalation": True},
     }

@@ -21,8 +21,8 @@ def device_plugin_config(partition: Partition) -> dict[str, Any]:
 
     The MIG strategy is a setting of the whole cluster, and the operator's environment variable
     overrides any file; only documents that name MIG resources repeat what they rest on. A resource
-    is written by its plain name; `renameByDefault` adds the suffix `.shared`, and whole GPUs beside
-    time-sliced MIG slices stay unshared by not being listed.
+    is written by its plain name; `renameByDefault` adds the suffix `.shared`, and whole GPUs next
+    to time-sliced MIG slices stay unshared by not being listed.
     """
     if partition.replicas == 1:
         return {"version": "v1"}

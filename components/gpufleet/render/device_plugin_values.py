@@ -49,7 +49,7 @@ class PluginSettings(SpecModel):
     image_pull_secret: SecretName | None = None
     """Secret for images. Default: none."""
     tolerations: tuple[PluginToleration, ...] = ()
-    """Taints its pods tolerate with any value, beside `nvidia.com/gpu`. Default: none."""
+    """Taints its pods tolerate with any value, next to `nvidia.com/gpu`. Default: none."""
 
 
 def plugin_values(settings: PluginSettings, images: Images | None = None) -> dict[str, Any]:

@@ -37,7 +37,7 @@ class DraDriverSettings(SpecModel):
     node_selector: dict[str, str] = Field(default_factory=lambda: {DRA_LABEL: "true"})
     """Nodes it serves. Default: those of pools with `sharing: {dra: ...}`."""
     tolerations: tuple[DriverToleration, ...] = ()
-    """Taints its pods bear beside `nvidia.com/gpu`. Default: none."""
+    """Taints its pods bear next to `nvidia.com/gpu`. Default: none."""
     compute_domains: bool = False
     """Serve multi-node NVLink domains too. Default false."""
 

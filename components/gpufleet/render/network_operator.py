@@ -33,5 +33,5 @@ def nic_cluster_policy(fleet: Fleet) -> dict[str, Any] | None:
 
 
 def secondary_networks(fleet: Fleet) -> list[dict[str, Any]]:
-    """The networks that pods may join beside the cluster's own."""
+    """The networks that pods may join next to the cluster's own."""
     return networks(fleet.spec.addons.network_operator)

@@ -131,7 +131,7 @@ def _allocation(fleet: Fleet) -> list[RecordingRule]:
 
 
 def _counted_otherwise(fleet: Fleet) -> str:
-    """Takes out what Neuron nodes publish beside their pool's unit: it is the same hardware."""
+    """Takes out what Neuron nodes publish next to their pool's unit: it is the same hardware."""
     text = ""
     for resource in (RESOURCES["aws"], CORE):
         pools = [

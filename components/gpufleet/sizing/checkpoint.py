@@ -1,4 +1,4 @@
-"""A checkpoint on disk: config.json, and the safetensors index or headers beside it."""
+"""A checkpoint on disk: config.json, and the safetensors index or headers next to it."""
 
 import json
 from collections.abc import Mapping

@@ -44,7 +44,7 @@ def is_gated(config: ConfigFields) -> bool:
                 f"{config.path}model_type",
                 f"model type {family!r} is not known here: a gated feed-forward is assumed from "
                 f"its activation {activation!r}",
-                "a checkpoint's safetensors index beside the configuration settles the size",
+                "a checkpoint's safetensors index next to the configuration settles the size",
                 value=family,
             )
         )

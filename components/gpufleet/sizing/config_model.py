@@ -154,7 +154,7 @@ def _other_parameters(
 
 
 def _bert_extras(text: ConfigFields, hidden: int) -> int:
-    """What encoders of BERT's kind have beside their matrices: biases, shifts of the norms, the
+    """What encoders of BERT's kind have next to their matrices: biases, shifts of the norms, the
     norm of the embeddings, the pooler."""
     layers = text.number("num_hidden_layers") or 0
     size = text.number("intermediate_size") or 4 * hidden

@@ -88,7 +88,7 @@ class ParallelRequest(RequestModel):
     sharding: Sharding = Sharding.NONE
     """What data-parallel ranks divide; `zero3` is FSDP full shard."""
     sequence: bool = True
-    """Sequence parallelism beside tensor parallelism."""
+    """Sequence parallelism next to tensor parallelism."""
 
 
 class LinkRequest(RequestModel):

@@ -283,7 +283,7 @@ class GpuOperatorSettings(SpecModel):
     mig_manager: MigManager = Field(default_factory=MigManager)
     """The MIG manager. Default: with MIG pools."""
     dcgm: Switch = Field(default_factory=Switch)
-    """A DCGM host engine of its own, beside the one in the exporter. Default off."""
+    """A DCGM host engine of its own, next to the one in the exporter. Default off."""
     dcgm_exporter: DcgmExporter = Field(default_factory=DcgmExporter)
     """GPU metrics. Default on."""
     node_feature_discovery: Switch = Field(default_factory=Switch)

@@ -16,7 +16,7 @@ KarpenterTime = Annotated[str, StringConstraints(pattern=r"^([0-9]+(s|m|h))+$", 
 
 
 class KarpenterRequirement(SpecModel):
-    """One more condition on the nodes, beside those that follow from the pool."""
+    """One more condition on the nodes, next to those that follow from the pool."""
 
     key: str = Field(min_length=1, max_length=316)
     """Label, such as `topology.kubernetes.io/zone`."""
@@ -111,7 +111,7 @@ class KarpenterPoolOptions(SpecModel):
     """Taints nodes are born with and something of yours removes. Default: none; Karpenter waits for
     the GPUs by itself."""
     reservation_tags: dict[str, str] = Field(default_factory=dict[str, str])
-    """Capacity reservations with these tags are used first, beside those that `capacity` names.
+    """Capacity reservations with these tags are used first, next to those that `capacity` names.
     Default: none."""
     weight: int | None = Field(default=None, ge=1, le=100)
     """Preference among pools that fit a pod, 1 to 100, highest first. Default: none."""

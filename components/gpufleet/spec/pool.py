@@ -88,7 +88,7 @@ class Nodes(SpecModel):
 
 
 class Taint(SpecModel):
-    """A taint beside the GPU taint every pool carries."""
+    """A taint next to the GPU taint every pool carries."""
 
     key: LabelKey
     """Key of the taint, such as `example.com/team`."""
@@ -160,14 +160,14 @@ class GpuPool(SpecModel):
     disk: Disk = Field(default_factory=Disk)
     """Root disk of each node. Default 200 GiB."""
     labels: dict[LabelKey, LabelValue] = Field(default_factory=dict[str, str])
-    """Labels every node is born with, beside those that gpufleet derives."""
+    """Labels every node is born with, next to those that gpufleet derives."""
     gpu_taint: bool = True
     """Whether nodes carry `nvidia.com/gpu=present:NoSchedule`. Default true; false only where all
     nodes of the cluster have GPUs."""
     change: LayoutChange | None = None
     """A change of `sharing` on nodes that are in use, made in waves. Default: all nodes at once."""
     taints: tuple[Taint, ...] = ()
-    """Taints beside `nvidia.com/gpu=present:NoSchedule`, which every GPU pool carries."""
+    """Taints next to `nvidia.com/gpu=present:NoSchedule`, which every GPU pool carries."""
     team: DnsLabel | None = None
     """Team the pool's cost is booked on. Default: shared by all."""
     neuron: NeuronOptions | None = None

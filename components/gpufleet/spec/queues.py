@@ -163,7 +163,7 @@ class Queues(SpecModel):
     pods_ready: PodsReady = Field(default_factory=PodsReady)
     """Default: 60 minutes."""
     frameworks: tuple[str, ...] = ()
-    """Kinds of jobs beside `batch/job` and `pod` groups that Kueue manages, such as
+    """Kinds of jobs next to `batch/job` and `pod` groups that Kueue manages, such as
     `kubeflow.org/pytorchjob`. Their definitions must be in the cluster. Default: none."""
     default_queue: bool = False
     """Whether jobs without a queue name go to their namespace's queue, which is then called

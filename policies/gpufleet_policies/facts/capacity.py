@@ -1,4 +1,4 @@
-"""What is bought or held beside pools: reservations, buffers, templates of machines."""
+"""What is bought or held next to pools: reservations, buffers, templates of machines."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -65,7 +65,7 @@ class PoolAutoscaler(Subject):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeOverlay(Subject):
-    """What Karpenter is told that nodes offer beside their hardware."""
+    """What Karpenter is told that nodes offer next to their hardware."""
 
     resources: tuple[str, ...]
 

@@ -59,6 +59,6 @@ class DeviceClaim(Subject):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceClass(Subject):
-    """A DeviceClass someone declares beside those of the driver."""
+    """A DeviceClass someone declares next to those of the driver."""
 
     selectors: Fact[int] = field(default_factory=lambda: NOWHERE)

@@ -93,7 +93,7 @@ class Container:
     init: bool
     """Runs before the others."""
     restartable: bool
-    """An init container that keeps running beside the others."""
+    """An init container that keeps running next to the others."""
     image: Fact[str]
     command: Fact[tuple[str, ...]]
     """Absent: the image's own."""

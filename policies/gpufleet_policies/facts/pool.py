@@ -192,7 +192,7 @@ class NodePool(Subject):
     """Whether broken nodes are replaced by themselves; absent: the maker has no such switch."""
     repair_place: str = ""
     warm_nodes: Fact[int] = NOTHING
-    """Running nodes that wait beside the pool (EKS `warmPoolConfig`); absent: none."""
+    """Running nodes that wait next to the pool (EKS `warmPoolConfig`); absent: none."""
     longest_run_seconds: Fact[int] = NOTHING
     """After which each node goes by itself."""
     karpenter: KarpenterFacts | None = None

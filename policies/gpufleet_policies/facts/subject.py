@@ -1,4 +1,4 @@
-"""Subject: what every validated object beside workloads and fleets has."""
+"""Subject: what every validated object next to workloads and fleets has."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -25,7 +25,7 @@ _PROBES = (
 def containers(group: RawGroup) -> tuple[list[Container], list[ContainerProgram]]:
     """Containers of a group in the order they are written, init containers first.
 
-    The programs of those that hold GPUs, or claims, come beside them.
+    The programs of those that hold GPUs, or claims, come next to them.
     """
     found: list[Container] = []
     programs: list[ContainerProgram] = []

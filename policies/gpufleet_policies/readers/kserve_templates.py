@@ -23,7 +23,7 @@ _POD_FIELDS = frozenset({"containers", "initContainers", "nodeSelector", "tolera
 
 
 def _predictor(document: dict[str, Any]) -> Groups:
-    """KServe: the model of a framework, or containers of one's own; transformers beside it."""
+    """KServe: the model of a framework, or containers of one's own; transformers next to it."""
     predictor = mapping(at(document, "spec.predictor"))
     pods = at_least_one(count(document, "spec.predictor.minReplicas"))
     workers = at(predictor, "workerSpec")

@@ -18,7 +18,7 @@ MIG_LABEL = "nvidia.com/mig.config"
 
 
 def verdict(context: RuleContext, config: NvidiaConfig) -> Judgement:
-    """What `gpufleet check` says about a configuration, with the GPU of the pools beside it.
+    """What `gpufleet check` says about a configuration, with the GPU of the pools next to it.
 
     Of a file with several MIG layouts those are validated that pools here select, each for its GPU;
     where none is selected here, all of them, for any GPU.

@@ -1,4 +1,4 @@
-"""What every rule may look at beside the object it validates."""
+"""What every rule may look at next to the object it validates."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -72,7 +72,7 @@ class Thresholds:
     )
     """Environment in lower case -> its budget; `*`: every other one."""
     budget_usd_per_hour: Decimal | None = None
-    """Most a fleet may cost in an hour at its largest size, beside its own budget."""
+    """Most a fleet may cost in an hour at its largest size, next to its own budget."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class RuleContext:
     fleet: FleetFacts | None = None
     """The pools workloads run on; None: not known, or not one alone."""
     surroundings: Surroundings | None = None
-    """Everything declared beside the object; None: objects are seen one by one."""
+    """Everything declared next to the object; None: objects are seen one by one."""
     environment: Fact[str] = field(default_factory=lambda: absent("environment"))
     """Set by the project; a workload's own annotation and the fleet's declaration win."""
     thresholds: Thresholds = field(default_factory=Thresholds)

@@ -32,7 +32,7 @@ _HELPERS = (
     "otel-collector",
     "queue-proxy",
 )
-"""Names of containers that stand beside programs and never compute on a GPU."""
+"""Names of containers that stand next to programs and never compute on a GPU."""
 
 _GPU_NODE_LABELS = (
     PRODUCT_LABEL,
@@ -94,7 +94,7 @@ def _head(
         yield Violation(
             where=f"group head ({group.place})",
             found="the head and at least one group of workers ask for GPUs",
-            limit="the head stays as long as the cluster, so that its GPUs stand beside those of "
+            limit="the head stays as long as the cluster, so that its GPUs stand next to those of "
             "the workers",
             alternative='write num-gpus: "0" in the head\'s rayStartParams and remove its GPU',
             money=held(context, workload, group),
@@ -137,7 +137,7 @@ def _alongside(
         what = "a sidecar" if not container.init or container.restartable else "an init container"
         yield Violation(
             where=f"container {container.name} ({container.place})",
-            found=f"{what} asks for {counts[id(container)]} x {GPU} beside the container that "
+            found=f"{what} asks for {counts[id(container)]} x {GPU} next to the container that "
             "computes",
             limit="the pod holds them as long as it lives",
             evidence={"container": container.name, "gpus": int(counts[id(container)])},

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Creation:
-    """A Kubernetes object to make beside the validated one."""
+    """A Kubernetes object to make next to the validated one."""
 
     kind: str
     """`ResourceQuota` or `ScaledObject`."""

@@ -79,7 +79,7 @@ def _users(context: RuleContext, surroundings: Surroundings) -> Users:
     source=_SOURCE,
 )
 def unselective(context: RuleContext, claim: DeviceClaim) -> Iterator[Violation]:
-    """No selector on the class of whole GPUs, and pools with different GPUs beside it."""
+    """No selector on the class of whole GPUs, and pools with different GPUs next to it."""
     kinds = _kinds_of_gpus(context)
     if len(kinds) < 2:
         return
@@ -124,7 +124,7 @@ def _kinds_of_gpus(context: RuleContext) -> list[str]:
     source=_SOURCE,
 )
 def requested_twice(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
-    """Claims of compute domains and network cards beside GPUs are right and do not count."""
+    """Claims of compute domains and network cards next to GPUs are right and do not count."""
     for group in workload.pod_groups:
         if not group.claims or not group.gpu_resources:
             continue
@@ -144,7 +144,7 @@ def requested_twice(context: RuleContext, workload: WorkloadFacts) -> Iterator[V
 
 
 def _claim(context: RuleContext, workload: WorkloadFacts, one: PodClaim) -> DeviceClaim | None:
-    """The claim or template an entry names, as far as it is declared beside the workload."""
+    """The claim or template an entry names, as far as it is declared next to the workload."""
     if context.surroundings is None:
         return None
     for is_template, name in ((True, one.template), (False, one.claim)):
@@ -190,7 +190,7 @@ def unused(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]
 def _devices(
     context: RuleContext, workload: WorkloadFacts, group: PodGroup, one: PodClaim
 ) -> Money | None:
-    """GPU-hours of what the claim takes, where it is declared beside the workload."""
+    """GPU-hours of what the claim takes, where it is declared next to the workload."""
     claim = _claim(context, workload, one)
     if claim is None or not group.pods.is_known:
         return None

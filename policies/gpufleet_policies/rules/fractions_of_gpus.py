@@ -17,7 +17,7 @@ FRACTIONS = ("gpu-fraction", "gpu-memory")
 
 @rule(
     "fraction-with-whole-gpu",
-    "A fraction of a GPU by annotation, and a whole one, or two fractions, beside it.",
+    "A fraction of a GPU by annotation, and a whole one, or two fractions, next to it.",
     subject=WorkloadFacts,
     dev=Level.MANDATORY,
     prod=Level.MANDATORY,
@@ -49,7 +49,7 @@ def fraction_and_whole(context: RuleContext, workload: WorkloadFacts) -> Iterato
         place = container.resources_place
         yield Violation(
             where=f"container {container.name} ({place or container.place})",
-            found=f"asks for whole {GPU} beside {said}",
+            found=f"asks for whole {GPU} next to {said}",
             limit="a pod has a part of a GPU or whole ones: KAI's scheduler refuses both, and any "
             "other one hands out the whole GPU",
             alternative=f"remove {GPU} from the container, or the annotation",

@@ -135,7 +135,7 @@ def same_priority(context: RuleContext, workload: WorkloadFacts) -> Iterator[Vio
             continue
         yield Violation(
             where=f"{group.place}.priorityClassName",
-            found=f"runs on {', '.join(shared)} beside {servers[shared[0]]}, and neither has a "
+            found=f"runs on {', '.join(shared)} next to {servers[shared[0]]}, and neither has a "
             "priority",
             limit="when the pool is full, the one who comes first keeps the GPUs",
             alternative="give the job a PriorityClass below 0, or the server one above",

@@ -95,7 +95,7 @@ def _operators(context: RuleContext) -> Iterator[OperatorChoices]:
     source="NVIDIA/k8s-device-plugin#255: the second to register replaces the first",
 )
 def plugin_twice(context: RuleContext, choices: OperatorChoices) -> Iterator[Violation]:
-    """The chart of the device plugin beside a GPU Operator that runs one; said of the chart.
+    """The chart of the device plugin next to a GPU Operator that runs one; said of the chart.
 
     A chart whose values select nodes of its own (`nodeSelector`, `affinity`) may be right.
     """

@@ -109,7 +109,7 @@ def _mig_requests(workload: WorkloadFacts) -> Iterator[tuple[PodGroup, str, int]
 def name_mismatch(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """A slice no selectable layout has, or a whole GPU where every GPU is cut under `mixed`.
 
-    Only where each pool that would take the pods is known to the last GPU. Pods beside a GpuFleet
+    Only where each pool that would take the pods is known to the last GPU. Pods next to a GpuFleet
     are validated by gpu-resource-not-offered.
     """
     if context.fleet is not None:

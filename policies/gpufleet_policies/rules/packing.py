@@ -1,4 +1,4 @@
-"""Pods and nodes: how many pods fit a node, and which GPUs stay empty beside them."""
+"""Pods and nodes: how many pods fit a node, and which GPUs stay empty next to them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 from gpufleet_policies.rules.shapes import NodeShape, shapes
 
 _LITTLE = Decimal("0.25")
-"""Of a node's CPU and memory: below, most of what was paid for beside GPUs is not used."""
+"""Of a node's CPU and memory: below, most of what was paid for next to GPUs is not used."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,8 @@ def strands(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation
         asks = _too_much(best, cores, memory)
         yield Violation(
             where=group.place,
-            found=f"each pod asks for {' and '.join(asks)} beside {best.gpus} of {shape.gpus} GPUs "
+            found=f"each pod asks for {' and '.join(asks)} next to {best.gpus} of {shape.gpus} "
+            "GPUs "
             f"of a {shape.priced}: {best.pods} of {best.by_gpus} pods fit",
             limit=f"{stranded} GPUs of every node stay empty",
             alternative="ask for the pod's share of the node: at most "
@@ -184,7 +185,7 @@ def _stranded_money(workload: WorkloadFacts, group: PodGroup, packed: _Packed) -
     source="arithmetic of nodes and pods",
 )
 def does_not_divide(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
-    """One machine type only, and no other workload beside it that the rest could serve."""
+    """One machine type only, and no other workload next to it that the rest could serve."""
     for group, found in _packed(context, workload):
         one = found[0]
         rest = one.shape.gpus % one.gpus
@@ -199,8 +200,8 @@ def does_not_divide(context: RuleContext, workload: WorkloadFacts) -> Iterator[V
         yield Violation(
             where=group.place,
             found=f"each pod asks for {one.gpus} of {one.shape.gpus} GPUs of a {one.shape.priced}",
-            limit=f"{rest} of every node stay empty, and nothing declared here fits beside",
-            alternative=f"ask for {', '.join(map(str, fitting))}, or put smaller work beside it",
+            limit=f"{rest} of every node stay empty, and nothing declared here fits next to",
+            alternative=f"ask for {', '.join(map(str, fitting))}, or put smaller work next to it",
             money=waste(
                 workload,
                 group.pods,
@@ -266,7 +267,7 @@ def alongside_gpus(context: RuleContext, workload: WorkloadFacts) -> Iterator[Vi
             found=f"{one.by_gpus} pods fill the GPUs of a {one.shape.priced} and ask for less than "
             "a quarter of its CPUs and memory",
             limit="CPUs and memory that no one asks for are paid for with the GPUs",
-            alternative="use a machine with less beside its GPUs, or put CPU work there",
+            alternative="use a machine with less next to its GPUs, or put CPU work there",
             evidence={"machine": one.shape.name},
             at_most=Level.ADVISORY,
         )

@@ -1,4 +1,4 @@
-"""How large pools may become, and what stands or waits beside them."""
+"""How large pools may become, and what stands or waits next to them."""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -115,7 +115,7 @@ def autoprovisioning(context: RuleContext, limit: AutoscalerLimit) -> Iterator[V
 
 @rule(
     "running-warm-pool",
-    "GPU machines that run beside a pool, waiting to join it.",
+    "GPU machines that run next to a pool, waiting to join it.",
     subject=NodePool,
     dev=Level.MANDATORY,
     prod=Level.MANDATORY,
@@ -224,7 +224,7 @@ def _cheapest(context: RuleContext, workload: WorkloadFacts, count: int) -> Mone
 def reservation(context: RuleContext, reserved: Reservation) -> Iterator[Violation]:
     """Pools that name the reservation; for open ones also every pool of the same machine.
 
-    Silent where no pool is declared beside it, or some limit cannot be read.
+    Silent where no pool is declared next to it, or some limit cannot be read.
     """
     if not reserved.count.is_known or not reserved.gpus_per_node.is_known:
         return

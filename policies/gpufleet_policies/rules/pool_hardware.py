@@ -21,7 +21,7 @@ _SAME = Fraction(9, 10)
 """Part of the old bandwidth that counts as the same."""
 
 _DAEMONS = Fraction(110, 100)
-"""Room for the node's own pods: a tenth beside what workloads ask for."""
+"""Room for the node's own pods: a tenth next to what workloads ask for."""
 
 
 def _row(pool: NodePool, catalogue: Catalogue) -> InstanceType | None:
@@ -135,7 +135,7 @@ def _listed_alongside_smaller(context: RuleContext, pool: NodePool) -> Iterator[
     cores, memory = need
     yield Violation(
         where=place(pool, pool.types_listed_at or pool.instance_types_place),
-        found=f"{listed} beside {left}, and its pods ask for {float(cores):g} CPUs and "
+        found=f"{listed} next to {left}, and its pods ask for {float(cores):g} CPUs and "
         f"{float(memory) / (1 << 30):.0f} GiB on a node",
         limit=f"{kept.name} has the same GPUs at {usd_hour(least)}, {dearest.name} costs "
         f"{usd_hour(own)}",
@@ -162,7 +162,7 @@ def _stands_for(other: InstanceType, row: InstanceType, need: tuple[Decimal, Dec
 
 
 def _fits(other: InstanceType, row: InstanceType, need: tuple[Decimal, Decimal]) -> bool:
-    """Whether the pods have room on it, beside the node's own, and nothing is lost."""
+    """Whether the pods have room on it, next to the node's own, and nothing is lost."""
     cores, memory = (amount * _DAEMONS.numerator / _DAEMONS.denominator for amount in need)
     has_room = (other.vcpu or 0) >= cores and (other.memory_bytes or 0) >= memory
     return has_room and not _loses(row, other)

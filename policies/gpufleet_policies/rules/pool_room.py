@@ -1,4 +1,4 @@
-"""Pods that the pools declared beside them can never hold."""
+"""Pods that the pools declared next to them can never hold."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ def exceed(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]
     """Mandatory where the pods name the pool, else advice: the cluster may have other pools.
 
     Only where every pool that would take the pods is known. Jobs are validated per pod: their pods
-    may run one after another. Pods beside a GpuFleet are validated by gpu-replicas-exceed-pool.
+    may run one after another. Pods next to a GpuFleet are validated by gpu-replicas-exceed-pool.
     """
     if context.fleet is not None or workload.node_agent:
         return

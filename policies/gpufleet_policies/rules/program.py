@@ -81,7 +81,7 @@ def monitoring_missing(context: RuleContext, subject: NodePool | FleetFacts) -> 
         return
     yield Violation(
         where="",
-        found="no DCGM exporter is declared beside the GPU pools",
+        found="no DCGM exporter is declared next to the GPU pools",
         limit="without it no one sees idle GPUs, and cost tools show an efficiency of 0",
         alternative="let the GPU Operator run it (dcgmExporter.enabled: true), or install "
         "dcgm-exporter",
@@ -241,7 +241,7 @@ def without_quota(context: RuleContext, namespace: DeclaredNamespace) -> Iterato
 def _quota(
     context: RuleContext, namespace: str, inside: list[WorkloadFacts]
 ) -> tuple[Creation, ...]:
-    """As many GPUs as the workloads ask for now, and room for a rollout's new pods beside the old.
+    """As many GPUs as the workloads ask for now, and room for a rollout's new pods next to the old.
 
     None where that is not certain: sizes that are not known, that something scales, or that come
     again and again.

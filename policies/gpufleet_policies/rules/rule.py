@@ -45,9 +45,9 @@ class Needs(StrEnum):
     FLEET = "fleet"
     """The pools the workload may run on."""
     SURROUNDINGS = "surroundings"
-    """Everything declared beside the object: the whole program, folder or dump."""
+    """Everything declared next to the object: the whole program, folder or dump."""
     POOLS = "pools"
-    """The pools the workload may run on, of a fleet or declared one by one beside it."""
+    """The pools the workload may run on, of a fleet or declared one by one next to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class Rule:
     without_gpus: bool = False
     """Whether it has something to say about workloads that ask for no GPU."""
     sees_pools: bool = False
-    """Whether it can say more of a workload once the pools beside it, declared one by one, are
+    """Whether it can say more of a workload once the pools next to it, declared one by one, are
     known: CrossGuard then asks it again when it has seen the whole program."""
 
     @property

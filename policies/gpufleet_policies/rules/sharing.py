@@ -277,7 +277,7 @@ def _keys(pool: NodePool) -> frozenset[str]:
     source="NVIDIA GPU Operator documentation: MPS, limitations; dcgm-exporter",
 )
 def loses_attribution(context: RuleContext, config: SharingConfig) -> Iterator[Violation]:
-    """Sharing, a DCGM exporter beside it, and `requireAttribution` among the settings."""
+    """Sharing, a DCGM exporter next to it, and `requireAttribution` among the settings."""
     assert context.surroundings is not None
     if not context.thresholds.require_attribution or not config.resources:
         return

@@ -1,7 +1,7 @@
 """Entry of the language host and of the children it starts.
 
 Started by path, `python -u .../language_host/__main__.py ROLE ...`, never with `-m`: importing
-`gpufleet` would load the SDK and cost more than the whole start-up of the host. The files beside
+`gpufleet` would load the SDK and cost more than the whole start-up of the host. The files next to
 this one become a private package, so that none of them can shadow a module of the program.
 """
 
@@ -18,7 +18,7 @@ PACKAGE = "_gpufleet_language_host"
 
 
 def _sibling(name: str) -> ModuleType:
-    """Import one of the files beside this one under the private package name."""
+    """Import one of the files next to this one under the private package name."""
     folder = Path(__file__).resolve().parent
     if PACKAGE not in sys.modules:
         spec = importlib.util.spec_from_file_location(

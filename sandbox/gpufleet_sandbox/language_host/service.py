@@ -55,7 +55,7 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
         return messages.LanguageHandshakeResponse()
 
     def GetPluginInfo(self, request: Any, context: grpc.ServicerContext) -> Any:
-        """The version of the SDK beside us: the host has none of its own."""
+        """The version of the SDK next to us: the host has none of its own."""
         return plugin_pb2.PluginInfo(version=dependencies.sdk_version())
 
     def GetRequiredPackages(self, request: Any, context: grpc.ServicerContext) -> Any:

@@ -1,6 +1,6 @@
 """What each GPU board is made of: the simulators' own table, keyed by NVML product name.
 
-Deliberately a second source beside the catalogue and written in another form: geometry is built
+Deliberately a second source next to the catalogue and written in another form: geometry is built
 from the few numbers that differ between boards. Facts from `nvidia-smi mig -lgip` and `-lgipp`
 outputs published for these boards and from NVIDIA's MIG user guide, read 2026-11-21. Placements of
 H100-96, GH200, B200, GB200, B300 and GB300 follow the geometry every published seven-slice part

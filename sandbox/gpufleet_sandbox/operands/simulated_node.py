@@ -89,7 +89,7 @@ class SimulatedNode:
     def _network(
         self, node: NodeView, hardware: SimulatedHardware, cluster: ClusterView, decision: Decision
     ) -> None:
-        """RDMA resources beside those of the GPUs; which they are is remembered on the node."""
+        """RDMA resources next to those of the GPUs; which they are is remembered on the node."""
         found: dict[str, int] = {}
         if cluster.rdma is not None:
             found = cluster.rdma.advertises(hardware.nics, _merged(node, decision), node.taints)

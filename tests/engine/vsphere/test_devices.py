@@ -34,7 +34,7 @@ def of(machine: Any, kind: Any) -> list[Any]:
 
 
 def sizes(cloud: Vcenter, name: str = "gpu-1") -> list[int]:
-    """GiB of each disk of a machine beside its first, by place."""
+    """GiB of each disk of a machine next to its first, by place."""
     with cloud.machine(name) as machine:
         _, *further = sorted(
             of(machine, vim.vm.device.VirtualDisk),

@@ -1,4 +1,4 @@
-"""What stands in the way of a machine, and what happens beside it."""
+"""What stands in the way of a machine, and what happens next to it."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -20,7 +20,7 @@ def test_a_slow_clone_is_adopted_by_a_later_run(other: Made) -> None:
     assert "the next run adopts it" in text
     assert "timeouts.clone" in text
     text = refused(Code.TIMEOUT, lambda: created(hasty))
-    assert cloud.proxy.calls["CloneVM_Task"] == 1, "no second clone beside the one in flight"
+    assert cloud.proxy.calls["CloneVM_Task"] == 1, "no second clone next to the one in flight"
     outs = created(cloud.node(1))
     assert outs["adopted"] is True
     assert len(cloud.owned()) == 1

@@ -20,7 +20,7 @@ CASES = (
         "gpu-monitoring-missing",
         CPU_GROUP,
         node_group(),
-        "no DCGM exporter is declared beside the GPU pools",
+        "no DCGM exporter is declared next to the GPU pools",
         alongside=(BUDGET, CPU_GROUP, operator({"dcgmExporter": {"enabled": False}})),
     ),
     Case(

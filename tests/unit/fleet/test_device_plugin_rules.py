@@ -1,4 +1,4 @@
-"""The device plugin's own chart beside everything else that advertises GPUs."""
+"""The device plugin's own chart next to everything else that advertises GPUs."""
 
 from typing import Any
 

@@ -41,7 +41,7 @@ def limits_hold(geometry: MigGeometry, counts: Counter[str]) -> bool:
 def placed_sets(
     geometry: MigGeometry, occupied: tuple[Instance, ...] = ()
 ) -> Iterator[tuple[Instance, ...]]:
-    """Every set of instances that can stand on the GPU beside the occupied ones, the empty one
+    """Every set of instances that can stand on the GPU next to the occupied ones, the empty one
     included. The instances come in the order of the enumeration."""
     every = [(n, s) for n, p in geometry.profiles.items() for s in p.starts]
     there: set[int] = set().union(*(slots_of(geometry, i) for i in occupied))

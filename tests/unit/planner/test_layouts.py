@@ -40,5 +40,5 @@ def test_single_gpu_nodes_get_one_layout_for_all() -> None:
     found = lay_out_nodes(A100, {"3g.40gb": 2, "1g.10gb": 5}, 1)
     assert found is not None
     assert len(found.gpus) == 1
-    # No one layout holds 7g beside anything else.
+    # No one layout holds 7g next to anything else.
     assert lay_out_nodes(A100, {"4g.40gb": 1, "3g.40gb": 1, "2g.20gb": 1, "1g.10gb": 1}, 1) is None

@@ -40,7 +40,7 @@ def tolerated(made: dict[str, Any]) -> set[tuple[str, str]]:
 @pytest.mark.parametrize("platform", ["gke", "eks"])
 def test_the_chart_knows_what_it_is_told(platform: str) -> None:
     if not VALUES.is_file():
-        pytest.skip(f"upstream's values are not beside the checkout ({VALUES})")
+        pytest.skip(f"upstream's values are not next to the checkout ({VALUES})")
     known = yaml.safe_load(VALUES.read_text())
     made = values(L4, platform=platform, podLabels=["^app$"])
     assert set(made) - {"customMetrics"} <= set(known)  # there as a comment only

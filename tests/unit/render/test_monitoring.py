@@ -33,7 +33,7 @@ def settings(**monitoring: Any) -> Monitoring:
 
 def test_the_exporters_list_is_upstreams_with_more_switched_on() -> None:
     if not COUNTERS_FILE.is_file():
-        pytest.skip(f"the exporter's own list is not beside the checkout ({COUNTERS_FILE})")
+        pytest.skip(f"the exporter's own list is not next to the checkout ({COUNTERS_FILE})")
     on: dict[str, str] = {}
     known: dict[str, str] = {}
     for line in COUNTERS_FILE.read_text().splitlines():

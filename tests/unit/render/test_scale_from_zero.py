@@ -38,7 +38,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     },
     "mps": {"gpu": "L4", "sharing": {"mps": {"replicas": 6}}},
     "mps under its own name": {"gpu": "L4", "sharing": {"mps": {"replicas": 6, "rename": False}}},
-    "slices beside whole GPUs": {"instanceTypes": ["p4de.24xlarge"], "sharing": {"mig": SLICES}},
+    "slices next to whole GPUs": {"instanceTypes": ["p4de.24xlarge"], "sharing": {"mig": SLICES}},
     "slices only": {"instanceTypes": ["p4de.24xlarge"], "sharing": {"mig": FULL}},
     "slices called GPUs": {
         "instanceTypes": ["p4de.24xlarge"],

@@ -285,6 +285,6 @@ def test_the_adapter_takes_over_no_other_api() -> None:
     assert values["rules"]["external"] == []
     assert "resource" not in values["rules"]
     if not ADAPTER.is_file():
-        pytest.skip(f"upstream's values are not beside the checkout ({ADAPTER})")
+        pytest.skip(f"upstream's values are not next to the checkout ({ADAPTER})")
     known = dict(leaves(yaml.safe_load(ADAPTER.read_text())))
     assert {key for key, _ in leaves(values)} <= set(known)

@@ -14,7 +14,7 @@ def assert_accepted(definition: str, document: dict[str, Any]) -> None:
     """The object fits the schema of its version, and no field of it would be pruned."""
     path = FOLDER / definition
     if not path.exists():
-        pytest.skip(f"no copy of {definition} beside the repository (shared/reference/crds)")
+        pytest.skip(f"no copy of {definition} next to the repository (shared/reference/crds)")
     assert_fits(yaml.safe_load(path.read_text(encoding="utf-8")), document)
 
 

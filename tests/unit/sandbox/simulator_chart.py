@@ -35,7 +35,7 @@ def upstream(chart: str, version: str) -> Values:
     """The values of the vendor's chart; skips where they are not."""
     path = UPSTREAM / f"{chart}-{version}.values.yaml"
     if not path.is_file():
-        pytest.skip(f"upstream's values are not beside the checkout ({path})")
+        pytest.skip(f"upstream's values are not next to the checkout ({path})")
     return load(path)
 
 

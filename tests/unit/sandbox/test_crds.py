@@ -54,7 +54,7 @@ def test_definition_is_structural_and_prunes_nothing_silently(name: str) -> None
 @pytest.mark.parametrize("name", DEFINITIONS)
 def test_every_field_is_upstreams(name: str) -> None:
     if not (UPSTREAM / name).exists():
-        pytest.skip(f"upstream's {name} is not beside the checkout ({UPSTREAM})")
+        pytest.skip(f"upstream's {name} is not next to the checkout ({UPSTREAM})")
     ours, theirs = load(OURS / name), load(UPSTREAM / name)
     for key in ("group", "scope", "names"):
         assert ours["spec"][key] == theirs["spec"][key]

@@ -92,7 +92,7 @@ def test_what_the_chart_would_ignore_is_refused(values: dict[str, Any], said: st
 def test_keys_and_defaults_are_upstreams() -> None:
     path = UPSTREAM / f"{NAME}-{load().chart(NAME).version}.values.yaml"
     if not path.is_file():
-        pytest.skip(f"upstream's values are not beside the checkout ({path})")
+        pytest.skip(f"upstream's values are not next to the checkout ({path})")
     theirs = yaml.safe_load(path.read_text())
     assert problems(theirs) == []
     for values in told():

@@ -44,7 +44,7 @@ def validate(read: GoDocument, context: CheckContext) -> Judgement:
             "autoscaler-nothing-to-judge",
             "",
             "there is no HorizontalPodAutoscaler, ScaledObject or ScaledJob here",
-            "give the autoscalers, and their workloads beside them",
+            "give the autoscalers, and their workloads next to them",
         )
         return report.validation()
     targets = {_own_key(item): target_of(item) for _, item in found}

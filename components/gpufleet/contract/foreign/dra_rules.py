@@ -97,7 +97,7 @@ RULES = rule_table(
         "dra-mig-mps-config-ignored",
         ("DRA-6",),
         _WARN,
-        "A MigDeviceConfig has mpsConfig beside the strategy TimeSlicing: it is ignored.",
+        "A MigDeviceConfig has mpsConfig next to the strategy TimeSlicing: it is ignored.",
         f"{_API}/sharing.go",
     ),
     CheckRule(

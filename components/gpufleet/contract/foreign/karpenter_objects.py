@@ -1,4 +1,4 @@
-"""Kind `karpenter`: NodePool, EC2NodeClass and NodeOverlay, with the workloads beside them.
+"""Kind `karpenter`: NodePool, EC2NodeClass and NodeOverlay, with the workloads next to them.
 
 All documents of the text count, as for `kubectl apply`.
 """

@@ -1,4 +1,4 @@
-"""A NodePool against Karpenter's rules, its node class and the overlays beside it."""
+"""A NodePool against Karpenter's rules, its node class and the overlays next to it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

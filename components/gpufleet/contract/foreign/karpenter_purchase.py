@@ -44,7 +44,7 @@ def validate_purchase(
         report.add(
             "karpenter-block-with-other-capacity",
             child(where, block[0].index),
-            f"only nodes of a Capacity Block have this label, and {others} is allowed beside it: "
+            f"only nodes of a Capacity Block have this label, and {others} is allowed next to it: "
             "there is no fallback",
             f"allow `reserved` alone in {CAPACITY_TYPE}, and make a second pool for {others}",
             found=sorted(allowed),

@@ -173,7 +173,7 @@ RULES = rule_table(
     _reject(
         "karpenter-class-exclusive",
         11,
-        "role and instanceProfile both or neither, or an alias beside other image terms: the API "
+        "role and instanceProfile both or neither, or an alias next to other image terms: the API "
         "server refuses the node class.",
         _CRDS,
     ),

@@ -1,4 +1,4 @@
-"""Packing shares onto GPUs and nodes at least cost, always with a lower bound beside the cost."""
+"""Packing shares onto GPUs and nodes at least cost, always with a lower bound next to the cost."""
 
 from gpufleet.planner.packing.as_dict import packing_as_dict
 from gpufleet.planner.packing.pack import pack

@@ -1,7 +1,7 @@
 """The heuristic: largest shares first, each where it spoils least. Always an answer, no solver.
 
 It honours everything the exact methods honour (quotas, spread groups, strategies, what is there),
-but does not promise the least cost: the bound beside it says how far it may be off.
+but does not promise the least cost: the bound next to it says how far it may be off.
 """
 
 from collections import Counter

@@ -16,7 +16,7 @@ def maximal_patterns(
     wanted: Collection[str],
     occupied: tuple[PlacedInstance, ...] = (),
 ) -> tuple[Pattern, ...]:
-    """The layouts of wanted profiles that fit beside what is there and to which none can be added.
+    """The layouts of wanted profiles that fit next to what is there and to which none can be added.
 
     A pattern serves every demand a part of it serves, so smaller ones need not be looked at. In the
     order of the geometry's layouts; empty when nothing fits.
@@ -63,13 +63,13 @@ def state_of(geometry: MigGeometry, occupied: tuple[PlacedInstance, ...]) -> tup
 def proof(
     geometry: MigGeometry, pattern: Pattern, occupied: tuple[PlacedInstance, ...] = ()
 ) -> MigPlacement:
-    """Start slots of a pattern beside what is there.
+    """Start slots of a pattern next to what is there.
 
     Raises ValueError for a pattern that does not fit, which `maximal_patterns` never gives.
     """
     answer = place(geometry, dict(pattern), occupied)
     if isinstance(answer, Refusal):
         raise ValueError(  # noqa: TRY004  an answer, not a type
-            f"{dict(pattern)} beside {occupied}: {answer.why}"
+            f"{dict(pattern)} next to {occupied}: {answer.why}"
         )
     return answer

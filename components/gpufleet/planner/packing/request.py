@@ -129,7 +129,7 @@ class ShareRequest(_Part):
                 f"write exactly one of mig, slice, gpus, mps, timeSlicing, not {given}"
             )
         if self.memory is not None and self.gpus is None:
-            raise ValueError("memory stands beside gpus only; mig profiles have theirs")
+            raise ValueError("memory stands next to gpus only; mig profiles have theirs")
         return self
 
 

@@ -51,7 +51,7 @@ class OpenGpu:
         return proof(geometry, self.pattern(geometry), self.state.occupied).instances
 
     def room_for(self, geometry: MigGeometry, profile: str) -> bool:
-        """Whether one more instance fits beside what is there and what was put on it."""
+        """Whether one more instance fits next to what is there and what was put on it."""
         if self.whole is not None or self.clients or self.state.full or self.state.mode:
             return False
         table = slot_table(geometry)

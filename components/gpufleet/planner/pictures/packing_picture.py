@@ -19,7 +19,7 @@ _OTHERS = "#6e7781"
 """Colour of the owners that come after those with a colour of their own."""
 _GPU_WIDTH, _GPU_HEIGHT, _GAP = 1.0, 1.15, 0.12
 _WIDTH, _EDGE = 9.3, 0.2
-"""Least width of the page, eight GPUs beside each other, and its margin."""
+"""Least width of the page, eight GPUs next to each other, and its margin."""
 _HEAD, _CARD_HEAD, _CARD_FOOT, _CARD_GAP = 0.75, 0.42, 0.4, 0.35
 _CARD_WIDTH = 1.75
 """Least width of a node: its title needs it."""

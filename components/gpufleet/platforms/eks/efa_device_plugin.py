@@ -30,7 +30,7 @@ class EfaDevicePluginArgs(TypedDict):
     charts: NotRequired[ChartsArgs]
     """Where the chart comes from. Default: the vendor's repository."""
     tolerations: NotRequired[list[OperandTolerationArgs]]
-    """Taints it tolerates with any value, beside `nvidia.com/gpu`. Default: none."""
+    """Taints it tolerates with any value, next to `nvidia.com/gpu`. Default: none."""
     values: NotRequired[dict[str, Any]]
     """Raw Helm values, merged last. Default: none."""
 

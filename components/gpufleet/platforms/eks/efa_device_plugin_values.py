@@ -20,7 +20,7 @@ def efa_pools(pools: Sequence[Pool]) -> list[Pool]:
 def efa_device_plugin_values(
     instance_types: Sequence[str], tolerations: Sequence[tuple[str, str]] = ()
 ) -> dict[str, Any]:
-    """The values. `tolerations` are key and effect of taints beside the GPU taint."""
+    """The values. `tolerations` are key and effect of taints next to the GPU taint."""
     keys = dict.fromkeys([(GPU_TAINT.key, GPU_TAINT.effect), *tolerations])
     return {
         "supportedInstanceLabels": {

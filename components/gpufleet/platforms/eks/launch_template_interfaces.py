@@ -39,7 +39,7 @@ def _groups(template: Arguments, path: str) -> Iterable[Finding]:
             yield error(
                 "launch-template-security-groups-twice",
                 f"{path}.{key}",
-                f"{key} is given beside networkInterfaces, which EC2 refuses",
+                f"{key} is given next to networkInterfaces, which EC2 refuses",
                 "write securityGroups on each interface",
             )
 

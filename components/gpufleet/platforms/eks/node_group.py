@@ -41,7 +41,7 @@ GROUPS = (Provisioner.MANAGED, Provisioner.CLUSTER_AUTOSCALER)
 
 class EksGpuNodeGroup(GpuPoolComponent[NodeGroupPlan]):
     """A managed node group of GPU machines on EKS: launch template, node group, and what the pool
-    needs beside them: EFA security group, placement group, tags of the Auto Scaling group.
+    needs next to them: EFA security group, placement group, tags of the Auto Scaling group.
 
     The desired size is set once and then left to the one who scales. A group with `importId` is
     taken over as it is.

@@ -199,7 +199,7 @@ def _alongside_template(
             yield error(
                 code,
                 f"{group_path}.{key}",
-                f"{key} is given beside a launch template, and EKS takes only one of them",
+                f"{key} is given next to a launch template, and EKS takes only one of them",
                 f"write {where}",
                 found=group[key],
             )
@@ -228,7 +228,7 @@ def _alongside_template(
             yield error(
                 "node-group-image-twice",
                 f"{group_path}.{key}",
-                f"{key} {given} is given beside the template's own image {image}",
+                f"{key} {given} is given next to the template's own image {image}",
                 "remove one of the two",
                 found=given,
             )

@@ -16,7 +16,8 @@ HIBERNATED = "HIBERNATED"
 
 
 def validate_image(group: Arguments, path: str) -> Iterable[Finding]:
-    """Everything about `amiType` beside `version` and `warmPoolConfig`, in the provider's spelling.
+    """Everything about `amiType` next to `version` and `warmPoolConfig`, in the provider's
+    spelling.
 
     Args:
         group: Arguments of `aws:eks/nodeGroup`, complete or in part.

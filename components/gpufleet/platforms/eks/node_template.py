@@ -16,7 +16,7 @@ def template_resources(pool: Pool) -> dict[str, int]:
     In order of name. The amounts are those of the partition; a zero adds nothing to their sum.
     """
     if is_neuron(pool.gpu):
-        # No autoscaler takes them for granted, and nodes have whole devices beside single cores.
+        # No autoscaler takes them for granted, and nodes have whole devices next to single cores.
         return dict(pool.advertised)
     whole = RESOURCES[pool.gpu.vendor]
     return dict(sorted({whole: 0, **pool.advertised}.items()))

@@ -17,7 +17,7 @@ EFA_HUGE_PAGES = "5120Mi"
 5128 of them on each node (Amazon EKS user guide, machine learning with EFA)."""
 
 LEAST_MEMORY = "8Gi"
-"""Memory such a pod asks for at least: the API server takes huge pages only beside processors or
+"""Memory such a pod asks for at least: the API server takes huge pages only next to processors or
 memory. To be raised to what the job needs."""
 
 

@@ -18,7 +18,7 @@ _RESERVATION = re.compile(r"^cr-[0-9a-f]+$")
 
 
 def validate_purchase(pool: Pool, shape: EksShape) -> Iterable[Finding]:
-    """Everything about reservations, blocks and spot, beside what `capacity_rules` says."""
+    """Everything about reservations, blocks and spot, next to what `capacity_rules` says."""
     yield from _reservations(pool, shape)
     yield from _block(pool, shape)
     yield from _spot(pool)

@@ -29,7 +29,7 @@ OF_KARPENTER = (
 CLUSTER_PREFIX = "kubernetes.io/cluster"
 """Beginning of further ones."""
 SIGNS = frozenset("_.:/=+-@")
-"""What tags of an IAM role may have beside letters, digits and spaces of any script."""
+"""What tags of an IAM role may have next to letters, digits and spaces of any script."""
 
 
 def validate_tags(tags: Mapping[str, str], path: str) -> list[Finding]:

@@ -17,7 +17,7 @@ API_VERSION = "networking.gke.io/v1"
 
 
 def needed_networks(pools: Iterable[Pool]) -> tuple[GpuInterface, ...]:
-    """Every network some pool's nodes have beside the first, in the order of their interfaces."""
+    """Every network some pool's nodes have next to the first, in the order of their interfaces."""
     found: dict[GpuInterface, None] = {}
     for pool in pools:
         if pool.platform is Platform.GKE and pool.ownership is not Ownership.EXISTING:

@@ -72,7 +72,7 @@ def _offered(google: GoogleClient, pool: Pool, there: Sequence[str], answers: An
 
 
 def _in_zone(google: GoogleClient, pool: Pool, zone: str, path: str) -> bool | None:
-    """Whether a zone has the machine, with its accelerators or beside them; None: not answered."""
+    """Whether a zone has the machine, with its accelerators or next to them; None: not answered."""
     shape, row = gke_shape(pool), pool.machines[0].instance
     place: dict[str, Any] = {"project": google.project, "zone": zone}
     question = f"{shape.machine_type} in {zone}"

@@ -28,7 +28,7 @@ documentation, prepare Arm workloads; cluster-toolkit `examples/gke-a4x`, read 2
 RESERVATION_KEY = "compute.googleapis.com/reservation-name"
 
 EXTRA_NETWORKS = {"GPUDirect-TCPX": (4, "NetDevice"), "GPUDirect-TCPXO": (8, "NetDevice")}
-"""GPUDirect of a machine -> networks beside the first, and how pods get their interfaces
+"""GPUDirect of a machine -> networks next to the first, and how pods get their interfaces
 (cloud.google.com compute/docs/gpus/gpu-network-bandwidth; cluster-toolkit 1047080)."""
 
 RDMA_NETWORKS = {"a4x": 4}
@@ -64,7 +64,7 @@ ASSUMED_BOOT_DISKS = frozenset({"tpu7x"})
 
 @dataclass(frozen=True, slots=True)
 class GpuInterface:
-    """One network interface beside the node's first."""
+    """One network interface next to the node's first."""
 
     name: str
     """Name of the Kubernetes Network that pods name: `vpc1`, `gvnic-1`, `rdma-0`."""
@@ -165,7 +165,7 @@ def boot_disks(row: InstanceType) -> tuple[str, ...]:
 
 
 def networks(row: InstanceType) -> tuple[GpuInterface, ...]:
-    """Interfaces of a machine beside its first, as Google's own blueprints name their networks."""
+    """Interfaces of a machine next to its first, as Google's own blueprints name their networks."""
     if row.gpudirect in EXTRA_NETWORKS:
         count, mode = EXTRA_NETWORKS[row.gpudirect]
         return tuple(GpuInterface(f"vpc{index}", mode) for index in range(1, count + 1))

@@ -66,7 +66,7 @@ def release(version: str) -> tuple[int, ...]:
 
 def validate_floors(pool: Pool, kubernetes_version: str) -> Iterable[Finding]:
     """What the declared minor version of the cluster cannot have yet. Networks that GKE makes are
-    validated beside their other rules."""
+    validated next to their other rules."""
     for floor in floors(pool):
         if floor is not AUTOMATIC and release(kubernetes_version) < release(floor.release)[:2]:
             yield error(

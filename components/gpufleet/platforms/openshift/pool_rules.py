@@ -73,7 +73,7 @@ def _unsupported(pool: Pool) -> Iterable[Finding]:
             f"{path}.importId",
             "a MachineSet is not taken over: its name says what its machines are born with, and "
             "another name is another MachineSet",
-            "write `ownership: existing`, or make the pool beside it and remove the old one",
+            "write `ownership: existing`, or make the pool next to it and remove the old one",
             found=spec.import_id,
         )
     if spec.change is not None:

@@ -1,4 +1,4 @@
-"""What contradicts OpenShift in the add-ons: charts beside Lifecycle Manager, settings that its
+"""What contradicts OpenShift in the add-ons: charts next to Lifecycle Manager, settings that its
 objects have no place for, drivers that no image exists of."""
 
 from collections.abc import Iterable, Iterator, Sequence

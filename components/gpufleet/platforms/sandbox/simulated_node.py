@@ -94,7 +94,7 @@ def hardware(pool: Pool, machine: Machine, catalogue: Catalogue) -> dict[str, An
         "memory": f"{machine.memory_bytes // _MIB}Mi",
     }
     if pool.fabric is Fabric.RDMA:
-        described["nics"] = machine.gpus  # a NIC beside each GPU, as such machines are built
+        described["nics"] = machine.gpus  # a NIC next to each GPU, as such machines are built
     if pool.image is not None and pool.image.driver:
         described["driver"] = catalogue.chart("gpu-operator").components["driver"]
         described["toolkit"] = pool.image.toolkit

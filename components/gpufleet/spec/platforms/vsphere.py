@@ -192,7 +192,7 @@ class VsphereOptions(SpecModel):
     """Datastore cluster instead: each machine goes to the datastore in it that its host mounts and
     that has most room when it is made. Default: none."""
     extra_disks: Annotated[tuple[VsphereDisk, ...], Field(max_length=MOST_DISKS)] = ()
-    """Disks of each machine beside the template's, at most 14. One more, or a larger one, comes
+    """Disks of each machine next to the template's, at most 14. One more, or a larger one, comes
     while the machine runs; one less needs it off. Default: none."""
     networks: Annotated[tuple[VsphereNetwork, ...], Field(max_length=MOST_NETWORKS)] = ()
     """All network adapters of each machine, at most 10, in place of the connection's `network`: the

@@ -35,7 +35,7 @@ class DiskFormat(StrEnum):
 
 
 class VsphereDisk(SpecModel):
-    """A disk of each machine beside the template's."""
+    """A disk of each machine next to the template's."""
 
     name: DiskName
     """Its identity: another name is another disk, and the old one goes with what is on it. 1 to 32
@@ -45,7 +45,7 @@ class VsphereDisk(SpecModel):
     format: DiskFormat = DiskFormat.THIN
     """How its space is taken. It is chosen when the disk is made. Default thin."""
     datastore: str | None = Field(default=None, min_length=1, max_length=200)
-    """Datastore of the disk, which every host of the machine must mount. Default: beside the
+    """Datastore of the disk, which every host of the machine must mount. Default: next to the
     machine's first disk."""
     keep: bool = False
     """Whether its file stays in the datastore when the disk or its machine goes: detached, and not

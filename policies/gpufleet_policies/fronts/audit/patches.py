@@ -1,4 +1,4 @@
-"""Changes that mend findings: one patch for each object, and what to make beside it."""
+"""Changes that mend findings: one patch for each object, and what to make next to it."""
 
 import copy
 from collections.abc import Iterable, Mapping
@@ -29,7 +29,7 @@ class ObjectPatch:
     rules: tuple[str, ...]
     operations: tuple[Operation, ...]
     creates: tuple[Creation, ...] = ()
-    """Objects to make beside it."""
+    """Objects to make next to it."""
 
     def as_dict(self) -> dict[str, Any]:
         """The JSON form."""

@@ -1,4 +1,4 @@
-"""The audit itself: read everything, validate every object beside everything else, in order.
+"""The audit itself: read everything, validate every object next to everything else, in order.
 
 Many files are read in several processes; rules look at the whole, so they run in one. What comes
 out does not depend on the number of processes.

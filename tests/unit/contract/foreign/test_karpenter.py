@@ -131,7 +131,7 @@ def properties(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, se
 @pytest.mark.parametrize("file", FILES)
 def test_known_keys_are_those_of_the_definition(file: str) -> None:
     if not REFERENCE.is_dir():
-        pytest.skip("no copy of Karpenter's definitions beside the repository (shared/reference)")
+        pytest.skip("no copy of Karpenter's definitions next to the repository (shared/reference)")
     versions = yaml.safe_load((REFERENCE / file).read_text())["spec"]["versions"]
     (schema,) = [v["schema"]["openAPIV3Schema"] for v in versions if v["storage"]]
     upstream = dict(properties(schema["properties"]["spec"]))

@@ -1,6 +1,6 @@
 """Files that upstream ships are accepted: default configs on every GPU, values of the charts.
 
-They are read from a folder of reference files beside the repository, where there is one.
+They are read from a folder of reference files next to the repository, where there is one.
 """
 
 from pathlib import Path

@@ -27,7 +27,7 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
     "both A100 sizes in one pool": (
         {"instanceTypes": ["p4d.24xlarge", "p4de.24xlarge"]},
         "instance-types-differ",
-        "GPU A100-80GB beside A100-40GB",
+        "GPU A100-80GB next to A100-40GB",
     ),
     "an A100 without its size": ({"gpu": "A100"}, "gpu-unknown", "A100-40GB"),
     "an Arm GPU machine on an image for x86": (
@@ -35,7 +35,7 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
         "image-architecture",
         "g5g.xlarge is arm64",
     ),
-    "spot beside a Capacity Block": (
+    "spot next to a Capacity Block": (
         {"instanceTypes": ["p5.48xlarge"], "capacity": [{"spot": {}}, {"capacityBlock": BLOCK}]},
         "capacity-not-combinable",
         "capacityBlock cannot be combined with spot",

@@ -85,7 +85,7 @@ def test_every_board_of_the_catalogue_is_here_and_the_same() -> None:
 
 def test_geometry_is_the_published_one() -> None:
     if not GEOMETRY.exists():
-        pytest.skip(f"the published geometry is not beside the checkout ({GEOMETRY})")
+        pytest.skip(f"the published geometry is not next to the checkout ({GEOMETRY})")
     differences: list[str] = []
     for gpu in json.loads(GEOMETRY.read_text())["gpus"]:
         for product in gpu["product_names"]:

@@ -1,5 +1,5 @@
 # pyright: standard
-"""Disks of a machine beside its template's: each is known by a mark that says where it is plugged
+"""Disks of a machine next to its template's: each is known by a mark that says where it is plugged
 in.
 
 The mark (`gpufleet.disk.<name>`) is written in the very reconfiguration that makes the disk, so a
@@ -222,7 +222,7 @@ def _units(live: Observed, controller: int) -> tuple[int, ...]:
 
 def _no_place(name: str, live: Observed, first: Any | None) -> str:
     if first is None:
-        return f"extraDisks has {name} and the machine has no first disk to put it beside"
+        return f"extraDisks has {name} and the machine has no first disk to put it next to"
     units = len(_units(live, int(first.controllerKey or 0)))
     if not units:
         return (

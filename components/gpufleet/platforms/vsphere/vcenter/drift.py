@@ -17,7 +17,7 @@ from gpufleet.platforms.vsphere.vcenter.specs import MMIO_SIZE, mmio_of, wanted_
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What is known of a machine beside what it says of itself."""
+    """What is known of a machine next to what it says of itself."""
 
     host: str
     """Name of the host it is on."""

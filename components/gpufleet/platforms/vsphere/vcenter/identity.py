@@ -1,7 +1,7 @@
 """Who a machine is: the id that survives every crash, and the marks that say it is ours.
 
 The instance uuid goes into the clone call itself, so a machine can be found from the moment it
-exists; the marks beside it tell our machine from a stranger's with the same uuid.
+exists; the marks next to it tell our machine from a stranger's with the same uuid.
 """
 
 import hashlib

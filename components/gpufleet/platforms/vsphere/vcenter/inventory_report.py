@@ -55,7 +55,7 @@ def _free(host: Host, profile: str, per_gpu: PerGpu) -> int:
 
 
 def pool_row(pool: Pool, inventory: Inventory, per_gpu: PerGpu, name_prefix: str) -> dict[str, Any]:
-    """How many of a pool's machines are there or find a place now, beside what already runs.
+    """How many of a pool's machines are there or find a place now, next to what already runs.
 
     A machine that carries our marks and the name of one of the pool's is the pool's.
 

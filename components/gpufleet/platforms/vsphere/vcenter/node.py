@@ -35,7 +35,7 @@ _OUTPUTS = (
 )
 
 _REPLACES = ("name", "userDataFormat")
-"""Inputs that only another machine can have, beside place, server and user data."""
+"""Inputs that only another machine can have, next to place, server and user data."""
 
 
 class VsphereGpuNode(Resource, module="gpufleet", name="VsphereGpuNode"):

@@ -65,7 +65,7 @@ def outputs(
         properties: The inputs, or the outputs of before.
         settings: The same, read.
         live: The machine.
-        seen: What is known beside it.
+        seen: What is known next to it.
     """
     firmware = seen.firmware or live.firmware
     kept = inputs_kept(properties)

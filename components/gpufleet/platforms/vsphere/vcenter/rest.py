@@ -1,7 +1,7 @@
 # pyright: standard
 """vCenter's REST interface, where only it can do something: tags.
 
-Spoken is `/rest/com/vmware/cis`, which every vCenter from 6.5 has, and newer ones beside `/api`.
+Spoken is `/rest/com/vmware/cis`, which every vCenter from 6.5 has, and newer ones next to `/api`.
 """
 
 import base64

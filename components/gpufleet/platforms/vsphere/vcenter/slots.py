@@ -44,7 +44,7 @@ class Uses:
 def uses(host: Host, per_gpu: PerGpu) -> Uses:
     """What the machines on a host use of its GPUs.
 
-    vGPUs that the host does not place are laid beside their own kind, else on an empty GPU: the
+    vGPUs that the host does not place are laid next to their own kind, else on an empty GPU: the
     fullest packing, so what is free is an upper bound.
     """
     held = {
@@ -78,7 +78,7 @@ def uses(host: Host, per_gpu: PerGpu) -> Uses:
 
 
 def takeable(host: Host, free: Iterable[PhysicalGpu], wanted: Sequence[frozenset[str]]) -> int:
-    """How many of the wanted devices can be had at once beside those that machines wait for.
+    """How many of the wanted devices can be had at once next to those that machines wait for.
 
     Args:
         host: The host.

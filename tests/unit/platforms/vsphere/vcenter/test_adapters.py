@@ -65,7 +65,7 @@ E1000E = vim.vm.device.VirtualE1000e
         (["a/e1000e"], [card(0, "a")], ["a"], ["remove a", "add a"]),
         (["/e1000e"], [card(0, "a")], [None], ["remove a", "add a"]),
         (["", "b"], [card(0, "b"), card(1, "a")], ["a", "b"], []),
-        # What someone added stays, also where the declaration grows or shrinks beside it.
+        # What someone added stays, also where the declaration grows or shrinks next to it.
         (["a", "c"], [card(0, "a"), card(1, "theirs")], ["a"], ["add c"]),
         (["a"], [card(0, "a"), card(1, "theirs")], ["a", "b"], []),
         # Someone moved one of ours.

@@ -95,7 +95,7 @@ ROWS: list[tuple[str, MachineChangeKind, list[str]]] = [
     ),
     ("seen only", MachineChangeKind.IN_PLACE, ["powerState", "memoryLocked"]),
 ]
-"""What is to become of a change, said again beside the table itself."""
+"""What is to become of a change, said again next to the table itself."""
 KINDS = [(path, kind) for _, kind, paths in ROWS for path in paths]
 
 

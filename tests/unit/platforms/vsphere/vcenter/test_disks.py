@@ -121,7 +121,7 @@ def test_whether_a_disk_is_kept_changes_its_mark_only() -> None:
 @pytest.mark.parametrize(
     ("devices", "reason"),
     [
-        ((), "extraDisks has scratch and the machine has no first disk to put it beside"),
+        ((), "extraDisks has scratch and the machine has no first disk to put it next to"),
         (
             (DEVICE.VirtualIDEController(key=200), disk(200, 0)),
             "the first disk is on a controller of another kind than SCSI, SATA or NVMe",
