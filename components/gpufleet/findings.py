@@ -42,7 +42,7 @@ class Finding:
     evidence: Mapping[str, object] = field(default_factory=dict[str, object], hash=False)
     """Machine-readable facts behind the message: the value, the limit, the source."""
     fix: str | None = None
-    """What to write instead, or None when no single change mends it."""
+    """What to write instead, or None when no single change fixes it."""
 
     def as_dict(self) -> dict[str, Any]:
         """The JSON form every command prints."""

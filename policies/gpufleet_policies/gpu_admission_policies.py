@@ -32,10 +32,10 @@ class GpuAdmissionPoliciesArgs(TypedDict):
     exempt_namespaces: NotRequired[list[str]]
     """Namespaces that are not validated. Default: those of kube-system and the GPU operators."""
     mend: NotRequired[bool]
-    """Whether the cluster mends what rules at level `remediate` find, as MutatingAdmissionPolicies.
+    """Whether the cluster fixes what rules at level `remediate` find, as MutatingAdmissionPolicies.
     Default false; needs Kubernetes 1.36."""
     queue: NotRequired[str]
-    """LocalQueue that training jobs without a queue are given when they are mended. Default: none,
+    """LocalQueue that training jobs without a queue are given when they are fixed. Default: none,
     and they are left as they are."""
 
 
@@ -105,7 +105,7 @@ def _policies(component: str, given: dict[str, Any]) -> tuple[AnyPolicy, ...]:
     exempt = given.get("exemptNamespaces", EXEMPT_NAMESPACES)
     remediation = given.get("mend", False)
     if given.get("queue") and not remediation:
-        refuse(component, [error("argument-invalid", "queue", "is used with mend: true only")])
+        refuse(component, [error("argument-invalid", "queue", "is used with fix: true only")])
     refusing = policies(
         settings,
         enforcement=Enforcement(enforcement),

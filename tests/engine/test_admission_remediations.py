@@ -1,4 +1,4 @@
-"""MutatingAdmissionPolicies on the real API server: what each rule at `remediate` mends."""
+"""MutatingAdmissionPolicies on the real API server: what each rule at `remediate` fixes."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -43,7 +43,7 @@ def create(server: ApiServer, document: dict[str, Any]) -> ApiAnswer:
 
 @pytest.fixture(scope="module")
 def installed(sandbox: Sandbox) -> Iterator[tuple[MendingPolicy, ...]]:
-    """Every mending policy, bound to one namespace and to objects without one; taken away again."""
+    """Every fixing policy, bound to one namespace and to objects without one; taken away again."""
     server = sandbox.server()
     body = json.dumps({"metadata": {"name": NAMESPACE}}).encode()
     assert server.request("POST", "/api/v1/namespaces", body).status in (201, 409)
@@ -97,7 +97,7 @@ NEVER = {"consolidateAfter": "Never"}
 
 
 def expected(rule: str, document: dict[str, Any]) -> dict[str, Any] | None:
-    """Path -> value after the mend; None where the rule's finding on this object is not mended."""
+    """Path -> value after the fix; None where the rule's finding on this object is not fixed."""
     kind = document["kind"]
     match rule:
         case "gpu-job-without-deadline":
@@ -144,7 +144,7 @@ def _holds(there: Any, value: Any) -> bool:
 
 
 def wrong_answers(server: ApiServer) -> list[str]:
-    """What the mends left wrong, in words."""
+    """What the fixes left wrong, in words."""
     found: list[str] = []
     for rule, document, wanted in CASES:
         answer = create(server, document)
@@ -165,7 +165,7 @@ from gpufleet_policies.gpu_admission_policies import GpuAdmissionPolicies
 cluster = kubernetes.Provider("cluster", kubeconfig=os.environ["KUBECONFIG"])
 made = GpuAdmissionPolicies(
     "gpu",
-    {"settings": {"rules": {"gpu-job-without-deadline": "remediate"}}, "mend": True},
+    {"settings": {"rules": {"gpu-job-without-deadline": "remediate"}}, "fix": True},
     pulumi.ResourceOptions(providers={"kubernetes": cluster}),
 )
 pulumi.export("names", made.policy_names)

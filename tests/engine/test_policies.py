@@ -1,4 +1,4 @@
-"""The policy pack under the real engine: `examples/wasteful` stops, its mended form passes."""
+"""The policy pack under the real engine: `examples/wasteful` stops, its fixed form passes."""
 
 import json
 import os

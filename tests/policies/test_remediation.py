@@ -1,4 +1,4 @@
-"""What a finding offers as a patch mends exactly that finding, and is applied in one go."""
+"""What a finding offers as a patch fixes exactly that finding, and is applied in one go."""
 
 import copy
 from dataclasses import replace

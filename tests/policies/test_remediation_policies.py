@@ -72,7 +72,7 @@ def test_the_command_writes_them_beside_those_that_refuse(tmp_path: Path):
         assert policy["kind"] == "MutatingAdmissionPolicy"
         assert binding["kind"] == "MutatingAdmissionPolicyBinding"
     text = run("--config", config, "--mend", "--out", str(out)).output
-    assert "wrote 6 that mend what 1 rules find" in text
+    assert "wrote 6 that fix what 1 rules find" in text
     assert "MutatingAdmissionPolicyBinding" in run("--config", config, "--mend").output
 
 
@@ -80,5 +80,5 @@ def test_a_queue_without_mending_is_wrong_usage():
     done = run("--queue", "research")
     assert done.exit_code == 2
     assert "--queue is used with --mend only" in done.output
-    with pytest.raises(InvalidArgumentsError, match="is used with mend: true only"):
+    with pytest.raises(InvalidArgumentsError, match="is used with fix: true only"):
         GpuAdmissionPolicies("gpu", {"queue": "research"})

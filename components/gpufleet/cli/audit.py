@@ -50,7 +50,7 @@ _COLOURS: dict[str, dict[str, Any]] = {
 )
 @click.option("--explain", metavar="RULE", help="Say what a rule means, and end.")
 @click.option(
-    "--patch", is_flag=True, help="Print the changes that mend findings, RFC 6902 per object."
+    "--patch", is_flag=True, help="Print the changes that fix findings, RFC 6902 per object."
 )
 @click.option(
     "--fix",

@@ -155,7 +155,7 @@ def init(folder: Path, virtualenv: str, wheel: Path | None, output_format: str) 
     "--mend",
     "remediate",
     is_flag=True,
-    help="Let the cluster mend what rules at level remediate find (Kubernetes 1.36).",
+    help="Let the cluster fix what rules at level remediate find (Kubernetes 1.36).",
 )
 @click.option(
     "--queue",
@@ -185,7 +185,7 @@ def admission(
 
     `--mend` adds MutatingAdmissionPolicies for rules that the settings set to `remediate`.
 
-    JSON: {"policies": [{"name", "level", "rules": [...], "file"}], "mending": [{"name", "rules",
+    JSON: {"policies": [{"name", "level", "rules": [...], "file"}], "fixing": [{"name", "rules",
     "file"}], "notExpressible": [...]}.
     """
     from gpufleet.cli.audit import policy_settings
@@ -245,5 +245,5 @@ def admission(
     click.echo(f"wrote {len(made)} policies for {len(rules)} rules to {folder}")
     if remediate:
         remediated = {rule for one in remediation for rule in one.rules}
-        click.echo(f"wrote {len(remediation)} that mend what {len(remediated)} rules find")
+        click.echo(f"wrote {len(remediation)} that fix what {len(remediated)} rules find")
     click.echo(f"next: kubectl apply --dry-run=server -f {shlex.quote(str(folder))}")

@@ -139,7 +139,7 @@ def validate_budget(spec: FleetSpec, pools: Sequence[Pool], bounds: SpendBounds)
 
 
 def _within_budget(pools: Sequence[Pool], excess: int) -> str:
-    """The change of one pool, the dearest, that would mend it; or where to look."""
+    """The change of one pool, the dearest, that would fix it; or where to look."""
     priced = [(p.spend.maximum, p) for p in pools if not isinstance(p.spend.maximum, Unbounded)]
     most, dearest = max(priced, key=lambda entry: entry[0])
     nodes = dearest.nodes

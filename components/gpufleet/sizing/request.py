@@ -207,7 +207,7 @@ def problem_words(detail: ErrorDetails, path: str) -> tuple[str, str]:
     if kind.endswith("_parsing"):
         wanted = wanted.split(",")[0]
     if wanted == text:
-        return text, f"mend {name}; docs/planner.md and docs/sizing.md have an example of it"
+        return text, f"fix {name}; docs/planner.md and docs/sizing.md have an example of it"
     return text.replace("Input", name, 1), f"write {wanted}"
 
 

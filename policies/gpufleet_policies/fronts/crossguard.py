@@ -49,7 +49,7 @@ from gpufleet_policies.rules.validate import validate as run_rules
 
 PACK_NAME = "gpufleet"
 REMEDIATION = f"{PACK_NAME}-remediate"
-"""Name of the policy that mends."""
+"""Name of the policy that fixes."""
 
 LEVELS = (Level.MANDATORY, Level.ADVISORY)
 """The mandatory policy comes first: it validates, and the advisory one reports the rest."""
@@ -127,7 +127,7 @@ class Front:
         ]
 
     def _remediation(self) -> ResourceValidationPolicy:
-        """Mends what rules at level `remediate` found; what is left the mandatory policy reports.
+        """Fixes what rules at level `remediate` found; what is left the mandatory policy reports.
 
         It has no check of its own: that would convert every resource's properties once more.
         """
@@ -143,7 +143,7 @@ class Front:
 
         return ResourceValidationPolicy(
             name=REMEDIATION,
-            description="GPU waste that is mended on the way",
+            description="GPU waste that is fixed on the way",
             remediate=remediate,  # type: ignore[arg-type]  the SDK means one or the other
             enforcement_level=EnforcementLevel.REMEDIATE,
             config_schema=PolicyConfigSchema(schema_properties()),

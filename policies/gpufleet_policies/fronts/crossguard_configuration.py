@@ -26,7 +26,7 @@ class Configured:
     problem: str | None
     """Why configuration or fleet cannot be read; reported with the first object validated."""
     remediated: frozenset[str]
-    """Ids of the rules that mend what they find."""
+    """Ids of the rules that fix what they find."""
     contexts: dict[SameObject, RuleContext] = field(default_factory=dict[SameObject, RuleContext])
     """Context of each fleet."""
     stack: tuple[Mapping[str, Any], list[PolicyFinding]] | None = None
@@ -78,7 +78,7 @@ def unreadable(locator: Locator, problem: str) -> PolicyFinding:
         where="",
         found=f"the policy settings cannot be read: {problem}",
         limit="without them the rules would validate by something else than was meant",
-        alternative="mend the settings",
+        alternative="fix the settings",
     )
     return PolicyFinding(
         "policy-settings-unreadable",

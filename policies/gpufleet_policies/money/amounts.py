@@ -18,7 +18,7 @@ class AmountKind(StrEnum):
     STANDING = "standing"
     """Billed for certain: smallest sizes."""
     WASTE = "waste"
-    """The part that goes away when the finding is mended."""
+    """The part that goes away when the finding is fixed."""
     EXPOSURE = "exposure"
     """What it can come to: largest sizes."""
 

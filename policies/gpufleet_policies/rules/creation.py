@@ -1,4 +1,4 @@
-"""Creation: an object that mends a finding by being there, described without being rendered.
+"""Creation: an object that fixes a finding by being there, described without being rendered.
 
 A patch changes what is written; where something is missing there is nothing to change. Fronts
 render a creation when someone asks for it: rules name hundreds, and most runs print none.

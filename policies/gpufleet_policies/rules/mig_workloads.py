@@ -132,7 +132,7 @@ def name_mismatch(context: RuleContext, workload: WorkloadFacts) -> Iterator[Vio
             found=f"asks for {asked} x {resource}, which no pool here publishes",
             limit=f"{', '.join(pool.name for pool in pools)} publish(es) "
             f"{', '.join(offered) or 'nothing'}; the pods would stay Pending",
-            alternative=f"ask for one of {', '.join(offered)}" if offered else "mend the layout",
+            alternative=f"ask for one of {', '.join(offered)}" if offered else "fix the layout",
             money=nodes_money(context, pools[0], smallest(pools[0]), AmountKind.WASTE),
             evidence={"resource": resource, "offered": offered},
         )

@@ -1,4 +1,4 @@
-"""Remediation: the change that mends a finding, as a JSON patch (RFC 6902) on the validated object.
+"""Remediation: the change that fixes a finding, as a JSON patch (RFC 6902) on the validated object.
 
 A patch is made of operations as plain mappings, ready for JSON. Its paths start at the object as it
 was written: a manifest, or the properties of a Pulumi resource. Only changes that are safe without
@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 
 JsonPatch = tuple[Mapping[str, object], ...]
-"""Operations of RFC 6902, in order; empty: nothing can be mended without a person."""
+"""Operations of RFC 6902, in order; empty: nothing can be fixed without a person."""
 
 _STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 

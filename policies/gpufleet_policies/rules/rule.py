@@ -22,12 +22,12 @@ class Level(StrEnum):
     MANDATORY = "mandatory"
     """The deployment stops before anything is made."""
     REMEDIATE = "remediate"
-    """`pulumi` mends it on the way where the rule knows how; what is left counts as mandatory, and
+    """`pulumi` fixes it on the way where the rule knows how; what is left counts as mandatory, and
     so does everything in other fronts."""
 
     @property
     def enforced(self) -> "Level":
-        """What a finding of this level does when nothing mends it."""
+        """What a finding of this level does when nothing fixes it."""
         return Level.MANDATORY if self is Level.REMEDIATE else self
 
 
@@ -70,7 +70,7 @@ class Violation:
     remediation: JsonPatch = field(default=(), hash=False)
     """Operations of RFC 6902 on the validated object; empty: a person must decide."""
     creates: tuple[Creation, ...] = ()
-    """Objects whose being there mends it; none of them is declared yet."""
+    """Objects whose being there fixes it; none of them is declared yet."""
 
     def __post_init__(self) -> None:
         for name in ("where", "found", "limit", "alternative"):

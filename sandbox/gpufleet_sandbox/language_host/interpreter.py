@@ -20,7 +20,7 @@ COMPONENT_ENVIRONMENT = "venv"
 
 
 class OptionError(Exception):
-    """An option of the project that cannot be followed; the text says which and how to mend it."""
+    """An option of the project that cannot be followed; the text says which and how to fix it."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Admission policies, refusing and mending, as files for `kubectl apply` and GitOps."""
+"""Admission policies, refusing and fixing, as files for `kubectl apply` and GitOps."""
 
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a cluster mends by itself: MutatingAdmissionPolicies of rules at level `remediate`.
+"""What a cluster fixes by itself: MutatingAdmissionPolicies of rules at level `remediate`.
 
 The same condition that the rule's validating policy refuses decides here whether an object is
 changed, so that nothing is left to refuse. An object with the rule's exception is left as it is,

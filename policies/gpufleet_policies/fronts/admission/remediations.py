@@ -1,4 +1,4 @@
-"""Mends: the changes an API server can make to one object, as CEL that gives JSON patches."""
+"""Fixes: the changes an API server can make to one object, as CEL that gives JSON patches."""
 
 from dataclasses import dataclass
 
@@ -30,7 +30,7 @@ _GPU = "nvidia.com/gpu"
 
 @dataclass(frozen=True, slots=True)
 class Mend:
-    """How a rule's finding about one object is mended."""
+    """How a rule's finding about one object is fixed."""
 
     rule: str
     targets: tuple[AdmissionTarget, ...]
@@ -39,7 +39,7 @@ class Mend:
     condition: Expression
     """CEL: true where it is needed; empty text: never, as the settings are."""
     on_update: bool = False
-    """Whether a later change is mended too; what makes pods is mended when it is made."""
+    """Whether a later change is fixed too; what makes pods is fixed when it is made."""
 
 
 def _add(path: str, value: str) -> str:
@@ -230,4 +230,4 @@ MENDS = (
         on_update=True,
     ),
 )
-"""Every mend."""
+"""Every fix."""

@@ -11,7 +11,7 @@ from gpufleet_policies.money.stack import spend_as_dict
 
 
 def finding_as_dict(one: PlacedFinding) -> dict[str, Any]:
-    """One finding: the form of every command, with where it is and what would mend it."""
+    """One finding: the form of every command, with where it is and what would fix it."""
     violation = one.finding.violation
     money = violation.money
     return {

@@ -1,4 +1,4 @@
-"""Changes that mend findings: one patch for each object, and what to make next to it."""
+"""Changes that fix findings: one patch for each object, and what to make next to it."""
 
 import copy
 from collections.abc import Iterable, Mapping
@@ -20,7 +20,7 @@ class PatchConflictError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ObjectPatch:
-    """What mends one object, as far as no person is needed."""
+    """What fixes one object, as far as no person is needed."""
 
     file: str
     line: int

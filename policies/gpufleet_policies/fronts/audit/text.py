@@ -78,7 +78,7 @@ def _wrapped(text: str, width: int | None) -> list[str]:
 def _money(result: Audit, style: Style) -> Iterator[str]:
     sums = totals(result.findings)
     rows = (
-        (sums.waste, "goes away when the findings are mended"),
+        (sums.waste, "goes away when the findings are fixed"),
         (sums.standing, "is billed whatever happens: smallest sizes"),
         (sums.exposure, "is what it can come to: largest sizes"),
     )

@@ -52,7 +52,7 @@ def converge(
         former: What was declared before, and goes if it is not wanted.
 
     Raises:
-        VsphereError: a difference cannot be mended, or needs the machine off and the update
+        VsphereError: a difference cannot be fixed, or needs the machine off and the update
             policy does not allow that.
     """
     for _ in range(_ATTEMPTS):

@@ -1,4 +1,4 @@
-"""Where a machine is not what is declared: what a refresh shows and the next update mends."""
+"""Where a machine is not what is declared: what a refresh shows and the next update fixes."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

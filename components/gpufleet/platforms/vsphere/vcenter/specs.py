@@ -48,11 +48,11 @@ class MachineDifference:
     """What a live machine lacks."""
 
     spec: Any | None
-    """One reconfiguration that mends it; None: nothing differs."""
+    """One reconfiguration that fixes it; None: nothing differs."""
     powered_off: tuple[str, ...]
     """Properties among the differences that change only while the machine is off."""
     refused: tuple[str, ...]
-    """Differences that cannot be mended at all, a sentence for each."""
+    """Differences that cannot be fixed at all, a sentence for each."""
     upgrade: int | None = None
     """Virtual hardware version to upgrade to first, which no reconfiguration does."""
 
