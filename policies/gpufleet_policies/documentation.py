@@ -23,7 +23,7 @@ _CONTEXT = 3
 
 
 class Example(Protocol):
-    """A case of the table: what passes, what does not, and what is said about it."""
+    """A case of the table: what passes, what does not, and what is reported about it."""
 
     @property
     def rule(self) -> str:
@@ -35,7 +35,7 @@ class Example(Protocol):
         ...
 
     def message(self) -> str:
-        """What is said about the second one."""
+        """What is reported about the second one."""
         ...
 
 

@@ -42,7 +42,7 @@ PIN = {f"{SELECTOR}.pool": "l4"}
 
 
 def rules(thing: Thing, *alongside: Thing) -> dict[str, Level]:
-    """Rule -> level of what is said about a workload next to these pools."""
+    """Rule -> level of what is reported about a workload next to these pools."""
     case = Case("", thing, thing, "", alongside=alongside, settings={"profile": "strict"})
     return {finding.rule: finding.level for finding in case.findings(thing)}
 

@@ -93,7 +93,7 @@ def rule_of(message: str) -> str:
 
 
 KNOWS_MORE = re.compile(r" Instead: label it kueue.x-k8s.io/queue-name: .*?gang scheduler\.")
-"""A resource alone is told to name a queue; the whole program knows which ones there are."""
+"""A resource alone is informed to name a queue; the whole program knows which ones there are."""
 
 
 def without_names(verdicts: Verdicts) -> Verdicts:

@@ -1,10 +1,10 @@
 """A simulator that is killed at any call and comes back with what it had, as a vCenter does.
 
 vcsim keeps its inventory in memory. What makes it that inventory is its model and the calls that
-changed it, and the proxy before it sees each of them: so the next life is told all of them again,
-in the same order. What was done is done again, half-made machines included; what was taken and not
-done yet stays undone; sessions, tasks and events are gone; references and the server's own uuid are
-the same (`references`).
+changed it, and the proxy before it sees each of them: so the next life is informed all of them
+again, in the same order. What was done is done again, half-made machines included; what was taken
+and not done yet stays undone; sessions, tasks and events are gone; references and the server's own
+uuid are the same (`references`).
 """
 
 import threading

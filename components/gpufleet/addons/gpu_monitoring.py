@@ -39,7 +39,7 @@ class GpuMonitoringArgs(TypedDict):
     monitoring: MonitoringArgs
     """Backend, thresholds, dashboards."""
     queues: NotRequired[QueuesArgs]
-    """Teams, as `KueueQueues` takes them. Default: none; then nothing is said of queues."""
+    """Teams, as `KueueQueues` takes them. Default: none; then nothing is reported of queues."""
     addons: NotRequired[AddonsArgs]
     """Overrides: `gpuOperator` and `charts` are read here. Default: none."""
     region: NotRequired[str]

@@ -22,7 +22,7 @@ class MachineHealthArgs(TypedDict):
 
 
 class MachineConfigurationArgs(TypedDict):
-    """A MachineConfigPool of the pool's own, and what its operating system is told next to the
+    """A MachineConfigPool of the pool's own, and what its operating system is informed next to the
     workers' configuration."""
 
     kernel_arguments: NotRequired[list[str]]

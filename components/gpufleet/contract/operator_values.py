@@ -32,7 +32,7 @@ def raw(values: Mapping[str, Any], key: str) -> object:
 
 
 def operator_value(operator: GpuOperator, key: str) -> object:
-    """What the GPU Operator is told at a key of `DEFAULTS`."""
+    """What the GPU Operator is informed at a key of `DEFAULTS`."""
     found = raw(operator.values, key)
     if found is None:
         found = typed_value(operator, key)

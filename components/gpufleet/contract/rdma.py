@@ -104,7 +104,8 @@ def _peermem(cluster: ClusterFacts, operator: GpuOperator) -> Iterable[Finding]:
             yield error(
                 "ofed-from-two-places",
                 place(operator, HOST),
-                "the GPU Operator is told that the host has DOCA-OFED, and the Network Operator "
+                "the GPU Operator is informed that the host has DOCA-OFED, and the Network "
+                "Operator "
                 "installs it in a container",
                 f"write {HOST}: false, or addons.networkOperator.ofed: host",
                 facts=chain(
@@ -120,7 +121,8 @@ def _peermem(cluster: ClusterFacts, operator: GpuOperator) -> Iterable[Finding]:
             yield error(
                 "ofed-on-no-host",
                 place(operator, HOST),
-                "the GPU Operator is told that the host has DOCA-OFED, and no image is said to "
+                "the GPU Operator is informed that the host has DOCA-OFED, and no image is "
+                "reported to "
                 "bring it",
                 "write addons.networkOperator.ofed: host where the image has it",
                 facts=chain(asked, said(operator, HOST), ofed_fact, _WAITS),

@@ -57,7 +57,8 @@ def _operators(spec: FleetSpec) -> Iterator[Finding]:
         yield error(
             "two-advertisers",
             path,
-            "the GPU Operator is told to run its device plugin, and the device plugin's own chart "
+            "the GPU Operator is informed to run its device plugin, and the device plugin's own "
+            "chart "
             f"is on: {_ONE_ADVERTISER}",
             f"remove the line, or write {ADDON}.enabled: false",
         )

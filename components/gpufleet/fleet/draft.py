@@ -187,7 +187,7 @@ def _labels(draft: PoolDraft, partition: Partition, spec: FleetSpec) -> dict[str
 
 
 def node_range(pool: GpuPool, platform: Platform) -> NodeRange:
-    """Bounds of the pool's nodes; `expected` is half way between them where nothing is said."""
+    """Bounds of the pool's nodes; `expected` is half way between them where nothing is reported."""
     zones = platform_rules(platform).zones_counted(pool)
     low, high, expected = pool.nodes.min, pool.nodes.max, pool.nodes.expected
     usual = expected if expected is not None else (low + high + 1) // 2

@@ -163,7 +163,7 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class OperatorPlan:
-    """What the GPU Operator is told to run, and the pins."""
+    """What the GPU Operator is informed to run, and the pins."""
 
     enabled: bool
     ownership: Ownership
@@ -189,7 +189,7 @@ class OperatorPlan:
 
 @dataclass(frozen=True, slots=True)
 class NetworkPlan:
-    """What the Network Operator is told to run, and the pins."""
+    """What the Network Operator is informed to run, and the pins."""
 
     enabled: bool
     ownership: Ownership
@@ -206,7 +206,7 @@ class NetworkPlan:
 
 @dataclass(frozen=True, slots=True)
 class DevicePluginPlan:
-    """What the standalone device plugin is told to run, and the pins."""
+    """What the standalone device plugin is informed to run, and the pins."""
 
     enabled: bool
     ownership: Ownership
@@ -224,7 +224,7 @@ class DevicePluginPlan:
 
 @dataclass(frozen=True, slots=True)
 class NeuronPlan:
-    """What Neuron's chart is told to run, and the pins."""
+    """What Neuron's chart is informed to run, and the pins."""
 
     enabled: bool
     ownership: Ownership

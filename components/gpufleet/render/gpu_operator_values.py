@@ -1,4 +1,4 @@
-"""What the GPU Operator chart is told of a fleet, and the ConfigMaps its values name."""
+"""What the GPU Operator chart is informed of a fleet, and the ConfigMaps its values name."""
 
 import hashlib
 import json

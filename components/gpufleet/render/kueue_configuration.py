@@ -1,4 +1,4 @@
-"""What Kueue's controller itself is told, and the values of its chart.
+"""What Kueue's controller itself is informed, and the values of its chart.
 
 The chart takes the whole configuration as one text and merges nothing into its own (chart kueue
 0.19.2, `managerConfig.controllerManagerConfigYaml`), so everything it would say stands here too.

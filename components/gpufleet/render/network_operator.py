@@ -1,4 +1,5 @@
-"""What the Network Operator is told of a fleet: namespace, values, policy, secondary networks."""
+"""What the Network Operator is informed of a fleet: namespace, values, policy, secondary
+networks."""
 
 from typing import Any
 

@@ -65,7 +65,7 @@ class PoolAutoscaler(Subject):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeOverlay(Subject):
-    """What Karpenter is told that nodes offer next to their hardware."""
+    """What Karpenter is informed that nodes offer next to their hardware."""
 
     resources: tuple[str, ...]
 

@@ -1,4 +1,4 @@
-"""NVIDIA's software as facts: what operators and plugins are told."""
+"""NVIDIA's software as facts: what operators and plugins are informed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -67,7 +67,7 @@ class OperatorChoices(Subject):
     plugin_config_default: Fact[str] = NOTHING
     """Key of the device-plugin ConfigMap that nodes without a label get."""
     selects_nodes: bool = False
-    """Whether it is told to run on some nodes only."""
+    """Whether it is informed to run on some nodes only."""
     place: str = ""
 
 

@@ -1,7 +1,7 @@
 """Any parsed document as facts: manifests, Helm values, plans, previews, states, declarations.
 
-The one entry point for everything that is a file. What it is, is told by its own shape; the path
-only helps where values files of charts say nothing about themselves.
+The one entry point for everything that is a file. What it is, is informed by its own shape; the
+path only helps where values files of charts say nothing about themselves.
 """
 
 from collections.abc import Callable, Iterator, Mapping

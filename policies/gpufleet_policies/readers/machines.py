@@ -26,7 +26,7 @@ class Machines:
 
 
 NO_MACHINES = Machines(absent("machine"), absent("machine"), unknown("machine"))
-"""Nothing is said about the machine."""
+"""Nothing is reported about the machine."""
 
 
 @lru_cache(maxsize=2048)

@@ -36,7 +36,7 @@ def stranded_slices(
 
     A pool whose label selects a layout is validated with its own GPU. Layouts of a mig-parted file
     that no pool here selects are advice, for every GPU that has their profiles; of those NVIDIA
-    delivers (`all-...`) nothing is said: a file may offer what no one uses.
+    delivers (`all-...`) nothing is reported: a file may offer what no one uses.
     """
     if isinstance(subject, FleetFacts):
         for pool in subject.pools:

@@ -26,7 +26,7 @@ class ModelRequest:
 
     @property
     def width(self) -> int:
-        """GPUs that one copy is said to be spread over; 1 where nothing says."""
+        """GPUs that one copy is reported as spread over; 1 where nothing says."""
         launches = [c.launch for c in self.group.containers if GPU in c.gpu_resources]
         if len(launches) != 1 or launches[0].spreads:
             return 1

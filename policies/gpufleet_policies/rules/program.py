@@ -25,7 +25,7 @@ from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 
 
 def _speaks(context: RuleContext, subject: NodePool | FleetFacts) -> bool:
-    """Whether it is the first subject with GPUs: what concerns all is said once, on it."""
+    """Whether it is the first subject with GPUs: what concerns all is reported once, on it."""
     assert context.surroundings is not None
     for one in context.surroundings:
         if isinstance(one, POOLS) and any(

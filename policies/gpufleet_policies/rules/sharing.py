@@ -198,7 +198,7 @@ def name_collides(context: RuleContext, subject: NodePool | SharingConfig) -> It
     would undo each other.
 
     On GKE the node label cloud.google.com/gke-gpu-sharing-strategy keeps them apart for pods that
-    ask for it; without such pods it is said too.
+    ask for it; without such pods it is reported too.
     """
     if isinstance(subject, SharingConfig):
         for pool in all_pools(context):

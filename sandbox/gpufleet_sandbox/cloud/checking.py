@@ -54,7 +54,7 @@ def _record(record: ObjectShape, value: Mapping[str, Any], path: str) -> Iterato
 
 def _value(shape: Shape, value: Any, path: str) -> Iterator[InputProblem]:
     if isinstance(value, Secret):
-        # What is wrong with a secret is said without showing it.
+        # What is wrong with a secret is reported without showing it.
         for problem in _value(shape, value.value, path):
             yield InputProblem(problem.path, f"the secret given is not {described(shape)}")
             return

@@ -2,7 +2,7 @@
 node.
 
 A pod runs in the sandbox whatever becomes of its claim, as nothing but the scheduler holds pods
-back here. What a real kubelet would wait for is told as an Event on the pod,
+back here. What a real kubelet would wait for is informed as an Event on the pod,
 `FailedPrepareDynamicResources`.
 """
 

@@ -23,7 +23,8 @@ class PluginChart:
     """One installation of the chart."""
 
     settings: ClusterPolicy
-    """What the plugin is told, in the operator's terms: driver, toolkit and MIG are no one's."""
+    """What the plugin is informed, in the operator's terms: driver, toolkit and MIG are no
+    one's."""
     config_maps: Mapping[str, Mapping[str, str]]
     """ConfigMaps of its namespace."""
     node_selector: Mapping[str, str]

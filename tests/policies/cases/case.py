@@ -92,7 +92,7 @@ class Case:
         return passes, fails
 
     def message(self) -> str:
-        """What is said about the bad object."""
+        """What is reported about the bad object."""
         return next(f.message for f in self.findings(self.bad) if f.rule == self.rule)
 
     @cached_property

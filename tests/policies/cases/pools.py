@@ -111,7 +111,7 @@ BUDGET = Thing(
     {"budgetType": "COST", "notifications": [{"threshold": 80}]},
     "budget",
 )
-"""Someone who is told."""
+"""Someone who is informed."""
 
 QUIET = (EXPORTER, BUDGET, CPU_GROUP)
 """What stands next to a pool so that only the pool itself can be at fault."""

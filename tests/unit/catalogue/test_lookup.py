@@ -1,4 +1,4 @@
-"""Names that people write, and what they are told when there is no such row."""
+"""Names that people write, and what they are informed when there is no such row."""
 
 import pickle
 

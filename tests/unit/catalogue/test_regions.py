@@ -1,4 +1,4 @@
-"""Regions are told from slips of the pen, in fleets, plans and sizes alike."""
+"""Regions are informed from slips of the pen, in fleets, plans and sizes alike."""
 
 import json
 from importlib.resources import files

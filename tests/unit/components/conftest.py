@@ -80,7 +80,7 @@ class Registered:
     depends_on: list[str]
     provider: str
     ignored: list[str]
-    """Inputs whose changes the engine is told to leave alone."""
+    """Inputs whose changes the engine is informed to leave alone."""
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Prices of one region, fleets of others: what is said of them."""
+"""Prices of one region, fleets of others: what is reported of them."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Manifests: what each engine is told, how services scale, which queue jobs wait in."""
+"""Manifests: what each engine is informed, how services scale, which queue jobs wait in."""
 
 from typing import Any
 

@@ -41,7 +41,7 @@ RESERVATION: dict[str, Any] = {
 
 
 class Project:
-    """A Google project that answers as it is told."""
+    """A Google project that answers as it is informed."""
 
     def __init__(self, folder: Path, http: Any) -> None:
         self.folder, self._http = folder, http

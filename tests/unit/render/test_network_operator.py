@@ -1,4 +1,5 @@
-"""What the Network Operator is told, against NVIDIA's own definitions where a copy is at hand."""
+"""What the Network Operator is informed, against NVIDIA's own definitions where a copy is at
+hand."""
 
 import json
 from pathlib import Path

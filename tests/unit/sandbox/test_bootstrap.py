@@ -33,7 +33,7 @@ done
 
 
 class Recorder:
-    """Progress that keeps what it is told."""
+    """Progress that keeps what it is informed."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []

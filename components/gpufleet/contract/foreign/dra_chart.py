@@ -137,7 +137,8 @@ def _validate_shares(chart: InstalledChart, gates: dict[str, bool], report: Chec
 
 
 def _validate_operator(chart: InstalledChart, report: CheckReport) -> None:
-    """The GPU Operator brings a device plugin, unless it is told otherwise or runs GPUCluster."""
+    """The GPU Operator brings a device plugin, unless it is informed otherwise or runs
+    GPUCluster."""
     if chart.values is None or chart.value("gpuCluster.deployCR") is True:
         return
     if chart.value("devicePlugin.enabled") is not False:

@@ -25,8 +25,8 @@ def node_overlay(pool: Pool) -> dict[str, Any] | None:
     """The overlay of a pool that Karpenter provisions; None where its own model is right.
 
     It holds for the pool's label and its very instance types: the two A100 sizes share a GPU name,
-    an instance type does not. Pools on one instance type, cut differently, are told apart by the
-    label, which the pool's NodePool must put into its template. Neuron devices and their cores
+    an instance type does not. Pools on one instance type, cut differently, are informed apart by
+    the label, which the pool's NodePool must put into its template. Neuron devices and their cores
     Karpenter counts by itself.
     """
     if pool.provisioner is not Provisioner.KARPENTER or is_neuron(pool.gpu):

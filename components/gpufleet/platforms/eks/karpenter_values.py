@@ -1,4 +1,5 @@
-"""Values of Karpenter's chart (1.14.1): gates that pools need, and where it is told of events."""
+"""Values of Karpenter's chart (1.14.1): gates that pools need, and where it is informed of
+events."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

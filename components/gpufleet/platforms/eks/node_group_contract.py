@@ -74,7 +74,8 @@ def _group(group: Arguments, path: str) -> Iterable[Finding]:
             "node-group-too-many-tags",
             f"{path}.tags",
             f"{len(tags)} tags are given, and a node group takes {MAX_TAGS}",
-            "remove labels of the pool, which Cluster Autoscaler is told of by tags, or tags of "
+            "remove labels of the pool, which Cluster Autoscaler is informed of by tags, or tags "
+            "of "
             "the fleet",
             found=len(tags),
             limit=MAX_TAGS,

@@ -1,4 +1,4 @@
-"""User data of EKS nodes: what a machine is told at its first start.
+"""User data of EKS nodes: what a machine is informed at its first start.
 
 EKS merges its own part into that of images it publishes; a node of any other image joins by what is
 written here alone. Formats: awslabs/amazon-eks-ami 81fec2e `nodeadm` (NodeConfig), Bottlerocket's

@@ -97,7 +97,7 @@ class GkeShape:
 
     options: GkeOptions
     machine_type: str
-    """What the node pool is told; the host of attached GPUs."""
+    """What the node pool is informed; the host of attached GPUs."""
     steps: tuple[Rung, ...]
     zones: tuple[str, ...]
     """Zones the declaration names; empty: the cluster's."""

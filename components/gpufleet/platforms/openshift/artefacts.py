@@ -55,7 +55,8 @@ class OpenShiftFiles(PlatformFiles):
 
 
 def operator_files(fleet: Fleet) -> Iterator[Artefact]:
-    """Subscriptions, and what the operators are told, next to ConfigMaps and NicClusterPolicy."""
+    """Subscriptions, and what the operators are informed, next to ConfigMaps and
+    NicClusterPolicy."""
     for operator in fleet.addons.subscriptions:
         folder = f"manifests/{_FOLDERS[operator.name]}"
         yield _subscribed(operator, folder)

@@ -114,7 +114,8 @@ def _from_zero(pool: Pool) -> Iterable[Finding]:
         yield error(
             "openshift-scale-from-zero",
             f"{pool.path}.nodes.min",
-            f"nodes offer {', '.join(offered)}, and what an empty MachineSet would offer is said "
+            f"nodes offer {', '.join(offered)}, and what an empty MachineSet would offer is "
+            "reported "
             "in one pair of annotations: pods that ask for the others would never start a node",
             "write min: 1, so that the autoscaler sees a node, or a pool for each profile",
             found=0,

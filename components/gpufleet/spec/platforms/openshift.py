@@ -50,7 +50,7 @@ class MachineHealth(SpecModel):
 
 
 class MachineConfiguration(SpecModel):
-    """A MachineConfigPool of the pool's own, and what its operating system is told next to the
+    """A MachineConfigPool of the pool's own, and what its operating system is informed next to the
     workers' configuration."""
 
     kernel_arguments: Annotated[tuple[KernelArgument, ...], Field(max_length=50)] = ()

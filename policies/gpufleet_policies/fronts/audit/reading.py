@@ -40,7 +40,7 @@ class Reading:
 
 
 def read_input(one: Input) -> Reading:
-    """The facts of one input. Never raises: what cannot be read is said in `problem`."""
+    """The facts of one input. Never raises: what cannot be read is reported in `problem`."""
     reading = Reading(one.name)
     try:
         for document in read_documents_of(one.name):

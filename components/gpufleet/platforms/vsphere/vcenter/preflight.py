@@ -140,7 +140,7 @@ def choose_hosts(
     group: DrsGroup | None = None,
     count: int = 1,
 ) -> MachinePlacement:
-    """Where machines of this kind can go, one if nothing else is said.
+    """Where machines of this kind can go, one if nothing else is reported.
 
     Raises:
         VsphereError: not all find a place; the text says what each host lacks.

@@ -1,5 +1,5 @@
 # pyright: standard
-"""What a vSphere GPU node is told: the inputs of the resource, read once and checked whole."""
+"""What a vSphere GPU node is informed: the inputs of the resource, read once and checked whole."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self

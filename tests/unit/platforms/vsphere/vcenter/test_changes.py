@@ -1,4 +1,4 @@
-"""Every row of the table of changes, and what is told before anything is done."""
+"""Every row of the table of changes, and what is informed before anything is done."""
 
 from typing import Any
 

@@ -15,7 +15,7 @@ from tests.unit.platforms.vsphere.vcenter.test_outputs import LIVE
 
 
 class Machine:
-    """Notes what it is told."""
+    """Notes what it is informed."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []

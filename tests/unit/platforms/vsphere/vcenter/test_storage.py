@@ -1,4 +1,5 @@
-"""Datastores that are played: which takes a machine's disks, and what is said when none does."""
+"""Datastores that are played: which takes a machine's disks, and what is reported when none
+does."""
 
 import dataclasses
 import itertools
