@@ -109,7 +109,7 @@ class Echo(pulumi.runtime.Mocks):
         raise RuntimeError(args.token)
 
 def components(rows):
-    \"\"\"A component stands for what it made: no one writes its parts out in each depends_on.\"\"\"
+    \"\"\"A component represents what it made: no one writes its parts out in each depends_on.\"\"\"
     resources = [row for row in rows if not row["outputs"]]
     parents = {row["urn"]: row["parent"] for row in resources}
     below = {row["urn"]: set() for row in resources if not row["custom"]}

@@ -103,7 +103,7 @@ class Connection(BaseModel):
     context: str | None = None
     """Context of the kubeconfig. Default: its current one."""
     cluster_identifier: str = Field(default="sandbox", min_length=1)
-    """Name that stands for this cluster in the state. Address and certificates may change under
+    """Name that represents this cluster in the state. Address and certificates may change under
     it without anything being replaced; another name replaces everything. Default `sandbox`."""
 
     cluster_stack: str | None = None

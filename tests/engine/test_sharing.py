@@ -151,7 +151,7 @@ def promised(fleet: Fleet, pool: Pool) -> Iterator[Pods]:
     if made is None:
         return
     offers = made.offers
-    if made.on_demand:  # they stand for each other: the smallest fill the GPU
+    if made.on_demand:  # they represent each other: the smallest fill the GPU
         offers = (max(offers, key=lambda offer: offer.per_node),)
     for offer in offers:
         spec = claiming_pod_spec(pool, offer, network)

@@ -71,7 +71,7 @@ def test_large_node_for_notebooks_must_go_to_zero():
     assert found.level is Level.MANDATORY
     assert found.message.startswith(
         "[interactive-pool-holds-large-nodes] GpuFleet fleet, pools[1].nodes.min of notebooks: 1 "
-        "node(s) with 8 x A100-80GB stand for interactive use, bought onDemand; large nodes for "
+        "node(s) with 8 x A100-80GB represent interactive use, bought onDemand; large nodes for "
         "notebooks must be able to go to 0. Instead: write pools[1].nodes.min: 0"
     )
     assert "costs 20,036 USD per month (1 x p4de.24xlarge at 27.45 USD/h onDemand" in found.message

@@ -213,7 +213,7 @@ def test_pods_of_every_kind(group, kind):
 
 
 def _reads(document, place):
-    """What stands at a field path."""
+    """What is at a field path."""
     from gpufleet_policies.rules.remediation import pointer
 
     for step in pointer(place).split("/")[1:]:

@@ -42,7 +42,7 @@ def test_a_node_group_is_told_and_not_changed_since_that_replaces_it():
 
 
 def test_each_larger_type_has_one_that_keeps_what_it_is_chosen_for():
-    """g6.8xlarge has EFA and stands for g6.16xlarge; g6.xlarge, which has none, for g6.2xlarge."""
+    """g6.8xlarge has EFA and represents g6.16xlarge; g6.xlarge, which has none, for g6.2xlarge."""
     types = ["g6.xlarge", "g6.2xlarge", "g6.8xlarge", "g6.16xlarge"]
     (finding,) = found(karpenter({**ON_DEMAND, TYPES: types}))
     assert finding.violation.found.startswith(

@@ -78,4 +78,4 @@ def _print(answers: Answers, output_format: str) -> None:
     for question in answers.asked:
         click.echo(f"asked: {question}")
     if not ordered(answers.findings):
-        click.echo("nothing stands in the way")
+        click.echo("nothing blocks it")

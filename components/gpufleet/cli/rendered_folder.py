@@ -124,7 +124,7 @@ def _plan(folder: Path, files: Sequence[Artefact]) -> FolderPlan:
 
 
 def _existing(folder: Path, path: str) -> tuple[bytes | None, str | None]:
-    """Bytes of a file, None where there is none; or what stands in its way."""
+    """Bytes of a file, None where there is none; or what is in its way."""
     place = folder
     *parents, name = PurePosixPath(path).parts
     for part in parents:

@@ -1,4 +1,4 @@
-"""Any object of a cluster, registered as it stands in its manifest.
+"""Any object of a cluster, registered as it is in its manifest.
 
 The SDK's own class for custom resources takes `spec` only, and some kinds keep what matters next to
 it (a WorkloadPriorityClass its `value`, a ConfigMap its `data`). This one registers the same types

@@ -145,7 +145,7 @@ def _parts(history: NodeHistory, present: Sequence[PodHolding]) -> dict[_Key, Fr
     held = sum(parts.values(), Fraction(0))
     whole = {name: weights.get(name, Fraction(0)) * n for name, n in history.capacity.items()}
     offered = sum(whole.values(), Fraction(0))
-    if offered > 1:  # kinds that stand for each other: cut when asked for
+    if offered > 1:  # kinds that represent each other: cut when asked for
         if held > 1:
             parts = {key: part / held for key, part in parts.items()}
         elif held < 1:

@@ -50,7 +50,7 @@ class DataBuilder:
         self._values += len(node.value)
         if self._values > self._limits.values:
             raise UnreadableDocumentError(
-                f"line {line_of(node)}: its aliases stand for more than {self._limits.values} "
+                f"line {line_of(node)}: its aliases represent more than {self._limits.values} "
                 "values: write it without aliases"
             )
         if depth >= self._limits.depth:

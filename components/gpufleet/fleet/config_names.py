@@ -1,6 +1,6 @@
 """Names of the node-side configurations a pool needs, and the labels that choose them.
 
-The names carry a digest of what they stand for: mig-manager acts on a changed label and ignores an
+The names carry a digest of what they represent: mig-manager acts on a changed label and ignores an
 edit under the same name (NVIDIA mig-parted v0.15.0), so a changed layout must change the name.
 """
 

@@ -241,7 +241,7 @@ def _topologies(
                 yield error(
                     "topology-twice",
                     f"{path}.pools[{place}]",
-                    f"{name} stands in {placed[name]} already",
+                    f"{name} is in {placed[name]} already",
                     "name each pool in one topology",
                     found=name,
                 )

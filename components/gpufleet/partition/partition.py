@@ -32,7 +32,7 @@ def cut(
     """Work out what every node of a pool advertises, and everything that is wrong with it.
 
     `gpus_per_node` counts devices the operating system sees, at least 1. `path` is where the
-    sharing stands in the declaration (`pools[2].sharing`). `fraction` is the share of a physical
+    sharing is in the declaration (`pools[2].sharing`). `fraction` is the share of a physical
     GPU each device is (g6f, small g4 machines); `device_memory_bytes` overrides the memory of one
     device, by default that share of the GPU's memory. The partition is None exactly when a finding
     is an error.

@@ -76,7 +76,7 @@ def read_checkpoint(path: Path) -> ChosenModel | tuple[Finding, ...]:
             warning(
                 "checkpoint-size-differs",
                 "model",
-                f"the weights take {stored.bytes} bytes on disk, the configuration stands for "
+                f"the weights take {stored.bytes} bytes on disk, the configuration represents "
                 f"{computed}: the former is used",
                 "check that both belong to one model",
                 value=stored.bytes,

@@ -28,7 +28,7 @@ class ConfigFields:
 
     def part(self, name: str) -> "ConfigFields | None":
         """A mapping inside, sharing the list of problems; None when there is none, or something
-        else stands in its place, which is noted."""
+        else is in its place, which is noted."""
         value = self.data.get(name)
         if value is None:
             return None

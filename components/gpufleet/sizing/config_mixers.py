@@ -121,7 +121,7 @@ def _attention(config: ConfigFields, hidden: int) -> Attention:
         kv = 1
     head = config.number("head_dim", "kv_channels", "attention_head_dim") or -(-hidden // heads)
     family = config.text("model_type")
-    if kv and heads > 1 and heads % kv:  # 1 stands for a number that is missing, and said so
+    if kv and heads > 1 and heads % kv:  # 1 represents a number that is missing, and said so
         disagree = error(
             "config-heads-disagree",
             f"{config.path}num_key_value_heads",

@@ -21,7 +21,7 @@ NOWHERE: Fact[Any] = absent()
 
 
 def is_gpu_resource(name: str) -> bool:
-    """Whether an extended resource stands for a GPU, a slice or a turn on one."""
+    """Whether an extended resource represents a GPU, a slice or a turn on one."""
     return name == GPU or name.startswith(("nvidia.com/gpu.", MIG_PREFIX))
 
 

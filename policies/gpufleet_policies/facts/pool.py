@@ -207,7 +207,7 @@ class NodePool(Subject):
     intent: Fact[str] = NOTHING
     """What it is for: training, batch, inference, interactive."""
     compiled: PoolFacts | None = None
-    """The compiled pool of a fleet it stands for; None for pools that others declare."""
+    """The compiled pool of a fleet it represents; None for pools that others declare."""
     autoscaled_by: Fact[str] = NOTHING
     """`cluster-autoscaler` where tags say so."""
 

@@ -18,7 +18,7 @@ class UnknownMark(Enum):
 
 
 UNKNOWN = UnknownMark.UNKNOWN
-"""Stands in plain data wherever a value is not known yet."""
+"""Is in plain data wherever a value is not known yet."""
 
 
 class FieldState(Enum):
@@ -84,7 +84,7 @@ def known(value: T, provenance: Provenance = Provenance.EXPLICIT, place: str = "
 
 @lru_cache(maxsize=10_000)
 def absent(place: str = "", provenance: Provenance = Provenance.EXPLICIT) -> Fact[Any]:
-    """A field that is not there. Most fields are not: one object stands for all of a place."""
+    """A field that is not there. Most fields are not: one object represents all of a place."""
     return Fact(FieldState.ABSENT, None, provenance, place)
 
 

@@ -20,7 +20,7 @@ SENTINELS = frozenset(
         "dd056dcd-154b-4c76-9bd3-c8f88648b5ff",  # object
     }
 )
-"""What stands on the wire for a value that is not known yet (pulumi-policy 1.21.0, proxy.py)."""
+"""What is on the wire for a value that is not known yet (pulumi-policy 1.21.0, proxy.py)."""
 
 _PROXIES = frozenset({"_DictProxy", "_ListProxy"})
 """Classes of the SDK that guard unknown values and hand out what they guard as `["__target"]`."""

@@ -31,7 +31,7 @@ class RawGroup:
 
     name: str
     place: str
-    """Field path of the pod spec, or of what stands for it."""
+    """Field path of the pod spec, or of what represents it."""
     spec: Any
     pods: Fact[int]
     metadata: Any = None

@@ -8,7 +8,7 @@ _CONTROL = re.compile(
 )
 _INDENT = re.compile(r"n?indent\s+(\d+)")
 FILLED_IN = "gpufleet-template-value"
-"""Stands in a text for what a template tool fills in."""
+"""Is in a text for what a template tool fills in."""
 FILLED_IN_KEY = "gpufleet-template-lines"
 
 
@@ -16,7 +16,7 @@ def without_templates(text: str) -> str:
     """A template's text that YAML can read: control lines go, values become FILLED_IN.
 
     Lines stay where they are. A line that is nothing but an expression fills in whole lines: what
-    it stands in reads as UNKNOWN. Both branches of a condition stay, the later one counts.
+    it is in reads as UNKNOWN. Both branches of a condition stay, the later one counts.
     """
     lines = _TEMPLATE.sub(_one_line, text).split("\n")
     return "\n".join(_line(line) for line in lines)

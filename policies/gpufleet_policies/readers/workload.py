@@ -125,7 +125,7 @@ def _metadata_known(document: dict[str, Any], groups: Iterable[RawGroup]) -> boo
 
 def _is_fragment(groups: Iterable[RawGroup]) -> bool:
     """Whether no container has an image: then it is a patch of Kustomize, and what it does not say
-    stands in the object it changes."""
+    is in the object it changes."""
     for raw in groups:
         listed = mapping(raw.spec).get("containers")
         if raw.spec is UNKNOWN or listed is UNKNOWN or UNKNOWN in items(listed):

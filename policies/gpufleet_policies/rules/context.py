@@ -50,7 +50,7 @@ class Thresholds:
     idle_sleep_seconds: int = 3600
     """A `sleep` at least this long counts as waiting for ever."""
     large_node_gpus: int = 8
-    """GPUs from which a node is too large to stand for one person's notebook."""
+    """GPUs from which a node is too large to represent one person's notebook."""
     standing_usd_per_month: Decimal | None = None
     """What a pool outside production may cost while no one uses it; None: nothing."""
     max_gpus: int = 64

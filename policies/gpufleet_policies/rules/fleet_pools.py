@@ -67,7 +67,7 @@ def interactive_large(context: RuleContext, subject: NodePool | FleetFacts) -> I
         yield Violation(
             where=place(pool, pool.size.minimum_place),
             found=f"{pool.size.standing.value} node(s) with {pool.gpus_per_node.value} x "
-            f"{_gpu(pool)} stand for interactive use, bought {_bought(pool)}",
+            f"{_gpu(pool)} represent interactive use, bought {_bought(pool)}",
             limit="large nodes for notebooks must be able to go to 0",
             alternative=alternative,
             money=nodes_money(context, pool, pool.size.standing.value, AmountKind.STANDING),

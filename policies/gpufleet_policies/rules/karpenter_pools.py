@@ -19,7 +19,7 @@ _SHORT_SECONDS = 600
 """Empty or underused for less than this, a node of a training pool should not go."""
 
 _SLOW_SECONDS = 3600
-"""Longer than this, an empty serving node stands for nothing."""
+"""Longer than this, an empty serving node represents nothing."""
 
 
 def _dynamic(

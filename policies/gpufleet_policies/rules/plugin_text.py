@@ -79,7 +79,7 @@ def _switched(text: str, mode: str, key: str, value: bool) -> str | None:
 
 
 def _indent_below(lines: Sequence[str], head: int) -> str | None:
-    """Blanks in front of what stands in a block; None where it holds nothing."""
+    """Blanks in front of what is in a block; None where it holds nothing."""
     own = len(lines[head]) - len(lines[head].lstrip(" "))
     for line in lines[head + 1 :]:
         bare = line.strip()

@@ -120,7 +120,7 @@ def alarm_missing(context: RuleContext, subject: NodePool | FleetFacts) -> Itera
         return
     yield Violation(
         where="",
-        found=f"the pools stand for {usd_hour(standing)}",
+        found=f"the pools represent {usd_hour(standing)}",
         limit=f"above {quiet:,} USD a month someone must be told",
         alternative="declare an aws.budgets.Budget or gcp.billing.Budget with a notification",
         money=Money(

@@ -198,7 +198,7 @@ _BUDGET_KEYS = {
 
 
 def _budgets(value: Any, problems: list[Finding]) -> Iterator[tuple[str, EnvironmentBudget]]:
-    """Environment -> budget; `*` stands for every environment without one."""
+    """Environment -> budget; `*` represents every environment without one."""
     if value is None:
         return
     if not isinstance(value, Mapping):

@@ -10,7 +10,7 @@ from gpufleet_sandbox.state import write_atomically
 CLOUDS = ("aws", "gcp")
 
 _SCRIPT = """#!/bin/sh
-# Written by gpufleet: stands in for the Pulumi provider of this name.
+# Written by gpufleet: replaces the Pulumi provider of this name.
 exec {python} -u -P -m gpufleet_sandbox.cloud {cloud} "$@"
 """
 

@@ -221,7 +221,7 @@ def _shape(annotation: Any, namespace: Mapping[str, Any]) -> Shape:
 
 
 def _union(members: Sequence[Any], namespace: Mapping[str, Any]) -> Shape:
-    """The one shape a union stands for once the program's conveniences are taken away.
+    """The one shape a union represents once the program's conveniences are taken away.
 
     A union of `str` and an enumeration is open: the generated enumeration lists what was known,
     and the provider takes any string.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 HOST = "pulumi-language-python"
 DYNAMIC_PROVIDER = "pulumi-resource-pulumi-python"
-MARK = "# Written by gpufleet: stands in for the Pulumi program of this name."
+MARK = "# Written by gpufleet: replaces the Pulumi program of this name."
 _ENTRY = Path(__file__).with_name("__main__.py")
 
 _HOST_SCRIPT = """#!/bin/sh

@@ -73,7 +73,7 @@ class _Instance:
 
 
 def cut(board: Board, wanted: Mapping[str, int]) -> tuple[MigDevice, ...]:
-    """Create the devices on an empty GPU; raises PlacementError naming what stands in the way.
+    """Create the devices on an empty GPU; raises PlacementError naming what blocks it.
 
     A count of zero asks for nothing. Orders sharing a beginning share its work, so that the search
     ends early where a beginning already fails.

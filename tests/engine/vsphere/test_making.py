@@ -1,4 +1,4 @@
-"""What stands in the way of a machine, and what happens next to it."""
+"""What blocks it of a machine, and what happens next to it."""
 
 from concurrent.futures import ThreadPoolExecutor
 

@@ -51,7 +51,7 @@ HOSTILE = {
     "dash nesting": ("- " * 200_000 + "a", "nested deeper"),
     "question nesting": ("? " * 200_000 + "a", "nested deeper"),
     "block nesting": ("".join(" " * n + "a:\n" for n in range(300)), "nested deeper"),
-    "growth by aliases": (billion_laughs(), "aliases stand for more"),
+    "growth by aliases": (billion_laughs(), "aliases represent more"),
     "cycle": ("a: &a\n  b: *a\n", "an alias contains itself"),
     "cycle of lists": ("&a [*a]", "an alias contains itself"),
     "merge of itself": ("a: &a\n  <<: *a\n", "an alias contains itself"),

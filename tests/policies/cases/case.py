@@ -56,7 +56,7 @@ def fleet_thing(changes: dict[str, Any] | None = None) -> Thing:
 
 
 FLEET = fleet_thing()
-"""What stands next to most workloads."""
+"""What is next to most workloads."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Case:
 
     @cached_property
     def alongside_facts(self) -> tuple[Any, ...]:
-        """Facts of what stands next to; those that no rule knows are left out."""
+        """Facts of what is next to; those that no rule knows are left out."""
         return tuple(facts for thing in self.alongside for facts in thing.all_facts())
 
     def findings(self, thing: Thing, **settings: Any) -> list[PolicyFinding]:

@@ -8,7 +8,7 @@ CASES = (
         "interactive-pool-holds-large-nodes",
         FLEET,
         fleet_thing({"pools[1].nodes.min": 1}),
-        "1 node(s) with 8 x A100-80GB stand for interactive use",
+        "1 node(s) with 8 x A100-80GB represent interactive use",
         alongside=(),
     ),
     Case(

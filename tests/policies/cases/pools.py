@@ -114,4 +114,4 @@ BUDGET = Thing(
 """Someone who is informed."""
 
 QUIET = (EXPORTER, BUDGET, CPU_GROUP)
-"""What stands next to a pool so that only the pool itself can be at fault."""
+"""What is next to a pool so that only the pool itself can be at fault."""

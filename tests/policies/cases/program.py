@@ -27,7 +27,7 @@ CASES = (
         "budget-alarm-missing",
         node_group(),
         node_group(STANDING),
-        "the pools stand for 2.41 USD/h; above 1,000 USD a month someone must be told",
+        "the pools represent 2.41 USD/h; above 1,000 USD a month someone must be told",
         Level.ADVISORY,
         alongside=(EXPORTER, CPU_GROUP),
     ),

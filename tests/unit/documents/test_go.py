@@ -28,7 +28,7 @@ def test_unreadable_text_says_why(text: str | bytes, words: str) -> None:
 def test_aliases_cannot_grow_without_limit() -> None:
     lines = ["a: &a [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"{chr(98 + i)}: &{chr(98 + i)} [" + f"*{chr(97 + i)}, " * 9 + "]" for i in range(7)]
-    with pytest.raises(UnreadableDocumentError, match="aliases stand for more than"):
+    with pytest.raises(UnreadableDocumentError, match="aliases represent more than"):
         read_go("\n".join(lines))
 
 

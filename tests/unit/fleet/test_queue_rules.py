@@ -139,7 +139,7 @@ def test_legal(queues: dict[str, Any]) -> None:
             {"topologies": [{"name": "t", "pools": ["fixed"]}, {"name": "u", "pools": ["fixed"]}]},
             "topology-twice",
             "queues.topologies[1].pools[0]",
-            "stands in t already",
+            "is in t already",
         ),
         (
             {"topologies": [{"name": "t", "pools": ["nix"]}]},

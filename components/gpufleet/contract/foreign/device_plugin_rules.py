@@ -162,7 +162,7 @@ RULES = rule_table(
         "device-plugin-key-misplaced",
         ("DP-12", "OUR-5"),
         _REJECT,
-        "A key of `flags` stands in `flags.plugin` or `flags.gfd`: the YAML reader, which takes "
+        "A key of `flags` is in `flags.plugin` or `flags.gfd`: the YAML reader, which takes "
         "both for `flags`, sets that flag to its zero value, so that `migStrategy` there ends in "
         '"unknown MIG strategy".',
         "sigs.k8s.io/yaml yaml.go convertToJSONableObject",

@@ -92,7 +92,7 @@ def _validate_images(
             report.add(
                 "karpenter-class-exclusive",
                 place,
-                "an alias stands next to other image terms, which the API server refuses",
+                "an alias is next to other image terms, which the API server refuses",
                 "keep the alias alone",
             )
         if family == "al2" and version > AL2_LAST:

@@ -73,7 +73,7 @@ RULES = rule_table(
     _reject(
         "mig-parted-devices-index",
         ("MP-5", "MP-14", "OUR-20"),
-        "An index is negative, stands in two entries, or is beyond the node's GPUs: the parser "
+        "An index is negative, is in two entries, or is beyond the node's GPUs: the parser "
         "accepts it, and the entry concerns no GPU or overwrites another.",
         _SPEC,
     ),

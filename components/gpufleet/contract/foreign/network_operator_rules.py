@@ -132,7 +132,7 @@ RULES = rule_table(
         "nic-node-policy-section-twice",
         ("NO-12", "OUR-14"),
         _REJECT,
-        "A section stands in the NicClusterPolicy and in a NicNodePolicy.",
+        "A section is in the NicClusterPolicy and in a NicNodePolicy.",
         _WEBHOOK,
     ),
     CheckRule(

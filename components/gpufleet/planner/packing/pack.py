@@ -24,7 +24,7 @@ _LARGE = 1_500
 
 
 def pack(problem: PackingProblem, *, solver: bool | None = None) -> Packing:
-    """Put every share on a GPU at least cost, or say what stands in the way.
+    """Put every share on a GPU at least cost, or say what blocks it.
 
     `solver`: use HiGHS (None: where it is installed; True: required, raises ModuleNotFoundError
     without it; False: never). The same problem always gives the same packing. What is there already

@@ -49,7 +49,7 @@ class PackingMachine:
     max_nodes: int | None = None
     """Most nodes that may be bought; None: no limit, 0: only what is there."""
     path: str = ""
-    """Where it stands in the file."""
+    """Where it is in the file."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,7 +129,7 @@ class ShareRequest(_Part):
                 f"write exactly one of mig, slice, gpus, mps, timeSlicing, not {given}"
             )
         if self.memory is not None and self.gpus is None:
-            raise ValueError("memory stands next to gpus only; mig profiles have theirs")
+            raise ValueError("memory is next to gpus only; mig profiles have theirs")
         return self
 
 
@@ -281,7 +281,7 @@ _INSIDE: dict[str, type[BaseModel]] = {
 
 
 def _keys(place: tuple[int | str, ...]) -> list[str]:
-    """The keys of the part that stands at a place."""
+    """The keys of the part that is at a place."""
     names = [part for part in place if isinstance(part, str)]
     model = _INSIDE.get(names[-1], PackRequest) if names else PackRequest
     if model is FractionRequest and names[0] == "existing":

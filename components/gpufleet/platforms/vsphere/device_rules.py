@@ -51,6 +51,6 @@ def validate_devices(options: VsphereOptions, place: str) -> Iterable[Finding]:
         yield error(
             "vsphere-host-allowed-and-denied",
             f"{place}.denyHosts",
-            f"{', '.join(both)} stands in hosts, too",
+            f"{', '.join(both)} is in hosts, too",
             "write each host in one of them",
         )

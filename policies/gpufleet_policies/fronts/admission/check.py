@@ -11,7 +11,7 @@ from gpufleet_policies.rules.rule import Level
 
 @dataclass(frozen=True, slots=True)
 class Constants:
-    """What a cluster cannot look up: it stands in the expressions as it was when they were made."""
+    """What a cluster cannot look up: it is in the expressions as it was when they were made."""
 
     thresholds: Thresholds = field(default_factory=Thresholds)
     gpus: tuple[str, ...] = ()

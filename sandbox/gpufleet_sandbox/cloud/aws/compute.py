@@ -172,7 +172,7 @@ class SecurityGroupKind(AwsPlainKind):
 
 
 class SecurityGroupRuleKind(AwsPlainKind):
-    """ec2.SecurityGroupRule, the older form: one rule may stand for several permissions."""
+    """ec2.SecurityGroupRule, the older form: one rule may represent several permissions."""
 
     def create(self, inputs: Mapping[str, Any]) -> Made:
         found = self._change("Authorize", inputs)

@@ -1,6 +1,6 @@
 """Rows of case tables for `gpufleet check`, and a fine document of each kind.
 
-A case is (code, broken document, fine document or None, circumstances). None stands for the kind's
+A case is (code, broken document, fine document or None, circumstances). None represents the kind's
 document in FINE. Circumstances are keyword arguments of `judge_text` for both documents.
 """
 # one case, one line

@@ -51,7 +51,7 @@ def addressed(endpoint: Mapping[str, Any]) -> Endpoint:
     """The vCenter that these fields name.
 
     Args:
-        endpoint: Fields of `Endpoint`, camelCase; None stands for absent.
+        endpoint: Fields of `Endpoint`, camelCase; None represents absent.
 
     Raises:
         VsphereError: a field cannot be; the text names each.

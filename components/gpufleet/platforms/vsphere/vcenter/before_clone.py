@@ -57,7 +57,7 @@ def validate_new(
     leaving: frozenset[str],
     per_gpu: PerGpu,
 ) -> list[str]:
-    """What stands in the way of these machines of one group, each reason once.
+    """What blocks it of these machines of one group, each reason once.
 
     Args:
         session: Login.

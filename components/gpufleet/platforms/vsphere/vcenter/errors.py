@@ -38,7 +38,7 @@ class Code(StrEnum):
     """The cluster that the machine is a node of cannot be asked."""
     DRAIN = "vsphere-drain"
     FAULT = "vsphere-fault"
-    """A fault this table has no row for: its name stands in the text."""
+    """A fault this table has no row for: its name is in the text."""
 
 
 class VsphereError(Exception):

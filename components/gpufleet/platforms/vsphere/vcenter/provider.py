@@ -1,6 +1,6 @@
 """The dynamic provider of `VsphereGpuNode`: it turns calls of the engine into the operations here.
 
-The class stands in an importable module and has no attributes, so that the state holds its name
+The class is in an importable module and has no attributes, so that the state holds its name
 only, never code and never credentials; it is the same text in every run.
 """
 
