@@ -200,8 +200,8 @@ for index in range(1, 5):
 def test_the_stack_gke_prod_beside_the_stack_of_its_cluster(
     cloud_cluster_project: Callable[..., Any], clouds: Clouds, api: Any
 ) -> None:
-    """The repository's own program and stack file: both drivers, a ladder, networks, the operator;
-    only the place of the charts is another."""
+    """The repository's own program and stack file: both drivers, a fallback order, networks, the
+    operator; only the place of the charts is another."""
     fleet = Stack(cloud_cluster_project(stack_files(), name="gpufleet"), "Pulumi.gke-prod.yaml")
     cluster = cloud_cluster_project({"__main__.py": CLUSTER}, name="cluster")
     cluster.run("up")

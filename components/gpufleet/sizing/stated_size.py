@@ -34,8 +34,8 @@ def stated_parameters(text: str) -> int | None:
 def from_parameter_count(parameters: int, active: int | None = None) -> Architecture:
     """A dense Llama-like model of this size.
 
-    The shape is the smallest of a ladder that has at least as many parameters: hidden size h in
-    steps of 128, h/128 layers, feed-forward 3.5h, query heads of 128 in eights, 8 KV heads, a
+    The shape is the smallest of a fallback order that has at least as many parameters: hidden size
+    h in steps of 128, h/128 layers, feed-forward 3.5h, query heads of 128 in eights, 8 KV heads, a
     vocabulary of 128,256 with a head of its own. More parameters never give a smaller shape.
     """
     hidden = _HEAD_DIM

@@ -23,9 +23,9 @@ _IMPORT_ID = re.compile(
 
 
 def node_pool_name(pool: Pool, step: Rung, prefix: str) -> str:
-    """Name of a rung's node pool, at most 40 characters: prefix, pool and rung.
+    """Name of a step's node pool, at most 40 characters: prefix, pool and step.
 
-    A prefix that does not fit is cut, and then the pool's name; the rung always stays whole. An
+    A prefix that does not fit is cut, and then the pool's name; the step always stays whole. An
     imported pool has the name that it has.
     """
     place = None if pool.spec.import_id is None else imported_place(pool.spec.import_id)

@@ -1,4 +1,4 @@
-"""Arguments of the node pools of a GKE pool, in the provider's spelling: one for each rung.
+"""Arguments of the node pools of a GKE pool, in the provider's spelling: one for each step.
 
 Defaults are Google's own recommendations where it has any (GoogleCloudPlatform/cluster-toolkit
 1047080 `modules/compute/gke-node-pool`). What only the deployment knows (cluster, networks, service
@@ -40,7 +40,7 @@ SIZES_IGNORED = ("initialNodeCount", "nodeCount")
 
 
 def node_pools(pool: Pool, prefix: str, labels: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    """Suffix of each rung -> arguments of its node pool.
+    """Suffix of each step -> arguments of its node pool.
 
     Args:
         pool: a compiled pool on GKE.
@@ -52,7 +52,7 @@ def node_pools(pool: Pool, prefix: str, labels: Mapping[str, str]) -> dict[str, 
 
 
 def workload_policies(pool: Pool, prefix: str, region: str) -> dict[str, dict[str, Any]]:
-    """Suffix of each rung -> arguments of the workload policy that places its hosts; empty where
+    """Suffix of each step -> arguments of the workload policy that places its hosts; empty where
     the node pool itself says how (`gcp:compute/resourcePolicy`)."""
     topology = placed_topology(pool)
     if topology is None or pool.spec.import_id is not None:

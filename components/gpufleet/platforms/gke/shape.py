@@ -1,4 +1,4 @@
-"""What a GKE pool's declaration decides: the rungs it is bought on, machine, zones, disks, NICs."""
+"""What a GKE pool's declaration decides: the steps it is bought on, machine, zones, disks, NICs."""
 
 import re
 from dataclasses import dataclass
@@ -177,7 +177,7 @@ def networks(row: InstanceType) -> tuple[GpuInterface, ...]:
 
 
 def upgrade_strategy(options: GkeOptions, step: Rung) -> UpgradeStrategy:
-    """How nodes of a rung are upgraded where no one says so."""
+    """How nodes of a step are upgraded where no one says so."""
     if options.upgrade.strategy is not None:
         return options.upgrade.strategy
     if step.flex_start or step.queued:
