@@ -83,7 +83,7 @@ def test_jobs_with_a_queue_wait_for_it(api: client.ApiClient) -> None:
 
 
 def test_a_neuron_node_has_devices_and_cores(api: client.ApiClient) -> None:
-    """As Neuron's plugin publishes them; the pool hands out the cores."""
+    """As Neuron's plugin publishes them; the pool assigns the cores."""
     core = client.CoreV1Api(api)
 
     def offered() -> dict[str, str]:

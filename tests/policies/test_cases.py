@@ -45,4 +45,4 @@ def test_a_finding_says_what_it_rests_on(case: Case):
     assert found.as_finding().evidence["level"] == case.level.value
     if found.violation.money is not None:
         rule = by_id()[case.rule]
-        assert rule.formula, f"{case.rule} reckons money and does not say how"
+        assert rule.formula, f"{case.rule} computes money and does not say how"

@@ -1,4 +1,4 @@
-"""Who advertises the GPUs of a node. Two advertisers hand out every GPU twice; none, never.
+"""Who advertises the GPUs of a node. Two advertisers assign every GPU twice; none, never.
 
 The image's own plugin, the platform's, the operator's and the DRA driver know nothing of each
 other.

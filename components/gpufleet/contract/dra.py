@@ -103,7 +103,7 @@ def _validate_version(
 def _validate_advertiser(
     place: str, image: NodeImage | None, platform: Platform
 ) -> Iterable[Finding]:
-    """Two advertisers hand out every GPU twice. The operator's plugin is kept away by a label."""
+    """Two advertisers assign every GPU twice. The operator's plugin is kept away by a label."""
     if image is None or not image.device_plugin:
         return
     plugin = platform_facts(platform).plugin
@@ -116,7 +116,7 @@ def _validate_advertiser(
         "dra-two-advertisers",
         place,
         f"image {image.key} brings a device plugin that advertises the GPUs the DRA driver serves: "
-        "each would be handed out twice",
+        "each would be assigned twice",
         fix,
         image=image.key,
         rule="OUR-16",

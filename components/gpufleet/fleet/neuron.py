@@ -2,7 +2,7 @@
 
 Resources: AWS Neuron documentation, device plugin (read 2026-11-22): every node publishes
 `aws.amazon.com/neuron` and `aws.amazon.com/neuroncore`, whole devices and single cores of the same
-hardware. A pool hands out one of the two.
+hardware. A pool assigns one of the two.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ def is_neuron(gpu: Gpu) -> bool:
 def assign_devices(
     pool: GpuPool, path: str, gpu: Gpu, partition: Partition
 ) -> tuple[Partition, list[Finding]]:
-    """The pool's partition in the unit it hands out, and what is wrong with the declaration."""
+    """The pool's partition in the unit it assigns, and what is wrong with the declaration."""
     findings = validate_neuron(pool, path, gpu)
     unit = (pool.neuron or NeuronOptions()).unit
     if not is_neuron(gpu) or unit is NeuronUnit.DEVICE or has_errors(findings):

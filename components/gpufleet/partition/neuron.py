@@ -1,4 +1,4 @@
-"""Neuron devices handed out core by core."""
+"""Neuron devices assigned core by core."""
 
 from dataclasses import replace
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 from gpufleet.catalogue.gpu import MigGeometry, MigProfile
 
 MEDIA_ENGINES = ("nvdec", "nvenc", "jpeg", "ofa")
-"""Engines that are handed out instance by instance. Copy engines are left out: their count in
+"""Engines that are assigned instance by instance. Copy engines are left out: their count in
 `nvidia-smi mig -lgip` is no budget (seven 1g.23gb of a B200 show two each)."""
 
 _CACHE: "dict[tuple[object, ...], SlotTable]" = {}

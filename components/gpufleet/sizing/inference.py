@@ -1,4 +1,4 @@
-"""Memory of serving a model: plain Transformers, or an engine that hands out cache blocks."""
+"""Memory of serving a model: plain Transformers, or an engine that assigns cache blocks."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -21,7 +21,7 @@ class InferenceEngine(StrEnum):
     TRANSFORMERS = "transformers"
     """Hugging Face Transformers `generate`: the cache grows with the batch, nothing is reserved."""
     VLLM = "vllm"
-    """Reserves a share of the GPU and hands out blocks of what the weights leave."""
+    """Reserves a share of the GPU and assigns blocks of what the weights leave."""
     TENSORRT_LLM = "tensorrt-llm"
     """The same idea; counted like vLLM."""
 

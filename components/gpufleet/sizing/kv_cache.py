@@ -9,7 +9,7 @@ from gpufleet.sizing.formats import KvFormat
 from gpufleet.sizing.parallel import Parallelism, heads_per_gpu, stage_layers
 
 BLOCK_TOKENS = 16
-"""Engines hand out the cache in blocks of this many tokens per sequence."""
+"""Engines assign the cache in blocks of this many tokens per sequence."""
 _SCALE_BYTES = 4
 _STATE_BYTES = 4
 """Recurrent states are kept in FP32."""

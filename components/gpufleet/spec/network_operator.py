@@ -151,7 +151,7 @@ class RdmaResource(SpecModel):
 
 
 class SriovDevice(StrEnum):
-    """What kind of device the SR-IOV plugin hands out."""
+    """What kind of device the SR-IOV plugin assigns."""
 
     NET_DEVICE = "netDevice"
     ACCELERATOR = "accelerator"

@@ -1,4 +1,4 @@
-"""What a pool of Trainium or Inferentia hands out."""
+"""What a pool of Trainium or Inferentia assigns."""
 
 from enum import StrEnum
 
@@ -7,7 +7,7 @@ from gpufleet.spec.base import SpecModel
 
 class NeuronUnit(StrEnum):
     """What pods of a pool ask for. The device plugin publishes both on every node, and they are the
-    same hardware: a pool that handed out both would promise it twice."""
+    same hardware: a pool that assigned both would promise it twice."""
 
     DEVICE = "device"
     """`aws.amazon.com/neuron`: whole devices, with all their cores."""

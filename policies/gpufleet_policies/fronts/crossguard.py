@@ -283,7 +283,7 @@ class Front:
         return fleets[0] if fleets else configured.told
 
     def _context(self, fleet: FleetFacts | None, configured: Configured) -> RuleContext:
-        """One for all resources next to the same fleet: what rules reckon once is kept in it."""
+        """One for all resources next to the same fleet: what rules compute once is kept in it."""
         today = self._today()
         known_context = configured.contexts.get(SameObject(fleet))
         if known_context is not None and known_context.today == today:

@@ -50,7 +50,7 @@ class Configurations:
         self._configured: list[Configured] = []
 
     def read(self, config: Mapping[str, Any]) -> Configured:
-        """A configuration as settings. The SDK hands out a new copy each time: compare, not id."""
+        """A configuration as settings. The SDK assigns a new copy each time: compare, not id."""
         for found in self._configured:
             if found.config == config:
                 return found

@@ -1,7 +1,7 @@
 """One conversion of someone's properties to plain Python, with a marker for what is not known.
 
 The Pulumi SDK hands rules proxies that raise on unknown values, and inside slices and remediations
-hands out a sentinel string instead. Nothing but this module touches them.
+assigns a sentinel string instead. Nothing but this module touches them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ SENTINELS = frozenset(
 """What is on the wire for a value that is not known yet (pulumi-policy 1.21.0, proxy.py)."""
 
 _PROXIES = frozenset({"_DictProxy", "_ListProxy"})
-"""Classes of the SDK that guard unknown values and hand out what they guard as `["__target"]`."""
+"""Classes of the SDK that guard unknown values and assign what they guard as `["__target"]`."""
 
 MAX_DEPTH = 64
 """Deeper nesting is no one's manifest; what lies below reads as unknown."""

@@ -91,7 +91,7 @@ class RuleContext:
     """Set by the project; a workload's own annotation and the fleet's declaration win."""
     thresholds: Thresholds = field(default_factory=Thresholds)
     memo: dict[Any, Any] = field(default_factory=dict[Any, Any], compare=False, repr=False)
-    """What rules of one family reckon once for an object and share."""
+    """What rules of one family compute once for an object and share."""
 
     @property
     def catalogue(self) -> Catalogue:

@@ -166,7 +166,7 @@ def _is_helper(container: Container) -> bool:
 def without_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Stops where labels pin it, advises on a toleration of everything.
 
-    Not for DaemonSets and operators' namespaces, claims, and runtimes that hand out GPUs otherwise.
+    Not for DaemonSets and operators' namespaces, claims, and runtimes that assign GPUs otherwise.
     """
     if workload.node_agent or workload.uses_gpus or workload.uses_claims or workload.is_idle_now:
         return

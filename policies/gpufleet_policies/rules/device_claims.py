@@ -135,7 +135,7 @@ def requested_twice(context: RuleContext, workload: WorkloadFacts) -> Iterator[V
             yield Violation(
                 where=one.place,
                 found=f"claims GPUs through {claim.locator} and asks for {group.gpu_resources[0]}",
-                limit="the pod gets both, and the driver and the device plugin may hand out the "
+                limit="the pod gets both, and the driver and the device plugin may assign the "
                 "same card twice",
                 alternative=f"remove {group.gpu_resources[0]} from the containers, or the claim",
                 money=held(context, workload, group),

@@ -51,7 +51,7 @@ def fraction_and_whole(context: RuleContext, workload: WorkloadFacts) -> Iterato
             where=f"container {container.name} ({place or container.place})",
             found=f"asks for whole {GPU} next to {said}",
             limit="a pod has a part of a GPU or whole ones: KAI's scheduler refuses both, and any "
-            "other one hands out the whole GPU",
+            "other one assigns the whole GPU",
             alternative=f"remove {GPU} from the container, or the annotation",
             money=held(context, workload, group, 1 - part) if part is not None else None,
             evidence={"annotations": written},

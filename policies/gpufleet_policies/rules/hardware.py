@@ -101,7 +101,7 @@ def _from_labels(context: RuleContext, group: PodGroup) -> WorkloadGpu | None:
 
 
 def _of_declared_pools(context: RuleContext, group: PodGroup) -> WorkloadGpu | None:
-    """Of pools declared one by one, where each of them certainly hands out whole GPUs."""
+    """Of pools declared one by one, where each of them certainly assigns whole GPUs."""
     pools = pools_for(context, group) if context.surroundings is not None else ()
     offers = [published(context, pool) for pool in pools]
     for offer in offers:

@@ -57,7 +57,7 @@ def _packed(
 ) -> Iterator[tuple[PodGroup, list[_Packed]]]:
     """Of each group with whole GPUs, how it packs on every machine it may land on.
 
-    Reckoned once for all pods that ask for the same and may land on the same machines.
+    Computed once for all pods that ask for the same and may land on the same machines.
     """
     for group in workload.running_groups():
         if group.gpu_resources != (GPU,):

@@ -128,7 +128,7 @@ def place_of(group: PodGroup) -> Hashable:
 def pools_for(context: RuleContext, group: PodGroup) -> tuple[NodePool, ...]:
     """GPU pools the pods may run on, as far as anything is known; empty: none is declared.
 
-    Reckoned once for all pods that ask for the same labels and tolerate the same taints.
+    Computed once for all pods that ask for the same labels and tolerate the same taints.
     """
     key = ("pools", place_of(group))
     found = context.memo.get(key)

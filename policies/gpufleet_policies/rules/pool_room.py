@@ -82,7 +82,7 @@ def _validated(
 
 
 def _room(context: RuleContext, group: PodGroup, resource: str, asked: int) -> _Room | None:
-    """Reckoned once for all pods that ask for the same in the same place."""
+    """Computed once for all pods that ask for the same in the same place."""
     key = ("room", place_of(group), resource, asked)
     if key not in context.memo:
         context.memo[key] = _computed(context, pools_for(context, group), resource, asked)

@@ -36,7 +36,7 @@ def _speaks(context: RuleContext, subject: NodePool | FleetFacts) -> bool:
 
 
 def spend_of(context: RuleContext) -> StackSpend:
-    """What all pools declared together cost and can come to, reckoned once a run."""
+    """What all pools declared together cost and can come to, computed once a run."""
     assert context.surroundings is not None
     found = context.memo.get("stack-spend")
     if found is None:

@@ -35,7 +35,7 @@ _PROVISIONING = "kueue.x-k8s.io/provisioning-request"
     prod=Level.ADVISORY,
     strict=Level.ADVISORY,
     needs=[Needs.SURROUNDINGS],
-    formula="waste = GPUs of the half that started x GPU-hour, while it waits: not reckoned",
+    formula="waste = GPUs of the half that started x GPU-hour, while it waits: not computed",
     source="Kueue documentation, all-or-nothing scheduling",
 )
 def without_timeout(context: RuleContext, queue: ClusterQueue) -> Iterator[Violation]:

@@ -96,7 +96,7 @@ class Rule:
     """Weakest evidence on which it may stop a deployment."""
     needs: frozenset[Needs]
     formula: str
-    """How the money is reckoned; empty: a rule of safety, without money."""
+    """How the money is computed; empty: a rule of safety, without money."""
     source: str
     """Where the rule comes from."""
     check: Check = field(repr=False)

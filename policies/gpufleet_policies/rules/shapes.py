@@ -68,7 +68,7 @@ def shapes(context: RuleContext, group: PodGroup, resource: str) -> tuple[NodeSh
 
 
 def _of_declared_pools(context: RuleContext, group: PodGroup) -> tuple[NodeShape, ...]:
-    """Reckoned once for all pods that may land on the same pools: those can name many machines."""
+    """Computed once for all pods that may land on the same pools: those can name many machines."""
     pools = pools_for(context, group)
     key = ("shapes", tuple(SameObject(pool) for pool in pools))
     found = context.memo.get(key)

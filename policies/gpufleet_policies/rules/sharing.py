@@ -186,7 +186,7 @@ def not_fail_fast(context: RuleContext, config: SharingConfig) -> Iterator[Viola
     prod=Level.ADVISORY,
     strict=Level.MANDATORY,
     needs=[Needs.SURROUNDINGS],
-    formula="a share where a whole GPU was meant, or a whole GPU for a small pod: not reckoned",
+    formula="a share where a whole GPU was meant, or a whole GPU for a small pod: not computed",
     source="NVIDIA k8s-device-plugin README: renameByDefault",
 )
 def name_collides(context: RuleContext, subject: NodePool | SharingConfig) -> Iterator[Violation]:

@@ -1,7 +1,7 @@
 """What the DRA driver publishes of one node: devices, counters, and how they go into slices.
 
 MIG devices are written down as the silicon's shapes lie on its memory slots; that no two of them
-can be handed out together is left to one counter per slot. Layout of slices in Kubernetes 1.36:
+can be assigned together is left to one counter per slot. Layout of slices in Kubernetes 1.36:
 counters and devices in slices of their own, at most 8 counter sets and 64 counting devices each.
 """
 

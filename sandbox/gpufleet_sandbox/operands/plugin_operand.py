@@ -134,7 +134,7 @@ def _check_alone(plugin: bool, cluster: ClusterView, labels: dict[str, str]) -> 
     and in the sandbox no one would notice."""
     if plugin and cluster.dra is not None and cluster.dra.runs_on(labels):
         raise PluginError(
-            "the DRA driver serves the GPUs of this node too: each would be handed out twice; one "
+            "the DRA driver serves the GPUs of this node too: each would be assigned twice; one "
             f"of them must stay away (label {DEPLOY}device-plugin=false)"
         )
 

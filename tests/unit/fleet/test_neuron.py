@@ -167,7 +167,7 @@ def test_nobody_waits_for_a_dcgm_exporter_there() -> None:
 
 
 def test_a_nodes_hardware_is_counted_once() -> None:
-    """The plugin publishes devices and cores; what a pool does not hand out is left out."""
+    """The plugin publishes devices and cores; what a pool does not assign is left out."""
     serve, train, chat = {**SERVE, "name": "serve-2"}, TRAIN, CHAT
     made = fleet(SERVE, serve, train, chat, monitoring={})
     assert made.spec.monitoring is not None

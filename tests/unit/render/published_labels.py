@@ -49,7 +49,7 @@ def published_labels(
     sharing = {"timeSlicing": "time-slicing", "mps": "mps"}.get(partition.mode, "none")
     whole = partition.fraction == 1 and partition.vgpu is None
     labels = {
-        # What part of a GPU a cloud hands out is a vGPU.
+        # What part of a GPU a cloud assigns is a vGPU.
         "nvidia.com/mig.capable": _boolean(gpu.has_mig and whole),
         "nvidia.com/mps.capable": _boolean(partition.mode == "mps"),
         f"{GPU}.product": product(gpu, partition) or "",

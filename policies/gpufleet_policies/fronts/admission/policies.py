@@ -45,7 +45,7 @@ GROUPS = {
     "jobs": job_checks.CHECKS,
     "pools": pool_checks.CHECKS,
 }
-"""Checks that share a policy for each target and level: its variables are reckoned once."""
+"""Checks that share a policy for each target and level: its variables are computed once."""
 
 CHECKS: tuple[ObjectCheck, ...] = tuple(check for group in GROUPS.values() for check in group)
 

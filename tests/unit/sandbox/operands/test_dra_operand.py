@@ -215,7 +215,7 @@ def test_the_device_plugin_is_silent_beside_the_driver() -> None:
     machine.cluster = replace(machine.cluster, dra=DRIVER)
     assert not machine.settle().healthy
     assert "nvidia.com/gpu" not in machine.resources
-    assert "each would be handed out twice" in machine.messages[-1]
+    assert "each would be assigned twice" in machine.messages[-1]
     machine.labels["nvidia.com/gpu.deploy.device-plugin"] = "false"
     assert machine.settle().healthy
     assert "nvidia.com/gpu" not in machine.resources

@@ -80,7 +80,7 @@ def test_devices_that_were_cut_beforehand() -> None:
     names = [d["name"] for d in found]
     assert len(set(names)) == 4
     assert "gpu-1" in names
-    assert "gpu-0" not in names, "a GPU in MIG mode is not handed out whole"
+    assert "gpu-0" not in names, "a GPU in MIG mode is not assigned whole"
     wide = next(d for d in found if "3g40gb" in d["name"])
     assert sum(key.startswith("memorySlice") for key in wide["capacity"]) == 4
     assert all("consumesCounters" not in d for d in found)
