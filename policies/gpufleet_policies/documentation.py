@@ -102,8 +102,8 @@ def _stops(rule: Rule) -> str:
 
 _SUBJECTS = {
     "FleetFacts": "a fleet (`GpuFleet`)",
-    "Workload": "workloads",
-    "Claim": "device claims",
+    "WorkloadFacts": "workloads",
+    "DeviceClaim": "device claims",
     "NodePool": "node pools",
     "Autoscaler": "autoscalers of pods",
     "AutoscalerLimit": "limits of node auto-provisioning",
@@ -111,7 +111,7 @@ _SUBJECTS = {
     "ClusterQueue": "Kueue's ClusterQueues",
     "KaiQueue": "queues of KAI Scheduler",
     "MigLayouts": "mig-parted configurations",
-    "Namespace": "namespaces",
+    "DeclaredNamespace": "namespaces",
     "NvidiaConfig": "configurations of NVIDIA's software",
     "OperatorChoices": "installations of NVIDIA's software",
     "Reservation": "reservations",

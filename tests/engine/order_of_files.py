@@ -33,7 +33,7 @@ EVERY_COMMIT = {
     "test_rendered_configs_parse.py": 15,
     "test_plans.py": 15,
     "test_gke_examples.py": 15,
-    "test_admission_mends.py": 5,
+    "test_admission_remediations.py": 5,
 }
 """The product against real programs, run by `make test`.
 

@@ -32,13 +32,11 @@ from tests.policies.cases.workloads import LIMITS, REQUESTS, deployment
 from tests.policies.objects import REMOVE, TODAY, changed
 
 
-def said(
-    thing: Thing, *alongside: Thing, settings: dict[str, Any] | None = None
-) -> dict[str, Level]:
+def said(thing: Thing, *others: Thing, settings: dict[str, Any] | None = None) -> dict[str, Level]:
     """Rule -> level of every finding about a thing, in the strictest profile."""
     chosen = read_settings({"profile": "strict", **(settings or {})})
     subjects = thing.all_facts()
-    everything = (*subjects, *(fact for one in alongside for fact in one.all_facts()))
+    everything = (*subjects, *(fact for one in others for fact in one.all_facts()))
     context = RuleContext(
         today=TODAY,
         load_catalogue=load,

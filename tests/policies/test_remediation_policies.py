@@ -1,6 +1,7 @@
 """MutatingAdmissionPolicies: only for rules set to remediate, and only where they are asked for.
 
-What they do to objects is tried on the real API server, in tests/engine/test_admission_mends.py.
+What they do to objects is tried on the real API server:
+tests/engine/test_admission_remediations.py.
 """
 
 import json

@@ -23,6 +23,18 @@ ALLOWED: tuple[Allowed, ...] = (
         "*/inputs/__provider",
         "The providers' modules moved. The old names still load, and the providers see no change.",
     ),
+    *(
+        Allowed(part, "*", place, "Texts for people are in plain English; nothing to do.")
+        for part, place in (
+            ("render", "/dashboards/*/description"),
+            ("render", "*/dashboards.yaml/*/data/*.json"),
+            ("render", "*/rules.yaml/*/annotations/description"),
+            ("resources", "*/inputs/spec/validations/*/message"),
+            ("resources", "*/inputs/spec/validations/*/messageExpression"),
+            ("resources", "*/inputs/data/gpufleet-*.json"),
+            ("resources", "*/annotations/description"),
+        )
+    ),
 )
 """Differences that are meant. An entry names the reason, and what users have to do."""
 

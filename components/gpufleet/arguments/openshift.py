@@ -22,8 +22,8 @@ class MachineHealthArgs(TypedDict):
 
 
 class MachineConfigurationArgs(TypedDict):
-    """A MachineConfigPool of the pool's own, and what its operating system is informed next to the
-    workers' configuration."""
+    """A MachineConfigPool of the pool's own, and what its operating system is informed next to
+    the workers' configuration."""
 
     kernel_arguments: NotRequired[list[str]]
     """Kernel arguments, `intel_iommu=on`. A change reboots the nodes one after another. Default:

@@ -38,7 +38,13 @@ def rule_as_dict(rule: "Rule") -> dict[str, Any]:
     }
 
 
-_JUDGED = {"FleetFacts": "fleet", "Workload": "workload"}
+_JUDGED = {
+    "FleetFacts": "fleet",
+    "WorkloadFacts": "workload",
+    "DeviceClaim": "Claim",
+    "DeclaredNamespace": "Namespace",
+}
+"""Class of facts -> its name in the JSON output, where that is another."""
 
 
 @command.command()

@@ -7,7 +7,7 @@ inputs that were seen: the outputs a stack policy is given lose whole objects du
 
 Workloads are validated with the pools of the GpuFleet of the same program. One that is registered
 before its GpuFleet waits and is validated, and reported, with it; either way before the fleet's
-first child exists. For a fleet of another program see `told_fleet`.
+first child exists. For a fleet of another program see `referenced_fleet`.
 """
 
 import os

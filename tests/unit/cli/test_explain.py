@@ -65,7 +65,7 @@ def test_the_picture_is_a_drawing_of_every_slot(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("nobody",), "there is no pool 'no one'; the pools are chat, notebooks, training"),
+        (("nobody",), "there is no pool 'nobody'; the pools are chat, notebooks, training"),
         (("--svg", "x.svg"), "--svg draws one pool, name it: chat, notebooks, training"),
         (("chat", "--svg", "/nowhere/x.svg"), "/nowhere/x.svg: No such file or directory"),
     ],

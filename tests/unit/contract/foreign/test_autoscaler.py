@@ -22,7 +22,7 @@ SIGNALS = [{"signal": "requestsRunning", "target": 12}, {"signal": "kvCache"}]
 QUEUE = {"signal": "queueLength", "query": "sum(rabbitmq_queue_messages)", "target": 5}
 
 
-@pytest.mark.parametrize("beside", [VLLM, SLICED], ids=["whole", "slice"])
+@pytest.mark.parametrize("alongside", [VLLM, SLICED], ids=["whole", "slice"])
 @pytest.mark.parametrize("least", [0, 1])
 def test_what_we_render_is_accepted(alongside: dict[str, Any], least: int) -> None:
     given_ = {"target": TARGET, "min": 1, "max": 4, "on": SIGNALS}
