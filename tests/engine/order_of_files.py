@@ -12,6 +12,7 @@ Item = TypeVar("Item")
 EVERY_COMMIT = {
     "vsphere/test_group.py": 255,
     "test_addons.py": 200,
+    "test_recorded_state.py": 180,
     "test_eks.py": 180,
     "test_sharing.py": 120,
     "test_admission.py": 110,
@@ -29,6 +30,7 @@ EVERY_COMMIT = {
     "test_openshift.py": 40,
     "test_layout_change.py": 40,
     "test_eks_examples.py": 30,
+    "vsphere/test_recorded_state.py": 20,
     "vsphere/test_vsphere_examples.py": 15,
     "test_rendered_configs_parse.py": 15,
     "test_plans.py": 15,

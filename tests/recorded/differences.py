@@ -4,10 +4,10 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import Any
 
-FOLDER = Path(__file__).parent / "a8d13c3"
+from tests.recorded.programs import RECORDINGS
+
 _MOST_SHOWN = 40
 """Differences that a failed test shows."""
 
@@ -37,12 +37,12 @@ def dumped(document: dict[str, Any]) -> str:
 
 def recording(part: str, name: str) -> Any:
     """One recorded document."""
-    return json.loads((FOLDER / part / f"{name}.json").read_text(encoding="utf-8"))
+    return json.loads((RECORDINGS / part / f"{name}.json").read_text(encoding="utf-8"))
 
 
 def recordings(part: str) -> list[str]:
     """Names of the documents of a part."""
-    return sorted(file.stem for file in (FOLDER / part).glob("*.json"))
+    return sorted(file.stem for file in (RECORDINGS / part).glob("*.json"))
 
 
 def differences(part: str, name: str, found: Any, allowed: tuple[Allowed, ...] = ()) -> list[str]:

@@ -12,7 +12,9 @@ from typing import Any
 import yaml
 
 ROOT = Path(__file__).parents[2]
-DECLARATIONS = Path(__file__).parent / "a8d13c3" / "declarations"
+RECORDINGS = Path(__file__).parent / "a8d13c3"
+"""Folder of the recordings, by the commit that they are of."""
+DECLARATIONS = RECORDINGS / "declarations"
 OWN = Path(__file__).parent
 """Folder of programs that are not shipped and stay as they are."""
 
@@ -67,8 +69,8 @@ class Program:
     config: Mapping[str, Any]
     secrets: frozenset[str] = field(default_factory=frozenset[str])
     """Full names of the settings that are secret."""
-    digests: bool = False
-    """Whether of long texts only a digest is recorded."""
+    longest: int = 400
+    """Characters. Of longer texts a digest is recorded."""
 
 
 def stack_program(tree: Path, declaration: Path) -> Program:
@@ -116,7 +118,7 @@ def programs(tree: Path = ROOT, stack_files: Path = DECLARATIONS) -> dict[str, P
             "eks-pool-in-another-stack", platform="organization/platform/dev"
         ),
         **{name: example(name, project="lab") for name in gke},
-        "admission": Program(OWN / "admission", "admission", "dev", {}, digests=True),
+        "admission": Program(OWN / "admission", "admission", "dev", {}, longest=80),
         "each-component": Program(OWN / "each_component", "each-component", "dev", {}),
         "openshift-gpu-pools": example(
             "openshift-gpu-pools",

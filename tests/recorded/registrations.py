@@ -63,8 +63,6 @@ OPTIONS = (
 
 _CHARTS = re.compile(r'"/[^"]*/charts/(?=[a-z0-9-]+")')
 
-_LONG = 120
-
 
 class _Echo(mocks.Mocks):
     """Every resource comes back with its inputs."""
@@ -167,16 +165,16 @@ def registered(program: Program, folder: Path) -> dict[str, Any]:
     found = run(program, folder)
     text = json.dumps(found, sort_keys=True).replace(str(folder), "<home>")
     document = json.loads(_CHARTS.sub('"<charts>/', text))
-    return _digested(document) if program.digests else document
+    return _digested(document, program.longest)
 
 
-def _digested(value: Any) -> Any:
-    """The same with texts of `_LONG` characters and more as their SHA-256."""
+def _digested(value: Any, longest: int) -> Any:
+    """The same with longer texts as their SHA-256."""
     if isinstance(value, dict):
-        return {key: _digested(item) for key, item in value.items()}
+        return {key: _digested(item, longest) for key, item in value.items()}
     if isinstance(value, list):
-        return [_digested(item) for item in value]
-    if isinstance(value, str) and len(value) >= _LONG:
+        return [_digested(item, longest) for item in value]
+    if isinstance(value, str) and len(value) > longest:
         return f"sha256:{hashlib.sha256(value.encode()).hexdigest()}"
     return value
 

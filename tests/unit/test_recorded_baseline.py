@@ -12,8 +12,8 @@ import pytest
 from pulumi.dynamic import ResourceProvider
 
 from tests.recorded.commands import compiled, planned, rendered
-from tests.recorded.differences import FOLDER, Allowed, differences, recording, recordings
-from tests.recorded.programs import DECLARATIONS, programs
+from tests.recorded.differences import Allowed, differences, recording, recordings
+from tests.recorded.programs import DECLARATIONS, RECORDINGS, programs
 from tests.recorded.registrations import registered
 
 ALLOWED: tuple[Allowed, ...] = (
@@ -50,7 +50,9 @@ def test_everything_recorded_is_compared() -> None:
     declared = {file.stem for file in DECLARATIONS.glob("*.yaml")}
     assert set(recordings("render")) == set(recordings("compile")) == declared
     assert set(recordings("resources")) == set(PROGRAMS)
-    assert {file.stem for file in (FOLDER / "workloads").glob("*.yaml")} == set(recordings("plan"))
+    assert {file.stem for file in (RECORDINGS / "workloads").glob("*.yaml")} == set(
+        recordings("plan")
+    )
 
 
 @pytest.mark.parametrize("name", recordings("render"))
@@ -65,7 +67,7 @@ def test_the_same_fleet_is_compiled(name: str) -> None:
 
 @pytest.mark.parametrize("name", recordings("plan"))
 def test_the_same_fleet_is_planned(name: str) -> None:
-    check("plan", name, planned(FOLDER / "workloads" / f"{name}.yaml"))
+    check("plan", name, planned(RECORDINGS / "workloads" / f"{name}.yaml"))
 
 
 @pytest.mark.parametrize("name", recordings("resources"))

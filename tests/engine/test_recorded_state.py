@@ -1,0 +1,216 @@
+"""Stacks that the recorded tree deployed: an update by this tree replaces and removes nothing."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import yaml
+from kubernetes import client
+
+from tests.engine.namespaces import await_gone
+from tests.engine.recorded_state import RECORDING, Planned, check
+from tests.engine.sandbox_stack import ROOT, Stack, stack_files
+from tests.engine.test_gke_examples import CHARTS
+
+EXAMPLES = ROOT / "examples"
+ALLOWED: dict[str, tuple[Planned, ...]] = {}
+"""Updates that are meant, by recording."""
+EKS = ("eks-add-pools", "eks-inference", "eks-notebooks", "eks-training")
+EKS_STACKS = ("eks-dev", "eks-prod")
+GKE = ("gke-mig-notebooks", "gke-queued-training")
+GKE_STACKS = ("gke-dev", "gke-prod")
+TEAMS = ("product", "research")
+MACHINES = "openshift-machine-api"
+
+
+def files_of(name: str) -> dict[str, str]:
+    """An example's files; the environment it names is here that of the tests."""
+    found = {
+        path.relative_to(EXAMPLES / name).as_posix(): path.read_text(encoding="utf-8")
+        for path in sorted((EXAMPLES / name).rglob("*"))
+        if path.suffix in {".py", ".yaml"} and not path.match("Pulumi.*.yaml")
+    }
+    before, _, after = found["Pulumi.yaml"].partition("  options:\n    virtualenv: ../../.venv\n")
+    return {**found, "Pulumi.yaml": before.replace("options:\n  refresh: always\n", "") + after}
+
+
+def configured(project: Any, config: dict[str, Any]) -> Any:
+    """The project with settings that may be objects."""
+    described = yaml.safe_load((project.folder / "Pulumi.yaml").read_text())
+    file = project.folder / f"Pulumi.{project.stack}.yaml"
+    kept = yaml.safe_load(file.read_text()) if file.exists() else {}
+    named = {f"{described['name']}:{key}": value for key, value in config.items()}
+    file.write_text(yaml.safe_dump({**kept, "config": named}))
+    return project
+
+
+def places(project: Any, **more: str | int) -> dict[str, str | int]:
+    """What every recording has in the place of paths of this run."""
+    paths: dict[str, str | int] = {"<charts>": CHARTS}
+    if "KUBECONFIG" in project.engine.env:
+        paths["<kubeconfig>"] = project.engine.env["KUBECONFIG"]
+    return {**paths, **{f"<{key}>": value for key, value in more.items()}}
+
+
+def places_of(cluster: dict[str, Any]) -> dict[str, str]:
+    """Ids of a cluster of the stand-in AWS."""
+    zones = {f"subnet-{zone}": id_ for zone, id_ in cluster["subnetIdsByZone"].items()}
+    keys = ("nodeRoleArn", "vpcId", "clusterSecurityGroupId")
+    return {**{key: cluster[key] for key in keys}, **zones}
+
+
+def compare(name: str, project: Any, *, more: dict[str, Any] | None = None, **options: Any) -> None:
+    check(name, project, places(project, **(more or {})), ALLOWED.get(name, ()), **options)
+
+
+def test_the_smallest_fleet(cluster_project: Callable[..., Any]) -> None:
+    compare("python-minimal", cluster_project(files_of("python-minimal"), name="python-minimal"))
+
+
+@pytest.fixture
+def teams_left(core: client.CoreV1Api) -> Iterator[None]:
+    """Namespaces of teams are made with the queues and kept when those go."""
+    await_gone(core, *TEAMS)
+    yield
+    for one in core.list_namespace().items:
+        if one.metadata.name in TEAMS:
+            core.delete_namespace(one.metadata.name)
+
+
+@pytest.mark.usefixtures("teams_left")
+def test_workload_kinds(cluster_project: Callable[..., Any]) -> None:
+    compare("workload-kinds", cluster_project(files_of("workload-kinds"), name="workload-kinds"))
+
+
+def test_a_yaml_program(cluster_project: Callable[..., Any], sandbox: Any) -> None:
+    if not (sandbox.layout.bin / "pulumi-language-yaml").exists():
+        pytest.skip("pulumi-language-yaml is not made yet; run `gpufleet sandbox programs`")
+    text = (EXAMPLES / "yaml" / "Pulumi.yaml").read_text()
+    text = text.replace("../../components", str(ROOT / "components"))
+    project = cluster_project({"Pulumi.yaml": text}, name="gpufleet-yaml", runtime="yaml")
+    compare(
+        "yaml",
+        project,
+        more={"components": str(ROOT / "components")},
+        config={"kubeconfig": str(sandbox.kubeconfig)},
+    )
+
+
+def test_sandbox_dev(stack: Stack) -> None:
+    stack.save()
+    compare("stacks-sandbox-dev", stack.project)
+
+
+@pytest.mark.parametrize("name", EKS)
+def test_examples_on_eks(cloud_cluster_project: Callable[..., Any], clouds: Any, name: str) -> None:
+    cluster = clouds.eks_cluster("ml")
+    project = cloud_cluster_project(files_of(name), name=name)
+    cluster.pop("clusterName")
+    connection = {"kubeconfig": project.engine.env["KUBECONFIG"], **cluster}
+    configured(project, {"connection": connection, "charts": CHARTS})
+    compare(name, project, more=places_of(cluster))
+
+
+@pytest.mark.parametrize("name", EKS_STACKS)
+def test_stacks_on_eks(cloud_cluster_project: Callable[..., Any], clouds: Any, name: str) -> None:
+    project = cloud_cluster_project(stack_files(), name="gpufleet")
+    stack = Stack(project, f"Pulumi.{name}.yaml")
+    cluster = clouds.eks_cluster(stack.fleet["cluster"]["name"])
+    given = {key: value for key, value in cluster.items() if key != "clusterName"}
+    stack.config["gpufleet:connection"] = {
+        "kubeconfig": project.engine.env["KUBECONFIG"],
+        "clusterIdentifier": stack.fleet["cluster"]["name"],
+        **given,
+    }
+    stack.fleet.setdefault("addons", {})["charts"] = {"source": {"folder": CHARTS}}
+    stack.save()
+    compare(f"stacks-{name}", project, more=places_of(cluster))
+
+
+PLATFORM = """
+import pulumi
+import yaml
+
+for key, value in yaml.safe_load(open("given.yaml")).items():
+    pulumi.export(key, value)
+"""
+
+
+def test_a_pool_of_another_stack(cloud_project: Callable[..., Any], clouds: Any) -> None:
+    cluster = clouds.eks_cluster("ml")
+    known = {
+        "clusterName": "ml",
+        "nodeRoleArn": cluster["nodeRoleArn"],
+        "subnetA": cluster["subnetIdsByZone"]["us-east-1a"],
+        "configurations": ["all-disabled", "default", "vision-cc14f3b4"],
+    }
+    given = {"__main__.py": PLATFORM, "given.yaml": yaml.safe_dump(known)}
+    platform = cloud_project(given, name="platform")
+    platform.run("up")
+    name = "eks-pool-in-another-stack"
+    team = cloud_project(files_of(name), name=name)
+    configured(team, {"platform": f"organization/platform/{platform.stack}"})
+    compare(name, team, more={**places_of(cluster), "platform": platform.stack})
+
+
+def test_time_sharing_on_gke(cloud_project: Callable[..., Any]) -> None:
+    project = cloud_project(files_of("gke-time-sharing"), name="gke-time-sharing")
+    compare("gke-time-sharing", project, config={"project": "lab"})
+
+
+@pytest.mark.usefixtures("teams_left")
+@pytest.mark.parametrize("name", GKE)
+def test_examples_on_gke(
+    cloud_cluster_project: Callable[..., Any], core: client.CoreV1Api, name: str
+) -> None:
+    if RECORDING and name == "gke-queued-training":
+        for team in TEAMS:
+            core.create_namespace(client.V1Namespace(metadata=client.V1ObjectMeta(name=team)))
+    project = cloud_cluster_project(files_of(name), name=name)
+    compare(name, project, config={"project": "lab", "charts": CHARTS})
+
+
+@pytest.mark.parametrize("name", GKE_STACKS)
+def test_stacks_on_gke(cloud_cluster_project: Callable[..., Any], name: str) -> None:
+    project = cloud_cluster_project(stack_files(), name="gpufleet")
+    stack = Stack(project, f"Pulumi.{name}.yaml")
+    connection = stack.config["gpufleet:connection"]
+    connection.pop("clusterStack")
+    connection["kubeconfig"] = project.engine.env["KUBECONFIG"]
+    connection["serviceAccount"] = "nodes@acme-ml.iam.gserviceaccount.com"
+    stack.fleet.setdefault("addons", {})["charts"] = {"source": {"folder": CHARTS}}
+    stack.save()
+    compare(f"stacks-{name}", project)
+
+
+@pytest.fixture
+def machines(core: client.CoreV1Api) -> Iterator[None]:
+    """The namespace that every OpenShift has."""
+    if not RECORDING:
+        yield
+        return
+    await_gone(core, MACHINES)
+    core.create_namespace(client.V1Namespace(metadata=client.V1ObjectMeta(name=MACHINES)))
+    yield
+    core.delete_namespace(MACHINES)
+
+
+@pytest.mark.usefixtures("machines")
+def test_openshift_lab(cluster_project: Callable[..., Any], sandbox: Any) -> None:
+    stack = Stack(cluster_project(stack_files(), name="gpufleet"), "Pulumi.openshift-lab.yaml")
+    stack.config["gpufleet:connection"]["kubeconfig"] = str(sandbox.kubeconfig)
+    stack.save()
+    compare("stacks-openshift-lab", stack.project)
+
+
+@pytest.mark.usefixtures("machines")
+def test_the_example_on_openshift(cluster_project: Callable[..., Any]) -> None:
+    name = "openshift-gpu-pools"
+    settings = {
+        "infrastructureName": "lab-x7k2p",
+        "server": "vcenter.lab.example.com",
+        "network": "machines",
+        "template": "rhcos-422-l4",
+        "trainingTemplate": "rhcos-422-a100-2",
+    }
+    compare(name, cluster_project(files_of(name), name=name), config=settings)
