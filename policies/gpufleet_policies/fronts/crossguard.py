@@ -225,7 +225,7 @@ class Front:
         """
         configured = self._configurations.read(args.get_config())
         if level is not LEVELS[0]:
-            stored = getattr(self._here, "judged", None)
+            stored = getattr(self._here, "validated", None)
             self._here.validated = None
             if stored is not None and stored[0] == args.urn and stored[1] is configured:
                 return stored[2]
