@@ -127,7 +127,7 @@ def _subject(subject: type) -> str:
 def _sees(rule: Rule) -> str:
     sees = {
         Needs.FLEET: "the pools of a GpuFleet",
-        Needs.POOLS: "pools, of a GpuFleet or declared next to them",
+        Needs.POOLS: "pools, of a GpuFleet or declared with the workloads",
         Needs.SURROUNDINGS: "everything declared together",
     }
     needed = [sees[need] for need in Needs if need in rule.needs]

@@ -1,4 +1,4 @@
-"""Exceptions count with a rule, a reason and a day that is not past; others are reported."""
+"""Exceptions count with a rule, a reason and a date that is not past; others are reported."""
 
 from datetime import date
 

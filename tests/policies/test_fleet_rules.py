@@ -71,7 +71,7 @@ def test_large_node_for_notebooks_must_go_to_zero():
     assert found.level is Level.MANDATORY
     assert found.message.startswith(
         "[interactive-pool-holds-large-nodes] GpuFleet fleet, pools[1].nodes.min of notebooks: 1 "
-        "node(s) with 8 x A100-80GB represent interactive use, bought onDemand; large nodes for "
+        "node(s) with 8 x A100-80GB serve interactive use, bought onDemand; large nodes for "
         "notebooks must be able to go to 0. Instead: write pools[1].nodes.min: 0"
     )
     assert "costs 20,036 USD per month (1 x p4de.24xlarge at 27.45 USD/h onDemand" in found.message
@@ -92,7 +92,7 @@ def test_nodes_outside_production_start_from_zero():
     changes = {"environment": "staging", "pools[2].nodes.min": 1}
     found = only(findings(fleet(changes)), "nonprod-pool-minimum-above-zero")
     assert found.level is Level.ADVISORY
-    assert "1 x H100-80GB node(s) never go, environment staging" in found.message
+    assert "1 x H100-80GB node(s) always run, environment staging" in found.message
     assert "costs 40,179 USD per month" in found.message
     strict = only(findings(fleet(changes), settings=STRICT), "nonprod-pool-minimum-above-zero")
     assert strict.level is Level.MANDATORY
@@ -136,7 +136,7 @@ def test_stranded_slices_name_the_better_layout():
     )
     assert found.level is Level.MANDATORY
     assert "4 x 1g.20gb on 8 of 8 GPUs strands 3 of 7 compute slices each" in found.message
-    assert "cut them into" in found.message
+    assert "partition them into" in found.message
     # 1 expected node, 8 GPUs at 27.44705 / 8, 3/7 of each.
     assert "wastes 8,587 USD per month" in found.message
 

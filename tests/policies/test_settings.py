@@ -72,7 +72,7 @@ def test_a_rule_that_breaks_becomes_a_note_without_quoting_values():
     assert [finding.rule for finding in found] == ["policy-rule-failed"]
     assert found[0].level is Level.ADVISORY
     assert (
-        "rule gpu-idle-command could not validate it: ValueError at test_settings.py:"
+        "rule gpu-idle-command could not check the object: ValueError at test_settings.py:"
         in found[0].message
     )
     assert "hunter2" not in found[0].message

@@ -95,7 +95,8 @@ def test_replicas_that_slices_of_their_own_gpus_would_hold():
     assert [f.level for f in found] == [Level.ADVISORY]
     assert (
         "a 3g.40gb slice has 39.5 GiB, and 2 of them fit a GPU: 3 GPUs would hold 6 pods. Instead: "
-        "cut a pool into 2 x 3g.40gb and ask for `nvidia.com/mig-3g.40gb: 1`" in found[0].message
+        "partition a pool into 2 x 3g.40gb and ask for `nvidia.com/mig-3g.40gb: 1`"
+        in found[0].message
     )
     one = deployment({**changes, **pinned, "spec.replicas": 1})
     assert "whole-gpu-where-slice-fits" not in ids(findings(one, alongside=fleet(NO_SLICES)))
@@ -177,7 +178,7 @@ def test_request_without_limit_in_a_custom_resource():
         "[gpu-request-without-limit] LeaderWorkerSet llm, container worker "
         "(spec.leaderWorkerTemplate.workerTemplate.spec.containers[0].resources): requests "
         "nvidia.com/gpu without a limit; a limit is required: nothing checks the template of a "
-        "LeaderWorkerSet; its controller then fails to make pods for ever. Instead: write "
+        "LeaderWorkerSet; its controller then never makes the pods. Instead: write "
         "`limits: {nvidia.com/gpu: 1}`"
     )
 

@@ -77,7 +77,7 @@ def unreadable(locator: Locator, problem: str) -> PolicyFinding:
     violation = Violation(
         where="",
         found=f"the policy settings cannot be read: {problem}",
-        limit="without them the rules would validate by something else than was meant",
+        limit="without them the rules would use other settings than the intended ones",
         alternative="fix the settings",
     )
     return PolicyFinding(

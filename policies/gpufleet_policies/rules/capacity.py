@@ -29,7 +29,7 @@ def _where(group: PodGroup) -> str:
     source="NVIDIA k8s-device-plugin README: resource names by MIG strategy and sharing",
 )
 def not_offered(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
-    """The pod would wait for ever. Pools that required labels rule out do not count."""
+    """The pod would stay Pending. Pools that the pod's required labels exclude do not count."""
     assert context.fleet is not None
     for group in workload.pod_groups:
         pools = candidates(context.fleet, group, context.catalogue)
@@ -72,7 +72,7 @@ def not_offered(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viola
     source="nodes.max of the pools",
 )
 def exceed_pool(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
-    """Jobs are validated per pod only: their pods may run one after another."""
+    """For jobs only the size of one pod counts: their pods may run one after another."""
     assert context.fleet is not None
     for group in workload.pod_groups:
         pools = candidates(context.fleet, group, context.catalogue)

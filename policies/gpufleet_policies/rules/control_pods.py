@@ -139,7 +139,7 @@ def _alongside(
             where=f"container {container.name} ({container.place})",
             found=f"{what} asks for {counts[id(container)]} x {GPU} next to the container that "
             "computes",
-            limit="the pod holds them as long as it lives",
+            limit="the pod holds them for its whole run",
             evidence={"container": container.name, "gpus": int(counts[id(container)])},
             alternative="remove the GPU from it",
             money=held(context, workload, group, Fraction(extra) / total.value),
@@ -154,12 +154,12 @@ def _is_helper(container: Container) -> bool:
 
 @rule(
     "non-gpu-pod-on-gpu-pool",
-    "A pod without a GPU that is sent to GPU nodes, or let onto them.",
+    "A pod without a GPU that is sent to GPU nodes or allowed on them.",
     subject=WorkloadFacts,
     dev=Level.MANDATORY,
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
-    formula="standing = price of the node it keeps from going away",
+    formula="standing = price of the node whose removal it prevents",
     source="AWS EKS best practices, compute and Karpenter: taints of GPU nodes",
     without_gpus=True,
 )
@@ -184,7 +184,7 @@ def without_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viola
             yield Violation(
                 where=group.place,
                 found=f"asks for no GPU, and node label {pin} sends it to GPU nodes",
-                limit="it keeps a GPU node from going away when nothing computes there",
+                limit="it prevents the removal of a GPU node where nothing computes",
                 alternative=f"remove {pin} from its node selector",
                 money=_node(context, group),
                 evidence={"label": pin},
@@ -197,7 +197,7 @@ def without_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viola
             yield Violation(
                 where=f"{group.place}.tolerations",
                 found="asks for no GPU and tolerates every taint",
-                limit="it may land on a GPU node and keep it from going away",
+                limit="it may land on a GPU node and prevent its removal",
                 alternative="name the taints it must tolerate",
                 evidence={"tolerates": "everything"},
                 at_most=Level.ADVISORY,

@@ -79,7 +79,7 @@ def _users(context: RuleContext, surroundings: Surroundings) -> Users:
     source=_SOURCE,
 )
 def unselective(context: RuleContext, claim: DeviceClaim) -> Iterator[Violation]:
-    """No selector on the class of whole GPUs, and pools with different GPUs next to it."""
+    """No selector on the class of whole GPUs, and the declared pools have different GPUs."""
     kinds = _kinds_of_gpus(context)
     if len(kinds) < 2:
         return
@@ -124,7 +124,7 @@ def _kinds_of_gpus(context: RuleContext) -> list[str]:
     source=_SOURCE,
 )
 def requested_twice(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
-    """Claims of compute domains and network cards next to GPUs are right and do not count."""
+    """Claims of compute domains and network cards are correct with GPUs and do not count."""
     for group in workload.pod_groups:
         if not group.claims or not group.gpu_resources:
             continue
@@ -179,7 +179,7 @@ def unused(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]
             yield Violation(
                 where=one.place,
                 found=f"claims {one.name}, and no container names it in resources.claims",
-                limit="the device is taken from others and used by no one",
+                limit="the device is reserved, and nothing uses it",
                 alternative=f"name it in a container's resources.claims, or remove {one.place}",
                 money=_devices(context, workload, group, one),
                 evidence={"claim": one.name},

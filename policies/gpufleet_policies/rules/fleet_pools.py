@@ -1,4 +1,4 @@
-"""Pools of a fleet: nodes that stand without need, and the dearer way of buying them."""
+"""Pools of a fleet: nodes that run without need, and expensive ways of buying them."""
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
@@ -47,7 +47,7 @@ def _smaller_minimum(pool: NodePool) -> str:
 
 @rule(
     "interactive-pool-holds-large-nodes",
-    "Large on-demand nodes that stand day and night for people at notebooks.",
+    "Large on-demand nodes that run day and night for interactive work.",
     subject=POOLS,
     dev=Level.ADVISORY,
     prod=Level.MANDATORY,
@@ -67,7 +67,7 @@ def interactive_large(context: RuleContext, subject: NodePool | FleetFacts) -> I
         yield Violation(
             where=place(pool, pool.size.minimum_place),
             found=f"{pool.size.standing.value} node(s) with {pool.gpus_per_node.value} x "
-            f"{_gpu(pool)} represent interactive use, bought {_bought(pool)}",
+            f"{_gpu(pool)} serve interactive use, bought {_bought(pool)}",
             limit="large nodes for notebooks must be able to go to 0",
             alternative=alternative,
             money=nodes_money(context, pool, pool.size.standing.value, AmountKind.STANDING),
@@ -100,7 +100,7 @@ def _smaller_machine(context: RuleContext, pool: NodePool) -> str | None:
 
 @rule(
     "nonprod-pool-minimum-above-zero",
-    "GPU nodes that stand at night in an environment that is not production.",
+    "GPU nodes that run at night in an environment that is not production.",
     subject=POOLS,
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
@@ -111,7 +111,7 @@ def _smaller_machine(context: RuleContext, pool: NodePool) -> str | None:
 def nonprod_minimum(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Violation]:
     """Not for capacity that is paid for anyway, and not where the larger rule already fired.
 
-    With `standingUsdPerMonth` among the thresholds, less than that is let go.
+    With `standingUsdPerMonth` among the thresholds, a smaller cost is ignored.
     """
     if not context.is_nonproduction(subject):
         return
@@ -127,9 +127,9 @@ def nonprod_minimum(context: RuleContext, subject: NodePool | FleetFacts) -> Ite
             continue
         yield Violation(
             where=place(pool, pool.size.minimum_place),
-            found=f"{standing.value} x {_gpu(pool)} node(s) never go, environment "
+            found=f"{standing.value} x {_gpu(pool)} node(s) always run, environment "
             f"{context.environment_of(subject).value}",
-            limit="pools outside production start from 0",
+            limit="pools outside production must be able to start from 0",
             alternative=_smaller_minimum(pool),
             money=money,
             evidence={"minimum": standing.value},
@@ -211,7 +211,7 @@ def on_demand_for_batch(
 ) -> Iterator[Violation]:
     """Pools with intent batch whose machine has a known spot price.
 
-    Workloads that say what they are for are validated by `interruptible-work-on-demand`.
+    `interruptible-work-on-demand` covers workloads that declare their mode.
     """
     for pool in gpu_pools(context, subject):
         if not pool.intent.is_known or pool.intent.value != "batch":

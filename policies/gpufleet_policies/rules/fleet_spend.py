@@ -13,7 +13,7 @@ from gpufleet_policies.rules.rule import Level, Violation, rule
 
 @rule(
     "gpu-spend-unbounded",
-    "A fleet whose largest possible spend no one can name.",
+    "A fleet whose largest possible spend cannot be computed.",
     subject=FleetFacts,
     dev=Level.ADVISORY,
     prod=Level.MANDATORY,
@@ -47,7 +47,7 @@ def spend_unbounded(context: RuleContext, fleet: FleetFacts) -> Iterator[Violati
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
     formula="exposure = largest spend of the fleet",
-    source="a limit that no one wrote down is not checked",
+    source="a limit that is not declared is not checked",
 )
 def budget_missing(context: RuleContext, fleet: FleetFacts) -> Iterator[Violation]:
     """Neither the spec nor the project's policy settings name a limit."""
@@ -64,9 +64,9 @@ def budget_missing(context: RuleContext, fleet: FleetFacts) -> Iterator[Violatio
     yield Violation(
         where="budget.usdPerHour",
         found=found,
-        limit="a limit in the spec is required here",
-        alternative=f"write `budget: {{usdPerHour: {suggestion}}}`, what the fleet may cost in its "
-        "dearest hour",
+        limit="a budget in the spec is required here",
+        alternative=f"write `budget: {{usdPerHour: {suggestion}}}`, the most the fleet may cost "
+        "in an hour",
         money=money,
     )
 

@@ -17,7 +17,7 @@ FRACTIONS = ("gpu-fraction", "gpu-memory")
 
 @rule(
     "fraction-with-whole-gpu",
-    "A fraction of a GPU by annotation, and a whole one, or two fractions, next to it.",
+    "A pod that asks for a fraction of a GPU and for whole GPUs, or for two fractions.",
     subject=WorkloadFacts,
     dev=Level.MANDATORY,
     prod=Level.MANDATORY,
@@ -41,7 +41,7 @@ def fraction_and_whole(context: RuleContext, workload: WorkloadFacts) -> Iterato
         yield Violation(
             where=f"metadata.annotations[{written[0]}]",
             found=f"asks for a part of a GPU twice: {said}",
-            limit="one of them can be meant: the scheduler refuses the pod",
+            limit="only one of them is allowed: the scheduler refuses the pod",
             alternative=f"remove {written[1]}",
         )
     for group, container in holders:
@@ -49,7 +49,7 @@ def fraction_and_whole(context: RuleContext, workload: WorkloadFacts) -> Iterato
         place = container.resources_place
         yield Violation(
             where=f"container {container.name} ({place or container.place})",
-            found=f"asks for whole {GPU} next to {said}",
+            found=f"asks for whole {GPU} and has {said}",
             limit="a pod has a part of a GPU or whole ones: KAI's scheduler refuses both, and any "
             "other one assigns the whole GPU",
             alternative=f"remove {GPU} from the container, or the annotation",

@@ -1,4 +1,4 @@
-"""Pods that need each other, and who goes first when GPUs are short."""
+"""Pods that need each other, and priorities when GPUs are short."""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -41,7 +41,7 @@ def _together(workload: WorkloadFacts) -> list[PodGroup]:
 
 @rule(
     "training-without-queue-or-gang",
-    "Pods that need each other, started one by one as room is found.",
+    "Pods that need each other, started one by one as capacity becomes free.",
     subject=WorkloadFacts,
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
@@ -68,7 +68,8 @@ def without_gang(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viol
     yield Violation(
         where="metadata.labels",
         found=f"{int(total)} GPUs that are of use only together, and no queue or group of pods",
-        limit="pods that found room hold their GPUs while the others wait, two such jobs for ever",
+        limit="pods that have started hold their GPUs while the others wait; "
+        "two such jobs can block each other",
         alternative=f"label it {_QUEUE} with a Kueue LocalQueue of its namespace, or name a gang "
         "scheduler",
         money=held(context, workload, largest, Fraction(1, 2)),
@@ -115,7 +116,7 @@ def _has_gang(workload: WorkloadFacts) -> bool:
 
 @rule(
     "batch-and-serving-same-priority",
-    "Batch work that may keep a server's pods waiting for a GPU.",
+    "Batch work that may block a server's pods from a GPU.",
     subject=WorkloadFacts,
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
@@ -135,9 +136,9 @@ def same_priority(context: RuleContext, workload: WorkloadFacts) -> Iterator[Vio
             continue
         yield Violation(
             where=f"{group.place}.priorityClassName",
-            found=f"runs on {', '.join(shared)} next to {servers[shared[0]]}, and neither has a "
+            found=f"runs on {', '.join(shared)} with {servers[shared[0]]}, and neither has a "
             "priority",
-            limit="when the pool is full, the one who comes first keeps the GPUs",
+            limit="when the pool is full, the workload that came first keeps the GPUs",
             alternative="give the job a PriorityClass below 0, or the server one above",
             evidence={"pools": shared},
             at_most=Level.ADVISORY,

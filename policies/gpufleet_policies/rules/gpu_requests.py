@@ -35,8 +35,8 @@ def _refusal(workload: WorkloadFacts) -> str:
     if workload.template_checked_on_creation:
         return "the API server refuses such pods"
     return (
-        f"nothing checks the template of a {workload.locator.kind}; its controller then fails to "
-        "make pods for ever"
+        f"nothing checks the template of a {workload.locator.kind}; its controller then "
+        "never makes the pods"
     )
 
 
@@ -61,7 +61,8 @@ def request_without_limit(context: RuleContext, workload: WorkloadFacts) -> Iter
                 where=_where(container),
                 found=f"requests {resource} without a limit",
                 limit=f"a limit is required: {_refusal(workload)}",
-                alternative=f"write `limits: {{{resource}: {written}}}`; the request may then go",
+                alternative=f"write `limits: {{{resource}: {written}}}`; "
+                "the request may then be removed",
                 evidence={"resource": resource},
                 remediation=_set_limit(container, resource, amount.value.text)
                 if amount.is_known
@@ -232,7 +233,7 @@ def without_cpu_memory(context: RuleContext, workload: WorkloadFacts) -> Iterato
             yield Violation(
                 where=_where(container),
                 found=f"asks for a GPU and for no {' and no '.join(missing)}",
-                limit="pods that say nothing are evicted first and packed blindly, so that GPUs of "
+                limit="pods without requests are evicted first and placed blindly, so that GPUs of "
                 "their node stay empty",
                 alternative="write `requests` for its share of the node"
                 + (f": {', '.join(f'{n}: {share[n]}' for n in missing)}" if share else ""),

@@ -44,7 +44,8 @@ def _on(choice: Fact[bool]) -> bool:
 def installed_twice(context: RuleContext, subject: NodePool) -> Iterator[Violation]:
     """The GPU Operator runs a part that the image of the pool has.
 
-    A node label `nvidia.com/gpu.deploy.<part>: "false"` keeps the operator's hands off the node.
+    A node label `nvidia.com/gpu.deploy.<part>: "false"` switches off the
+    operator's part on the node.
     """
     # Who brings what is the contract's: its models are only imported where an image is known.
     for pool in gpu_pools(context, subject):
@@ -95,7 +96,7 @@ def _operators(context: RuleContext) -> Iterator[OperatorChoices]:
     source="NVIDIA/k8s-device-plugin#255: the second to register replaces the first",
 )
 def plugin_twice(context: RuleContext, choices: OperatorChoices) -> Iterator[Violation]:
-    """The chart of the device plugin next to a GPU Operator that runs one; said of the chart.
+    """The device plugin's chart, and a GPU Operator that runs one too; reported on the chart.
 
     A chart whose values select nodes of its own (`nodeSelector`, `affinity`) may be right.
     """
@@ -106,8 +107,8 @@ def plugin_twice(context: RuleContext, choices: OperatorChoices) -> Iterator[Vio
             yield Violation(
                 where="",
                 found=f"{operator.locator} runs a device plugin too",
-                limit="the kubelet keeps the devices of the one that registered last, and none "
-                "when it goes",
+                limit="the kubelet keeps the devices of the plugin that registered last, "
+                "and none when it stops",
                 alternative="write devicePlugin.enabled: false for the operator, or drop the chart",
             )
             return

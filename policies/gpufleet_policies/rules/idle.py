@@ -1,4 +1,4 @@
-"""GPUs that are held by something that does not compute."""
+"""Containers that hold GPUs and do not compute."""
 
 import re
 from collections.abc import Iterator
@@ -68,7 +68,7 @@ def last_statement(words: tuple[str, ...]) -> str:
 
 @rule(
     "gpu-idle-command",
-    "A container that holds a GPU and waits for ever.",
+    "A container that holds a GPU and only waits.",
     subject=WorkloadFacts,
     dev=Level.ADVISORY,
     prod=Level.MANDATORY,
@@ -95,9 +95,9 @@ def idle_command(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viol
             yield Violation(
                 where=f"container {container.name} ({container.place})",
                 found=f"holds {asked} x {resource} and runs `{waiting}`",
-                limit="a GPU is held only by something that computes",
+                limit="a container that holds a GPU must compute",
                 alternative="run the work itself; for a shell, ask for one share and set "
-                "replicas: 0 when no one uses it",
+                "replicas: 0 while it is not used",
                 money=held(context, workload, group),
                 evidence={"resource": resource, "command": waiting},
             )
@@ -105,13 +105,13 @@ def idle_command(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viol
 
 @rule(
     "gpu-oneshot-in-deployment",
-    "A test that ends at once, in a controller that starts it again for ever.",
+    "A test that ends at once, in a controller that always restarts it.",
     subject=WorkloadFacts,
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
     strict=Level.MANDATORY,
     formula="waste = pods x GPUs x GPU-hour x 730 h",
-    source="Kubernetes: controllers that restart their pods want programs that go on",
+    source="Kubernetes: controllers that restart their pods are for programs that do not end",
 )
 def oneshot(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """`nvidia-smi` alone, CUDA's samples: in CrashLoopBackOff the pod keeps its GPU."""
@@ -126,7 +126,7 @@ def oneshot(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation
         yield Violation(
             where=f"container {container.name} ({container.place})",
             found=f"runs `{test}`, which ends, in a {workload.locator.kind}",
-            limit="the pod is started again and again and keeps its GPU meanwhile",
+            limit="the pod restarts again and again and keeps its GPU",
             alternative="make it a Job",
             money=held(context, workload, group),
             evidence={"command": test},
@@ -193,7 +193,7 @@ def without_culling(context: RuleContext, workload: WorkloadFacts) -> Iterator[V
         yield Violation(
             where=group.place,
             found=f"an interactive {workload.locator.kind} holds a GPU, and nothing ends it",
-            limit="what people use must be stopped when they do not",
+            limit="an interactive workload must stop when it is not used",
             alternative="switch the culler on and say so with "
             'gpufleet.dev/culled-after-seconds: "3600", or set activeDeadlineSeconds',
             money=held(context, workload, group, _UNUSED_PART),

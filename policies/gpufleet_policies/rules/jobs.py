@@ -1,4 +1,4 @@
-"""Jobs whose GPUs no one ends: no deadline, endless retries, overlaps, forgotten clusters."""
+"""Jobs that hold GPUs too long: no deadline, endless retries, overlaps, forgotten clusters."""
 
 from collections.abc import Iterator
 
@@ -45,7 +45,7 @@ def without_deadline(context: RuleContext, workload: WorkloadFacts) -> Iterator[
     yield Violation(
         where=field,
         found="no deadline is set",
-        limit="a job that hangs keeps its GPUs until someone looks",
+        limit="a job that hangs keeps its GPUs until it is stopped by hand",
         alternative=f"set {field} to about twice the expected run",
         money=held(context, workload, group),
         evidence={"field": field},
@@ -67,7 +67,7 @@ def _deadline(workload: WorkloadFacts, field: str) -> JsonPatch:
 
 @rule(
     "rayjob-cluster-outlives-job",
-    "A Ray cluster that stays, with its GPUs, when its job is done.",
+    "A Ray cluster that keeps its GPUs after its job has ended.",
     subject=WorkloadFacts,
     dev=Level.MANDATORY,
     prod=Level.MANDATORY,
@@ -101,7 +101,7 @@ def cluster_outlives(context: RuleContext, workload: WorkloadFacts) -> Iterator[
 
 @rule(
     "gpu-job-unbounded-retries",
-    "A GPU job that starts again so often that a broken one runs for days.",
+    "A GPU job with so many retries that a broken job runs for days.",
     subject=WorkloadFacts,
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
@@ -124,7 +124,7 @@ def many_retries(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viol
         yield Violation(
             where=place,
             found=f"may start {number.value} times again",
-            limit=f"more than {limit} retries hide a job that cannot work, and no deadline ends it",
+            limit=f"more than {limit} retries hide a broken job, and no deadline ends it",
             alternative=f"write at most {limit}, or a deadline over all of them",
             money=held(context, workload, group, kind=AmountKind.EXPOSURE),
             evidence={"retries": number.value},
@@ -172,7 +172,7 @@ def overlaps(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violatio
 
 @rule(
     "gpu-job-keeps-finished-pods",
-    "A finished GPU job that stays as an object.",
+    "A finished GPU job whose object is not deleted.",
     subject=WorkloadFacts,
     dev=Level.OFF,
     prod=Level.OFF,
@@ -180,7 +180,7 @@ def overlaps(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violatio
     source="AWS EKS best practices, compute: clean up finished jobs",
 )
 def keeps_pods(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
-    """Off unless switched on: finished pods hold no GPU, they only clutter the API."""
+    """Off unless switched on: finished pods hold no GPU, they only fill the API server."""
     del context
     job = workload.job
     if job is None or not job.time_to_live_place or not job.time_to_live.is_absent:
@@ -192,7 +192,7 @@ def keeps_pods(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violat
     yield Violation(
         where=place,
         found="is not set",
-        limit="finished jobs and their pods stay for ever; they hold no GPU",
+        limit="finished jobs and their pods are never deleted; they hold no GPU",
         alternative=f"set {place}",
         at_most=Level.ADVISORY,
         evidence={"field": place},

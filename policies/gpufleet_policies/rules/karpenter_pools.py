@@ -60,7 +60,7 @@ def never_consolidates(context: RuleContext, subject: NodePool) -> Iterator[Viol
             yield Violation(
                 where=f"{_DISRUPTION}.consolidateAfter",
                 found="consolidateAfter is Never, so empty GPU nodes stay",
-                limit="an empty GPU node must go by itself",
+                limit="an empty GPU node must be removed automatically",
                 alternative="write consolidationPolicy: WhenEmpty and consolidateAfter: 5m",
                 money=money,
                 remediation=_set(karpenter, consolidationPolicy="WhenEmpty", consolidateAfter="5m"),
@@ -72,7 +72,7 @@ def never_consolidates(context: RuleContext, subject: NodePool) -> Iterator[Viol
             yield Violation(
                 where=f"{_DISRUPTION}.budgets[{blocked[0]}]",
                 found="a budget of 0 nodes without a schedule forbids removing empty nodes",
-                limit="an empty GPU node must go by itself",
+                limit="an empty GPU node must be removed automatically",
                 alternative="give the budget a schedule and duration, or reasons without Empty",
                 money=money,
             )
@@ -95,7 +95,7 @@ def never_expires(context: RuleContext, subject: NodePool) -> Iterator[Violation
             yield Violation(
                 where="spec.template.spec.expireAfter",
                 found="expireAfter is Never",
-                limit="nodes that live for ever keep old drivers and images",
+                limit="nodes that never expire keep old drivers and images",
                 alternative="write expireAfter: 720h, the default",
                 remediation=(add("720h", "spec.template.spec", "expireAfter"),),
             )
@@ -112,7 +112,7 @@ def never_expires(context: RuleContext, subject: NodePool) -> Iterator[Violation
     source="AWS EKS best practices: consolidation and interruption-sensitive workloads",
 )
 def disrupts_training(context: RuleContext, subject: NodePool) -> Iterator[Violation]:
-    """The pool says training, or training that checkpoints nowhere selects it.
+    """The pool is labelled for training, or training without checkpoints selects it.
 
     Silent where a budget keeps underused nodes, or pods wait ten minutes and more.
     """
@@ -179,7 +179,7 @@ def static_pool(context: RuleContext, subject: NodePool) -> Iterator[Violation]:
         if nodes.is_known and nodes.value > 0:
             yield Violation(
                 where="spec.replicas",
-                found=f"{nodes.value} node(s) stand whether or not anything runs",
+                found=f"{nodes.value} node(s) run even when they are empty",
                 limit="a fixed size is for capacity that is reserved",
                 alternative="remove spec.replicas and set spec.limits, or name the reservation in "
                 "the node class (capacityReservationSelectorTerms)",
@@ -215,7 +215,7 @@ def expiry_blocked(context: RuleContext, subject: NodePool) -> Iterator[Violatio
                     where="spec.template.spec.expireAfter",
                     found=f"nodes expire after {karpenter.expire_after.value}, and "
                     f"{workload.locator} says karpenter.sh/do-not-disrupt: true",
-                    limit="without terminationGracePeriod the node waits for the pod for ever",
+                    limit="without terminationGracePeriod the node waits for the pod without limit",
                     alternative="write terminationGracePeriod: 24h, or a duration as the "
                     "annotation's value",
                     money=nodes_money(context, pool, 1, AmountKind.EXPOSURE),
@@ -244,7 +244,7 @@ def _may_run(context: RuleContext, workload: WorkloadFacts, pool: NodePool) -> b
     source="Karpenter documentation, disruption: consolidateAfter",
 )
 def slow(context: RuleContext, subject: NodePool) -> Iterator[Violation]:
-    """Silent for pools that say training: there a long wait is right."""
+    """Silent for pools labelled for training: a long wait is right there."""
     for pool, karpenter in _dynamic(context, subject):
         after = karpenter.consolidate_after_seconds
         if not after.is_known or after.value <= _SLOW_SECONDS:

@@ -1,4 +1,4 @@
-"""MIG layouts that leave parts of a GPU no one can use."""
+"""MIG layouts that leave unusable parts of a GPU."""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -21,7 +21,7 @@ from gpufleet_policies.rules.rule import Level, Violation, rule
 
 @rule(
     "mig-layout-strands-slices",
-    "A MIG layout that leaves compute slices no instance can ever use.",
+    "A MIG layout that leaves compute slices that no instance can use.",
     subject=(FleetFacts, MigLayouts, NodePool),
     dev=Level.ADVISORY,
     prod=Level.MANDATORY,
@@ -34,9 +34,9 @@ def stranded_slices(
 ) -> Iterator[Violation]:
     """One violation per distinct layout; mandatory from two slices on one GPU.
 
-    A pool whose label selects a layout is validated with its own GPU. Layouts of a mig-parted file
-    that no pool here selects are advice, for every GPU that has their profiles; of those NVIDIA
-    delivers (`all-...`) nothing is reported: a file may offer what no one uses.
+    A layout that a pool's label selects is checked with the pool's GPU. A finding about a layout of
+    a mig-parted file that no pool here selects is advice, for every GPU that has its profiles.
+    Nothing is reported about NVIDIA's own layouts (`all-...`): a file may offer unused layouts.
     """
     if isinstance(subject, FleetFacts):
         for pool in subject.pools:
@@ -65,8 +65,8 @@ def _validate_labelled(context: RuleContext, pool: NodePool) -> Iterator[Violati
             where=f"label {MIG_LABEL}: {name}",
             found=f"{_spelled(dict(devices))} on {alike} of {len(layouts)} GPUs strands {lost} of "
             f"{shape.compute_slices} compute slices each",
-            limit="a layout should leave nothing that no profile fits into",
-            alternative=f"cut them into {better}" if better else "use another GPU",
+            limit="a layout should leave no slices that no profile fits into",
+            alternative=f"partition them into {better}" if better else "use another GPU",
             money=saving(context, pool, smallest(pool), part, "the part no instance can use"),
             at_most=Level.MANDATORY if lost >= 2 else Level.ADVISORY,
             evidence={"config": name or "", "devices": dict(devices), "stranded": lost},
@@ -107,8 +107,8 @@ def _validate_configs(context: RuleContext, subject: MigLayouts) -> Iterator[Vio
                 where=f"{subject.place} {name}".strip(),
                 found=f"{_spelled(layout)} strands {lost} of {shape.compute_slices} compute slices "
                 "of each GPU",
-                limit="a layout should leave nothing that no profile fits into",
-                alternative=f"cut them into {better}" if better else "use another GPU",
+                limit="a layout should leave no slices that no profile fits into",
+                alternative=f"partition them into {better}" if better else "use another GPU",
                 at_most=Level.ADVISORY,
                 evidence={"config": name, "devices": layout, "stranded": lost},
             )
@@ -147,8 +147,10 @@ def _validate_pool(catalogue: Catalogue, pool: PoolFacts) -> Iterator[Violation]
             where=f"{pool.path}.sharing.mig.layouts of {pool.name}",
             found=f"{_spelled(devices)} on {alike} of {pool.gpus_per_node} GPUs strands "
             f"{placed.stranded_compute} of {geometry.compute_slices} compute slices each",
-            limit="a layout should leave nothing that no profile fits into",
-            alternative=f"cut them into {better}" if better is not None else "use another GPU",
+            limit="a layout should leave no slices that no profile fits into",
+            alternative=f"partition them into {better}"
+            if better is not None
+            else "use another GPU",
             money=Money(
                 AmountKind.WASTE,
                 None if price is None else price * alike * nodes * part,
@@ -190,7 +192,7 @@ _IMPOSSIBLE = frozenset(
 def infeasible(context: RuleContext, subject: NvidiaConfig | NodePool) -> Iterator[Violation]:
     """No placement of the instances, a profile of another GPU, or a GPU without MIG.
 
-    mig-parted configurations are validated as `gpufleet check --as mig-parted` does, for the GPU of
+    mig-parted configurations are checked as by `gpufleet check --as mig-parted`, for the GPU of
     the pools here when there is one kind; `gpuPartitionSize` of GKE by the sizes of the machine.
     """
     if isinstance(subject, NvidiaConfig):

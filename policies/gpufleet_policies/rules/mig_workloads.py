@@ -1,4 +1,4 @@
-"""MIG between layouts, operators and workloads: names that match nothing, slices left over."""
+"""MIG between layouts, operators and workloads: names that match nothing, unused slices."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -48,8 +48,8 @@ def _entry_layouts(entries: tuple[MigEntry, ...]) -> tuple[dict[str, int], ...]:
 def single_mixed(context: RuleContext, subject: MigLayouts | NodePool) -> Iterator[Violation]:
     """The strategy `single`, also the operator's default, and profiles that differ on a node.
 
-    A pool whose label selects the layout is validated with its own GPUs; a layout that no pool here
-    selects is advice, since no one may ever use it.
+    A layout that a pool's label selects is checked with the pool's GPUs; a finding about a layout
+    that no pool here selects is advice, because the layout may be unused.
     """
     chosen = strategy(context)
     if not chosen.is_known or chosen.value != "single":
@@ -103,14 +103,14 @@ def _mig_requests(workload: WorkloadFacts) -> Iterator[tuple[PodGroup, str, int]
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
     needs=[Needs.SURROUNDINGS],
-    formula="waste = cheapest pool's node x 730 h, which stands idle while the pod waits",
+    formula="waste = node of the cheapest pool x 730 h, which is idle while the pod waits",
     source="NVIDIA k8s-device-plugin README: resource names by MIG strategy",
 )
 def name_mismatch(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
-    """A slice no selectable layout has, or a whole GPU where every GPU is cut under `mixed`.
+    """A slice that no selectable layout has, or a whole GPU where `mixed` partitions every GPU.
 
-    Only where each pool that would take the pods is known to the last GPU. Pods next to a GpuFleet
-    are validated by gpu-resource-not-offered.
+    Only where all GPUs of each pool that would take the pods are known. gpu-resource-not-offered
+    covers pods with a GpuFleet.
     """
     if context.fleet is not None:
         return
@@ -140,13 +140,13 @@ def name_mismatch(context: RuleContext, workload: WorkloadFacts) -> Iterator[Vio
 
 @rule(
     "mig-slices-unrequested",
-    "Slices of a profile that nothing here ever asks for.",
+    "MIG slices of a profile that no declared workload asks for.",
     subject=POOLS,
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
     strict=Level.ADVISORY,
     needs=[Needs.SURROUNDINGS],
-    formula="waste = slices no one asks for x their part of a GPU x GPU-hour x 730 h",
+    formula="waste = unrequested slices x their part of a GPU x GPU-hour x 730 h",
     source="own: published slices against requests at the largest scale",
 )
 def slices_unrequested(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Violation]:
@@ -174,10 +174,10 @@ def slices_unrequested(context: RuleContext, subject: NodePool | FleetFacts) -> 
             if spare > 0 and not resource.endswith(SHARED_SUFFIX):
                 yield Violation(
                     where=f"{resource} of {named(pool)}",
-                    found=f"{there} slices stand, and everything here together asks for "
+                    found=f"{there} slices are published, and all workloads here ask for "
                     f"{wanted[resource]}",
-                    limit="slices no one asks for are GPU time no one uses",
-                    alternative="cut the GPUs into what is asked for, or lower the minimum",
+                    limit="slices that no workload asks for are unused GPU time",
+                    alternative="partition the GPUs into requested profiles, or lower the minimum",
                     money=_slices(context, pool, resource, spare),
                     evidence={"published": there, "requested": wanted[resource]},
                 )

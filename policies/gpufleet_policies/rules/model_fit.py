@@ -31,7 +31,7 @@ def slicefits(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violati
     """One model replica per pod, alternative at least 25 % cheaper.
 
     Stops the deployment on declared evidence, where the GPU would stay mostly empty. For several
-    replicas on GPUs that can be cut and are not, it advises to cut them.
+    replicas on whole GPUs that MIG can partition, it advises to partition them.
     """
     for request, chosen in fits(context, workload):
         if chosen is None:
@@ -61,9 +61,9 @@ def slicefits(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violati
 def _uncut(
     context: RuleContext, workload: WorkloadFacts, request: ModelRequest
 ) -> Iterator[Violation]:
-    """Replicas that slices of their own GPU would hold, where its pool is not cut.
+    """Replicas that slices of their own GPU would hold, where its pool has no MIG layout.
 
-    Advice only, because the pool must be cut first, and only where no smaller GPU says it better.
+    Advice only, because the pool must be partitioned first; silent where a smaller GPU is better.
     """
     pods = request.group.pods
     if not pods.is_known or pods.value < 2 or request.gpus != 1 or request.copies != 1:
@@ -86,8 +86,8 @@ def _uncut(
             found=request.found,
             limit=f"a {profile.name} slice has {gib(profile.usable_bytes or 0)}, and "
             f"{profile.max_instances} of them fit a GPU: {gpus} GPUs would hold {pods.value} pods",
-            alternative=f"cut a pool into {profile.max_instances} x {profile.name} and ask for "
-            f"`{profile.resource}: 1`",
+            alternative=f"partition a pool into {profile.max_instances} x {profile.name} "
+            f"and ask for `{profile.resource}: 1`",
             money=waste(workload, pods, saved, price, request.hardware.because),
             provenance=request.need.provenance,
             at_most=Level.ADVISORY,

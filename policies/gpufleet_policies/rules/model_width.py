@@ -1,4 +1,4 @@
-"""Models on more, or dearer, GPUs than their memory asks for, though not absurdly so."""
+"""Models on somewhat more, or more expensive, GPUs than their memory needs."""
 
 from collections.abc import Iterator
 from fractions import Fraction

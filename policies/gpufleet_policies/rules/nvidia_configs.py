@@ -1,4 +1,4 @@
-"""Configurations of NVIDIA's software that fail, or do something else than they read."""
+"""Configurations of NVIDIA's software that fail, or do something else than their text suggests."""
 
 from collections.abc import Iterator
 
@@ -63,7 +63,7 @@ def rejected(context: RuleContext, config: NvidiaConfig) -> Iterator[Violation]:
 
 @rule(
     "nvidia-config-surprising",
-    "A configuration that works, but not as it reads.",
+    "A configuration that works, but not as its text suggests.",
     subject=NvidiaConfig,
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,

@@ -1,4 +1,4 @@
-"""Pods and nodes: how many pods fit a node, and which GPUs stay empty next to them."""
+"""Pods and nodes: how many pods fit a node, and which GPUs of it stay empty."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -108,7 +108,7 @@ def strands(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation
         asks = _too_much(best, cores, memory)
         yield Violation(
             where=group.place,
-            found=f"each pod asks for {' and '.join(asks)} next to {best.gpus} of {shape.gpus} "
+            found=f"each pod asks for {' and '.join(asks)} with {best.gpus} of {shape.gpus} "
             "GPUs "
             f"of a {shape.priced}: {best.pods} of {best.by_gpus} pods fit",
             limit=f"{stranded} GPUs of every node stay empty",
@@ -175,7 +175,7 @@ def _stranded_money(workload: WorkloadFacts, group: PodGroup, packed: _Packed) -
 
 @rule(
     "gpu-count-does-not-divide-node",
-    "Pods whose number of GPUs leaves a rest on every node that nothing else uses.",
+    "Pods whose number of GPUs leaves GPUs on every node that nothing else uses.",
     subject=WorkloadFacts,
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
@@ -185,7 +185,7 @@ def _stranded_money(workload: WorkloadFacts, group: PodGroup, packed: _Packed) -
     source="arithmetic of nodes and pods",
 )
 def does_not_divide(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
-    """One machine type only, and no other workload next to it that the rest could serve."""
+    """One machine type only, and no other declared workload that the free GPUs could serve."""
     for group, found in _packed(context, workload):
         one = found[0]
         rest = one.shape.gpus % one.gpus
@@ -200,8 +200,8 @@ def does_not_divide(context: RuleContext, workload: WorkloadFacts) -> Iterator[V
         yield Violation(
             where=group.place,
             found=f"each pod asks for {one.gpus} of {one.shape.gpus} GPUs of a {one.shape.priced}",
-            limit=f"{rest} of every node stay empty, and nothing declared here fits next to",
-            alternative=f"ask for {', '.join(map(str, fitting))}, or put smaller work next to it",
+            limit=f"{rest} of every node stay empty, and no declared workload fits on them",
+            alternative=f"ask for {', '.join(map(str, fitting))}, or add smaller workloads",
             money=waste(
                 workload,
                 group.pods,
@@ -266,8 +266,9 @@ def alongside_gpus(context: RuleContext, workload: WorkloadFacts) -> Iterator[Vi
             where=group.place,
             found=f"{one.by_gpus} pods fill the GPUs of a {one.shape.priced} and ask for less than "
             "a quarter of its CPUs and memory",
-            limit="CPUs and memory that no one asks for are paid for with the GPUs",
-            alternative="use a machine with less next to its GPUs, or put CPU work there",
+            limit="CPUs and memory that no pod asks for are paid for with the GPUs",
+            alternative="use a machine with fewer CPUs and less memory for its GPUs, "
+            "or run CPU work there",
             evidence={"machine": one.shape.name},
             at_most=Level.ADVISORY,
         )

@@ -1,4 +1,4 @@
-"""GPUs asked for against GPUs opened: processes and parallel sizes of the command line."""
+"""GPUs requested and GPUs used: processes and parallel sizes of the command line."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -150,8 +150,8 @@ def below(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
             where=found.where,
             found=f"starts processes on {found.opened} GPUs and asks for {found.asked} x "
             f"{GPU}{found.of}",
-            limit="the engine refuses to start without all of them, and holds what it has while "
-            "it restarts",
+            limit="the engine does not start without all of them, and holds its GPUs while it "
+            "restarts",
             alternative=f"write `limits: {{{GPU}: {needed}}}`, or a smaller parallel size",
             money=held(context, workload, found.group, kind=AmountKind.STANDING),
             provenance=found.provenance,

@@ -1,4 +1,4 @@
-"""How large pools may become, and what stands or waits next to them."""
+"""Bounds of pools, and capacity that waits for them: warm pools, buffers, reservations."""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -19,7 +19,7 @@ from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 
 @rule(
     "gpu-pool-unbounded",
-    "A GPU pool that nothing, or only a very large number, limits.",
+    "A GPU pool without a limit, or with a very large one.",
     subject=POOLS,
     dev=Level.MANDATORY,
     prod=Level.MANDATORY,
@@ -33,7 +33,7 @@ def unbounded(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[
     Limits in cpu or memory count, through the machine they allow most GPUs with. Where a
     NodeOverlay or time-slicing makes several of one GPU, a GPU limit counts slices and allows fewer
     cards.
-    Above `maxGpus` of the thresholds someone must say that it is meant.
+    A size above `maxGpus` of the thresholds must be confirmed.
     """
     for pool in gpu_pools(context, subject):
         if pool.karpenter is not None and pool.karpenter.static:
@@ -52,7 +52,7 @@ def unbounded(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[
         yield Violation(
             where=place(pool, pool.size.maximum_place),
             found=f"{found.because} allows {int(found.gpus)} GPUs",
-            limit=f"a pool of more than {most} GPUs must be meant (thresholds.maxGpus)",
+            limit=f"a pool of more than {most} GPUs must be confirmed (thresholds.maxGpus)",
             alternative=_lower(pool, most),
             money=Money(
                 AmountKind.EXPOSURE,
@@ -89,7 +89,7 @@ def _lower(pool: NodePool, most: int) -> str:
 
 @rule(
     "gpu-autoprovisioning-unbounded",
-    "Node auto-provisioning that may make more GPUs than anybody meant.",
+    "Node auto-provisioning with a very large limit on GPUs.",
     subject=AutoscalerLimit,
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
@@ -105,7 +105,7 @@ def autoprovisioning(context: RuleContext, limit: AutoscalerLimit) -> Iterator[V
         yield Violation(
             where="clusterAutoscaling.resourceLimits",
             found=f"auto-provisioning may make {limit.maximum.value} x {name}",
-            limit=f"more than {most} GPUs must be meant (thresholds.maxGpus)",
+            limit=f"more than {most} GPUs must be confirmed (thresholds.maxGpus)",
             alternative=f"lower the maximum to {most}, or raise maxGpus",
             money=Money(
                 AmountKind.EXPOSURE, None, Fraction(limit.maximum.value), "its largest size"
@@ -115,7 +115,7 @@ def autoprovisioning(context: RuleContext, limit: AutoscalerLimit) -> Iterator[V
 
 @rule(
     "running-warm-pool",
-    "GPU machines that run next to a pool, waiting to join it.",
+    "Running GPU machines that wait in a pool's warm pool.",
     subject=NodePool,
     dev=Level.MANDATORY,
     prod=Level.MANDATORY,
@@ -212,7 +212,7 @@ def _cheapest(context: RuleContext, workload: WorkloadFacts, count: int) -> Mone
 
 @rule(
     "reservation-not-consumed",
-    "GPUs that are reserved, and paid for, beyond what pools can use.",
+    "Reserved and paid GPUs that no pool can use.",
     subject=Reservation,
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
@@ -224,7 +224,7 @@ def _cheapest(context: RuleContext, workload: WorkloadFacts, count: int) -> Mone
 def reservation(context: RuleContext, reserved: Reservation) -> Iterator[Violation]:
     """Pools that name the reservation; for open ones also every pool of the same machine.
 
-    Silent where no pool is declared next to it, or some limit cannot be read.
+    Silent where no pool is declared with it, or some limit cannot be read.
     """
     if not reserved.count.is_known or not reserved.gpus_per_node.is_known:
         return
@@ -245,7 +245,7 @@ def reservation(context: RuleContext, reserved: Reservation) -> Iterator[Violati
             where="instanceCount",
             found=f"{reserved.count.value} machines are reserved, and {who} can use "
             f"{reachable} of them at most",
-            limit="a reservation costs the same whether it is used or not",
+            limit="an unused reservation costs as much as a used one",
             alternative="raise the pools' largest size, or return the rest",
             money=_idle_money(context, reserved, idle),
             evidence={"reserved": reserved.count.value, "reachable": reachable},
@@ -281,7 +281,7 @@ def _unselected(
         where="instanceCount",
         found=f"{', '.join(pool.name for pool in users)} can use the reservation, and no workload "
         "here can run on it",
-        limit="a reservation costs the same whether it is used or not",
+        limit="an unused reservation costs as much as a used one",
         alternative="let a workload select the pool, or return the reservation",
         money=_idle_money(context, reserved, reserved.count.value),
     )

@@ -30,7 +30,7 @@ _TEMPLATE_GPUS = "k8s.io/cluster-autoscaler/node-template/resources/nvidia.com/g
 """Tag that tells the cluster autoscaler how many whole GPUs a new node will have."""
 
 _REPAIR_HOURS = 12
-"""Hours a broken GPU node is assumed to stand until someone looks: a night."""
+"""Hours that a broken GPU node is assumed to run until a person notices: a night."""
 
 _OFF_HOURS = Fraction(65, 100)
 """Part of a month outside office hours: 110 of 168 h a week."""
@@ -48,7 +48,7 @@ _EXPIRY_KEYS = ("expires", "expiry", "ttl", "delete-after", f"{PREFIX}expires")
     dev=Level.MANDATORY,
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
-    formula="exposure = price of one node x 730 h, for each node that strays hold up",
+    formula="exposure = price of one node x 730 h, for each node that pods without GPUs keep",
     source="AWS EKS best practices: taints of GPU nodes; GKE adds the taint by itself",
 )
 def untainted(context: RuleContext, subject: NodePool) -> Iterator[Violation]:
@@ -70,7 +70,7 @@ def untainted(context: RuleContext, subject: NodePool) -> Iterator[Violation]:
         yield Violation(
             where=pool.taints_place or "taints",
             found="no NoSchedule taint" + (gke if pool.maker is Maker.GKE else ""),
-            limit="pods without GPUs land on GPU nodes and keep them from going",
+            limit="pods without GPUs land on GPU nodes and prevent their removal",
             alternative="add the taint nvidia.com/gpu=present:NoSchedule",
             money=nodes_money(context, pool, 1, AmountKind.EXPOSURE),
             at_most=Level.MANDATORY if certain else Level.ADVISORY,
@@ -140,7 +140,7 @@ def without_repair(context: RuleContext, subject: NodePool) -> Iterator[Violatio
 
 @rule(
     "cluster-autoscaler-accelerator-label-missing",
-    "GPU nodes whose GPUs are free, and that the cluster autoscaler never takes away.",
+    "GPU nodes with free GPUs that the cluster autoscaler never removes.",
     subject=NodePool,
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
@@ -185,7 +185,7 @@ def _short(pool: NodePool) -> str:
 
 @rule(
     "gpu-owner-tags-missing",
-    "GPU capacity that no one is written down for.",
+    "GPU capacity without owner tags.",
     subject=(NodePool, WorkloadFacts),
     dev=Level.OFF,
     prod=Level.ADVISORY,
@@ -249,7 +249,7 @@ def _ownerless(
         where=place,
         found=f"lacks {', '.join(missing)}",
         limit=f"GPU capacity carries {', '.join(wanted)}",
-        alternative="add them, for everything at once through provider default tags",
+        alternative="add them; default tags of the provider add them to all resources",
         evidence={"missing": missing},
         at_most=at_most,
         remediation=remediation,
@@ -262,7 +262,7 @@ def _folded(key: str) -> str:
 
 @rule(
     "nonprod-without-expiry",
-    "GPU capacity outside production that nothing ever takes away.",
+    "GPU capacity outside production that nothing removes.",
     subject=POOLS,
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
@@ -288,9 +288,9 @@ def without_expiry(context: RuleContext, subject: NodePool | FleetFacts) -> Iter
             continue
         yield Violation(
             where=pool.tags_place or "tags",
-            found=f"{smallest(pool)} node(s) stand in {context.environment_of(subject).value} "
+            found=f"{smallest(pool)} node(s) run in {context.environment_of(subject).value} "
             "without an expiry tag or a schedule",
-            limit="what is not production should end, or sleep, by itself",
+            limit="capacity outside production should end, or scale to 0, automatically",
             alternative="add a tag `expires`, a scheduled action, or maxRunDuration",
             money=saving(
                 context, pool, standing.value, _OFF_HOURS, "65 % of the hours are off-hours"

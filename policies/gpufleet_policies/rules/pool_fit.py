@@ -1,4 +1,4 @@
-"""Workloads and pools under them: the wrong way of buying, or the dearest GPU."""
+"""Workloads and their pools: the wrong way of buying, or the most expensive GPU."""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -33,7 +33,7 @@ def _interruptible(workload: WorkloadFacts) -> Provenance | None:
 
 @rule(
     "interruptible-work-on-demand",
-    "Work that may be stopped, and can only run on on-demand nodes.",
+    "Interruptible work that can only run on on-demand nodes.",
     subject=WorkloadFacts,
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,

@@ -55,9 +55,9 @@ def _price(row: InstanceType, way: str) -> int | None:
 def cheaper_instance(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Violation]:
     """A cheaper type has the same GPU, memory and count, and all pods declared for the pool fit.
 
-    Pods must say what they need; EFA and local NVMe of the machine are kept, since it may have been
-    chosen for them. Of a list of types those are named that a cheaper one of the same list stands
-    for; only where nodes are bought on demand: spot needs the choice.
+    Pods must declare what they need. EFA and local NVMe of the machine are kept: the machine
+    may have been chosen for them. In a list of types, the finding names each type that a cheaper
+    type of the list can replace; only where nodes are bought on demand: spot needs the choice.
     """
     for pool in gpu_pools(context, subject):
         yield from _listed_alongside_smaller(context, pool)
@@ -307,7 +307,7 @@ def _newer(
 
 @rule(
     "spot-without-diversity",
-    "Spot capacity of so few kinds that it will often not be there.",
+    "Spot capacity of so few machine types that it is often not available.",
     subject=POOLS,
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
@@ -317,7 +317,7 @@ def _newer(
 def without_diversity(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[Violation]:
     """Pools that buy nothing but spot and may use fewer than `manyTypes` machine types.
 
-    GKE pools have exactly one type: there a second pool is the way, and this is not said.
+    GKE pools have exactly one type: a second pool is the solution there, and nothing is reported.
     """
     for pool in gpu_pools(context, subject):
         if not pool.capacity.is_known or pool.capacity.value != {"spot"}:
@@ -331,7 +331,7 @@ def without_diversity(context: RuleContext, subject: NodePool | FleetFacts) -> I
         yield Violation(
             where=place(pool, pool.instance_types_place),
             found=f"only spot, of {len(types.value)} machine type(s)",
-            limit=f"spot is dependable from {context.thresholds.many_types} types on",
+            limit=f"spot capacity is dependable with {context.thresholds.many_types} types or more",
             alternative=_more(context, pool),
             evidence={"types": list(types.value)},
         )

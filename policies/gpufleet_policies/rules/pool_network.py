@@ -62,7 +62,7 @@ def _spans_zones(pool: NodePool) -> bool:
 
 @rule(
     "multi-node-without-fabric",
-    "Whole nodes that train together over the ordinary network.",
+    "Pods that take whole nodes and train together over the ordinary network.",
     subject=WorkloadFacts,
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,

@@ -1,4 +1,4 @@
-"""Pods that the pools declared next to them can never hold."""
+"""Pods that the pools declared with them can never hold."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,8 +25,9 @@ from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 def exceed(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Mandatory where the pods name the pool, else advice: the cluster may have other pools.
 
-    Only where every pool that would take the pods is known. Jobs are validated per pod: their pods
-    may run one after another. Pods next to a GpuFleet are validated by gpu-replicas-exceed-pool.
+    Only where every pool that would take the pods is known. For jobs only the size of one pod
+    counts: their pods may run one after another. gpu-replicas-exceed-pool covers pods with a
+    GpuFleet.
     """
     if context.fleet is not None or workload.node_agent:
         return

@@ -1,4 +1,4 @@
-"""Everything declared together: monitoring, budgets, namespaces. Said once, on the first pool."""
+"""Everything declared together: monitoring, budgets, namespaces; reported on the first pool."""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -81,8 +81,8 @@ def monitoring_missing(context: RuleContext, subject: NodePool | FleetFacts) -> 
         return
     yield Violation(
         where="",
-        found="no DCGM exporter is declared next to the GPU pools",
-        limit="without it no one sees idle GPUs, and cost tools show an efficiency of 0",
+        found="no DCGM exporter is declared with the GPU pools",
+        limit="without it idle GPUs are not visible, and cost tools show an efficiency of 0",
         alternative="let the GPU Operator run it (dcgmExporter.enabled: true), or install "
         "dcgm-exporter",
         at_most=Level.MANDATORY if installs else Level.ADVISORY,
@@ -120,8 +120,8 @@ def alarm_missing(context: RuleContext, subject: NodePool | FleetFacts) -> Itera
         return
     yield Violation(
         where="",
-        found=f"the pools represent {usd_hour(standing)}",
-        limit=f"above {quiet:,} USD a month someone must be told",
+        found=f"the pools cost at least {usd_hour(standing)}",
+        limit=f"above {quiet:,} USD a month a budget must send a notification",
         alternative="declare an aws.budgets.Budget or gcp.billing.Budget with a notification",
         money=Money(
             AmountKind.STANDING,
@@ -208,7 +208,7 @@ def _dearest(spend: StackSpend, which: str) -> str:
 
 @rule(
     "namespace-without-gpu-quota",
-    "A namespace with GPU workloads that may take every GPU there is.",
+    "A namespace with GPU workloads that may take all GPUs.",
     subject=DeclaredNamespace,
     dev=Level.OFF,
     prod=Level.ADVISORY,

@@ -1,4 +1,4 @@
-"""Queues: quota that cannot be had, that no one may use, or that nothing caps."""
+"""Queues: quota above the capacity, quota that no team can use, queues without a limit."""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -29,7 +29,7 @@ _PROVISIONING = "kueue.x-k8s.io/provisioning-request"
 
 @rule(
     "kueue-without-ready-timeout",
-    "Queued GPU jobs that may start half and wait for the rest for ever.",
+    "Queued GPU jobs that may start some pods and wait without limit for the others.",
     subject=ClusterQueue,
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
@@ -41,7 +41,7 @@ _PROVISIONING = "kueue.x-k8s.io/provisioning-request"
 def without_timeout(context: RuleContext, queue: ClusterQueue) -> Iterator[Violation]:
     """Neither waitForPodsReady, nor a topology, nor a check that provisions all nodes at once.
 
-    Said once, on the first queue with GPUs, and only where Kueue's own configuration, or its
+    Reported once, on the first queue with GPUs, and only where Kueue's own configuration, or its
     chart's values, are declared here.
     """
     assert context.surroundings is not None
@@ -63,7 +63,7 @@ def without_timeout(context: RuleContext, queue: ClusterQueue) -> Iterator[Viola
     yield Violation(
         where=str(where.locator),
         found="Kueue queues GPU jobs, and waitForPodsReady is off",
-        limit="jobs that start half hold GPUs and wait for the other half",
+        limit="jobs that start only some pods hold GPUs and wait for the others",
         alternative="write waitForPodsReady: {timeout: 10m}, or give the flavours a topology",
     )
 
@@ -156,7 +156,7 @@ def _reachable(context: RuleContext, pools: list[NodePool], resource: str) -> in
 def stranded(context: RuleContext, queue: ClusterQueue) -> Iterator[Violation]:
     """No cohort while other queues have GPUs, a lendingLimit of 0, or no LocalQueue here.
 
-    A missing LocalQueue is only said where LocalQueues are declared at all.
+    A missing LocalQueue is only reported where LocalQueues are declared at all.
     """
     assert context.surroundings is not None
     seen = context.surroundings
@@ -201,7 +201,7 @@ def _stranded(context: RuleContext, where: str, gpus: int, because: str, fix: st
     return Violation(
         where=where,
         found=f"{gpus} GPUs of quota, and {because}",
-        limit="what its team does not use stays unused",
+        limit="quota that its team does not use stays unused",
         alternative=fix,
         money=Money(
             AmountKind.WASTE,
@@ -215,7 +215,7 @@ def _stranded(context: RuleContext, where: str, gpus: int, because: str, fix: st
 
 @rule(
     "queue-without-cap",
-    "A queue outside production that may take every GPU there is.",
+    "A queue outside production that may take all GPUs.",
     subject=(ClusterQueue, KaiQueue),
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,

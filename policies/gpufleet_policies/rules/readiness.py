@@ -1,4 +1,4 @@
-"""Programs that hold GPUs and do not work, or not yet, with what their pod gives them."""
+"""Programs that hold GPUs and lack shared memory or a readiness probe."""
 
 from collections.abc import Iterator
 

@@ -86,7 +86,7 @@ def _money(
 
 @rule(
     "gpu-serving-without-autoscaler",
-    "A GPU server with several replicas and nothing that takes one away.",
+    "A GPU server with several replicas that nothing scales down.",
     subject=WorkloadFacts,
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
@@ -111,7 +111,7 @@ def without_autoscaler(context: RuleContext, workload: WorkloadFacts) -> Iterato
             continue  # one replica over several pods
         yield Violation(
             where=f"{group.pods.place}",
-            found=f"{group.pods.value} replicas, at night as by day",
+            found=f"{group.pods.value} replicas at all times",
             limit="a server of several replicas should follow its load",
             alternative="add a ScaledObject or a HorizontalPodAutoscaler on its queue length",
             money=_money(context, workload, group, _less(group.pods), _IDLE),
@@ -164,7 +164,7 @@ def _less(pods: Fact[int]) -> Fact[int]:
 def never_zero(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """The smallest size its kind, its autoscaler and their defaults give, is one or more.
 
-    KEDA without minReplicaCount goes to zero. Shares and slices are let go: they cost little.
+    KEDA without minReplicaCount goes to zero. Shares and slices are ignored: they cost little.
     """
     if not context.is_nonproduction(workload) or not _serves(workload):
         return
@@ -182,7 +182,7 @@ def never_zero(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violat
         yield Violation(
             where=smallest.place or group.place,
             found=f"{smallest.value} replica(s) stay in {context.environment_of(workload).value}",
-            limit="what is not production sleeps outside office hours",
+            limit="workloads outside production scale to 0 outside office hours",
             alternative="scale to 0: KEDA minReplicaCount: 0, KServe minReplicas: 0",
             money=_money(context, workload, group, smallest, _OFF_HOURS),
             provenance=workload.intent.mode.provenance,
@@ -211,7 +211,7 @@ def scaled_on_cpu(context: RuleContext, autoscaler: Autoscaler) -> Iterator[Viol
         yield Violation(
             where="spec.metrics" if autoscaler.locator.kind.startswith("Hor") else "spec.triggers",
             found=f"scales {target.locator} by {' and '.join(sorted(set(autoscaler.metrics)))}",
-            limit="a GPU server waits for its GPU: its CPU says nothing about the load",
+            limit="a GPU server waits for its GPU: its CPU use does not show the load",
             alternative="scale by waiting requests (vllm:num_requests_waiting), or by GPU metrics",
         )
 
@@ -284,7 +284,7 @@ def _written(value: int, place: str) -> JsonPatch:
 
 @rule(
     "autoscaler-min-equals-max",
-    "An autoscaler of GPU pods that can do nothing.",
+    "An autoscaler of GPU pods that cannot change their number.",
     subject=(Autoscaler, WorkloadFacts),
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
@@ -301,7 +301,7 @@ def min_equals_max(
             yield Violation(
                 where=low.place or scaling.place,
                 found=f"{what} has a smallest and a largest size of {low.value}",
-                limit="an autoscaler needs room to do something",
+                limit="an autoscaler needs a range of sizes",
                 alternative="lower the smallest size, or drop the autoscaler",
                 evidence={"size": low.value},
             )
@@ -309,7 +309,7 @@ def min_equals_max(
 
 @rule(
     "ray-group-maximum-unset",
-    "A group of Ray workers with GPUs that may grow for ever.",
+    "A group of Ray workers with GPUs and without a maximum size.",
     subject=WorkloadFacts,
     dev=Level.MANDATORY,
     prod=Level.MANDATORY,
@@ -326,7 +326,7 @@ def ray_unbounded(context: RuleContext, workload: WorkloadFacts) -> Iterator[Vio
             yield Violation(
                 where=scaling.place,
                 found=f"maxReplicas of {what} is not set",
-                limit="Ray may then ask for GPUs without an end",
+                limit="Ray may then ask for GPUs without a limit",
                 alternative="write maxReplicas",
             )
 
@@ -348,6 +348,6 @@ def idle_invalid(context: RuleContext, autoscaler: Autoscaler) -> Iterator[Viola
         yield Violation(
             where="spec.idleReplicaCount",
             found=f"idleReplicaCount {idle.value} and minReplicaCount {low.value}",
-            limit="KEDA wants the first below the second, and scales nothing otherwise",
+            limit="KEDA requires the first to be below the second, and scales nothing otherwise",
             alternative=f"write minReplicaCount: {idle.value + 1}, or drop idleReplicaCount",
         )

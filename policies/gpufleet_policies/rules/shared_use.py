@@ -1,4 +1,4 @@
-"""What runs on shared GPUs: work that suffers there, and programs that take more than a share."""
+"""Work on shared GPUs: training, and programs that take more than a share."""
 
 from collections.abc import Iterator
 from decimal import Decimal
@@ -42,7 +42,7 @@ def trains_on_shares(context: RuleContext, workload: WorkloadFacts) -> Iterator[
                 limit="ranks of one program may land on one GPU and wait for each other"
                 if several
                 else "every step waits for the other tenants, and their memory may end it",
-                alternative="ask a pool with whole GPUs or MIG slices",
+                alternative="use a pool with whole GPUs or MIG slices",
                 money=held(context, workload, group, Fraction(share.replicas - 1, share.replicas)),
                 provenance=evidence,
                 at_most=Level.MANDATORY if several else Level.ADVISORY,
@@ -111,8 +111,8 @@ def _too_greedy(
     return Violation(
         where=f"container {container.name} ({container.place})",
         found=f"takes {part}{said} of a GPU's memory on {share}, where {share.replicas} pods meet",
-        limit=f"{share.replicas} x {part} is more than one GPU; the second pod ends for want of "
-        "memory",
+        limit=f"{share.replicas} x {part} is more than one GPU; the second pod ends because "
+        "memory is missing",
         alternative=f"write a memory utilisation of {fair}",
         money=held(context, workload, group, kind=AmountKind.STANDING),
         provenance=evidence,

@@ -41,7 +41,7 @@ SAID_BY_SHARING = _REPLICAS | _MPS
 
 @rule(
     "sharing-replicas-out-of-range",
-    "A number of GPU shares that is refused, or of no use.",
+    "A number of GPU shares that is refused or not useful.",
     subject=(NvidiaConfig, SharingConfig, *POOLS),
     dev=Level.MANDATORY,
     prod=Level.MANDATORY,
@@ -52,7 +52,7 @@ def replicas_range(
     context: RuleContext, subject: NvidiaConfig | SharingConfig | NodePool | FleetFacts
 ) -> Iterator[Violation]:
     """Fewer than 2, more MPS clients than the GPU takes, GKE's 2 to 48; more than 16 turns is
-    advice. What the plugin refuses is validated as `gpufleet check` does. The patch lowers what is
+    advice. `gpufleet check` gives the same verdict. The patch lowers what is
     refused to its limit; numbers below 2 and long turns are left to a person, who may want no
     sharing at all, or MIG slices, and so are texts among the GPU Operator's values.
     """
@@ -111,7 +111,7 @@ def _of_pool(pool: NodePool) -> Iterator[Violation]:
 
 @rule(
     "mps-with-mig",
-    "MPS on GPUs that are cut by MIG, which the plugin refuses.",
+    "MPS on GPUs that MIG partitions, which the plugin refuses.",
     subject=(NvidiaConfig, SharingConfig),
     dev=Level.MANDATORY,
     prod=Level.MANDATORY,
@@ -154,7 +154,7 @@ def mps_with_mig(
 
 @rule(
     "sharing-not-fail-fast",
-    "Time-slicing that gives a pod which asks for two shares no more than one.",
+    "Time-slicing that accepts a request for two shares, which gives no more than one.",
     subject=SharingConfig,
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
@@ -172,7 +172,7 @@ def not_fail_fast(context: RuleContext, config: SharingConfig) -> Iterator[Viola
     yield Violation(
         where=config.place,
         found="failRequestsGreaterThanOne is not true",
-        limit="a pod that asks for two shares takes another's and gains nothing",
+        limit="a pod that asks for two shares takes the share of another pod and gains nothing",
         alternative="write failRequestsGreaterThanOne: true",
         remediation=sharing_patch(config, "failRequestsGreaterThanOne", value=True),
     )
@@ -186,13 +186,13 @@ def not_fail_fast(context: RuleContext, config: SharingConfig) -> Iterator[Viola
     prod=Level.ADVISORY,
     strict=Level.MANDATORY,
     needs=[Needs.SURROUNDINGS],
-    formula="a share where a whole GPU was meant, or a whole GPU for a small pod: not computed",
+    formula="a share instead of a whole GPU, or a whole GPU for a small pod: not computed",
     source="NVIDIA k8s-device-plugin README: renameByDefault",
 )
 def name_collides(context: RuleContext, subject: NodePool | SharingConfig) -> Iterator[Violation]:
     """The pool publishes nvidia.com/gpu shared, another one whole, and both have the same taints.
 
-    Said of the device-plugin configuration, once, where that is declared here, else of the pool.
+    Reported once: on the device-plugin configuration where it is declared here, else on the pool.
     The patch renames the shares; pods that ask for nvidia.com/gpu get whole GPUs from then on. In a
     text it is offered where failRequestsGreaterThanOne is true already: two patches of one text
     would undo each other.
@@ -277,7 +277,7 @@ def _keys(pool: NodePool) -> frozenset[str]:
     source="NVIDIA GPU Operator documentation: MPS, limitations; dcgm-exporter",
 )
 def loses_attribution(context: RuleContext, config: SharingConfig) -> Iterator[Violation]:
-    """Sharing, a DCGM exporter next to it, and `requireAttribution` among the settings."""
+    """Sharing and a DCGM exporter are declared, and `requireAttribution` is among the settings."""
     assert context.surroundings is not None
     if not context.thresholds.require_attribution or not config.resources:
         return
@@ -286,14 +286,14 @@ def loses_attribution(context: RuleContext, config: SharingConfig) -> Iterator[V
     yield Violation(
         where=config.place,
         found=f"{config.mode} is on, and costs are booked by pod (requireAttribution)",
-        limit="DCGM's metrics cannot be told apart between pods that share a GPU",
+        limit="DCGM's metrics do not distinguish pods that share a GPU",
         alternative="use MIG slices where costs must be booked, or book by request",
     )
 
 
 @rule(
     "timeslicing-of-mig-resources",
-    "Time-slicing of a resource that is not there, or that MIG was paid for to isolate.",
+    "Time-slicing of a resource that does not exist, or of MIG slices meant to be isolated.",
     subject=SharingConfig,
     dev=Level.MANDATORY,
     prod=Level.MANDATORY,
@@ -330,8 +330,8 @@ def of_mig_resources(context: RuleContext, config: SharingConfig) -> Iterator[Vi
             yield Violation(
                 where=one.place,
                 found=f"{one.name} is shared by {one.replicas} pods in turn",
-                limit="they share the slice's memory unprotected, which MIG was to prevent",
-                alternative="cut smaller slices instead",
+                limit="they share the slice's memory without protection, which MIG should prevent",
+                alternative="use smaller slices instead",
                 at_most=Level.ADVISORY,
             )
 

@@ -130,8 +130,8 @@ def _broken(rule: Rule, locator: Locator, error: Exception) -> PolicyFinding:
         locator,
         Violation(
             where="",
-            found=f"rule {rule.id} could not validate it: {type(error).__name__}{place}",
-            limit=f"the object counts as unjudged by this rule (Python {sys.version_info.major}."
+            found=f"rule {rule.id} could not check the object: {type(error).__name__}{place}",
+            limit=f"the object is not checked by this rule (Python {sys.version_info.major}."
             f"{sys.version_info.minor})",
             alternative="please report it with the object's manifest",
         ),
@@ -161,7 +161,7 @@ def _invalid_exceptions(
             Violation(
                 where=exemption.place,
                 found=f"the exception does not count: {exemption.problem}",
-                limit="an exception needs an existing rule, a reason, and a day that is not past",
+                limit="an exception needs an existing rule, a reason, and a date that is not past",
                 alternative='write "<reason>; until=YYYY-MM-DD", or remove it',
             ),
             "",

@@ -1,4 +1,4 @@
-"""vGPU machines: frame buffer no one needs, licences, cards that cannot be filled."""
+"""vGPU machines: unused frame buffer, licences, cards that cannot be filled."""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -154,7 +154,7 @@ def unlicensed(context: RuleContext, choices: OperatorChoices) -> Iterator[Viola
 def mixed_profiles(context: RuleContext, subject: NodePool) -> Iterator[Violation]:
     """Same-size placement is the host's default: the last card of a size takes no other size.
 
-    Said once, on the pool that leaves most, and only where the rest of all sizes together would
+    Reported once, on the pool that leaves most, and only where the rest of all sizes together would
     fill a card less.
     """
     for pool in gpu_pools(context, subject):

@@ -41,7 +41,7 @@ CASES = (
         "batch-and-serving-same-priority",
         job({"spec.template.spec.priorityClassName": "batch"}),
         job(),
-        "runs on training next to Deployment ml/server, and neither has a priority",
+        "runs on training with Deployment ml/server, and neither has a priority",
         Level.ADVISORY,
         alongside=(FLEET, SERVER),
     ),

@@ -71,7 +71,7 @@ CASES = (
         KEEPS,
         job({"spec.ttlSecondsAfterFinished": 3600}),
         job(),
-        "finished jobs and their pods stay for ever; they hold no GPU",
+        "finished jobs and their pods are never deleted; they hold no GPU",
         Level.ADVISORY,
         settings={"rules": {KEEPS: "advisory"}},
     ),

@@ -35,7 +35,7 @@ CASES = (
         "mig-slices-unrequested",
         _pool("all-2g.10gb", 0),
         _pool("all-2g.10gb", 1),
-        "24 slices stand, and everything here together asks for 4",
+        "24 slices are published, and all workloads here ask for 4",
         Level.ADVISORY,
         alongside=(CPU_GROUP, BUDGET, MIXED, deployment({LIMITS: {"nvidia.com/mig-2g.10gb": 1}})),
         settings={"thresholds": {"quietUsdPerMonth": 50000}},

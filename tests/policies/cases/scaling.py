@@ -73,7 +73,7 @@ CASES = (
         "gpu-serving-without-autoscaler",
         deployment({**SERVES, "spec.replicas": 1}),
         SERVER,
-        "4 replicas, at night as by day",
+        "4 replicas at all times",
         Level.ADVISORY,
         alongside=(),
     ),

@@ -150,7 +150,7 @@ CHECKS = (
     ObjectCheck(
         "gpu-request-without-limit",
         _UNCHECKED,
-        "write the request as a limit; the request may then go",
+        "write the request as a limit; the request may then be removed",
         container=fixed(f"{REQUESTS}.exists(k, {IS_GPU} && !(k in {LIMITS}))"),
     ),
     ObjectCheck(
@@ -180,7 +180,7 @@ CHECKS = (
     ObjectCheck(
         "gpu-idle-command",
         POD_TARGETS,
-        "run the work itself; for a shell, ask for one share and set replicas to 0 when no one "
+        "run the work itself; for a shell, ask for one share and set replicas to 0 while it is not "
         "uses it",
         container=_idle,
         while_stopped=False,
