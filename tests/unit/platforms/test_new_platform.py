@@ -6,16 +6,14 @@ files at most.
 """
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
-ROOT = Path(__file__).parents[3]
+from tests.unit.copied_tree import apply_edits, copy_tree, gpufleet, python
+
 MADE_UP = Path(__file__).parent / "made_up"
 FOLDER = "components/gpufleet/platforms/rack"
 OPTIONS = "components/gpufleet/spec/platforms/rack.py"
@@ -69,32 +67,11 @@ EDITS = (
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the product with the platform."""
-    made = tmp_path_factory.mktemp("tree")
-    for package in ("components/gpufleet", "policies/gpufleet_policies"):
-        shutil.copytree(ROOT / package, made / package)
+    made = copy_tree(tmp_path_factory.mktemp("tree"))
     shutil.copytree(MADE_UP, made / FOLDER, ignore=shutil.ignore_patterns("options.py", "*.yaml"))
     shutil.copy(MADE_UP / "options.py", made / OPTIONS)
-    for name, old, new in EDITS:
-        text = (made / name).read_text()
-        assert text.count(old) == 1, f"{name}: {old}"
-        (made / name).write_text(text.replace(old, new))
+    apply_edits(made, EDITS)
     return made
-
-
-def python(tree: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    path = os.pathsep.join(str(tree / root) for root in ("components", "policies"))
-    return subprocess.run(
-        [sys.executable, *arguments],
-        env={**os.environ, "PYTHONPATH": path},
-        cwd=tree,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-def gpufleet(tree: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return python(tree, "-m", "gpufleet.cli", *arguments)
 
 
 def test_eight_files_at_most_are_edited() -> None:
