@@ -74,13 +74,14 @@ format: $(STAMP) ## Rewrite files in the project's style
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-generate: $(STAMP) ## Write again what is generated from the models: argument types, schemas, rule pages
+generate: $(STAMP) ## Write again what is generated from the models: argument types, schemas, reference pages
 	$(BIN)/python tests/unit/components/write_arguments.py
 	GPUFLEET_WRITE_SCHEMA=1 $(BIN)/pytest -q tests/schema
 	$(BIN)/gpufleet schema > docs/fleet-spec.md
 	$(BIN)/gpufleet schema --for stack --format json > stacks/stack.schema.json
 	PYTHONPATH=components:policies $(BIN)/python -m gpufleet_policies.documentation docs/policies.md
 	$(BIN)/python -m gpufleet.contract.foreign.rule_page docs/check.md
+	UPDATE_GOLDEN=1 $(BIN)/pytest -q tests/unit/render/test_platforms.py -k page_is_what
 
 wheel: $(STAMP) ## Build both wheels into dist/
 	$(BIN)/python -m build --wheel --no-isolation --outdir dist .
