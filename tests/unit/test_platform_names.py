@@ -28,13 +28,13 @@ LISTED = {
     "components/gpufleet/platforms/registry.py": "the table of folders",
     "components/gpufleet/gpu_fleet.py": "the connection, one typed section for each platform",
     "components/gpufleet/__init__.py": "the public components, by name",
+}
+"""Files that name platforms, and why. Adding a platform edits these; ARCHITECTURE.md lists them."""
+
+OTHERWISE = {
     "components/gpufleet/nodes/vsphere/batch_provider.py": "recorded states load it by this name",
     "components/gpufleet/nodes/vsphere/provider.py": "recorded states load it by this name",
     "components/gpufleet/sandbox_distribution.py": "the name of the other distribution's parts",
-}
-"""Files that name platforms, and why. Adding a platform edits these."""
-
-OTHERWISE = {
     "components/gpufleet/cli/__init__.py": "two commands are called like platforms",
     "components/gpufleet/cli/vsphere.py": "the command of one platform",
     "components/gpufleet/cli/sandbox.py": "the command of another distribution",
