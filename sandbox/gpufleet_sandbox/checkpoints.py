@@ -49,7 +49,7 @@ def restore_cut_off_checkpoints(backend_url: str, note: Callable[[str], None]) -
 
 
 def _cut_off(file: Path) -> bool:
-    """Whether the file cannot be read and no one is writing it."""
+    """Whether the file cannot be read and no process is writing it."""
     if _readable(file):
         return False
     time.sleep(max(0.0, SETTLED_SECONDS - (time.time() - file.stat().st_mtime)))

@@ -119,7 +119,7 @@ def _apiserver(plan: ControlPlanePlan) -> list[str]:
         "--profiling=false",
     ]
     if "kube-controller-manager" not in plan.selected:
-        # No one would make the default service accounts, and every pod would be refused.
+        # Nothing would make the default service accounts, and every pod would be refused.
         arguments.append("--disable-admission-plugins=ServiceAccount")
     return arguments
 

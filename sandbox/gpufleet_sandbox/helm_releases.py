@@ -16,7 +16,7 @@ _NEVER_DEPLOYED = (*_IN_PROGRESS, "failed")
 
 
 def remove_unfinished_revisions(server: ApiServer) -> list[str]:
-    """Delete the revisions that no one will finish; returns their releases as `namespace/name`.
+    """Delete unfinished revisions; returns their releases as `namespace/name`.
 
     Helm takes an unfinished revision for one in progress and refuses every further operation:
     "cannot re-use a name that is still in use". Without it the previous revision counts. A release

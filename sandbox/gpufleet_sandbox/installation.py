@@ -109,7 +109,7 @@ def _link(program: Path, target: Path) -> None:
 PASSPHRASE = "gpufleet-sandbox"  # noqa: S105 - public, see below
 """Passphrase of every stack in a sandbox. It protects nothing and is public on purpose: the engine
 writes a salt that fits it into the stack's file, and a committed stack file must fit the sandbox of
-the one who clones the project. Sandbox stacks hold no secrets."""
+everyone who clones the project. Sandbox stacks hold no secrets."""
 
 
 def write_passphrase(path: Path) -> None:

@@ -3,7 +3,7 @@
 A process is recognised by two marks. The record in `state.json` holds its id *and* its start time,
 because ids are given out again. And each process carries the sandbox folder and its own name in its
 environment, so that one whose record was lost (a kill between start and record, a deleted or
-damaged file) is still found, and never one that belongs to someone else.
+damaged file) is still found, and never one of another owner.
 """
 
 import os

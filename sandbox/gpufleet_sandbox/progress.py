@@ -63,7 +63,7 @@ class SilentProgress:
         del text
 
     def task(self, name: str, seconds: float) -> ProgressTask:
-        """A task no one watches."""
+        """A task without display."""
         del name, seconds
         return _SilentTask()
 

@@ -45,7 +45,7 @@ def repair(
         engine: the engine in the stack's project.
         stack: the stack's name.
         server: the sandbox's API server, which must be running.
-        note: told, in a sentence, of each thing that was repaired.
+        note: called with a sentence about each repair.
 
     Raises:
         SandboxError: another engine works on this stack right now.
@@ -127,7 +127,7 @@ def kubernetes_id(entry: dict[str, Any]) -> str | None:
 
 
 def release_stale_lock(engine: PulumiEngine, stack: str) -> bool:
-    """Remove the stack's lock when no one holds it any more; returns whether there was one.
+    """Remove the stack's lock when its holder has ended; returns whether there was one.
 
     Raises:
         SandboxError: a running process holds it.

@@ -106,8 +106,8 @@ class Startup:
             component.name, command_line(component, self.plan), self.fingerprint(component)
         )
         layout = self.plan.layout
-        # Before it starts: the one who is interrupted meanwhile stops it too, by the marks it
-        # carries.
+        # Before it starts: if this run is interrupted meanwhile, it stops the process too, by
+        # its marks.
         self.started.append(component.name)
         self.state.processes[component.name] = processes.start(
             command, layout.root, layout.log(component.name), self.path

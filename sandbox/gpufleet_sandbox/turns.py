@@ -14,12 +14,12 @@ WAIT_SECONDS = 1800.0
 
 @contextmanager
 def turn(file: Path, what: str, note: Callable[[str], None]) -> Iterator[None]:
-    """Hold the lock `file`, once the one who holds it has ended.
+    """Hold the lock `file`, once its holder has ended.
 
     Args:
         file: the lock, in a folder that exists.
         what: what its holder does, to follow "another command".
-        note: told when there is something to wait for.
+        note: called when there is something to wait for.
 
     Raises:
         SandboxError: the holder does not end within `WAIT_SECONDS`.

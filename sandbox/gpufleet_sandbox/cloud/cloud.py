@@ -1,4 +1,4 @@
-"""What the two clouds have in common: resource kinds, and a kind for all that no one deepened."""
+"""Resource kinds that both clouds share, and a default kind for all other resources."""
 
 import hashlib
 from abc import ABC, abstractmethod

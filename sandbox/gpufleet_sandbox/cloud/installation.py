@@ -25,7 +25,7 @@ def install(pulumi_home: Path, python: str | None = None) -> tuple[str, ...]:
         python: interpreter that has the SDKs and this package. Default: this one.
 
     Returns:
-        The clouds that stand ready.
+        The clouds that are ready.
     """
     ready: list[str] = []
     for cloud in CLOUDS:

@@ -1,4 +1,4 @@
-"""What a test tells the stand-in: which calls fail, wait or hang, and what look-ups answer.
+"""The scenario of a test: which calls fail, wait or hang, and what look-ups answer.
 
     rules:
     - {operation: create, type: "aws:eks/nodeGroup:NodeGroup", name: "*training*", nth: 1,

@@ -12,7 +12,7 @@ from gpufleet_sandbox.cloud.service import StandInProvider
 from gpufleet_sandbox.cloud.store import CloudFolder
 
 CALLS_AT_ONCE = 64
-"""Threads that answer calls; the engine makes as many at once as it was told (`--parallel`)."""
+"""Threads that answer calls; the engine makes at most `--parallel` calls at once."""
 MESSAGE_LIMIT = 400 * 1024 * 1024
 """Bytes of one message, the engine's own limit (pulumi/pulumi sdk v3.259.0, rpcutil)."""
 

@@ -38,7 +38,7 @@ DEFAULTED = "__defaults"
 """Input that lists what the provider filled in, as the vendors' bridge records it."""
 
 _FOREVER = 3600.0
-"""Seconds after which even a call told to hang gives up."""
+"""Seconds after which even a hanging call ends."""
 
 
 class StandInProvider(provider_pb2_grpc.ResourceProviderServicer):

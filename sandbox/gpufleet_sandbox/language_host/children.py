@@ -106,8 +106,8 @@ def _await_all(children: "list[subprocess.Popen[bytes]]") -> None:
 def end_process_group() -> None:
     """Kill what is left of our process group, ourselves included, if the group is ours.
 
-    For the case that the engine is gone and no one else will: what a program started itself would
-    stay behind for ever.
+    For the case that the engine has ended: processes that a program started would otherwise run for
+    ever.
     """
     sys.stdout.flush()
     if os.getpgrp() == os.getpid():

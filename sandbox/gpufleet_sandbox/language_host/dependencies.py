@@ -22,7 +22,7 @@ print(json.dumps(sorted((name, found[name].version) for name in keep)))
 
 
 def sdk_version() -> str:
-    """Version of the Pulumi SDK in the host's own environment; empty when it cannot be told.
+    """Version of the Pulumi SDK in the host's own environment; empty when it is not known.
 
     The engine asks at each command. Searching the installed distributions takes 60 ms, reading
     their folder's name takes none.
@@ -78,7 +78,7 @@ def install(options: Mapping[str, object], root: Path, program: Path) -> Iterato
     """Install what a program or plugin asks for; yields output to show.
 
     Only into a virtual environment that the options name, made when missing. Without one the host's
-    own environment is used, which belongs to someone else: it is left as it is.
+    own environment is used, which has another owner and is not changed.
 
     Raises:
         OptionError: an option cannot be followed, or pip failed.

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 
 EXPLAINED = 32
-"""Exit status for "the person has been told"; the same number the vendor's executor uses."""
+"""Exit status of a failure that was already reported; the vendor's executor uses the same."""
 INTERRUPTED = 130
 THREADS_PER_OPERATION = 4
 """Worker threads per parallel resource operation; each call to the engine waits in one."""
@@ -65,8 +65,8 @@ def run(arguments: list[str]) -> int:
         sys.path.insert(0, str(entry.parent))
     sys.argv = [given.program, *given.arguments]
 
-    # A failed program leaves tasks behind whose results no one will ask for, and asyncio would
-    # complain about each of them beneath the error that matters.
+    # A failed program leaves tasks whose results are never read, and asyncio would complain about
+    # each of them below the error that matters.
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)

@@ -16,7 +16,7 @@ MESSAGE_LIMIT = 400 * 1024 * 1024
 
 
 def serve(arguments: list[str]) -> int:
-    """Serve until told to leave. The last argument is the engine's address.
+    """Serve until asked to stop. The last argument is the engine's address.
 
     The first line on standard output is the port; the engine waits for it and shows what follows.
     """

@@ -42,7 +42,7 @@ NOT_OFFERED = {
 
 
 class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
-    """Answers one engine; `children` are ended by the one who ends the host."""
+    """Answers one engine; `children` are ended by the caller that ends the host."""
 
     def __init__(self, engine: str, children: Children) -> None:
         self._engine = engine

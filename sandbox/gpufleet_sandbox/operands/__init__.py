@@ -1,4 +1,4 @@
-"""Simulators of the GPU operands: what runs on a GPU node, played from what is on the cluster.
+"""Simulators of the GPU operands: what runs on a GPU node, simulated from the cluster's objects.
 
 They read Nodes, ConfigMaps, Deployments and the ClusterPolicy, follow NVIDIA's rules, and publish
 labels and allocatable resources. Nothing here imports the code that compiles or renders a fleet,

@@ -29,7 +29,7 @@ class ClusterView:
 
     policy: ClusterPolicy | None
     operator_namespace: str | None
-    """Namespace of the operator's Deployment; None: no operator, no one acts on the policy."""
+    """Namespace of the operator's Deployment; None: no operator, nothing acts on the policy."""
     feature_discovery: bool
     """Whether Node Feature Discovery is deployed."""
     config_maps: Mapping[str, Mapping[str, str]] = field(default_factory=dict)

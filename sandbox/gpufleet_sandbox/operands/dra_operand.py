@@ -1,9 +1,8 @@
 """The DRA driver's kubelet plugin on every node: publishes slices, validates claims given to the
 node.
 
-A pod runs in the sandbox whatever becomes of its claim, as nothing but the scheduler holds pods
-back here. What a real kubelet would wait for is informed as an Event on the pod,
-`FailedPrepareDynamicResources`.
+A pod runs in the sandbox even if its claim fails, because only the scheduler delays pods here.
+Where a real kubelet would wait, the pod gets the Event `FailedPrepareDynamicResources`.
 """
 
 import hashlib

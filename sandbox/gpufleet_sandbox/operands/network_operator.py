@@ -3,7 +3,7 @@
 As upstream (Mellanox/network-operator `pkg/state`, read 2026-11-21), only the policy called
 `nic-cluster-policy` is looked at, and it is ready only while some node has an NVIDIA NIC, by the
 label that Node Feature Discovery writes. Of what the policy deploys, the RDMA shared device plugin
-is played (`rdma_plugin.py`).
+is simulated (`rdma_plugin.py`).
 """
 
 import threading

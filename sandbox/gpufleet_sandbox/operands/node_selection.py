@@ -54,5 +54,5 @@ def _holds(expression: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
         case "DoesNotExist":
             return found is None
         case _:
-            # Gt and Lt: no one selects GPU nodes by a number.
+            # Gt and Lt: GPU nodes are not selected by a number.
             return False

@@ -23,8 +23,7 @@ class PluginChart:
     """One installation of the chart."""
 
     settings: ClusterPolicy
-    """What the plugin is informed, in the operator's terms: driver, toolkit and MIG are no
-    one's."""
+    """Settings of the plugin as a ClusterPolicy; driver, toolkit and MIG belong to no operand."""
     config_maps: Mapping[str, Mapping[str, str]]
     """ConfigMaps of its namespace."""
     node_selector: Mapping[str, str]

@@ -130,8 +130,8 @@ class PluginOperand:
 
 
 def _check_alone(plugin: bool, cluster: ClusterView, labels: dict[str, str]) -> None:
-    """The plugin is kept silent where the DRA driver serves the GPUs too: both would hand them out,
-    and in the sandbox no one would notice."""
+    """Raise PluginError where the DRA driver serves the GPUs too: each GPU would be assigned twice,
+    which nothing in the sandbox would show."""
     if plugin and cluster.dra is not None and cluster.dra.runs_on(labels):
         raise PluginError(
             "the DRA driver serves the GPUs of this node too: each would be assigned twice; one "

@@ -1,9 +1,9 @@
-"""An account that outlives the plugin: a journal of API calls, played again on moto.
+"""An account that outlives the plugin: a journal of API calls, repeated on moto.
 
 An engine run starts and ends the provider, and moto keeps everything in memory. So each call that
-changes something is written down, and a process that sees a journal for the first time plays it.
+changes something is recorded, and a process that sees a journal for the first time repeats it.
 Before each call moto's source of randomness is seeded with the call's number: the same journal
-gives the same ids. Several processes may use one account; each first plays what the others did.
+gives the same ids. Several processes may use one account; each first repeats the other calls.
 """
 
 import json

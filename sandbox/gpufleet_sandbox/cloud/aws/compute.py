@@ -230,7 +230,7 @@ class EgressRuleKind(IngressRuleKind):
 
 
 class TagKind(AwsPlainKind):
-    """ec2.Tag: a tag of something that someone else made, such as a subnet."""
+    """ec2.Tag: a tag of a resource with another owner, such as a subnet."""
 
     def create(self, inputs: Mapping[str, Any]) -> Made:
         self._put(inputs)
@@ -282,7 +282,7 @@ def _inline(rule: Mapping[str, Any], group: str) -> list[dict[str, Any]]:
 
 
 class GroupTagKind(AwsPlainKind):
-    """autoscaling.Tag: a tag of an Auto Scaling group that someone else made."""
+    """autoscaling.Tag: a tag of an Auto Scaling group with another owner."""
 
     def create(self, inputs: Mapping[str, Any]) -> Made:
         self._change("CreateOrUpdateTags", inputs)
