@@ -173,7 +173,7 @@ def test_a_value_known_only_after_deployment_is_refused(construct: Construct) ->
     unknown = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
     with pytest.raises(grpc.RpcError) as caught:
         construct(FLEET, {"spec": {**SPEC, "cluster": {"name": unknown}}})
-    assert "a Pulumi Output stands here" in caught.value.details()  # type: ignore[attr-defined]
+    assert "the value is a Pulumi Output" in caught.value.details()  # type: ignore[attr-defined]
 
 
 UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"

@@ -188,7 +188,7 @@ def _deadlock(pool: Pool, node: LiveNode) -> Iterable[Finding]:
                 "source": "NVIDIA/gpu-operator#2833, NVIDIA/mig-parted#485",
             },
             {
-                "fact": "then it waits for another value of the label, which no one writes",
+                "fact": "then it waits for another value of the label, which nothing writes",
                 "source": _MIG_MANAGER,
             },
         ],

@@ -18,7 +18,7 @@ _DRAIN = (
 )
 _FAILED = (
     "nvidia.com/mig.config.state becomes `failed`: the layout was not applied; the GPUs before the "
-    "failing one are cut anew, that one is empty, those after it are as before"
+    "failing GPU have the new layout, the failing GPU is empty, the GPUs after it are unchanged"
 )
 _PAUSED = (
     "it stays `pending` longer than timeoutSeconds, or nvidia.com/gpu.deploy.* stay "
@@ -43,9 +43,9 @@ def validate_cluster(old: Fleet, new: Fleet) -> list[Finding]:
             error(
                 "change-strategy-for-everyone",
                 "pools",
-                f"the MIG strategy goes from {before.mig_strategy} to {after.mig_strategy} on every"
-                f" node at once: {', '.join(cut)} would offer other resources, or none, before "
-                "their own change",
+                f"the MIG strategy changes from {before.mig_strategy} to {after.mig_strategy} on "
+                f"every node at once: {', '.join(cut)} would offer other resources, or none, "
+                "before their own change",
                 "keep one strategy, or empty these pools first and change them at the same time",
                 old=before.mig_strategy,
                 new=after.mig_strategy,
@@ -130,7 +130,7 @@ def _waves(old: Pool, new: Pool, change: PoolChange) -> Iterable[Finding]:
             "change-all-at-once",
             f"{new.path}.sharing",
             f"all {change.nodes} nodes of {new.name} would change at the same time, and the "
-            "present configuration would vanish under those that are not done",
+            "present configuration would be removed while nodes still use it",
             "add to the pool: change: {width: 1, previous: "
             + _yaml(old.spec.sharing.model_dump(mode="json", by_alias=True, exclude_unset=True))
             + "}",
@@ -188,7 +188,7 @@ def _pods(old: Pool, new: Pool, change: PoolChange) -> Iterable[Finding]:
             "changed-node-attracts-pods",
             new.path,
             f"the first changed node is the only one with {', '.join(fresh)}: every waiting pod "
-            "goes there, and if it is broken all of them fail on it",
+            "is scheduled there, and all of them fail if the node is broken",
             "keep it cordoned until one pod of yours has run on it",
             resources=fresh,
         )

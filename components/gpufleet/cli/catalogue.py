@@ -25,7 +25,7 @@ _BY_CLOUD = ("instances", "prices")
     "--prices",
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Prices that replace those of the edition (docs/catalogue.md has the format).",
+    help="Prices that replace the edition's prices (docs/catalogue.md has the format).",
 )
 @format_option
 def command(

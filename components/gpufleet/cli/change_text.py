@@ -14,7 +14,7 @@ _KINDS = {
     NodeChangeKind.REMOVED: "removed",
     NodeChangeKind.UNTOUCHED: "no node changes",
     NodeChangeKind.PLUGIN: "the device plugin restarts, running pods stay",
-    NodeChangeKind.RECUT: "GPUs are cut anew, every pod leaves first",
+    NodeChangeKind.RECUT: "GPUs are repartitioned, every pod leaves first",
     NodeChangeKind.NEW_NODES: "nodes are replaced",
     NodeChangeKind.NEW_POOL: "the platform replaces the pool",
 }
@@ -62,7 +62,7 @@ def _pool(pool: PoolChange, new: Fleet) -> str:
 
 def _waves(pool: PoolChange, new: Fleet) -> str:
     if not pool.waves:
-        return "no node exists: the next ones are born with the new sharing"
+        return "no node exists: new nodes start with the new sharing"
     width = len(pool.waves[0])
     text = f"{pool.nodes} nodes in {len(pool.waves)} waves of {width}"
     first = platform_rules(new.spec.platform).node_names(new, pool.name, pool.waves[0][:4])

@@ -28,7 +28,7 @@ _COLOURS = {Verdict.ACCEPT: "green", Verdict.WARN: "yellow", Verdict.REJECT: "re
     "kind",
     required=True,
     type=click.Choice(list(KINDS)),
-    help="What the file is: whose rules it is validated by.",
+    help="Kind of the file. It selects the rules.",
 )
 @click.option("--gpu", metavar="KEY", help="GPU of the nodes, such as A100-80GB.")
 @click.option(

@@ -155,7 +155,7 @@ def init(folder: Path, virtualenv: str, wheel: Path | None, output_format: str) 
     "exempt",
     multiple=True,
     metavar="NAME",
-    help="Namespace that is not validated, next to those of kube-system and the GPU operators.",
+    help="Namespace that is not validated, besides kube-system and those of the GPU operators.",
 )
 @click.option(
     "--mend",

@@ -24,7 +24,7 @@ from gpufleet.platforms.registry import FOLDERS, platform_preflight
     "subnets",
     metavar="ZONE=ID",
     multiple=True,
-    help="A subnet of the connection; once for each zone. Default: those of the cluster.",
+    help="A subnet of the connection; once for each zone. Default: the cluster's subnets.",
 )
 @format_option
 def command(source: str, subnets: tuple[str, ...], output_format: str) -> None:
@@ -49,8 +49,8 @@ def command(source: str, subnets: tuple[str, ...], output_format: str) -> None:
     if preflight is None:
         asked = ", ".join(platform for platform, folder in FOLDERS.items() if folder.preflight)
         raise UnreadableInputError(
-            f"{source}: no one to ask for platform {compiled.fleet.spec.platform.value}; there is "
-            f"{asked}"
+            f"{source}: preflight does not support platform {compiled.fleet.spec.platform.value}; "
+            f"it supports {asked}"
         )
     try:
         answers = preflight.ask(compiled.fleet, wiring)

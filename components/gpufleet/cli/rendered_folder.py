@@ -84,7 +84,7 @@ def _plan(folder: Path, files: Sequence[Artefact]) -> FolderPlan:
         there, problem = _existing(folder, file.path)
         foreign = there is not None and file.path not in listed
         if foreign and there != file.text.encode():
-            problem = "a file is there that no earlier run made"
+            problem = "a file exists that no earlier run wrote"
         if problem is not None:
             findings.append(
                 error(
@@ -130,10 +130,10 @@ def _existing(folder: Path, path: str) -> tuple[bytes | None, str | None]:
     for part in parents:
         place /= part
         if place.is_symlink() or (place.exists() and not place.is_dir()):
-            return None, f"{place} is no folder of its own"
+            return None, f"{place} is a link or a file, not a folder"
     place /= name
     if place.is_symlink() or place.is_dir():
-        return None, f"a {'link' if place.is_symlink() else 'folder'} is there"
+        return None, f"a {'link' if place.is_symlink() else 'folder'} exists at this path"
     return (place.read_bytes() if place.exists() else None), None
 
 
@@ -142,8 +142,8 @@ def _read_index(index: Path) -> dict[str, str]:
     if not index.exists():
         return {}
     spoilt = UnreadableInputError(
-        f"{index}: not a list this version wrote; remove it, and the files it was to list are "
-        "no one's"
+        f"{index}: this version did not write the list; if you remove it, its files are no longer "
+        "managed"
     )
     try:
         document: Any = json.loads(index.read_bytes())

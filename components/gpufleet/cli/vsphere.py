@@ -190,7 +190,7 @@ def _print(found: dict[str, Any]) -> None:
         bound = " at most, by what the hosts say" if row["upperBound"] else ""
         click.echo(
             f"pool {row['pool']}: {row['fit']} of {row['wanted']} machines fit{bound}, "
-            f"{row['running']} of them are there"
+            f"{row['running']} of them exist"
         )
         if row["refusal"]:
             click.echo(f"      because {row['refusal']}")

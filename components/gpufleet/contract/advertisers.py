@@ -70,7 +70,7 @@ def _dra_alongside_plugins(cluster: ClusterFacts) -> Iterable[Finding]:
     yield error(
         "two-advertisers",
         "addons.draDriver.enabled",
-        f"no pool uses `dra`, and the driver would serve the GPUs of {_names(served)} next to "
+        f"no pool uses `dra`, but the driver would serve the GPUs of {_names(served)} besides "
         f"{advertiser_title(served[0])}",
         f"write {DRA_VALUES}.{key}: false to keep compute domains only, or `sharing: {{dra: {{}}}}`"
         " on the pools",

@@ -130,7 +130,7 @@ def _validate_driver(dynamic: Sequence[Member], spec: FleetSpec) -> Iterable[Fin
         yield error(
             "dra-driver-disabled",
             "addons.draDriver.enabled",
-            f"no one would serve the claims of {names}",
+            f"no driver would serve the claims of {names}",
             "remove the line; `ownership: existing` says that someone else installs it",
         )
     resources = _mapping(addon.values.get("resources"))

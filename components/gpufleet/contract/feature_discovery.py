@@ -56,7 +56,7 @@ def decide_discovery(
         return owner, ()
     if network_operator and ours is True and theirs is not False:
         facts = chain(
-            ContractFact("the GPU Operator is informed to run it", path),
+            ContractFact("the GPU Operator is configured to run it", path),
             ContractFact(
                 "the Network Operator is in the cluster, and nothing switches its own off",
                 f"{NETWORK_VALUES}.nfd.enabled",
@@ -89,7 +89,7 @@ def _someone_else(addons: Addons, path: str) -> tuple[Finding, ...]:
             "a GPU node and nothing is installed on any",
             "remove the line, unless the cluster runs it and labels PCI classes 02 and 03",
             facts=chain(
-                ContractFact("the GPU Operator is informed not to run it", path),
+                ContractFact("the GPU Operator is configured not to run it", path),
                 ContractFact("no Network Operator brings it", "addons.networkOperator"),
                 ContractFact(
                     "a GPU node is one with the label feature.node.kubernetes.io/pci-10de.present",

@@ -78,7 +78,7 @@ _TWICE = {
     ),
 }
 _NOBODY = ContractFact(
-    "the operands wait for driver, then toolkit, then plugin: what no one brings stops them all",
+    "the operands wait for driver, then toolkit, then plugin: a missing part stops all of them",
     "NVIDIA/gpu-operator v26.7.0 operator-validator",
 )
 
@@ -142,7 +142,7 @@ def deploy_labels(image: NodeImage | None) -> dict[str, str]:
 def _twice(part: str, path: str, having: Sequence[PoolImage]) -> Finding:
     word = part.replace("_", " ")
     facts = [image_fact(name, image) for name, _, image in having[:3] if image is not None]
-    facts.append(ContractFact(f"the operator is informed to install the {word} too", path))
+    facts.append(ContractFact(f"the operator is configured to install the {word} too", path))
     first = having[0][2]
     if part == "driver" and first is not None and not first.operator_may_install_driver:
         facts.append(_no_driver_image(first))
@@ -165,9 +165,8 @@ def _by_no_one(part: str, path: str, lacking: Sequence[PoolImage]) -> Finding:
     return error(
         f"{part.replace('_', '-')}-installed-by-nobody",
         path,
-        f"the image of {', '.join(names)} has no {word} and the operator is informed not to "
-        "install "
-        "it: no GPU would ever be advertised there",
+        f"the image of {', '.join(names)} has no {word}, and the operator is configured "
+        "not to install it: no GPU would ever be advertised there",
         "remove the line, or choose an image that has it",
         pools=names,
         facts=chain(

@@ -70,7 +70,7 @@ def _validate(pool: ContractPool, cluster: ClusterFacts) -> Iterable[Finding]:
             ContractFact(
                 "NodeOverlay is switched off"
                 if declared is False
-                else "whether the existing Karpenter has the gate NodeOverlay is not said",
+                else "it is not declared whether the existing Karpenter has the gate NodeOverlay",
                 path,
             ),
         ),

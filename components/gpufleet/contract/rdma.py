@@ -104,9 +104,8 @@ def _peermem(cluster: ClusterFacts, operator: GpuOperator) -> Iterable[Finding]:
             yield error(
                 "ofed-from-two-places",
                 place(operator, HOST),
-                "the GPU Operator is informed that the host has DOCA-OFED, and the Network "
-                "Operator "
-                "installs it in a container",
+                "the GPU Operator is configured for DOCA-OFED on the host, but the Network "
+                "Operator installs it in a container",
                 f"write {HOST}: false, or addons.networkOperator.ofed: host",
                 facts=chain(
                     asked,
@@ -121,9 +120,8 @@ def _peermem(cluster: ClusterFacts, operator: GpuOperator) -> Iterable[Finding]:
             yield error(
                 "ofed-on-no-host",
                 place(operator, HOST),
-                "the GPU Operator is informed that the host has DOCA-OFED, and no image is "
-                "reported to "
-                "bring it",
+                "the GPU Operator is configured for DOCA-OFED on the host, but no image is "
+                "known to contain it",
                 "write addons.networkOperator.ofed: host where the image has it",
                 facts=chain(asked, said(operator, HOST), ofed_fact, _WAITS),
             )
@@ -138,8 +136,8 @@ def _peermem(cluster: ClusterFacts, operator: GpuOperator) -> Iterable[Finding]:
         yield error(
             "driver-waits-for-ofed",
             place(operator, RDMA),
-            "every driver pod would wait for a DOCA-OFED container that no one deploys: no GPU "
-            "is ever advertised",
+            "every driver pod would wait for a DOCA-OFED container that is never deployed: no "
+            "GPU is ever advertised",
             f"write {where}: {'operator' if present else 'true'}, or remove {RDMA} and use DMA-BUF",
             facts=chain(
                 asked,
@@ -169,7 +167,7 @@ def _order(cluster: ClusterFacts, asked: ContractFact, ofed: ContractFact) -> It
             "gpu-driver-before-ofed",
             "addons.networkOperator.wait",
             f"the GPU Operator would not wait for DOCA-OFED on the nodes of {there[0].name}, which "
-            "are there already",
+            "exist already",
             "remove the line: it waits where RDMA nodes exist",
             facts=chain(
                 asked,

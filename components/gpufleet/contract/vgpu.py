@@ -26,7 +26,7 @@ def validate_vgpu(members: Sequence[Member], spec: FleetSpec) -> list[Finding]:
                 error(
                     "vgpu-needs-hypervisor",
                     f"{path}.sharing.vgpu",
-                    f"no one can choose a vGPU profile on {spec.platform.value}",
+                    f"a vGPU profile cannot be chosen on {spec.platform.value}",
                     "choose an instance type with a fraction of a GPU, or another way of sharing",
                     value=spec.platform.value,
                     allowed=tuple(p.value for p in Platform if platform_facts(p).vgpu),
@@ -120,8 +120,8 @@ def _validate_guest_driver(guests: Sequence[Member], spec: FleetSpec) -> Iterabl
         yield error(
             "vgpu-guest-driver-missing",
             missing[0],
-            f"{', '.join(needs)} need the vGPU guest driver, which comes from a private image of "
-            f"your own; not said: {', '.join(missing)}",
+            f"{', '.join(needs)} need the vGPU guest driver, which comes from your own private "
+            f"image; not given: {', '.join(missing)}",
             "give the repository, the version and the pull secret of your image",
             missing=tuple(missing),
         )

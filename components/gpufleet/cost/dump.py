@@ -189,7 +189,7 @@ def _smallest_step(series: Iterable[Series]) -> int:
     ]
     if not steps:
         raise UnreadableDumpError(
-            "no series has two samples, so their distance must be said: --step"
+            "no series has two samples, so their distance is unknown: give --step"
         )
     return min(steps)
 

@@ -49,7 +49,7 @@ def read_strict(text: str | bytes, holds: str = "document") -> Document:
         lines = decoded.splitlines()
         line = lines[int(mark.line)] if mark and mark.line < len(lines) else ""
         if "\t" in line[: len(line) - len(line.lstrip())]:
-            return "a tab stands where YAML wants spaces: indent with spaces"
+            return "a tab is not allowed here in YAML: indent with spaces"
         if "another document" in problem:
             return f"a second document starts here: one {holds} per file"
         return problem

@@ -72,9 +72,9 @@ def validate(
                 error(
                     "spot-price-not-on-platform",
                     f"{path}.capacity[{index}].spot.maxPriceUsdPerHour",
-                    f"no one on {platform.value} takes a highest price for spot capacity: spend "
-                    "and budget would count on a bound that is not there",
-                    "remove it; spot is never dearer than on demand",
+                    f"{platform.value} accepts no highest price for spot capacity: spend and "
+                    "budget would use a bound that does not exist",
+                    "remove it; spot never costs more than on demand",
                     found=entry.spot.max_price_usd_per_hour,
                 )
             )
@@ -94,7 +94,7 @@ def validate(
                 f"{path}.capacity",
                 "a session on spot capacity ends two minutes or less after the cloud's word, with "
                 "all that was not saved",
-                "write `onDemand: {}`, or `intent: batch` if no one sits in front of it",
+                "write `onDemand: {}`, or `intent: batch` if no user waits for the result",
             )
         )
     if "capacityBlock" in modes and len(machines) > 1:

@@ -57,9 +57,8 @@ def _operators(spec: FleetSpec) -> Iterator[Finding]:
         yield error(
             "two-advertisers",
             path,
-            "the GPU Operator is informed to run its device plugin, and the device plugin's own "
-            "chart "
-            f"is on: {_ONE_ADVERTISER}",
+            "the GPU Operator is configured to run its device plugin, and the device plugin's own "
+            f"chart is on: {_ONE_ADVERTISER}",
             f"remove the line, or write {ADDON}.enabled: false",
         )
     if spec.addons.gpu_operator.ownership is Ownership.EXISTING and asked is not False:
@@ -95,8 +94,8 @@ def _not_restarted(pools: Sequence[Pool], plan: AddonPlan) -> Iterator[Finding]:
         yield warning(
             "plugin-not-restarted-by-mig-manager",
             f"{ADDON}.enabled",
-            f"when {', '.join(p.name for p in cut)} is cut anew, no one restarts this plugin, and "
-            "it goes on advertising the old devices",
+            f"when {', '.join(p.name for p in cut)} is repartitioned, nothing restarts this plugin "
+            "and it continues to advertise the old devices",
             "let the GPU Operator run the plugin, or restart its DaemonSet after each change",
             pools=[p.name for p in cut],
         )

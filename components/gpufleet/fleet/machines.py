@@ -248,8 +248,8 @@ def _disagreements(
                     "instance-types-differ",
                     f"{path}.instanceTypes",
                     f"{row.name} and {first.name} cannot share a pool: {', '.join(different)}",
-                    "make a pool for each: a scheduler and an autoscaler take all nodes of a pool "
-                    "to be alike",
+                    "declare a pool for each: schedulers and autoscalers expect all nodes of a "
+                    "pool to be identical",
                     first=ours,
                     other=theirs,
                 )

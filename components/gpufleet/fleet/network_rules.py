@@ -99,7 +99,7 @@ def _driver_version(declared: NetworkOperatorSettings, plan: NetworkPlan) -> Ite
         yield error(
             "ofed-version-unknown",
             f"{ADDON}.ofedDriver.version",
-            f"which DOCA-OFED goes with chart {plan.version} is not known here; known is "
+            f"the DOCA-OFED version of chart {plan.version} is not known; the known charts are "
             f"{', '.join(OFED_VERSIONS)}",
             "write the version that the release notes name",
             found=plan.version,

@@ -105,6 +105,6 @@ def recovery_without_detector(path: str) -> Finding:
     return error(
         "neuron-recovery-without-detector",
         path,
-        "no one would tell it of a failed device: nodeProblemDetector is false",
+        "nothing would report failed devices to it: nodeProblemDetector is false",
         "write `nodeProblemDetector: true`, or remove nodeRecovery",
     )

@@ -74,9 +74,9 @@ def _growth(nim: Nim) -> Iterator[Finding]:
         yield warning(
             "nim-cache-on-one-node",
             "storage.shared",
-            f"{several} replicas read one volume that a single node can mount: those on other "
-            "nodes wait for ever",
-            "write `shared: true` with a storage class that can",
+            f"{several} replicas read one volume that only one node can mount: replicas on other "
+            "nodes never start",
+            "write `shared: true` with a storage class that several nodes can mount",
             found=several,
             limit=1,
         )

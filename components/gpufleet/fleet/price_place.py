@@ -42,7 +42,7 @@ def validate_price_place(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding
         warning(
             "prices-of-other-partition",
             "cluster.region",
-            f"spend and budget count list prices of {listed}; {where} has a price list of its own",
+            f"spend and budget count list prices of {listed}; {where} has its own price list",
             "give yours with `--prices FILE` (docs/catalogue.md), or compare sizes only",
             found=region,
             pools=[pool.name for pool, _ in elsewhere],

@@ -88,7 +88,7 @@ def _shares(queues: Queues) -> Iterator[Finding]:
             yield warning(
                 "team-weight-without-fair-sharing",
                 f"queues.teams[{index}].weight",
-                f"weight {team.weight:g} does nothing: idle quota goes to the one who asks first",
+                f"weight {team.weight:g} has no effect: idle quota goes to the first that asks",
                 "add `fairSharing: {}` under queues, or remove the weight",
                 found=team.weight,
             )
@@ -111,8 +111,8 @@ def _cohorts(queues: Queues) -> Iterator[Finding]:
             yield error(
                 "cohort-twice",
                 "queues.cohorts",
-                f"{name!r} is there {'twice' if count > 1 else 'as the cohort of the fleet'}",
-                "give each group a name of its own",
+                f"{name!r} is declared {'twice' if count > 1 else 'as the cohort of the fleet'}",
+                "give each group its own name",
                 found=name,
             )
     for index, team in enumerate(queues.teams):
@@ -214,7 +214,7 @@ def _priorities(queues: Queues) -> Iterator[Finding]:
             yield error(
                 "priority-twice",
                 "queues.priorities",
-                f"{name!r} is there {count} times",
+                f"{name!r} is declared {count} times",
                 "give each priority one entry",
                 found=name,
             )
@@ -266,7 +266,7 @@ def _topology_pool(
             "topology-scales-from-zero" if pool.nodes.minimum == 0 else "topology-of-growing-pool",
             path,
             f"{pool.name} has {pool.nodes.minimum} to {pool.nodes.maximum} nodes; Kueue counts "
-            "only nodes that are there, so nothing is admitted that would make it grow",
+            "only nodes that exist, so it admits no job for which the pool would have to grow",
             f"write `nodes: {{min: {pool.nodes.maximum}, max: {pool.nodes.maximum}}}`, or name it "
             "in queues.atomicScaleUp (Cluster Autoscaler)",
             found=pool.nodes.minimum,
@@ -286,8 +286,8 @@ def _atomic(queues: Queues, known: dict[str, Pool], declared: set[str]) -> Itera
             yield error(
                 "atomic-scale-up-without-autoscaler",
                 path,
-                f"{name} is provisioned by {pool.provisioner.value}, which answers no "
-                "ProvisioningRequest: its jobs would wait for ever",
+                f"{name} is provisioned by {pool.provisioner.value}, which handles no "
+                "ProvisioningRequest: its jobs would never start",
                 "write `provisioner: clusterAutoscaler` on the pool, or leave it out",
                 found=pool.provisioner.value,
             )

@@ -93,14 +93,14 @@ def _signal(scaling: Scaling, on: ScaleOn, index: int) -> Iterator[Finding]:
         yield error(
             "scaling-target-missing",
             f"{path}.target",
-            f"no one knows how much {word} one replica can bear but you",
-            "measure it, or take the batch that `gpufleet size` says a replica keeps up with",
+            f"the highest {word} of one replica is not known",
+            "measure it, or use the batch that `gpufleet size` computes for a replica",
         )
     if on.target is not None and on.signal in DEFAULT_TARGETS and on.target > 1:
         yield error(
             "scaling-target-out-of-range",
             f"{path}.target",
-            f"{word} goes from 0 to 1, and {on.target:g} is never reached",
+            f"{word} is between 0 and 1, and never reaches {on.target:g}",
             f"write {on.target / 100:g}" if on.target <= 100 else "write a part of 1",
             found=on.target,
             limit=1,

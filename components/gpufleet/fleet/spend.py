@@ -147,6 +147,4 @@ def _within_budget(pools: Sequence[Pool], excess: int) -> str:
     if fewer >= max(1, nodes.minimum):
         return f"write {dearest.path}.nodes.max: {fewer} ({dearest.name}), or raise the budget"
     cost = Decimal(most) / MICRO_USD
-    return (
-        f"{dearest.name} is the dearest with up to {cost} USD/h; shrink pools or raise the budget"
-    )
+    return f"{dearest.name} costs most, up to {cost} USD/h; shrink pools or raise the budget"

@@ -34,7 +34,7 @@ def broken_limits(
     there = Counter(occupied)
     total = Counter(there)
     total.update(counts)
-    alongside = " together with what is there" if there else ""
+    alongside = " together with the present instances" if there else ""
     profiles = geometry.profiles
     reasons: list[Reason] = []
     for name in profiles:

@@ -157,7 +157,9 @@ def _settle(
         except KeyError as lost:
             name = lost.args[0]
             path = next(path for path, entry, _, _ in chosen if entry.name == name)
-            text = f"no machines are left on {file.head.platform} for {name} next to the others"
+            text = (
+                f"no machines are left on {file.head.platform} for {name} after the other workloads"
+            )
             fix = "add hardware, allow other GPUs, or see the other findings"
             last = (*last, error("no-deployable-choice", path, text, fix))
             continue

@@ -78,8 +78,8 @@ class KarpenterDisruption(SpecModel):
         if isinstance(data, dict) and "expireAfter" in data:
             found = cast("dict[str, Any]", data)["expireAfter"]
             raise ValueError(
-                f"expireAfter ({found}) stands under disruption, where Karpenter's API server "
-                "drops it unseen: write it one level up, as karpenter.expireAfter"
+                f"expireAfter ({found}) is under disruption, where Karpenter's API server "
+                "ignores it: write it one level up, as karpenter.expireAfter"
             )
         return cast("Any", data)
 

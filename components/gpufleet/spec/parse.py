@@ -70,9 +70,8 @@ def _foreign_values(value: object, path: str) -> list[Finding]:
             error(
                 "spec-holds-output",
                 path,
-                "a Pulumi Output stands here, and its value is not known before deployment",
-                "the spec says what is wanted and is plain data: pass what other resources produce "
-                "in `connection`",
+                "the value is a Pulumi Output, which is not known before deployment",
+                "the spec is plain data: pass values that other resources produce in `connection`",
                 type=kind,
             )
         ]
@@ -80,8 +79,8 @@ def _foreign_values(value: object, path: str) -> list[Finding]:
         error(
             "spec-value-foreign",
             path,
-            f"a value of type {kind} stands here; a spec holds only text, numbers, booleans, "
-            "times, lists and mappings",
+            f"the value has type {kind}; a spec holds only text, numbers, booleans, times, lists "
+            "and mappings",
             type=kind,
         )
     ]

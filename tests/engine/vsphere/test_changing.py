@@ -18,7 +18,7 @@ def test_a_suspended_machine_is_reported_and_left(cloud: Vcenter) -> None:
         finished(machine.SuspendVM_Task())
     seen = read(outs)
     assert seen["drifted"] == {"powerState": "suspended"}
-    assert seen["warnings"] == ["the machine is suspended, which no one declared"]
+    assert seen["warnings"] == ["the machine is suspended, which is not declared"]
     cloud.proxy.reset()
     text = refused(Code.HOST_STATE, lambda: PROVIDER.update(outs["instanceUuid"], seen, node))
     assert "gpu-1 is suspended" in text

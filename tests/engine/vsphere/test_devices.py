@@ -85,7 +85,7 @@ def test_disks_come_grow_and_go(cloud: Vcenter) -> None:
     assert len(files(cloud, "gpu-1")) == 2, "files of disks that went are gone"
 
     text = refused(Code.UNSUPPORTED, lambda: updated(outs, with_disks(cloud, SCRATCH)))
-    assert "extraDisks: scratch: 10 GiB is less than the 15 GiB there are" in text
+    assert "extraDisks: scratch: 10 GiB is less than the present 15 GiB" in text
     PROVIDER.delete(outs["instanceUuid"], outs)
     assert files(cloud, "gpu-1") == []
 
@@ -341,7 +341,7 @@ def test_an_adapter_that_somebody_moved_or_added(cloud: Vcenter) -> None:
     ]
     outs = updated(seen, node)
     assert outs["drifted"] == {}
-    assert outs["warnings"] == ["the machine has an adapter on rdma/50% that no one declared"]
+    assert outs["warnings"] == ["the machine has an adapter on rdma/50% that is not declared"]
     assert [network for _, network in cards(cloud)] == ["DC0_DVPG0", "storage", "rdma/50%"]
     fewer = {**on(cloud, "DC0_DVPG0"), "updatePolicy": "restart"}
     updated(outs, fewer)

@@ -50,14 +50,14 @@ TAKEN = '<name>gpu-1</name><object type="VirtualMachine">vm-9999</object>'
                 ),
             ),
             Code.CONFLICT,
-            "vCenter gave it another, or someone removed it",
+            "vCenter assigned another uuid, or someone removed the machine",
         ),
         (
             Rule(
                 Action.FAULT, "PowerOnMultiVM_Task", nth=0, fault="InvalidPowerState", inner=STATE
             ),
             Code.HOST_STATE,
-            "gpu-1 was told to power on and is poweredOff",
+            "gpu-1 received the request to power on, but is poweredOff",
         ),
         (
             Rule(Action.DROP_REQUEST, "PowerOnMultiVM_Task", nth=0),

@@ -129,7 +129,7 @@ def test_a_device_that_somebody_added_is_left_and_told(cloud: Vcenter) -> None:
         finished(machine.ReconfigVM_Task(vim.vm.ConfigSpec(deviceChange=[add])))
     seen = read(outs)
     assert seen["drifted"] == {}
-    assert seen["warnings"] == ["the machine has a vgpu device grid_a100d-20c that no one declared"]
+    assert seen["warnings"] == ["the machine has a vgpu device grid_a100d-20c that is not declared"]
     changed = updated(seen, cloud.node(1, VGPU, updatePolicy="restart"))
     assert [gpu["what"] for gpu in changed["gpuDevices"]] == ["grid_a100d-20c", "grid_a100d-10c"]
 

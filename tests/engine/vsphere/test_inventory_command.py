@@ -63,7 +63,7 @@ def test_machines_of_the_pool_itself_fit(cloud: Vcenter, tmp_path: Path) -> None
     full = json.loads(asked(cloud, fleet(tmp_path, 12), "--format", "json").output)["pools"][0]
     assert (full["fit"], full["running"], full["refusal"]) == (12, 2, "")
     text = asked(cloud, fleet(tmp_path, 13)).output
-    assert "pool train: 12 of 13 machines fit, 2 of them are there" in text
+    assert "pool train: 12 of 13 machines fit, 2 of them exist" in text
     assert "11 machines need a place, 10 fit" in text
 
 

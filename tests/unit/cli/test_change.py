@@ -29,7 +29,7 @@ def test_the_plan_for_people(call: Any) -> None:
     result = call(fleet_data(EIGHTHS), changed)
     assert result.exit_code == 0
     out = result.stdout
-    assert "cut  GPUs are cut anew, every pod leaves first" in out
+    assert "cut  GPUs are repartitioned, every pod leaves first" in out
     assert "5 nodes in 3 waves of 2; first sb-cut-0, sb-cut-1" in out
     assert "GPUs                        40      24      40" in out
     assert "4.67 GPU-hours if all goes well, at most 16.67" in out

@@ -104,7 +104,7 @@ def test_a_foreign_file_in_the_way_stops_everything(tmp_path: Path) -> None:
     foreign.write_text("mine")
     result = run(TWO_POOLS, tmp_path)
     assert result.exit_code == 1
-    assert "pods/chat.yaml: a file is there that no earlier run made" in result.stderr
+    assert "pods/chat.yaml: a file exists that no earlier run wrote" in result.stderr
     assert contents(tmp_path) == {"pods/chat.yaml": "mine"}
 
 
@@ -118,7 +118,7 @@ def test_what_is_no_file_of_ours_is_not_replaced(tmp_path: Path, kind: str) -> N
         place.mkdir()
     result = run(TWO_POOLS, tmp_path / "out")
     assert result.exit_code == 1
-    assert f"a {kind} is there" in result.stderr
+    assert f"a {kind} exists at this path" in result.stderr
     assert not (tmp_path / "elsewhere").exists()
 
 
@@ -128,7 +128,7 @@ def test_a_linked_folder_is_not_written_through(tmp_path: Path) -> None:
     (tmp_path / "out" / "pods").symlink_to(tmp_path / "elsewhere")
     result = run(TWO_POOLS, tmp_path / "out")
     assert result.exit_code == 1
-    assert "pods is no folder of its own" in result.stderr
+    assert "pods is a link or a file, not a folder" in result.stderr
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
@@ -212,7 +212,7 @@ def _plan(spec: str, out: Path) -> rendered_folder.FolderPlan:
 )
 def test_a_spoilt_list_is_refused_and_nothing_removed(tmp_path: Path, index: str) -> None:
     (tmp_path / INDEX).write_text(index)
-    with pytest.raises(UnreadableInputError, match="not a list this version wrote"):
+    with pytest.raises(UnreadableInputError, match="this version did not write the list"):
         run(TWO_POOLS, tmp_path)
     assert list(contents(tmp_path)) == [INDEX]
 

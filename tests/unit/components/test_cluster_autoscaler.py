@@ -115,7 +115,7 @@ def test_it_changes_groups_of_its_cluster_only(run: Any) -> None:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"platform": "gke"}, "gke runs an autoscaler of its own"),
+        ({"platform": "gke"}, "gke has its own autoscaler"),
         ({"kubernetes_version": "1.30"}, "no program for Kubernetes 1.30 is pinned"),
         ({"settings": {"expander": "cheapest"}}, "settings.expander"),
         ({"tags": {"team": "R&D"}}, "tag-characters: tags.team"),

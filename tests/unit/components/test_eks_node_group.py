@@ -337,7 +337,7 @@ def test_raw_arguments_are_merged_last(run: Any) -> None:
             "on-demand",
             {},
             {"security_group_ids": ["sg-x"], "cluster_security_group_id": None},
-            "machine that has security groups of its own",
+            "EKS does not add it to machines that name security groups",
         ),
         ("on-demand", {}, {"node_role_arn": "nodes"}, "'nodes' is no ARN of an IAM role"),
         ("ubuntu", {}, {"cluster_service_cidr": "172.20.0.0"}, "is no address range"),

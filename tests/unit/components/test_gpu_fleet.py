@@ -183,7 +183,7 @@ def test_an_output_in_the_spec_is_one_clear_error(run: Any) -> None:
         with pytest.raises(InvalidArgumentsError) as caught:
             GpuFleet("fleet", {"spec": wired})
         assert "1 error\n" in str(caught.value)
-        assert "cluster.name: a Pulumi Output stands here" in str(caught.value)
+        assert "cluster.name: the value is a Pulumi Output" in str(caught.value)
         assert "`connection`" in str(caught.value)
 
     assert run(program).resources == []

@@ -60,7 +60,7 @@ def test_the_operators_autoscaler_instead_of_replicas(run: Any) -> None:
 def test_one_volume_for_many_nodes_is_told(run: Any) -> None:
     nim = {**NIM, "scale": {"max": 4}}
     (warned,) = run(lambda: NimService("llama", {"nim": nim})).warnings  # type: ignore[arg-type]
-    assert "a single node can mount" in warned
+    assert "only one node can mount" in warned
 
 
 @pytest.mark.parametrize(

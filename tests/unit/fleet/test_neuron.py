@@ -230,7 +230,7 @@ def test_each_family_draws_on_its_own_quota(name: str, mode: str, code: str) -> 
         (
             {**SERVE, "instanceTypes": ["inf2.24xlarge", "inf1.6xlarge"]},
             "instance-types-differ",
-            "make a pool for each",
+            "declare a pool for each",
         ),
     ],
 )

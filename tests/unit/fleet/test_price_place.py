@@ -36,7 +36,7 @@ def compiled(region: str, *pools: dict[str, Any], platform: str = "eks") -> Comp
 def test_another_price_list_is_named(region: str, name: str) -> None:
     result = compiled(region)
     (found,) = [one for one in result.findings if one.code == "prices-of-other-partition"]
-    assert f"us-east-1; {name} has a price list of its own" in found.message
+    assert f"us-east-1; {name} has its own price list" in found.message
     assert found.evidence["pools"] == ["chat"]
     assert result.deployable
 

@@ -94,7 +94,7 @@ def test_a_pool_that_cannot_shrink_enough_is_still_named() -> None:
     fleet, findings = compiled(pool("p5.48xlarge", 2, 4), budget="1")
     cost = fleet.spend.usd(fleet.spend.maximum)
     assert over_budget(findings).fix == (
-        f"pool-0 is the dearest with up to {cost} USD/h; shrink pools or raise the budget"
+        f"pool-0 costs most, up to {cost} USD/h; shrink pools or raise the budget"
     )
 
 

@@ -315,7 +315,7 @@ def test_input_that_cannot_be_asked_about(tmp_path: Path) -> None:
     file.write_text(yaml.safe_dump(spec))
     refused = CliRunner().invoke(command, [str(file)])
     assert isinstance(refused.exception, UnreadableInputError)
-    assert "no one to ask for platform sandbox" in str(refused.exception)
+    assert "preflight does not support platform sandbox" in str(refused.exception)
     usage = CliRunner().invoke(command, [str(file), "--subnet", "us-east-1a"])
     assert usage.exit_code == 2
     assert "'us-east-1a' is not ZONE=ID" in usage.output

@@ -78,11 +78,15 @@ def test_legal(legal: Scaling) -> None:
             "scaling-signal-wrong",
             "a batch has none",
         ),
-        (hpa(on=[{"signal": "requestsRunning"}]), "scaling-target-missing", "one replica can bear"),
+        (
+            hpa(on=[{"signal": "requestsRunning"}]),
+            "scaling-target-missing",
+            "of one replica is not known",
+        ),
         (
             hpa(on=[{"signal": "kvCache", "target": 80}]),
             "scaling-target-out-of-range",
-            "80 is never reached",
+            "never reaches 80",
         ),
         (hpa(min=0), "scaling-to-zero-without-keda", "at least one replica"),
         (

@@ -90,7 +90,7 @@ class _Reader:
                 self._twice(f"{section}[{i}].{key}", name, section)
 
     def _twice(self, path: str, name: str, what: str) -> None:
-        message = f"{name!r} is there twice among the {what} names"
+        message = f"{name!r} is used twice as a {what} name"
         self.findings.append(error("pack-name-repeated", path, message, "rename one of them"))
 
     def _unknown(self, path: str, name: str, known: Iterable[str], what: str) -> None:

@@ -129,7 +129,7 @@ class ShareRequest(_Part):
                 f"write exactly one of mig, slice, gpus, mps, timeSlicing, not {given}"
             )
         if self.memory is not None and self.gpus is None:
-            raise ValueError("memory is next to gpus only; mig profiles have theirs")
+            raise ValueError("memory needs gpus: a MIG profile has its own memory")
         return self
 
 
@@ -252,7 +252,7 @@ def _too_many(request: PackRequest) -> tuple[Finding, ...]:
             "pack-too-many-shares",
             f"shares[{largest}].count",
             f"{total} shares in all; at most {MOST_SHARES} are packed one by one",
-            "alike nodes repeat: pack a tenth, and multiply the nodes",
+            "identical nodes repeat: pack a tenth, and multiply the nodes",
             found=total,
             limit=MOST_SHARES,
         ),

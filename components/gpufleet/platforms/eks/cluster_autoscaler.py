@@ -187,8 +187,8 @@ def _planned(component: str, args: ClusterAutoscalerArgs) -> ClusterAutoscalerPl
             error(
                 "cluster-autoscaler-on-other-platform",
                 "platform",
-                f"{given.platform} runs an autoscaler of its own or none that this component can "
-                "drive",
+                f"{given.platform} has its own autoscaler, or none that this component can "
+                "configure",
                 "use `nodes.min` and `nodes.max` of the pool",
                 found=given.platform,
                 allowed=["eks"],

@@ -126,9 +126,9 @@ def validate_priorities(
                 error(
                     "cluster-autoscaler-pools-alike",
                     f"{pool.path}.name",
-                    f"the node groups of {other.name} and {pool.name} have names that begin alike, "
-                    "and the priority expander would give both the higher priority: EKS takes "
-                    f"{LONGEST['node group']} characters",
+                    f"the node groups of {other.name} and {pool.name} have names that start with "
+                    "the same characters, and the priority expander would give both the higher "
+                    f"priority: EKS allows {LONGEST['node group']} characters",
                     "shorten one of the two, or let them differ at the beginning",
                     found=pool.name,
                     limit=LONGEST["node group"],

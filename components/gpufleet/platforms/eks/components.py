@@ -96,7 +96,7 @@ def platform_fleet(fleet: Fleet, connection: Connection) -> EksFleet:
         connection_missing(
             key,
             f"pools on EKS need {key}",
-            "give it next to the spec, from the stack that makes the cluster",
+            "pass it besides the spec, from the stack that creates the cluster",
         )
         for key, needed in (
             ("nodeRoleArn", managed or karpenter is not None),

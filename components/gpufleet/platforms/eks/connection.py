@@ -150,11 +150,11 @@ def validate_connection(connection: EksConnection, pool: Pool, shape: EksShape) 
         wanted["vpc_id"] = "its EFA interfaces need a security group of their own"
     if shape.efa or "networkInterfaces" in shape.options.launch_template:
         wanted["cluster_security_group_id"] = (
-            "EKS adds it to no machine whose interfaces name security groups"
+            "EKS does not add it to machines whose interfaces name security groups"
         )
     if connection.security_group_ids:
         wanted["cluster_security_group_id"] = (
-            "EKS adds it to no machine that has security groups of its own"
+            "EKS does not add it to machines that name security groups"
         )
     if shape.custom:
         wanted |= dict.fromkeys(ACCESS, "nodes of an image of your own join by user data")

@@ -52,7 +52,7 @@ def _validate(pool: Pool) -> Iterable[Finding]:
         yield warning(
             "karpenter-keeps-no-minimum",
             f"{pool.path}.nodes.min",
-            f"min is {pool.nodes.minimum}, and Karpenter keeps no nodes without pods",
+            f"min is {pool.nodes.minimum}, but Karpenter removes nodes that run no pods",
             "write 0, or keep nodes with a Deployment of placeholder pods",
             found=pool.nodes.minimum,
         )
@@ -83,7 +83,7 @@ def _requirement(pool: Pool, one: KarpenterRequirement, path: str) -> Iterable[F
             "karpenter-requirement-own",
             f"{path}.key",
             f"{one.key} follows from the pool's instance types, zones and capacity",
-            "remove it and change those",
+            "remove it and change the instance types, the zones or the capacity",
             found=one.key,
         )
     elif one.key.startswith(KARPENTER):

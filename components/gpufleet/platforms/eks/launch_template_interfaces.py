@@ -29,8 +29,8 @@ def _groups(template: Arguments, path: str) -> Iterable[Finding]:
         yield warning(
             "launch-template-own-security-groups",
             f"{path}.{groups[0]}",
-            "EKS adds the cluster's security group to no machine whose template names groups: "
-            "without it the node does not reach the control plane",
+            "EKS does not add the cluster's security group to machines whose template names "
+            "groups: without that group the node does not reach the control plane",
             "name the cluster's own too, or give `securityGroupIds` in the connection, to which it "
             "is added",
         )
@@ -39,7 +39,7 @@ def _groups(template: Arguments, path: str) -> Iterable[Finding]:
             yield error(
                 "launch-template-security-groups-twice",
                 f"{path}.{key}",
-                f"{key} is given next to networkInterfaces, which EC2 refuses",
+                f"{key} and networkInterfaces are both given, which EC2 refuses",
                 "write securityGroups on each interface",
             )
 
@@ -54,8 +54,8 @@ def _places(template: Arguments, path: str) -> Iterable[Finding]:
             yield error(
                 "launch-template-interface-twice",
                 f"{path}.networkInterfaces[{index}]",
-                f"card {place[0]} device {place[1]} is there already",
-                "give each interface a place of its own",
+                f"card {place[0]} device {place[1]} is given twice",
+                "give each interface its own card and device index",
                 found=list(place),
             )
     if (0, 0) not in places:

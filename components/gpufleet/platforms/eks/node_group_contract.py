@@ -74,8 +74,7 @@ def _group(group: Arguments, path: str) -> Iterable[Finding]:
             "node-group-too-many-tags",
             f"{path}.tags",
             f"{len(tags)} tags are given, and a node group takes {MAX_TAGS}",
-            "remove labels of the pool, which Cluster Autoscaler is informed of by tags, or tags "
-            "of "
+            "remove labels of the pool (each becomes a tag for Cluster Autoscaler), or tags of "
             "the fleet",
             found=len(tags),
             limit=MAX_TAGS,
@@ -200,7 +199,7 @@ def _alongside_template(
             yield error(
                 code,
                 f"{group_path}.{key}",
-                f"{key} is given next to a launch template, and EKS takes only one of them",
+                f"{key} and a launch template are both given, and EKS accepts only one of them",
                 f"write {where}",
                 found=group[key],
             )
@@ -229,7 +228,7 @@ def _alongside_template(
             yield error(
                 "node-group-image-twice",
                 f"{group_path}.{key}",
-                f"{key} {given} is given next to the template's own image {image}",
+                f"{key} {given} and the template's image {image} are both given",
                 "remove one of the two",
                 found=given,
             )

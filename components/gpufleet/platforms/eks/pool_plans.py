@@ -100,8 +100,8 @@ def karpenter_pool_plan(
             error(
                 "connection-missing",
                 "clusterSecurityGroupId",
-                f"{pool.name} needs clusterSecurityGroupId: Karpenter's machines are in no "
-                "security group but those that are named",
+                f"{pool.name} needs clusterSecurityGroupId: Karpenter's machines are only "
+                "in the security groups that are named",
                 "give clusterSecurityGroupId in the connection",
             )
         )

@@ -121,7 +121,7 @@ def _networks(pool: Pool, shape: GkeShape, row: InstanceType, spec: FleetSpec) -
             yield warning(
                 "gke-network-profile-without-fabric",
                 place,
-                "networks for GPUDirect are made, and `fabric` says that no one uses them",
+                "networks for GPUDirect are created, but `fabric` says that they are not used",
                 f"write `fabric: {fabric_of(row)}`",
             )
     if pool.fabric is Fabric.NONE and row.gpudirect is not None and pool.intent.value == "training":

@@ -173,9 +173,9 @@ def _fallback_order(pool: Pool, shape: GkeShape) -> Iterable[Finding]:
         yield error(
             "gke-ladder-minimum",
             f"{pool.path}.nodes.min",
-            f"the pool is bought in {len(shape.steps)} ways, each a node pool of its own, and a "
-            f"minimum of {pool.nodes.minimum} would hold for each",
-            "write `min: 0`, and a pool of its own for nodes that always run",
+            f"the pool is bought in {len(shape.steps)} ways, each with its own node pool, and a "
+            f"minimum of {pool.nodes.minimum} would apply to each",
+            "write `min: 0`, and declare another pool for nodes that always run",
             found=pool.nodes.minimum,
             limit=0,
         )

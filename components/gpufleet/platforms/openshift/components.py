@@ -71,7 +71,7 @@ def platform_fleet(fleet: Fleet, connection: Connection) -> OpenShiftFleet:
                 "openshift",
                 "pools on OpenShift need the cluster's place on its vCenter: infrastructureName, "
                 "server, datacenter, network",
-                "give it next to the spec, as a MachineSet of the cluster says it",
+                "pass it besides the spec, with the values of an existing MachineSet",
             )
         )
     elif place is not None:

@@ -35,7 +35,7 @@ class OpenShiftRules(PlatformRules):
             f"{path}.openshift",
             "machines of OpenShift need a shape, and a template that brings the GPU",
             "add `openshift: {cpus: 16, memoryGib: 128, template: ...}`, or "
-            "`ownership: existing` for nodes that are there",
+            "`ownership: existing` for nodes that exist already",
         )
 
     def validate_addons(

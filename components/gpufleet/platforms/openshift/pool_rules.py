@@ -40,7 +40,7 @@ def validate_pool(pool: Pool, prefix: str) -> Iterable[Finding]:
         yield error(
             "openshift-machine-config-pool-taken",
             f"{pool.path}.name",
-            f"a MachineConfigPool {pool.name} is there already, and it is OpenShift's own",
+            f"a MachineConfigPool {pool.name} exists already, and it belongs to OpenShift",
             f"rename the pool, or remove {place}.machineConfig",
             found=pool.name,
             taken=list(OTHER_POOLS),
@@ -57,7 +57,7 @@ def _unsupported(pool: Pool) -> Iterable[Finding]:
             f"{path}.sharing.dra",
             "on OpenShift the GPU Operator serves claims by a GPUCluster, which cannot be in a "
             "cluster with the ClusterPolicy that everything else needs",
-            "choose timeSlicing, mps or mig; or a cluster of its own, by `ownership: existing`",
+            "choose timeSlicing, mps or mig; or another cluster, with `ownership: existing`",
         )
     if spec.zones:
         yield error(
@@ -71,17 +71,17 @@ def _unsupported(pool: Pool) -> Iterable[Finding]:
         yield error(
             "openshift-import",
             f"{path}.importId",
-            "a MachineSet is not taken over: its name says what its machines are born with, and "
-            "another name is another MachineSet",
-            "write `ownership: existing`, or make the pool next to it and remove the old one",
+            "a MachineSet cannot be imported: its name is derived from what its machines are "
+            "created with, and another name is another MachineSet",
+            "write `ownership: existing`, or create a second pool and remove the old one",
             found=spec.import_id,
         )
     if spec.change is not None:
         yield error(
             "openshift-change-in-waves",
             f"{path}.change",
-            "machines of one MachineSet are all born alike, so nodes cannot change in waves here",
-            "remove it: machines are drained and made anew, one MachineSet after the other "
+            "a MachineSet creates all its machines alike, so nodes cannot change in waves here",
+            "remove it: machines are drained and recreated, one MachineSet after the other "
             "(openshift.rollout)",
         )
 

@@ -57,7 +57,7 @@ def platform_fleet(fleet: Fleet, connection: Connection) -> VsphereFleet:
         )
     elif managed and vcenter is None:
         needed = "pools on vSphere need a vCenter: server, datacenter, computeCluster"
-        findings.append(connection_missing("vsphere", needed, "give it next to the spec"))
+        findings.append(connection_missing("vsphere", needed, "pass it besides the spec"))
     elif vcenter is not None:
         for pool in managed:
             pools[pool.name], found = vsphere_group_plan(pool, name_prefix(fleet), vcenter)

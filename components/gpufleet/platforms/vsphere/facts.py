@@ -15,8 +15,8 @@ FACTS = PlatformFacts(
     vgpu=True,
     relabelling=Relabelling(
         "pulumi up",
-        "the machine is made anew: its first-boot data names the new configuration, and "
-        "guests read that once",
+        "the machine is recreated: its first-boot data names the new configuration, and "
+        "guests read that data only once",
         "you",
     ),
 )

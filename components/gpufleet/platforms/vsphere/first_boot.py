@@ -71,8 +71,8 @@ def _validate(connection: Mapping[str, Any], pool: Pool) -> Iterator[Finding]:
         yield error(
             "vsphere-join-without-token",
             "connection.join.token",
-            f"{method.value} lets no one in without a token",
-            "give one that expires, as a secret",
+            f"{method.value} accepts no node without a token",
+            "give a token that expires, as a secret",
         )
 
 

@@ -239,8 +239,8 @@ def _validate_password(connection: Mapping[str, Any]) -> list[Finding]:
         error(
             "vsphere-password-not-secret",
             setting,
-            "the vCenter's password is a plain setting of the stack: it would stand in the state "
-            "for everybody to read",
+            "the vCenter's password is a plain setting of the stack: everyone who reads the "
+            "state would see it",
             f"`pulumi config set --secret {setting}`, and change the password where it was stored",
         )
     ]

@@ -167,7 +167,7 @@ def _tags(options: VsphereOptions, place: str) -> Iterable[Finding]:
         yield error(
             "vsphere-tags-twice",
             f"{place}.tags",
-            f"{', '.join(twice)} stands there more than once",
+            f"{', '.join(twice)} is listed more than once",
             "write each tag once",
         )
 

@@ -68,7 +68,7 @@ def test_what_stands_near_a_limit_is_accepted() -> None:
 def test_security_groups_of_a_template_alone_are_a_warning() -> None:
     (finding,) = validate_node_group(GROUP, {"vpcSecurityGroupIds": ["sg-1"]}, "group", "template")
     assert finding.severity is Severity.WARNING
-    assert "adds the cluster's security group to no machine" in finding.message
+    assert "does not add the cluster's security group" in finding.message
 
 
 CARD = {"networkCardIndex": 0, "deviceIndex": 0}

@@ -133,10 +133,10 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
         "karpenter-key-invalid",
         "startupTaints[0].key",
     ),
-    "a highest price for spot": (
+    "accepts no highest price for spot": (
         {"gpu": "L4", "capacity": [{"spot": {"maxPriceUsdPerHour": "0.5"}}]},
         "spot-price-not-on-platform",
-        "count on a bound that is not there",
+        "use a bound that does not exist",
     ),
     "an import by ARN": (
         {"gpu": "L4", "importId": "arn:aws:eks:us-east-1:123456789012:nodegroup/ml/g/0"},

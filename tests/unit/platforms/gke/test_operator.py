@@ -1,4 +1,4 @@
-"""Pools whose GPU stack is the GPU Operator's: whose driver, what the operator is informed."""
+"""Pools whose GPU stack is the GPU Operator's: whose driver, what the operator runs."""
 
 from gpufleet.fleet import compile_data
 from gpufleet.render.gpu_operator_values import fleet_operator_settings, operator_values

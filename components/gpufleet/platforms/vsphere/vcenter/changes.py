@@ -60,8 +60,8 @@ def _impossible_disk(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) 
     has, wanted = old.get("sizeGib"), new.get("sizeGib")
     if isinstance(has, int) and isinstance(wanted, int) and wanted < has:
         wrong.append(
-            f"{name}: {wanted} GiB is less than the {has} GiB there are, and a disk cannot shrink: "
-            f"write {has} or more, or give it another name for a new one"
+            f"{name}: {wanted} GiB is less than the present {has} GiB, and a disk cannot shrink: "
+            f"write {has} or more, or another name to get a new disk"
         )
     fixed = (
         ("format", "thin", "is chosen when a disk is made"),
@@ -320,7 +320,7 @@ def _older(change: MachineChange) -> str:
 
 def _smaller(change: MachineChange) -> str:
     return (
-        f"{change.new} GiB is less than the {change.old} GiB there are, and a disk cannot shrink: "
+        f"{change.new} GiB is less than the present {change.old} GiB, and a disk cannot shrink: "
         f"write {change.old} or more"
     )
 

@@ -58,8 +58,8 @@ def clone(
     if live is None:
         raise VsphereError(
             Code.CONFLICT,
-            f"{doing} succeeded, and no machine has the instance uuid {identity.instance_uuid}: "
-            "vCenter gave it another, or someone removed it",
+            f"{doing} succeeded, but no machine has the instance uuid {identity.instance_uuid}: "
+            "vCenter assigned another uuid, or someone removed the machine",
             "look for the machine by its name and remove it, then run again",
         )
     return live
@@ -101,8 +101,8 @@ def clone_timed_out(
     """Say what a clone that took too long has left. It is not cancelled: the next run adopts it."""
     live = find_owned(session, found.datacenter, identity)
     exists = (
-        f"the clone goes on in vCenter, and the next run adopts it; its instance uuid will be "
-        f"{identity.instance_uuid}"
+        "the clone task continues in vCenter, and the next run adopts the machine; its instance "
+        f"uuid will be {identity.instance_uuid}"
         if live is None
         else kept(live)
     )
@@ -113,5 +113,5 @@ def kept(live: Observed) -> str:
     """What a failed create leaves, and what becomes of it."""
     return (
         f"{live.name} ({live.moref}, instance uuid {live.instance_uuid}) was kept: the next "
-        "`pulumi up` goes on with it, `pulumi destroy` does not know it"
+        "`pulumi up` continues with it, and `pulumi destroy` does not remove it"
     )

@@ -284,10 +284,10 @@ def why_not_ready(node: Mapping[str, Any] | None, bios_uuid: str) -> str:
     if node is None:
         return "no node of that name has registered"
     if not belongs(node, bios_uuid):
-        said = node["status"]["nodeInfo"]["systemUUID"]
-        return f"the node of that name runs on another machine (systemUUID {said})"
+        reported = node["status"]["nodeInfo"]["systemUUID"]
+        return f"the node of that name runs on another machine (systemUUID {reported})"
     for condition in node.get("status", {}).get("conditions") or []:
         if condition.get("type") == "Ready":
             reason, text = condition.get("reason", ""), condition.get("message", "")
             return f"the node is not Ready: {reason} {text}".rstrip()
-    return "the node has not said yet whether it is Ready"
+    return "the node has not reported yet whether it is Ready"

@@ -222,7 +222,9 @@ def _units(live: Observed, controller: int) -> tuple[int, ...]:
 
 def _no_place(name: str, live: Observed, first: Any | None) -> str:
     if first is None:
-        return f"extraDisks has {name} and the machine has no first disk to put it next to"
+        return (
+            f"extraDisks has {name}, but the machine has no first disk whose controller it can use"
+        )
     units = len(_units(live, int(first.controllerKey or 0)))
     if not units:
         return (
@@ -264,9 +266,9 @@ def _growth(wanted: VsphereDisk, there: MarkedDisk, refused: list[str]) -> Any |
         return None
     if size < has:
         refused.append(
-            f"disk {wanted.name} of {wanted.size_gib} GiB is smaller than the {has >> 30} GiB "
-            f"there are, and vCenter cannot shrink a disk: write {-(-has >> 30)} or more, or give "
-            "it another name for a new one"
+            f"disk {wanted.name} of {wanted.size_gib} GiB is smaller than the present "
+            f"{has >> 30} GiB, and vCenter cannot shrink a disk: write {-(-has >> 30)} or more, or "
+            "another name to get a new disk"
         )
         return None
     assert device is not None

@@ -102,13 +102,13 @@ def _warnings(settings: NodeSettings, live: Observed, seen: Seen) -> list[str]:
     found: list[str] = []
     strange = Counter(gpu.backing for gpu in live.gpus) - Counter(wanted_gpus(settings))
     for mode, what, _ in sorted(strange):
-        found.append(f"the machine has a {mode} device {what} that no one declared")
+        found.append(f"the machine has a {mode} device {what} that is not declared")
     found += [
-        f"the machine has an adapter on {card['network']} that no one declared"
+        f"the machine has an adapter on {card['network']} that is not declared"
         for card in strange_adapters(settings.place, told_adapters(live, seen.networks))
     ]
     if live.power == "suspended":
-        found.append("the machine is suspended, which no one declared")
+        found.append("the machine is suspended, which is not declared")
     if live.connection not in ("", "connected"):
         found.append(f"vCenter says the machine is {live.connection}")
     if live.question:

@@ -41,7 +41,7 @@ def find_owned(session: Session, datacenter: Any, identity: MachineIdentity) -> 
             f"{len(found)} machines have the instance uuid {identity.instance_uuid}: {names}",
             "give the copies another uuid, or remove them",
         )
-    owner = found[0].extra_config.get(OWNER, "no one gpufleet knows")
+    owner = found[0].extra_config.get(OWNER, "an unknown owner")
     raise VsphereError(
         Code.FOREIGN,
         f"{names} has the instance uuid {identity.instance_uuid} of {identity.owner}, and belongs "

@@ -36,7 +36,7 @@ def power_on(
     if live.power == "suspended":
         raise VsphereError(
             Code.HOST_STATE,
-            f"{live.name} is suspended, which no one declared",
+            f"{live.name} is suspended, which is not declared",
             "resume it or power it off in the vSphere client, then run again",
         )
     if live.power == "poweredOn":
@@ -56,7 +56,7 @@ def power_on(
     if live.power != "poweredOn":
         raise VsphereError(
             Code.HOST_STATE,
-            f"{live.name} was told to power on and is {live.power}",
+            f"{live.name} received the request to power on, but is {live.power}",
             "look at the machine's last events in vCenter",
         )
     return live
@@ -159,7 +159,7 @@ def still_there(session: Session, live: Observed) -> Observed:
         raise VsphereError(
             Code.NOT_FOUND,
             f"{live.name} ({live.moref}) was removed while it was worked on",
-            "run again: it is made anew",
+            "run again: the machine is recreated",
         )
     return now
 

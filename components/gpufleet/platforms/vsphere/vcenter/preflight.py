@@ -69,7 +69,7 @@ def check_template(settings: NodeSettings, template: Observed) -> None:
         )
     if settings.guest_id not in (None, template.guest_id):
         wrong.append(
-            f"its guest is {template.guest_id or 'not told'} and guestId is {settings.guest_id}: "
+            f"its guest is {template.guest_id or 'unknown'} and guestId is {settings.guest_id}: "
             "the guest is what was installed"
         )
     first = first_disk(template)
@@ -102,7 +102,7 @@ def check_name(session: Session, found: FoundPlace, settings: NodeSettings, ours
 
 def name_taken(settings: NodeSettings, live: Observed) -> VsphereError:
     """That the name belongs to another machine, and whose it is."""
-    owner = live.extra_config.get("gpufleet.owner", "no one gpufleet knows")
+    owner = live.extra_config.get("gpufleet.owner", "an unknown owner")
     return VsphereError(
         Code.NAME_TAKEN,
         f"the folder has a machine named {settings.name} ({live.moref}, instance uuid "

@@ -152,7 +152,7 @@ class VsphereGpuNodeProvider(ResourceProvider):
                     Code.NOT_FOUND,
                     f"{settings.name} (instance uuid {identity.instance_uuid}) is gone from "
                     "vCenter",
-                    "run `pulumi refresh`, then `pulumi up` makes it anew",
+                    "run `pulumi refresh`, then `pulumi up` to recreate it",
                 )
             check_description(session, settings)
             live = converge(

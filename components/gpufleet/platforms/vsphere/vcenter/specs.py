@@ -282,7 +282,7 @@ def _disk_change(settings: NodeSettings, live: Observed, refused: list[str]) -> 
         return []
     if wanted < has:
         refused.append(
-            f"diskGib {settings.disk_gib} is smaller than the {has >> 30} GiB there are, and "
+            f"diskGib {settings.disk_gib} is smaller than the present {has >> 30} GiB, and "
             "vCenter cannot shrink a disk"
         )
         return []

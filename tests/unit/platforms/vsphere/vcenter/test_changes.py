@@ -210,7 +210,7 @@ def test_disks_only_grow() -> None:
     ((where, reason),) = refusals(OLD, changed("diskGib", 100))
     assert (where, reason) == (
         "diskGib",
-        "100 GiB is less than the 200 GiB there are, and a disk cannot shrink: write 200 or more",
+        "100 GiB is less than the present 200 GiB, and a disk cannot shrink: write 200 or more",
     )
 
 

@@ -207,7 +207,7 @@ def test_a_node_is_waited_for_and_what_lacks_is_told() -> None:
     assert silent.the_node is not None
     silent.the_node["status"]["conditions"] = []
     text = refused(Code.TIMEOUT, lambda: node(silent, readySeconds=5).await_ready())
-    assert "the node has not said yet whether it is Ready" in text
+    assert "the node has not reported yet whether it is Ready" in text
 
 
 def test_forgetting_is_idempotent() -> None:

@@ -121,7 +121,10 @@ def test_whether_a_disk_is_kept_changes_its_mark_only() -> None:
 @pytest.mark.parametrize(
     ("devices", "reason"),
     [
-        ((), "extraDisks has scratch and the machine has no first disk to put it next to"),
+        (
+            (),
+            "extraDisks has scratch, but the machine has no first disk whose controller it can use",
+        ),
         (
             (DEVICE.VirtualIDEController(key=200), disk(200, 0)),
             "the first disk is on a controller of another kind than SCSI, SATA or NVMe",
@@ -141,7 +144,7 @@ def test_no_place_for_a_disk(devices: tuple[Any, ...], reason: str) -> None:
 def test_a_disk_cannot_shrink() -> None:
     machine = live(*DEVICES, disk(1000, 1, gib=30), scratch=f"1000:1 {UUID}")
     (reason,) = disk_changes((wanted(),), machine, {}).refused
-    assert reason.startswith("disk scratch of 10 GiB is smaller than the 30 GiB there are")
+    assert reason.startswith("disk scratch of 10 GiB is smaller than the present 30 GiB")
 
 
 def test_a_disk_that_is_to_be_kept_is_not_taken_from_its_snapshots() -> None:

@@ -57,8 +57,8 @@ def test_disks(old: Any, new: Any, kind: MachineChangeKind) -> None:
         (
             {**B, "sizeGib": 19},
             (
-                "b: 19 GiB is less than the 20 GiB there are, and a disk cannot shrink: write 20 "
-                "or more, or give it another name for a new one"
+                "b: 19 GiB is less than the present 20 GiB, and a disk cannot shrink: write 20 "
+                "or more, or another name to get a new disk"
             ),
         ),
         (
@@ -101,7 +101,7 @@ def test_devices_that_are_not_known_yet(path: str, unknown: Any) -> None:
 def test_a_disk_that_somebody_enlarged_is_not_shrunk() -> None:
     seen = {**node("extraDisks", [A]), "drifted": {"extraDisks": [{**A, "sizeGib": 30}]}}
     ((_, told),) = refusals(seen, node("extraDisks", [A]))
-    assert told.startswith("a: 10 GiB is less than the 30 GiB there are")
+    assert told.startswith("a: 10 GiB is less than the present 30 GiB")
 
 
 def test_a_disk_that_somebody_took_away_comes_again() -> None:

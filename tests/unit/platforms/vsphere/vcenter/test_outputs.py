@@ -125,14 +125,14 @@ def test_each_drift(node: dict[str, Any], live: dict[str, Any], drifted: dict[st
 @pytest.mark.parametrize(
     ("live", "warning"),
     [
-        ({"power": "suspended"}, "the machine is suspended, which no one declared"),
+        ({"power": "suspended"}, "the machine is suspended, which is not declared"),
         ({"connection": "disconnected"}, "vCenter says the machine is disconnected"),
         ({"connection": "inaccessible"}, "vCenter says the machine is inaccessible"),
         ({"connection": "orphaned"}, "vCenter says the machine is orphaned"),
         ({"question": "Moved?"}, "the machine waits for an answer: Moved?"),
         (
             {"gpus": (*LIVE.gpus, GpuDevice(1, "fixed", "0000:3b:00.0"))},
-            "the machine has a fixed device 0000:3b:00.0 that no one declared",
+            "the machine has a fixed device 0000:3b:00.0 that is not declared",
         ),
     ],
 )
