@@ -58,7 +58,7 @@ def validate_advertisers(cluster: ClusterFacts) -> list[Finding]:
 
 
 def _dra_alongside_plugins(cluster: ClusterFacts) -> Iterable[Finding]:
-    """A DRA driver that is there for compute domains serves GPUs too, unless told otherwise."""
+    """A DRA driver for compute domains serves GPUs too, unless its values disable that."""
     addon = cluster.spec.addons.dra_driver
     pools = [p for p in cluster.pools if intended(p) is not Advertiser.NEURON]
     served = [p for p in pools if intended(p) is not Advertiser.DRA]

@@ -1,4 +1,4 @@
-"""What a chart is really told: raw Helm values are merged last, so they win over typed settings."""
+"""Effective values of a chart: raw Helm values are merged last and override typed settings."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -32,7 +32,7 @@ def raw(values: Mapping[str, Any], key: str) -> object:
 
 
 def operator_value(operator: GpuOperator, key: str) -> object:
-    """What the GPU Operator is informed at a key of `DEFAULTS`."""
+    """Effective value of the GPU Operator at a key of `DEFAULTS`."""
     found = raw(operator.values, key)
     if found is None:
         found = typed_value(operator, key)

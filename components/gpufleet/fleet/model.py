@@ -117,7 +117,7 @@ class Pool:
 
     name: str
     path: str
-    """Where the declaration stands: `pools[0]`."""
+    """Path of the declaration: `pools[0]`."""
     spec: GpuPool
     platform: Platform
     provisioner: Provisioner
@@ -133,7 +133,7 @@ class Pool:
     image: NodeImage | None
     owners: Owners
     labels: Mapping[str, str]
-    """What a node is born with."""
+    """Labels that a node registers with."""
     taints: tuple[NodeTaint, ...]
     hourly_micro_usd: int | None
     """One node at the pool's first choice; None when that has no known price."""
@@ -163,7 +163,7 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class OperatorPlan:
-    """What the GPU Operator is informed to run, and the pins."""
+    """Parts that the GPU Operator runs, and pinned versions."""
 
     enabled: bool
     ownership: Ownership
@@ -189,7 +189,7 @@ class OperatorPlan:
 
 @dataclass(frozen=True, slots=True)
 class NetworkPlan:
-    """What the Network Operator is informed to run, and the pins."""
+    """Parts that the Network Operator runs, and pinned versions."""
 
     enabled: bool
     ownership: Ownership
@@ -206,7 +206,7 @@ class NetworkPlan:
 
 @dataclass(frozen=True, slots=True)
 class DevicePluginPlan:
-    """What the standalone device plugin is informed to run, and the pins."""
+    """Settings of the standalone device plugin, and pinned versions."""
 
     enabled: bool
     ownership: Ownership
@@ -224,7 +224,7 @@ class DevicePluginPlan:
 
 @dataclass(frozen=True, slots=True)
 class NeuronPlan:
-    """What Neuron's chart is informed to run, and the pins."""
+    """Parts that Neuron's chart runs, and pinned versions."""
 
     enabled: bool
     ownership: Ownership

@@ -20,7 +20,7 @@ NOTHING_RUNS = "0.001"
 """Part of CPU and memory below which no pod is on a node; 0 would be below nothing."""
 ACCELERATOR_LABEL = "k8s.amazonaws.com/accelerator"
 """Label that makes Cluster Autoscaler wait for the device plugin of a new node instead of starting
-another one. Nodes must be born with it."""
+another one. Nodes must have it from their first registration."""
 EFA = "vpc.amazonaws.com/efa"
 
 MAX_TAGS = 50
@@ -58,8 +58,8 @@ def accelerator_label(pool: Pool) -> str:
 def node_group_labels(pool: Pool) -> dict[str, str]:
     """Labels of a node group that Cluster Autoscaler scales: the pool's, and the accelerator.
 
-    Nodes that never advertise a whole GPU (all are cut, shares have names of their own, claims,
-    Neuron) have none: with it they would be taken for unready for ever.
+    Nodes that never advertise a whole GPU (partitioned GPUs, renamed shares, claims, Neuron) do not
+    get the accelerator label: with it, Cluster Autoscaler would always count them as unready.
     """
     if not has_whole_gpus(pool):
         return dict(sorted(pool.labels.items()))

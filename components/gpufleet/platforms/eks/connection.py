@@ -205,6 +205,6 @@ _ROLE = re.compile(r"^arn:aws[a-z-]*:iam::[0-9]{12}:role/.+$")
 
 
 def cluster_access(connection: EksConnection) -> pulumi.Output[ClusterEndpoint]:
-    """The cluster as nodes are informed of it, once all parts are known."""
+    """The cluster's address, certificate and network for user data, once all are known."""
     parts = [connection.cluster_name, *(getattr(connection, key) for key in ACCESS)]
     return pulumi.Output.all(*parts).apply(lambda known: ClusterEndpoint(*known))

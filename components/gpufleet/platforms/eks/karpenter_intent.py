@@ -43,7 +43,7 @@ BY_INTENT = {
 def disruption(
     intent: Intent, options: KarpenterPoolOptions
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """`spec.disruption` of a NodePool, and what stands under `spec.template.spec` next to it."""
+    """`spec.disruption` of a NodePool, and the related fields of `spec.template.spec`."""
     default, written = BY_INTENT[intent], options.disruption
     budgets = (
         [

@@ -17,17 +17,18 @@ from gpufleet.spec.pool import Provisioner
 API_VERSION = "karpenter.sh/v1alpha1"
 
 WEIGHT = 100
-"""Above overlays without a weight, so that one someone made for a whole instance family does not
-cancel ours: overlays of equal weight that disagree are both ignored. 1 to 10000."""
+"""Weight of our overlays, 1 to 10000. Karpenter ignores both of two overlays that have the same
+weight and disagree. This weight is above the default, so a user's overlay without a weight for a
+whole instance family does not cancel ours."""
 
 
 def node_overlay(pool: Pool) -> dict[str, Any] | None:
     """The overlay of a pool that Karpenter provisions; None where its own model is right.
 
-    It holds for the pool's label and its very instance types: the two A100 sizes share a GPU name,
-    an instance type does not. Pools on one instance type, cut differently, are informed apart by
-    the label, which the pool's NodePool must put into its template. Neuron devices and their cores
-    Karpenter counts by itself.
+    The overlay selects the pool's label and its exact instance types. The GPU name is not enough:
+    the two A100 sizes share one. The label separates pools that partition the same instance type
+    differently; the pool's NodePool must set it in its template. Karpenter counts Neuron devices
+    and their cores without an overlay.
     """
     if pool.provisioner is not Provisioner.KARPENTER or is_neuron(pool.gpu):
         return None

@@ -1,5 +1,4 @@
-"""Values of Karpenter's chart (1.14.1): gates that pools need, and where it is informed of
-events."""
+"""Values of Karpenter's chart (1.14.1): gates that pools need, and the queue of its events."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """Findings about raw arguments of a node group and its launch template.
 
-Raw arguments are merged last: they may add what no one else decides, and never change what the
-fleet counts and promises.
+Raw arguments are merged last. They may set arguments that gpufleet does not set. They must not
+change arguments from which the fleet's counts are computed.
 """
 
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""User data of EKS nodes: what a machine is informed at its first start.
+"""User data of EKS nodes, which a machine reads at its first start.
 
 EKS merges its own part into that of images it publishes; a node of any other image joins by what is
 written here alone. Formats: awslabs/amazon-eks-ami 81fec2e `nodeadm` (NodeConfig), Bottlerocket's
@@ -73,7 +73,7 @@ def image_family(pool: Pool) -> str:
 
 
 def joins_disks(pool: Pool) -> bool:
-    """Whether the image can be told to join its local disks to one volume."""
+    """Whether the image has a setting that joins its local disks to one volume."""
     return image_family(pool) in {"al2023", "bottlerocket"}
 
 
@@ -150,8 +150,9 @@ def _bootstrap(
 ) -> str:
     """The script of Canonical's EKS images and of Amazon Linux 2.
 
-    Told address and certificate, it asks EKS nothing more: without the name server's address it
-    guesses one from the network's, and takes every cluster to be IPv4.
+    With the address and the certificate of the cluster as arguments, the script does not call EKS.
+    It then needs the name server's address too: else it derives one from the machine's network and
+    assumes IPv4.
     """
     flags = [f"--node-labels={_labels(labels)}"]
     if taints:

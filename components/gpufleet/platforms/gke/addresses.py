@@ -24,7 +24,7 @@ _STRATEGIES = {"timeSlicing": "TIME_SHARING", "mig": "TIME_SHARING", "mps": "MPS
 
 @dataclass(frozen=True, slots=True)
 class GkeAccelerator:
-    """What one node pool of GKE is informed about its GPUs."""
+    """GPU settings of one GKE node pool."""
 
     type: str
     """Google's name, `nvidia-l4`."""

@@ -8,7 +8,7 @@ import hashlib
 import re
 
 from gpufleet.fleet.model import Pool
-from gpufleet.platforms.gke.shape import Rung
+from gpufleet.platforms.gke.shape import CapacityStep
 
 LONGEST_NAME = 40
 """Longest name of a node pool."""
@@ -22,7 +22,7 @@ _IMPORT_ID = re.compile(
 )
 
 
-def node_pool_name(pool: Pool, step: Rung, prefix: str) -> str:
+def node_pool_name(pool: Pool, step: CapacityStep, prefix: str) -> str:
     """Name of a step's node pool, at most 40 characters: prefix, pool and step.
 
     A prefix that does not fit is cut, and then the pool's name; the step always stays whole. An

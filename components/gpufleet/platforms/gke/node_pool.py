@@ -25,7 +25,7 @@ from gpufleet.platforms.gke.gcp_objects import NODE_POOL, RESOURCE_POLICY, GcpOb
 from gpufleet.platforms.gke.imported import kept_as_made, validate_import
 from gpufleet.platforms.gke.networks import validate_networks
 from gpufleet.platforms.gke.node_pool_arguments import SIZES_IGNORED, node_pools, workload_policies
-from gpufleet.platforms.gke.shape import GkeShape, Rung, gke_shape
+from gpufleet.platforms.gke.shape import CapacityStep, GkeShape, gke_shape
 
 
 class GkeGpuNodePoolArgs(TypedDict):
@@ -131,7 +131,7 @@ class GkeGpuNodePool(GpuPoolComponent[GkePoolPlan]):
             "advertised": dict(pool.advertised),
         }
 
-    def _node_pool(self, name: str, plan: GkePoolPlan, step: Rung) -> GcpObject:
+    def _node_pool(self, name: str, plan: GkePoolPlan, step: CapacityStep) -> GcpObject:
         pool, connection, arguments = plan.pool, plan.connection, plan.node_pools[step.name]
         config = dict(arguments["nodeConfig"])
         config["labels"] = checked_labels(
@@ -170,7 +170,7 @@ class GkeGpuNodePool(GpuPoolComponent[GkePoolPlan]):
             outputs=("name", "instanceGroupUrls"),
         )
 
-    def _placement(self, name: str, plan: GkePoolPlan, step: Rung) -> dict[str, Any]:
+    def _placement(self, name: str, plan: GkePoolPlan, step: CapacityStep) -> dict[str, Any]:
         """The policy that places a slice's hosts, where the node pool itself cannot say how."""
         if step.name not in plan.policies:
             return {}

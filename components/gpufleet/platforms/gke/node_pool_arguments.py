@@ -14,8 +14,8 @@ from gpufleet.platforms.gke.addresses import gke_accelerator, node_pool_argument
 from gpufleet.platforms.gke.names import node_pool_name, resource_label
 from gpufleet.platforms.gke.shape import (
     RESERVATION_KEY,
+    CapacityStep,
     GkeShape,
-    Rung,
     gke_shape,
     placed_topology,
     raw_ssds,
@@ -69,7 +69,7 @@ def workload_policies(pool: Pool, prefix: str, region: str) -> dict[str, dict[st
 
 
 def _node_pool(
-    pool: Pool, shape: GkeShape, step: Rung, prefix: str, labels: Mapping[str, str]
+    pool: Pool, shape: GkeShape, step: CapacityStep, prefix: str, labels: Mapping[str, str]
 ) -> dict[str, Any]:
     options = shape.options
     arguments: dict[str, Any] = {
@@ -113,14 +113,14 @@ def _autoscaling(pool: Pool, shape: GkeShape) -> dict[str, Any]:
     return {"totalMinNodeCount": low, "totalMaxNodeCount": high, "locationPolicy": policy}
 
 
-def _management(shape: GkeShape, step: Rung) -> dict[str, bool]:
+def _management(shape: GkeShape, step: CapacityStep) -> dict[str, bool]:
     options, dynamic = shape.options, step.flex_start or step.queued
     repair = not dynamic if options.auto_repair is None else options.auto_repair
     upgrade = not step.queued if options.auto_upgrade is None else options.auto_upgrade
     return {"autoRepair": repair, "autoUpgrade": upgrade}
 
 
-def _upgrade(shape: GkeShape, step: Rung) -> dict[str, Any]:
+def _upgrade(shape: GkeShape, step: CapacityStep) -> dict[str, Any]:
     strategy = upgrade_strategy(shape.options, step)
     settings: dict[str, Any] = {"strategy": _STRATEGIES[strategy]}
     if strategy is UpgradeStrategy.SURGE:
@@ -130,7 +130,7 @@ def _upgrade(shape: GkeShape, step: Rung) -> dict[str, Any]:
 
 
 def _node_config(
-    pool: Pool, shape: GkeShape, step: Rung, labels: Mapping[str, str]
+    pool: Pool, shape: GkeShape, step: CapacityStep, labels: Mapping[str, str]
 ) -> dict[str, Any]:
     options = shape.options
     config: dict[str, Any] = {
@@ -165,21 +165,21 @@ def _node_config(
     return config
 
 
-def _node_labels(shape: GkeShape, step: Rung) -> dict[str, str]:
+def _node_labels(shape: GkeShape, step: CapacityStep) -> dict[str, str]:
     labels = dict(QUEUED_LABEL) if step.queued else {}
     if shape.automatic_networks:
         labels |= NETWORK_DRA_LABEL
     return labels
 
 
-def _affinity(step: Rung) -> dict[str, Any]:
+def _affinity(step: CapacityStep) -> dict[str, Any]:
     affinity: dict[str, Any] = {"consumeReservationType": step.reservation_type}
     if step.reservation is not None:
         affinity |= {"key": RESERVATION_KEY, "values": [step.reservation]}
     return affinity
 
 
-def _purchase(step: Rung) -> dict[str, Any]:
+def _purchase(step: CapacityStep) -> dict[str, Any]:
     bought: dict[str, Any] = {}
     if step.spot:
         bought["spot"] = True

@@ -1,7 +1,7 @@
 """Findings about raw arguments of a GKE node pool, and about tags as Google's labels.
 
-Raw arguments are merged last: they may add what no one else decides, and never change what the
-fleet counts and promises.
+Raw arguments are merged last. They may set arguments that gpufleet does not set. They must not
+change arguments from which the fleet's counts are computed.
 """
 
 import re

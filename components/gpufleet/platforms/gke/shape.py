@@ -64,7 +64,7 @@ ASSUMED_BOOT_DISKS = frozenset({"tpu7x"})
 
 @dataclass(frozen=True, slots=True)
 class GpuInterface:
-    """One network interface next to the node's first."""
+    """One additional network interface of a node."""
 
     name: str
     """Name of the Kubernetes Network that pods name: `vpc1`, `gvnic-1`, `rdma-0`."""
@@ -73,7 +73,7 @@ class GpuInterface:
 
 
 @dataclass(frozen=True, slots=True)
-class Rung:
+class CapacityStep:
     """One way of buying, which is one node pool: GKE buys a pool's nodes in one way."""
 
     name: str
@@ -97,8 +97,8 @@ class GkeShape:
 
     options: GkeOptions
     machine_type: str
-    """What the node pool is informed; the host of attached GPUs."""
-    steps: tuple[Rung, ...]
+    """Machine type of the node pool; with attached GPUs, the type of their host."""
+    steps: tuple[CapacityStep, ...]
     zones: tuple[str, ...]
     """Zones the declaration names; empty: the cluster's."""
     one_zone: str | None
@@ -165,7 +165,7 @@ def boot_disks(row: InstanceType) -> tuple[str, ...]:
 
 
 def networks(row: InstanceType) -> tuple[GpuInterface, ...]:
-    """Interfaces of a machine next to its first, as Google's own blueprints name their networks."""
+    """Additional interfaces of a machine, with the network names of Google's blueprints."""
     if row.gpudirect in EXTRA_NETWORKS:
         count, mode = EXTRA_NETWORKS[row.gpudirect]
         return tuple(GpuInterface(f"vpc{index}", mode) for index in range(1, count + 1))
@@ -176,8 +176,8 @@ def networks(row: InstanceType) -> tuple[GpuInterface, ...]:
     return ()
 
 
-def upgrade_strategy(options: GkeOptions, step: Rung) -> UpgradeStrategy:
-    """How nodes of a step are upgraded where no one says so."""
+def upgrade_strategy(options: GkeOptions, step: CapacityStep) -> UpgradeStrategy:
+    """Upgrade strategy of a step whose declaration names none."""
     if options.upgrade.strategy is not None:
         return options.upgrade.strategy
     if step.flex_start or step.queued:
@@ -190,7 +190,7 @@ def raw_ssds(options: GkeOptions) -> bool:
     return options.local_ssd_use is LocalSsdUse.RAW
 
 
-def _steps(pool: Pool, options: GkeOptions) -> tuple[Rung, ...]:
+def _steps(pool: Pool, options: GkeOptions) -> tuple[CapacityStep, ...]:
     modes = [entry.mode for entry in pool.capacity]
     names: list[str] = []
     for index, mode in enumerate(modes):
@@ -204,7 +204,7 @@ def _steps(pool: Pool, options: GkeOptions) -> tuple[Rung, ...]:
     )
 
 
-def _step(name: str, entry: Capacity, options: GkeOptions) -> Rung:
+def _step(name: str, entry: Capacity, options: GkeOptions) -> CapacityStep:
     reserved = entry.reserved
     dynamic = entry.flex_start or entry.queued
     kind, target = "NO_RESERVATION", None
@@ -214,7 +214,7 @@ def _step(name: str, entry: Capacity, options: GkeOptions) -> Rung:
         target = f"{reserved.id}{blocks}"
     elif entry.on_demand is not None and options.open_reservations:
         kind = "ANY_RESERVATION"
-    return Rung(
+    return CapacityStep(
         name=name,
         capacity=entry,
         spot=entry.spot is not None,
@@ -246,7 +246,7 @@ def nodes_of_domain(pool: Pool) -> int | None:
     return prod(int(side) for side in topology.split("x")) // pool.gpus_per_node
 
 
-def _one_zone(pool: Pool, options: GkeOptions, steps: tuple[Rung, ...]) -> str | None:
+def _one_zone(pool: Pool, options: GkeOptions, steps: tuple[CapacityStep, ...]) -> str | None:
     if options.compact_placement:
         return "compact placement is in one zone"
     slice_ = tpu_slice(pool)

@@ -33,8 +33,8 @@ OPEN_PLACE = MachinePlace(
     folder="${FOLDER}",
     resource_pool="${RESOURCE_POOL}",
 )
-"""What only the cluster knows, as `envsubst` and Flux fill it in. An API server refuses a file in
-which it still stands."""
+"""Placeholders for values that only the cluster has. `envsubst` and Flux fill them in. An API
+server refuses a file that still contains one."""
 
 _FOLDERS = {
     NODE_FEATURE_DISCOVERY: "node-feature-discovery",
@@ -55,7 +55,7 @@ class OpenShiftFiles(PlatformFiles):
 
 
 def operator_files(fleet: Fleet) -> Iterator[Artefact]:
-    """Subscriptions, and what the operators are informed, next to ConfigMaps and
+    """Files of the Subscriptions and of the operators' settings, without ConfigMaps and
     NicClusterPolicy."""
     for operator in fleet.addons.subscriptions:
         folder = f"manifests/{_FOLDERS[operator.name]}"

@@ -1,5 +1,5 @@
-"""Operators of OpenShift as objects: namespace, OperatorGroup, Subscription, and what Node Feature
-Discovery is informed.
+"""Operators of OpenShift as objects: namespace, OperatorGroup, Subscription, and the settings of
+Node Feature Discovery.
 
 Formats, read 2026-11-22: operator-framework/api `pkg/operators` (OperatorGroup v1, Subscription
 v1alpha1), openshift/cluster-nfd-operator `api/v1` and Red Hat's documentation of it (4.20),

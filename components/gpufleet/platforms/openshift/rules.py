@@ -1,5 +1,5 @@
-"""What contradicts OpenShift in the add-ons: charts next to Lifecycle Manager, settings that its
-objects have no place for, drivers that no image exists of."""
+"""Findings about add-ons that OpenShift cannot run: charts of operators that Lifecycle Manager
+installs, settings that its objects do not have, drivers without an image."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any

@@ -94,10 +94,10 @@ def accelerator_name(pool: Pool) -> str:
 
 
 def capacity_annotations(pool: Pool) -> dict[str, str]:
-    """What a machine of an empty set would give, for the autoscaler.
+    """Annotations that report the capacity of an empty MachineSet to the autoscaler.
 
-    CPU and memory are written by the machine API's own controller from the machine's shape. GPUs it
-    does not know, and slices, turns or clients of one no one does.
+    The machine API's controller writes CPU and memory from the machine's shape. It does not write
+    GPUs, MIG slices or shares of a GPU.
     """
     shape = openshift_shape(pool)
     labels = ",".join(
@@ -115,8 +115,10 @@ def capacity_annotations(pool: Pool) -> dict[str, str]:
 
 
 def machine_set_name(prefix: str, pool: Pool) -> str:
-    """`<prefix>-<pool>-<digest>`: another name for everything that a machine is born with, as the
-    machine API changes nothing on machines that exist.
+    """Name of the pool's MachineSet: `<prefix>-<pool>-<digest>`.
+
+    The digest covers everything that a machine gets when it is created, because the machine API
+    changes nothing on machines that exist.
 
     Raises:
         ValueError: the name is too long; the text says by how much.
@@ -131,7 +133,7 @@ def machine_set_name(prefix: str, pool: Pool) -> str:
 
 
 def born_with(pool: Pool) -> dict[str, Any]:
-    """What a machine gets at birth and never again."""
+    """Labels, taints and settings that a machine gets only when it is created."""
     options, shape = options_of(pool), openshift_shape(pool)
     return {
         "labels": dict(shape.node_labels),

@@ -1,7 +1,7 @@
 """First-boot data that makes a machine join its cluster: as cloud-init, or as Ignition.
 
-Each script is data: it registers the node with its labels and taints from birth, and says at its
-end that it is done. The token is part of the text: treat the whole as a secret.
+Each script registers the node with its labels and taints, and reports at its end that it is done.
+The text contains the token: treat all of it as a secret.
 
 Formats read 2026-11-21: kubeadm `JoinConfiguration` v1beta4; RKE2 and k3s agent configuration
 files; cloud-init `write_files` and `runcmd`. Red Hat CoreOS, read 2026-11-22: it takes its kubelet

@@ -1,4 +1,4 @@
-"""What vSphere refuses of a pool: how its GPUs are attached, and what that needs to be told."""
+"""Findings about pools on vSphere: how the GPUs are attached, and the settings that this needs."""
 
 from collections.abc import Iterable
 

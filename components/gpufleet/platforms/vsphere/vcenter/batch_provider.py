@@ -44,7 +44,7 @@ class VsphereGpuNodeBatchProvider(ResourceProvider):
         StackSettings.read = req.config.get
 
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
-        """Ask vCenter whether the machines that are new can be made, unless told not to."""
+        """Ask vCenter whether the new machines can be created, unless a setting prevents it."""
         given, before = normalised(news), _owners(normalised(_olds))
         if _asks_later(given):
             return CheckResult(news, [])
@@ -72,8 +72,8 @@ class VsphereGpuNodeBatchProvider(ResourceProvider):
         return CreateResult(str(given["group"]), _kept(given))
 
     def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
-        """Make the machines that are new; remove those that are declared no more and that no
-        resource ever took over."""
+        """Create the new machines. Remove machines that are no longer declared and that no
+        resource has taken over."""
         given, old = normalised(_news), normalised(_olds)
         before, now = _owners(old), _owners(given)
         gone = [member for member in _members(old) if member.settings.owner not in now]
@@ -92,7 +92,7 @@ class VsphereGpuNodeBatchProvider(ResourceProvider):
 
 
 def _make(given: Mapping[str, Any], members: list[Member]) -> None:
-    """What cannot be made is not said here: the machine's own resource tries again, and says it."""
+    """Failures are not reported here: the machine's own resource tries again and reports them."""
     if members:
         make(logged_in(members[0].settings.endpoint), members, int(given["width"]), per_gpu)
 

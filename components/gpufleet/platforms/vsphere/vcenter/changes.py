@@ -239,7 +239,7 @@ def _rows(value: Any) -> Rows:
 
 
 def replaces(found: tuple[MachineChange, ...], policy: str) -> list[str]:
-    """Properties for which the machine is made anew."""
+    """Properties whose change recreates the machine."""
     also = policy == UpdatePolicy.REPLACE.value
     return [
         change.path
@@ -265,7 +265,7 @@ def is_same_machine(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
 
 
 def refusals(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Changes that would fail later, told before anything is done: property and reason.
+    """Property and reason of each change that would fail later, before anything is changed.
 
     Empty where the machine is replaced anyway. What `old` does not say (inputs do not say what a
     machine has of its template) refuses nothing yet.

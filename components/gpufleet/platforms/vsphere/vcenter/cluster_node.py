@@ -1,8 +1,7 @@
 # pyright: standard
 """The Kubernetes node on a machine: waiting for it, emptying it, and forgetting it.
 
-Everything can be run again after being killed anywhere: what is asked of the cluster is asked of
-what is there now.
+Every step can run again after an interruption at any point: it reads the cluster's present state.
 """
 
 import os
@@ -210,7 +209,7 @@ def node_of(settings: NodeSettings, bios_uuid: str) -> Iterator[ClusterNode | No
 
 
 def skipped(settings: NodeSettings) -> bool:
-    """Whether a person has said that the cluster is not to be asked: it is gone for good."""
+    """Whether the user has set `..._SKIP_DRAIN`, because the cluster no longer exists."""
     key = settings.endpoint.credentials_key.upper()
     return os.environ.get(f"{key}_SKIP_DRAIN", "") not in ("", "0")
 
@@ -269,7 +268,7 @@ def _leaves(pod: Mapping[str, Any]) -> bool:
 
 
 def is_leaving(pod: Mapping[str, Any]) -> bool:
-    """Whether the pod has been told to end."""
+    """Whether the pod is being deleted."""
     return pod.get("metadata", {}).get("deletionTimestamp") is not None
 
 

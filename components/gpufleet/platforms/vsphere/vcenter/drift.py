@@ -16,8 +16,8 @@ from gpufleet.platforms.vsphere.vcenter.specs import MMIO_SIZE, mmio_of, wanted_
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """What is known of a machine next to what it says of itself."""
+class MachineContext:
+    """Facts about a machine that its own properties do not contain."""
 
     host: str
     """Name of the host it is on."""
@@ -31,9 +31,14 @@ class Seen:
     """Id of a network -> name, of those that its adapters are on; empty where none is declared."""
 
 
-def drifted(settings: NodeSettings, live: Observed, firmware: str, seen: Seen) -> dict[str, Any]:
-    """Property -> what vCenter has where that is not what is declared. First-boot data is left
-    out: guests clear it. So are GPUs that no one declared: those are someone's who added them."""
+def drifted(
+    settings: NodeSettings, live: Observed, firmware: str, seen: MachineContext
+) -> dict[str, Any]:
+    """Property -> vCenter's value, for each property that differs from the declaration.
+
+    First-boot data is left out, because guests clear it. GPUs that are not declared are left out
+    too, because they belong to the person who added them.
+    """
     found: dict[str, Any] = {}
     if live.firmware != firmware:
         found["firmware"] = live.firmware
@@ -111,14 +116,14 @@ def adapter_drift(place: Place, told: Sequence[Mapping[str, str]]) -> dict[str, 
 
 
 def strange_adapters(place: Place, told: Sequence[Mapping[str, str]]) -> list[Mapping[str, str]]:
-    """Adapters beyond those that are declared, where all are."""
+    """Adapters that are not declared; empty where the declaration does not name all adapters."""
     return _matched(place, told)[1] if place.networks else []
 
 
 def _matched(
     place: Place, told: Sequence[Mapping[str, str]]
 ) -> tuple[list[tuple[str | None, str | None]], list[Mapping[str, str]]]:
-    """Declared adapters that the machine has not got, and its adapters that no one declared."""
+    """Declared adapters that the machine lacks, and its adapters that are not declared."""
     free = list(told)
     lacking: list[tuple[str | None, str | None]] = []
     for network, kind in sorted(place.adapters, key=lambda wish: wish[0] is None):

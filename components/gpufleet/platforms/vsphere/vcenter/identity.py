@@ -1,7 +1,7 @@
-"""Who a machine is: the id that survives every crash, and the marks that say it is ours.
+"""Identity of a machine: an id that survives every crash, and marks that name its owner.
 
-The instance uuid goes into the clone call itself, so a machine can be found from the moment it
-exists; the marks next to it tell our machine from a stranger's with the same uuid.
+The clone call itself sets the instance uuid, so a machine can be found from the moment it exists.
+The marks distinguish our machine from another owner's machine with the same uuid.
 """
 
 import hashlib
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 NAMESPACE = uuid.UUID("6ed7a5f1-52b2-5b6c-9a7e-3b1f6f0c4d21")
-"""Fixed for ever: another value would make strangers of all machines."""
+"""This value must never change: with another value no existing machine would be recognised."""
 
 OWNER = "gpufleet.owner"
 GENERATION = "gpufleet.generation"
@@ -19,8 +19,8 @@ SCHEMA = "gpufleet.schema"
 SCHEMA_VERSION = "1"
 
 PENDING = "gpufleet.pending"
-"""Mark of a machine that a batch made and whose own resource has not taken over yet: the batch may
-remove it, and no one else's."""
+"""Mark of a machine that a batch created and that its own resource has not taken over yet. The
+batch may remove only such machines."""
 
 
 @dataclass(frozen=True, slots=True)

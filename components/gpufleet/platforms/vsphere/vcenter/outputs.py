@@ -7,7 +7,7 @@ from typing import Any
 
 from gpufleet.platforms.vsphere.vcenter.disks import disks_told, store_of
 from gpufleet.platforms.vsphere.vcenter.drift import (
-    Seen,
+    MachineContext,
     device_row,
     drifted,
     strange_adapters,
@@ -52,20 +52,20 @@ def inputs_kept(properties: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def observed_of(olds: Mapping[str, Any]) -> dict[str, Any]:
-    """Of outputs those that are no inputs: what the last look found."""
+    """The outputs that are not inputs: the values that the last read of vCenter returned."""
     return {key: olds[key] for key in OBSERVED if key in olds}
 
 
 def outputs(
-    properties: Mapping[str, Any], settings: NodeSettings, live: Observed, seen: Seen
+    properties: Mapping[str, Any], settings: NodeSettings, live: Observed, seen: MachineContext
 ) -> dict[str, Any]:
-    """All outputs; what differs from the declaration stands under `drifted`.
+    """All outputs. `drifted` contains the differences from the declaration.
 
     Args:
         properties: The inputs, or the outputs of before.
         settings: The same, read.
         live: The machine.
-        seen: What is known next to it.
+        seen: Facts about the machine that its own properties do not contain.
     """
     firmware = seen.firmware or live.firmware
     kept = inputs_kept(properties)
@@ -98,7 +98,7 @@ def outputs(
     return kept
 
 
-def _warnings(settings: NodeSettings, live: Observed, seen: Seen) -> list[str]:
+def _warnings(settings: NodeSettings, live: Observed, seen: MachineContext) -> list[str]:
     found: list[str] = []
     strange = Counter(gpu.backing for gpu in live.gpus) - Counter(wanted_gpus(settings))
     for mode, what, _ in sorted(strange):

@@ -63,8 +63,11 @@ def power_on(
 
 
 def _started(session: Session, found: FoundPlace, live: Observed, seconds: int) -> Observed:
-    """The machine after it was told to start. Telling it again does no harm: one that runs, or is
-    about to, answers so. So a lost answer is not waited for as long as a start may take."""
+    """The machine after the request to start it.
+
+    A second request is safe: vCenter answers that the machine runs or is about to run. Therefore a
+    lost answer is not awaited for the full time of a start.
+    """
     for _ in range(_ATTEMPTS):
         try:
             _start(session, found, live, seconds)

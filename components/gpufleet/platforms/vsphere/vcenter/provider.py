@@ -37,7 +37,7 @@ from gpufleet.platforms.vsphere.vcenter.described import (
     former_of,
     found_on,
 )
-from gpufleet.platforms.vsphere.vcenter.drift import Seen
+from gpufleet.platforms.vsphere.vcenter.drift import MachineContext
 from gpufleet.platforms.vsphere.vcenter.drs import behave, put_in, take_out
 from gpufleet.platforms.vsphere.vcenter.errors import Code, VsphereError
 from gpufleet.platforms.vsphere.vcenter.faults import in_words
@@ -232,8 +232,8 @@ def _regroup(
 
 def _seen(
     session: Session, settings: NodeSettings, live: Observed, olds: Mapping[str, Any]
-) -> Seen:
-    return Seen(
+) -> MachineContext:
+    return MachineContext(
         _host_name(session, live),
         bool(olds.get("adopted", False)),
         str(olds.get("firmware") or ""),

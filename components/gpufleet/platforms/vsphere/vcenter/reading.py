@@ -1,8 +1,8 @@
 # pyright: standard
 """Reading properties and events: leaf paths only, many objects in one call, no silent gaps.
 
-Whole trees (`vm.runtime`, `vm.summary`) are never read: they hold values pyVmomi refuses, and cost
-what no one uses.
+Whole trees (`vm.runtime`, `vm.summary`) are never read: they contain values that pyVmomi refuses,
+and many values that are not used.
 """
 
 import contextlib

@@ -1,7 +1,7 @@
 # pyright: standard
-"""vCenter's REST interface, where only it can do something: tags.
+"""Client of vCenter's REST interface, for tags: no other interface of vCenter has them.
 
-Spoken is `/rest/com/vmware/cis`, which every vCenter from 6.5 has, and newer ones next to `/api`.
+It uses `/rest/com/vmware/cis`, which every vCenter from 6.5 has. Newer versions have `/api` too.
 """
 
 import base64

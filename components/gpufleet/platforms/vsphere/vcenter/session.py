@@ -28,7 +28,7 @@ from gpufleet.platforms.vsphere.vcenter.settings import Endpoint
 T = TypeVar("T")
 
 CALL_SECONDS = 60
-"""Longest one call may take before its connection counts as dead; pyVmomi's default is for ever."""
+"""Longest one call may take before its connection counts as dead; pyVmomi's default is no limit."""
 
 LOST = (OSError, http.client.HTTPException)
 """What a connection that breaks raises. TLS failures are OSErrors too, and mean the same here."""

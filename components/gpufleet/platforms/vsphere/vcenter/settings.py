@@ -1,5 +1,5 @@
 # pyright: standard
-"""What a vSphere GPU node is informed: the inputs of the resource, read once and checked whole."""
+"""Settings of a vSphere GPU node: the inputs of the resource, parsed and validated together."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self

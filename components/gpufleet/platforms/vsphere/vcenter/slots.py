@@ -32,7 +32,7 @@ class Uses:
     placed: dict[str, list[str]]
     """Address -> profiles that the host says run there."""
     vgpus: dict[str, list[str]]
-    """The same with those that the host does not place, laid as closely as can be."""
+    """Address -> profiles. vGPUs that the host does not place are packed as closely as possible."""
     certain: bool
     """Whether the host places all of them."""
 

@@ -8,7 +8,12 @@ from pyVmomi import vim
 
 from gpufleet.platforms.vsphere.vcenter.described import Description
 from gpufleet.platforms.vsphere.vcenter.observed import GpuDevice, Observed
-from gpufleet.platforms.vsphere.vcenter.outputs import OBSERVED, Seen, observed_of, outputs
+from gpufleet.platforms.vsphere.vcenter.outputs import (
+    OBSERVED,
+    MachineContext,
+    observed_of,
+    outputs,
+)
 from gpufleet.platforms.vsphere.vcenter.settings import NodeSettings, problems
 
 NODE: dict[str, Any] = {
@@ -69,7 +74,7 @@ def found(
     node: dict[str, Any] | None = None, described: Description = NOTHING, **live: Any
 ) -> dict[str, Any]:
     given = {**NODE, **(node or {})}
-    seen = Seen("esx1", False, "efi", described)
+    seen = MachineContext("esx1", False, "efi", described)
     machine = dataclasses.replace(LIVE, **live)
     return outputs(given, NodeSettings.model_validate(given), machine, seen)
 
