@@ -2,7 +2,7 @@
 
 `python -m gpufleet_policies.documentation docs/policies.md`, started in the repository, writes the
 table of all rules between the markers of that page, and a page for each family in the folder
-`policies` next to it.
+`policies` in the same folder.
 """
 
 import difflib
@@ -184,7 +184,7 @@ def _examples() -> Sequence[Example]:
 
 
 def write(overview: Path) -> None:
-    """Write the overview and, in the folder of its name next to it, the pages."""
+    """Write the overview, and the pages into the folder with the overview's name."""
     overview.write_text(written(overview.read_text(encoding="utf-8")), encoding="utf-8")
     folder = overview.with_suffix("")
     folder.mkdir(exist_ok=True)

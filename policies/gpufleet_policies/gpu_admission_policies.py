@@ -30,7 +30,7 @@ class GpuAdmissionPoliciesArgs(TypedDict):
     the levels of production. Their `exceptions` do not reach the cluster, annotations of objects
     do."""
     exempt_namespaces: NotRequired[list[str]]
-    """Namespaces that are not validated. Default: those of kube-system and the GPU operators."""
+    """Namespaces without checks. Default: kube-system and those of the GPU operators."""
     mend: NotRequired[bool]
     """Whether the cluster fixes what rules at level `remediate` find, as MutatingAdmissionPolicies.
     Default false; needs Kubernetes 1.36."""

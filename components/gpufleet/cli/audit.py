@@ -155,7 +155,7 @@ def _result(
     today = datetime.now(UTC).date()
     most = jobs or min(os.cpu_count() or 1, MOST_JOBS)
     try:
-        return audit(inputs, settings, today, told=told, jobs=most)
+        return audit(inputs, settings, today, referenced=told, jobs=most)
     except EndedEarlyError as problem:
         raise UnreadableInputError(str(problem)) from None
 

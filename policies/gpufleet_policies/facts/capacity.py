@@ -1,4 +1,4 @@
-"""What is bought or held next to pools: reservations, buffers, templates of machines."""
+"""Capacity that is bought or kept for pools: reservations, buffers, templates of machines."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -56,7 +56,7 @@ class CapacityBuffer(Subject):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolAutoscaler(Subject):
-    """Bounds of a pool that stand in an object of their own (OpenShift MachineAutoscaler)."""
+    """Bounds of a pool that a separate object holds (OpenShift MachineAutoscaler)."""
 
     target: Fact[str]
     minimum: Fact[int]
@@ -65,7 +65,7 @@ class PoolAutoscaler(Subject):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeOverlay(Subject):
-    """What Karpenter is informed that nodes offer next to their hardware."""
+    """Resources that nodes offer in addition to their hardware, as declared to Karpenter."""
 
     resources: tuple[str, ...]
 

@@ -1,4 +1,4 @@
-"""Claim: devices asked for through dynamic resource allocation, and the classes they are of."""
+"""Claim: devices requested through dynamic resource allocation, and their device classes."""
 
 from dataclasses import dataclass, field
 
@@ -59,6 +59,6 @@ class DeviceClaim(Subject):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceClass(Subject):
-    """A DeviceClass someone declares next to those of the driver."""
+    """A DeviceClass that is declared in addition to those of the driver."""
 
     selectors: Fact[int] = field(default_factory=lambda: NOWHERE)

@@ -17,7 +17,7 @@ MIG_PREFIX = "nvidia.com/mig-"
 """Prefix of the extended resources of MIG slices under the strategy `mixed`."""
 
 NOWHERE: Fact[Any] = absent()
-"""Not said anywhere."""
+"""Not declared."""
 
 
 def is_gpu_resource(name: str) -> bool:
@@ -93,7 +93,7 @@ class Container:
     init: bool
     """Runs before the others."""
     restartable: bool
-    """An init container that keeps running next to the others."""
+    """An init container that keeps running with the other containers."""
     image: Fact[str]
     command: Fact[tuple[str, ...]]
     """Absent: the image's own."""

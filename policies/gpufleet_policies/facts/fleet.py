@@ -1,4 +1,4 @@
-"""Fleet facts: what GpuFleet says about itself, reduced to what rules ask about.
+"""Fleet facts: the properties of GpuFleet that rules need.
 
 Money is micro-dollars an hour, memory is bytes.
 """
@@ -69,7 +69,7 @@ class PoolFacts:
     maximum_spend: Fact[int]
     """Absent: unbounded."""
     team: str = ""
-    """Who pays for it; empty: no one in particular."""
+    """The team that pays for it; empty: not declared."""
 
     @property
     def is_committed(self) -> bool:
@@ -104,8 +104,7 @@ class FleetFacts:
     monitored: bool = False
     """Whether its operator runs the DCGM exporter."""
     in_program: bool = True
-    """Whether it was seen among the resources of the program that is validated, rather than
-    told."""
+    """Whether it is a resource of the program that is checked. False: a setting refers to it."""
 
     @property
     def is_production(self) -> Fact[bool]:

@@ -1,4 +1,4 @@
-"""Intent: what a workload says it is for, or what its command line lets one guess."""
+"""Intent: the declared purpose of a workload, or a guess from its command line."""
 
 from dataclasses import dataclass
 from decimal import Decimal

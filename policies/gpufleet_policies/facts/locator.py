@@ -1,4 +1,4 @@
-"""Locator: which object a finding is about, in words a person can search for."""
+"""Locator: the object of a finding, as text that a reader can search for."""
 
 import re
 from dataclasses import dataclass

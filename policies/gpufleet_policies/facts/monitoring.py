@@ -1,4 +1,4 @@
-"""What watches the fleet, who pays for it and what namespaces may use."""
+"""Monitoring, budgets, and quotas of namespaces."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""NVIDIA's software as facts: what operators and plugins are informed."""
+"""NVIDIA's software as facts: the configuration of operators and plugins."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

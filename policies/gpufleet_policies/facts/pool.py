@@ -1,4 +1,4 @@
-"""NodePool: one group of like machines, the one who makes it, reduced to what rules ask about.
+"""NodePool: one group of equal machines of any maker, with the fields that rules need.
 
 Money is micro-dollars an hour, memory is bytes, times are seconds.
 """
@@ -17,7 +17,7 @@ NOTHING: Fact[Any] = absent()
 """Not written, and no default is known."""
 
 MOST_GPUS = 1024
-"""GPUs that one node can have at all; a larger number was never meant and is not known."""
+"""Most GPUs of one node; a larger number is an error and is read as unknown."""
 
 
 class Maker(StrEnum):
@@ -122,7 +122,7 @@ class SharedGpus:
     """`exclusive`, `timeSlicing`, `mps`, `mig`; absent: whole GPUs, as far as the pool says."""
     replicas: Fact[int] = NOTHING
     partition: Fact[str] = NOTHING
-    """MIG profile each GPU is cut into."""
+    """MIG profile that partitions each GPU."""
     place: str = ""
 
 
@@ -146,20 +146,20 @@ class NodePool(Subject):
     cluster: Fact[str] = NOTHING
     """Name of the cluster it joins, to tell the pools of one cluster from those of another."""
     instance_types: Fact[tuple[str, ...]] = NOTHING
-    """Every type it may be made of, where they can be listed; absent: not said here."""
+    """All machine types it may use, where they can be listed; absent: not declared here."""
     instance_types_place: str = ""
     types_listed_at: str = ""
     """The list of machine types, where one can be dropped and the pool stays; empty: nowhere."""
     asks_for_choice: bool = False
-    """Whether it says how many different machines there must be to choose from."""
+    """Whether it declares a minimum number of machine types to choose from."""
     gpu: Fact[str] = NOTHING
-    """Key of the catalogue; absent: certainly none, or none that the pool tells of."""
+    """Key of the catalogue; absent: no GPU, or the pool does not declare one."""
     gpus_per_node: Fact[int] = NOTHING
     """Of the largest type. Absent with `gpu` absent."""
     is_gpu_pool: Fact[bool] = NOTHING
-    """Whether its machines carry NVIDIA GPUs. Unknown where it cannot be told."""
+    """Whether its machines have NVIDIA GPUs. Unknown where that cannot be decided."""
     is_shape_open: bool = False
-    """Whether it may also be made of types without GPUs, or of types that no one listed."""
+    """Whether it may also use machine types without GPUs, or types that are not listed."""
     size: Size = field(default_factory=Size)
     capacity: Fact[frozenset[str]] = NOTHING
     """Ways of buying it may use, in the spelling of FleetSpec: `onDemand`, `spot`, `reserved`,
@@ -179,9 +179,9 @@ class NodePool(Subject):
     tags_known: bool = True
     tags_place: str = ""
     tag_field: TagField | None = None
-    """None where a tag more would replace machines, or no field of the object takes one."""
+    """None where an added tag would replace machines, or no field of the object takes tags."""
     zones: Fact[tuple[str, ...]] = NOTHING
-    """Zones, or subnets standing for them."""
+    """Zones, or the subnets that represent them."""
     shared: SharedGpus = field(default_factory=SharedGpus)
     launch_template: str = ""
     """Name or id of a launch template or node class that holds more; empty: none."""
@@ -189,12 +189,12 @@ class NodePool(Subject):
     fabric: Fact[str] = NOTHING
     """Fast network that its machines are given: `efa`, `gpudirect`."""
     repair: Fact[bool] = NOTHING
-    """Whether broken nodes are replaced by themselves; absent: the maker has no such switch."""
+    """Whether broken nodes are replaced automatically; absent: the maker has no such switch."""
     repair_place: str = ""
     warm_nodes: Fact[int] = NOTHING
-    """Running nodes that wait next to the pool (EKS `warmPoolConfig`); absent: none."""
+    """Running nodes of the pool's warm pool (EKS `warmPoolConfig`); absent: none."""
     longest_run_seconds: Fact[int] = NOTHING
-    """After which each node goes by itself."""
+    """Time after which each node is removed automatically."""
     karpenter: KarpenterFacts | None = None
     vgpu_profile: Fact[str] = NOTHING
     """vGPU type its machines are given."""
@@ -203,7 +203,7 @@ class NodePool(Subject):
     hourly_micro_usd: Fact[int] = NOTHING
     """One node, where the pool itself states it; absent: the catalogue decides."""
     in_fleet: bool = False
-    """Whether GpuFleet made it: then the fleet's own properties are validated in its place."""
+    """Whether GpuFleet made it: then the rules check the fleet's own properties instead."""
     intent: Fact[str] = NOTHING
     """What it is for: training, batch, inference, interactive."""
     compiled: PoolFacts | None = None

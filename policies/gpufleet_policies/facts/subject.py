@@ -1,4 +1,4 @@
-"""Subject: what every validated object next to workloads and fleets has."""
+"""Subject: the common fields of all checked objects except workloads and fleets."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

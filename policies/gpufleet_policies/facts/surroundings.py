@@ -1,4 +1,4 @@
-"""Surroundings: everything else that is declared together with the object that is validated."""
+"""Surroundings: all objects that are declared together with the checked object."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The facts of a whole program, folder or cluster dump, the validated object included."""
+    """The facts of a whole program, folder or cluster dump, with the checked object."""
 
     facts: tuple[Any, ...]
     _by_type: dict[type, tuple[Any, ...]] = field(

@@ -1,4 +1,4 @@
-"""Fact: a field that has a value, is absent, or is not known yet, and how well it is known."""
+"""Fact: a field that has a value, is absent, or is not known yet, with its provenance."""
 
 from dataclasses import dataclass
 from enum import Enum, IntEnum
@@ -37,7 +37,7 @@ class Provenance(IntEnum):
     EXPLICIT = 2
     """A field of the object itself."""
     DECLARED = 3
-    """Said on purpose, to us: an annotation, an argument of a component, a plan."""
+    """Declared on purpose: an annotation, an argument of a component, a plan."""
 
 
 @dataclass(frozen=True, slots=True)

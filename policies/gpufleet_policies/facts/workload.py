@@ -1,4 +1,4 @@
-"""Workload: one object that makes pods, reduced to what rules ask about."""
+"""Workload: one object that makes pods, with the fields that rules need."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -105,7 +105,7 @@ class WorkloadFacts:
     scaling: tuple[ScalingFacts, ...] = ()
     """Autoscaling the object itself declares, of each group that has any."""
     job: JobFacts | None = None
-    """None for what runs for ever."""
+    """None for workloads without an end."""
     ray: Ray | None = None
     """None outside Ray."""
     trains: bool = False

@@ -1,1 +1,1 @@
-"""Where findings are reported."""
+"""Integrations that report findings: CrossGuard, audit, admission policies."""

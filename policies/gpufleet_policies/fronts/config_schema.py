@@ -8,7 +8,7 @@ from gpufleet_policies.rules.settings import AUTO, THRESHOLDS
 
 
 def schema_properties() -> dict[str, Any]:
-    """One property per setting; the engine refuses wrong ones before anything is validated."""
+    """One property per setting; the engine refuses wrong properties before any check."""
     levels = {"type": "string", "enum": [level.value for level in Level]}
     return {
         "profile": {"type": "string", "enum": [AUTO, *(profile.value for profile in Profile)]},

@@ -1,13 +1,14 @@
-"""CrossGuard front: validates resources while the Pulumi engine previews or updates.
+"""CrossGuard integration: checks resources while the Pulumi engine previews or updates.
 
 One Pulumi policy per enforcement level; each dispatches to the rules that the settings assign to
 its level. One policy per rule would cost each resource a conversion of its properties per rule.
-Rules that compare resources are validated when all were seen, by a stack policy per level, on the
-inputs that were seen: the outputs a stack policy is given lose whole objects during a preview.
+Rules that compare resources run when all resources are known, in one stack policy per level, on
+the inputs of the resources: during a preview, the outputs that a stack policy gets lack whole
+objects.
 
-Workloads are validated with the pools of the GpuFleet of the same program. One that is registered
-before its GpuFleet waits and is validated, and reported, with it; either way before the fleet's
-first child exists. For a fleet of another program see `referenced_fleet`.
+Workloads are checked with the pools of the GpuFleet of the same program. A workload that is
+registered before its GpuFleet waits, and is checked and reported with the fleet. Both happen before
+the fleet's first child exists. For a fleet of another program see `referenced_fleet`.
 """
 
 import os
@@ -52,7 +53,7 @@ REMEDIATION = f"{PACK_NAME}-remediate"
 """Name of the policy that fixes."""
 
 LEVELS = (Level.MANDATORY, Level.ADVISORY)
-"""The mandatory policy comes first: it validates, and the advisory one reports the rest."""
+"""The mandatory policy comes first and runs the rules; the advisory policy reuses the findings."""
 
 
 def _utc_today() -> date:
@@ -61,8 +62,7 @@ def _utc_today() -> date:
 
 @dataclass
 class _Program:
-    """What was seen of the program that is validated. Guarded by `lock`: the host has four
-    threads."""
+    """Known resources of the checked program. Guarded by `lock`: the host has four threads."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     fleets: dict[str, FleetFacts] = field(default_factory=dict[str, FleetFacts])
@@ -70,16 +70,16 @@ class _Program:
     waiting: dict[str, WorkloadFacts] = field(default_factory=dict[str, WorkloadFacts])
     """Workloads seen before any fleet, by URN."""
     facts: dict[str, tuple[Any, ...]] = field(default_factory=dict[str, "tuple[Any, ...]"])
-    """Everything rules know of the program's resources, by URN."""
-    said: set[tuple[str, str, Level]] = field(default_factory=set[tuple[str, str, Level]])
-    """Rule, URN and level of what was reported about resources seen one by one."""
+    """All facts of the program's resources, by URN."""
+    reported: set[tuple[str, str, Level]] = field(default_factory=set[tuple[str, str, Level]])
+    """Rule, URN and level of the findings that resource policies reported."""
 
 
 @cache
 def across(subject: type) -> tuple[Rule, ...]:
     """Rules about one type of facts that compare resources, or see more when all are known.
 
-    A pool whose machines stand in a launch template is not known before. Fleets and workloads are.
+    A pool whose machines a launch template declares is not known before. Fleets and workloads are.
     """
     compares = {Needs.SURROUNDINGS, Needs.POOLS}
     if subject not in (FleetFacts, WorkloadFacts):
@@ -88,8 +88,7 @@ def across(subject: type) -> tuple[Rule, ...]:
 
 
 def _left(subject: type, fleet: FleetFacts | None) -> tuple[Rule, ...]:
-    """Rules that were not validated already: with a fleet, pools were known resource by
-    resource."""
+    """Rules that did not run yet: with a fleet, the pools were known for each resource."""
     rules = across(subject)
     if fleet is None or subject is not WorkloadFacts:
         return rules
@@ -127,7 +126,7 @@ class Front:
         ]
 
     def _remediation(self) -> ResourceValidationPolicy:
-        """Fixes what rules at level `remediate` found; what is left the mandatory policy reports.
+        """Fixes findings of rules at level `remediate`; the mandatory policy reports the others.
 
         It has no check of its own: that would convert every resource's properties once more.
         """
@@ -143,7 +142,7 @@ class Front:
 
         return ResourceValidationPolicy(
             name=REMEDIATION,
-            description="GPU waste that is fixed on the way",
+            description="GPU waste that the policy fixes",
             remediate=remediate,  # type: ignore[arg-type]  the SDK means one or the other
             enforcement_level=EnforcementLevel.REMEDIATE,
             config_schema=PolicyConfigSchema(schema_properties()),
@@ -155,7 +154,7 @@ class Front:
         found = facts_from_pulumi(args.resource_type, args.props, args.name, args.urn, load)
         operations: list[Mapping[str, Any]] = []
         for facts in found:
-            fleet = None if isinstance(facts, FleetFacts) else configured.told
+            fleet = None if isinstance(facts, FleetFacts) else configured.referenced
             rules = [rule for rule in validating(type(facts)) if rule.id in configured.remediated]
             for finding in run_rules(
                 facts, self._context(fleet, configured), configured.settings, rules
@@ -183,12 +182,12 @@ class Front:
         """Rules that need the whole program, on every resource seen; once for all levels."""
         with self._program.lock:
             seen = dict(self._program.facts)
-            said = set(self._program.said)
+            reported = set(self._program.reported)
             fleets = list(self._program.fleets.values())
         if configured.stack is not None and configured.stack[0] == seen:
             return configured.stack[1]
         everything = tuple(facts for urn in sorted(seen) for facts in seen[urn])
-        fleet = configured.told or (fleets[0] if len(fleets) == 1 else None)
+        fleet = configured.referenced or (fleets[0] if len(fleets) == 1 else None)
         context = replace(
             self._context(fleet, configured), surroundings=Surroundings(everything), memo={}
         )
@@ -197,7 +196,7 @@ class Front:
             for facts in everything
             if (rules := _left(type(facts), fleet))
             for finding in run_rules(facts, context, configured.settings, rules)
-            if (finding.rule, finding.locator.urn, finding.level) not in said
+            if (finding.rule, finding.locator.urn, finding.level) not in reported
         ]
         configured.stack = (seen, findings)
         return findings
@@ -219,9 +218,9 @@ class Front:
         )
 
     def _findings(self, args: ResourceValidationArgs, level: Level) -> list[PolicyFinding]:
-        """Validated once for both levels: within one call they follow each other in one thread.
+        """The rules run once for both levels, whose policies run one after the other in one thread.
 
-        A policy with another configuration than the one before validates for itself.
+        A policy with another configuration than the first policy runs the rules again.
         """
         configured = self._configurations.read(args.get_config())
         if level is not LEVELS[0]:
@@ -240,7 +239,7 @@ class Front:
         findings = [finding for facts in found for finding in self._validate_one(facts, configured)]
         with self._program.lock:
             self._program.facts[args.urn] = found
-            self._program.said.update((f.rule, f.locator.urn, f.level) for f in findings)
+            self._program.reported.update((f.rule, f.locator.urn, f.level) for f in findings)
         return findings
 
     def _validate_one(self, facts: Any, configured: Configured) -> list[PolicyFinding]:
@@ -271,19 +270,19 @@ class Front:
         return findings
 
     def _fleet_for(self, workload: WorkloadFacts, configured: Configured) -> FleetFacts | None:
-        """The pools a workload may run on: those told of, else the program's only GpuFleet."""
+        """The pools a workload may run on: the referenced fleet, else the only GpuFleet."""
         if configured.settings.fleet is not None:
-            return configured.told
+            return configured.referenced
         with self._program.lock:
             fleets = list(self._program.fleets.values())
-            if not fleets and configured.told is None:
+            if not fleets and configured.referenced is None:
                 self._program.waiting[workload.locator.urn] = workload
         if len(fleets) > 1:
-            return None  # on which of the clusters the workload runs cannot be told
-        return fleets[0] if fleets else configured.told
+            return None  # the cluster of the workload is not known
+        return fleets[0] if fleets else configured.referenced
 
     def _context(self, fleet: FleetFacts | None, configured: Configured) -> RuleContext:
-        """One for all resources next to the same fleet: what rules compute once is kept in it."""
+        """One context for all resources of a fleet: it keeps what rules compute once."""
         today = self._today()
         known_context = configured.contexts.get(SameObject(fleet))
         if known_context is not None and known_context.today == today:
@@ -301,7 +300,7 @@ class Front:
 
 
 _DESCRIPTIONS = {
-    Level.MANDATORY: "GPU waste or impossibility that must not be deployed",
+    Level.MANDATORY: "GPU waste, or a configuration that cannot work, that must not be deployed",
     Level.ADVISORY: "GPU waste worth knowing",
 }
 

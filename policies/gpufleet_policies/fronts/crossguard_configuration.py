@@ -1,4 +1,4 @@
-"""What a policy is configured with, as settings: read once for each configuration."""
+"""Configuration of the policies as settings: read once for each configuration."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,19 +18,19 @@ from gpufleet_policies.rules.settings import RuleSettings, read_settings
 
 @dataclass
 class Configured:
-    """One configuration, read once, with the fleet it tells of."""
+    """One configuration, read once, with the fleet that it refers to."""
 
     config: Mapping[str, Any]
     settings: RuleSettings
-    told: FleetFacts | None
+    referenced: FleetFacts | None
     problem: str | None
-    """Why configuration or fleet cannot be read; reported with the first object validated."""
+    """Why configuration or fleet cannot be read; reported with the first object."""
     remediated: frozenset[str]
     """Ids of the rules that fix what they find."""
     contexts: dict[SameObject, RuleContext] = field(default_factory=dict[SameObject, RuleContext])
     """Context of each fleet."""
     stack: tuple[Mapping[str, Any], list[PolicyFinding]] | None = None
-    """What was validated across resources, and what was found: both levels report of it."""
+    """Facts and findings of the rules that compare resources: both levels report them."""
 
 
 class Configurations:
@@ -50,7 +50,7 @@ class Configurations:
         self._configured: list[Configured] = []
 
     def read(self, config: Mapping[str, Any]) -> Configured:
-        """A configuration as settings. The SDK assigns a new copy each time: compare, not id."""
+        """A configuration as settings. The SDK copies it: compare by value."""
         for found in self._configured:
             if found.config == config:
                 return found
@@ -59,15 +59,15 @@ class Configurations:
             settings = read_settings({**self._base, **plain(config)}, "policy configuration")
         except FleetError as wrong:
             settings, problem = read_settings(self._base), str(wrong)
-        told = None
+        referenced = None
         try:
-            told = referenced_fleet(settings.fleet, self._folder)
+            referenced = referenced_fleet(settings.fleet, self._folder)
         except UnreadableFleetError as wrong:
             problem = str(wrong)
         remediated = frozenset(
             rule for rule, level in settings.levels.items() if level is Level.REMEDIATE
         )
-        configured = Configured(config, settings, told, problem, remediated)
+        configured = Configured(config, settings, referenced, problem, remediated)
         self._configured.append(configured)
         return configured
 

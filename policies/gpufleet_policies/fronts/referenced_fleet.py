@@ -2,7 +2,7 @@
 
 Three ways, first found: `fleet` of the settings as plain data (a FleetSpec, or what
 `gpufleet compile --format json` prints), `fleet` as a path to such a file or to a stack file with
-`gpufleet:fleet`, and `gpufleet:fleet` in the configuration of the stack that is validated.
+`gpufleet:fleet`, and `gpufleet:fleet` in the configuration of the current stack.
 """
 
 import json
@@ -22,7 +22,7 @@ class UnreadableFleetError(ValueError):
 
 
 def referenced_fleet(setting: Any, folder: Path) -> FleetFacts | None:
-    """The fleet a project told of; None when it told of none, or of one that does not compile.
+    """The fleet that a project refers to; None: no reference, or the fleet does not compile.
 
     `setting` is the value of `fleet`; a relative path starts from `folder`, the pack's. Raises
     UnreadableFleetError when a named file is missing or no document.
@@ -42,7 +42,7 @@ def referenced_fleet(setting: Any, folder: Path) -> FleetFacts | None:
 
 
 def stack_configuration() -> Mapping[str, str]:
-    """Configuration of the stack that is validated, as the engine hands it to analyzers."""
+    """Configuration of the current stack, as the engine passes it to analyzers."""
     try:
         found = json.loads(os.environ.get("PULUMI_CONFIG") or "{}")
     except ValueError:

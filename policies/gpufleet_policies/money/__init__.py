@@ -1,4 +1,4 @@
-"""What findings cost. Prices come from the catalogue and from compiled pools, never from here."""
+"""Costs of findings. All prices come from the catalogue and from compiled pools."""
 
 from gpufleet_policies.money.amounts import HOURS_PER_MONTH, AmountKind, Money
 from gpufleet_policies.money.prices import GpuOffer, cheapest_offers, gpu_hour, share_part

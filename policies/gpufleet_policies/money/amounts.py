@@ -1,4 +1,4 @@
-"""Money: an amount with its kind and its assumption, printed as people budget it."""
+"""Money: an amount with its kind and its assumption, printed per month or per hour."""
 
 from dataclasses import dataclass
 from enum import StrEnum

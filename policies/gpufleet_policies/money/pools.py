@@ -1,4 +1,4 @@
-"""Prices and reach of pools: what a node costs, and how many there can ever be.
+"""Prices and largest sizes of pools: the cost of a node, and the most nodes.
 
 Prices are those of `gpufleet.catalogue.price_range`, for each machine and each way of buying that a
 pool allows.
@@ -67,7 +67,7 @@ def _price(types: tuple[str, ...], ways: frozenset[str], catalogue: Catalogue) -
 
 
 def way_price(row: InstanceType, way: str) -> tuple[int | None, int | None]:
-    """Lowest and highest price of a machine bought one way; None where no one knows."""
+    """Lowest and highest price of a machine for one way of buying; None where it is not known."""
     if way in PUBLISHED_WAYS:
         return price_range(row, way)
     one = row.price(way).micro_usd_per_hour

@@ -1,4 +1,4 @@
-"""Prices of GPUs, slices and alternatives, out of pools and the catalogue."""
+"""Prices of GPUs, slices and alternatives, from pools and the catalogue."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

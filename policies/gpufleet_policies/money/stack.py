@@ -1,4 +1,4 @@
-"""What everything declared together costs: standing, reachable, by pool and by team.
+"""Cost of everything declared together: smallest and largest, by pool and by team.
 
 Workloads are no part of it: they run on the pools, and would be counted twice.
 """

@@ -1,1 +1,1 @@
-"""From someone's documents to facts. Nothing here validates."""
+"""Readers: from documents to facts, without any check."""

@@ -96,7 +96,7 @@ def _tasks(document: dict[str, Any]) -> Groups:
 
 
 def _workflow(path: str, *, is_template: bool = False) -> Callable[[dict[str, Any]], Groups]:
-    """Argo: each template with a container or script; how often it runs is not told."""
+    """Argo: each template with a container or script; the number of its pods is not known."""
 
     def groups(document: dict[str, Any]) -> Groups:
         shared = mapping(at(document, path))

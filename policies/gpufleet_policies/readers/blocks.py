@@ -43,7 +43,7 @@ def block(value: Any) -> Any:
 def inside(document: Any, path: str) -> Any:
     """The plain value under a dotted path, through blocks; None when absent, UNKNOWN when hidden.
 
-    An explicit null is absent: Terraform writes every attribute that no one set as null.
+    An explicit null is absent: Terraform writes every unset attribute as null.
     """
     found = document
     for key in path.split("."):

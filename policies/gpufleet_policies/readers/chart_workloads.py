@@ -25,7 +25,7 @@ from gpufleet_policies.readers.reading import at, boolean, fact, items, mapping
 from gpufleet_policies.readers.workload import read_workload
 
 _CULL_SECONDS = 3600
-"""JupyterHub stops servers no one has used for an hour, unless told otherwise."""
+"""Seconds after which JupyterHub stops an unused server by default: one hour."""
 
 
 def _models(values: dict[str, Any]) -> Groups:

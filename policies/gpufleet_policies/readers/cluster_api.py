@@ -219,7 +219,7 @@ def _profile(devices: list[Any]) -> Fact[str]:
 
 
 def vgpu_board(profile: str, load: Load) -> Fact[str]:
-    """The GPU a vGPU type is cut from; unknown for names no one listed."""
+    """The GPU of a vGPU type; unknown for names that the catalogue does not list."""
     from gpufleet.partition.vgpu import parse_type
 
     found = parse_type(profile)

@@ -1,4 +1,4 @@
-"""Small objects that rules look at next to pools and workloads: namespaces, quotas, templates."""
+"""Small objects that rules need with pools and workloads: namespaces, quotas, templates."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

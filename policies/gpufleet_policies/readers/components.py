@@ -1,4 +1,4 @@
-"""GpuFleet as facts, told by the properties it passes."""
+"""GpuFleet as facts, read from the properties that it passes."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,7 +1,7 @@
 """Any parsed document as facts: manifests, Helm values, plans, previews, states, declarations.
 
-The one entry point for everything that is a file. What it is, is informed by its own shape; the
-path only helps where values files of charts say nothing about themselves.
+The entry point for every file. The content of a file decides its format. The path is used only for
+values files whose content does not name the chart.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -92,7 +92,7 @@ def _facts(
 
 
 def typed_member(whole: Mapping[str, Any], item: Any) -> Any:
-    """A member of a list with its kind: `DeploymentList` says it once for all of them."""
+    """A member of a list with its kind: `DeploymentList` states it once for all members."""
     kind = str(whole.get("kind", "")).removesuffix("List")
     if not kind or not isinstance(item, dict) or "kind" in item:
         return item

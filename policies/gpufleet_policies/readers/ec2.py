@@ -1,4 +1,4 @@
-"""EC2 next to EKS as facts: Auto Scaling groups and single instances."""
+"""EC2 without EKS as facts: Auto Scaling groups and single instances."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

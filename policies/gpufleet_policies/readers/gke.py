@@ -222,7 +222,7 @@ def cluster(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[
 
 
 def _below(pool: NodePool, place: str) -> NodePool:
-    """A pool whose fields stand inside another object: patches of it change that object."""
+    """A pool whose fields are part of another object: its patches change that object."""
     size, shared = pool.size, pool.shared
     return replace(
         pool,

@@ -67,7 +67,7 @@ _SIGNS: dict[str, tuple[frozenset[str], ...]] = {
 
 
 def chart_of_values(document: Mapping[str, Any], path: str) -> str | None:
-    """The chart that values are for: by the path's words, else by their keys; None: no one knows.
+    """The chart that values belong to: from the path, else from their keys; None: not known.
 
     Only files called like values files are recognised by their path, so that an unrelated file in a
     folder `kueue/` stays what it is.

@@ -23,7 +23,7 @@ _POD_FIELDS = frozenset({"containers", "initContainers", "nodeSelector", "tolera
 
 
 def _predictor(document: dict[str, Any]) -> Groups:
-    """KServe: the model of a framework, or containers of one's own; transformers next to it."""
+    """KServe: the model of a framework, or the user's containers; and their transformers."""
     predictor = mapping(at(document, "spec.predictor"))
     pods = at_least_one(count(document, "spec.predictor.minReplicas"))
     workers = at(predictor, "workerSpec")
@@ -71,7 +71,7 @@ def _predictor_scaling(document: dict[str, Any]) -> Iterator[ScalingFacts]:
 
 
 def _runtime(document: dict[str, Any]) -> Groups:
-    """KServe's runtimes are templates: how many pods there will be is not told."""
+    """KServe's runtimes are templates: the number of their pods is not known."""
     yield RawGroup("", "spec", document.get("spec"), _SOME)
     workers = at(document, "spec.workerSpec")
     if isinstance(workers, dict):

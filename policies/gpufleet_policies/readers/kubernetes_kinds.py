@@ -1,4 +1,4 @@
-"""Kinds next to those that make pods -> how they are read, by group and kind in any version."""
+"""Kinds that make no pods -> how they are read, by group and kind in any version."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

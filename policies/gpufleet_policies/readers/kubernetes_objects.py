@@ -27,8 +27,7 @@ def group_of(api_version: Any) -> str:
 def is_left_to_its_owner(document: dict[str, Any]) -> bool:
     """Whether an object of a cluster needs no verdict of its own.
 
-    Its owner is validated in its place where that is of a kind rules know, and pods that have ended
-    hold nothing.
+    Its owner is checked instead where rules know the owner's kind, and ended pods hold nothing.
     """
     if at(document, "status.phase") in ("Succeeded", "Failed") and document.get("kind") == "Pod":
         return True

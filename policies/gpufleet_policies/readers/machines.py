@@ -1,4 +1,4 @@
-"""Machine types as hardware: which GPU, how many, and whether that can be told at all."""
+"""Machine types as hardware: GPU model and count, or unknown."""
 
 import re
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ class Machines:
     """What a list of machine types has in common."""
 
     gpu: Fact[str]
-    """Key of the catalogue; absent: no NVIDIA GPU; unknown: several, or one no one listed."""
+    """Key of the catalogue; absent: no NVIDIA GPU; unknown: several, or an unlisted type."""
     gpus_per_node: Fact[int]
     """Of the largest."""
     carries_gpus: Fact[bool]
@@ -86,7 +86,7 @@ def _by_accelerator(accelerator: str, catalogue: Catalogue) -> str | None:
 
 
 def gpu_by_name(names: Iterable[str], catalogue: Catalogue) -> Fact[str]:
-    """The GPU that a label value or type name means; unknown where no one can tell."""
+    """The GPU that a label value or type name means; unknown where it is ambiguous."""
     from gpufleet.catalogue import UnknownKeyError
 
     for name in names:

@@ -46,7 +46,7 @@ def as_text(value: Any) -> tuple[str, bool]:
 
 
 def config_map(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
-    """ConfigMaps of the device plugin and of mig-parted, told by what is in them."""
+    """ConfigMaps of the device plugin and of mig-parted, recognised by their content."""
     del load
     annotations = known_texts(inside(document, "metadata.annotations"))
     for key, value in mapping(inside(document, "data")).items():

@@ -1,4 +1,4 @@
-"""Objects of NVIDIA's operators and drivers as facts, and what they choose for all nodes."""
+"""Objects of NVIDIA's operators and drivers as facts, and their choices for all nodes."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -16,7 +16,7 @@ Load = Callable[[], Catalogue]
 
 
 def cluster_policy(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
-    """nvidia.com ClusterPolicy: validated as such, and what it chooses for all nodes."""
+    """nvidia.com ClusterPolicy: as a configuration, and as its choices for all nodes."""
     del load
     annotations = known_texts(inside(document, "metadata.annotations"))
     written, complete = as_text(document)
@@ -37,8 +37,8 @@ _PLUGIN_DATA = ("devicePlugin", "config", "data")
 
 
 def values_path(locator: Locator, place: str, *keys: str) -> tuple[str, ...] | None:
-    """Keys that lead to a value of a chart or of ClusterPolicy; None in plans and states of others,
-    which no one edits."""
+    """Keys that lead to a value of a chart or of ClusterPolicy; None in plans and states, which
+    are not edited by hand."""
     if place == "values" and locator.file:
         return None
     return (*(part for part in place.split(".") if part), *keys)

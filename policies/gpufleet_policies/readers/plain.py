@@ -1,4 +1,4 @@
-"""One conversion of someone's properties to plain Python, with a marker for what is not known.
+"""Properties as plain Python values, with a marker for values that are not known.
 
 The Pulumi SDK hands rules proxies that raise on unknown values, and inside slices and remediations
 assigns a sentinel string instead. Nothing but this module touches them.
@@ -26,7 +26,7 @@ _PROXIES = frozenset({"_DictProxy", "_ListProxy"})
 """Classes of the SDK that guard unknown values and assign what they guard as `["__target"]`."""
 
 MAX_DEPTH = 64
-"""Deeper nesting is no one's manifest; what lies below reads as unknown."""
+"""Most levels of a manifest; values below are read as unknown."""
 
 
 def plain(value: Any, depth: int = 0) -> Any:

@@ -1,4 +1,4 @@
-"""Where the pod templates of each kind sit, and how many pods each of them makes.
+"""The place of pod templates in each kind, and the number of pods of each template.
 
 Kinds are looked up by group and kind, whatever the version: older versions still appear in files.
 """

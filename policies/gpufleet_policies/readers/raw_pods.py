@@ -14,7 +14,7 @@ ONE: Fact[int] = known(1)
 
 @dataclass(frozen=True, slots=True)
 class RawContainer:
-    """A container that does not stand in a pod spec's list."""
+    """A container that is not in a pod spec's list."""
 
     place: str
     fields: dict[str, Any]
@@ -69,7 +69,7 @@ class PodMakerKind:
     """The API server validates the pod template itself; it cannot for custom resources."""
     suspend: str = "spec.suspend"
     job: JobFields | None = None
-    """None: it runs for ever."""
+    """None: it has no end."""
     scaling: Callable[[dict[str, Any]], Iterator[ScalingFacts]] | None = None
     ray: Callable[[dict[str, Any]], Ray] | None = None
     trains: bool = False

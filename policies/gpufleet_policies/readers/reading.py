@@ -57,7 +57,7 @@ def fact(
     place: str,
     provenance: Provenance = Provenance.EXPLICIT,
 ) -> Fact[T]:
-    """A fact about a plain value; what `convert` answers None for cannot be validated: unknown."""
+    """A fact about a plain value; unknown where `convert` returns None."""
     if value is None:
         return absent(place, provenance)
     if value is UNKNOWN:

@@ -48,7 +48,7 @@ def node_labels(spec: dict[str, Any]) -> dict[str, frozenset[str]]:
 
 
 def labels_known(spec: dict[str, Any]) -> bool:
-    """Whether nothing about required labels is hidden or said in a way that a map cannot hold."""
+    """Whether all required labels are known and fit a map."""
     selector = spec.get("nodeSelector")
     if selector is UNKNOWN or UNKNOWN in mapping(selector).values():
         return False

@@ -1,4 +1,4 @@
-"""Templates that no one rendered, as text that YAML can read."""
+"""Unrendered templates as text that YAML can read."""
 
 import re
 

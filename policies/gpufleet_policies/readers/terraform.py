@@ -22,7 +22,7 @@ _MANIFESTS = {"kubernetes_manifest": "manifest", "kubectl_manifest": "yaml_body"
 """Types that hold a Kubernetes object -> the attribute that holds it."""
 
 MAX_DEPTH = 64
-"""Modules and values nested deeper are no one's plan."""
+"""Most levels of modules and values in a plan."""
 
 
 def is_plan(document: Mapping[str, Any]) -> bool:

@@ -1,4 +1,4 @@
-"""Machines on vSphere as facts: those `VsphereGpuNodeGroup` makes one by one."""
+"""Machines on vSphere as facts: `VsphereGpuNodeGroup` makes one resource for each."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -30,7 +30,7 @@ def gpu_node(document: dict[str, Any], locator: Locator, load: Load) -> Iterator
         is_gpu_pool=found.carries_gpus,
         size=Size(one, one, one, "the machine", "the machine", fixed=True),
         capacity=known(frozenset({"onPrem"})),
-        # Its kubelet registers the node with them, out of user data no one here reads.
+        # Its kubelet registers the node with them, from user data that is not read here.
         taints=unknown("userData"),
         labels_known=False,
         tags_known=False,

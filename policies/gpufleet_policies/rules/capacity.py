@@ -9,7 +9,7 @@ from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 
 
 def _certainty(context: RuleContext) -> Level:
-    """A fleet one was only told about may be older than the one that runs."""
+    """A fleet that a setting refers to may be older than the running fleet."""
     assert context.fleet is not None
     return Level.MANDATORY if context.fleet.in_program else Level.ADVISORY
 

@@ -1,4 +1,4 @@
-"""Verdicts of `gpufleet check` as rules see them: the same validation, never a second one."""
+"""Verdicts of `gpufleet check` for rules: the same checks, not a second version."""
 
 import json
 from functools import lru_cache
@@ -18,7 +18,7 @@ MIG_LABEL = "nvidia.com/mig.config"
 
 
 def verdict(context: RuleContext, config: NvidiaConfig) -> Judgement:
-    """What `gpufleet check` says about a configuration, with the GPU of the pools next to it.
+    """Findings of `gpufleet check` about a configuration, for the GPU of the declared pools.
 
     Of a file with several MIG layouts those are validated that pools here select, each for its GPU;
     where none is selected here, all of them, for any GPU.
@@ -29,7 +29,7 @@ def verdict(context: RuleContext, config: NvidiaConfig) -> Judgement:
     chosen = [(name, gpu) for name, gpu in selected_layouts(context) if name in parts]
     if not chosen:
         chosen = [(name, None) for name in parts] or [(None, None)]
-    # What stands around the configs is validated once, with the first of them.
+    # The rest of the document is checked once, with the first configuration.
     texts = [config.text if at == 0 else parts[str(name)] for at, (name, _) in enumerate(chosen)]
     found = [
         _validated(config.kind, text, gpu, None, name)

@@ -1,4 +1,4 @@
-"""What every rule may look at next to the object it validates."""
+"""The context of every rule: all inputs except the checked object."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from gpufleet_policies.facts.surroundings import Surroundings
 
 
 class SameObject:
-    """A key of `Context.memo`: one object, which the key keeps, and no other that equals it."""
+    """A key of `RuleContext.memo`: exactly one object, compared by identity."""
 
     __slots__ = ("value",)
 
@@ -39,7 +39,7 @@ class EnvironmentBudget:
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """Limits a project may set otherwise. Defaults are those of the rule catalogue."""
+    """Limits that a project may change, with the defaults of the rules."""
 
     oversized_ratio: Decimal = Decimal("0.35")
     """Memory need over memory asked for, below which a GPU is too big."""
@@ -48,19 +48,19 @@ class Thresholds:
     smallest_saving: Decimal = Decimal("0.25")
     """Part of the cost an alternative must save to be worth a finding."""
     idle_sleep_seconds: int = 3600
-    """A `sleep` at least this long counts as waiting for ever."""
+    """A `sleep` of at least this time counts as endless waiting."""
     large_node_gpus: int = 8
-    """GPUs from which a node is too large to represent one person's notebook."""
+    """Number of GPUs from which a node is too large for one notebook."""
     standing_usd_per_month: Decimal | None = None
-    """What a pool outside production may cost while no one uses it; None: nothing."""
+    """Allowed cost of an unused pool outside production; None: nothing."""
     max_gpus: int = 64
-    """GPUs from which a single pool's largest size needs someone's word."""
+    """Largest number of GPUs of a pool that needs no confirmation."""
     quiet_usd_per_month: Decimal = Decimal(1000)
-    """Standing GPU cost below which no one needs a budget alarm."""
+    """Standing GPU cost below which no budget alarm is needed."""
     training_gpus: int = 8
     """GPUs from which work that needs all its pods should wait in a queue."""
     owner_tags: tuple[str, ...] = ()
-    """Keys that say whose a GPU is; empty: the usual ones, of pools only."""
+    """Keys of the owner tags; empty: the usual keys, of pools only."""
     owner_values: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
     """What a patch writes under an owner key that is missing; keys without a value are left."""
     require_attribution: bool = False
@@ -70,25 +70,25 @@ class Thresholds:
     budgets: Mapping[str, EnvironmentBudget] = field(
         default_factory=dict[str, EnvironmentBudget], hash=False
     )
-    """Environment in lower case -> its budget; `*`: every other one."""
+    """Environment in lower case -> its budget; `*`: all other environments."""
     budget_usd_per_hour: Decimal | None = None
-    """Most a fleet may cost in an hour at its largest size, next to its own budget."""
+    """Most that a fleet may cost in an hour at its largest size; its own budget counts too."""
 
 
 @dataclass(frozen=True, slots=True)
 class RuleContext:
-    """One run's surroundings."""
+    """Inputs of one run of the rules."""
 
     today: date
-    """UTC. The only clock there is."""
+    """UTC; rules use no other clock."""
     load_catalogue: Callable[[], Catalogue]
     """The edition that prices are taken from; parsed when first asked for."""
     fleet: FleetFacts | None = None
     """The pools workloads run on; None: not known, or not one alone."""
     surroundings: Surroundings | None = None
-    """Everything declared next to the object; None: objects are seen one by one."""
+    """Everything declared with the object; None: each object is checked alone."""
     environment: Fact[str] = field(default_factory=lambda: absent("environment"))
-    """Set by the project; a workload's own annotation and the fleet's declaration win."""
+    """Set by the project; a workload's annotation and the fleet's declaration override it."""
     thresholds: Thresholds = field(default_factory=Thresholds)
     memo: dict[Any, Any] = field(default_factory=dict[Any, Any], compare=False, repr=False)
     """What rules of one family compute once for an object and share."""
@@ -99,7 +99,7 @@ class RuleContext:
         return self.load_catalogue()
 
     def environment_of(self, subject: Any) -> Fact[str]:
-        """Where a subject runs: what it says, else what its fleet says, else what was set."""
+        """Environment of a subject: its own, else that of its fleet, else that of the settings."""
         if isinstance(subject, WorkloadFacts):
             own = subject.intent.environment
         else:
@@ -116,6 +116,6 @@ class RuleContext:
         return found.is_known and found.value.lower() in PRODUCTION
 
     def is_nonproduction(self, subject: Any) -> bool:
-        """Whether the subject certainly does not; where nothing is known both are False."""
+        """Whether the subject certainly does not; both are False where nothing is known."""
         found = self.environment_of(subject)
         return found.is_known and found.value.lower() not in PRODUCTION

@@ -32,7 +32,7 @@ _HELPERS = (
     "otel-collector",
     "queue-proxy",
 )
-"""Names of containers that stand next to programs and never compute on a GPU."""
+"""Names of sidecar containers, which never compute on a GPU."""
 
 _GPU_NODE_LABELS = (
     PRODUCT_LABEL,

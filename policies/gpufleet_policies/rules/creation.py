@@ -1,4 +1,4 @@
-"""Creation: an object that fixes a finding by being there, described without being rendered.
+"""Creation: a new object that fixes a finding, described without being rendered.
 
 A patch changes what is written; where something is missing there is nothing to change. Fronts
 render a creation when someone asks for it: rules name hundreds, and most runs print none.
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Creation:
-    """A Kubernetes object to make next to the validated one."""
+    """A Kubernetes object to create in addition to the checked object."""
 
     kind: str
     """`ResourceQuota` or `ScaledObject`."""

@@ -144,7 +144,7 @@ def requested_twice(context: RuleContext, workload: WorkloadFacts) -> Iterator[V
 
 
 def _claim(context: RuleContext, workload: WorkloadFacts, one: PodClaim) -> DeviceClaim | None:
-    """The claim or template an entry names, as far as it is declared next to the workload."""
+    """The claim or template that an entry names, where it is declared with the workload."""
     if context.surroundings is None:
         return None
     for is_template, name in ((True, one.template), (False, one.claim)):
@@ -190,7 +190,7 @@ def unused(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]
 def _devices(
     context: RuleContext, workload: WorkloadFacts, group: PodGroup, one: PodClaim
 ) -> Money | None:
-    """GPU-hours of what the claim takes, where it is declared next to the workload."""
+    """GPU-hours of the claim's devices, where the claim is declared with the workload."""
     claim = _claim(context, workload, one)
     if claim is None or not group.pods.is_known:
         return None

@@ -1,4 +1,4 @@
-"""Exceptions: a finding that is kept for a reason, until a day."""
+"""Exceptions: findings that are accepted for a reason until a date."""
 
 import re
 from collections.abc import Iterator, Mapping

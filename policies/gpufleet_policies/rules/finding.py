@@ -1,4 +1,4 @@
-"""PolicyFinding: a violation with its object, its level and everything a reader needs."""
+"""PolicyFinding: a violation with its object, level and links."""
 
 from dataclasses import dataclass
 

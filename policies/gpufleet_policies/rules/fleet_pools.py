@@ -161,7 +161,7 @@ def fixed_size(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator
         if context.is_nonproduction(subject) or _is_large_notebook_pool(context, pool):
             continue
         if pool.karpenter is not None:
-            continue  # karpenter-static-gpu-pool says it
+            continue  # karpenter-static-gpu-pool reports it
         nodes = pool.size.standing.value
         found = f"min = max = {nodes}, bought {_bought(pool)}"
         alternative = f"{_smaller_minimum(pool)}, or declare the reservation that pays for it" + (

@@ -15,7 +15,7 @@ from gpufleet_policies.rules.shapes import shapes
 from gpufleet_policies.rules.shared_pools import shared_pools
 
 _SHARE = Decimal("0.8")
-"""Of a node's share per GPU, so that what runs on every node fits next to it."""
+"""Part of a node's share per GPU, so that the pods of every node also fit."""
 
 _SOURCE = "kubernetes `pkg/apis/core/validation/validation.go`: extended resources"
 

@@ -16,7 +16,7 @@ _OPERATOR = "gpu-operator"
 
 
 def _image(context: RuleContext, pool: NodePool) -> NodeImage | None:
-    """What is in the pool's node image; None for images no one listed."""
+    """Software in the pool's node image; None for unlisted images."""
     if not pool.image.is_known:
         return None
     for image in context.catalogue.images.values():

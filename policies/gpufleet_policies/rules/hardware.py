@@ -70,7 +70,7 @@ SHARING_LABELS = (
     "nvidia.com/gpu.sharing-strategy",
     "nvidia.com/mig.config",
 )
-"""Labels by which pods choose nodes whose GPUs are shared or cut: one of them is a part."""
+"""Labels of nodes with shared or partitioned GPUs: one requested GPU is only a part there."""
 
 
 def _from_labels(context: RuleContext, group: PodGroup) -> WorkloadGpu | None:

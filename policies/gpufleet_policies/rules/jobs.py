@@ -54,7 +54,7 @@ def without_deadline(context: RuleContext, workload: WorkloadFacts) -> Iterator[
 
 
 def _deadline(workload: WorkloadFacts, field: str) -> JsonPatch:
-    """With its parent where that is not there; none where no one knows."""
+    """With its parent where the field is missing; none where it is not known."""
     parent, _, name = field.rpartition(".")
     if parent not in ("spec", "spec.jobTemplate.spec") and workload.job is not None:
         written = workload.job.deadline_parent_written

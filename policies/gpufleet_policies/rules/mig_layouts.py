@@ -176,7 +176,7 @@ _IMPOSSIBLE = frozenset(
         "mig-parted-profile-malformed",
     }
 )
-"""Verdicts of `gpufleet check` that mean: no GPU can be cut like this."""
+"""Verdicts of `gpufleet check` that mean: no GPU can have this layout."""
 
 
 @rule(

@@ -1,7 +1,7 @@
 """GPU memory one replica of a model needs for inference: declared, or estimated by `sizing`.
 
 Where only the number of parameters is known, a usual service is assumed: eight sequences at a time,
-at most 8,192 tokens each, 1,024 in and 512 out on average. A figure of one's own is declared with
+at most 8,192 tokens each, 1,024 in and 512 out on average. Declare another figure with
 `gpufleet.dev/min-gpu-memory-gib`.
 """
 
@@ -48,7 +48,7 @@ def memory_need(intent: WorkloadIntent) -> MemoryNeed | None:
         return None
     if not declared.is_known and not parameters.is_known:
         return None
-    # 16 bit is what engines load unless told otherwise.
+    # Engines load 16-bit weights by default.
     name = precision.value if precision.is_known else "bf16"
     if declared.is_known:
         found = _format(name)
@@ -74,7 +74,7 @@ def memory_need(intent: WorkloadIntent) -> MemoryNeed | None:
 
 @cache
 def _format(name: str) -> tuple[int, int] | None:
-    """Oldest compute capability that runs a format; None when no one knows the name."""
+    """Lowest compute capability that runs a format; None for an unknown name."""
     from gpufleet.sizing.formats import WeightFormat, find_weight_format
 
     found = find_weight_format(ENGINE_NAMES.get(name, name))
@@ -101,7 +101,7 @@ def largest_model(
 ) -> Decimal | None:
     """Most parameters, in 1e9 down to one decimal, that are estimated to fit in `memory` bytes.
 
-    None for a format no one knows, and one that a GPU of this capability does not run.
+    None for an unknown format, and for a format that a GPU of this capability does not run.
     """
     oldest = _format(precision)
     if oldest is None or capability is None or oldest > capability:

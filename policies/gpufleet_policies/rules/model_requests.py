@@ -57,7 +57,7 @@ class ModelRequest:
 
 
 def _requests(context: RuleContext, workload: WorkloadFacts) -> Iterator[ModelRequest]:
-    """Groups that can be validated: no service level, inference, exclusive GPUs, need known."""
+    """Groups that can be checked: no service level, inference, exclusive GPUs, need known."""
     need = memory_need(workload.intent)
     if need is None or workload.intent.has_service_level or not is_inference(workload):
         return
@@ -69,7 +69,7 @@ def _requests(context: RuleContext, workload: WorkloadFacts) -> Iterator[ModelRe
         if not amount.is_known or amount.value < 1:
             continue
         if group.together.is_unknown or group.together.value != 1:
-            continue  # one copy may lie on several pods: how much each holds is not told
+            continue  # one copy may be on several pods: the part of each pod is not known
         hardware = whole_gpu(context, group)
         if hardware is not None:
             yield ModelRequest(group, amount.value, hardware, need, copies)

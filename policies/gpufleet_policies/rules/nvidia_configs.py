@@ -24,14 +24,14 @@ _MIG = frozenset(
         "mig-layout-wasteful",
     }
 )
-"""Said by mig-layout-infeasible and mig-layout-strands-slices."""
+"""Reported by mig-layout-infeasible and mig-layout-strands-slices."""
 
 
 _SET_BY_THE_CHART = frozenset({"device-plugin-mps-root-missing"})
 """What operator and chart set through the environment: a ConfigMap need not."""
 
 _SLICES = frozenset({"device-plugin-resource-not-offered", "device-plugin-resource-skipped"})
-"""Said by timeslicing-of-mig-resources where the resource is a MIG slice."""
+"""Reported by timeslicing-of-mig-resources where the resource is a MIG slice."""
 
 
 def _told(config: NvidiaConfig, finding: Finding) -> bool:

@@ -18,7 +18,7 @@ from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 from gpufleet_policies.rules.shapes import NodeShape, shapes
 
 _LITTLE = Decimal("0.25")
-"""Of a node's CPU and memory: below, most of what was paid for next to GPUs is not used."""
+"""Part of a node's CPU and memory below which most of them is unused."""
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ _POOL_LABELS = {
 
 
 def accepts(context: RuleContext, pool: NodePool, group: PodGroup) -> bool | None:
-    """Whether pods of a group may run on a pool: None where that cannot be told.
+    """Whether pods of a group may run on a pool; None where it cannot be decided.
 
     Required labels decide, and taints that no toleration opens.
     """
@@ -46,7 +46,7 @@ def accepts(context: RuleContext, pool: NodePool, group: PodGroup) -> bool | Non
 
 
 def carries(context: RuleContext, pool: NodePool, key: str, values: frozenset[str]) -> bool | None:
-    """Whether nodes of a pool have one of these values for a label; None: cannot be told."""
+    """Whether nodes of a pool have one of these values for a label; None: cannot be decided."""
     if key in _POOL_LABELS.get(pool.maker, ()):
         return pool.name in values
     if any(key in labels for labels in _POOL_LABELS.values()) and pool.maker is not Maker.AWS:
@@ -83,7 +83,7 @@ def _is_gpu(context: RuleContext, key: str, label: str, name: str) -> bool:
             return catalogue.gpu_by_product_label(name).key == key
         return catalogue.find_gpu(name).key == key
     except UnknownKeyError as problem:
-        # What no one knows, or what fits several, may be this one.
+        # An unknown or ambiguous name may be this GPU.
         return not problem.nearest or key in problem.nearest
 
 

@@ -1,4 +1,4 @@
-"""Which pools a pod may land on, as far as its required labels tell."""
+"""Which pools a pod may run on, according to its required labels."""
 
 from collections.abc import Iterator
 
@@ -45,7 +45,7 @@ def _may_carry(pool: PoolFacts, key: str, values: frozenset[str], catalogue: Cat
 
 
 def _is_gpu(key: str, name: str, catalogue: Catalogue, *, by_label: bool) -> bool:
-    """Whether a name may mean this GPU: names no one knows, or that fit several, may."""
+    """Whether a name may mean this GPU: unknown and ambiguous names may."""
     try:
         found = catalogue.gpu_by_product_label(name) if by_label else catalogue.find_gpu(name)
     except UnknownKeyError as unknown:

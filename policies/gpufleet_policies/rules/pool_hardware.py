@@ -21,11 +21,11 @@ _SAME = Fraction(9, 10)
 """Part of the old bandwidth that counts as the same."""
 
 _DAEMONS = Fraction(110, 100)
-"""Room for the node's own pods: a tenth next to what workloads ask for."""
+"""Room for the node's own pods: a tenth in addition to the requests of workloads."""
 
 
 def _row(pool: NodePool, catalogue: Catalogue) -> InstanceType | None:
-    """The one machine a pool is made of; None for lists and for machines no one sells."""
+    """The only machine type of a pool; None for lists and for machines without an offer."""
     if not pool.instance_types.is_known or len(pool.instance_types.value) != 1:
         return None
     return catalogue.instances.get(pool.instance_types.value[0])
@@ -162,7 +162,7 @@ def _stands_for(other: InstanceType, row: InstanceType, need: tuple[Decimal, Dec
 
 
 def _fits(other: InstanceType, row: InstanceType, need: tuple[Decimal, Decimal]) -> bool:
-    """Whether the pods have room on it, next to the node's own, and nothing is lost."""
+    """Whether the pods and the node's own pods have room on it, and nothing is lost."""
     cores, memory = (amount * _DAEMONS.numerator / _DAEMONS.denominator for amount in need)
     has_room = (other.vcpu or 0) >= cores and (other.memory_bytes or 0) >= memory
     return has_room and not _loses(row, other)

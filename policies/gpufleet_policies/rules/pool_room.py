@@ -55,7 +55,7 @@ def _validated(
 ) -> Iterator[Violation]:
     room = _room(context, group, resource, asked)
     if room is None or not room.per_node:
-        return  # not known, or other rules say that no one publishes it
+        return  # not known, or other rules report that nothing publishes it
     where = f"group {group.name} ({group.place})" if group.name else group.place
     level = Level.MANDATORY if names_pool(group) else Level.ADVISORY
     if asked > room.per_node:

@@ -12,7 +12,7 @@ from gpufleet_policies.facts.tristate import Fact, absent, known, unknown
 from gpufleet_policies.rules.context import RuleContext, SameObject
 
 POOLS = (NodePool, FleetFacts)
-"""Subjects of every rule about pools: a pool is validated alike the one who declares it."""
+"""Subjects of every rule about pools: the same checks for every maker of pools."""
 
 
 def validated_pools(context: RuleContext, subject: NodePool | FleetFacts) -> tuple[NodePool, ...]:
@@ -36,7 +36,7 @@ def gpu_pools(context: RuleContext, subject: NodePool | FleetFacts) -> Iterator[
 
 
 def all_pools(context: RuleContext) -> tuple[NodePool, ...]:
-    """Every pool declared together, those of a fleet that was only told of included."""
+    """All declared pools, and those of a referenced fleet."""
     found = context.memo.get("all-pools")
     if found is None:
         subjects: list[NodePool | FleetFacts] = []
@@ -51,7 +51,7 @@ def all_pools(context: RuleContext) -> tuple[NodePool, ...]:
 
 
 def gpu_workloads(context: RuleContext) -> tuple[WorkloadFacts, ...]:
-    """Every workload declared together that asks for GPUs and is not suspended for ever."""
+    """All declared workloads that ask for GPUs and are not suspended."""
     if context.surroundings is None:
         return ()
     found = context.memo.get("gpu-workloads")

@@ -241,7 +241,7 @@ def without_quota(context: RuleContext, namespace: DeclaredNamespace) -> Iterato
 def _quota(
     context: RuleContext, namespace: str, inside: list[WorkloadFacts]
 ) -> tuple[Creation, ...]:
-    """As many GPUs as the workloads ask for now, and room for a rollout's new pods next to the old.
+    """The GPUs that the workloads ask for now, and room for a rollout's new pods.
 
     None where that is not certain: sizes that are not known, that something scales, or that come
     again and again.

@@ -46,7 +46,7 @@ def strategy(context: RuleContext) -> Fact[str]:
 
 
 def layout_name(context: RuleContext, pool: NodePool) -> str | None:
-    """The mig-parted config its nodes get; None where that cannot be told."""
+    """The mig-parted config of its nodes; None where it cannot be decided."""
     if MIG_LABEL in pool.labels:
         return pool.labels[MIG_LABEL]
     if not pool.labels_known or context.surroundings is None:
@@ -116,7 +116,7 @@ def _matches(context: RuleContext, pool: NodePool, filters: tuple[str, ...]) -> 
 
 
 def sharing_for(context: RuleContext, pool: NodePool) -> tuple[SharingConfig, ...] | None:
-    """Sharing configurations its nodes get; None where it cannot be told which."""
+    """Sharing configurations of its nodes; None where it cannot be decided."""
     if context.surroundings is None:
         return None
     configs = context.surroundings.of(SharingConfig)
@@ -138,7 +138,7 @@ def sharing_for(context: RuleContext, pool: NodePool) -> tuple[SharingConfig, ..
 
 
 def published(context: RuleContext, pool: NodePool) -> AdvertisedDevices | None:
-    """What a node of the pool publishes; None where any part of it cannot be told."""
+    """Resources that a node of the pool publishes; None where any part is not known."""
     key = ("published", SameObject(pool))
     if key not in context.memo:
         context.memo[key] = _published(context, pool)
@@ -175,7 +175,7 @@ def _published(context: RuleContext, pool: NodePool) -> AdvertisedDevices | None
 
 
 def _without_mig(context: RuleContext, pool: NodePool) -> bool:
-    """Whether no one could cut these GPUs: another program may install the operator that does."""
+    """Whether nothing can partition these GPUs. Another program may install an operator for it."""
     if not pool.gpu.is_known or geometry(context, pool) is not None:
         return False
     return not context.catalogue.gpu(pool.gpu.value).has_mig

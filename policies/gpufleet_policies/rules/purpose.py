@@ -4,7 +4,7 @@ from gpufleet_policies.facts import Provenance, WorkloadFacts
 
 
 def is_inference(workload: WorkloadFacts) -> bool:
-    """Whether a workload serves or is used by a person: said so, or it runs for ever."""
+    """Whether a workload serves or is interactive: declared, or it has no end."""
     mode = workload.intent.mode
     if mode.is_known:
         return mode.value in ("inference", "interactive")
@@ -16,7 +16,7 @@ def is_inference(workload: WorkloadFacts) -> bool:
 def training(workload: WorkloadFacts) -> Provenance | None:
     """How well it is known that a workload trains; None: nothing says so.
 
-    Said so, of a kind that is made for it, or by the program its command starts.
+    Declared, of a kind for servers, or by the program of its command.
     """
     mode = workload.intent.mode
     if not mode.is_absent:
@@ -27,7 +27,7 @@ def training(workload: WorkloadFacts) -> Provenance | None:
 
 
 def is_training(workload: WorkloadFacts) -> bool:
-    """Whether a workload trains: said so, or its kind does nothing else. A guess is not enough."""
+    """Whether a workload trains: declared, or by its kind. A guess is not enough."""
     evidence = training(workload)
     return evidence is not None and evidence >= Provenance.EXPLICIT
 

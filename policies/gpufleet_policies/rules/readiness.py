@@ -41,7 +41,7 @@ def without_shared_memory(context: RuleContext, workload: WorkloadFacts) -> Iter
 
 
 def _is_listed(container: Container) -> bool:
-    """Whether its mounts are written next to it; operators mount for the kinds of their own."""
+    """Whether its mounts are part of the object; operators add mounts to their own kinds."""
     return bool(container.resources_place) and container.place.endswith("]")
 
 

@@ -1,8 +1,8 @@
-"""Remediation: the change that fixes a finding, as a JSON patch (RFC 6902) on the validated object.
+"""Remediation: the change that fixes a finding, as a JSON patch (RFC 6902) on the checked object.
 
 A patch is made of operations as plain mappings, ready for JSON. Its paths start at the object as it
 was written: a manifest, or the properties of a Pulumi resource. Only changes that are safe without
-a person are offered; those that replace machines stay words in a finding's alternative.
+a person are offered; changes that replace machines are only described as an alternative.
 """
 
 import re

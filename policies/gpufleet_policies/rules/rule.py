@@ -1,4 +1,4 @@
-"""Rule: one thing that is validated, in one place, with everything there is to say about it."""
+"""Rule: one check, with its texts, levels, evidence and money."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -14,16 +14,16 @@ from gpufleet_policies.rules.remediation import JsonPatch
 
 
 class Level(StrEnum):
-    """What a finding does."""
+    """Effect of a finding."""
 
     OFF = "off"
     ADVISORY = "advisory"
-    """Shown; nothing stops."""
+    """The finding is shown, and nothing stops."""
     MANDATORY = "mandatory"
     """The deployment stops before anything is made."""
     REMEDIATE = "remediate"
-    """`pulumi` fixes it on the way where the rule knows how; what is left counts as mandatory, and
-    so does everything in other fronts."""
+    """`pulumi` fixes it where the rule has a patch. Other findings of the rule are mandatory. In
+    audits and admission policies all its findings are."""
 
     @property
     def enforced(self) -> "Level":
@@ -40,37 +40,37 @@ class Profile(StrEnum):
 
 
 class Needs(StrEnum):
-    """What a rule cannot validate without; where it is missing the rule is silent."""
+    """Inputs without which a rule is silent."""
 
     FLEET = "fleet"
     """The pools the workload may run on."""
     SURROUNDINGS = "surroundings"
-    """Everything declared next to the object: the whole program, folder or dump."""
+    """Everything declared with the object: the whole program, folder or dump."""
     POOLS = "pools"
-    """The pools the workload may run on, of a fleet or declared one by one next to it."""
+    """The pools the workload may run on: of a fleet, or declared one by one with it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """What a rule found about one place of one object. The runner makes a finding of it."""
+    """A violation of a rule at one place of one object; it becomes a PolicyFinding."""
 
     where: str
     """Container, group or field, in words; empty: the object itself."""
     found: str
     limit: str
-    """What it breaks."""
+    """The limit that the object breaks."""
     alternative: str
-    """The cheaper or possible thing to write instead."""
+    """What to write instead."""
     money: Money | None = None
     provenance: Provenance = Provenance.EXPLICIT
-    """The weakest evidence the verdict rests on."""
+    """The weakest evidence of the verdict."""
     at_most: Level = Level.MANDATORY
-    """Caps the level where the rule itself is less sure, or the amount is small."""
+    """Highest level of the finding, where the rule is less certain or the amount is small."""
     evidence: Mapping[str, object] = field(default_factory=dict[str, object], hash=False)
     remediation: JsonPatch = field(default=(), hash=False)
     """Operations of RFC 6902 on the validated object; empty: a person must decide."""
     creates: tuple[Creation, ...] = ()
-    """Objects whose being there fixes it; none of them is declared yet."""
+    """New objects that fix it; none of them is declared yet."""
 
     def __post_init__(self) -> None:
         for name in ("where", "found", "limit", "alternative"):
@@ -86,11 +86,11 @@ class Rule:
 
     id: str
     sentence: str
-    """What must not be, in one sentence."""
+    """The forbidden configuration, in one sentence."""
     family: str
     """Module the rule lives in; its page of the documentation."""
     subjects: tuple[type, ...]
-    """Facts it validates: FleetFacts, Workload, ... Most validate one type."""
+    """Types of facts it checks: FleetFacts, WorkloadFacts, ... Most rules check one type."""
     levels: Mapping[Profile, Level]
     mandatory_needs: Provenance
     """Weakest evidence on which it may stop a deployment."""
@@ -101,10 +101,10 @@ class Rule:
     """Where the rule comes from."""
     check: Check = field(repr=False)
     without_gpus: bool = False
-    """Whether it has something to say about workloads that ask for no GPU."""
+    """Whether it also checks workloads without GPUs."""
     sees_pools: bool = False
-    """Whether it can say more of a workload once the pools next to it, declared one by one, are
-    known: CrossGuard then asks it again when it has seen the whole program."""
+    """Whether it finds more about a workload when pools that are declared one by one are known:
+    CrossGuard then runs it again after the whole program."""
 
     @property
     def annotation(self) -> str:

@@ -1,4 +1,4 @@
-"""Settings of the rules: one form for every front, read from plain data, every problem at once."""
+"""Settings of the rules: one format for all integrations, with all problems reported at once."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -55,7 +55,7 @@ class RuleSettings:
     profile: Profile | None = None
     """None: by environment."""
     environment: str | None = None
-    """Where the validated program runs, for objects that do not say it themselves."""
+    """Environment of the checked program, for objects that do not declare theirs."""
     levels: Mapping[str, Level] = field(default_factory=dict[str, Level])
     """Rule id -> level, over the profile's."""
     exceptions: tuple[SettledException, ...] = ()
@@ -64,7 +64,7 @@ class RuleSettings:
     """The pools of workloads whose GpuFleet is in another program: a path or plain data."""
 
     def level(self, rule: Rule, profile: Profile) -> Level:
-        """The level of a rule in a profile, before its evidence is weighed."""
+        """The level of a rule in a profile, before the evidence is considered."""
         return self.levels.get(rule.id) or rule.levels[profile]
 
     def profile_for(self, context: RuleContext, subject: Any) -> Profile:
@@ -235,7 +235,7 @@ def _amount(raw: Any) -> Decimal | None:
 
 
 _DIGITS = 40
-"""Before and behind the point; no one means more, and written out it would fill the memory."""
+"""Most digits before and after the point; longer numbers could fill the memory."""
 
 
 def _choices(data: Mapping[str, Any], problems: list[Finding]) -> dict[str, Any]:

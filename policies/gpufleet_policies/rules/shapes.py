@@ -1,6 +1,6 @@
-"""Machines that pods may land on: their GPUs, CPUs, memory and price, from whatever tells of them.
+"""Machines that pods may run on: their GPUs, CPUs, memory and price.
 
-The pools of the fleet, else a required instance type, else pools declared next to the workload.
+The pools of the fleet, else a required instance type, else pools declared with the workload.
 Where one candidate is not known, nothing is: a verdict must hold wherever the pod lands.
 """
 

@@ -57,7 +57,7 @@ def _of_fleet(
 
 
 def _of_declared_pools(context: RuleContext, group: PodGroup, resource: str) -> list[SharedPool]:
-    """Nothing where what one of the pools publishes cannot be told."""
+    """Nothing where the resources of one of the pools are not known."""
     found: list[SharedPool] = []
     for pool in pools_for(context, group):
         offer = published(context, pool)

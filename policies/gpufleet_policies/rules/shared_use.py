@@ -14,7 +14,7 @@ from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 from gpufleet_policies.rules.shared_pools import SharedPool, shared_pools
 
 USUAL_SHARE = Decimal("0.9")
-"""Part of a GPU's memory that vLLM takes unless told otherwise (`--gpu-memory-utilization`)."""
+"""Part of a GPU's memory that vLLM takes by default (`--gpu-memory-utilization`)."""
 
 
 @rule(

@@ -1,4 +1,4 @@
-"""Validating one object with every rule that is on: the same for all fronts."""
+"""Runs all enabled rules on one object, for every integration."""
 
 import sys
 from collections.abc import Iterable, Iterator

@@ -27,7 +27,7 @@ _THROTTLED = Fraction(9, 10)
 
 
 def _type(pool: NodePool) -> tuple[str, int, bool] | None:
-    """Board, gigabytes and whether MIG backs it; None for names no one knows."""
+    """Board, gigabytes and whether MIG backs it; None for unknown names."""
     if not pool.vgpu_profile.is_known:
         return None
     # Its grammar lives with the geometry: only pools with a vGPU type pay for importing it.

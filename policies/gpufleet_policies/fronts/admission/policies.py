@@ -86,9 +86,9 @@ def policies(
 ) -> tuple[Policy, ...]:
     """Every policy that the settings ask for, in a stable order.
 
-    Without a profile in the settings that of production applies: a cluster is not asked where it
-    stands. Thresholds and the GPUs of `fleet` become constants; exceptions of the settings do not
-    reach the cluster, those on objects do.
+    Without a profile in the settings the profile `prod` applies: the environment of a cluster is
+    not known. Thresholds and the GPUs of `fleet` become constants. Exceptions on objects count in
+    the cluster; exceptions of the settings do not.
     """
     chosen = settings or RuleSettings()
     gpus = () if fleet is None else tuple(sorted({pool.gpu for pool in fleet.pools}))
@@ -164,7 +164,7 @@ def _policy(
 
 
 def conditions(target: AdmissionTarget) -> list[dict[str, str]]:
-    """Which objects of a target a policy looks at."""
+    """The conditions under which a policy checks an object of a target."""
     found = [
         {"name": "is-kept", "expression": "!has(object.metadata.deletionTimestamp)"},
         {

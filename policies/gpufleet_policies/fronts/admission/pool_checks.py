@@ -79,7 +79,7 @@ def _all_devices(target: AdmissionTarget, constants: Constants) -> str:
 
 
 def _unselective(target: AdmissionTarget, constants: Constants) -> str:
-    """Nothing to check where one kind of GPU is all there is, or where no one says."""
+    """Nothing to check with only one kind of GPU, or without a declared fleet."""
     if len(constants.gpus) < 2:
         return ""
     plain = (
@@ -121,7 +121,7 @@ CHECKS = (
         (NODE_POOLS,),
         "add them to spec.template.metadata.labels",
         offence=_ownerless,
-        at_most=Level.ADVISORY,  # they may stand in the tags of its node class
+        at_most=Level.ADVISORY,  # they may be in the tags of its node class
     ),
     ObjectCheck(
         "gpu-scaled-on-cpu",

@@ -148,7 +148,7 @@ _ASKS = f"{REQUESTS}.exists(k, {_MISSING})"
 
 
 def _containers(template: str) -> str:
-    """Those of a template that stand in its list `l`."""
+    """The elements of a template's list `l`."""
     return f"{template}.?spec[?l].orValue([])"
 
 

@@ -1,6 +1,6 @@
 """Checks of GPUs against the work on them: cards of the top class, GPUs that nothing opens.
 
-What the rules look up in the catalogue stands here as constants: names of cards, and the largest
+Constants replace what the rules read in the catalogue: names of cards, and the largest
 model of each format that a usual card holds.
 """
 

@@ -221,4 +221,4 @@ CLAIM_TEMPLATES = _plain("ResourceClaimTemplate", "resource.k8s.io", "v1")
 JUDGED_OWNERS = tuple(
     sorted({kind for target in POD_TARGETS if target is not PODS for kind in target.kinds})
 )
-"""Kinds whose own policy validates what they make: their children are not validated again."""
+"""Kinds that have their own policy: it covers their children, which are not checked again."""

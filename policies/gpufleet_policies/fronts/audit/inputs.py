@@ -1,4 +1,4 @@
-"""Which files are audited: those that are named, and what may hold declarations below folders."""
+"""The files of an audit: the named files, and files below folders that may hold declarations."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -52,7 +52,7 @@ def _below(folder: str) -> Iterator[tuple[str, str]]:
             with os.scandir(here) as entries:
                 there = sorted(entries, key=lambda entry: entry.name)
         except OSError:
-            continue  # no one may look into it
+            continue  # no permission to read it
         # Symbolic links in the way are followed once for a folder, not for each of its files.
         resolved = _identity(here)
         prefix = "" if here == os.curdir else f"{here.rstrip(os.sep)}{os.sep}"

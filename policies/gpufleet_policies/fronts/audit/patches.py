@@ -1,4 +1,4 @@
-"""Changes that fix findings: one patch for each object, and what to make next to it."""
+"""Changes that fix findings: one patch for each object, and new objects to create."""
 
 import copy
 from collections.abc import Iterable, Mapping
@@ -29,7 +29,7 @@ class ObjectPatch:
     rules: tuple[str, ...]
     operations: tuple[Operation, ...]
     creates: tuple[Creation, ...] = ()
-    """Objects to make next to it."""
+    """Objects to create in addition."""
 
     def as_dict(self) -> dict[str, Any]:
         """The JSON form."""

@@ -34,7 +34,7 @@ class PlacedFinding:
 
 
 def placed(finding: PolicyFinding, document: Located, file: str) -> PlacedFinding:
-    """A finding at its line in the document that was validated."""
+    """A finding with its line in the document."""
     return PlacedFinding(finding, file, _line(finding, document), fingerprint(finding))
 
 

@@ -1,4 +1,4 @@
-"""One input as facts, with the documents they came from, so that lines can be told."""
+"""One input as facts, with their documents, so that findings have line numbers."""
 
 import os
 import sys
@@ -59,7 +59,7 @@ def read_input(one: Input) -> Reading:
             trace = trace.tb_next
         place = "" if trace is None else f" ({Path(trace.tb_frame.f_code.co_filename).name}:"
         place += "" if trace is None else f"{trace.tb_lineno})"
-        reading.problem = f"cannot be validated: {type(problem).__name__}{place}; please report it"
+        reading.problem = f"cannot be checked: {type(problem).__name__}{place}; please report it"
     return reading
 
 

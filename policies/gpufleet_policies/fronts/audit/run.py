@@ -1,7 +1,7 @@
-"""The audit itself: read everything, validate every object next to everything else, in order.
+"""The audit: read all inputs, and check every object together with all others, in order.
 
-Many files are read in several processes; rules look at the whole, so they run in one. What comes
-out does not depend on the number of processes.
+Several processes read many files. The rules need all facts and run in one process. The result does
+not depend on the number of processes.
 """
 
 from collections.abc import Sequence
@@ -32,11 +32,11 @@ FILES_PER_PROCESS = 200
 
 @dataclass(frozen=True, slots=True)
 class FileResult:
-    """What became of one input."""
+    """Result of one input."""
 
     name: str
     objects: int
-    """Facts that were validated."""
+    """Number of checked facts."""
     documents: int
     problem: str
     templates: int
@@ -45,11 +45,11 @@ class FileResult:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """What became of all inputs, in their order."""
+    """Results of all inputs, in their order."""
 
     files: tuple[FileResult, ...]
     spend: StackSpend | None = None
-    """What all pools together cost and can come to; None: no pool with GPUs is declared."""
+    """Smallest and largest cost of all pools; None: no pool with GPUs is declared."""
     known: tuple[PlacedFinding, ...] = field(default=())
     """Findings of the baseline: reported as a number, never as a failure."""
 
@@ -69,7 +69,7 @@ def audit(
     settings: RuleSettings,
     today: date,
     *,
-    told: FleetFacts | None = None,
+    referenced: FleetFacts | None = None,
     jobs: int = 1,
 ) -> Audit:
     """Validate everything that the inputs declare.
@@ -78,7 +78,7 @@ def audit(
         inputs: What to read.
         settings: Profile, levels, exceptions, thresholds.
         today: UTC; exceptions end by it.
-        told: The pools of workloads whose fleet is declared elsewhere.
+        referenced: The fleet of the workloads, where it is declared elsewhere.
         jobs: Most processes that read.
 
     Raises:
@@ -86,7 +86,7 @@ def audit(
     """
     readings = _readings(inputs, jobs)
     everything = tuple(fact for reading in readings for fact in reading.facts)
-    context = _context(settings, today, told, everything)
+    context = _context(settings, today, referenced, everything)
     files = tuple(_validated(reading, context, settings) for reading in readings)
     return Audit(files, _spend(context))
 
@@ -106,10 +106,10 @@ def _spend(context: RuleContext) -> StackSpend | None:
 
 
 def _context(
-    settings: RuleSettings, today: date, told: FleetFacts | None, everything: tuple[Any, ...]
+    settings: RuleSettings, today: date, referenced: FleetFacts | None, everything: tuple[Any, ...]
 ) -> RuleContext:
     fleets = [fact for fact in everything if isinstance(fact, FleetFacts)]
-    fleet = told or (fleets[0] if len(fleets) == 1 else None)
+    fleet = referenced or (fleets[0] if len(fleets) == 1 else None)
     named = settings.environment
     return RuleContext(
         today=today,
