@@ -5,15 +5,15 @@ pulumi preview --policy-pack ../../policies
 
 import os
 
+import mended
 import mistakes
 import pulumi
 import pulumi_kubernetes as kubernetes
-import remediated
 
 cluster = kubernetes.Provider(
     "cluster", kubeconfig=os.environ["KUBECONFIG"], cluster_identifier="sandbox"
 )
-objects = remediated if pulumi.Config().get_bool("mended") else mistakes
+objects = mended if pulumi.Config().get_bool("mended") else mistakes
 for name, document in objects.DOCUMENTS.items():
     group = document["apiVersion"] if "/" in document["apiVersion"] else "core/v1"
     pulumi.CustomResource(

@@ -42,7 +42,7 @@ fleet = GpuFleet(
 )
 options = pulumi.ResourceOptions(provider=cluster, depends_on=[fleet])
 if pulumi.Config().get_bool("mended"):
-    workloads.remediated_chat(options)
+    workloads.corrected_chat(options)
 else:
     workloads.wasteful_chat(options)
     workloads.forgotten_shell(options)

@@ -12,7 +12,7 @@ def wasteful_chat(options: pulumi.ResourceOptions) -> None:
     _chat("nvidia.com/gpu", [], options)
 
 
-def remediated_chat(options: pulumi.ResourceOptions) -> None:
+def corrected_chat(options: pulumi.ResourceOptions) -> None:
     """Six replicas of the same model, each on a quarter of an L4 and in a quarter of its memory."""
     _chat("nvidia.com/gpu.shared", ["--gpu-memory-utilization", "0.22"], options)
 

@@ -26,12 +26,9 @@ ALLOWED: tuple[Allowed, ...] = (
     *(
         Allowed(part, "*", place, "Texts for people are in plain English; nothing to do.")
         for part, place in (
-            ("render", "/dashboards/*/description"),
-            ("render", "*/dashboards.yaml/*/data/*.json"),
             ("render", "*/rules.yaml/*/annotations/description"),
             ("resources", "*/inputs/spec/validations/*/message"),
             ("resources", "*/inputs/spec/validations/*/messageExpression"),
-            ("resources", "*/inputs/data/gpufleet-*.json"),
             ("resources", "*/annotations/description"),
         )
     ),

@@ -37,7 +37,7 @@ def cost_dashboard(fleet: Fleet) -> dict[str, Any]:
             _USD,
             6,
             4,
-            "Advertised and held by no one, or cut so that it cannot be given out.",
+            "Advertised and held by nobody, or cut so that it cannot be given out.",
         ),
         Panel(
             "At this rate, a month",
