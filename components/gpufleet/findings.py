@@ -11,7 +11,7 @@ from typing import Any, cast
 
 
 class Severity(StrEnum):
-    """How much a finding weighs. The order of the members is the order of weight."""
+    """Severity of a finding. The members are ordered from the most to the least severe."""
 
     ERROR = "error"
     """It cannot work, or must not be deployed. Commands exit 1, components refuse to register."""

@@ -18,7 +18,7 @@ class Chart:
     """Where the vendor publishes it: address of a chart repository, or with `oci://` the complete
     reference of the chart. `charts.source` replaces it."""
     namespace: str
-    """Where we install it unless told otherwise."""
+    """Default namespace of the installation."""
     min_kubernetes: str
     """Lowest Kubernetes minor the chart's kubeVersion admits; empty where it states none."""
     source: Source

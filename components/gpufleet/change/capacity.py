@@ -18,9 +18,9 @@ def walk(
 ) -> tuple[ChangeCapacity, ...]:
     """Every resource before, at its lowest and after.
 
-    A node that is cut anew offers nothing from its drain on; one whose plugin restarts keeps
-    offering. A resource that only one side knows has its lowest point at 0, before the first wave
-    or after the last.
+    A node that is repartitioned offers nothing from its drain on. A node whose plugin restarts
+    continues to offer its resources. A resource that exists only before or only after the change
+    has a lowest amount of 0.
     """
     nodes = sum(len(wave) for wave in waves)
     found: list[ChangeCapacity] = []

@@ -18,7 +18,7 @@ class NodeChangeKind(StrEnum):
     PLUGIN = "plugin"
     """The device plugin restarts with another configuration; running pods keep their GPUs."""
     RECUT = "recut"
-    """The GPUs are cut or shared anew: every pod on the node has to leave first."""
+    """The GPUs get another partition or sharing: every pod on the node has to leave first."""
     NEW_NODES = "newNodes"
     """Nodes are replaced by others, in the order of the one who provisions them."""
     NEW_POOL = "newPool"

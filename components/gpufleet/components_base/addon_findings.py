@@ -1,4 +1,4 @@
-"""Findings about an add-on's values, told in the words of the component's own arguments."""
+"""Findings about an add-on's values, with the argument names of the component."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace

@@ -1,6 +1,6 @@
-"""Who pays for a node: pods by what they hold, and what no one holds, to the last micro-dollar.
+"""Allocation of a node's cost to the pods that hold its devices, exact to the micro-dollar.
 
-Every hour of a node is someone's: a pod's, idle (advertised and held by no one) or stranded (not
+Every hour of a node belongs to a pod, is idle (advertised and not held by a pod) or stranded (not
 advertised at all, because no instance fits there). All arithmetic is in whole fractions; the price
 of the node over the time is rounded once to a micro-dollar and divided by the largest remainder
 method, so that the parts always add up to it.

@@ -17,7 +17,7 @@ from gpufleet.spec.fleet_spec import FleetSpec
 def validate_addons(
     spec: FleetSpec, pools: Sequence[Pool], plan: AddonPlan, catalogue: Catalogue
 ) -> list[Finding]:
-    """Everything that is wrong with what the add-ons would be told."""
+    """All findings about the settings of the add-ons."""
     return [
         *validate_gpu_operator(spec, plan.gpu_operator, catalogue),
         *validate_licence(spec, pools, plan.gpu_operator),

@@ -1,4 +1,4 @@
-"""The standalone device plugin next to everything else that advertises GPUs."""
+"""Findings about the standalone device plugin and other components that advertise GPUs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

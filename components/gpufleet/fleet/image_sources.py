@@ -1,4 +1,4 @@
-"""Images from a mirror, and proxies, as charts of NVIDIA's operators are informed of them."""
+"""Images from a mirror, and proxies, as values of the charts of NVIDIA's operators."""
 
 from collections.abc import Mapping
 

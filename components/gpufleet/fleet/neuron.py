@@ -81,7 +81,7 @@ def validate_neuron(pool: GpuPool, path: str, gpu: Gpu) -> list[Finding]:
 
 
 def validate_neuron_addon(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
-    """What is wrong with what Neuron's chart would be told."""
+    """All findings about the settings of Neuron's chart."""
     addon = spec.addons.neuron_device_plugin
     findings: list[Finding] = []
     if addon.node_recovery and not addon.node_problem_detector:
@@ -101,7 +101,7 @@ def validate_neuron_addon(spec: FleetSpec, pools: Sequence[Pool]) -> list[Findin
 
 
 def recovery_without_detector(path: str) -> Finding:
-    """Node recovery that no one would start."""
+    """Finding about node recovery without the detector that starts it."""
     return error(
         "neuron-recovery-without-detector",
         path,

@@ -1,4 +1,4 @@
-"""Raw Helm values next to typed settings: where they contradict each other."""
+"""Findings about raw Helm values that contradict typed settings."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any

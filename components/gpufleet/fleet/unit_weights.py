@@ -1,9 +1,9 @@
-"""What part of a node one unit of an advertised resource is, exactly.
+"""Exact fraction of a node that one unit of an advertised resource represents.
 
-A slice is weighed half by its compute slices and half by its memory slots: neither alone says what
-it keeps from others (seven 1g.10gb use all compute and seven of eight memory slots). Since slices
-of a GPU never use more than all of either, their weights never add up to more than the GPU; what is
-missing to 1 can be given to no one and is stranded.
+The weight of a slice is half its part of the compute slices plus half its part of the memory slots:
+one of the two alone is not enough (seven 1g.10gb use all compute and seven of eight memory slots).
+The slices of a GPU cannot use more than all of either, so their weights add up to at most 1. The
+remainder cannot be assigned to a pod and is stranded.
 """
 
 from fractions import Fraction

@@ -1,5 +1,5 @@
-"""Everything that could run a workload: those that meet the target cheapest first, the Pareto set,
-and for every other one the limit it breaks."""
+"""Options that could run a workload: the options that meet the target, cheapest first, the Pareto
+set, and for each rejected option the limit that it exceeds."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ class ServingChoice:
     options: tuple[Option, ...]
     """All that meet the target, best first; empty: nothing does."""
     front: tuple[Option, ...]
-    """Those that no other option beats in cost, speed and latency at once."""
+    """The Pareto set: no other option is better in cost, speed and latency together."""
     rejected: tuple[Rejected, ...]
     """Everything else that was tried, each with the limit it breaks."""
     findings: tuple[Finding, ...]

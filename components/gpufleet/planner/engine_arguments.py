@@ -1,6 +1,7 @@
 """Arguments that make vLLM take what it was planned, and no more.
 
-Without them it takes 0.92 of whatever GPU it sees: next to others on one GPU, all of theirs too.
+Without them vLLM takes 0.92 of the GPU that it sees. On a shared GPU it would take the memory of
+the other workloads too.
 """
 
 from math import floor
@@ -94,7 +95,7 @@ def _repository(work: PlacedWorkload) -> str:
 
 
 PORT = 8000
-"""Where vLLM listens unless told otherwise."""
+"""vLLM's default port."""
 _LOADING_SECONDS = 1800
 """Time the first start may take, assumed: fetching and loading hundreds of gigabytes."""
 

@@ -92,7 +92,7 @@ def exporter_csv(monitoring: Monitoring) -> str:
 
 
 def exporter_settings(monitoring: Monitoring, config_map: str | None) -> dict[str, Any]:
-    """What the GPU Operator is informed of its exporter, as its section of a declaration.
+    """The GPU Operator's settings of its exporter, as the section of a declaration.
 
     Its own ServiceMonitor is off: ours, of the declared backend, scrapes it.
     """

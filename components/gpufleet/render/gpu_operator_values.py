@@ -1,4 +1,4 @@
-"""What the GPU Operator chart is informed of a fleet, and the ConfigMaps its values name."""
+"""Values of the GPU Operator chart for a fleet, and the ConfigMaps that the values name."""
 
 import hashlib
 import json

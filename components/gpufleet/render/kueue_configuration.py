@@ -1,7 +1,7 @@
-"""What Kueue's controller itself is informed, and the values of its chart.
+"""Configuration of Kueue's controller, and the values of its chart.
 
-The chart takes the whole configuration as one text and merges nothing into its own (chart kueue
-0.19.2, `managerConfig.controllerManagerConfigYaml`), so everything it would say stands here too.
+The chart takes the whole configuration as one text and does not merge it with its default (chart
+kueue 0.19.2, `managerConfig.controllerManagerConfigYaml`), so the default is repeated here.
 """
 
 from typing import Any

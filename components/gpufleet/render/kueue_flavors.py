@@ -1,4 +1,4 @@
-"""Kueue's view of the pools: a ResourceFlavor each, and the topologies their nodes stand in.
+"""Kueue's objects for the pools: a ResourceFlavor for each, and the topologies of their nodes.
 
 Format: kubernetes-sigs/kueue v0.19.2 `kueue.x-k8s.io/v1beta2`.
 """

@@ -1,5 +1,4 @@
-"""What the Network Operator is informed of a fleet: namespace, values, policy, secondary
-networks."""
+"""Objects of the Network Operator for a fleet: namespace, values, policy, secondary networks."""
 
 from typing import Any
 

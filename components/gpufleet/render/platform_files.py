@@ -19,7 +19,7 @@ class PlatformFiles:
         return ()
 
     def pool_files(self, fleet: Fleet, pool: Pool) -> Iterable[Artefact]:
-        """What an autoscaler or the platform is informed about nodes that do not exist yet."""
+        """Files that describe nodes that do not exist yet to an autoscaler or the platform."""
         return ()
 
     def validate_files(self, fleet: Fleet) -> Iterable[Finding]:

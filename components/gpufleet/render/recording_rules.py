@@ -3,7 +3,7 @@
 * `Hostname` up to exporter 4.8.2 is `hostname` after it; both become `node`.
 * The workload's labels are `exported_pod` or `pod`, as `honorLabels` decides; both become
   `workload_pod` and `workload_namespace`.
-* A MIG slice is informed by `GPU_I_ID` and `GPU_I_PROFILE`, which whole GPUs do not have.
+* `GPU_I_ID` and `GPU_I_PROFILE` identify a MIG slice. Whole GPUs do not have them.
 """
 
 from dataclasses import dataclass, field

@@ -1,7 +1,7 @@
-"""The heuristic: largest shares first, each where it spoils least. Always an answer, no solver.
+"""The heuristic: largest shares first, each where it wastes least. It needs no solver.
 
-It honours everything the exact methods honour (quotas, spread groups, strategies, what is there),
-but does not promise the least cost: the bound next to it says how far it may be off.
+It respects the same limits as the exact methods (quotas, spread groups, strategies, present
+instances), but does not guarantee the least cost: the lower bound limits the difference.
 """
 
 from collections import Counter

@@ -1,4 +1,4 @@
-"""From a packing file to a problem: names looked up, units read, everything wrong said at once."""
+"""Reads a packing file into a problem: resolves names, parses units, and reports all errors."""
 
 from collections.abc import Iterable
 from fractions import Fraction

@@ -1,5 +1,4 @@
-"""The checker: validates a packing from the problem alone, by other means than those that made
-it."""
+"""The checker: validates a packing against the problem, with other code than the packers use."""
 
 from collections import Counter, defaultdict
 
