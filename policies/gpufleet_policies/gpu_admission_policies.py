@@ -105,7 +105,7 @@ def _policies(component: str, given: dict[str, Any]) -> tuple[AnyPolicy, ...]:
     exempt = given.get("exemptNamespaces", EXEMPT_NAMESPACES)
     remediation = given.get("mend", False)
     if given.get("queue") and not remediation:
-        refuse(component, [error("argument-invalid", "queue", "is used with fix: true only")])
+        refuse(component, [error("argument-invalid", "queue", "is used with mend: true only")])
     refusing = policies(
         settings,
         enforcement=Enforcement(enforcement),

@@ -1,7 +1,7 @@
 """Every way of sharing through `pulumi up`: pods fill what a pool promises, one more stays Pending.
 
 Two fleets, as a cluster has one MIG strategy, deployed one after the other by the same stack. The
-pods are those a user is informed to paste; the scheduler is the validate.
+pods are those a user is instructed to paste; the scheduler decides.
 """
 
 import json

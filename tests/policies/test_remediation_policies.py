@@ -81,5 +81,5 @@ def test_a_queue_without_mending_is_wrong_usage():
     done = run("--queue", "research")
     assert done.exit_code == 2
     assert "--queue is used with --mend only" in done.output
-    with pytest.raises(InvalidArgumentsError, match="is used with fix: true only"):
+    with pytest.raises(InvalidArgumentsError, match="is used with mend: true only"):
         GpuAdmissionPolicies("gpu", {"queue": "research"})

@@ -22,7 +22,7 @@ class MachineHealthArgs(TypedDict):
 
 
 class MachineConfigurationArgs(TypedDict):
-    """A MachineConfigPool of the pool's own, and what its operating system is informed next to
+    """A MachineConfigPool of the pool's own, and settings of its operating system in addition to
     the workers' configuration."""
 
     kernel_arguments: NotRequired[list[str]]

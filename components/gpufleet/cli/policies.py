@@ -191,7 +191,7 @@ def admission(
 
     `--mend` adds MutatingAdmissionPolicies for rules that the settings set to `remediate`.
 
-    JSON: {"policies": [{"name", "level", "rules": [...], "file"}], "fixing": [{"name", "rules",
+    JSON: {"policies": [{"name", "level", "rules": [...], "file"}], "mending": [{"name", "rules",
     "file"}], "notExpressible": [...]}.
     """
     from gpufleet.cli.audit import policy_settings

@@ -147,7 +147,7 @@ def _read_index(index: Path) -> dict[str, str]:
     )
     try:
         document: Any = json.loads(index.read_bytes())
-    except ValueError:
+    except (ValueError, RecursionError):
         raise spoilt from None
     listing = cast("dict[str, Any]", document) if isinstance(document, dict) else {}
     entries: Any = listing.get("files")

@@ -135,7 +135,7 @@ def _state(name: str) -> Any:
     try:
         text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
         state = json.loads(text)
-    except (OSError, ValueError) as problem:
+    except (OSError, ValueError, RecursionError) as problem:
         raise UnreadableInputError(f"{name}: {problem}") from None
     if not isinstance(state, dict):
         raise UnreadableInputError(f"{name}: it is no exported state")

@@ -48,6 +48,7 @@ def _found_by(cluster: ClusterFacts) -> Term:
     who = {
         DiscoveryOwner.GPU_OPERATOR: "Node Feature Discovery of the GPU Operator",
         DiscoveryOwner.NETWORK_OPERATOR: "Node Feature Discovery of the Network Operator",
+        DiscoveryOwner.OWN_OPERATOR: "Red Hat's Node Feature Discovery Operator",
         DiscoveryOwner.SOMEBODY_ELSE: "the cluster's own Node Feature Discovery",
     }[owner]
     reason = (

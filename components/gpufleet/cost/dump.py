@@ -51,6 +51,8 @@ def read_series(text: str) -> list[Series]:
         return _from_lines(stripped.splitlines())
     try:
         return list(_from_answer(json.loads(stripped)))
+    except RecursionError:
+        raise UnreadableDumpError("it is nested too deep") from None
     except json.JSONDecodeError as problem:
         raise UnreadableDumpError(
             "neither the JSON of a range query nor lines of `promtool tsdb dump`: "

@@ -29,7 +29,7 @@ def read_settings_file(path: Path) -> Mapping[str, Any]:
     Raises OSError when it cannot be read, ValueError when it is no mapping, or no YAML.
     """
     try:
-        found = read_strict(path.read_bytes(), "settings").data
+        found = read_strict(path.read_bytes(), "settings file").data
     except UnreadableDocumentError as problem:
         raise ValueError(f"{path}: {problem}") from None
     if found is None:

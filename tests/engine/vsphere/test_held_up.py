@@ -28,7 +28,7 @@ def asking(answer: bytes) -> bytes:
 
 @pytest.mark.parametrize("held_up", [True, False], ids=["while it starts", "once it runs"])
 def test_a_machine_that_asks_is_kept_for_the_answer(other: Made, held_up: bool) -> None:
-    """Its start goes on until someone answers: the question is informed long before its time is
+    """Its start goes on until someone answers: the question is reported long before its time is
     up."""
     delay = {"PowerOnMultiVM": 600_000, "PowerOn": 600_000, "LockHandoff": 0}
     cloud = other(hosts=1, method_delay_ms=delay if held_up else {})

@@ -67,7 +67,7 @@ def test_it_comes_back_with_what_it_had(mortal: Vcenter, gpu: dict[str, Any]) ->
     came_back(mortal, deaths + 2)
     assert read(first) == first, "a second time"
     other = created(mortal.node(1))
-    assert other["moRef"] != first["moRef"], "no reference is informed twice"
+    assert other["moRef"] != first["moRef"], "no reference is reported twice"
     PROVIDER.delete(first["instanceUuid"], first)
     mortal.mortal.die()
     came_back(mortal, deaths + 3)

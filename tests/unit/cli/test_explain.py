@@ -86,3 +86,13 @@ def test_what_a_pod_asks_for_is_what_its_fragment_says(tmp_path: Path) -> None:
     for line in ("google.com/tpu: 4   (4 per node)", "whole devices", "Devices of one node"):
         assert line in output
     assert "GPUs of one node" not in output
+
+
+@pytest.mark.parametrize(
+    "file", sorted(Path(STACK_FILE).parent.glob("Pulumi.*.yaml")), ids=lambda file: file.stem
+)
+def test_stacks_of_every_platform_are_explained(file: Path) -> None:
+    result = run(str(file))
+    assert (result.exit_code, result.exception) == (0, None), result.output
+    if file.stem == "Pulumi.openshift-lab":
+        assert "Red Hat's Node Feature Discovery Operator" in result.stdout

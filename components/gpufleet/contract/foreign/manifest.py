@@ -34,7 +34,7 @@ _MARKS = {
     "rdma-shared-config": ("configList",),
     "sriov-config": ("resourceList",),
 }
-"""Keys by which the document of a kind is informed from others."""
+"""Keys by which the document of a kind is distinguished from others."""
 
 
 RULES = rule_table(

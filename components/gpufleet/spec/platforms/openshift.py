@@ -50,8 +50,8 @@ class MachineHealth(SpecModel):
 
 
 class MachineConfiguration(SpecModel):
-    """A MachineConfigPool of the pool's own, and what its operating system is informed next to the
-    workers' configuration."""
+    """A MachineConfigPool of the pool's own, and settings of its operating system in addition to
+    the workers' configuration."""
 
     kernel_arguments: Annotated[tuple[KernelArgument, ...], Field(max_length=50)] = ()
     """Kernel arguments, `intel_iommu=on`. A change reboots the nodes one after another. Default:
