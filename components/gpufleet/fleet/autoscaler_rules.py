@@ -50,9 +50,8 @@ def _validate(spec: FleetSpec, pools: Iterable[Pool]) -> Iterable[Finding]:
 def has_whole_gpus(pool: Pool) -> bool:
     """Whether nodes of the pool advertise `WHOLE_GPU`, as wholes or as shares of that name.
 
-    A node that Cluster Autoscaler is informed to wait for, and that never does, counts as unready
-    for
-    ever: it is never removed, and many of them stop the autoscaler.
+    A node whose label makes Cluster Autoscaler wait for a GPU, and that never advertises one, stays
+    unready: it is never removed, and many of them stop the autoscaler.
     """
     return pool.advertised.get(WHOLE_GPU, 0) > 0
 

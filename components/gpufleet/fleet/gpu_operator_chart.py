@@ -87,7 +87,7 @@ class OperandToleration(SpecModel):
 
 
 class OperatorSettings(SpecModel):
-    """Everything the GPU Operator is informed in typed form."""
+    """All values of the GPU Operator's chart in typed form."""
 
     settings: GpuOperatorSettings = Field(default_factory=GpuOperatorSettings)
     """What it runs. Default: what the chart runs by default."""

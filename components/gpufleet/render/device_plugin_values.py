@@ -34,7 +34,7 @@ class PluginToleration(SpecModel):
 
 
 class PluginSettings(SpecModel):
-    """What the chart is informed, in typed form."""
+    """Values of the chart in typed form."""
 
     mig_strategy: MigStrategy | None = None
     """How MIG devices are named, on all nodes. Default: `none`."""

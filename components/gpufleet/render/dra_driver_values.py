@@ -27,7 +27,7 @@ class DriverToleration(SpecModel):
 
 
 class DraDriverSettings(SpecModel):
-    """What the DRA driver is informed, in typed form."""
+    """Values of the DRA driver's chart in typed form."""
 
     feature_gates: dict[str, bool] = Field(default_factory=dict[str, bool])
     """Gates that differ from the driver's defaults. Default: none."""

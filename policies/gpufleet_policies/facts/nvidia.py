@@ -67,7 +67,7 @@ class OperatorChoices(Subject):
     plugin_config_default: Fact[str] = NOTHING
     """Key of the device-plugin ConfigMap that nodes without a label get."""
     selects_nodes: bool = False
-    """Whether it is informed to run on some nodes only."""
+    """Whether it runs on some nodes only."""
     place: str = ""
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 HOST = "pulumi-language-python"
 DYNAMIC_PROVIDER = "pulumi-resource-pulumi-python"
 MARK = "# Written by gpufleet: replaces the Pulumi program of this name."
+_OURS = b"# Written by gpufleet:"
+"""How every version began its mark: a script of an older one is replaced."""
 _ENTRY = Path(__file__).with_name("__main__.py")
 
 _HOST_SCRIPT = """#!/bin/sh
@@ -79,7 +81,7 @@ def vendor_host() -> Path | None:
 
 def _is_ours(path: Path) -> bool:
     with path.open("rb") as file:
-        return MARK.encode() in file.read(256)
+        return _OURS in file.read(256)
 
 
 def _write_executable(target: Path, text: str) -> None:

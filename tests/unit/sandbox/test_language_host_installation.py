@@ -55,6 +55,13 @@ def test_ours_on_path_is_not_taken_for_the_vendors(only_path: Path, tmp_path: Pa
     assert (tmp_path / "bin" / HOST).is_file()
 
 
+def test_a_script_of_an_older_version_is_replaced(tmp_path: Path, only_path: Path) -> None:
+    old = "#!/bin/sh\n# Written by gpufleet: stands in for the Pulumi program of this name.\n"
+    write_program(tmp_path / "bin" / HOST, old)
+    language_host.install(tmp_path / "bin", sys.executable)
+    assert (tmp_path / "bin" / HOST).read_text() != old
+
+
 def test_a_foreign_file_of_that_name_is_left_alone(tmp_path: Path, only_path: Path) -> None:
     write_program(tmp_path / "bin" / DYNAMIC_PROVIDER, "#!/bin/sh\n# mine\n")
     language_host.install(tmp_path / "bin", sys.executable)

@@ -137,7 +137,7 @@ def _validate_shares(chart: InstalledChart, gates: dict[str, bool], report: Chec
 
 
 def _validate_operator(chart: InstalledChart, report: CheckReport) -> None:
-    """The GPU Operator brings a device plugin, unless it is informed otherwise or runs
+    """The GPU Operator brings a device plugin, unless its values say otherwise or runs
     GPUCluster."""
     if chart.values is None or chart.value("gpuCluster.deployCR") is True:
         return

@@ -1,4 +1,4 @@
-"""What Karpenter may do in AWS, and the events it is informed of.
+"""What Karpenter may do in AWS, and the events it receives.
 
 Every write is bound to the cluster by tags that Karpenter sets itself. Source:
 karpenter-provider-aws v1.14.1, the policies and event rules of its installation guide.
