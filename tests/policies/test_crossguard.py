@@ -17,7 +17,7 @@ from pulumi_policy import EnforcementLevel
 from pulumi_policy.policy import _PolicyAnalyzerServicer
 
 from gpufleet.findings import FleetError
-from gpufleet_policies.fronts.crossguard import Front
+from gpufleet_policies.fronts.crossguard import Front, run_rules
 from tests.policies.objects import CONTAINER, DEPLOYMENT, TODAY, WHOLE, changed, summary
 
 PACK = Path(__file__).parents[2] / "policies"
@@ -97,6 +97,18 @@ def test_a_workload_is_judged_with_the_pools_of_its_program(host: Host):
     assert host.analyze(FLEET, summary()) == {}
     assert host.analyze(DEPLOYMENT_TYPE, WASTEFUL) == {"whole-gpu-where-slice-fits": MANDATORY}
     assert host.analyze(DEPLOYMENT_TYPE, DEPLOYMENT) == {}
+
+
+def test_the_rules_run_once_for_both_levels(host: Host, monkeypatch: pytest.MonkeyPatch):
+    runs: list[str] = []
+
+    def counted(*args: Any) -> Any:
+        runs.append("run")
+        return run_rules(*args)
+
+    monkeypatch.setattr("gpufleet_policies.fronts.crossguard.run_rules", counted)
+    assert host.analyze(DEPLOYMENT_TYPE, IDLE) == {"gpu-idle-command": ADVISORY}
+    assert len(runs) == 1
 
 
 def test_a_workload_seen_first_is_reported_with_the_fleet(host: Host):
