@@ -27,7 +27,9 @@ _MIG = frozenset(
 """Reported by mig-layout-infeasible and mig-layout-strands-slices."""
 
 
-_SET_BY_THE_CHART = frozenset({"device-plugin-mps-root-missing"})
+_SET_BY_THE_CHART = frozenset(
+    {"device-plugin-mps-root-missing", "device-plugin-mps-root-elsewhere"}
+)
 """What operator and chart set through the environment: a ConfigMap need not."""
 
 _SLICES = frozenset({"device-plugin-resource-not-offered", "device-plugin-resource-skipped"})

@@ -30,6 +30,8 @@ from gpufleet.documents.document import GoDocument
 
 __all__ = ["RULES", "validate"]
 
+SEVERAL_REQUESTS_SINCE = (0, 20, 0)
+"""The plugin that honours `failRequestsGreaterThanOne: false` under MPS."""
 MPS_LIMIT = 48
 """Most MPS clients from compute capability 7.5 on, where the GPU is not known."""
 
@@ -143,12 +145,14 @@ def _validate_mps(
             "both timeSlicing and mps are given: MPS is used, time-slicing is dropped",
             "keep one of them",
         )
-    if mps.fail_requests_greater_than_one is False:
+    version = context.version or DEFAULT_VERSION
+    if mps.fail_requests_greater_than_one is False and version < SEVERAL_REQUESTS_SINCE:
         report.add(
             "device-plugin-mps-one-request",
             "sharing.mps.failRequestsGreaterThanOne",
-            "under MPS the plugin always refuses requests for more than one share",
-            "remove the line",
+            f"under MPS plugin {'.'.join(map(str, version))} always refuses requests for more than "
+            "one share",
+            "remove the line, or use v0.20.0 of the plugin",
         )
     if strategy == "mixed":
         report.add(
@@ -158,10 +162,12 @@ def _validate_mps(
             "write `timeSlicing` instead of `mps`, or `migStrategy: none`",
         )
     if not _mps_root(config, context):
+        known = context.env is not None
         report.add(
-            "device-plugin-mps-root-missing",
+            "device-plugin-mps-root-missing" if known else "device-plugin-mps-root-elsewhere",
             "flags.mpsRoot",
-            "using MPS requires mpsRoot to be specified",
+            "using MPS requires mpsRoot to be specified"
+            + ("" if known else "; only the GPU Operator and the plugin's chart set it themselves"),
             "write `flags: {mpsRoot: /run/nvidia/mps}`; where the GPU Operator or the plugin's "
             "chart sets it, say `chart: gpu-operator` in the context",
         )

@@ -107,8 +107,16 @@ RULES = rule_table(
         "device-plugin-mps-root-missing",
         ("DP-8",),
         _REJECT,
-        'MPS without `mpsRoot`: "using MPS requires --mps-root to be specified". The GPU Operator '
-        "and the plugin's chart set it.",
+        "MPS without `mpsRoot` in a plugin whose environment is given and has no MPS_ROOT: "
+        '"using MPS requires --mps-root to be specified".',
+        _MAIN,
+    ),
+    CheckRule(
+        "device-plugin-mps-root-elsewhere",
+        ("DP-8",),
+        _WARN,
+        "MPS without `mpsRoot`, and nothing says how the plugin is installed: the GPU Operator and "
+        "the plugin's chart set MPS_ROOT, the static DaemonSet does not (k8s-device-plugin#1132).",
         _MAIN,
     ),
     CheckRule(
@@ -122,7 +130,7 @@ RULES = rule_table(
     CheckRule(
         "device-plugin-mps-single",
         ("DP-9", "OUR-3"),
-        _WARN,
+        _ACCEPT,
         "MPS with the strategy `single` on GPUs that have MIG: it works only while no GPU is in "
         "MIG mode.",
         "NVIDIA/k8s-device-plugin internal/plugin/mps.go",
@@ -154,7 +162,8 @@ RULES = rule_table(
         "device-plugin-mps-one-request",
         ("5.3",),
         _WARN,
-        "`failRequestsGreaterThanOne: false` under `mps` is overridden with true.",
+        "`failRequestsGreaterThanOne: false` under `mps` is overridden with true by plugins before "
+        "v0.20.0, which is the first that honours it (f14d3d12).",
         _CONFIG,
     ),
     *key_rules("device-plugin", ("DP-12", "OUR-5"), "the device plugin", _JSON),

@@ -6,7 +6,7 @@ from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.dra_chart import consumable_shares, validate_chart
 from gpufleet.contract.foreign.dra_compute_domain import validate_domain
-from gpufleet.contract.foreign.dra_gates import driver_version, gates_in_force
+from gpufleet.contract.foreign.dra_gates import driver_version, gates_in_force, gates_known
 from gpufleet.contract.foreign.dra_rules import RULES
 from gpufleet.contract.foreign.dra_sharing import StrictFields, validate_sharing
 from gpufleet.contract.foreign.go_json import as_list, as_mapping, kind_of, shown
@@ -159,6 +159,7 @@ class _Judging:
             path,
             mig=mig,
             gates=self._gates,
+            gates_known=gates_known(self._context),
             version=self._version,
             devices=self._context.gpu_count,
             report=self._report,

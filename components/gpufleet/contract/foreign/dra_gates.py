@@ -52,6 +52,12 @@ def gates_in_force(context: CheckContext, report: CheckReport) -> Mapping[str, b
     return gates
 
 
+def gates_known(context: CheckContext) -> bool:
+    """Whether the context says how the driver is installed; else a gate that is off is a guess."""
+    chart = context.chart
+    return bool(context.feature_gates) or (chart is not None and chart.values is not None)
+
+
 def _written(context: CheckContext) -> tuple[Mapping[str, bool], str]:
     if context.feature_gates or context.chart is None:
         return context.feature_gates, "context.featureGates"

@@ -24,8 +24,16 @@ RULES = rule_table(
         "dra-gate-missing",
         ("DRA-1", "OUR-10"),
         _REJECT,
-        "The strategy needs a feature gate that is off: TimeSlicing needs TimeSlicingSettings, "
-        "MPS needs MPSSupport; both are off by default.",
+        "The gates or the chart's values are given, and the feature gate the strategy needs is "
+        "off: TimeSlicing needs TimeSlicingSettings, MPS needs MPSSupport.",
+        f"{_API}/validate.go",
+    ),
+    CheckRule(
+        "dra-gate-needed",
+        ("DRA-1", "OUR-10"),
+        _WARN,
+        "The strategy needs a feature gate that is off by default, and nothing says how the driver "
+        "is installed: the claim fails where the gate is off.",
         f"{_API}/validate.go",
     ),
     CheckRule(

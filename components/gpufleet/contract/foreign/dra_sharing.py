@@ -90,6 +90,7 @@ def validate_sharing(
     *,
     mig: bool,
     gates: Mapping[str, bool],
+    gates_known: bool,
     version: tuple[int, ...],
     devices: int | None,
     report: CheckReport,
@@ -113,9 +114,10 @@ def validate_sharing(
     elif not gates.get(STRATEGIES[strategy]):
         gate = STRATEGIES[strategy]
         report.add(
-            "dra-gate-missing",
+            "dra-gate-missing" if gates_known else "dra-gate-needed",
             child(path, "strategy"),
-            f"{strategy} is selected, but the feature gate {gate} is not enabled",
+            f"{strategy} needs the feature gate {gate}, "
+            + ("which is not enabled" if gates_known else "which is off by default"),
             f"write `featureGates: {{{gate}: true}}` in the driver's chart",
             value=strategy,
             gate=gate,

@@ -158,6 +158,14 @@ def _names_known(gpu: Gpu, devices: Mapping[str, int]) -> bool:
     return set(devices) <= {*gpu.mig.profiles, *gpu.mig.alternate_names}
 
 
+def has_profile(gpu: Gpu, name: str) -> bool:
+    """Whether the GPU has the profile, or the GPU instance of a `<c>c.` profile."""
+    parsed = parse(name)
+    names = {name} if parsed is None else {name, parsed.gpu_instance}
+    known = gpu.mig_published if gpu.mig is None else gpu.mig.profiles
+    return not names.isdisjoint(known)
+
+
 def _published(gpu: Gpu, devices: Mapping[str, int]) -> bool:
     """Whether nothing that is published about an unproven GPU forbids the layout."""
     if not gpu.mig_published:

@@ -78,14 +78,24 @@ def _cluster_policy(spec: dict[str, Any], place: str, report: CheckReport) -> No
     validate_monitors(spec, f"{place}.", report)
     driver = as_mapping(spec.get("driver")) or {}
     validate_upgrade_policy(driver.get("upgradePolicy"), f"{place}.driver.upgradePolicy", report)
-    for part in _REQUIRED:
-        if part not in spec:
-            report.add(
-                "gpu-operator-policy-incomplete",
-                child(place, part),
-                f"spec.{part} is required",
-                f"write `{part}: {{}}`",
-            )
+    missing = [part for part in _REQUIRED if part not in spec]
+    if len(missing) > len(_REQUIRED) / 2:
+        report.add(
+            "gpu-operator-patch",
+            place,
+            "this reads as a patch of a ClusterPolicy and is validated as one: spec has no "
+            + ", ".join(missing),
+            "as an object of its own write the missing parts, `{}` is enough",
+            missing=tuple(missing),
+        )
+        return
+    for part in missing:
+        report.add(
+            "gpu-operator-policy-incomplete",
+            child(place, part),
+            f"spec.{part} is required",
+            f"write `{part}: {{}}`",
+        )
 
 
 def _driver(

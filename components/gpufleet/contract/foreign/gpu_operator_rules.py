@@ -177,6 +177,15 @@ RULES = rule_table(
         "A ClusterPolicy lacks a required part of its spec.",
         _CRD,
     ),
+    CheckRule(
+        "gpu-operator-patch",
+        ("3.2",),
+        _ACCEPT,
+        "A ClusterPolicy that lacks most required parts, or a list of JSON patch operations, is "
+        "taken for a patch of kustomize: what it has is validated, what it lacks is not. Applied "
+        "by itself the API server refuses it.",
+        _CRD,
+    ),
     *key_rules("gpu-operator", ("OUR-5",), "the chart", _TEMPLATES),
     CheckRule(
         "gpu-operator-key-ignored",

@@ -47,6 +47,14 @@ def validate(read: GoDocument, context: CheckContext) -> Judgement:
     report = CheckReport(RULES)
     note_text(read, "gpu-operator", report)
     values = {} if read.data is None else as_mapping(read.data)
+    if _is_json_patch(read.data):
+        report.add(
+            "gpu-operator-patch",
+            "",
+            "these are JSON patch operations: the object they change is not here, and they are not "
+            "validated",
+        )
+        return report.validation()
     if values is None:
         report.add(
             "gpu-operator-no-mapping",
@@ -81,6 +89,13 @@ def validate(read: GoDocument, context: CheckContext) -> Judgement:
     _validate_reset(values, context, report)
     validate_extra_objects(values, documents, report)
     return report.validation()
+
+
+def _is_json_patch(data: Any) -> bool:
+    """Whether the document is a list of RFC 6902 operations."""
+    entries = as_list(data) or []
+    operations = [as_mapping(entry) or {} for entry in entries]
+    return bool(operations) and all("op" in one and "path" in one for one in operations)
 
 
 def _is(values: Mapping[str, Any], path: str, default: bool) -> bool:

@@ -2,12 +2,12 @@
 
 import importlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from gpufleet.contract.foreign.context import CheckContext, read_context
-from gpufleet.contract.foreign.document import read_document, unwrapped
+from gpufleet.contract.foreign.document import read_documents, unwrapped
 from gpufleet.contract.foreign.manifest import (
     TOGETHER,
     can_be_manifest,
@@ -75,28 +75,43 @@ def validate_text(
             findings, advertises = _validate_manifest(kind, wanted, select, where)
             advertises = None if report.rejected else advertises
             return Judgement(ordered([*report.findings, *findings]), advertises)
-        read, found = read_document(kind, text, select)
+        read, found = read_documents(kind, text, select)
     except UnreadableDocumentError as problem:
         if kind not in _JSON_KINDS:
             raise
         refused = CheckReport(rules_of(kind))
         refused.add(_JSON_KINDS[kind], "", f"the config must be JSON: {problem}", "write JSON")
         return Judgement(ordered([*report.findings, *refused.findings]))
-    if read is None:
-        return Judgement(ordered([*report.findings, *found]))
+    validated = _validate_documents(kind, read, found, where)
+    advertises = None if report.rejected else validated.advertises
+    return Judgement(ordered([*report.findings, *validated.findings]), advertises)
+
+
+def _validate_documents(
+    kind: str,
+    read: Sequence[tuple[str, GoDocument]],
+    found: tuple[Finding, ...],
+    where: CheckContext,
+) -> Judgement:
+    """Findings about the documents of one object; the paths of several begin with their key."""
     validate: Judge = _module(kind).validate
-    validation = validate(read, where)
-    findings = [*report.findings, *found, *validation.findings]
-    advertises = None if report.rejected or found else validation.advertises
-    return Judgement(ordered(findings), advertises)
+    judged = [(path, validate(document, where)) for path, document in read]
+    if len(judged) == 1 and not found:
+        return judged[0][1]
+    findings = [_below(path, finding) for path, one in judged for finding in one.findings]
+    return Judgement((*found, *findings))
+
+
+def _below(path: str, finding: Finding) -> Finding:
+    return replace(finding, path=f"{path}: {finding.path}".removeprefix(": ").rstrip(": "))
 
 
 def _validate_manifest(
     kind: str, wanted: tuple[Object, ...], select: str | None, where: CheckContext
 ) -> tuple[list[Finding], AdvertisedByConfig | None]:
     """Findings about some objects of a text; paths of one alone are those inside it."""
-    validate: Judge = _module(kind).validate
     if kind in TOGETHER:
+        validate: Judge = _module(kind).validate
         together = {"apiVersion": "v1", "kind": "List", "items": [item for _, item in wanted]}
         validated = validate(GoDocument(together), where)
         places = {child("items", number): path for number, (path, _) in enumerate(wanted)}
@@ -105,11 +120,10 @@ def _validate_manifest(
     advertises: AdvertisedByConfig | None = None
     for path, item in wanted:
         read, found = unwrapped(kind, GoDocument(item), select)
-        validated = Judgement(found) if read is None else validate(read, where)
-        said = (*found, *validated.findings) if read is not None else found
+        validated = _validate_documents(kind, read, found, where)
         if len(wanted) == 1:
-            return list(said), None if found else validated.advertises
-        findings += [replace(one, path=f"{path}: {one.path}".rstrip(": ")) for one in said]
+            return list(validated.findings), validated.advertises
+        findings += [_below(path, finding) for finding in validated.findings]
     return findings, advertises
 
 

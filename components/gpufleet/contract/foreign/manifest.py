@@ -4,16 +4,14 @@ about."""
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gpufleet.contract.foreign.document import CONFIG_MAPS, document_of
 from gpufleet.contract.foreign.go_json import as_mapping
 from gpufleet.contract.foreign.objects import Object, objects
 from gpufleet.contract.foreign.validation import CheckRule, Verdict, rule_table
-from gpufleet.documents.document import GoDocument
 from gpufleet.documents.limits import UnreadableDocumentError
 from gpufleet.documents.reading import read_go, read_go_stream
 from gpufleet.findings import Finding, error
 
-_CONFIG_MAPS = ("mig-parted", "device-plugin", "rdma-shared-config", "sriov-config")
-"""Kinds whose document lies in a ConfigMap."""
 _OBJECTS = {
     "dra-config": ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass", "ComputeDomain"),
     "gpu-operator-values": ("ClusterPolicy", "NVIDIADriver", "GPUCluster"),
@@ -28,14 +26,6 @@ _OBJECTS = {
 """Kind -> objects it is about."""
 TOGETHER = ("gpu-operator-values", "network-operator-values")
 """Kinds whose objects are validated against each other, as a List."""
-_MARKS = {
-    "mig-parted": ("mig-configs",),
-    "device-plugin": ("sharing", "flags", "resources", "imex", "version"),
-    "rdma-shared-config": ("configList",),
-    "sriov-config": ("resourceList",),
-}
-"""Keys by which the document of a kind is distinguished from others."""
-
 
 RULES = rule_table(
     CheckRule(
@@ -71,7 +61,7 @@ def wanted_objects(
 ) -> tuple[Object, ...] | Finding:
     """The objects a kind is about, or why there is none. Among several ConfigMaps those that look
     like its document; `select` narrows them further."""
-    if kind in _CONFIG_MAPS:
+    if kind in CONFIG_MAPS:
         maps = [(path, item) for path, item in found if item.get("kind") == "ConfigMap"]
         marked = [one for one in maps if _documents(kind, one[1])]
         chosen = marked or (maps if len(maps) == 1 else [])
@@ -81,7 +71,7 @@ def wanted_objects(
         chosen = [(path, item) for path, item in found if item.get("kind") in _OBJECTS[kind]]
     if chosen:
         return tuple(chosen)
-    wanted = "ConfigMap with its document" if kind in _CONFIG_MAPS else ", ".join(_OBJECTS[kind])
+    wanted = "ConfigMap with its document" if kind in CONFIG_MAPS else ", ".join(_OBJECTS[kind])
     kinds = ", ".join(sorted({str(item.get("kind")) for _, item in found}))
     return error(
         "manifest-nothing-to-judge",
@@ -95,7 +85,7 @@ def wanted_objects(
 def can_be_manifest(kind: str) -> bool:
     """Whether documents of a kind come among other objects. Those of Karpenter and of autoscalers
     are read so anyway."""
-    return kind in _CONFIG_MAPS or kind in _OBJECTS
+    return kind in CONFIG_MAPS or kind in _OBJECTS
 
 
 def _is_object(data: Any) -> bool:
@@ -117,20 +107,9 @@ def _is_list(data: Any) -> bool:
 
 def _documents(kind: str, config_map: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Key -> document of the values that look like documents of the kind."""
-    found: dict[str, dict[str, Any]] = {}
-    for key, value in (as_mapping(config_map.get("data")) or {}).items():
-        if not isinstance(value, str):
-            continue
-        try:
-            read: GoDocument = read_go(value)
-        except UnreadableDocumentError:
-            continue
-        document = as_mapping(read.data)
-        # A document of mig-parted has a version too.
-        foreign = kind == "device-plugin" and document is not None and "mig-configs" in document
-        if document is not None and not foreign and any(m in document for m in _MARKS[kind]):
-            found[key] = document
-    return found
+    entries = as_mapping(config_map.get("data")) or {}
+    found = {key: document_of(kind, value) for key, value in entries.items()}
+    return {key: document for key, document in found.items() if document is not None}
 
 
 def _offers(kind: str, config_map: Mapping[str, Any], select: str) -> bool:

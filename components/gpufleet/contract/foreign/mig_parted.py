@@ -1,10 +1,11 @@
 """Kind `mig-parted`: will this file, with a config selected, bring a node into that state?"""
 
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 
 from gpufleet.catalogue import Gpu
 from gpufleet.contract.foreign.context import CheckContext
-from gpufleet.contract.foreign.geometry import divides, validate_anywhere, validate_gpu
+from gpufleet.contract.foreign.geometry import divides, has_profile, validate_anywhere, validate_gpu
 from gpufleet.contract.foreign.mig_parted_document import Configs, MigConfigEntry, parse_document
 from gpufleet.contract.foreign.mig_parted_filters import matches, validate_filters
 from gpufleet.contract.foreign.mig_parted_rules import RULES
@@ -64,8 +65,8 @@ def _select(
         report.add(
             "mig-parted-config-not-selected",
             "mig-configs",
-            f"there are {len(configs)} configs and none is selected",
-            f"--select one of {', '.join(list(configs)[:12])}",
+            f"there are {len(configs)} configs and none is selected: each is validated",
+            f"--select one of {', '.join(list(configs)[:12])} to validate what a node gets",
             configs=tuple(configs),
         )
         return None
@@ -84,21 +85,31 @@ def _select(
 
 
 def _validate_unselected(configs: Configs, context: CheckContext, report: CheckReport) -> None:
-    """What is wrong with configs none of which is selected; with a GPU, those it has the profiles
-    for, as the others are for other GPUs."""
-    profiles = None if context.gpu is None or context.gpu.mig is None else context.gpu.mig.profiles
-    for entries in configs.values():
-        names = {name for entry in entries for name in entry.mig_devices}
-        if profiles is not None and not all(_has(profiles, name) for name in names):
-            continue
+    """What is wrong with configs none of which is selected. Those for other boards than the
+    context's GPU are validated without it; the strategy is not, as it depends on the selection."""
+    whole = not report.rejected
+    fitting = {name for name, entries in configs.items() if _is_for(entries, context)}
+    for name, entries in configs.items():
         each = CheckReport(RULES)
-        _validate_hardware(entries, context, each)
+        where = context if name in fitting or not fitting else replace(context, gpu=None)
+        validate_filters(entries, where, DEFAULT_VERSION, each)
+        _validate_hardware(entries, where, each)
+        if whole:
+            _layouts(entries, where, each)
         report.extend(f for f in each.findings if f.severity is not Severity.INFO)
 
 
-def _has(profiles: Container[str], name: str) -> bool:
-    parsed = parse(name)
-    return name in profiles or (parsed is not None and parsed.gpu_instance in profiles)
+def _is_for(entries: Sequence[MigConfigEntry], context: CheckContext) -> bool:
+    """Whether a config is meant for the context's GPU: it has the profiles, and no filter excludes
+    it."""
+    gpu = context.gpu
+    if gpu is None:
+        return True
+    version = DEFAULT_VERSION if context.version is None else context.version
+    names = {name for entry in entries for name in entry.mig_devices}
+    return any(matches(entry, gpu, version) for entry in entries) and all(
+        has_profile(gpu, name) for name in names
+    )
 
 
 def _nearest_config(name: str, configs: Configs) -> str | None:

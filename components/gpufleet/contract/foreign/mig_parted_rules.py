@@ -155,10 +155,11 @@ RULES = rule_table(
         "label with that name ends as `failed`.",
         f"{_ASSERT}/assert.go",
     ),
-    _reject(
+    _accept(
         "mig-parted-config-not-selected",
         ("MP-11",),
-        "Several configs and none selected: \"missing required flag 'selected-config'\".",
+        "Several configs and none selected, which no file says: the node label does. Each config "
+        "is validated; with --gpu those for other GPUs are validated without it.",
         f"{_ASSERT}/assert.go",
     ),
     _warn(

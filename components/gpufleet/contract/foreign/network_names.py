@@ -38,7 +38,7 @@ def is_rdma_resource(name: str) -> bool:
 
 
 def is_domain(name: str) -> bool:
-    """Whether a resource prefix looks like a domain, `nvidia.com`; one label is none."""
+    """Whether the webhook takes a resource prefix: a domain, `nvidia.com`; one label is none."""
     return _DOMAIN.fullmatch(name) is not None
 
 

@@ -115,6 +115,14 @@ RULES = rule_table(
         _WEBHOOK,
     ),
     CheckRule(
+        "nic-policy-prefix",
+        ("NO-4", "OUR-14"),
+        _WARN,
+        "resourcePrefix of a device plugin's config is a single label: the plugins take it, the "
+        "webhook, which is off by default (operator.admissionController.enabled), wants a domain.",
+        _WEBHOOK,
+    ),
+    CheckRule(
         "nic-policy-telemetry-config",
         ("NO-11", "OUR-14"),
         _REJECT,

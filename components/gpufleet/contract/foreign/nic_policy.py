@@ -10,6 +10,7 @@ from gpufleet.contract.foreign.go_json import as_list, as_mapping, integer, kind
 from gpufleet.contract.foreign.gpu_operator_choices import value_at
 from gpufleet.contract.foreign.network_names import (
     guid,
+    is_domain,
     is_image_repository,
     is_ofed_version,
     is_subdomain,
@@ -214,6 +215,17 @@ def _validate_config(config: Any, path: str, module: Any, report: CheckReport) -
         report.add(code, path, f"the config must be JSON: {problem}", "write JSON")
         return
     module.validate_data(data, path, report)
+    name = "configList" if module is rdma_shared_config else "resourceList"
+    for index, entry in enumerate(as_list((as_mapping(data) or {}).get(name)) or []):
+        prefix = (as_mapping(entry) or {}).get("resourcePrefix")
+        if isinstance(prefix, str) and is_subdomain(prefix) and not is_domain(prefix):
+            report.add(
+                "nic-policy-prefix",
+                child(child(child(path, name), index), "resourcePrefix"),
+                f"the webhook of the operator, where it is on, refuses the prefix {prefix}",
+                "write a domain such as `nvidia.com`, or leave the webhook off",
+                value=prefix,
+            )
 
 
 def validate_at_least_zero(value: Any, path: str, report: CheckReport) -> None:

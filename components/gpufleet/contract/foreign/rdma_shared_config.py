@@ -5,7 +5,7 @@ from typing import Any
 from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.go_json import as_list, as_mapping, integer, kind_of, shown
 from gpufleet.contract.foreign.json_document import validate_json
-from gpufleet.contract.foreign.network_names import is_domain, is_rdma_resource
+from gpufleet.contract.foreign.network_names import is_rdma_resource, is_subdomain
 from gpufleet.contract.foreign.selector_schema import RDMA, validate_selectors
 from gpufleet.contract.foreign.text_notes import note_text, text_rules
 from gpufleet.contract.foreign.unknown_keys import key_rules, report_key
@@ -84,8 +84,9 @@ RULES = rule_table(
         "rdma-prefix-invalid",
         ("NO-4",),
         Verdict.REJECT,
-        "resourcePrefix does not look like a domain; a single label does not.",
-        _WEBHOOK,
+        "resourcePrefix is no DNS-1123 subdomain: the plugin takes it, and the kubelet refuses to "
+        "register the resource.",
+        "kubernetes/kubernetes pkg/apis/core/v1/helper/helpers.go IsExtendedResourceName",
     ),
     CheckRule(
         "rdma-capacity-useless",
@@ -213,11 +214,11 @@ def validate_names(
 ) -> str | None:
     """resourceName and resourcePrefix; the name where it is valid."""
     name, domain = item.get("resourceName"), item.get("resourcePrefix")
-    if "resourcePrefix" in item and (not isinstance(domain, str) or not is_domain(domain)):
+    if domain and (not isinstance(domain, str) or not is_subdomain(domain)):
         report.add(
             f"{prefix}-prefix-invalid",
             child(path, "resourcePrefix"),
-            f"resourcePrefix is {shown(domain)}, a domain is needed",
+            f"resourcePrefix is {shown(domain)}, a DNS-1123 subdomain is needed",
             "write `nvidia.com`, or remove it",
             value=shown(domain),
         )

@@ -103,8 +103,9 @@ RULES = rule_table(
         "sriov-prefix-invalid",
         ("NO-4",),
         Verdict.REJECT,
-        "resourcePrefix does not look like a domain; a single label does not.",
-        _WEBHOOK,
+        "resourcePrefix is no DNS-1123 subdomain: the plugin takes it, and the kubelet refuses to "
+        "register the resource.",
+        "kubernetes/kubernetes pkg/apis/core/v1/helper/helpers.go IsExtendedResourceName",
     ),
     *key_rules("sriov", ("OUR-5",), "the SR-IOV network device plugin", _SCHEMA),
     *text_rules("sriov", "Go encoding/json"),

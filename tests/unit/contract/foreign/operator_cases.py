@@ -54,6 +54,8 @@ GPU_OPERATOR: list[CaseRow] = [
     ("gpu-operator-cluster-name", "apiVersion: nvidia.com/v1alpha1\nkind: GPUCluster\nmetadata: {name: x}\nspec: {draDriver: {}}", "apiVersion: nvidia.com/v1alpha1\nkind: GPUCluster\nmetadata: {name: gpu-cluster}\nspec: {draDriver: {}}", {}),
     ("gpu-operator-host-users", POD % "hostUsers: false", POD % "hostUsers: true", {}),
     ("gpu-operator-policy-incomplete", POLICY.replace(", gfd: {}", ""), POLICY, {}),
+    ("gpu-operator-patch", "apiVersion: nvidia.com/v1\nkind: ClusterPolicy\nspec: {devicePlugin: {}, gfd: {}}", POLICY, {}),
+    ("gpu-operator-patch", "[{op: add, path: /spec/gfd, value: {}}]", POLICY, {}),
     ("gpu-operator-key-misspelt", "migManger: {enabled: false}", None, {}),
     ("gpu-operator-key-unknown", "somethingElse: 1", None, {}),
     ("gpu-operator-key-ignored", "driver: {useOpenKernelModules: true}", None, {}),

@@ -34,7 +34,7 @@ def test_a_claim_template_between_namespace_and_pod_is_judged() -> None:
         "featureGates": {"TimeSlicingSettings": True}})  # fmt: skip
     assert fine.verdict is Verdict.ACCEPT
     (problem,) = validate_text("dra-config", NAMESPACE + CLAIM % "MPS" + POD).findings
-    assert problem.code == "dra-gate-missing"
+    assert problem.code == "dra-gate-needed"
     assert problem.path == "spec.spec.devices.config[0].opaque.parameters.sharing.strategy"
 
 
@@ -43,7 +43,7 @@ def test_every_claim_of_a_manifest_is_judged() -> None:
     found = validate_text("dra-config", text).findings
     assert {(f.code, f.path.partition(":")[0]) for f in found} == {
         ("dra-strategy-unknown", "documents[0]"),
-        ("dra-gate-missing", "documents[1]"),
+        ("dra-gate-needed", "documents[1]"),
     }
 
 
@@ -121,6 +121,7 @@ def test_without_a_selection_every_config_is_judged() -> None:
     assert {(f.code, f.path) for f in found} == {
         ("mig-parted-config-not-selected", "mig-configs"),
         ("mig-layout-impossible", "mig-configs.wrong[0].mig-devices"),
+        ("mig-layout-nowhere", "mig-configs.other[0].mig-devices"),
     }
     anywhere = {f.path for f in validate_text("mig-parted", text).findings}
     assert "mig-configs.other[0].mig-devices" in anywhere

@@ -23,11 +23,10 @@ def test_a_configmap_is_unwrapped() -> None:
     assert finding.path == "mig-configs.a[0].mig-devices"
 
 
-def test_several_keys_need_a_selection() -> None:
+def test_every_key_is_validated_unless_one_is_selected() -> None:
     text = "apiVersion: v1\nkind: ConfigMap\ndata: {a: 'version: v1', b: 'version: v2'}"
-    assert [f.code for f in validate_text("device-plugin", text).findings] == [
-        "configmap-key-absent"
-    ]
+    (problem,) = validate_text("device-plugin", text).findings
+    assert (problem.code, problem.path) == ("device-plugin-version-unknown", "data.b: version")
     assert validate_text("device-plugin", text, select="a").verdict == "accept"
     assert validate_text("device-plugin", text, select="b").verdict == "reject"
     absent = validate_text("device-plugin", text, select="c").findings[0]

@@ -11,7 +11,7 @@ import yaml
 from gpufleet.catalogue import load
 from gpufleet.contract.foreign import mig_parted
 from gpufleet.contract.foreign.context import CheckContext
-from gpufleet.contract.foreign.document import read_document
+from gpufleet.contract.foreign.document import read_documents
 from gpufleet.contract.foreign.kinds import validate_text
 from gpufleet.contract.foreign.validation import Verdict
 
@@ -24,8 +24,7 @@ def test_every_profile_has_its_default_config() -> None:
     text = file.read_text(encoding="utf-8")
     configs = yaml.safe_load(yaml.safe_load(text)["data"]["config.yaml"])["mig-configs"]
     assert len(configs) == 81
-    read, _ = read_document("mig-parted", text, None)
-    assert read is not None
+    ((_, read),), _ = read_documents("mig-parted", text, None)
     for gpu in load().gpus.values():
         if gpu.mig is None:
             continue
