@@ -68,10 +68,6 @@ class CloudAccount(ABC):
     def kind(self, resource: ResourceType) -> ResourceKind:
         """How resources of that type are handled."""
 
-    def values_allowed(self, token: str) -> Mapping[str, tuple[str, ...]]:
-        """Enumerations the provider checks and the SDK types as plain strings, path to values."""
-        return {}
-
     def configured(self, settings: Mapping[str, Any]) -> None:
         """Take the provider's settings. Raises CloudError when one that is needed is missing."""
         self.settings = dict(settings)

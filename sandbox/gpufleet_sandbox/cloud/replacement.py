@@ -3,46 +3,16 @@
 A path holds for everything below it. A path with a leading `=` holds for the block itself, when it
 appears or goes away, and not for what is inside. Lists are written without an index.
 
-Sources: hashicorp/terraform-provider-google e03b762 (2026-08-21)
-`google/services/container/{node_config,resource_container_node_pool}.go`;
-hashicorp/terraform-provider-aws 012e0a3 and b11fc0f, `internal/service/{eks,ec2,iam,sqs,events,
-autoscaling}`, the schema of each resource (`ForceNew` and `RequiresReplace`). Read 2026-11-21.
+Sources: rows of `gpufleet.catalogue.provider_inputs` for Google's provider; hashicorp/
+terraform-provider-aws 012e0a3 and b11fc0f, `internal/service/{eks,ec2,iam,sqs,events,autoscaling}`,
+the schema of each resource (`ForceNew` and `RequiresReplace`). Read 2026-11-21.
 """
 
 from collections.abc import Mapping, Sequence
 
-_NODE_CONFIG = (
-    "advancedMachineFeatures",
-    "bootDiskKmsKey",
-    "confidentialNodes",
-    "enableConfidentialStorage",
-    "ephemeralStorageConfig",
-    "ephemeralStorageLocalSsdConfig",
-    "flexStart",
-    "gcfsConfig",
-    "gpudirectStrategy",
-    "guestAccelerators",
-    "gvnic",
-    "hostMaintenancePolicy",
-    "localNvmeSsdBlockConfig",
-    "localSsdCount",
-    "localSsdEncryptionMode",
-    "maxRunDuration",
-    "metadata",
-    "minCpuPlatform",
-    "nodeGroup",
-    "oauthScopes",
-    "preemptible",
-    "reservationAffinity",
-    "sandboxConfig",
-    "secondaryBootDisks",
-    "serviceAccount",
-    "shieldedInstanceConfig",
-    "soleTenantConfig",
-    "spot",
-)
+from gpufleet.catalogue.provider_inputs import constraints
 
-REPLACING: Mapping[str, Sequence[str]] = {
+_OF_AWS: Mapping[str, Sequence[str]] = {
     "aws:eks/cluster:Cluster": ("name", "roleArn"),
     "aws:eks/nodeGroup:NodeGroup": (
         "amiType",
@@ -104,28 +74,18 @@ REPLACING: Mapping[str, Sequence[str]] = {
     "aws:cloudwatch/eventRule:EventRule": ("eventBusName", "name", "namePrefix"),
     "aws:cloudwatch/eventTarget:EventTarget": ("eventBusName", "rule", "targetId"),
     "aws:autoscaling/tag:Tag": ("autoscalingGroupName", "tag.key"),
-    "gcp:container/nodePool:NodePool": (
-        "cluster",
-        "initialNodeCount",
-        "location",
-        "maxPodsPerNode",
-        "name",
-        "namePrefix",
-        "placementPolicy",
-        "project",
-        "queuedProvisioning",
-        "=nodeConfig",
-        *(f"nodeConfig.{name}" for name in _NODE_CONFIG),
-        "networkConfig.acceleratorNetworkProfile",
-        "networkConfig.additionalNodeNetworkConfigs",
-        "networkConfig.additionalPodNetworkConfigs",
-        "networkConfig.createPodRange",
-        "networkConfig.podCidrOverprovisionConfig",
-        "networkConfig.podIpv4CidrBlock",
-        "networkConfig.podRange",
-        "networkConfig.subnetwork",
-    ),
-    "gcp:compute/resourcePolicy:ResourcePolicy": ("name", "project", "region", "workloadPolicy"),
+}
+
+REPLACING: Mapping[str, Sequence[str]] = {
+    **_OF_AWS,
+    **{
+        token: [
+            f"={row.path}" if row.replaces == "block" else row.path
+            for row in rows
+            if row.replaces is not None
+        ]
+        for token, rows in constraints("gcp").items()
+    },
 }
 """Type -> paths of inputs whose change makes a new resource."""
 

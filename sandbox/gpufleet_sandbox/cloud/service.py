@@ -15,10 +15,10 @@ import grpc
 from google.protobuf import any_pb2, empty_pb2
 from pulumi.runtime.proto import plugin_pb2, provider_pb2, provider_pb2_grpc
 
+from gpufleet.catalogue.provider_inputs import violations
 from gpufleet_sandbox.cloud.checking import InputProblem, problems
 from gpufleet_sandbox.cloud.cloud import CloudAccount, CloudError, Made
 from gpufleet_sandbox.cloud.difference import PathChange, changes
-from gpufleet_sandbox.cloud.enumerations import enumeration_problems
 from gpufleet_sandbox.cloud.naming import name_property, with_name
 from gpufleet_sandbox.cloud.scenario import Disturbance, ScenarioError
 from gpufleet_sandbox.cloud.schema import package_schema
@@ -105,7 +105,7 @@ class StandInProvider(provider_pb2_grpc.ResourceProviderServicer):
             with self._disturbed("check", token, name, ""):
                 pass
             found = problems(resource.record, given)
-            found += enumeration_problems(self.cloud.values_allowed(token), given)
+            found += [InputProblem(one.path, one.reason) for one in violations(token, given)]
             filled = with_name(token, given, before, name, request.randomSeed)
             if defaulted := [key for key in filled if key not in given]:
                 filled[DEFAULTED] = defaulted

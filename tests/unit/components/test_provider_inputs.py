@@ -1,10 +1,12 @@
-"""Inputs of cloud resources are what the installed SDKs of the providers take.
+"""Inputs of cloud resources are what the installed SDKs and the providers themselves take.
 
 `CloudObject` registers resources by type token, without the SDK's classes. Here every registration
 of the goldens and of the recorded programs, which other tests hold this tree to, is compared with
-those classes: names of inputs at any depth, their types, and what is required.
+those classes: names of inputs at any depth, their types, and what is required. Values are compared
+with the providers' own constraints (`catalogue/provider_inputs.py`).
 """
 
+import copy
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from gpufleet.catalogue.provider_inputs import constraints, violations
 from gpufleet.platforms.eks import aws_objects
 from gpufleet.platforms.gke import gcp_objects
 from gpufleet_sandbox.cloud.checking import problems
@@ -70,3 +73,43 @@ def test_what_no_sdk_takes_is_found() -> None:
     assert problems(record, {**inputs, "scalingConfig": {"minimum": 0}})
     assert problems(record, {**inputs, "labelz": {}})
     assert problems(record, {key: value for key, value in inputs.items() if key != "clusterName"})
+
+
+@pytest.mark.parametrize("token", sorted(TOKENS))
+def test_values_are_those_of_the_provider(token: str) -> None:
+    """The recording of a8d13c3 has one value that the provider refuses, and that went."""
+    wrong = [
+        f"{name}: {problem.path} {problem.reason}"
+        for name, found, inputs in REGISTERED
+        if found == token
+        for problem in violations(token, inputs)
+        if not problem.reason.endswith("and is 'SHORT_LIVED'")
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def set_at(inputs: dict[str, Any], path: str, value: Any) -> dict[str, Any] | None:
+    """The inputs with another value at a path; None where they do not have it."""
+    changed = copy.deepcopy(inputs)
+    *parents, last = path.split(".")
+    block: Any = changed
+    for name in parents:
+        block = block.get(name) if isinstance(block, dict) else None
+        if isinstance(block, list):
+            block = block[0] if block else None
+    if not isinstance(block, dict) or last not in block:
+        return None
+    block[last] = [value] if isinstance(block[last], list) else value
+    return changed
+
+
+def test_another_value_of_any_enumerated_input_is_refused() -> None:
+    mutated = 0
+    for name, token, inputs in REGISTERED:
+        for row in constraints(token.split(":", 1)[0]).get(token, ()):
+            changed = set_at(inputs, row.path, "NO_SUCH_VALUE") if row.one_of else None
+            if changed is not None:
+                found = [one.reason for one in violations(token, changed)]
+                assert any("'NO_SUCH_VALUE'" in reason for reason in found), (name, row.path)
+                mutated += 1
+    assert mutated > 300

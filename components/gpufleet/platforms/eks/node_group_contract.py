@@ -8,11 +8,14 @@ LaunchTemplateSpecification, CreateNodegroup) and EKS user guide `nodes/launch-t
 
 from collections.abc import Iterable
 
+from gpufleet.catalogue.provider_inputs import violations
 from gpufleet.findings import Finding, error
 from gpufleet.platforms.eks.launch_template_interfaces import validate_interfaces
 from gpufleet.platforms.eks.node_group_image import validate_image
 from gpufleet.platforms.eks.provider_arguments import Arguments, items, mapping, number
 
+NODE_GROUP_TYPE = "aws:eks/nodeGroup:NodeGroup"
+LAUNCH_TEMPLATE_TYPE = "aws:ec2/launchTemplate:LaunchTemplate"
 MAX_TYPES = 20
 """Most `instanceTypes` of one node group."""
 MAX_TAINTS = 50
@@ -37,15 +40,30 @@ def validate_node_group(
         *_sizes(group, group_path),
         *validate_image(group, group_path),
     ]
-    if template is None:
-        return findings
-    return [
-        *findings,
-        *_forbidden(template, template_path),
-        *_alongside_template(group, template, group_path, template_path),
-        *validate_interfaces(template, template_path),
-        *_capacity_block(group, template, group_path, template_path),
+    if template is not None:
+        findings += [
+            *_forbidden(template, template_path),
+            *_alongside_template(group, template, group_path, template_path),
+            *validate_interfaces(template, template_path),
+            *_capacity_block(group, template, group_path, template_path),
+        ]
+    known = {one.path for one in findings}
+    refused = [
+        *_by_provider(NODE_GROUP_TYPE, group, group_path),
+        *_by_provider(LAUNCH_TEMPLATE_TYPE, template or {}, template_path),
     ]
+    return [*findings, *(one for one in refused if one.path not in known)]
+
+
+def _by_provider(type_: str, arguments: Arguments, path: str) -> Iterable[Finding]:
+    """What the provider itself refuses of each argument."""
+    for found in violations(type_, arguments):
+        yield error(
+            "provider-refuses-argument",
+            f"{path}.{found.path}",
+            f"the AWS provider refuses {found.path}: it {found.reason}",
+            "write a value that the provider takes, or remove the argument",
+        )
 
 
 def _group(group: Arguments, path: str) -> Iterable[Finding]:

@@ -25,6 +25,7 @@ from gpufleet.platforms.gke.gcp_objects import NODE_POOL, RESOURCE_POLICY, GcpOb
 from gpufleet.platforms.gke.imported import kept_as_made, validate_import
 from gpufleet.platforms.gke.networks import validate_networks
 from gpufleet.platforms.gke.node_pool_arguments import SIZES_IGNORED, node_pools, workload_policies
+from gpufleet.platforms.gke.node_pool_contract import validate_arguments
 from gpufleet.platforms.gke.shape import CapacityStep, GkeShape, gke_shape
 
 
@@ -195,12 +196,15 @@ def gke_pool_plan(pool: Pool, connection: GkeConnection) -> tuple[GkePoolPlan, l
         "project": connection.project,
     }
     findings = validate_import(pool, place)
-    for one in arguments.values():
+    shape = gke_shape(pool)
+    for step in shape.steps:
+        one = arguments[step.name]
+        findings += validate_arguments(pool, shape, step, one, f"{pool.path}.gke.nodePool")
         labels = one["nodeConfig"]["labels"]
         findings += validate_known_labels(labels, connection.configurations, pool.name)
     plan = GkePoolPlan(
         pool=pool,
-        shape=gke_shape(pool),
+        shape=shape,
         connection=connection,
         node_pools=arguments,
         policies=workload_policies(pool, prefix, connection.region),

@@ -33,7 +33,6 @@ NETWORK_DRA_LABEL = {"cloud.google.com/gke-networking-dra-driver": "true"}
 _STRATEGIES = {
     UpgradeStrategy.SURGE: "SURGE",
     UpgradeStrategy.BLUE_GREEN: "BLUE_GREEN",
-    UpgradeStrategy.SHORT_LIVED: "SHORT_LIVED",
 }
 SIZES_IGNORED = ("initialNodeCount", "nodeCount")
 """Sizes are set once and then belong to the autoscaler."""
@@ -77,7 +76,7 @@ def _node_pool(
         "initialNodeCount": _per_zone_start(pool, shape),
         "autoscaling": _autoscaling(pool, shape),
         "management": _management(shape, step),
-        "upgradeSettings": _upgrade(shape, step),
+        **_upgrade(shape, step),
         "nodeConfig": _node_config(pool, shape, step, labels),
         "networkConfig": _network(shape),
     }
@@ -121,12 +120,17 @@ def _management(shape: GkeShape, step: CapacityStep) -> dict[str, bool]:
 
 
 def _upgrade(shape: GkeShape, step: CapacityStep) -> dict[str, Any]:
+    """Without `upgradeSettings` the API chooses short-lived upgrades for flex start and queued
+    capacity by itself. The provider takes no such value (its own schema, `provider_inputs`),
+    and Google's own module leaves the block out (terraform-google-kubernetes-engine PR 2352)."""
     strategy = upgrade_strategy(shape.options, step)
+    if strategy is UpgradeStrategy.SHORT_LIVED:
+        return {}
     settings: dict[str, Any] = {"strategy": _STRATEGIES[strategy]}
     if strategy is UpgradeStrategy.SURGE:
         upgrade = shape.options.upgrade
         settings |= {"maxSurge": upgrade.max_surge, "maxUnavailable": upgrade.max_unavailable}
-    return settings
+    return {"upgradeSettings": settings}
 
 
 def _node_config(

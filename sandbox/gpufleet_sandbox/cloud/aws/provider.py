@@ -1,48 +1,12 @@
 """The AWS provider's account, region and resource kinds."""
 
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 from gpufleet_sandbox.cloud.aws.account import ACCOUNT_ID, Account
 from gpufleet_sandbox.cloud.cloud import CloudAccount, CloudError, NoAnswerError, ResourceKind
 from gpufleet_sandbox.cloud.sdk import ResourceType
 from gpufleet_sandbox.cloud.store import CloudFolder
-
-_ENUMERATIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
-    "aws:eks/nodeGroup:NodeGroup": {
-        "amiType": ("eks", "AMITypes"),
-        "capacityType": ("eks", "CapacityTypes"),
-        "taints.effect": ("eks", "TaintEffect"),
-        "updateConfig.updateStrategy": ("eks", "NodegroupUpdateStrategies"),
-        "nodeRepairConfig.nodeRepairConfigOverrides.repairAction": ("eks", "RepairAction"),
-        "warmPoolConfig.poolState": ("eks", "WarmPoolState"),
-    },
-    "aws:eks/addon:Addon": {
-        "resolveConflictsOnCreate": ("eks", "ResolveConflicts"),
-        "resolveConflictsOnUpdate": ("eks", "ResolveConflicts"),
-    },
-    "aws:ec2/launchTemplate:LaunchTemplate": {
-        "instanceMarketOptions.marketType": ("ec2", "MarketType"),
-        "networkInterfaces.interfaceType": ("ec2", "NetworkInterfaceCreationType"),
-        "metadataOptions.httpTokens": ("ec2", "LaunchTemplateHttpTokensState"),
-        "metadataOptions.httpEndpoint": (
-            "ec2",
-            "LaunchTemplateInstanceMetadataEndpointState",
-        ),
-        "blockDeviceMappings.ebs.volumeType": ("ec2", "VolumeType"),
-        "capacityReservationSpecification.capacityReservationPreference": (
-            "ec2",
-            "CapacityReservationPreference",
-        ),
-        "tagSpecifications.resourceType": ("ec2", "ResourceType"),
-    },
-    "aws:ec2/placementGroup:PlacementGroup": {"strategy": ("ec2", "PlacementStrategy")},
-}
-"""Properties that the provider checks against an enumeration of the API's SDK."""
-
-_PLAIN_INTERFACE = "interface"
-"""What an interface that is no EFA is called; the API's enumeration leaves it out."""
 
 
 class AwsCloud(CloudAccount):
@@ -73,10 +37,6 @@ class AwsCloud(CloudAccount):
 
         return kinds().get(resource.token, AwsPlainKind)(self, resource)
 
-    def values_allowed(self, token: str) -> Mapping[str, tuple[str, ...]]:
-        """Enumerations of the API, from botocore."""
-        return _enumerations(token)
-
     def filled(self, token: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """The provider's region where the resource names none."""
         filled = dict(inputs)
@@ -104,18 +64,3 @@ class AwsCloud(CloudAccount):
             if found is None:
                 raise
             return found
-
-
-@cache
-def _enumerations(token: str) -> Mapping[str, tuple[str, ...]]:
-    """Values of the API by path; previews of large fleets ask for them a thousand times."""
-    if token not in _ENUMERATIONS:
-        return {}
-    from gpufleet_sandbox.cloud.aws.model import enumeration
-
-    found = {
-        path: enumeration(service, shape) for path, (service, shape) in _ENUMERATIONS[token].items()
-    }
-    if "networkInterfaces.interfaceType" in found:
-        found["networkInterfaces.interfaceType"] += (_PLAIN_INTERFACE,)
-    return found

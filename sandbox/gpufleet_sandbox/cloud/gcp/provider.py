@@ -19,38 +19,6 @@ from gpufleet_sandbox.cloud.store import CloudFolder, Stored
 _NODE_POOL = "gcp:container/nodePool:NodePool"
 _SHORT_IDS = (3, 4)
 """Parts of the shorter forms of a node pool's id."""
-_ENUMERATIONS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
-    _NODE_POOL: {
-        "autoscaling.locationPolicy": ("BALANCED", "ANY"),
-        "networkConfig.additionalNodeNetworkConfigs.stackType": ("IPV4", "IPV4_IPV6"),
-        "nodeConfig.guestAccelerators.gpuDriverInstallationConfig.gpuDriverVersion": (
-            "GPU_DRIVER_VERSION_UNSPECIFIED",
-            "INSTALLATION_DISABLED",
-            "DEFAULT",
-            "LATEST",
-        ),
-        "nodeConfig.hostMaintenancePolicy.maintenanceInterval": (
-            "MAINTENANCE_INTERVAL_UNSPECIFIED",
-            "AS_NEEDED",
-            "PERIODIC",
-        ),
-        "nodeConfig.reservationAffinity.consumeReservationType": (
-            "UNSPECIFIED",
-            "NO_RESERVATION",
-            "ANY_RESERVATION",
-            "SPECIFIC_RESERVATION",
-        ),
-        "nodeConfig.taints.effect": ("NO_SCHEDULE", "PREFER_NO_SCHEDULE", "NO_EXECUTE"),
-        "nodeConfig.workloadMetadataConfig.mode": (
-            "MODE_UNSPECIFIED",
-            "GCE_METADATA",
-            "GKE_METADATA",
-        ),
-        "upgradeSettings.strategy": ("SURGE", "BLUE_GREEN", "SHORT_LIVED"),
-    }
-}
-"""Values the provider checks (hashicorp/terraform-provider-google e03b762, `ValidateFunc` of
-`google/services/container/*.go`; `stackType` and SHORT_LIVED: docs of pulumi-gcp 10.2.0)."""
 
 
 class GcpCloud(CloudAccount):
@@ -82,10 +50,6 @@ class GcpCloud(CloudAccount):
         project = self.settings["project"] if len(parts) < max(_SHORT_IDS) else parts.pop(0)
         location, cluster, name = parts
         return f"projects/{project}/locations/{location}/clusters/{cluster}/nodePools/{name}"
-
-    def values_allowed(self, token: str) -> Mapping[str, tuple[str, ...]]:
-        """Enumerations of the provider."""
-        return _ENUMERATIONS.get(token, {})
 
     def answer(self, function: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """What the scenario says, else the provider's own settings."""

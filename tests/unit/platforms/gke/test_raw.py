@@ -43,6 +43,89 @@ def test_raw_arguments_never_change_what_the_fleet_promises(
     assert not compiled(pool).deployable
 
 
+MEGA = {
+    "instanceTypes": ["a3-megagpu-8g"],
+    "intent": "training",
+    "fabric": "tcpxo",
+    "zones": ["us-central1-a"],
+}
+FLEX = {**L4, "capacity": [{"flexStart": {}}]}
+COMBINED = "gke-arguments-exclude-each-other"
+
+
+@pytest.mark.parametrize(
+    ("pool", "raw", "code", "place"),
+    [
+        (
+            L4,
+            {"upgradeSettings": {"strategy": "SHORT_LIVED"}},
+            "provider-refuses-argument",
+            "upgradeSettings.strategy",
+        ),
+        (
+            L4,
+            {"nodeConfig": {"workloadMetadataConfig": {"mode": "EXPOSE"}}},
+            "provider-refuses-argument",
+            "nodeConfig.workloadMetadataConfig.mode",
+        ),
+        (FLEX, {"management": {"autoRepair": True}}, COMBINED, "management.autoRepair"),
+        (
+            FLEX,
+            {"upgradeSettings": {"strategy": "BLUE_GREEN"}},
+            COMBINED,
+            "upgradeSettings.strategy",
+        ),
+        (
+            {**L4, "zones": ["us-central1-a"], **gke(compactPlacement=True)},
+            {"upgradeSettings": {"strategy": "BLUE_GREEN"}},
+            COMBINED,
+            "upgradeSettings.strategy",
+        ),
+        (L4, {"upgradeSettings": {"maxUnavailable": 0}}, COMBINED, "upgradeSettings"),
+        (L4, {"version": "1.36.1-gke.1"}, COMBINED, "version"),
+        (
+            MEGA,
+            {"networkConfig": {"acceleratorNetworkProfile": "auto"}},
+            COMBINED,
+            "networkConfig.acceleratorNetworkProfile",
+        ),
+        (
+            MEGA,
+            {"networkConfig": {"additionalNodeNetworkConfigs": []}},
+            COMBINED,
+            "networkConfig.additionalNodeNetworkConfigs",
+        ),
+        (
+            MEGA,
+            {"nodeConfig": {"localNvmeSsdBlockConfig": {"localSsdCount": 16}}},
+            COMBINED,
+            "nodeConfig.localNvmeSsdBlockConfig",
+        ),
+        (MEGA, {"nodeConfig": {"gvnic": {"enabled": False}}}, COMBINED, "nodeConfig.gvnic"),
+        (
+            {**MEGA, **gke(secureBoot=False)},
+            {"nodeConfig": {"imageType": "UBUNTU_CONTAINERD"}},
+            COMBINED,
+            "nodeConfig.imageType",
+        ),
+        (
+            {**L4, **gke(driver="gpuOperator"), "image": "ubuntu-gke"},
+            {"nodeConfig": {"shieldedInstanceConfig": {"enableSecureBoot": True}}},
+            COMBINED,
+            "nodeConfig.shieldedInstanceConfig.enableSecureBoot",
+        ),
+    ],
+)
+def test_raw_arguments_that_exclude_each_other_are_refused(
+    pool: dict[str, Any], raw: dict[str, Any], code: str, place: str
+) -> None:
+    options = {**pool.get("gke", {}), "nodePool": raw}
+    pool = {**pool, "gke": options}
+    assert found(pool)[code][0] == f"pools[0].gke.nodePool.{place}"
+    assert not compiled(pool).deployable
+    assert code not in found({**pool, "gke": {**options, "nodePool": {}}})
+
+
 def test_raw_arguments_may_add_what_nobody_else_decides() -> None:
     raw = {"nodeConfig": {"loggingVariant": "MAX_THROUGHPUT", "labels": {"own": "label"}}}
     assert compiled({**L4, **gke(nodePool=raw)}).findings == ()

@@ -127,7 +127,6 @@ def test_an_update_sends_what_differs_from_the_engines_memory(
             "lt-0123456789abcdef0",
         ),
         ({"scalingConfig": {"minSize": 3, "maxSize": 2, "desiredSize": 2}}, "between minimum 3"),
-        ({"scalingConfig": {"minSize": 0, "maxSize": 0, "desiredSize": 0}}, "maxSize"),
         ({"amiType": "AL2_x86_64_GPU"}, "AL2_x86_64_GPU is not supported for Kubernetes 1.36"),
         ({"labels": {"a": "x" * 64}}, "at most 63 characters"),
     ],
