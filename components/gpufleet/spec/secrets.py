@@ -48,6 +48,13 @@ def validate_secrets(value: object, path: str = "") -> Iterator[Finding]:
             yield from validate_secrets(item, f"{path}[{index}]")
 
 
+def may_be_secret(name: str, value: object) -> bool:
+    """Whether the value of a field or variable may be a credential: no message repeats it."""
+    if _KEY.search(name) is not None:
+        return True
+    return isinstance(value, str) and any(shape.search(value) for shape in _SHAPES.values())
+
+
 def _holds_secret(name: str, value: object) -> bool:
     return isinstance(value, str) and bool(value) and _KEY.search(name) is not None
 

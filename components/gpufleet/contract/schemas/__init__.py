@@ -1,0 +1,18 @@
+"""Objects against the schemas of the catalogue, as an API server with strict validation does it.
+
+from gpufleet.contract.schemas import schema_problems
+schema_problems({"apiVersion": "nvidia.com/v1", "kind": "ClusterPolicy", "spec": {...}})
+"""
+
+from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind
+from gpufleet.contract.schemas.report import SchemaCodes, report_schema
+from gpufleet.contract.schemas.validator import has_schema, schema_problems
+
+__all__ = [
+    "SchemaCodes",
+    "SchemaProblem",
+    "SchemaProblemKind",
+    "has_schema",
+    "report_schema",
+    "schema_problems",
+]

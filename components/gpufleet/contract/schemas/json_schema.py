@@ -1,0 +1,110 @@
+"""Schemas of Kubernetes as JSON Schemas that refuse what an API server refuses.
+
+An API server with strict field validation refuses fields that a schema does not name, applies
+defaults before it asks for required fields, takes null in a mapping for absent, and checks the
+range of `int32` and `int64` (seen on Kubernetes 1.36; docs/decisions/2026-11-23-schemas.md).
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, cast
+
+from gpufleet.catalogue.schemas import KUBERNETES, METADATA, schema_file, schema_kinds
+
+JsonSchema = dict[str, Any]
+
+MAP_KEYS = "x-kubernetes-list-map-keys"
+_INTEGERS = {"int32": 1 << 31, "int64": 1 << 63}
+_BASE64 = r"^(?:[A-Za-z0-9+/\s]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?\s*$"
+_OPEN = "x-kubernetes-preserve-unknown-fields"
+_CONDITIONS = ("allOf", "anyOf", "oneOf", "not")
+"""Hold conditions on values only: what fields there are is said next to them."""
+_KEPT = (
+    *("type", "enum", "pattern", "minimum", "maximum", "minLength", "maxLength", "minItems"),
+    *("maxItems", "minProperties", "maxProperties", "multipleOf", "uniqueItems", *_CONDITIONS),
+)
+
+
+@cache
+def json_schema(api_version: str, kind: str) -> JsonSchema:
+    """The schema of a kind. Raises KeyError where the catalogue has none."""
+    name = schema_kinds()[api_version][kind]
+    kinds = schema_file(name)["kinds"]
+    metadata = _parts(METADATA)
+    if name == KUBERNETES:
+        root = _parts(name)[kinds[api_version][kind]["$ref"].rpartition("/")[2]]
+    else:
+        version = kinds[kind]["versions"][api_version.rpartition("/")[2]]
+        root = _closed(version["schema"], custom=True)
+    fields = dict(cast("JsonSchema", root.get("properties", {})))
+    fields |= {"apiVersion": {"const": api_version}, "kind": {"const": kind}}
+    fields["metadata"] = {"$ref": "#/$defs/meta.v1.ObjectMeta"}
+    return {**root, "properties": fields, "$defs": {**_parts(name), **metadata}}
+
+
+@cache
+def _parts(name: str) -> dict[str, JsonSchema]:
+    """The shared parts of a file, refusing as well."""
+    custom = name not in (KUBERNETES, METADATA)
+    parts = cast("dict[str, JsonSchema]", schema_file(name)["$defs"])
+    return {key: _closed(part, custom=custom) for key, part in parts.items()}
+
+
+def _closed(schema: Mapping[str, Any], *, custom: bool) -> JsonSchema:
+    """One schema. `custom`: of a custom resource, which has stricter lists."""
+    if "$ref" in schema:
+        return {"$ref": schema["$ref"]}
+    closed: JsonSchema = {key: schema[key] for key in _KEPT if key in schema}
+    if schema.get("x-kubernetes-int-or-string"):
+        closed["type"] = ["integer", "string"]
+    if schema.get("nullable") and "type" in closed:
+        closed["type"] = [closed["type"], "null"]
+    _bounds(schema, closed)
+    fields = cast("dict[str, JsonSchema]", schema.get("properties", {}))
+    values = schema.get("additionalProperties")
+    if fields:
+        closed["properties"] = {
+            name: _field(field, name in schema.get("required", ()), custom=custom)
+            for name, field in fields.items()
+        }
+    if isinstance(values, dict):
+        closed["additionalProperties"] = _closed(cast("JsonSchema", values), custom=custom)
+    elif schema.get("type") == "object" and not (schema.get(_OPEN) or values is True):
+        closed["additionalProperties"] = False
+    if "items" in schema:
+        closed["items"] = _closed(schema["items"], custom=custom)
+    required = [name for name in schema.get("required", ()) if not _filled_in(fields.get(name))]
+    if required:
+        closed["required"] = required
+    if custom and schema.get("x-kubernetes-list-type") == "set":
+        closed["uniqueItems"] = True
+    if custom and MAP_KEYS in schema:
+        closed[MAP_KEYS] = schema[MAP_KEYS]
+    return closed
+
+
+def _field(field: Mapping[str, Any], required: bool, *, custom: bool) -> JsonSchema:
+    closed = _closed(field, custom=custom)
+    if "enum" in closed and not custom and not required:
+        closed["enum"] = [*closed["enum"], ""]  # Go's empty text is an absent field
+    return closed
+
+
+def _filled_in(field: Mapping[str, Any] | None) -> bool:
+    """Whether a required field may be absent, or null, in what a user writes."""
+    return field is not None and ("default" in field or bool(field.get("nullable")))
+
+
+def _bounds(schema: Mapping[str, Any], closed: JsonSchema) -> None:
+    """Bounds in the words of JSON Schema, and those of the format."""
+    for bound, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
+        if schema.get(exclusive) is True:
+            closed[exclusive] = closed.pop(bound)
+    size = _INTEGERS.get(schema.get("format", ""))
+    if size is not None and schema.get("type") == "integer":
+        closed.setdefault("minimum", -size)
+        closed.setdefault("maximum", size - 1)
+    if schema.get("format") == "byte":
+        closed["pattern"] = _BASE64
+    elif schema.get("format") == "date-time":
+        closed["format"] = "date-time"

@@ -1,0 +1,153 @@
+"""What a schema says against an object, in words for its author."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, cast
+
+from gpufleet.catalogue.lookup import nearest_names
+from gpufleet.contract.foreign.go_json import as_mapping, kind_of, shown
+from gpufleet.documents.paths import child
+
+_NOUNS = {
+    "boolean": "true or false",
+    "integer": "a whole number",
+    "number": "a number",
+    "string": "text",
+    "array": "a list",
+    "object": "a mapping",
+}
+
+
+class SchemaProblemKind(StrEnum):
+    """What is wrong with a value."""
+
+    UNKNOWN = "unknown"
+    """The schema has no such field."""
+    TYPE = "type"
+    CHOICE = "choice"
+    """None of the values that are allowed."""
+    BOUND = "bound"
+    """Too small, large, short, long, few or many."""
+    PATTERN = "pattern"
+    REQUIRED = "required"
+    REPEATED = "repeated"
+    """Two entries of a list that may not be equal."""
+    CONDITION = "condition"
+    """Fields do not fit each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaProblem:
+    """One thing that an API server refuses."""
+
+    kind: SchemaProblemKind
+    path: str
+    """Where, from the top of the object: `spec.driver.enabled`."""
+    message: str
+    fix: str | None
+    steps: tuple[str | int, ...]
+    """The path, step by step."""
+    value: object = None
+    """The value as it may be shown; None where it may be a secret, and for missing fields."""
+    limit: object = None
+    known: tuple[str, ...] = ()
+    """Fields that exist where an unknown one was found."""
+
+
+def wrong_type(
+    document: Any, steps: Sequence[str | int], value: Any, types: Sequence[str]
+) -> tuple[str, str, str | None]:
+    """Message, fix, and the value as it may be shown."""
+    name = field_name(steps)
+    displayed = visible(document, steps, value)
+    needed = " or ".join(_NOUNS[one] for one in types if one in _NOUNS)
+    found = f"{kind_of(value)} ({displayed})" if displayed is not None else kind_of(value)
+    return (
+        f"{name} is {found}, {needed} is needed",
+        _type_fix(name, value, types, displayed),
+        displayed,
+    )
+
+
+def _type_fix(name: str, value: Any, types: Sequence[str], displayed: str | None) -> str:
+    scalar = isinstance(value, bool | int | float)
+    if "string" in types and scalar:
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        if displayed is None:
+            return "write it in quotes"
+        return f'write "{text}" in quotes' + (
+            ', or "on" and "off", which are booleans without' if isinstance(value, bool) else ""
+        )
+    if isinstance(value, str) and displayed is not None:
+        if "boolean" in types and value.lower() in ("true", "false"):
+            return f"write {value.lower()} without quotes"
+        if types[0] in ("integer", "number") and value.strip().lstrip("+-").isdecimal():
+            return f"write {value.strip()} without quotes"
+    if "array" in types:
+        return _list_fix(name, value, displayed)
+    if "object" in types:
+        if isinstance(value, bool):
+            return f"write `{name}: {{enabled: {str(value).lower()}}}`"
+        return f"write `{name}: {{...}}`, or leave it out"
+    return f"write {' or '.join(_NOUNS[one] for one in types if one in _NOUNS)}"
+
+
+def _list_fix(name: str, value: Any, displayed: str | None) -> str:
+    mapping = as_mapping(value)
+    if name == "env" and mapping is not None:
+        names = ", ".join(f"{{name: {key}, value: ...}}" for key in mapping)
+        return f"write `env: [{names}]`"
+    if isinstance(value, str) and displayed is not None:
+        return f"write `{name}: [{value}]`"
+    return f"write `{name}: [...]`"
+
+
+def unknown_fix(key: str, known: Sequence[str]) -> str:
+    """What to write instead of a field that does not exist."""
+    near = nearest_names(key, known, limit=1)
+    if near:
+        return f"write `{near[0]}`"
+    return f"remove it; known here: {', '.join(known[:12])}" if known else "remove it"
+
+
+def choice_fix(value: Any, allowed: Sequence[Any]) -> str:
+    """The nearest allowed value, or all of them."""
+    names = [str(one) for one in allowed if one not in ("", None)]
+    near = nearest_names(value, names, limit=1) if isinstance(value, str) else ()
+    return f"write `{near[0]}`" if near else f"one of {', '.join(repr(one) for one in names)}"
+
+
+def path_of(steps: Iterable[str | int], path: str = "") -> str:
+    """The path of some steps below `path`."""
+    for step in steps:
+        path = child(path, step)
+    return path
+
+
+def field_name(steps: Sequence[str | int]) -> str:
+    """The last name of a path: `args[0]`, `enabled`."""
+    index = ""
+    for step in reversed(steps):
+        if isinstance(step, str):
+            return f"{step}{index}"
+        index = f"[{step}]{index}"
+    return index or "the object"
+
+
+def visible(document: Any, steps: Sequence[str | int], value: Any) -> str | None:
+    """The value as a message shows it; None where it may be a secret, or is no scalar."""
+    from gpufleet.spec.secrets import may_be_secret  # only problems need it
+
+    if isinstance(value, dict | list):
+        return None
+    if as_mapping(document) is not None and document.get("kind") == "Secret":
+        return None
+    here = document
+    for step in steps[:-1]:
+        if isinstance(step, str) and may_be_secret(step, value):
+            return None
+        here = here[step]
+    named = here.get("name") if isinstance(here, Mapping) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    names = [str(step) for step in steps[-1:]] + ([named] if isinstance(named, str) else [])
+    return None if any(may_be_secret(name, value) for name in names) else shown(value)

@@ -1,0 +1,229 @@
+"""The validator: a JSON Schema of each kind, compiled once, and its errors as problems."""
+
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import TYPE_CHECKING, Any, cast
+
+from gpufleet.catalogue.schemas import schema_kinds
+from gpufleet.contract.foreign.go_json import as_list, as_mapping
+from gpufleet.contract.schemas.json_schema import MAP_KEYS, JsonSchema, json_schema
+from gpufleet.contract.schemas.problems import (
+    SchemaProblem,
+    SchemaProblemKind,
+    choice_fix,
+    field_name,
+    path_of,
+    unknown_fix,
+    visible,
+    wrong_type,
+)
+from gpufleet.documents.paths import child
+
+if TYPE_CHECKING:
+    from jsonschema_rs import ValidationError, Validator
+
+_BOUNDS = {
+    "Minimum": ("below", "at least"),
+    "Maximum": ("above", "at most"),
+    "ExclusiveMinimum": ("not above", "more than"),
+    "ExclusiveMaximum": ("not below", "less than"),
+}
+_SIZES = {
+    "MinLength": "at least {} characters",
+    "MaxLength": "at most {} characters",
+    "MinItems": "at least {} entries",
+    "MaxItems": "at most {} entries",
+    "MinProperties": "at least {} entries",
+    "MaxProperties": "at most {} entries",
+}
+
+
+def has_schema(api_version: object, kind: object) -> bool:
+    """Whether the catalogue has the schema of a kind in an API version."""
+    return (
+        isinstance(api_version, str)
+        and isinstance(kind, str)
+        and kind in schema_kinds().get(api_version, {})
+    )
+
+
+def schema_problems(document: Any) -> tuple[SchemaProblem, ...]:
+    """All that an API server refuses in an object for its shape, in the order of paths.
+
+    The document needs `apiVersion` and `kind`. Raises KeyError where the catalogue has no schema.
+    """
+    validator = _validator(document["apiVersion"], document["kind"])
+    schema = json_schema(document["apiVersion"], document["kind"])
+    return problems_of(validator, schema, document)
+
+
+def part_problems(schema: JsonSchema, value: Any) -> tuple[SchemaProblem, ...]:
+    """The same for any value and a schema that is not a whole kind's."""
+    return problems_of(_compiled(schema), schema, value)
+
+
+def problems_of(
+    validator: "Validator", schema: JsonSchema, value: Any
+) -> tuple[SchemaProblem, ...]:
+    """Problems of a value, in the order of paths."""
+    plain = _without_nulls(value)
+    if validator.is_valid(plain):
+        return ()
+    found = [
+        problem
+        for error in validator.iter_errors(plain)
+        for problem in _problems(error, schema, plain)
+    ]
+    return tuple(sorted(found, key=lambda one: (one.path, one.kind)))
+
+
+@cache
+def _validator(api_version: str, kind: str) -> "Validator":
+    return _compiled(json_schema(api_version, kind))
+
+
+def _compiled(schema: JsonSchema) -> "Validator":
+    import jsonschema_rs  # imported where there is something to validate
+
+    return jsonschema_rs.Draft202012Validator(
+        schema,
+        validate_formats=True,
+        pattern_options=jsonschema_rs.RegexOptions(),  # linear time, as Go's
+        keywords={MAP_KEYS: _MapKeys},
+        offline=True,
+    )
+
+
+class _MapKeys:
+    """`x-kubernetes-list-map-keys`: no two entries of a list have the same key."""
+
+    def __init__(
+        self, parent_schema: dict[str, Any], value: Any, schema_path: list[str | int]
+    ) -> None:
+        del parent_schema, schema_path
+        self.keys = cast("list[str]", value)
+
+    def validate(self, instance: Any) -> None:
+        """Raise ValueError for the first entry that is there before."""
+        seen: set[str] = set()
+        for item in as_list(instance) or []:
+            entry = as_mapping(item)
+            if entry is None:
+                continue
+            key = ", ".join(f"{name} {entry.get(name)}" for name in self.keys)
+            if key in seen:
+                raise ValueError(key)
+            seen.add(key)
+
+
+def _without_nulls(value: Any) -> Any:
+    """The value without nulls in mappings, which an API server takes for absent."""
+    mapping, items = as_mapping(value), as_list(value)
+    if mapping is not None:
+        return {str(key): _without_nulls(one) for key, one in mapping.items() if one is not None}
+    return value if items is None else [_without_nulls(one) for one in items]
+
+
+def _problems(
+    error: "ValidationError", schema: JsonSchema, document: Any
+) -> Iterator[SchemaProblem]:
+    kind = error.kind
+    name = type(kind).__name__
+    steps = tuple(error.instance_path)
+    value: Any = error.instance
+    if name == "AdditionalProperties":
+        known = _known(schema, error.schema_path[:-1])
+        yield from _unknown(steps, cast("Any", kind).unexpected, known)
+    elif name == "Required":
+        yield _required(steps, cast("Any", kind).property)
+    elif name == "Type":
+        types = [one for one in cast("Any", kind).types if one != "null"]
+        message, fix, displayed = wrong_type(document, steps, value, types)
+        yield _problem(SchemaProblemKind.TYPE, steps, message, fix, displayed, types)
+    elif name == "Enum":
+        yield _choice(document, steps, value, cast("Any", kind).options)
+    elif name == "Constant":
+        yield _choice(document, steps, value, [cast("Any", kind).expected_value])
+    elif name in _BOUNDS or name in _SIZES:
+        yield _bound(document, steps, value, name, cast("Any", kind).limit)
+    elif name in ("Pattern", "Format"):
+        limit = cast("Any", kind).pattern if name == "Pattern" else cast("Any", kind).format
+        displayed = visible(document, steps, value)
+        message = f"{field_name(steps)} is {displayed or 'a value'}, which does not match {limit}"
+        yield _problem(SchemaProblemKind.PATTERN, steps, message, None, displayed, limit)
+    elif name in ("Custom", "UniqueItems"):
+        key = cast("Any", kind).message if name == "Custom" else "one value"
+        message = f"{field_name(steps)} has two entries with {key}"
+        yield _problem(SchemaProblemKind.REPEATED, steps, message, "keep one of them", None, None)
+    else:
+        message = f"fields of {field_name(steps)} do not fit each other ({error.kind.name})"
+        yield _problem(SchemaProblemKind.CONDITION, steps, message, None, None, None)
+
+
+def _problem(
+    kind: SchemaProblemKind,
+    steps: tuple[str | int, ...],
+    message: str,
+    fix: str | None,
+    value: object,
+    limit: object,
+) -> SchemaProblem:
+    return SchemaProblem(kind, path_of(steps), message, fix, steps, value, limit)
+
+
+def _unknown(
+    steps: tuple[str | int, ...], keys: Iterable[str], known: tuple[str, ...]
+) -> Iterator[SchemaProblem]:
+    for key in keys:
+        yield SchemaProblem(
+            SchemaProblemKind.UNKNOWN,
+            child(path_of(steps), key),
+            f"there is no field {key} in {field_name(steps)}",
+            unknown_fix(key, known),
+            (*steps, key),
+            key,
+            None,
+            known,
+        )
+
+
+def _required(steps: tuple[str | int, ...], key: str) -> SchemaProblem:
+    path = child(path_of(steps), key)
+    return SchemaProblem(
+        SchemaProblemKind.REQUIRED, path, f"{path} is required", f"write `{key}`", (*steps, key)
+    )
+
+
+def _choice(
+    document: Any, steps: tuple[str | int, ...], value: Any, allowed: list[Any]
+) -> SchemaProblem:
+    displayed = visible(document, steps, value)
+    options = [one for one in allowed if one != ""]
+    listed = ", ".join(repr(one) for one in options)
+    message = f"{field_name(steps)} is {displayed or 'another value'}, allowed are {listed}"
+    fix = choice_fix(value, options)
+    return _problem(SchemaProblemKind.CHOICE, steps, message, fix, displayed, options)
+
+
+def _bound(
+    document: Any, steps: tuple[str | int, ...], value: Any, name: str, limit: Any
+) -> SchemaProblem:
+    if name in _BOUNDS:
+        where, needed = _BOUNDS[name]
+        displayed = visible(document, steps, value)
+        message = f"{field_name(steps)} is {displayed or 'a number'}, {where} {limit}"
+        fix = f"write {needed} {limit}"
+        return _problem(SchemaProblemKind.BOUND, steps, message, fix, displayed, limit)
+    needed = _SIZES[name].format(limit)
+    message = f"{field_name(steps)} has {len(value)}, {needed} are allowed"
+    return _problem(SchemaProblemKind.BOUND, steps, message, f"write {needed}", None, limit)
+
+
+def _known(schema: JsonSchema, path: Iterable[str | int]) -> tuple[str, ...]:
+    """Names of the fields at a place of the schema."""
+    here: Any = schema
+    for step in path:
+        if "$ref" in here and step != "$ref":
+            here = schema["$defs"][here["$ref"].rpartition("/")[2]]
+        here = schema["$defs"][here["$ref"].rpartition("/")[2]] if step == "$ref" else here[step]
+    return tuple(here.get("properties", {}))

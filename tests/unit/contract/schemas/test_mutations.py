@@ -1,0 +1,38 @@
+"""No mutation that a vendor's definition refuses is accepted. The mutator is independent of the
+catalogue: it reads the vendors' files next to the checkout."""
+
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from gpufleet.catalogue.schemas import schema_kinds
+from gpufleet.contract.schemas import schema_problems
+from tests.schema_mutations import UPSTREAM, definitions, mutations, smallest
+
+FILES = sorted(path.name for path in UPSTREAM.glob("*.yaml"))
+OTHER_COPY = "resource.nvidia.com_computedomains.gpu-operator-v26.7.0.yaml"
+"""The operator's copy of a definition; the catalogue has the driver's."""
+MOST = 6_000
+"""Mutations of one definition that are tried; of more, a sample with a fixed seed."""
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if name != OTHER_COPY] or [None])
+def test_no_mutation_of_a_definition_is_accepted(name: str | None) -> None:
+    if name is None:
+        pytest.skip(f"the vendors' definitions are not next to the checkout ({UPSTREAM})")
+    for definition in definitions([UPSTREAM / name]):
+        assert definition.kind in schema_kinds()[definition.api_version]
+        assert schema_problems(smallest(definition)) == ()
+        found = list(mutations(definition))
+        if len(found) > MOST:
+            found = random.Random(16).sample(found, MOST)
+        kinds = Counter(one.what for one in found)
+        assert kinds["type"] + kinds["bound"] + kinds["enum"] > 0
+        accepted = [str(one) for one in found if not schema_problems(one.document)]
+        assert accepted == []
+
+
+def test_the_files_are_there_or_the_skip_is_visible() -> None:
+    assert FILES or not Path(UPSTREAM).exists()
