@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from gpufleet.documents.writing import yaml_text
 from gpufleet_policies.facts import Provenance
-from gpufleet_policies.rules.registry import FAMILIES, RULES
+from gpufleet_policies.rules.registry import FAMILIES, PACK_RULES
 from gpufleet_policies.rules.rule import Level, Needs, Profile, Rule
 
 BEGIN = "<!-- rules: begin, written by python -m gpufleet_policies.documentation -->"
@@ -43,7 +43,7 @@ def reference() -> str:
     """The table of all rules, by family."""
     lines: list[str] = []
     for family in _families():
-        rules = [rule for rule in RULES if rule.family == family]
+        rules = [rule for rule in PACK_RULES if rule.family == family]
         head = "| rule | what must not be | " + " | ".join(Profile) + " |"
         lines += [f"### {_title(family)}", "", head, "|---|---|" + "---|" * len(Profile)]
         for rule in rules:
@@ -63,7 +63,7 @@ def page(family: str, examples: Sequence[Example]) -> str:
         "",
     ]
     by_rule = {example.rule: example for example in reversed(examples)}
-    for rule in RULES:
+    for rule in PACK_RULES:
         if rule.family == family:
             lines += _section(rule, by_rule.get(rule.id))
     return "\n".join(lines).rstrip() + "\n"
@@ -79,9 +79,8 @@ def _title(family: str) -> str:
 
 
 def _section(rule: Rule, example: Example | None) -> list[str]:
-    detail = " ".join(line.strip() for line in (rule.check.__doc__ or "").splitlines())
     levels = ", ".join(f"{profile.value} {rule.levels[profile].value}" for profile in Profile)
-    lines = [f"## {rule.id}", "", rule.sentence, "", " ".join(detail.split()), ""]
+    lines = [f"## {rule.id}", "", rule.sentence, "", rule.detail, ""]
     lines += [f"* Levels: {levels}.{_stops(rule)}"]
     lines += [
         f"* Validates {' and '.join(_subject(subject) for subject in rule.subjects)}{_sees(rule)}."

@@ -2,14 +2,14 @@
 
 import pytest
 
-from gpufleet_policies.rules.registry import RULES, by_id
+from gpufleet_policies.rules.registry import PACK_RULES, by_id
 from tests.policies.cases import CASES, Case
 
 BY_RULE = pytest.mark.parametrize("case", CASES, ids=str)
 
 
 def test_every_rule_has_a_case():
-    assert [rule.id for rule in RULES if rule.id not in {case.rule for case in CASES}] == []
+    assert [rule.id for rule in PACK_RULES if rule.id not in {case.rule for case in CASES}] == []
 
 
 @BY_RULE

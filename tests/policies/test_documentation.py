@@ -6,7 +6,7 @@ import pytest
 
 from gpufleet_policies.documentation import pages, written
 from gpufleet_policies.facts.intent import WorkloadIntent
-from gpufleet_policies.rules.registry import EXCEPTION_INVALID, RULES
+from gpufleet_policies.rules.registry import EXCEPTION_INVALID, PACK_RULES
 from gpufleet_policies.rules.settings import KEYS, THRESHOLDS, read_settings
 from tests.policies.cases import CASES
 
@@ -30,7 +30,7 @@ def test_every_link_of_a_message_leads_to_its_page():
     text = DOCS.read_text()
     headings = {line.lstrip("# ") for line in text.splitlines() if line.startswith("#")}
     assert {EXCEPTION_INVALID, "Settings"} <= headings
-    for rule in RULES:
+    for rule in PACK_RULES:
         assert rule.docs == f"docs/policies.md#{rule.id}"
         assert f'<a id="{rule.id}"></a>[{rule.id}](policies/{rule.family}.md#{rule.id})' in text
         assert f"## {rule.id}\n" in (DOCS.with_suffix("") / f"{rule.family}.md").read_text()

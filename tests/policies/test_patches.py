@@ -165,6 +165,7 @@ def test_a_text_that_cannot_be_changed_line_by_line_is_left_to_a_person(text: st
 
 
 REPLICAS = "sharing-replicas-out-of-range"
+TOO_MANY = "device-plugin-mps-too-many-clients"
 MPS_TEXT = """\
 version: v1
 sharing:
@@ -180,11 +181,11 @@ sharing:
 def test_too_many_mps_clients_in_a_text_are_all_lowered_and_its_comments_stay():
     base = plugin_config("mps")
     thing = replace(base, properties=changed(base.properties, {"data.shared": MPS_TEXT}))
-    first, second = found(thing, REPLICAS)
+    first, second = found(thing, TOO_MANY)
     assert first.remediation == second.remediation != ()
     properties = applied(thing.properties, first.remediation)
     assert properties["data"]["shared"] == MPS_TEXT.replace("replicas: 64", "replicas: 48")
-    assert found(replace(thing, properties=properties), REPLICAS) == []
+    assert found(replace(thing, properties=properties), TOO_MANY) == []
 
 
 def test_too_many_mps_clients_among_the_values_of_the_plugin_s_chart_are_lowered_in_place():
@@ -193,26 +194,29 @@ def test_too_many_mps_clients_among_the_values_of_the_plugin_s_chart_are_lowered
     for held in (yaml.safe_dump(data), data):
         properties = {"chart": "nvidia-device-plugin", "values": {"config": {"map": {"a": held}}}}
         thing = Thing("kubernetes:helm.sh/v3:Release", properties, "plugin")
-        read = remediated(thing, REPLICAS)["values"]["config"]["map"]["a"]
+        read = remediated(thing, TOO_MANY)["values"]["config"]["map"]["a"]
         read = yaml.safe_load(read) if isinstance(read, str) else read
         assert read["sharing"]["mps"]["resources"] == [{"name": "nvidia.com/gpu", "replicas": 48}]
 
 
 def test_too_many_mps_clients_in_a_text_among_the_operator_s_values_are_said_without_a_patch():
     values = {"devicePlugin": {"config": {"name": "plugin", "data": {"a": MPS_TEXT}}}}
-    findings = found(operator(values), REPLICAS)
+    findings = found(operator(values), TOO_MANY)
     assert ["64 MPS clients" in finding.message for finding in findings] == [True, True]
     assert [finding.remediation for finding in findings] == [(), ()]
     lowered = {"devicePlugin": {"config": {"data": {"a": MPS_TEXT.replace(": 64", ": 48")}}}}
-    assert found(operator(lowered), REPLICAS) == []
+    assert found(operator(lowered), TOO_MANY) == []
 
 
 def test_mps_clients_that_an_alias_repeats_and_numbers_too_small_are_left_to_a_person():
     alias = MPS_TEXT.replace("replicas: 64  #", "replicas: &n 64  #").replace(": 64}", ": *n}")
-    for text in (alias, MPS_TEXT.replace(" 64", " 1")):
+    for text, rule in (
+        (alias, TOO_MANY),
+        (MPS_TEXT.replace(" 64", " 1"), "device-plugin-replicas-invalid"),
+    ):
         base = plugin_config("mps")
         thing = replace(base, properties=changed(base.properties, {"data.shared": text}))
-        findings = found(thing, REPLICAS)
+        findings = found(thing, rule)
         assert findings, text
         assert [finding.remediation for finding in findings] == [(), ()]
 

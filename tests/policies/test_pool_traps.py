@@ -311,7 +311,7 @@ def test_a_file_of_layouts_is_judged_for_what_a_pool_selects():
     label = 'labels."nvidia.com/mig.config"'
     assert said(config, node_group({**a100, label: "good"})) == {}
     wrong = said(config, node_group({**a100, label: "other-gpu"}))
-    assert wrong == {"mig-layout-infeasible": Level.MANDATORY}
+    assert wrong == {"mig-layout-impossible": Level.MANDATORY}
 
 
 def test_slices_whose_workloads_are_declared_elsewhere_are_not_called_unused():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gpufleet.cli.output import UnreadableInputError, print_json
+from gpufleet.cli.output import UnreadableInputError, print_findings, print_json
 from gpufleet.findings import FleetError
 
 if TYPE_CHECKING:
@@ -129,13 +129,15 @@ def policy_settings(config: str | None, profile: str | None) -> "RuleSettings":
         data = settings_alongside(Path()) if config is None else read_settings_file(Path(config))
         if profile is not None:
             data = {**data, "profile": profile}
-        return read_settings(data, config or "policy settings")
+        settings = read_settings(data, config or "policy settings")
     except FleetError as problem:
         raise UnreadableInputError(str(problem)) from None
     except OSError as problem:
         raise UnreadableInputError(f"{problem.filename}: {problem.strerror}") from None
     except ValueError as problem:
         raise UnreadableInputError(str(problem)) from None
+    print_findings(settings.notes)
+    return settings
 
 
 def _result(
@@ -241,9 +243,10 @@ def _explain(rule_id: str, output_format: str) -> None:
     if output_format == "json":
         print_json(row)
         return
-    detail = " ".join((rule.check.__doc__ or "").split())
     levels = ", ".join(f"{profile} {level}" for profile, level in row["levels"].items())
-    click.echo(f"{click.style(rule.id, bold=True)}  ({levels})\n\n{rule.sentence} {detail}\n")
+    text = f"{rule.sentence} {rule.detail}".strip()
+    text = f"{rule.sentence} {rule.detail}".strip()
+    click.echo(f"{click.style(rule.id, bold=True)}  ({levels})\n\n{text}\n")
     click.echo(f"Stops a deployment only on evidence that is at least {row['mandatoryNeeds']}.")
     if rule.formula:
         click.echo(f"Money: {rule.formula}.")

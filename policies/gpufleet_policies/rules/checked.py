@@ -6,12 +6,10 @@ from functools import lru_cache
 from gpufleet.catalogue.lookup import bare_product
 from gpufleet.contract.foreign.validation import Judgement
 from gpufleet.documents.limits import UnreadableDocumentError
-from gpufleet.findings import Finding, error, ordered
+from gpufleet.findings import error, ordered
 from gpufleet_policies.facts.nvidia import NvidiaConfig, OperatorChoices
 from gpufleet_policies.facts.pool import NodePool
 from gpufleet_policies.rules.context import RuleContext
-from gpufleet_policies.rules.remediation import JsonPatch
-from gpufleet_policies.rules.rule import Violation
 
 MIG_LABEL = "nvidia.com/mig.config"
 """Node label that selects a config of mig-parted."""
@@ -100,16 +98,3 @@ def _validated(
         return validate_text(kind, text, gpu=gpu, select=select, context=where or None)
     except UnreadableDocumentError as problem:
         return Judgement((error("document-unreadable", "", str(problem)),))
-
-
-def of_check(config: NvidiaConfig, finding: Finding, remediation: JsonPatch = ()) -> Violation:
-    """A finding of `gpufleet check` as a violation, its evidence kept."""
-    where = ".".join(part for part in (config.place, finding.path) if part)
-    return Violation(
-        where=where,
-        found=finding.message,
-        limit=f"`gpufleet check --as {config.kind}` calls it {finding.code}",
-        alternative=finding.fix or "",
-        evidence={"code": finding.code, **dict(finding.evidence)},
-        remediation=remediation,
-    )

@@ -9,6 +9,7 @@ from typing import Any
 
 from gpufleet_policies.facts import FleetFacts
 from gpufleet_policies.facts.intent import PREFIX
+from gpufleet_policies.rules.former_names import covered, is_known
 
 _WRITTEN = re.compile(r"^(?P<reason>.*?)\s*;\s*until\s*=\s*(?P<until>\S+)\s*$", re.DOTALL)
 _IGNORE = f"{PREFIX}ignore-"
@@ -42,7 +43,10 @@ def exemptions(
     today: date,
     known_rules: Mapping[str, object],
 ) -> dict[str, Exemption]:
-    """Rule id -> its exemption for this object. The settings' own win over annotations."""
+    """Rule id -> its exemption for this object. The settings' own win over annotations.
+
+    An exemption by a former id holds for the rules in its place too, unless they have their own.
+    """
     found: dict[str, Exemption] = {}
     for rule, place, text in _written(subject):
         found[rule] = Exemption(rule, place, _problem(rule, text, today, known_rules))
@@ -53,6 +57,9 @@ def exemptions(
             if exception.until < today:
                 problem = f"its date {exception.until} is past (today is {today})"
             found[exception.rule] = Exemption(exception.rule, place, problem)
+    for rule, exemption in tuple(found.items()):
+        for other in covered().get(rule, ()):
+            found.setdefault(other, exemption)
     return found
 
 
@@ -68,7 +75,7 @@ def _written(subject: Any) -> Iterator[tuple[str, str, str]]:
 
 
 def _problem(rule: str, text: str, today: date, known_rules: Mapping[str, object]) -> str | None:
-    if rule not in known_rules:
+    if not is_known(rule, known_rules):
         return f"there is no rule {rule!r}"
     written = _WRITTEN.match(text)
     if written is None:

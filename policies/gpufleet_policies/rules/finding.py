@@ -33,7 +33,7 @@ class PolicyFinding:
         """Everything in one text: what, where, found, limit, way out, money, how to silence."""
         v = self.violation
         place = f"{self.locator}" + (f", {v.where}" if v.where else "")
-        text = f"[{self.rule}] {place}: {v.found}; {v.limit}."
+        text = f"[{self.rule}] {place}: {v.fact}."
         if v.alternative:
             text += f" Instead: {v.alternative}."
         if v.money is not None:
@@ -59,7 +59,7 @@ class PolicyFinding:
             code=self.rule,
             severity=Severity.ERROR if self.level is Level.MANDATORY else Severity.WARNING,
             path=f"{self.locator}" + (f" {v.where}" if v.where else ""),
-            message=f"{v.found}; {v.limit}" + ("" if money is None else f"; it {money}"),
+            message=v.fact + ("" if money is None else f"; it {money}"),
             evidence={
                 **v.evidence,
                 "level": self.level.value,

@@ -5,12 +5,11 @@ from fractions import Fraction
 
 from gpufleet.catalogue import Catalogue, UnknownKeyError
 from gpufleet.catalogue.gpu import MigGeometry
-from gpufleet.findings import Severity
 from gpufleet_policies.facts import FleetFacts, PoolFacts
-from gpufleet_policies.facts.nvidia import MigLayouts, NvidiaConfig
+from gpufleet_policies.facts.nvidia import MigLayouts
 from gpufleet_policies.facts.pool import Maker, NodePool
 from gpufleet_policies.money import AmountKind, Money, gpu_hour
-from gpufleet_policies.rules.checked import MIG_LABEL, of_check, selected_layouts, verdict
+from gpufleet_policies.rules.checked import MIG_LABEL, selected_layouts
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.pool_money import nodes_money, saving, smallest
 from gpufleet_policies.rules.pools import gpu_pools
@@ -166,42 +165,20 @@ def _spelled(devices: dict[str, int]) -> str:
     return " + ".join(f"{count} x {profile}" for profile, count in devices.items())
 
 
-_IMPOSSIBLE = frozenset(
-    {
-        "mig-profile-unknown",
-        "mig-layout-impossible",
-        "mig-unsupported",
-        "mig-layout-nowhere",
-        "mig-compute-instance-too-large",
-        "mig-parted-profile-malformed",
-    }
-)
-"""Verdicts of `gpufleet check` that mean: no GPU can have this layout."""
-
-
 @rule(
     "mig-layout-infeasible",
-    "A MIG layout that its GPU cannot have.",
-    subject=(NvidiaConfig, NodePool),
+    "A partition size that the GPU of a GKE pool cannot have.",
+    subject=NodePool,
     dev=Level.MANDATORY,
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
     formula="waste = standing nodes x price of a node x 730 h, while the MIG manager fails",
-    source="NVIDIA MIG placements of the catalogue; the partition sizes GKE accepts",
+    source="GKE: partition sizes of each GPU, as in the catalogue",
 )
-def infeasible(context: RuleContext, subject: NvidiaConfig | NodePool) -> Iterator[Violation]:
-    """No placement of the instances, a profile of another GPU, or a GPU without MIG.
-
-    mig-parted configurations are checked as by `gpufleet check --as mig-parted`, for the GPU of
-    the pools here when there is one kind; `gpuPartitionSize` of GKE by the sizes of the machine.
+def infeasible(context: RuleContext, subject: NodePool) -> Iterator[Violation]:
+    """`gpuPartitionSize` by the sizes of the machine. Layouts of mig-parted are reported by
+    mig-layout-impossible, mig-profile-unknown and mig-unsupported.
     """
-    if isinstance(subject, NvidiaConfig):
-        if subject.kind != "mig-parted":
-            return
-        for finding in verdict(context, subject).findings:
-            if finding.code in _IMPOSSIBLE and finding.severity is Severity.ERROR:
-                yield of_check(subject, finding)
-        return
     for pool in gpu_pools(context, subject):
         size = pool.shared.partition
         if pool.maker is not Maker.GKE or not size.is_known or not pool.instance_types.is_known:

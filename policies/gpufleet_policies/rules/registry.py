@@ -1,4 +1,5 @@
-"""Every rule, in the order they are documented and reported."""
+"""Every rule, in the order they are documented and reported: those written here, and those of
+configurations."""
 
 from functools import cache
 
@@ -20,7 +21,6 @@ from gpufleet_policies.rules import (
     mig_workloads,
     model_fit,
     model_width,
-    nvidia_configs,
     packing,
     parallelism,
     pool_bounds,
@@ -37,6 +37,7 @@ from gpufleet_policies.rules import (
     sharing,
     vgpu,
 )
+from gpufleet_policies.rules.configurations import CONFIG_RULES
 from gpufleet_policies.rules.rule import Rule
 
 FAMILIES = (
@@ -52,7 +53,6 @@ FAMILIES = (
     mig_layouts,
     mig_workloads,
     sharing,
-    nvidia_configs,
     gpu_software,
     vgpu,
     model_fit,
@@ -76,16 +76,22 @@ FAMILIES = (
 )
 """Modules that hold rules; each is a page of the documentation."""
 
-RULES: tuple[Rule, ...] = tuple(
+PACK_RULES: tuple[Rule, ...] = tuple(
     value
     for family in FAMILIES
     for value in vars(family).values()
     if isinstance(value, Rule) and value.family == family.__name__.rsplit(".", 1)[-1]
 )
-"""All rules: of each family in the order they are written."""
+"""Rules of the modules, of each family in the order they are written."""
+
+RULES: tuple[Rule, ...] = (*PACK_RULES, *CONFIG_RULES)
+"""All rules."""
 
 EXCEPTION_INVALID = "policy-exception-invalid"
 """Code of the finding about an exception that does not count: no reason, past or bad date."""
+
+FORMER_NAME = "policy-name-former"
+"""Code of the note about an exception or a setting with the former name of rules."""
 
 RULE_FAILED = "policy-rule-failed"
 """Code of the note about a rule that could not validate an object because the rule itself broke."""
@@ -93,8 +99,12 @@ RULE_FAILED = "policy-rule-failed"
 
 @cache
 def by_id() -> dict[str, Rule]:
-    """Rules by their id."""
-    return {rule.id: rule for rule in RULES}
+    """Rules by their id. Raises ValueError when two have the same."""
+    found = {rule.id: rule for rule in RULES}
+    if len(found) < len(RULES):
+        twice = sorted({one.id for one in RULES if one is not found[one.id]})
+        raise ValueError(f"two rules have one id: {', '.join(twice)}")
+    return found
 
 
 @cache

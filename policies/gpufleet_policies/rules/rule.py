@@ -58,7 +58,7 @@ class Violation:
     """Container, group or field, in words; empty: the object itself."""
     found: str
     limit: str
-    """The limit that the object breaks."""
+    """The limit that the object breaks; empty where `found` names it."""
     alternative: str
     """What to write instead."""
     money: Money | None = None
@@ -71,6 +71,11 @@ class Violation:
     """Operations of RFC 6902 on the validated object; empty: a person must decide."""
     creates: tuple[Creation, ...] = ()
     """New objects that fix it; none of them is declared yet."""
+
+    @property
+    def fact(self) -> str:
+        """What was found and the limit it breaks, as messages give them."""
+        return f"{self.found}; {self.limit}" if self.limit else self.found
 
     def __post_init__(self) -> None:
         for name in ("where", "found", "limit", "alternative"):
@@ -88,7 +93,8 @@ class Rule:
     sentence: str
     """The forbidden configuration, in one sentence."""
     family: str
-    """Module the rule lives in; its page of the documentation."""
+    """Module the rule lives in, or the kind of configuration it is about; its part of the
+    documentation."""
     subjects: tuple[type, ...]
     """Types of facts it checks: FleetFacts, WorkloadFacts, ... Most rules check one type."""
     levels: Mapping[Profile, Level]
@@ -105,6 +111,13 @@ class Rule:
     sees_pools: bool = False
     """Whether it finds more about a workload when pools that are declared one by one are known:
     CrossGuard then runs it again after the whole program."""
+    page: str = "policies.md"
+    """The page of the documentation that has its anchor."""
+
+    @property
+    def detail(self) -> str:
+        """More about what it finds than its sentence says; empty: nothing more."""
+        return " ".join((self.check.__doc__ or "").split())
 
     @property
     def annotation(self) -> str:
@@ -114,7 +127,7 @@ class Rule:
     @property
     def docs(self) -> str:
         """Where it is explained."""
-        return f"docs/policies.md#{self.id}"
+        return f"docs/{self.page}#{self.id}"
 
 
 def rule(

@@ -6,11 +6,12 @@ from datetime import date
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from gpufleet.findings import Finding, FleetError, error
+from gpufleet.findings import Finding, FleetError, error, warning
 from gpufleet_policies.facts import Provenance
 from gpufleet_policies.rules.context import EnvironmentBudget, RuleContext, Thresholds
 from gpufleet_policies.rules.exceptions import SettledException
-from gpufleet_policies.rules.registry import EXCEPTION_INVALID, by_id
+from gpufleet_policies.rules.former_names import covered, is_known, replaced
+from gpufleet_policies.rules.registry import EXCEPTION_INVALID, FORMER_NAME, by_id
 from gpufleet_policies.rules.rule import Level, Profile, Rule
 
 KEYS = (
@@ -57,11 +58,13 @@ class RuleSettings:
     environment: str | None = None
     """Environment of the checked program, for objects that do not declare theirs."""
     levels: Mapping[str, Level] = field(default_factory=dict[str, Level])
-    """Rule id -> level, over the profile's."""
+    """Rule id -> level, over the profile's. Former ids are written out."""
     exceptions: tuple[SettledException, ...] = ()
     thresholds: Thresholds = field(default_factory=Thresholds)
     fleet: Any = None
     """The pools of workloads whose GpuFleet is in another program: a path or plain data."""
+    notes: tuple[Finding, ...] = ()
+    """Warnings about the settings themselves, such as former ids."""
 
     def level(self, rule: Rule, profile: Profile) -> Level:
         """The level of a rule in a profile, before the evidence is considered."""
@@ -95,7 +98,8 @@ def read_settings(data: Mapping[str, Any], origin: str = "policy settings") -> R
     if environment is not None and not isinstance(environment, str):
         problems.append(_problem("environment", f"{environment!r} is no name", "prod, dev, ..."))
         environment = None
-    levels = dict(_levels(data.get("rules"), problems))
+    notes: list[Finding] = []
+    levels = _with_covered(dict(_levels(data.get("rules"), problems)), notes)
     exceptions = tuple(_exceptions(data.get("exceptions"), problems))
     thresholds = replace(
         _thresholds(data.get("thresholds"), problems),
@@ -111,11 +115,32 @@ def read_settings(data: Mapping[str, Any], origin: str = "policy settings") -> R
         exceptions,
         thresholds,
         data.get("fleet"),
+        tuple(notes),
     )
 
 
 def _problem(path: str, message: str, allowed: str) -> Finding:
     return error("policy-setting-invalid", path, message, f"one of: {allowed}")
+
+
+def _with_covered(levels: dict[str, Level], notes: list[Finding]) -> dict[str, Level]:
+    """Levels with those of the rules that a written id holds for as well; what is written itself
+    wins."""
+    found: dict[str, Level] = {}
+    for rule, level in levels.items():
+        rules = covered().get(rule, ())
+        found.update(dict.fromkeys(rules, level))
+        if rule in replaced():
+            notes.append(
+                warning(
+                    FORMER_NAME,
+                    f"rules.{rule}",
+                    f"{rule} is the former name of {len(rules)} rules, such as {rules[0]}",
+                    "name the rules that you mean; `gpufleet policies rules` lists them",
+                )
+            )
+    kept = {rule: level for rule, level in levels.items() if rule not in replaced()}
+    return {**found, **kept}
 
 
 def _levels(value: Any, problems: list[Finding]) -> Iterator[tuple[str, Level]]:
@@ -125,7 +150,7 @@ def _levels(value: Any, problems: list[Finding]) -> Iterator[tuple[str, Level]]:
         problems.append(_problem("rules", "must map rule ids to levels", ", ".join(Level)))
         return
     for rule, level in value.items():
-        if rule not in by_id() and rule != EXCEPTION_INVALID:
+        if not is_known(rule, by_id()) and rule != EXCEPTION_INVALID:
             problems.append(_problem(f"rules.{rule}", "no such rule", "`gpufleet policies rules`"))
         elif level not in list(Level):
             problems.append(_problem(f"rules.{rule}", f"{level!r} is no level", ", ".join(Level)))
@@ -140,7 +165,7 @@ def _exceptions(value: Any, problems: list[Finding]) -> Iterator[SettledExceptio
         texts = {key: fields.get(key) for key in ("rule", "object", "reason")}
         until = fields.get("until")
         day = _day(until)
-        if texts["rule"] not in by_id():
+        if not is_known(str(texts["rule"]), by_id()):
             problems.append(
                 _problem(
                     f"{path}.rule", f"{texts['rule']!r} is no rule", "`gpufleet policies rules`"

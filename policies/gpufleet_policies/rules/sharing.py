@@ -2,15 +2,13 @@
 
 from collections.abc import Iterator
 
-from gpufleet.findings import Severity
 from gpufleet_policies.facts import FleetFacts
 from gpufleet_policies.facts.monitoring import MetricsSource
-from gpufleet_policies.facts.nvidia import NvidiaConfig, OperatorChoices, SharingConfig
+from gpufleet_policies.facts.nvidia import OperatorChoices, SharingConfig
 from gpufleet_policies.facts.pool import Maker, NodePool
 from gpufleet_policies.facts.workload import GPU, MIG_PREFIX
-from gpufleet_policies.rules.checked import of_check, verdict
 from gpufleet_policies.rules.context import RuleContext
-from gpufleet_policies.rules.plugin_text import replicas_patch, sharing_patch
+from gpufleet_policies.rules.plugin_text import sharing_patch
 from gpufleet_policies.rules.pool_money import setting
 from gpufleet_policies.rules.pools import POOLS, all_pools, gpu_pools, named, place, same_cluster
 from gpufleet_policies.rules.published import published, sharing_for, strategy
@@ -23,54 +21,23 @@ GKE_MOST_CLIENTS = 48
 _MANY_TURNS = 16
 """Tenants of one GPU taking turns, from which each gets too little time to be of use."""
 
-_TOO_MANY = "device-plugin-mps-too-many-clients"
-_REPLICAS = frozenset(
-    {
-        "device-plugin-replicas-invalid",
-        "device-plugin-replicas-missing",
-        _TOO_MANY,
-    }
-)
-_MPS = frozenset(
-    {"device-plugin-mps-mixed", "device-plugin-mps-on-mig", "device-plugin-mps-single"}
-)
-
-SAID_BY_SHARING = _REPLICAS | _MPS
-"""Verdicts of `gpufleet check` that the rules here give under their own names."""
-
 
 @rule(
     "sharing-replicas-out-of-range",
-    "A number of GPU shares that is refused or not useful.",
-    subject=(NvidiaConfig, SharingConfig, *POOLS),
+    "A number of GPU shares that GKE refuses, or that is not useful.",
+    subject=(SharingConfig, *POOLS),
     dev=Level.MANDATORY,
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
-    source="NVIDIA k8s-device-plugin, cmd/mps-control-daemon; GKE: GPU sharing strategies",
+    source="GKE: GPU sharing strategies",
 )
 def replicas_range(
-    context: RuleContext, subject: NvidiaConfig | SharingConfig | NodePool | FleetFacts
+    context: RuleContext, subject: SharingConfig | NodePool | FleetFacts
 ) -> Iterator[Violation]:
-    """Fewer than 2, more MPS clients than the GPU takes, GKE's 2 to 48; more than 16 turns is
-    advice. `gpufleet check` gives the same verdict. The patch lowers what is
-    refused to its limit; numbers below 2 and long turns are left to a person, who may want no
-    sharing at all, or MIG slices, and so are texts among the GPU Operator's values.
+    """Outside GKE's 2 to 48; more than 16 turns is advice. What the device plugin refuses is
+    reported by device-plugin-replicas-invalid and device-plugin-mps-too-many-clients.
     """
-    if isinstance(subject, NvidiaConfig):
-        findings = [
-            one
-            for one in verdict(context, subject).findings
-            if one.code in _REPLICAS and one.severity is Severity.ERROR
-        ]
-        limits = {
-            one.path: limit
-            for one in findings
-            if one.code == _TOO_MANY and isinstance(limit := one.evidence.get("limit"), int)
-        }
-        for finding in findings:
-            own = limits if finding.code == _TOO_MANY else {}
-            yield of_check(subject, finding, replicas_patch(subject, own))
-    elif isinstance(subject, SharingConfig):
+    if isinstance(subject, SharingConfig):
         for one in subject.resources:
             if subject.mode == "timeSlicing" and one.replicas and one.replicas > _MANY_TURNS:
                 yield _many(one.replicas, one.place)
@@ -112,25 +79,16 @@ def _of_pool(pool: NodePool) -> Iterator[Violation]:
 @rule(
     "mps-with-mig",
     "MPS on GPUs that MIG partitions, which the plugin refuses.",
-    subject=(NvidiaConfig, SharingConfig),
+    subject=SharingConfig,
     dev=Level.MANDATORY,
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
     source="NVIDIA k8s-device-plugin, cmd/nvidia-device-plugin/main.go and internal/plugin/mps.go",
 )
-def mps_with_mig(
-    context: RuleContext, subject: NvidiaConfig | SharingConfig
-) -> Iterator[Violation]:
-    """The strategy `mixed` in the same document, or in the chart that installs the plugin; MPS of a
-    MIG resource.
+def mps_with_mig(context: RuleContext, subject: SharingConfig) -> Iterator[Violation]:
+    """The strategy `mixed` in the chart that installs the plugin, or MPS of a MIG resource. In the
+    same document it is reported by device-plugin-mps-mixed.
     """
-    if isinstance(subject, NvidiaConfig):
-        if subject.kind != "device-plugin":
-            return
-        for finding in verdict(context, subject).findings:
-            if finding.code in _MPS and finding.severity is Severity.ERROR:
-                yield of_check(subject, finding)
-        return
     if subject.mode != "mps":
         return
     own, cluster = subject.mig_strategy, strategy(context)
@@ -301,8 +259,9 @@ def loses_attribution(context: RuleContext, config: SharingConfig) -> Iterator[V
     source="NVIDIA k8s-device-plugin README: resources that can be time-sliced",
 )
 def of_mig_resources(context: RuleContext, config: SharingConfig) -> Iterator[Violation]:
-    """Slices exist under the strategy `mixed` only; a profile no layout here has matches nothing;
-    where it works, tenants of a slice share its memory unprotected, which is advice.
+    """Slices exist under the strategy `mixed` only (device-plugin-resource-not-offered
+    reports that of the same document); a profile no layout here has matches nothing; where it
+    works, tenants of a slice share its memory unprotected, which is advice.
     """
     if config.mode != "timeSlicing":
         return
@@ -312,6 +271,8 @@ def of_mig_resources(context: RuleContext, config: SharingConfig) -> Iterator[Vi
         if not one.name.startswith(MIG_PREFIX):
             continue
         if chosen.is_known and chosen.value != "mixed":
+            if not config.mig_strategy.is_absent:
+                continue
             yield Violation(
                 where=one.place,
                 found=f"{one.name} under the MIG strategy {chosen.value}",

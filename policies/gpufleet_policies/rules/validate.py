@@ -1,7 +1,7 @@
 """Runs all enabled rules on one object, for every integration."""
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +10,15 @@ from gpufleet_policies.money import AmountKind
 from gpufleet_policies.rules.context import RuleContext, SameObject
 from gpufleet_policies.rules.exceptions import Exemption, exemptions
 from gpufleet_policies.rules.finding import PolicyFinding
+from gpufleet_policies.rules.former_names import replaced
 from gpufleet_policies.rules.placed import pools_for
-from gpufleet_policies.rules.registry import EXCEPTION_INVALID, RULE_FAILED, by_id, validating
+from gpufleet_policies.rules.registry import (
+    EXCEPTION_INVALID,
+    FORMER_NAME,
+    RULE_FAILED,
+    by_id,
+    validating,
+)
 from gpufleet_policies.rules.rule import Level, Needs, Profile, Rule, Violation
 from gpufleet_policies.rules.settings import RuleSettings, weighted
 
@@ -30,7 +37,8 @@ def validate(
     profile = settings.profile_for(context, subject)
     findings: list[PolicyFinding] = []
     if rules is None:
-        findings += _invalid_exceptions(subject, silenced.values(), profile, settings)
+        findings += _invalid_exceptions(subject, silenced, profile, settings)
+        findings += _former_names(subject, silenced, settings)
     # Most pods of a cluster have no GPU: they are of interest to very few rules.
     idle = isinstance(subject, WorkloadFacts) and not (subject.uses_gpus or subject.uses_claims)
     for rule, level in _plan(type(subject), idle, profile, settings, context, rules):
@@ -142,7 +150,7 @@ def _broken(rule: Rule, locator: Locator, error: Exception) -> PolicyFinding:
 
 def _invalid_exceptions(
     subject: Any,
-    found: Iterable[Exemption],
+    found: Mapping[str, Exemption],
     profile: Profile,
     settings: RuleSettings,
 ) -> Iterator[PolicyFinding]:
@@ -151,8 +159,8 @@ def _invalid_exceptions(
     level = settings.levels.get(EXCEPTION_INVALID, usual)
     if level is Level.OFF:
         return
-    for exemption in found:
-        if exemption.problem is None:
+    for rule, exemption in found.items():
+        if exemption.problem is None or rule != exemption.rule:
             continue
         yield PolicyFinding(
             EXCEPTION_INVALID,
@@ -166,4 +174,28 @@ def _invalid_exceptions(
             ),
             "",
             f"docs/policies.md#{EXCEPTION_INVALID}",
+        )
+
+
+def _former_names(
+    subject: Any, found: Mapping[str, Exemption], settings: RuleSettings
+) -> Iterator[PolicyFinding]:
+    """Exceptions by a former id count, and are noted."""
+    level = settings.levels.get(FORMER_NAME, Level.ADVISORY)
+    for rule, exemption in found.items():
+        if level is Level.OFF or rule not in replaced() or rule != exemption.rule:
+            continue
+        rules = replaced()[rule]
+        yield PolicyFinding(
+            FORMER_NAME,
+            level,
+            subject.locator,
+            Violation(
+                where=exemption.place,
+                found=f"{rule} is the former name of {len(rules)} rules, such as {rules[0]}",
+                limit="it still silences all of them",
+                alternative="name the rule whose finding is meant",
+            ),
+            "",
+            f"docs/policies.md#{FORMER_NAME}",
         )

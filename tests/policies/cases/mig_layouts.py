@@ -59,10 +59,10 @@ CASES = (
         alongside=(),
     ),
     Case(
-        "mig-layout-infeasible",
+        "mig-layout-nowhere",
         layouts('"1g.10gb": 7'),
         layouts('"3g.40gb": 3'),
-        "`gpufleet check --as mig-parted` calls it mig-layout-",
+        "fits no GPU",
         alongside=(),
     ),
     Case(

@@ -2,14 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from gpufleet.catalogue import Catalogue, Gpu, load
 from gpufleet.contract.foreign.go_json import shown
 from gpufleet.contract.foreign.validation import CheckReport, CheckRule, Verdict
 from gpufleet.findings import Finding, Severity, warning
-from gpufleet.partition.placement import MigPlacement, place
-from gpufleet.partition.profile_name import parse
-from gpufleet.partition.validation import validate_layout
+
+if TYPE_CHECKING:
+    from gpufleet.partition.placement import MigPlacement
 
 _PLACEMENT = "published placements (nvidia-smi mig -lgipp), docs/catalogue.md"
 
@@ -105,11 +106,15 @@ _SEVERITY = {
 
 def validate_gpu(
     gpu: Gpu, devices: Mapping[str, int], path: str, report: CheckReport
-) -> MigPlacement | None:
+) -> "MigPlacement | None":
     """Can this GPU hold these instances? Findings go into the report; the proof is returned.
 
     Counts of zero ask for nothing, an empty layout is MIG mode without instances.
     """
+    # Slow to import, and the registry of rules needs the tables alone.
+    from gpufleet.partition.placement import MigPlacement, place
+    from gpufleet.partition.validation import validate_layout
+
     wanted = {name: count for name, count in devices.items() if count}
     if not wanted and gpu.mig is not None:
         answer = place(gpu.mig, {})
@@ -126,6 +131,8 @@ def validate_anywhere(
     devices: Mapping[str, int], path: str, report: CheckReport
 ) -> tuple[str, ...]:
     """Keys of the GPUs that can hold these instances; a finding when there is none."""
+    from gpufleet.partition.placement import MigPlacement, place
+
     wanted = {name: count for name, count in devices.items() if count}
     catalogue: Catalogue = load()
     able: list[str] = []
@@ -212,6 +219,8 @@ def _ruled(finding: Finding, report: CheckReport) -> Finding:
 
 def divides(profile: str) -> bool:
     """Whether a name asks for a compute instance smaller than its GPU instance (`1c.3g.40gb`)."""
+    from gpufleet.partition.profile_name import parse
+
     name = parse(profile)
     return (
         name is not None

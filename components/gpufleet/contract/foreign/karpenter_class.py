@@ -17,11 +17,9 @@ from gpufleet.contract.foreign.known_keys import report_unknown
 from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.documents.paths import child
 from gpufleet.documents.quantities import quantity
-from gpufleet.spec.cluster import DEFAULT_KUBERNETES_VERSION
 
 AL2_LAST: tuple[int, ...] = (1, 32)
 """Last Kubernetes minor with images of Amazon Linux 2."""
-_DEFAULT_KUBERNETES = tuple(int(part) for part in DEFAULT_KUBERNETES_VERSION.split("."))
 SMALLEST_DISK = 100 << 30
 DEFAULT_DISK = 20 << 30
 """Root disk where nothing is written."""
@@ -80,7 +78,7 @@ def _validate_images(
     context: CheckContext,
     report: CheckReport,
 ) -> None:
-    version = context.kubernetes_version or _DEFAULT_KUBERNETES
+    version = context.kubernetes_version or _default_kubernetes()
     said = ".".join(map(str, version))
     for index, term in enumerate(terms):
         alias = term.get("alias")
@@ -109,6 +107,12 @@ def _validate_images(
     aliased = any("alias" in term for term in terms)
     if spec.get("amiFamily") == "AL2" and version > AL2_LAST and not aliased:
         _ended(where, "amiFamily AL2", said, report)
+
+
+def _default_kubernetes() -> tuple[int, ...]:
+    from gpufleet.spec.cluster import DEFAULT_KUBERNETES_VERSION  # slow to import
+
+    return tuple(int(part) for part in DEFAULT_KUBERNETES_VERSION.split("."))
 
 
 def _ended(place: str, what: str, version: str, report: CheckReport) -> None:

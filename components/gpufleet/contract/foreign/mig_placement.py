@@ -24,6 +24,24 @@ from gpufleet.documents.paths import child
 _CONFIG = "NVIDIA/mig-parted pkg/types/mig_config.go"
 _PLUGIN = "NVIDIA/k8s-device-plugin internal/rm/device_map.go"
 
+COUNT_RULES = (
+    CheckRule(
+        "mig-count-zero",
+        ("MP-9", "OUR-12"),
+        Verdict.WARN,
+        "A count is zero among positive ones: accepted, and never equal to what is on the GPU.",
+        _CONFIG,
+    ),
+    CheckRule(
+        "mig-counts-zero",
+        ("MP-9",),
+        Verdict.REJECT,
+        "All counts are zero: mig-parted refuses the layout.",
+        _CONFIG,
+    ),
+)
+"""Rules of counts, which mig-strategy shares."""
+
 RULES = rule_table(
     CheckRule(
         "mig-placement-no-mapping",
@@ -39,20 +57,7 @@ RULES = rule_table(
         "A profile is outside NVIDIA's grammar.",
         "NVIDIA/go-nvlib pkg/nvlib/device/mig_profile.go",
     ),
-    CheckRule(
-        "mig-count-zero",
-        ("MP-9", "OUR-12"),
-        Verdict.WARN,
-        "A count is zero among positive ones: accepted, and never equal to what is on the GPU.",
-        _CONFIG,
-    ),
-    CheckRule(
-        "mig-counts-zero",
-        ("MP-9",),
-        Verdict.REJECT,
-        "All counts are zero: mig-parted refuses the layout.",
-        _CONFIG,
-    ),
+    *COUNT_RULES,
     CheckRule(
         "mig-compute-instance-mixed",
         ("4.2", "OUR-21"),

@@ -6,7 +6,7 @@ from gpufleet.contract.foreign import geometry
 from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.geometry import divides, validate_gpu
 from gpufleet.contract.foreign.go_json import as_mapping, kind_of, shown
-from gpufleet.contract.foreign.mig_placement import read_counts
+from gpufleet.contract.foreign.mig_placement import COUNT_RULES, read_counts
 from gpufleet.contract.foreign.node import advertise, devices_of, profile_suffix
 from gpufleet.contract.foreign.text_notes import note_text, text_rules
 from gpufleet.contract.foreign.unknown_keys import key_rules, report_key
@@ -101,20 +101,7 @@ RULES = rule_table(
         "A profile is outside NVIDIA's grammar.",
         "NVIDIA/go-nvlib pkg/nvlib/device/mig_profile.go",
     ),
-    CheckRule(
-        "mig-count-zero",
-        ("MP-9", "OUR-12"),
-        Verdict.WARN,
-        "A count is zero among positive ones.",
-        "NVIDIA/mig-parted pkg/types/mig_config.go",
-    ),
-    CheckRule(
-        "mig-counts-zero",
-        ("MP-9",),
-        Verdict.REJECT,
-        "All counts of a layout are zero.",
-        "NVIDIA/mig-parted pkg/types/mig_config.go",
-    ),
+    *COUNT_RULES,
     *text_rules("mig-strategy"),
     *key_rules("mig-strategy", ("mig-strategy",), "this document", "docs/check.md"),
     *geometry.RULES,

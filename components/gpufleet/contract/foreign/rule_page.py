@@ -3,8 +3,7 @@
 import sys
 from pathlib import Path
 
-from gpufleet.contract.foreign import context, document, manifest
-from gpufleet.contract.foreign.kinds import KINDS, rules_of
+from gpufleet.contract.foreign.codes import EVERY_KIND, tables
 from gpufleet.contract.foreign.validation import RuleTable
 
 BEGIN = "<!-- rules: made by `make generate` -->"
@@ -13,20 +12,23 @@ BEGIN = "<!-- rules: made by `make generate` -->"
 def rule_page() -> str:
     """One table per kind in Markdown, in the order of the kinds and of their rules."""
     parts = [BEGIN, ""]
-    shared = {**context.RULES, **document.RULES, **manifest.RULES}
-    for title, rules in (("every kind", shared), *((kind, rules_of(kind)) for kind in KINDS)):
-        parts += [f"### {title}", "", _table(rules), ""]
+    anchored: set[str] = set()
+    for kind, rules in tables().items():
+        title = "every kind" if kind == EVERY_KIND else kind
+        parts += [f"### {title}", "", _table(rules, anchored), ""]
     return "\n".join(parts)
 
 
-def _table(rules: RuleTable) -> str:
+def _table(rules: RuleTable, anchored: set[str]) -> str:
     lines = ["| rules | finding | verdict | when, and what upstream does | source |"]
     lines.append("|---|---|---|---|---|")
-    lines += [
-        f"| {', '.join(rule.ids)} | `{rule.code}` | {rule.verdict.value} "
-        f"| {_cell(rule.sentence)} | {_cell(rule.source)} |"
-        for rule in rules.values()
-    ]
+    for rule in rules.values():
+        anchor = "" if rule.code in anchored else f'<a id="{rule.code}"></a>'
+        anchored.add(rule.code)
+        lines.append(
+            f"| {', '.join(rule.ids)} | {anchor}`{rule.code}` | {rule.verdict.value} "
+            f"| {_cell(rule.sentence)} | {_cell(rule.source)} |"
+        )
     return "\n".join(lines)
 
 

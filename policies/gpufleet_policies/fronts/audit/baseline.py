@@ -55,8 +55,10 @@ def without_known(result: Audit, known: Counter[str]) -> Audit:
     for file in result.files:
         fresh: list[PlacedFinding] = []
         for finding in file.findings:
-            if left[finding.fingerprint] > 0:
-                left[finding.fingerprint] -= 1
+            written = (finding.fingerprint, *finding.former)
+            listed = next((one for one in written if left[one] > 0), None)
+            if listed is not None:
+                left[listed] -= 1
                 aside.append(finding)
             else:
                 fresh.append(finding)

@@ -38,7 +38,7 @@ def _suite(root: Element, file: FileResult) -> Element:
             SubElement(
                 case,
                 "failure",
-                message=_clean(f"{violation.found}; {violation.limit}"),
+                message=_clean(violation.fact),
                 type=one.finding.rule,
             ).text = text
         else:

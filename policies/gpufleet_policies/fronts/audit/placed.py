@@ -8,6 +8,7 @@ from typing import Any
 
 from gpufleet_policies.fronts.audit.written_lines import Located
 from gpufleet_policies.rules.finding import PolicyFinding
+from gpufleet_policies.rules.former_names import former_ids
 from gpufleet_policies.rules.rule import Level
 
 _ENCODER = json.JSONEncoder(sort_keys=True, default=str, ensure_ascii=True)
@@ -26,6 +27,8 @@ class PlacedFinding:
     """Counted from 1."""
     fingerprint: str
     """The same finding in a later version of the file has the same one, wherever it moved."""
+    former: tuple[str, ...] = ()
+    """Fingerprints that it had under former ids of its rule."""
 
     @property
     def is_mandatory(self) -> bool:
@@ -35,7 +38,9 @@ class PlacedFinding:
 
 def placed(finding: PolicyFinding, document: Located, file: str) -> PlacedFinding:
     """A finding with its line in the document."""
-    return PlacedFinding(finding, file, _line(finding, document), fingerprint(finding))
+    return PlacedFinding(
+        finding, file, _line(finding, document), fingerprint(finding), _former(finding)
+    )
 
 
 def _line(finding: PolicyFinding, document: Located) -> int:
@@ -67,5 +72,15 @@ def fingerprint(finding: PolicyFinding) -> str:
     evidence = {
         key: value for key, value in finding.violation.evidence.items() if not _VOLATILE.search(key)
     }
-    known: list[Any] = [finding.rule, str(finding.locator), finding.violation.where, evidence]
+    return _hashed(finding.rule, finding, evidence)
+
+
+def _former(finding: PolicyFinding) -> tuple[str, ...]:
+    """A finding of a configuration once had its code among the evidence."""
+    evidence = {"code": finding.rule, **finding.violation.evidence}
+    return tuple(_hashed(old, finding, evidence) for old in former_ids(finding.rule))
+
+
+def _hashed(rule: str, finding: PolicyFinding, evidence: dict[str, object]) -> str:
+    known: list[Any] = [rule, str(finding.locator), finding.violation.where, evidence]
     return hashlib.sha256(_ENCODER.encode(known).encode()).hexdigest()[:32]

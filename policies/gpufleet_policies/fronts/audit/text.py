@@ -48,7 +48,7 @@ def _finding(one: PlacedFinding, style: Style, width: int | None) -> Iterator[st
     level = "error" if one.is_mandatory else "warning"
     place = f"{one.finding.locator}" + (f", {violation.where}" if violation.where else "")
     yield f"  {one.line:>5}  {style(level, level)}  {style(one.finding.rule, 'strong')}  {place}"
-    yield from _wrapped(f"{violation.found}; {violation.limit}", width)
+    yield from _wrapped(violation.fact, width)
     if violation.alternative:
         yield from _wrapped(f"instead: {violation.alternative}", width)
     if violation.money is not None:
