@@ -8,6 +8,7 @@ from gpufleet.catalogue import Catalogue, Gpu, load
 from gpufleet.contract.foreign.go_json import shown
 from gpufleet.contract.foreign.validation import CheckReport, CheckRule, Verdict
 from gpufleet.findings import Finding, Severity, warning
+from gpufleet.partition.profile_name import parse
 
 if TYPE_CHECKING:
     from gpufleet.partition.placement import MigPlacement
@@ -219,8 +220,6 @@ def _ruled(finding: Finding, report: CheckReport) -> Finding:
 
 def divides(profile: str) -> bool:
     """Whether a name asks for a compute instance smaller than its GPU instance (`1c.3g.40gb`)."""
-    from gpufleet.partition.profile_name import parse
-
     name = parse(profile)
     return (
         name is not None
