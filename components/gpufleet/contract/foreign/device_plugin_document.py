@@ -7,6 +7,7 @@ from typing import Any, cast
 from gpufleet.contract.foreign.device_plugin_sharing import (
     SharingBlock,
     parse_block,
+    report_plugin_key,
     resource_name,
     wrong_type,
 )
@@ -118,7 +119,7 @@ def decode(
     """Values by field, keys matched whatever their case; unknown keys are reported."""
     found, unknown = fold(data, known)
     for key in unknown:
-        report_key(report, "device-plugin", path, key, known, READER)
+        report_plugin_key(key, known, path, report)
     for key in data:
         if key in known or key in unknown:
             continue

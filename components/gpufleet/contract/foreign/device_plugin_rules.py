@@ -177,6 +177,14 @@ RULES = rule_table(
         "sigs.k8s.io/yaml yaml.go convertToJSONableObject",
     ),
     CheckRule(
+        "device-plugin-key-elsewhere",
+        ("DP-12", "OUR-5"),
+        _REJECT,
+        "A key stands in a section that does not have it and is silently ignored, such as "
+        "`renameByDefault` under `flags` (k8s-device-plugin#1433).",
+        _JSON,
+    ),
+    CheckRule(
         "device-plugin-key-case",
         ("DP-12",),
         _ACCEPT,

@@ -1,7 +1,7 @@
 """The sharing blocks of a device-plugin configuration: here keys count in their exact case."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -41,6 +41,42 @@ class SharingBlock:
         return found
 
 
+_HOMES = {
+    "renameByDefault": "sharing.timeSlicing or sharing.mps",
+    "failRequestsGreaterThanOne": "sharing.timeSlicing or sharing.mps",
+    "replicas": "an entry of sharing.timeSlicing.resources",
+    "timeSlicing": "sharing",
+    "mps": "sharing",
+    "sharing": "the top of the document",
+    "flags": "the top of the document",
+    "migStrategy": "flags",
+    "failOnInitError": "flags",
+    "mpsRoot": "flags",
+    "nvidiaDriverRoot": "flags",
+    "passDeviceSpecs": "flags.plugin",
+    "deviceListStrategy": "flags.plugin",
+    "deviceIDStrategy": "flags.plugin",
+    "sharedDevicesAllocationPolicy": "flags.plugin",
+}
+"""Keys that people write in the wrong section -> the section that has them."""
+
+
+def report_plugin_key(key: str, known: Iterable[str], path: str, report: CheckReport) -> None:
+    """Report a key that the plugin ignores at this place."""
+    home = _HOMES.get(key)
+    if home is None or home == path:
+        report_key(report, "device-plugin", path, key, known, "the device plugin")
+        return
+    report.add(
+        "device-plugin-key-elsewhere",
+        child(path, key),
+        f"the device plugin ignores `{key}` here, so what it declares does not happen: it belongs "
+        f"into {home}",
+        f"move it to {home}",
+        value=key,
+    )
+
+
 def parse_block(value: Any, name: str, report: CheckReport) -> SharingBlock | None:
     """A sharing block; None where it is refused."""
     path = child("sharing", name)
@@ -50,7 +86,7 @@ def parse_block(value: Any, name: str, report: CheckReport) -> SharingBlock | No
     block = cast("dict[str, Any]", value or {})
     for key in block:
         if key not in _BLOCK:
-            report_key(report, "device-plugin", path, key, _BLOCK, "the device plugin")
+            report_plugin_key(key, _BLOCK, path, report)
     flags = {key: block.get(key) for key in _BLOCK[:2]}
     for key, flag in flags.items():
         if flag is not None and not isinstance(flag, bool):
@@ -103,7 +139,7 @@ def _resource(entry: Any, path: str, rename: bool, report: CheckReport) -> tuple
     fields = cast("dict[str, Any]", entry or {})
     for key in fields:
         if key not in _RESOURCE:
-            report_key(report, "device-plugin", path, key, _RESOURCE, "the device plugin")
+            report_plugin_key(key, _RESOURCE, path, report)
     name = replicas = None
     if "name" not in fields:
         report.add(

@@ -36,8 +36,14 @@ def driver_version(context: CheckContext) -> Version:
 
 def gates_in_force(context: CheckContext, report: CheckReport) -> Mapping[str, bool]:
     """Every gate with its value; contradictions and unknown gates are reported."""
-    version = driver_version(context)
     written, path = _written(context)
+    return validate_gates(written, path, driver_version(context), report)
+
+
+def validate_gates(
+    written: Mapping[str, bool], path: str, version: Version, report: CheckReport
+) -> Mapping[str, bool]:
+    """Every gate of a driver of this version with its value, where these are written."""
     gates = defaults(version) | _LOGGING
     if written.get("AllAlpha"):
         gates |= {name: True for name in ALPHA if name in gates}
@@ -62,11 +68,16 @@ def _written(context: CheckContext) -> tuple[Mapping[str, bool], str]:
     if context.feature_gates or context.chart is None:
         return context.feature_gates, "context.featureGates"
     for key in ("featureGates", "draDriver.featureGates"):
-        found = as_mapping(context.chart.value(key))
+        found = gates_of(context.chart.value(key))
         if found:
-            gates = {name: on for name, on in found.items() if isinstance(on, bool)}
-            return gates, f"context.chart.values.{key}"
+            return found, f"context.chart.values.{key}"
     return {}, "context.featureGates"
+
+
+def gates_of(value: object) -> dict[str, bool]:
+    """The gates of a chart's value that are written as booleans."""
+    found = as_mapping(value) or {}
+    return {name: on for name, on in found.items() if isinstance(on, bool)}
 
 
 def _report_unknown(

@@ -1,12 +1,12 @@
 """Configurations inside the GPU Operator's values: of the device plugin, MIG manager, exporter."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from gpufleet.contract.foreign import device_plugin, mig_parted
 from gpufleet.contract.foreign.context import CheckContext, InstalledChart
-from gpufleet.contract.foreign.go_json import as_mapping, shown
+from gpufleet.contract.foreign.go_json import as_mapping, kind_of, shown
 from gpufleet.contract.foreign.gpu_operator_choices import value_at
 from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.documents.document import GoDocument
@@ -23,8 +23,10 @@ def validate_plugin_config(
 ) -> dict[str, Any]:
     """devicePlugin.config; the documents by key, as data."""
     config = as_mapping(value_at(values, "devicePlugin.config")) or {}
-    data = as_mapping(config.get("data")) or {}
     path = "devicePlugin.config"
+    data = _entries(config, path, report)
+    if data is None:
+        return {}
     if config.get("create") is True:
         if not data:
             report.add(
@@ -67,8 +69,10 @@ def validate_mig_config(
 ) -> None:
     """migManager.config."""
     config = as_mapping(value_at(values, "migManager.config")) or {}
-    data = as_mapping(config.get("data")) or {}
     path = "migManager.config"
+    data = _entries(config, path, report)
+    if data is None:
+        return
     if config.get("create") is True and not data:
         named = bool(config.get("name"))
         report.add(
@@ -99,6 +103,46 @@ def validate_mig_config(
     _extend(report, (f for f in validated if f.code != "mig-parted-config-not-selected"), place)
 
 
+def validate_config_maps(
+    objects: Sequence[tuple[str, dict[str, Any]]],
+    spec: Mapping[str, Any],
+    path: str,
+    context: CheckContext,
+    report: CheckReport,
+) -> None:
+    """ConfigMaps of the same text that a ClusterPolicy names: validated as if they were values."""
+    maps = {
+        str(value_at(item, "metadata.name")): (place, as_mapping(item.get("data")) or {})
+        for place, item in objects
+        if item.get("kind") == "ConfigMap"
+    }
+    for section in ("devicePlugin", "migManager", "dcgmExporter"):
+        config = as_mapping(value_at(spec, f"{section}.config")) or {}
+        place, data = maps.get(str(config.get("name")), ("", None))
+        if data is None:
+            continue
+        inside = CheckReport(report.rules)
+        values = {"mig": spec.get("mig"), section: {"config": {**config, "data": data}}}
+        if section == "devicePlugin":
+            validate_plugin_config(values, context, inside)
+        elif section == "migManager":
+            validate_mig_config(values, context, inside)
+        elif "dcgm-metrics.csv" not in data:
+            report.add(
+                "gpu-operator-counters-key",
+                child(place, "data"),
+                f"the ConfigMap has {', '.join(data) or 'no key'}, dcgm-metrics.csv is mounted",
+                "call the key dcgm-metrics.csv",
+            )
+        for finding in inside.findings:
+            within = finding.path.startswith(f"{section}.config.data")
+            here = child(place, "data") if within else f"{child(path, 'spec')}.{section}.config"
+            rest = finding.path.removeprefix(
+                f"{section}.config.data" if within else f"{section}.config"
+            )
+            report.extend([replace(finding, path=f"{here}{rest}")])
+
+
 def validate_counters(values: Mapping[str, Any], sliced: bool, report: CheckReport) -> None:
     """Custom DCGM counters, and metrics per pod."""
     exporter = as_mapping(values.get("dcgmExporter")) or {}
@@ -126,6 +170,20 @@ def validate_counters(values: Mapping[str, Any], sliced: bool, report: CheckRepo
 def slices_time(documents: Mapping[str, Any]) -> bool:
     """Whether any device-plugin document has a timeSlicing block."""
     return any(value_at(as_mapping(d) or {}, "sharing.timeSlicing") for d in documents.values())
+
+
+def _entries(config: Mapping[str, Any], path: str, report: CheckReport) -> dict[str, Any] | None:
+    """The data of a ConfigMap that the chart makes; None, with a finding, where it is none."""
+    data = config.get("data")
+    found = {} if data is None else as_mapping(data)
+    if found is None:
+        report.add(
+            "gpu-operator-wrong-type",
+            f"{path}.data",
+            f"data is {kind_of(data)}; it is the data of a ConfigMap, a mapping of keys to text",
+            "write `data: {config.yaml: |...}`, the document below its key",
+        )
+    return found
 
 
 def _read(text: Any, path: str, report: CheckReport) -> GoDocument | None:

@@ -13,6 +13,12 @@ from gpufleet.contract.foreign.gpu_operator_choices import (
     validate_monitors,
     validate_upgrade_policy,
 )
+from gpufleet.contract.foreign.gpu_operator_images import (
+    validate_driver_version,
+    validate_policy_images,
+)
+from gpufleet.contract.foreign.gpu_operator_nested import validate_config_maps
+from gpufleet.contract.foreign.gpu_operator_runtime import validate_runtime_paths
 from gpufleet.contract.foreign.gpu_operator_shapes import validate_shapes
 from gpufleet.contract.foreign.known_keys import report_unknown
 from gpufleet.contract.foreign.node_selector import selects_within
@@ -61,6 +67,18 @@ def validate_objects(
             _cluster(item, spec, path, report)
     drivers = [(path, item) for path, item in objects if item.get("kind") == "NVIDIADriver"]
     _driver_pairs(drivers, report)
+    policies = [(path, item) for path, item in objects if item.get("kind") == "ClusterPolicy"]
+    for path, item in policies[1:]:
+        report.add(
+            "gpu-operator-two-policies",
+            child(child(path, "metadata"), "name"),
+            f"{_name(item)} is the second ClusterPolicy next to {_name(policies[0][1])}: the "
+            "operator reconciles one of them and ignores the other",
+            "keep one of them",
+            first=policies[0][0],
+        )
+    for path, item in policies:
+        validate_config_maps(objects, as_mapping(item.get("spec")) or {}, path, context, report)
     kinds = [item.get("kind") for _, item in objects]
     if "ClusterPolicy" in kinds and "GPUCluster" in kinds:
         report.add(
@@ -78,6 +96,8 @@ def _cluster_policy(spec: dict[str, Any], place: str, report: CheckReport) -> No
     validate_monitors(spec, f"{place}.", report)
     driver = as_mapping(spec.get("driver")) or {}
     validate_upgrade_policy(driver.get("upgradePolicy"), f"{place}.driver.upgradePolicy", report)
+    validate_driver_version(driver.get("version"), f"{place}.driver.version", report)
+    validate_runtime_paths(spec, place, report)
     missing = [part for part in _REQUIRED if part not in spec]
     if len(missing) > len(_REQUIRED) / 2:
         report.add(
@@ -89,6 +109,7 @@ def _cluster_policy(spec: dict[str, Any], place: str, report: CheckReport) -> No
             missing=tuple(missing),
         )
         return
+    validate_policy_images(spec, place, report)
     for part in missing:
         report.add(
             "gpu-operator-policy-incomplete",
@@ -109,6 +130,7 @@ def _driver(
     validate_shapes(spec, keys.NVIDIA_DRIVER, place, report)
     validate_choices(spec, DRIVER_CHOICES, f"{place}.", report)
     validate_upgrade_policy(spec.get("upgradePolicy"), f"{place}.upgradePolicy", report)
+    validate_driver_version(spec.get("version"), f"{place}.version", report)
     if spec.get("default") is True and spec.get("nodeSelector"):
         report.add(
             "gpu-operator-driver-default-selector",

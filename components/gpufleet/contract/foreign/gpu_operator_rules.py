@@ -1,5 +1,6 @@
 """What the GPU Operator's chart and custom resources do with values, rule by rule."""
 
+from gpufleet.contract.foreign.dra_rules import RULES as DRA
 from gpufleet.contract.foreign.text_notes import text_rules
 from gpufleet.contract.foreign.unknown_keys import key_rules
 from gpufleet.contract.foreign.validation import CheckRule, Verdict, rule_table
@@ -186,6 +187,56 @@ RULES = rule_table(
         "by itself the API server refuses it.",
         _CRD,
     ),
+    CheckRule(
+        "gpu-operator-two-policies",
+        ("3.2",),
+        _REJECT,
+        "Two ClusterPolicies: the operator reconciles the first it sees, the state of the other is "
+        "ignored.",
+        "NVIDIA/gpu-operator controllers/clusterpolicy_controller.go",
+    ),
+    CheckRule(
+        "gpu-operator-image-incomplete",
+        ("3.2",),
+        _REJECT,
+        "An operand has some of repository, image and version and not all: the reference cannot be "
+        "built (InvalidImageName, from v26.7 on an error). In values a part that is emptied is "
+        "left out.",
+        "NVIDIA/gpu-operator internal/image/image.go; gpu-operator#585",
+    ),
+    CheckRule(
+        "gpu-operator-driver-version-os",
+        ("3.2",),
+        _REJECT,
+        "driver.version ends with an operating system, which the operator appends itself: "
+        "ImagePullBackOff.",
+        "NVIDIA/gpu-operator controllers/object_controls.go resolveDriverTag; gpu-operator#1200",
+    ),
+    CheckRule(
+        "gpu-operator-containerd-socket",
+        ("11",),
+        _REJECT,
+        "toolkit.env names the containerd configuration of k3s or RKE2 and not its socket, or the "
+        'socket is no path: "dial unix /runtime/sock-dir/containerd.sock: no such file".',
+        "NVIDIA/gpu-operator#406, docs.rke2.io advanced",
+    ),
+    CheckRule(
+        "gpu-operator-containerd-config",
+        ("11",),
+        _WARN,
+        "CONTAINERD_CONFIG is a file that k3s or RKE2 generates: config.toml is written again at "
+        "each start, config.toml.tmpl replaces the generated configuration.",
+        "NVIDIA/gpu-operator#473, #992, docs.rke2.io advanced",
+    ),
+    CheckRule(
+        "gpu-operator-counters-key",
+        ("9",),
+        _REJECT,
+        "dcgmExporter.config.name is a ConfigMap of the same text that has no key "
+        "dcgm-metrics.csv: the exporter's pod cannot mount it.",
+        "NVIDIA/gpu-operator controllers/object_controls.go; gpu-operator#1616",
+    ),
+    *(DRA[code] for code in ("dra-gates-conflict", "dra-gate-unknown")),
     *key_rules("gpu-operator", ("OUR-5",), "the chart", _TEMPLATES),
     CheckRule(
         "gpu-operator-key-ignored",

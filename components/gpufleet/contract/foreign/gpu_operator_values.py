@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpufleet.contract.foreign.context import CheckContext
+from gpufleet.contract.foreign.dra_gates import OPERATOR_VERSION, gates_of, validate_gates
 from gpufleet.contract.foreign.go_json import as_list, as_mapping, kind_of
 from gpufleet.contract.foreign.gpu_operator_choices import (
     CHOICES,
@@ -12,6 +13,10 @@ from gpufleet.contract.foreign.gpu_operator_choices import (
     validate_monitors,
     validate_upgrade_policy,
     value_at,
+)
+from gpufleet.contract.foreign.gpu_operator_images import (
+    validate_driver_version,
+    validate_value_images,
 )
 from gpufleet.contract.foreign.gpu_operator_keys import GPU_OPERATOR_VALUES
 from gpufleet.contract.foreign.gpu_operator_nested import (
@@ -23,6 +28,7 @@ from gpufleet.contract.foreign.gpu_operator_nested import (
 from gpufleet.contract.foreign.gpu_operator_objects import objects_of, validate_objects
 from gpufleet.contract.foreign.gpu_operator_pods import validate_extra_objects
 from gpufleet.contract.foreign.gpu_operator_rules import RULES
+from gpufleet.contract.foreign.gpu_operator_runtime import validate_runtime_paths
 from gpufleet.contract.foreign.gpu_operator_shapes import validate_shapes
 from gpufleet.contract.foreign.known_keys import report_unknown
 from gpufleet.contract.foreign.text_notes import note_text
@@ -83,6 +89,11 @@ def validate(read: GoDocument, context: CheckContext) -> Judgement:
     documents = validate_plugin_config(values, context, report)
     validate_mig_config(values, context, report)
     validate_counters(values, slices_time(documents), report)
+    validate_value_images(values, report)
+    validate_driver_version(value_at(values, "driver.version"), "driver.version", report)
+    validate_runtime_paths(values, "", report)
+    gates = gates_of(value_at(values, "draDriver.featureGates"))
+    validate_gates(gates, "draDriver.featureGates", OPERATOR_VERSION, report)
     _validate_driver(values, report)
     _validate_vgpu(values, report)
     _validate_neighbours(values, context, report)

@@ -69,6 +69,8 @@ def wanted_objects(
         chosen = named or chosen[:1]
     else:
         chosen = [(path, item) for path, item in found if item.get("kind") in _OBJECTS[kind]]
+    if chosen and kind == "gpu-operator-values":  # a ClusterPolicy names ConfigMaps
+        chosen += [(path, item) for path, item in found if item.get("kind") == "ConfigMap"]
     if chosen:
         return tuple(chosen)
     wanted = "ConfigMap with its document" if kind in CONFIG_MAPS else ", ".join(_OBJECTS[kind])

@@ -5,6 +5,7 @@ from typing import Any
 
 from gpufleet.contract.foreign import network_operator_keys as keys
 from gpufleet.contract.foreign.go_json import as_list, as_mapping, shown
+from gpufleet.contract.foreign.json_document import json_problem
 from gpufleet.contract.foreign.known_keys import KnownKeys, report_unknown
 from gpufleet.contract.foreign.network_names import is_rdma_resource
 from gpufleet.contract.foreign.nic_policy import (
@@ -15,6 +16,7 @@ from gpufleet.contract.foreign.nic_policy import (
 )
 from gpufleet.contract.foreign.node_selector import selects_within
 from gpufleet.contract.foreign.validation import CheckReport
+from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
 
 NAME = "nic-cluster-policy"
@@ -75,6 +77,8 @@ def validate_objects(objects: Objects, version: tuple[int, ...], report: CheckRe
         if kind == "MacvlanNetwork":
             validate_choice(spec.get("mode"), _MODES, child(place, "mode"), report)
             validate_at_least_zero(spec.get("mtu"), child(place, "mtu"), report)
+        if kind in ("MacvlanNetwork", "IPoIBNetwork"):
+            _validate_ipam(spec.get("ipam"), child(place, "ipam"), report)
         if kind == "HostDeviceNetwork":
             _validate_host_device(spec, place, report)
     _validate_together(objects, report)
@@ -83,6 +87,19 @@ def validate_objects(objects: Objects, version: tuple[int, ...], report: CheckRe
 def _kind(item: Mapping[str, Any]) -> str:
     kind = item.get("kind")
     return kind if isinstance(kind, str) else ""
+
+
+def _validate_ipam(ipam: Any, path: str, report: CheckReport) -> None:
+    if not isinstance(ipam, str) or not ipam.strip():
+        return
+    problem = json_problem(GoDocument(None, text=ipam))
+    if problem is not None:
+        report.add(
+            "network-ipam-not-json",
+            path,
+            f"ipam is copied into the network as it is, and is no JSON object: {problem}",
+            "write JSON, with braces, quoted keys and no trailing comma",
+        )
 
 
 def _validate_host_device(spec: Mapping[str, Any], place: str, report: CheckReport) -> None:

@@ -158,6 +158,14 @@ RULES = rule_table(
         _HOST,
     ),
     CheckRule(
+        "network-ipam-not-json",
+        ("8.2",),
+        _REJECT,
+        "ipam of a MacvlanNetwork or IPoIBNetwork is no JSON object: it is copied into the "
+        "NetworkAttachmentDefinition, which no CNI plugin can read then.",
+        "Mellanox/network-operator pkg/state/state_macvlan_network.go",
+    ),
+    CheckRule(
         "nic-policy-choice-unknown",
         ("NO-14",),
         _REJECT,

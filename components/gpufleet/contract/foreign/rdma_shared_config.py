@@ -7,6 +7,7 @@ from gpufleet.contract.foreign.go_json import as_list, as_mapping, integer, kind
 from gpufleet.contract.foreign.json_document import validate_json
 from gpufleet.contract.foreign.network_names import is_rdma_resource, is_subdomain
 from gpufleet.contract.foreign.selector_schema import RDMA, validate_selectors
+from gpufleet.contract.foreign.selector_values import validate_values
 from gpufleet.contract.foreign.text_notes import note_text, text_rules
 from gpufleet.contract.foreign.unknown_keys import key_rules, report_key
 from gpufleet.contract.foreign.validation import (
@@ -72,6 +73,21 @@ RULES = rule_table(
         Verdict.REJECT,
         "A criterion is no list of text.",
         _SCHEMA,
+    ),
+    CheckRule(
+        "rdma-selector-dead",
+        ("8.3",),
+        Verdict.REJECT,
+        "No value of a criterion has the form it is compared with: vendor and device ids are four "
+        "lower-case hex digits, link types ether or infiniband. Nothing is advertised.",
+        "Mellanox/k8s-rdma-shared-dev-plugin pkg/resources/device_selectors.go",
+    ),
+    CheckRule(
+        "rdma-selector-value-dead",
+        ("8.3",),
+        Verdict.WARN,
+        "Some value of a criterion has a form that no device has and never matches.",
+        "Mellanox/k8s-rdma-shared-dev-plugin pkg/resources/device_selectors.go",
     ),
     CheckRule(
         "rdma-name-invalid",
@@ -184,7 +200,9 @@ def _validate_item(entry: Any, path: str, allocatable: dict[str, int], report: C
             'write `"selectors": {"vendors": ["15b3"]}`',
         )
     if "selectors" in item:
-        validate_selectors(item["selectors"], RDMA, child(path, "selectors"), "rdma", report)
+        place = child(path, "selectors")
+        validate_selectors(item["selectors"], RDMA, place, "rdma", report)
+        validate_values(as_mapping(item["selectors"]) or {}, "deviceIDs", place, "rdma", report)
     devices = as_list(item.get("devices"))
     if "devices" in item and (
         devices is None or not all(isinstance(d, str) and d for d in devices)

@@ -14,6 +14,7 @@ from gpufleet.contract.foreign.selector_schema import (
     NET_DEVICE,
     validate_selectors,
 )
+from gpufleet.contract.foreign.selector_values import validate_values
 from gpufleet.contract.foreign.text_notes import note_text, text_rules
 from gpufleet.contract.foreign.unknown_keys import key_rules, report_key
 from gpufleet.contract.foreign.validation import (
@@ -91,6 +92,21 @@ RULES = rule_table(
         Verdict.REJECT,
         "A criterion has the wrong type: lists of text, booleans, text.",
         _SCHEMA,
+    ),
+    CheckRule(
+        "sriov-selector-dead",
+        ("8.3",),
+        Verdict.REJECT,
+        "No value of a criterion has the form it is compared with: vendor and device ids are four "
+        "lower-case hex digits, link types ether or infiniband. Nothing is advertised.",
+        "k8snetworkplumbingwg/sriov-network-device-plugin pkg/resources/deviceSelectors.go",
+    ),
+    CheckRule(
+        "sriov-selector-value-dead",
+        ("8.3",),
+        Verdict.WARN,
+        "Some value of a criterion has a form that no device has and never matches.",
+        "k8snetworkplumbingwg/sriov-network-device-plugin pkg/resources/deviceSelectors.go",
     ),
     CheckRule(
         "sriov-name-invalid",
@@ -190,5 +206,7 @@ def _validate_item(entry: Any, path: str, report: CheckReport) -> None:
     elif listed is not None:
         for index, one in enumerate(listed):
             validate_selectors(one, _TYPES[kind], child(place, index), "sriov", report)
+            validate_values(as_mapping(one) or {}, "devices", child(place, index), "sriov", report)
     else:
         validate_selectors(selectors, _TYPES[kind], place, "sriov", report)
+        validate_values(as_mapping(selectors) or {}, "devices", place, "sriov", report)

@@ -30,12 +30,16 @@ def key_rules(
     )
 
 
+_OBJECT_KEYS = ("apiVersion", "kind", "metadata")
+
+
 def report_key(
     report: CheckReport, prefix: str, path: str, key: str, known: Iterable[str], reader: str
 ) -> None:
     """Add the finding about one key that `reader` ignores."""
     names = tuple(known)
-    near = nearest_names(key, names, limit=1)
+    # A key of Kubernetes objects is no misspelling of one of the document (`version`).
+    near = () if key in _OBJECT_KEYS else nearest_names(key, names, limit=1)
     place = child(path, key)
     if near and _looks_like(key, near[0]):
         report.add(

@@ -60,6 +60,8 @@ DEVICE_PLUGIN: list[CaseRow] = [
     ("device-plugin-key-misspelt", "sharing: {timeSlice: {resources: [{name: gpu, replicas: 2}]}}", None, {}),
     ("device-plugin-key-unknown", _slicing("{name: gpu, replicas: 2, interval: 10}"), None, {}),
     ("device-plugin-key-misplaced", "flags: {plugin: {migStrategy: mixed}}", "flags: {migStrategy: mixed}", {}),
+    ("device-plugin-key-elsewhere", "flags: {renameByDefault: true}\n" + FINE["device-plugin"], None, {}),
+    ("device-plugin-key-elsewhere", "timeSlicing: {}", None, {}),
     ("device-plugin-key-case", "Flags: {MigStrategy: none}", None, {}),
     ("device-plugin-key-case-repeated", "Version: v1\nversion: v1", None, {}),
     ("device-plugin-resource-repeated", _slicing("{name: gpu, replicas: 2}, {name: nvidia.com/gpu, replicas: 3}"), None, {}),

@@ -13,6 +13,21 @@ POLICY = (
     "toolkit: {}, devicePlugin: {}, dcgmExporter: {}, dcgm: {}, nodeStatusExporter: {}, gfd: {}}"
 )
 
+POLICY_ITEM = (
+    "{apiVersion: nvidia.com/v1, kind: ClusterPolicy, metadata: {name: %s}, spec: {operator: {}, "
+    "daemonsets: {}, driver: {}, toolkit: {}, devicePlugin: {}, dcgmExporter: {}, dcgm: {}, "
+    "nodeStatusExporter: {}, gfd: {}}}"
+)
+DRIVER = "{apiVersion: nvidia.com/v1alpha1, kind: NVIDIADriver, metadata: {name: a}, spec: {%s}}"
+COUNTERS = '{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {%s: ""}}'
+SOCKET = "/run/k3s/containerd/containerd.sock"
+
+
+def _toolkit(**env: str) -> str:
+    entries = ", ".join(f"{{name: {name}, value: '{value}'}}" for name, value in env.items())
+    return f"toolkit: {{env: [{entries}]}}"
+
+
 SLICED = 'devicePlugin: {config: {data: {a: "' + FINE["device-plugin"] + '"}}}\n'
 
 POD = "extraObjects: [{kind: Pod, spec: {%s, containers: [{resources: {limits: {nvidia.com/gpu: 1}}}]}}]\n"
@@ -55,6 +70,18 @@ GPU_OPERATOR: list[CaseRow] = [
     ("gpu-operator-host-users", POD % "hostUsers: false", POD % "hostUsers: true", {}),
     ("gpu-operator-policy-incomplete", POLICY.replace(", gfd: {}", ""), POLICY, {}),
     ("gpu-operator-patch", "apiVersion: nvidia.com/v1\nkind: ClusterPolicy\nspec: {devicePlugin: {}, gfd: {}}", POLICY, {}),
+    ("gpu-operator-two-policies", several(POLICY_ITEM % "a", POLICY_ITEM % "b"), several(POLICY_ITEM % "a"), {}),
+    ("gpu-operator-image-incomplete", POLICY.replace("driver: {}", "driver: {enabled: true, version: 580.95.05}"), POLICY.replace("driver: {}", "driver: {enabled: false, version: 580.95.05}"), {}),
+    ("gpu-operator-image-incomplete", "driver: {version: ''}", "driver: {version: '', repository: '', image: x/driver:1}", {}),
+    ("gpu-operator-driver-version-os", "driver: {version: 565.57.01-ubuntu22.04}", "driver: {version: 565.57.01}", {}),
+    ("gpu-operator-driver-version-os", DRIVER % "version: 580.95.05-rhcos4.18", DRIVER % "version: 580.95.05", {}),
+    ("gpu-operator-containerd-socket", _toolkit(CONTAINERD_CONFIG="/var/lib/rancher/rke2/agent/etc/containerd/config.toml"), _toolkit(CONTAINERD_SOCKET=SOCKET), {}),
+    ("gpu-operator-containerd-socket", _toolkit(CONTAINERD_SOCKET="unix:///run/containerd/containerd.sock"), None, {}),
+    ("gpu-operator-containerd-config", _toolkit(CONTAINERD_CONFIG="/var/lib/rancher/k3s/agent/etc/containerd/config.toml", CONTAINERD_SOCKET=SOCKET), _toolkit(CONTAINERD_SOCKET=SOCKET), {}),
+    ("gpu-operator-counters-key", several(POLICY_ITEM.replace("dcgmExporter: {}", "dcgmExporter: {config: {name: c}}") % "a", COUNTERS % "metrics.csv"), several(POLICY_ITEM.replace("dcgmExporter: {}", "dcgmExporter: {config: {name: c}}") % "a", COUNTERS % "dcgm-metrics.csv"), {}),
+    ("dra-gates-conflict", "draDriver: {featureGates: {DynamicMIG: true, MPSSupport: true}}", "draDriver: {featureGates: {DynamicMIG: true}}", {}),
+    ("dra-gate-unknown", "draDriver: {featureGates: {DynamicMig: true}}", "draDriver: {featureGates: {ConsumableShares: true}}", {}),
+    ("gpu-operator-wrong-type", "migManager: {config: {data: 'version: v1'}}", None, {}),
     ("gpu-operator-patch", "[{op: add, path: /spec/gfd, value: {}}]", POLICY, {}),
     ("gpu-operator-key-misspelt", "migManger: {enabled: false}", None, {}),
     ("gpu-operator-key-unknown", "somethingElse: 1", None, {}),

@@ -124,3 +124,62 @@ def test_dra_driver_quickstart_gpu_test5_needs_gates_that_it_cannot_name() -> No
     installed = {"context": {"chart": {"name": "dra-driver-nvidia-gpu", "values": {
         "gpuResourcesEnabledOverride": True}}}}  # fmt: skip
     assert problems("dra-config", text, **installed) == {"dra-gate-missing"}
+
+
+POLICY = """apiVersion: nvidia.com/v1
+kind: ClusterPolicy
+metadata: {name: %s}
+spec: {operator: {}, daemonsets: {}, driver: {}, toolkit: {}, dcgm: {}, nodeStatusExporter: {},
+  gfd: {}, mig: {strategy: mixed}, dcgmExporter: {config: {name: counters}},
+  devicePlugin: {config: {name: plugin, default: %s}}}
+"""
+MAPS = """---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: plugin}
+data: {any: "sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: %s}]}}"}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: counters}
+data: {%s: "DCGM_FI_DEV_GPU_UTIL, gauge, x"}
+"""
+
+
+def test_gpu_operator_1616_config_maps_of_a_policy_are_validated_with_it() -> None:
+    """NVIDIA/gpu-operator#1616: the ConfigMap had `default-counters.csv`."""
+    fine = POLICY % ("p", "any") + MAPS % (4, "dcgm-metrics.csv")
+    assert problems("gpu-operator-values", fine) == set()
+    text = POLICY % ("p", "all") + MAPS % (1, "default-counters.csv")
+    found = {(f.code, f.path) for f in validate_text("gpu-operator-values", text).findings}
+    assert found == {
+        ("gpu-operator-counters-key", "documents[2].data"),
+        ("gpu-operator-plugin-default-absent", "documents[0].spec.devicePlugin.config.default"),
+        (
+            "device-plugin-replicas-invalid",
+            "documents[1].data.any: sharing.timeSlicing.resources[0].replicas",
+        ),
+    }
+    two = POLICY % ("a", "any") + "---\n" + POLICY % ("b", "any")
+    assert problems("gpu-operator-values", two) == {"gpu-operator-two-policies"}
+
+
+def test_cloud_native_docs_82_mig_manager_data_is_text() -> None:
+    """NVIDIA/cloud-native-docs pull 82: `data` was the document itself, and was called empty."""
+    text = "migManager: {config: {create: true, name: c, data: 'version: v1'}}"
+    (problem,) = validate_text("gpu-operator-values", text).findings
+    assert problem.code == "gpu-operator-wrong-type"
+    assert "text; it is the data of a ConfigMap" in problem.message
+
+
+def test_k8s_device_plugin_1433_rename_by_default_under_flags() -> None:
+    text = (
+        "version: v1\nflags: {migStrategy: none, renameByDefault: true}\n"
+        "sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 16}]}}"
+    )
+    (problem,) = validate_text("device-plugin", text).findings
+    assert problem.code == "device-plugin-key-elsewhere"
+    assert "sharing.timeSlicing" in (problem.fix or "")
+    whole = "apiVersion: v1\n" + text
+    codes = {f.code for f in validate_text("device-plugin", whole).findings}
+    assert codes == {"device-plugin-key-elsewhere", "device-plugin-key-unknown"}
