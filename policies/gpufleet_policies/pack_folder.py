@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
+from gpufleet.documents.whole_file import write_whole_text
+
 DESCRIPTION = """\
 description: GPU waste and impossibility, refused before anything is made
 runtime:
@@ -112,7 +114,7 @@ def write_pack(
             unchanged.append(name)
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in missing.items():
-        (folder / name).write_text(text, encoding="utf-8")
+        write_whole_text(folder / name, text)
     return PackFolder(tuple(missing), tuple(unchanged), ())
 
 

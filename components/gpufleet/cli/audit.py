@@ -3,17 +3,24 @@
 import os
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from gpufleet.cli.output import UnreadableInputError, print_findings, print_json
+from gpufleet.documents.path_globs import matches
+from gpufleet.documents.whole_file import write_whole_text
 from gpufleet.findings import FleetError
 
 if TYPE_CHECKING:
+    from gpufleet_policies.fronts.audit.fixing import Validate
+    from gpufleet_policies.fronts.audit.placed import PlacedFinding
+    from gpufleet_policies.fronts.audit.reading import Reading
     from gpufleet_policies.fronts.audit.run import Audit
     from gpufleet_policies.rules.settings import RuleSettings
 
@@ -55,7 +62,23 @@ _COLOURS: dict[str, dict[str, Any]] = {
 @click.option(
     "--fix",
     is_flag=True,
-    help="Make those changes in YAML files, comments kept; print what cannot be made.",
+    help="Make those changes in YAML files, comments kept; validate them again, and print what "
+    "remains.",
+)
+@click.option("--diff", is_flag=True, help="With --fix: print a unified diff, and write nothing.")
+@click.option(
+    "--fix-rule",
+    "fix_rules",
+    multiple=True,
+    metavar="GLOB",
+    help="With --fix or --patch: only findings of these rules. Repeat it for more.",
+)
+@click.option(
+    "--fix-path",
+    "fix_paths",
+    multiple=True,
+    metavar="GLOB",
+    help="With --fix or --patch: only files of these names. Repeat it for more.",
 )
 @click.option(
     "--format",
@@ -79,6 +102,9 @@ def command(
     explain: str | None,
     patch: bool,
     fix: bool,
+    diff: bool,
+    fix_rules: tuple[str, ...],
+    fix_paths: tuple[str, ...],
     output_format: str,
     jobs: int | None,
 ) -> None:
@@ -101,17 +127,28 @@ def command(
         raise click.UsageError("name at least one file or folder, or `-`")
     if patch and fix:
         raise click.UsageError("--patch prints and --fix writes: choose one")
-    result = _result(paths, policy_settings(config, profile), config, jobs)
+    if diff and not fix:
+        raise click.UsageError("--diff is used with --fix only")
+    if (fix_rules or fix_paths) and not (fix or patch):
+        raise click.UsageError("--fix-rule and --fix-path are used with --fix or --patch only")
+    known = None if write_baseline else baseline
+    readings, validate = _read(paths, policy_settings(config, profile), config, jobs, known)
+    result = validate(readings)
     _stop_at_unreadable(result, paths)
     if write_baseline:
         _write_baseline(result, baseline or BASELINE)
         return
-    if baseline is not None:
-        result = _without_known(result, baseline)
-    if patch or fix:
-        from gpufleet.cli.audit_changes import print_patches, write_fixes
+    chosen = partial(_may_be_fixed, fix_rules, fix_paths)
+    if fix:
+        from gpufleet.cli.audit_changes import write_fixes
 
-        (write_fixes if fix else print_patches)(result, output_format)
+        result = write_fixes(
+            result, readings, validate, chosen, only_show=diff, output_format=output_format
+        )
+    elif patch:
+        from gpufleet.cli.audit_changes import print_patches
+
+        print_patches(result, chosen)
     else:
         _print(result, output_format)
     sys.exit(1 if any(finding.is_mandatory for finding in result.findings) else 0)
@@ -140,11 +177,16 @@ def policy_settings(config: str | None, profile: str | None) -> "RuleSettings":
     return settings
 
 
-def _result(
-    paths: tuple[str, ...], settings: "RuleSettings", config: str | None, jobs: int | None
-) -> "Audit":
+def _read(
+    paths: tuple[str, ...],
+    settings: "RuleSettings",
+    config: str | None,
+    jobs: int | None,
+    baseline: str | None,
+) -> "tuple[list[Reading], Validate]":
+    """What the paths hold, and what validates it: by these settings, without known findings."""
     from gpufleet_policies.fronts.audit.inputs import find_inputs
-    from gpufleet_policies.fronts.audit.run import EndedEarlyError, audit
+    from gpufleet_policies.fronts.audit.run import EndedEarlyError, judged, read_all
     from gpufleet_policies.fronts.referenced_fleet import UnreadableFleetError, referenced_fleet
 
     try:
@@ -155,11 +197,22 @@ def _result(
     except UnreadableFleetError as problem:
         raise UnreadableInputError(str(problem)) from None
     today = datetime.now(UTC).date()
-    most = jobs or min(os.cpu_count() or 1, MOST_JOBS)
     try:
-        return audit(inputs, settings, today, referenced=told, jobs=most)
+        readings = read_all(inputs, jobs or min(os.cpu_count() or 1, MOST_JOBS))
     except EndedEarlyError as problem:
         raise UnreadableInputError(str(problem)) from None
+
+    def validate(those: "Sequence[Reading]") -> "Audit":
+        result = judged(those, settings, today, told)
+        return result if baseline is None else _without_known(result, baseline)
+
+    return readings, validate
+
+
+def _may_be_fixed(rules: Sequence[str], paths: Sequence[str], one: "PlacedFinding") -> bool:
+    """Whether `--fix-rule` and `--fix-path` let a finding be fixed; those not given let all."""
+    by_rule = not rules or any(fnmatchcase(one.finding.rule, rule) for rule in rules)
+    return by_rule and (not paths or matches(one.file, paths))
 
 
 def _stop_at_unreadable(result: "Audit", paths: Iterable[str]) -> None:
@@ -174,9 +227,7 @@ def _write_baseline(result: "Audit", path: str) -> None:
     from gpufleet_policies.fronts.audit.baseline import baseline_text
 
     try:
-        # A name that no encoding has is written as JSON escapes it, as on standard output.
-        text = baseline_text(result.findings).encode(errors="backslashreplace")
-        Path(path).write_bytes(text)
+        write_whole_text(Path(path), baseline_text(result.findings))
     except OSError as problem:
         raise UnreadableInputError(f"{path}: {problem.strerror}") from None
     click.echo(f"wrote {path}: {len(result.findings)} findings that no longer count", err=True)

@@ -17,6 +17,7 @@ from gpufleet.cli.output import (
 from gpufleet.cli.source import compile_source
 from gpufleet.cli.tables import sharing_line, usd
 from gpufleet.contract.explained import Term, contract_of
+from gpufleet.documents.whole_file import write_whole_text
 from gpufleet.fleet import Fleet, Pool
 from gpufleet.fleet.as_dict import pool_as_dict
 from gpufleet.fleet.contract_facts import cluster_facts
@@ -73,7 +74,7 @@ def _draw(pools: tuple[Pool, ...], file: str) -> None:
         raise UnreadableInputError(f"--svg draws one pool, name it: {names}")
     picture = draw_partition_svg(pools[0].gpu, pools[0].partition, f"Pool {pools[0].name}")
     try:
-        Path(file).write_text(picture, encoding="utf-8")
+        write_whole_text(Path(file), picture)
     except OSError as problem:
         raise UnreadableInputError(f"{file}: {problem.strerror or problem}") from None
 

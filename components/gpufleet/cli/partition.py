@@ -15,6 +15,7 @@ from gpufleet.cli.output import (
     print_findings,
     print_json,
 )
+from gpufleet.documents.whole_file import write_whole_text
 from gpufleet.findings import Finding, error
 from gpufleet.partition.nearest import NearestLayout
 from gpufleet.partition.placement import MigPlacement, Refusal
@@ -60,7 +61,7 @@ def command(key: str, want: str, svg: Path | None, output_format: str) -> None:
         _print_text(key if gpu is None else gpu.key, gpu, answer, findings)
     if svg is not None and gpu is not None and isinstance(answer, MigPlacement):
         try:
-            svg.write_text(draw_placement_svg(gpu, answer), encoding="utf-8")
+            write_whole_text(svg, draw_placement_svg(gpu, answer))
         except OSError as problem:
             raise UnreadableInputError(f"--svg {svg}: {problem.strerror}") from problem
     raise SystemExit(exit_code(findings))

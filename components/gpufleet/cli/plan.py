@@ -17,6 +17,7 @@ from gpufleet.cli.output import (
 )
 from gpufleet.cli.pictures import draw, picture_options
 from gpufleet.cli.source import compile_source, read_bytes
+from gpufleet.documents.whole_file import write_whole_text
 from gpufleet.findings import Finding, ordered
 from gpufleet.fleet import fleet_as_dict
 from gpufleet.planner.difference import difference
@@ -140,7 +141,7 @@ def _write(file: str, answer: PlannedFleet) -> list[Finding]:
 
     missing = [work.entry.name for work in answer.workloads if work.entry.image is None]
     try:
-        Path(file).write_text(manifest_text(answer), encoding="utf-8")
+        write_whole_text(Path(file), manifest_text(answer))
     except OSError as problem:
         raise UnreadableInputError(f"{file}: {problem.strerror or problem}") from None
     named = list(check_model_names(answer))

@@ -6,8 +6,8 @@ could take for something else are in double quotes.
 
 import json
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
 
 import yaml
 
@@ -83,6 +83,21 @@ def yaml_text(document: Mapping[str, Any], comment: str = "") -> str:
     return commented(comment) + _yaml.dump(
         document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1 << 30
     )
+
+
+def inline_yaml(value: Any) -> str:
+    """A value on one line, with the quotes of `yaml_text`: `{cpu: "4", memory: 1Gi}`."""
+    text: str = _yaml.dump(_on_one_line([value]), Dumper=_Dumper, sort_keys=False, width=1 << 30)
+    return text.strip().removeprefix("[").removesuffix("]")
+
+
+def _on_one_line(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        entries = cast("Mapping[str, Any]", value)
+        return OnOneLine({key: _on_one_line(item) for key, item in entries.items()})
+    if isinstance(value, list | tuple):
+        return ListOnOneLine(_on_one_line(item) for item in cast("Sequence[Any]", value))
+    return value
 
 
 def yaml_stream(documents: Iterable[Mapping[str, Any]], comment: str = "") -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+from gpufleet.documents.whole_file import write_whole_text
 from gpufleet.documents.writing import yaml_stream
 from gpufleet_policies.fronts.admission.policies import Policy
 from gpufleet_policies.fronts.admission.remediation_policies import MendingPolicy
@@ -21,6 +22,6 @@ def write_policies(folder: Path, policies: Iterable[AnyPolicy]) -> dict[str, str
     written: dict[str, str] = {}
     for policy in policies:
         path = folder / f"{policy.name}.yaml"
-        path.write_text(text_of(policy), encoding="utf-8")
+        write_whole_text(path, text_of(policy))
         written[policy.name] = str(path)
     return written

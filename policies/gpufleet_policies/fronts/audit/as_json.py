@@ -4,6 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from gpufleet_policies.fronts.audit.created import manifest
+from gpufleet_policies.fronts.audit.patches import offered
 from gpufleet_policies.fronts.audit.placed import PlacedFinding
 from gpufleet_policies.fronts.audit.run import Audit
 from gpufleet_policies.fronts.audit.totals import totals
@@ -24,7 +25,7 @@ def finding_as_dict(one: PlacedFinding) -> dict[str, Any]:
         "text": one.finding.message,
         "usdPerMonth": None if money is None else money.usd_per_month,
         "money": None if money is None else money.kind.value,
-        "patch": [dict(operation) for operation in one.finding.remediation],
+        "patch": [dict(operation) for operation in offered(one)],
         "create": [manifest(creation) for creation in violation.creates],
         "fingerprint": one.fingerprint,
     }

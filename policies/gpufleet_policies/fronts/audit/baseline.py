@@ -5,9 +5,10 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 from gpufleet_policies.fronts.audit.placed import PlacedFinding
-from gpufleet_policies.fronts.audit.run import Audit
+from gpufleet_policies.fronts.audit.run import Audit, FileResult
 
 VERSION = 1
 
@@ -32,26 +33,28 @@ def baseline_text(findings: Iterable[PlacedFinding]) -> str:
 def read_baseline(path: Path) -> Counter[str]:
     """Fingerprint -> how often it is known. Raises UnreadableBaselineError and OSError."""
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document: Any = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as problem:
         raise UnreadableBaselineError(f"{path}: no JSON: {problem}") from None
-    rows = document.get("findings") if isinstance(document, dict) else None
-    if not isinstance(rows, list) or document.get("version") != VERSION:
+    fields = cast("dict[str, Any]", document if isinstance(document, dict) else {})
+    rows = fields.get("findings")
+    if not isinstance(rows, list) or fields.get("version") != VERSION:
         raise UnreadableBaselineError(
             f"{path}: no baseline of version {VERSION}; write one with --write-baseline"
         )
-    return Counter(
-        row["fingerprint"]
-        for row in rows
-        if isinstance(row, dict) and isinstance(row.get("fingerprint"), str)
-    )
+    found = [
+        cast("dict[str, Any]", row).get("fingerprint")
+        for row in cast("list[Any]", rows)
+        if isinstance(row, dict)
+    ]
+    return Counter(one for one in found if isinstance(one, str))
 
 
 def without_known(result: Audit, known: Counter[str]) -> Audit:
     """The audit with known findings set aside, each as often as the baseline has it."""
     left = Counter(known)
     aside: list[PlacedFinding] = []
-    files = []
+    files: list[FileResult] = []
     for file in result.files:
         fresh: list[PlacedFinding] = []
         for finding in file.findings:

@@ -1,6 +1,6 @@
 """Creations as manifests."""
 
-from typing import Any
+from typing import Any, cast
 
 from gpufleet_policies.rules.creation import Creation
 
@@ -26,4 +26,4 @@ def manifest(creation: Creation) -> dict[str, Any]:
 
 def _mapping(value: object) -> dict[str, Any]:
     assert isinstance(value, dict)
-    return {str(key): one for key, one in value.items()}
+    return {str(key): one for key, one in cast("dict[Any, Any]", value).items()}

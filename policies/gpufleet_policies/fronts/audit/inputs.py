@@ -21,26 +21,40 @@ class Input:
     """As reports call it: the path as it was typed, and below it."""
     named: bool = True
     """Whether the caller named the file itself, not only a folder above it."""
+    content: bytes | None = None
+    """What is read in place of the file; None: the file."""
+    refused: str = ""
+    """Why it is not read; empty: it is."""
 
 
 def find_inputs(paths: Sequence[str]) -> list[Input]:
     """Every input once, in the order of the arguments and then by path.
 
-    Hidden folders, virtual environments and symbolic links to folders are left out. Raises
-    FileNotFoundError, with the path, for an argument that does not exist.
+    Hidden folders, virtual environments and symbolic links to folders are left out. Links to files
+    outside of the named folder are refused. Raises FileNotFoundError, with the path, for an
+    argument that does not exist.
     """
     found: dict[str, Input] = {}
     for path in paths:
         if path == STANDARD_INPUT:
             found.setdefault(path, Input(path))
         elif Path(path).is_dir():
+            root = _identity(path)
             for name, identity in _below(path):
-                found.setdefault(identity, Input(name, named=False))
+                outside = "" if _is_below(identity, root) else _LEADS_OUT
+                found.setdefault(identity, Input(name, named=False, refused=outside))
         elif Path(path).exists():
             found.setdefault(_identity(path), Input(path))
         else:
             raise FileNotFoundError(2, "No such file or directory", path)
     return list(found.values())
+
+
+_LEADS_OUT = "a link that leads out of the folder; name the file itself to have it read"
+
+
+def _is_below(identity: str, root: str) -> bool:
+    return identity.startswith(root if root.endswith(os.sep) else root + os.sep)
 
 
 def _below(folder: str) -> Iterator[tuple[str, str]]:

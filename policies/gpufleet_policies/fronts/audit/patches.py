@@ -1,9 +1,9 @@
 """Changes that fix findings: one patch for each object, and new objects to create."""
 
 import copy
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from gpufleet_policies.facts.tristate import UNKNOWN
 from gpufleet_policies.fronts.audit.created import manifest
@@ -12,6 +12,9 @@ from gpufleet_policies.fronts.audit.run import Audit
 from gpufleet_policies.rules.creation import Creation
 
 Operation = Mapping[str, Any]
+ENDS_RUNS = frozenset({"activeDeadlineSeconds", "expireAfter", "terminationGracePeriod"})
+"""Fields that end what runs. What they should be is known to the owner of a run alone, so no patch
+of an audit writes them."""
 
 
 class PatchConflictError(ValueError):
@@ -43,11 +46,13 @@ class ObjectPatch:
         }
 
 
-def object_patches(result: Audit) -> list[ObjectPatch]:
-    """The patch of each object that has one, in the order of the inputs."""
+def object_patches(
+    result: Audit, chosen: Callable[[PlacedFinding], bool] = lambda _: True
+) -> list[ObjectPatch]:
+    """The patch of each object that has one, of the chosen findings, in the order of the inputs."""
     found: dict[tuple[str, int, str], list[PlacedFinding]] = {}
-    for one in result.findings:
-        if one.finding.remediation or one.finding.violation.creates:
+    for one in filter(chosen, result.findings):
+        if offered(one) or one.finding.violation.creates:
             locator = one.finding.locator
             found.setdefault((one.file, locator.line, str(locator)), []).append(one)
     return [
@@ -63,6 +68,20 @@ def object_patches(result: Audit) -> list[ObjectPatch]:
     ]
 
 
+def offered(one: PlacedFinding) -> tuple[Operation, ...]:
+    """The operations that an audit offers for a finding: none where one of them ends runs."""
+    operations = one.finding.remediation
+    return () if any(_ends_runs(operation) for operation in operations) else operations
+
+
+def _ends_runs(operation: Operation) -> bool:
+    value = operation.get("value")
+    written = {str(operation["path"]).rpartition("/")[2]}
+    if isinstance(value, Mapping):
+        written.update(str(key) for key in cast("Mapping[Any, Any]", value))
+    return operation["op"] != "remove" and not ENDS_RUNS.isdisjoint(written)
+
+
 def _rules(findings: Iterable[PlacedFinding]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one.finding.rule for one in findings))
 
@@ -72,7 +91,7 @@ def _operations(findings: Iterable[PlacedFinding]) -> tuple[Operation, ...]:
     written: dict[str, Operation] = {}
     others: list[Operation] = []
     for one in findings:
-        for operation in one.finding.remediation:
+        for operation in offered(one):
             if operation["op"] == "add" and not str(operation["path"]).endswith("/-"):
                 written[str(operation["path"])] = operation
             elif operation not in others:
@@ -109,32 +128,37 @@ def _apply(document: Any, operation: Operation) -> None:
         here = _inside(here, step, path)
     name, last = operation["op"], steps[-1]
     if isinstance(here, dict):
-        if name != "add" and last not in here:
+        entries = cast("dict[Any, Any]", here)
+        if name != "add" and last not in entries:
             raise PatchConflictError(f"{path} is not there")
         if name == "remove":
-            del here[last]
+            del entries[last]
         else:
-            here[last] = copy.deepcopy(operation["value"])
+            entries[last] = copy.deepcopy(operation["value"])
     elif isinstance(here, list):
+        items = cast("list[Any]", here)
         if name == "add" and last == "-":
-            here.append(copy.deepcopy(operation["value"]))
+            items.append(copy.deepcopy(operation["value"]))
             return
-        index = _index(here, last, path)
+        index = _index(items, last, path)
         if name == "remove":
-            del here[index]
+            del items[index]
         elif name == "add":
-            here.insert(index, copy.deepcopy(operation["value"]))
+            items.insert(index, copy.deepcopy(operation["value"]))
         else:
-            here[index] = copy.deepcopy(operation["value"])
+            items[index] = copy.deepcopy(operation["value"])
     else:
         raise PatchConflictError(f"{path} is inside of no mapping or list")
 
 
 def _inside(here: Any, step: str, path: str) -> Any:
-    if isinstance(here, dict) and step in here and here[step] is not UNKNOWN:
-        return here[step]
+    if isinstance(here, dict) and step in here:
+        value = cast("dict[Any, Any]", here)[step]
+        if value is not UNKNOWN:
+            return value
     if isinstance(here, list):
-        return here[_index(here, step, path)]
+        items = cast("list[Any]", here)
+        return items[_index(items, step, path)]
     raise PatchConflictError(f"{path}: there is no {step!r}")
 
 

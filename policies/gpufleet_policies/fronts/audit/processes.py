@@ -43,7 +43,7 @@ def read_in_processes(inputs: Sequence[Input], count: int) -> list[Reading]:
 
 def _is_plain_file(one: Input) -> bool:
     """Whether another process reads the same from it. Pipes and open files belong to this one."""
-    if one.name == STANDARD_INPUT or one.name.startswith(("/dev/", "/proc/")):
+    if one.refused or one.name == STANDARD_INPUT or one.name.startswith(("/dev/", "/proc/")):
         return False
     return os.path.isfile(one.name)  # noqa: PTH113  strings: thousands of files
 

@@ -1,12 +1,13 @@
 """One input as facts, with their documents, so that findings have line numbers."""
 
+import hashlib
 import os
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from io import RawIOBase
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from gpufleet.documents.document import Document
 from gpufleet.documents.limits import JSON_DUMPS, MANIFESTS, UnreadableDocumentError
@@ -37,13 +38,19 @@ class Reading:
     """Why it, or the rest of it, was not read; empty: all of it was."""
     templates: int = 0
     """Documents with values that a template tool still fills in."""
+    digest: str = ""
+    """Of the bytes that were read: fixes are bound to them. Empty: nothing was read."""
 
 
 def read_input(one: Input) -> Reading:
     """The facts of one input. Never raises: what cannot be read is reported in `problem`."""
-    reading = Reading(one.name)
+    reading = Reading(one.name, problem=one.refused)
+    if one.refused:
+        return reading
     try:
-        for document in read_documents_of(one.name):
+        text, is_json = _text(one)
+        reading.digest = digest(text)
+        for document in _documents_of(text, is_json):
             reading.documents += 1
             reading.templates += document.is_template
             for fact in _facts(document, one.name):
@@ -63,15 +70,22 @@ def read_input(one: Input) -> Reading:
     return reading
 
 
-def read_documents_of(name: str) -> Iterator[Document]:
-    """Every document of a file or of standard input; members of a List one by one."""
-    text, is_json = _text(name)
+def digest(text: bytes) -> str:
+    """How a text is known again."""
+    return hashlib.sha256(text).hexdigest()
+
+
+def _documents_of(text: bytes, is_json: bool) -> Iterator[Document]:
+    """Every document of a text; members of a List one by one."""
     for document in _documents(text, is_json):
         yield from _members(document)
 
 
-def _text(name: str) -> tuple[bytes, bool]:
+def _text(one: Input) -> tuple[bytes, bool]:
     """The text, and whether its name says that it is JSON."""
+    name = one.name
+    if one.content is not None:
+        return one.content, name.lower().endswith(".json")
     if name == STANDARD_INPUT:
         if sys.stdin is None:
             raise OSError(0, "standard input is closed")
@@ -114,16 +128,16 @@ def _documents(text: bytes, is_json: bool) -> Iterable[Document]:
 
 
 def _members(document: Document) -> Iterator[Document]:
-    data = document.data
-    if isinstance(data, list):
-        for index, item in enumerate(data):
+    if isinstance(document.data, list):
+        for index, item in enumerate(cast("list[Any]", document.data)):
             yield document.member((index,), item)
-    elif (
-        isinstance(data, dict)
-        and isinstance(data.get("items"), list)
-        and str(data.get("kind", "")).endswith("List")
-    ):
-        for index, item in enumerate(data["items"]):
+        return
+    data: dict[str, Any] = {}
+    if isinstance(document.data, dict):
+        data = cast("dict[str, Any]", document.data)
+    items = data.get("items")
+    if isinstance(items, list) and str(data.get("kind", "")).endswith("List"):
+        for index, item in enumerate(cast("list[Any]", items)):
             yield document.member(("items", index), typed_member(data, item))
     else:
         yield document

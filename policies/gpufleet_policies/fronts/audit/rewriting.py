@@ -4,7 +4,6 @@ Every rewritten text is read again and compared with the patched data; a text th
 anything else is not written.
 """
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +12,7 @@ import yaml
 
 from gpufleet.documents.document import Document
 from gpufleet.documents.limits import UnreadableDocumentError
-from gpufleet.documents.writing import yaml_text
+from gpufleet.documents.writing import inline_yaml, yaml_text
 from gpufleet_policies.fronts.audit.created import manifest
 from gpufleet_policies.fronts.audit.patches import (
     ObjectPatch,
@@ -124,18 +123,22 @@ def _with_value(text: str, entry: tuple[Any, Any], value: Any) -> str:
         raise PatchConflictError("only single values are changed in place")
     if node.style in ("|", ">"):
         raise PatchConflictError("a text of several lines is not changed in place")
-    return text[: node.start_mark.index] + _flow(value) + text[node.end_mark.index :]
+    written = inline_yaml(value)
+    if node.style == "'" and isinstance(value, str) and value.isascii() and value.isalnum():
+        written = f"'{value}'"
+    return text[: node.start_mark.index] + written + text[node.end_mark.index :]
 
 
 def _with_key(text: str, parent: Any, key: str, value: Any) -> str:
     if parent.flow_style:
         end = parent.end_mark.index - 1
         comma = ", " if parent.value else ""
-        return f"{text[:end].rstrip()}{comma}{_flow(key)}: {_flow(value)}{text[end:]}"
+        return f"{text[:end].rstrip()}{comma}{inline_yaml(key)}: {inline_yaml(value)}{text[end:]}"
     if not parent.value:
         raise PatchConflictError("an empty mapping has no place of its own")
+    entry = f"{inline_yaml(key)}: {inline_yaml(value)}"
     column = parent.value[0][0].start_mark.column
-    return _after(text, parent.value[-1][1], f"{' ' * column}{_flow(key)}: {_flow(value)}")
+    return _after(text, parent.value[-1][1], f"{' ' * column}{entry}")
 
 
 def _with_item(text: str, parent: Any, value: Any) -> str:
@@ -143,9 +146,9 @@ def _with_item(text: str, parent: Any, value: Any) -> str:
         raise PatchConflictError("there is no list to add to")
     if parent.flow_style:
         end = parent.end_mark.index - 1
-        return f"{text[:end].rstrip()}, {_flow(value)}{text[end:]}"
+        return f"{text[:end].rstrip()}, {inline_yaml(value)}{text[end:]}"
     column = parent.start_mark.column
-    return _after(text, parent.value[-1], f"{' ' * column}- {_flow(value)}")
+    return _after(text, parent.value[-1], f"{' ' * column}- {inline_yaml(value)}")
 
 
 def _without(text: str, parent: Any, last: str | int) -> str:
@@ -153,8 +156,10 @@ def _without(text: str, parent: Any, last: str | int) -> str:
     if entry is None or parent.flow_style or len(parent.value) < 2:
         raise PatchConflictError("it cannot be taken out line by line")
     lines = text.splitlines(keepends=True)
-    first, end = entry[0].start_mark.line, _last_line(entry[1])
-    before = lines[first][: entry[0].start_mark.column]
+    first: int = entry[0].start_mark.line
+    end = _last_line(entry[1])
+    column: int = entry[0].start_mark.column
+    before = lines[first][:column]
     if isinstance(parent, yaml.SequenceNode):
         before = before.rstrip().removesuffix("-")
     if before.strip():
@@ -185,19 +190,3 @@ def _last_line(node: Any) -> int:
         return mark.line - 1 if ends_before else mark.line
     last = node.value[-1]
     return _last_line(last[1] if isinstance(last, tuple) else last)
-
-
-def _flow(value: Any) -> str:
-    """A value on one line, in YAML that every reader takes the same way."""
-    if isinstance(value, str):
-        plain = value.replace("-", "").replace(".", "").replace("/", "")
-        is_word = plain.isalnum() and not plain[:1].isdigit() and len(value) > 3
-        return value if is_word and value.lower() not in _WORDS else json.dumps(value)
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{_flow(k)}: {_flow(v)}" for k, v in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(_flow(item) for item in value) + "]"
-    return json.dumps(value)
-
-
-_WORDS = frozenset({"true", "false", "null", "none"})

@@ -84,15 +84,27 @@ def audit(
     Raises:
         EndedEarlyError: one of several processes was killed, ran out of memory or cannot start.
     """
-    readings = _readings(inputs, jobs)
+    return judged(read_all(inputs, jobs), settings, today, referenced)
+
+
+def judged(
+    readings: Sequence[Reading],
+    settings: RuleSettings,
+    today: date,
+    referenced: FleetFacts | None = None,
+) -> Audit:
+    """Validate everything that was read, all of it together."""
     everything = tuple(fact for reading in readings for fact in reading.facts)
     context = _context(settings, today, referenced, everything)
     files = tuple(_validated(reading, context, settings) for reading in readings)
     return Audit(files, _spend(context))
 
 
-def _readings(inputs: Sequence[Input], jobs: int) -> list[Reading]:
-    """What the inputs hold, in their order."""
+def read_all(inputs: Sequence[Input], jobs: int = 1) -> list[Reading]:
+    """What the inputs hold, in their order, read by several processes where there are many.
+
+    Raises EndedEarlyError, as `audit` does.
+    """
     if jobs > 1 and len(inputs) > FILES_PER_PROCESS:
         from gpufleet_policies.fronts.audit.processes import read_in_processes
 

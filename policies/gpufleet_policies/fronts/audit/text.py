@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
+from gpufleet_policies.fronts.audit.patches import offered
 from gpufleet_policies.fronts.audit.placed import PlacedFinding
 from gpufleet_policies.fronts.audit.run import Audit, FileResult
 from gpufleet_policies.fronts.audit.totals import totals
@@ -53,7 +54,7 @@ def _finding(one: PlacedFinding, style: Style, width: int | None) -> Iterator[st
         yield from _wrapped(f"instead: {violation.alternative}", width)
     if violation.money is not None:
         yield from _wrapped(f"it {violation.money}", width)
-    if one.finding.remediation:
+    if offered(one):
         yield from _wrapped("`gpufleet audit --patch` has the change", width)
     for creation in violation.creates:
         words = f"`gpufleet audit --patch` has the {creation.kind}, `--fix` adds it to the file"

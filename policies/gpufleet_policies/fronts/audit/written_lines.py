@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from gpufleet.documents.document import Document
 
@@ -55,9 +55,9 @@ def written_lines(document: Located) -> WrittenLines:
 def _entries(document: Document, steps: tuple[str | int, ...], value: Any) -> Entries:
     pairs: list[tuple[str | int, Any]] = []
     if isinstance(value, dict):
-        pairs = [(str(key), item) for key, item in value.items()]
+        pairs = [(str(key), item) for key, item in cast("dict[Any, Any]", value).items()]
     elif isinstance(value, list):
-        pairs = list(enumerate(value))
+        pairs = list(enumerate(cast("list[Any]", value)))
     found: Entries = {}
     for key, item in pairs:
         path = (*steps, key)
