@@ -26,6 +26,16 @@ ALLOWED: tuple[Allowed, ...] = (
     *(
         Allowed(
             part,
+            "*eks*",
+            "*resources*hugepages-2Mi*",
+            "Groups of Cluster Autoscaler with EFA tell it of their huge pages, which pods with "
+            "EFA ask for: from zero it would never start a node.",
+        )
+        for part in ("render", "resources")
+    ),
+    *(
+        Allowed(
+            part,
             "gke-queued-training",
             f"*upgradeSettings{below}",
             "Google's provider refuses SHORT_LIVED, so no such pool could be made: flex start and "

@@ -139,8 +139,10 @@ def exporter_chart_values(fleet: Fleet, monitoring: Monitoring) -> dict[str, Any
             {"key": one.key, "operator": "Exists", "effect": one.effect} for one in tolerated
         ],
     }
-    if any(pool.served_by_platform for pool in watched):
-        values |= _with_driver_of(platform_facts(fleet.spec.platform).driver_root, values)
+    facts = platform_facts(fleet.spec.platform)
+    # A plugin of the platform's own comes with a driver of its own; one of an image does not.
+    if facts.plugin is not None and any(pool.served_by_platform for pool in watched):
+        values |= _with_driver_of(facts.driver_root, values)
     return values
 
 

@@ -16,7 +16,8 @@ CUT: dict[str, Any] = {
 
 
 def test_the_images_plugin_does_not_read_the_operators_configuration():
-    shared = {**L4, "image": "bottlerocket-nvidia", "sharing": {"timeSlicing": {"replicas": 4}}}
+    # Its own settings share it (tests/unit/platforms/eks/test_bottlerocket.py), but for MPS.
+    shared = {**L4, "image": "bottlerocket-nvidia", "sharing": {"mps": {"replicas": 4}}}
     found = one(validated("eks", shared), "image-plugin-shares-by-itself")
     assert found.path == "pools[0].sharing"
     assert codes(validated("eks", {**L4, "image": "bottlerocket-nvidia"})) == set()

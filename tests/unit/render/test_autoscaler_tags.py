@@ -39,6 +39,7 @@ def test_shared_slices_and_no_whole_gpu() -> None:
 def test_efa_interfaces_of_the_machine() -> None:
     assert template(TAGS["training"], "resources") == {
         "ephemeral-storage": "24914Gi",
+        "hugepages-2Mi": "10256Mi",
         "nvidia.com/gpu": "8",
         "vpc.amazonaws.com/efa": "32",
     }

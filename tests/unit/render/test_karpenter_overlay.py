@@ -74,9 +74,24 @@ def test_no_overlay_names_a_resource_it_may_not() -> None:
         assert not {*OVERLAY_REFUSED, *OVERLAY_KEPT} & set(overlay["spec"]["capacity"])
 
 
-def test_efa_is_left_to_karpenter() -> None:
-    pool = one(instanceTypes=["p5.48xlarge"], provisioner="karpenter", fabric="efa")
-    assert node_overlay(pool) is None
+def test_efa_interfaces_are_left_to_karpenter_and_huge_pages_are_not() -> None:
+    efa = {"provisioner": "karpenter", "fabric": "efa", "zones": ["us-east-1a"]}
+    overlay = node_overlay(one(instanceTypes=["p5.48xlarge"], **efa))
+    assert overlay is not None
+    assert overlay["spec"]["capacity"] == {"hugepages-2Mi": "10256Mi"}
+    neuron = node_overlay(one(instanceTypes=["trn1.32xlarge"], **efa))
+    assert neuron is not None
+    assert neuron["spec"]["capacity"] == {"hugepages-2Mi": "10256Mi"}
+    cut = {"mig": {"layouts": [{"devices": {"1g.10gb": 7}}]}}
+    both = node_overlay(one(instanceTypes=["p5.48xlarge"], sharing=cut, **efa))
+    assert both is not None
+    assert set(both["spec"]["capacity"]) == {
+        "hugepages-2Mi",
+        "nvidia.com/gpu",
+        "nvidia.com/mig-1g.10gb",
+    }
+    ubuntu = {"image": "ubuntu-eks", "eks": {"amiId": "ami-0123456789abcdef0"}}
+    assert node_overlay(one(instanceTypes=["p5.48xlarge"], **efa, **ubuntu)) is None
 
 
 def test_other_provisioners_have_none() -> None:

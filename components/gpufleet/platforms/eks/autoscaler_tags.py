@@ -8,6 +8,7 @@ Autoscaler asks EKS.
 from gpufleet.findings import Finding, error
 from gpufleet.fleet.autoscaler_rules import UNNEEDED, has_whole_gpus
 from gpufleet.fleet.model import GIB, Pool
+from gpufleet.platforms.eks.efa_pages import node_huge_pages
 from gpufleet.platforms.eks.node_template import template_resources
 from gpufleet.platforms.eks.user_data import joins_disks
 from gpufleet.spec.base import Platform
@@ -70,7 +71,7 @@ def autoscaler_tags(pool: Pool) -> dict[str, str] | None:
     """The tags of a pool on EKS that Cluster Autoscaler provisions; None for other pools.
 
     Resources: what the partition advertises, 0 for whole GPUs that are all cut, the EFA interfaces
-    of a pool with that fabric, and the disk that holds ephemeral storage.
+    and huge pages of a pool with that fabric, and the disk that holds ephemeral storage.
     """
     if pool.platform is not Platform.EKS or pool.provisioner is not Provisioner.CLUSTER_AUTOSCALER:
         return None
@@ -78,6 +79,7 @@ def autoscaler_tags(pool: Pool) -> dict[str, str] | None:
     if pool.fabric is Fabric.EFA:
         # Machines of one pool may differ here: promise what all of them have.
         resources[EFA] = str(min(machine.efa_interfaces for machine in pool.machines))
+    resources |= node_huge_pages(pool)
     resources["ephemeral-storage"] = f"{ephemeral_gib(pool)}Gi"
     labels = node_group_labels(pool)
     return {

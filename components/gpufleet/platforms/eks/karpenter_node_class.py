@@ -8,6 +8,7 @@ from typing import Any
 
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Pool
+from gpufleet.platforms.eks.bottlerocket import bottlerocket_settings
 from gpufleet.platforms.eks.launch_template import disks
 from gpufleet.platforms.eks.names import pool_tags
 from gpufleet.platforms.eks.rules import LATEST, release_of
@@ -41,6 +42,10 @@ def node_class(
     raid = shape.nvme and shape.options.local_storage is LocalStorage.RAID0
     if raid and family in {"al2023", "al2", "bottlerocket"}:
         spec["instanceStorePolicy"] = "RAID0"
+    settings = bottlerocket_settings(pool) if family == "bottlerocket" else []
+    if settings:
+        # Karpenter merges its own settings into these.
+        spec["userData"] = "\n".join(settings) + "\n"
     if shape.interfaces:
         spec["networkInterfaces"] = [
             {

@@ -1,4 +1,5 @@
-"""Karpenter NodeOverlay: the capacity of nodes whose GPUs are cut, shared or parts of one.
+"""Karpenter NodeOverlay: the capacity of nodes whose GPUs are cut, shared or parts of one, and huge
+pages of nodes with EFA.
 
 Format: kubernetes-sigs/karpenter v1.14.1 `karpenter.sh/v1alpha1`, alpha, behind the feature gate
 `NodeOverlay`. It changes what Karpenter expects of a node it has not started; what a node of that
@@ -11,6 +12,7 @@ from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Pool
 from gpufleet.fleet.neuron import is_neuron
 from gpufleet.partition.shares import RESOURCES
+from gpufleet.platforms.eks.efa_pages import node_huge_pages
 from gpufleet.platforms.eks.node_template import modelled_gpus, template_resources
 from gpufleet.spec.pool import Provisioner
 
@@ -28,12 +30,12 @@ def node_overlay(pool: Pool) -> dict[str, Any] | None:
     The overlay selects the pool's label and its exact instance types. The GPU name is not enough:
     the two A100 sizes share one. The label separates pools that partition the same instance type
     differently; the pool's NodePool must set it in its template. Karpenter counts Neuron devices
-    and their cores without an overlay.
+    and their cores, and EFA interfaces, without an overlay.
     """
-    if pool.provisioner is not Provisioner.KARPENTER or is_neuron(pool.gpu):
+    if pool.provisioner is not Provisioner.KARPENTER:
         return None
-    capacity = template_resources(pool)
-    if capacity == {RESOURCES[pool.gpu.vendor]: modelled_gpus(pool)}:
+    capacity = {**_devices(pool), **node_huge_pages(pool)}
+    if not capacity:
         return None
     return {
         "apiVersion": API_VERSION,
@@ -52,6 +54,15 @@ def node_overlay(pool: Pool) -> dict[str, Any] | None:
                     "values": sorted(machine.name for machine in pool.machines),
                 },
             ],
-            "capacity": {name: str(amount) for name, amount in capacity.items()},
+            "capacity": capacity,
         },
     }
+
+
+def _devices(pool: Pool) -> dict[str, str]:
+    """Devices of a node, where they differ from what Karpenter counts."""
+    resources = template_resources(pool)
+    counted = {RESOURCES[pool.gpu.vendor]: modelled_gpus(pool)}
+    if is_neuron(pool.gpu) or resources == counted:
+        return {}
+    return {name: str(amount) for name, amount in resources.items()}

@@ -8,7 +8,9 @@ from gpufleet.contract.foreign.karpenter_keys import WELL_KNOWN
 from gpufleet.contract.foreign.karpenter_machines import NodeRequirement, admits
 from gpufleet.findings import Finding, error, warning
 from gpufleet.fleet.model import Pool
+from gpufleet.platforms.eks.efa_pages import HUGE_PAGES, node_huge_pages
 from gpufleet.spec.base import Ownership
+from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.karpenter import KarpenterRequirement
 from gpufleet.spec.pool import Provisioner
 
@@ -32,9 +34,34 @@ _KEY = re.compile(
 """Keys of labels and taints (karpenter.sh/v1 NodePool)."""
 
 
-def validate_karpenter(pools: Sequence[Pool]) -> list[Finding]:
+def validate_karpenter(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
     """Everything of this kind."""
-    return [finding for pool in pools for finding in _validate(pool)]
+    return [
+        *(finding for pool in pools for finding in _validate(pool)),
+        *_huge_pages(spec, pools),
+    ]
+
+
+def _huge_pages(spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
+    """Karpenter learns of huge pages by a NodeOverlay alone, whose gate is off by default."""
+    addon = spec.addons.karpenter
+    if addon.node_overlay or (
+        addon.node_overlay is None and addon.ownership is not Ownership.EXISTING
+    ):
+        return
+    for pool in pools:
+        existing = pool.ownership is Ownership.EXISTING
+        if pool.provisioner is Provisioner.KARPENTER and not existing and node_huge_pages(pool):
+            yield error(
+                "karpenter-does-not-know-huge-pages",
+                "addons.karpenter.nodeOverlay",
+                f"pods with EFA on {pool.name} ask for {HUGE_PAGES}, of which Karpenter knows by a "
+                "NodeOverlay alone: they would never get a node",
+                "switch the feature gate NodeOverlay on and write `nodeOverlay: true`, or write "
+                "`provisioner: managed` on the pool",
+                pool=pool.name,
+                source="aws/karpenter-provider-aws#3315",
+            )
 
 
 def _validate(pool: Pool) -> Iterable[Finding]:

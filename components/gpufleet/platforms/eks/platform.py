@@ -7,10 +7,17 @@ from gpufleet.findings import Finding, error
 from gpufleet.fleet.model import Machine, Pool
 from gpufleet.fleet.platform_rules import FabricRequest, PlatformRules
 from gpufleet.platforms.eks.autoscaler_tags import EFA
+from gpufleet.platforms.eks.bottlerocket import (
+    as_published,
+    shares_by_settings,
+    validate_bottlerocket_sharing,
+)
+from gpufleet.platforms.eks.efa_pages import HUGE_PAGES
 from gpufleet.platforms.eks.karpenter_rules import validate_karpenter
 from gpufleet.platforms.eks.rules import validate_eks
 from gpufleet.spec.fleet_spec import FleetSpec
 from gpufleet.spec.pool import Fabric, GpuPool, Provisioner
+from gpufleet.spec.sharing import Sharing
 
 EFA_HUGE_PAGES = "5120Mi"
 """Huge pages of 2 MiB a pod with EFA asks for, as Amazon's own example does; the EFA driver keeps
@@ -44,6 +51,18 @@ class EksRules(PlatformRules):
                     found=machine.name,
                 )
 
+    def serves_devices(self, pool: GpuPool) -> bool:
+        """Bottlerocket's own plugin shares by settings of the image."""
+        return shares_by_settings(pool)
+
+    def published_sharing(self, sharing: Sharing) -> Sharing:
+        return as_published(sharing)
+
+    def validate_sharing(
+        self, pool: GpuPool, path: str, machine: InstanceType | None
+    ) -> list[Finding]:
+        return validate_bottlerocket_sharing(pool, path, machine)
+
     def validate_capacity(
         self, pool: GpuPool, path: str, provisioner: Provisioner
     ) -> Iterable[Finding]:
@@ -59,7 +78,7 @@ class EksRules(PlatformRules):
             )
 
     def validate_pools(self, spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
-        return [*validate_eks(spec, pools), *validate_karpenter(pools)]
+        return [*validate_eks(spec, pools), *validate_karpenter(spec, pools)]
 
     def fabric_request(self, pool: Pool) -> FabricRequest:
         """Interfaces that every machine of the pool has, and the huge pages of their driver."""
@@ -67,7 +86,7 @@ class EksRules(PlatformRules):
             return FabricRequest()
         interfaces = min(machine.efa_interfaces for machine in pool.machines)
         return FabricRequest(
-            limits={EFA: str(interfaces), "hugepages-2Mi": EFA_HUGE_PAGES},
+            limits={EFA: str(interfaces), HUGE_PAGES: EFA_HUGE_PAGES},
             requests={"memory": LEAST_MEMORY},
         )
 

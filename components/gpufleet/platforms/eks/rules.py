@@ -7,6 +7,7 @@ from dataclasses import replace
 from gpufleet.findings import Finding, Severity, error, warning
 from gpufleet.fleet.autoscaler_rules import validate_scaled_group
 from gpufleet.fleet.model import Pool
+from gpufleet.platforms.eks.bottlerocket import validate_bottlerocket
 from gpufleet.platforms.eks.purchase_rules import validate_purchase
 from gpufleet.platforms.eks.raw_rules import validate_raw
 from gpufleet.platforms.eks.shape import EksShape, eks_shape, reservation_group_region
@@ -44,6 +45,7 @@ def validate_eks(spec: FleetSpec, pools: Sequence[Pool]) -> list[Finding]:
             *_image(pool, shape, spec),
             *_zones(pool, shape, spec),
             *validate_purchase(pool, shape),
+            *validate_bottlerocket(pool),
             *validate_scaled_group(pool),
             *validate_raw(pool, shape, spec.cluster.kubernetes_version),
         ]

@@ -6,12 +6,13 @@ settings (TOML), EKS user guide `nodes/launch-templates` (MIME parts for Amazon 
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_network
 
 from gpufleet.documents.writing import yaml_text
 from gpufleet.fleet.model import NodeTaint, Pool
+from gpufleet.platforms.eks.bottlerocket import bottlerocket_settings
 from gpufleet.platforms.eks.shape import EksShape
 from gpufleet.spec.platforms.eks import LocalStorage
 
@@ -58,7 +59,8 @@ def user_data(
     raid = shape.nvme and shape.options.local_storage is LocalStorage.RAID0
     family = image_family(pool)
     if family == "bottlerocket":
-        return _bottlerocket(access if shape.custom else None, labels, pool.taints, raid=raid)
+        given = access if shape.custom else None
+        return _bottlerocket(given, labels, pool.taints, bottlerocket_settings(pool), raid=raid)
     if family == "al2023":
         config = _node_config(access if shape.custom else None, labels, pool.taints, raid=raid)
         return None if config is None else _mime("application/node.eks.aws", config)
@@ -109,6 +111,7 @@ def _bottlerocket(
     access: ClusterEndpoint | None,
     labels: Mapping[str, str],
     taints: tuple[NodeTaint, ...],
+    settings: Sequence[str],
     *,
     raid: bool,
 ) -> str | None:
@@ -130,6 +133,8 @@ def _bottlerocket(
             for taint in taints:
                 by_key.setdefault(taint.key, []).append(f"{taint.value}:{taint.effect}")
             lines += [f"{json.dumps(key)} = {json.dumps(values)}" for key, values in by_key.items()]
+    if settings:
+        lines += [*([""] if lines else []), *settings]
     if raid:
         lines += [*([""] if lines else []), EPHEMERAL, *_EPHEMERAL_COMMANDS]
     return "\n".join(lines) + "\n" if lines else None

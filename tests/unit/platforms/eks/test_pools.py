@@ -125,8 +125,9 @@ def test_warnings_say_what_will_go_wrong() -> None:
     part = {"instanceTypes": ["g6f.large"], "image": "bottlerocket-nvidia"}
     assert "image-without-vgpu-module" in codes(part)
     assert codes({**part, "image": "al2023-nvidia"}) == []
-    rocket = {"image": "bottlerocket-nvidia", "fabric": "efa", "zones": ["us-east-1a"]}
-    without = compiled({"instanceTypes": ["p4d.24xlarge"], **rocket})
+    own = {"image": "ubuntu-eks", "fabric": "efa", "zones": ["us-east-1a"]}
+    own["eks"] = {"amiId": "ami-0123456789abcdef0"}
+    without = compiled({"instanceTypes": ["p4d.24xlarge"], **own})
     assert "image-without-efa" in [f.code for f in without.findings]
     kept = compiled({"gpu": "L4", "provisioner": "karpenter", "nodes": {"min": 1, "max": 2}})
     assert "karpenter-keeps-no-minimum" in [f.code for f in kept.findings]

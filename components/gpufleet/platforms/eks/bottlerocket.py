@@ -1,0 +1,166 @@
+"""Bottlerocket's own settings for GPUs and EFA: its device plugin is a service of the image, which
+reads settings and no ConfigMap.
+
+Sources: bottlerocket-os/bottlerocket PR 4230 (time-slicing, 1.25.0), PR 4418 (MIG, 1.34.0: every
+GPU filled with one profile, advertised as `nvidia.com/gpu`), bottlerocket-os/bottlerocket-core-kit
+`sources/nvidia-migmanager` (the GPUs it partitions); Amazon EKS user guide `node-efa` (EFA from
+1.28.0, huge pages as a kernel setting). Read 2026-11-23.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from gpufleet.catalogue.model import InstanceType
+from gpufleet.findings import Finding, error
+from gpufleet.fleet.model import Pool
+from gpufleet.platforms.eks.efa_pages import EFA_PAGES, node_huge_pages
+from gpufleet.spec.pool import GpuPool
+from gpufleet.spec.sharing import MigStrategy, Sharing
+
+FAMILY = "bottlerocket-nvidia"
+"""Beginning of the keys of its images with a device plugin."""
+
+MIG_MODELS = {
+    "A30-24GB": "a30.24gb",
+    "A100-40GB": "a100.40gb",
+    "A100-80GB": "a100.80gb",
+    "H100-80GB": "h100.80gb",
+    "H200-141GB": "h200.141gb",
+}
+"""GPU of the catalogue -> its name in `settings.kubelet-device-plugins.nvidia.mig.profile`."""
+
+_FLOORS = {"time-slicing": (1, 25), "EFA": (1, 28), "MIG": (1, 34)}
+_RELEASE = re.compile(r"^([0-9]+)\.([0-9]+)\.")
+
+
+def shares_by_settings(pool: GpuPool) -> bool:
+    """Whether the image's own plugin shares or partitions the pool's GPUs."""
+    named = pool.image is not None and pool.image.startswith(FAMILY)
+    return named and (pool.sharing.time_slicing is not None or pool.sharing.mig is not None)
+
+
+def as_published(sharing: Sharing) -> Sharing:
+    """The same sharing under the names that the image's plugin gives: it has no resource for each
+    profile."""
+    if sharing.mig is None:
+        return sharing
+    single = sharing.mig.model_copy(update={"strategy": MigStrategy.SINGLE})
+    return sharing.model_copy(update={"mig": single})
+
+
+def validate_bottlerocket_sharing(
+    pool: GpuPool, path: str, machine: InstanceType | None
+) -> list[Finding]:
+    """Findings about partitions that the image's MIG manager does not make."""
+    mig = pool.sharing.mig
+    if not shares_by_settings(pool) or mig is None or machine is None:
+        return []
+    return list(_mig(pool, f"{path}.sharing.mig.layouts", machine))
+
+
+def _mig(pool: GpuPool, place: str, machine: InstanceType) -> Iterable[Finding]:
+    mig = pool.sharing.mig
+    assert mig is not None
+    model = MIG_MODELS.get(machine.accelerator.gpu)
+    profiles = {profile for layout in mig.layouts for profile in layout.devices}
+    other = "or write `image: al2023-nvidia`, where the GPU Operator partitions as declared"
+    if model is None:
+        yield error(
+            "bottlerocket-mig-gpu",
+            place,
+            f"Bottlerocket's MIG manager is not known to partition {machine.accelerator.gpu}",
+            other.removeprefix("or "),
+            found=machine.accelerator.gpu,
+            allowed=sorted(MIG_MODELS),
+        )
+    covered = [layout.gpus for layout in mig.layouts]
+    whole = covered == ["all"] or sum(n for n in covered if isinstance(n, int)) == (
+        machine.accelerator.count
+    )
+    if len(profiles) != 1 or not whole:
+        yield error(
+            "bottlerocket-one-mig-profile",
+            place,
+            "Bottlerocket fills all GPUs of a node with one MIG profile, and "
+            f"{len(profiles)} profiles on {'all' if whole else 'some'} of the GPUs are declared",
+            f"write one profile on all GPUs, {other}",
+            found=sorted(profiles),
+        )
+
+
+def validate_bottlerocket(pool: Pool) -> Iterator[Finding]:
+    """Findings about a compiled pool: partitions that do not fill the GPU, releases too old."""
+    if pool.image is None or not pool.image.key.startswith("bottlerocket"):
+        return
+    yield from _not_full(pool)
+    release = None if pool.spec.eks is None else pool.spec.eks.release_version
+    found = None if release is None else _RELEASE.match(release)
+    if found is None:
+        return
+    shared = shares_by_settings(pool.spec)
+    needed = [
+        *(["time-slicing"] if shared and pool.spec.sharing.time_slicing is not None else []),
+        *(["MIG"] if shared and pool.spec.sharing.mig is not None else []),
+        *(["EFA"] if node_huge_pages(pool) else []),
+    ]
+    for what in needed:
+        floor = _FLOORS[what]
+        if (int(found[1]), int(found[2])) < floor:
+            yield error(
+                "bottlerocket-release-too-old",
+                f"{pool.path}.eks.releaseVersion",
+                f"Bottlerocket has {what} from {floor[0]}.{floor[1]}.0 on, and the release is "
+                f"{release}",
+                "choose a newer release",
+                found=release,
+                limit=f"{floor[0]}.{floor[1]}.0",
+            )
+
+
+def _not_full(pool: Pool) -> Iterator[Finding]:
+    mig, geometry = pool.spec.sharing.mig, pool.gpu.mig
+    if not shares_by_settings(pool.spec) or mig is None or geometry is None:
+        return
+    if len({name for layout in mig.layouts for name in layout.devices}) != 1:
+        return  # refused already
+    for index, layout in enumerate(mig.layouts):
+        for name, count in layout.devices.items():
+            profile = geometry.profiles.get(name)
+            if profile is not None and count != profile.max_instances:
+                yield error(
+                    "bottlerocket-mig-not-full",
+                    f'{pool.path}.sharing.mig.layouts[{index}].devices["{name}"]',
+                    f"Bottlerocket fills the GPU: {name} gives {profile.max_instances} instances, "
+                    f"and {count} are declared",
+                    f"write {profile.max_instances}",
+                    found=count,
+                    limit=profile.max_instances,
+                )
+
+
+def bottlerocket_settings(pool: Pool) -> list[str]:
+    """Lines of TOML: huge pages of nodes with EFA, how the image's plugin shares the GPUs."""
+    lines: list[str] = []
+    if node_huge_pages(pool):
+        lines += ["[settings.kernel.sysctl]", f'"vm.nr_hugepages" = "{EFA_PAGES}"']
+    if not shares_by_settings(pool.spec):
+        return lines
+    sharing = pool.spec.sharing
+    turns = sharing.time_slicing or (None if sharing.mig is None else sharing.mig.time_slicing)
+    plugin = "settings.kubelet-device-plugins.nvidia"
+    lines += [*([""] if lines else []), f"[{plugin}]"]
+    if sharing.mig is not None:
+        lines.append('device-partitioning-strategy = "mig"')
+    if turns is not None:
+        lines += [
+            'device-sharing-strategy = "time-slicing"',
+            "",
+            f"[{plugin}.time-slicing]",
+            f"replicas = {turns.replicas}",
+            f"rename-by-default = {str(turns.rename).lower()}",
+            f"fail-requests-greater-than-one = {str(turns.fail_requests_greater_than_one).lower()}",
+        ]
+    if sharing.mig is not None:
+        (profile,) = {name for layout in sharing.mig.layouts for name in layout.devices}
+        lines += ["", f"[{plugin}.mig.profile]", f'"{MIG_MODELS[pool.gpu.key]}" = "{profile}"']
+    return lines
