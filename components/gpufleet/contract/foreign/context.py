@@ -98,6 +98,8 @@ class CheckContext:
     """The object as it is now, where changes are validated."""
     select: str | None = None
     """The config, or ConfigMap key, that a node will be given."""
+    device_classes: frozenset[str] = frozenset()
+    """DeviceClasses that the text itself creates."""
 
     @property
     def bare_product(self) -> str | None:

@@ -7,7 +7,8 @@ from gpufleet.contract.foreign.context import CheckContext, InstalledChart
 from gpufleet.contract.foreign.go_json import shown
 from gpufleet.contract.foreign.validation import CheckReport
 
-CHART = "dra-driver-nvidia-gpu"
+CHARTS = ("dra-driver-nvidia-gpu", "nvidia-dra-driver-gpu")
+"""Names of the driver's chart; the second until 25.x."""
 _KUBERNETES = (1, 32)
 _ISSUERS = ("selfsigned", "clusterissuer", "issuer")
 _VALUES = "context.chart.values"
@@ -21,7 +22,7 @@ def validate_chart(context: CheckContext, gates: dict[str, bool], report: CheckR
     if chart.name == "gpu-operator":
         _validate_operator(chart, report)
         return
-    if chart.name not in (None, CHART):
+    if chart.name not in (None, *CHARTS):
         return
     _validate_cluster(chart, report)
     if chart.values is None:

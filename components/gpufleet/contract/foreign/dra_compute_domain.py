@@ -3,53 +3,35 @@
 from typing import Any
 
 from gpufleet.contract.foreign.context import CheckContext
-from gpufleet.contract.foreign.dra_sharing import StrictFields
-from gpufleet.contract.foreign.go_json import as_mapping, integer, shown
+from gpufleet.contract.foreign.dra_envelope import SCHEMA_CODES
+from gpufleet.contract.foreign.go_json import as_mapping
 from gpufleet.contract.foreign.validation import CheckReport
+from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind, path_of
+from gpufleet.contract.schemas.report import report_problem
+from gpufleet.contract.schemas.validator import schema_problems
 
-_MODES = ("Single", "All")
+_SPECIAL: dict[tuple[str | int, ...], str] = {
+    ("spec", "numNodes"): "dra-domain-nodes",
+    ("spec", "channel"): "dra-domain-channel",
+    ("spec", "channel", "allocationMode"): "dra-domain-mode",
+}
+"""Fields whose values have a code of their own."""
 
 
 def validate_domain(document: dict[str, Any], context: CheckContext, report: CheckReport) -> None:
-    """Rules of the definition of ComputeDomain, and of the stricter copy in the GPU Operator."""
+    """The definition of ComputeDomain, and the stricter copy in the GPU Operator."""
+    whole = {"metadata": {"name": "x"}, **document}
+    for problem in schema_problems(whole):
+        if problem.steps[:1] != ("metadata",):
+            _report(problem, report)
     spec = as_mapping(document.get("spec")) or {}
-    fields = StrictFields(spec, "spec", report)
-    fields.only(("numNodes", "channel"))
-    nodes = spec.get("numNodes")
-    number = integer(nodes)
-    if nodes is not None and (number is None or number < 0):
-        report.add(
-            "dra-domain-nodes",
-            "spec.numNodes",
-            f"numNodes is {shown(nodes)}, a whole number from 0 on is needed",
-            "write `numNodes: 0`",
-            value=shown(nodes),
-            limit=0,
-        )
-    if nodes is None and context.chart is not None and context.chart.name == "gpu-operator":
+    chart = context.chart
+    if spec.get("numNodes") is None and chart is not None and chart.name == "gpu-operator":
         report.add(
             "dra-domain-nodes-required",
             "spec.numNodes",
             "the definition bundled with the GPU Operator requires numNodes",
             "write `numNodes: 0`",
-        )
-    channel = fields.mapping("channel")
-    if channel is None:
-        report.add(
-            "dra-domain-channel",
-            "spec.channel",
-            "a ComputeDomain needs a channel",
-            "write `channel: {resourceClaimTemplate: {name: ...}}`",
-        )
-        return
-    mode = StrictFields(channel, "spec.channel", report).text("allocationMode")
-    if mode is not None and mode not in _MODES:
-        report.add(
-            "dra-domain-mode",
-            "spec.channel.allocationMode",
-            f"allocationMode is {mode}, All and Single are allowed",
-            "one of Single, All",
-            value=mode,
         )
     before = as_mapping((as_mapping(context.previous) or {}).get("spec"))
     if before is not None and before != spec:
@@ -59,3 +41,13 @@ def validate_domain(document: dict[str, Any], context: CheckContext, report: Che
             "the spec of a ComputeDomain cannot change",
             "delete the ComputeDomain and make it anew",
         )
+
+
+def _report(problem: SchemaProblem, report: CheckReport) -> None:
+    if problem.kind is SchemaProblemKind.UNKNOWN:
+        name = str(problem.steps[-1])
+        text = f'strict decoding error: unknown field "{name}"'
+        path = path_of(problem.steps, "")
+        report.add("dra-field-unknown", path, text, problem.fix, value=name)
+        return
+    report_problem(problem, SCHEMA_CODES, report, code=_SPECIAL.get(problem.steps))

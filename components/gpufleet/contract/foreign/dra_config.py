@@ -6,6 +6,7 @@ from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.dra_chart import consumable_shares, validate_chart
 from gpufleet.contract.foreign.dra_compute_domain import validate_domain
+from gpufleet.contract.foreign.dra_envelope import HOLDERS, is_holder, validate_envelope
 from gpufleet.contract.foreign.dra_gates import driver_version, gates_in_force, gates_known
 from gpufleet.contract.foreign.dra_rules import RULES
 from gpufleet.contract.foreign.dra_sharing import StrictFields, validate_sharing
@@ -27,10 +28,9 @@ _DRIVERS = {
     "ComputeDomainDaemonConfig": _DOMAIN_DRIVER,
 }
 _HOLDERS = {
-    "ResourceClaim": ("spec", "devices", "config"),
-    "ResourceClaimTemplate": ("spec", "spec", "devices", "config"),
-    "DeviceClass": ("spec", "config"),
+    kind: steps if kind == "DeviceClass" else (*steps, "devices") for kind, steps in HOLDERS.items()
 }
+"""Kind -> where its configs are."""
 _TYPE_META = ("apiVersion", "kind")
 
 
@@ -52,8 +52,9 @@ def validate(read: GoDocument, context: CheckContext) -> Judgement:
         )
         return report.validation()
     kind = document.get("kind")
-    if isinstance(kind, str) and kind in _HOLDERS and _is_core(document):
-        validating.holder(document, _HOLDERS[kind])
+    if is_holder(document):
+        if validate_envelope(document, context, report):
+            validating.holder(document, (*_HOLDERS[str(kind)], "config"))
     elif "opaque" in document and "kind" not in document:
         validating.opaque(document["opaque"], "opaque")
     elif kind == "ComputeDomain" and document.get("apiVersion") == API_VERSION:
@@ -61,10 +62,6 @@ def validate(read: GoDocument, context: CheckContext) -> Judgement:
     else:
         validating.config(document, "")
     return report.validation()
-
-
-def _is_core(document: dict[str, Any]) -> bool:
-    return str(document.get("apiVersion", "")).startswith("resource.k8s.io/")
 
 
 class _Judging:

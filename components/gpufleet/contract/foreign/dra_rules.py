@@ -1,5 +1,6 @@
 """What NVIDIA's DRA driver does with its opaque configs, gates and chart, rule by rule."""
 
+from gpufleet.contract.foreign.dra_envelope_rules import RULES as ENVELOPE
 from gpufleet.contract.foreign.validation import CheckRule, Verdict, rule_table
 
 _API = "kubernetes-sigs/dra-driver-nvidia-gpu api/nvidia.com/resource/v1beta1"
@@ -291,6 +292,7 @@ RULES = rule_table(
         "The device plugin serves the same GPUs as the DRA driver.",
         "NVIDIA/cloud-native-docs gpu-operator/dra-intro-install.rst",
     ),
+    *ENVELOPE,
     CheckRule(
         "dra-key-repeated",
         ("DRA-7",),

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpufleet.contract.foreign.context import CheckContext
+from gpufleet.contract.foreign.dra_chart import CHARTS as DRA_CHARTS
 from gpufleet.contract.foreign.dra_gates import OPERATOR_VERSION, gates_of, validate_gates
 from gpufleet.contract.foreign.go_json import as_list, as_mapping, kind_of
 from gpufleet.contract.foreign.gpu_operator_choices import (
@@ -235,11 +236,7 @@ def _validate_neighbours(
     if chart is None or chart.values is None:
         return
     serves = chart.value("resources.gpus.enabled") is not False
-    if (
-        chart.name == "dra-driver-nvidia-gpu"
-        and serves
-        and _is(values, "devicePlugin.enabled", True)
-    ):
+    if chart.name in DRA_CHARTS and serves and _is(values, "devicePlugin.enabled", True):
         report.add(
             "gpu-operator-dra-too",
             "devicePlugin.enabled",

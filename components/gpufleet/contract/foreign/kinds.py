@@ -8,6 +8,7 @@ from typing import Any
 
 from gpufleet.contract.foreign.context import CheckContext, read_context
 from gpufleet.contract.foreign.document import read_documents, unwrapped
+from gpufleet.contract.foreign.go_json import as_mapping
 from gpufleet.contract.foreign.manifest import (
     TOGETHER,
     can_be_manifest,
@@ -118,6 +119,7 @@ def _validate_manifest(
         return [_moved(finding, places) for finding in validated.findings], None
     findings: list[Finding] = []
     advertises: AdvertisedByConfig | None = None
+    where = replace(where, device_classes=_device_classes(wanted))
     for path, item in wanted:
         read, found = unwrapped(kind, GoDocument(item), select)
         validated = _validate_documents(kind, read, found, where)
@@ -125,6 +127,12 @@ def _validate_manifest(
             return list(validated.findings), validated.advertises
         findings += [_below(path, finding) for finding in validated.findings]
     return findings, advertises
+
+
+def _device_classes(objects: Sequence[Object]) -> frozenset[str]:
+    """Names of the DeviceClasses among objects."""
+    classes = (item for _, item in objects if item.get("kind") == "DeviceClass")
+    return frozenset(str((as_mapping(one.get("metadata")) or {}).get("name")) for one in classes)
 
 
 def _moved(finding: Finding, places: Mapping[str, str]) -> Finding:

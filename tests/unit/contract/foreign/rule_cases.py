@@ -3,6 +3,7 @@
 
 from tests.unit.contract.foreign.autoscaler_cases import CASES as AUTOSCALER
 from tests.unit.contract.foreign.case_rows import CaseRow
+from tests.unit.contract.foreign.claim_cases import CLAIMS
 from tests.unit.contract.foreign.device_plugin_cases import DEVICE_PLUGIN, DRA
 from tests.unit.contract.foreign.karpenter_cases import CASES as KARPENTER
 from tests.unit.contract.foreign.mig_cases import MIG_PARTED, MIG_PLACEMENT, MIG_STRATEGY
@@ -14,7 +15,7 @@ CASES: dict[str, list[CaseRow]] = {
     "mig-placement": MIG_PLACEMENT,
     "mig-strategy": MIG_STRATEGY,
     "device-plugin": DEVICE_PLUGIN,
-    "dra-config": DRA,
+    "dra-config": [*DRA, *CLAIMS],
     "gpu-operator-values": GPU_OPERATOR,
     "network-operator-values": NETWORK_OPERATOR,
     "rdma-shared-config": RDMA,

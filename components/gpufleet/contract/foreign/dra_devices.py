@@ -1,0 +1,112 @@
+"""Devices as NVIDIA's DRA driver publishes them: attributes and capacities, for GPUs of the
+catalogue.
+
+Source: kubernetes-sigs/dra-driver-nvidia-gpu cmd/gpu-kubelet-plugin/deviceinfo.go, partitions.go
+(0.4.1 and main); architecture: NVIDIA/go-nvlib pkg/nvlib/device/device.go GetArchitectureAsString.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from gpufleet.catalogue import Gpu, load
+
+DRIVER = "gpu.nvidia.com"
+KUBERNETES = "resource.kubernetes.io"
+"""Domain of the attributes that several drivers publish."""
+CLASSES: Mapping[str, str | None] = {
+    "gpu.nvidia.com": "gpu",
+    "mig.nvidia.com": "mig",
+    "vfio.gpu.nvidia.com": "vfio",
+    "compute-domain-daemon.nvidia.com": None,
+    "compute-domain-default-channel.nvidia.com": None,
+}
+"""Device classes of the driver's chart -> type of their GPU devices."""
+FORMER = {"index": "0.4", "minor": "0.4", "parentIndex": "0.4", "parentMinor": "0.4"}
+"""Attributes that older drivers published -> the first driver without them."""
+
+_ARCHITECTURES = {"ada-lovelace": "Ada Lovelace"}
+_VERSION = {"semver": (1, 0, 0)}
+_AMOUNT = {"quantity": "1"}
+_UNKNOWN: Mapping[str, Mapping[str, Any]] = {
+    "gpu": {
+        "uuid": "", "brand": "", "driverVersion": _VERSION, "cudaDriverVersion": _VERSION,
+        "addressingMode": "", "pcieBusID": "",
+    },
+    "mig": {
+        "uuid": "", "parentUUID": "", "brand": "", "driverVersion": _VERSION,
+        "cudaDriverVersion": _VERSION, "pcieBusID": "",
+    },
+    "vfio": {
+        "uuid": "", "deviceID": "", "vendorID": "", "iommuFDEnabled": False, "pcieBusID": "",
+        "gpuModuleId": 0, "partition1": 0, "partition2": 0, "partition4": 0, "partition8": 0,
+    },
+}  # fmt: skip
+"""Attributes whose value depends on the node."""
+_ENGINES = ("multiprocessors", "copyEngines", "decoders", "encoders", "jpegEngines", "ofaEngines")
+
+
+@dataclass(frozen=True, slots=True)
+class DraDevice:
+    """One kind of device."""
+
+    type: str
+    known: Mapping[str, Any]
+    """Attributes of the driver's domain whose value follows from the GPU."""
+    memory: int | None
+
+    def variable(self, *, everything: bool, without: str | None = None) -> dict[str, Any]:
+        """`device` for an expression. With `everything` also attributes whose value depends on the
+        node, with some value."""
+        attributes = {k: v for k, v in self.known.items() if k != without}
+        capacity = {} if self.memory is None else {"memory": {"quantity": str(self.memory)}}
+        shared: dict[str, Any] = {}
+        if everything:
+            attributes |= _UNKNOWN[self.type]
+            shared = {"pcieRoot": "", "pciBusID": "", "numaNode": 0}
+            capacity |= dict.fromkeys((*_ENGINES, "addressableMemory", *_SLICES), _AMOUNT)
+            capacity.setdefault("memory", _AMOUNT)
+        return {
+            "driver": DRIVER,
+            "attributes": {DRIVER: attributes, KUBERNETES: shared},
+            "capacity": {DRIVER: capacity, KUBERNETES: {}},
+            "allowMultipleAllocations": False,
+        }
+
+
+_SLICES = tuple(f"memorySlice{number}" for number in range(16))
+
+
+def attribute_names(kind: str | None) -> frozenset[str]:
+    """Attributes of devices of a type, of any type for None, in the driver's domain."""
+    kinds = _UNKNOWN if kind is None else (kind,)
+    return frozenset(
+        name for one in devices() if one.type in kinds for name in (*one.known, *_UNKNOWN[one.type])
+    )
+
+
+@cache
+def devices() -> tuple[DraDevice, ...]:
+    """Every device that GPUs of the catalogue can give."""
+    found: dict[str, DraDevice] = {}
+    for gpu in load().gpus.values():
+        if gpu.vendor == "nvidia":
+            for device in _devices_of(gpu):
+                found.setdefault(repr(device), device)
+    return tuple(found.values())
+
+
+def _devices_of(gpu: Gpu) -> Iterator[DraDevice]:
+    name = gpu.architecture
+    common: dict[str, Any] = {"architecture": _ARCHITECTURES.get(name, name.capitalize())}
+    if gpu.compute_capability is not None:
+        common["cudaComputeCapability"] = {"semver": (*gpu.compute_capability, 0)}
+    profiles = gpu.mig_published if gpu.mig is None else gpu.mig.profiles
+    others = () if gpu.mig is None else gpu.mig.alternate_names
+    for product in gpu.product_names:
+        named = {**common, "productName": product}
+        yield DraDevice("gpu", {**named, "type": "gpu"}, gpu.memory_bytes)
+        yield DraDevice("vfio", {"type": "vfio", "productName": product}, None)
+        for profile in (*profiles, *others):
+            yield DraDevice("mig", {**named, "type": "mig", "profile": profile}, None)
