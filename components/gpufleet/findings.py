@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, cast
 
+from gpufleet.messages import message
+from gpufleet.secret_text import masked_data
+
 
 class Severity(StrEnum):
     """Severity of a finding. The members are ordered from the most to the least severe."""
@@ -44,6 +47,12 @@ class Finding:
     fix: str | None = None
     """What to write instead, or None when no single change fixes it."""
 
+    def __post_init__(self) -> None:
+        for name in ("path", "message", "fix"):
+            text = getattr(self, name)
+            if text is not None:
+                object.__setattr__(self, name, message(text))
+
     def as_dict(self) -> dict[str, Any]:
         """The JSON form every command prints."""
         return {
@@ -51,7 +60,7 @@ class Finding:
             "severity": self.severity.value,
             "path": self.path,
             "message": self.message,
-            "evidence": dict(self.evidence),
+            "evidence": masked_data(self.evidence),
             "fix": self.fix,
         }
 

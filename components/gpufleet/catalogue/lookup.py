@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
 from gpufleet.catalogue.gpu import Gpu
+from gpufleet.secret_text import masked
 
 Row = TypeVar("Row")
 
@@ -22,7 +23,7 @@ class UnknownKeyError(LookupError):
         self.key = key
         self.nearest = tuple(nearest)
         hint = f"; nearest: {', '.join(self.nearest)}" if self.nearest else ""
-        super().__init__(f"no {kind} named {key!r} in the catalogue{hint}")
+        super().__init__(f"no {kind} named {masked(key)!r} in the catalogue{hint}")
 
     def __reduce__(self) -> tuple[object, ...]:
         return (type(self), (self.kind, self.key, self.nearest))
@@ -33,7 +34,9 @@ class AmbiguousKeyError(UnknownKeyError):
 
     def __init__(self, kind: str, key: str, nearest: Iterable[str] = ()) -> None:
         super().__init__(kind, key, nearest)
-        self.args = (f"{key!r} names more than one {kind}: write {' or '.join(self.nearest)}",)
+        self.args = (
+            f"{masked(key)!r} names more than one {kind}: write {' or '.join(self.nearest)}",
+        )
 
 
 def nearest_names(key: str, names: Iterable[str], limit: int = 3) -> tuple[str, ...]:

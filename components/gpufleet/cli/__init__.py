@@ -10,6 +10,7 @@ from typing import NoReturn
 import click
 
 from gpufleet.cli.output import UnreadableInputError
+from gpufleet.messages import message
 
 COMMANDS = {
     "compile": "FleetSpec -> Fleet: everything that follows from a declaration, and every finding",
@@ -99,5 +100,5 @@ def _forget_output() -> None:
 
 def _end(text: str, code: int) -> NoReturn:
     with suppress(OSError):
-        click.echo(f"gpufleet: {text}", err=True)
+        click.echo(f"gpufleet: {message(text)}", err=True)
     sys.exit(code)

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 import click
 
 from gpufleet.cli.output import print_json
+from gpufleet.messages import message
 from gpufleet_policies.fronts.audit.as_json import finding_as_dict
 from gpufleet_policies.fronts.audit.fixing import Chosen, Fixes, Validate, diff, fixes, write
 from gpufleet_policies.fronts.audit.patches import ObjectPatch, object_patches
@@ -38,7 +39,7 @@ def write_fixes(
         print_json(_as_dict(made, only_show=only_show))
     else:
         for line in _lines(made, only_show=only_show):
-            click.echo(line)
+            click.echo(message(line))
     return result if only_show else made.result
 
 
@@ -47,7 +48,7 @@ def _as_dict(made: Fixes, *, only_show: bool) -> dict[str, object]:
         "written": not only_show,
         "fixed": [patch.as_dict() for patch in made.done],
         "left": [{**patch.as_dict(), "reason": reason} for patch, reason in made.left],
-        "diff": "".join(f"{line}\n" for line in diff(made)),
+        "diff": "".join(f"{message(line)}\n" for line in diff(made)),
         "remaining": [finding_as_dict(one) for one in made.result.findings],
         "worse": [finding_as_dict(one) for one in made.worse],
     }

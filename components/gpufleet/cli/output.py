@@ -1,6 +1,5 @@
 """What every command prints in the same way: findings, JSON, and the exit code."""
 
-import json
 import sys
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
@@ -8,6 +7,7 @@ from typing import Any, TypeVar
 import click
 
 from gpufleet.findings import Finding, Severity, has_errors, ordered
+from gpufleet.messages import json_text
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
@@ -31,8 +31,7 @@ def format_option(function: _Function) -> _Function:
 
 def print_json(document: object) -> None:
     """Write one JSON document to standard output. Decimals become strings, so no digit is lost."""
-    json.dump(document, sys.stdout, indent=2, default=str, ensure_ascii=False)
-    sys.stdout.write("\n")
+    sys.stdout.write(json_text(document) + "\n")
 
 
 def print_findings(findings: Iterable[Finding], *, to_stderr: bool = True) -> None:

@@ -5,15 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 from gpufleet.findings import Finding, error
+from gpufleet.secret_text import secret_in
 
-_SHAPES = {
-    "an AWS access key id": re.compile(r"\b(AKIA|ASIA)[0-9A-Z]{16}\b"),
-    "a private key": re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----"),
-    "an NGC API key": re.compile(r"\bnvapi-[A-Za-z0-9_-]{20,}"),
-    "a JSON web token": re.compile(r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\."),
-    "a Hugging Face token": re.compile(r"\bhf_[A-Za-z0-9]{20,}"),
-    "a GitHub token": re.compile(r"\b(ghp|gho|ghs|github_pat)_[A-Za-z0-9_]{20,}"),
-}
 _KEY = re.compile(
     r"(password|passwd|token|secret[-_]?(access[-_]?)?key|api[-_]?key|private[-_]?key)$",
     re.IGNORECASE,
@@ -40,7 +33,7 @@ def validate_secrets(value: object, path: str = "") -> Iterator[Finding]:
             else:
                 yield from validate_secrets(item, inner)
     elif isinstance(value, str):
-        kind = next((kind for kind, shape in _SHAPES.items() if shape.search(value)), None)
+        kind = secret_in(value)
         if kind is not None:
             yield _finding(path, f"the value looks like {kind}")
     elif isinstance(value, Sequence) and not isinstance(value, bytes):
@@ -52,7 +45,7 @@ def may_be_secret(name: str, value: object) -> bool:
     """Whether the value of a field or variable may be a credential: no message repeats it."""
     if _KEY.search(name) is not None:
         return True
-    return isinstance(value, str) and any(shape.search(value) for shape in _SHAPES.values())
+    return isinstance(value, str) and secret_in(value) is not None
 
 
 def _holds_secret(name: str, value: object) -> bool:

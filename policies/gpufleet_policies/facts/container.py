@@ -113,6 +113,9 @@ class Container:
     """Of `liveness`, `readiness`, `startup`: those it has, or may have."""
     listens: bool = False
     """Whether it names ports it serves on."""
+    plain_secrets: tuple[tuple[str, str], ...] = ()
+    """Field path and kind of each credential that is written out. Read only where it asks for
+    GPUs."""
     resources_place: str = ""
     """Field path of its `resources`; empty where its kind writes them in a form of its own."""
     gpu_resources: tuple[str, ...] = field(init=False)

@@ -1,15 +1,8 @@
 """Locator: the object of a finding, as text that a reader can search for."""
 
-import re
 from dataclasses import dataclass
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
-
-
-def one_line(text: str) -> str:
-    """A text without control characters: no name of an object writes lines, or colours, of its own
-    into a log, where they would be read as commands of a CI system."""
-    return text if text.isprintable() else _CONTROL.sub(" ", text)
+from gpufleet.messages import one_line
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from gpufleet.secret_text import secret_in
 from gpufleet_policies.facts.container import HIDDEN, NO_LAUNCH, Amount, Container
 from gpufleet_policies.facts.tristate import UNKNOWN, Fact, unknown
 from gpufleet_policies.readers.intent import ContainerProgram
@@ -32,6 +33,7 @@ def containers(group: RawGroup) -> tuple[list[Container], list[ContainerProgram]
     for place, raw, init, at_resources in _listed(group):
         container = _container(place, raw, init=init, resources_place=at_resources)
         if not init and (container.gpu_resources or container.claims):
+            container = replace(container, plain_secrets=tuple(_plain_secrets(place, mapping(raw))))
             program = _program(container, mapping(raw), group.stated)
             container = program.container
             programs.append(program)
@@ -127,6 +129,23 @@ def _program(
         variables,
         model if isinstance(model, str) else None,
     )
+
+
+def _plain_secrets(place: str, raw: dict[str, Any]) -> Iterable[tuple[str, str]]:
+    """Where credentials are written out, and what they are. No value is kept."""
+    for key in ("command", "args"):
+        parts = [part if isinstance(part, str) else "" for part in items(raw.get(key))]
+        for index, part in enumerate(parts):
+            kind = secret_in(part)
+            if kind is None and index and parts[index - 1].startswith("-") and " " not in part:
+                kind = secret_in(f"{parts[index - 1]} {part}")
+            if kind is not None:
+                yield f"{place}.{key}[{index}]", kind
+    for index, variable in enumerate(items(raw.get("env"))):
+        value = at(variable, "value")
+        kind = secret_in(value) if isinstance(value, str) else None
+        if kind is not None:
+            yield f"{place}.env[{index}].value", kind
 
 
 def _environment(container: dict[str, Any]) -> Iterable[tuple[str, str]]:

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from gpufleet.messages import one_line
+from gpufleet.secret_text import masked
 from gpufleet_policies.facts import Provenance
-from gpufleet_policies.facts.locator import one_line
 from gpufleet_policies.money import Money
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.creation import Creation
@@ -79,7 +80,7 @@ class Violation:
 
     def __post_init__(self) -> None:
         for name in ("where", "found", "limit", "alternative"):
-            object.__setattr__(self, name, one_line(getattr(self, name)))
+            object.__setattr__(self, name, one_line(masked(getattr(self, name))))
 
 
 Check = Callable[[RuleContext, Any], Iterable[Violation]]

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
+from gpufleet.messages import json_text
 from gpufleet_policies.fronts.audit.placed import PlacedFinding
 from gpufleet_policies.fronts.audit.run import Audit, FileResult
 
@@ -27,7 +28,7 @@ def baseline_text(findings: Iterable[PlacedFinding]) -> str:
         "version": VERSION,
         "findings": [dict(zip(keys, row, strict=True)) for row in rows],
     }
-    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+    return json_text(document, indent=1) + "\n"
 
 
 def read_baseline(path: Path) -> Counter[str]:

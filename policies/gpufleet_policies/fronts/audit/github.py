@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from gpufleet.messages import one_line
 from gpufleet_policies.fronts.audit.run import Audit
 
 
@@ -20,4 +21,4 @@ def _data(text: str) -> str:
 
 
 def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+    return _data(one_line(text)).replace(":", "%3A").replace(",", "%2C")

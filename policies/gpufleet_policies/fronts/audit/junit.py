@@ -3,6 +3,7 @@
 import re
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
+from gpufleet.messages import visible
 from gpufleet_policies.fronts.audit.run import Audit, FileResult
 
 _NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -56,5 +57,5 @@ def _suite(root: Element, file: FileResult) -> Element:
 
 
 def _clean(text: str) -> str:
-    """Text without characters that XML cannot hold."""
-    return _NO_XML.sub("?", text)
+    """Text without characters that XML cannot hold, or that do not show."""
+    return _NO_XML.sub("?", visible(text))

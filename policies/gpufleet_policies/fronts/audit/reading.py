@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from gpufleet.documents.document import Document
 from gpufleet.documents.limits import JSON_DUMPS, MANIFESTS, UnreadableDocumentError
+from gpufleet.messages import message
 from gpufleet_policies.fronts.audit.inputs import STANDARD_INPUT, Input
 from gpufleet_policies.fronts.audit.written_lines import Located
 from gpufleet_policies.readers.document_text import (
@@ -57,9 +58,9 @@ def read_input(one: Input) -> Reading:
                 reading.facts.append(fact)
                 reading.sources.append(document)
     except UnreadableDocumentError as problem:
-        reading.problem = str(problem)
+        reading.problem = message(str(problem))
     except OSError as problem:
-        reading.problem = problem.strerror or str(problem)
+        reading.problem = message(problem.strerror or str(problem))
     except Exception as problem:  # noqa: BLE001 - one file must not end an audit of thousands
         trace = problem.__traceback__
         while trace is not None and trace.tb_next is not None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
+from gpufleet.messages import one_line
 from gpufleet_policies.fronts.audit.patches import offered
 from gpufleet_policies.fronts.audit.placed import PlacedFinding
 from gpufleet_policies.fronts.audit.run import Audit, FileResult
@@ -29,16 +30,16 @@ def as_text(result: Audit, style: Style, width: int | None = 100) -> Iterator[st
         )
         yield ""
     for file in result.unread:
-        yield f"{style('not read', 'warning')} {file.name}: {file.problem}"
+        yield f"{style('not read', 'warning')} {one_line(file.name)}: {file.problem}"
     if templates := [file for file in result.files if file.templates and not file.problem]:
-        names = ", ".join(file.name for file in templates[:3])
+        names = ", ".join(one_line(file.name) for file in templates[:3])
         more = f" and {len(templates) - 3} more" if len(templates) > 3 else ""
         yield f"{style('template', 'faint')} {names}{more}: {_TEMPLATE_HINT}"
     yield _summary(result, style)
 
 
 def _file(file: FileResult, style: Style, width: int | None) -> Iterator[str]:
-    yield style("standard input" if file.name == "-" else file.name, "strong")
+    yield style("standard input" if file.name == "-" else one_line(file.name), "strong")
     for one in file.findings:
         yield from _finding(one, style, width)
     yield ""

@@ -1,0 +1,54 @@
+"""Texts that people and programs read: without credentials, and without characters that a terminal
+or a log takes for something else.
+
+Names of objects and files are written by other people. A line feed in a name would begin a line of
+its own in a log, an escape sequence would change colours, a mark of direction would show letters in
+another order than they are.
+"""
+
+import json
+import re
+
+from gpufleet.secret_text import masked
+
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+_LINES = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]+")
+_FORMAT = re.compile(
+    "[\u00ad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0001\U000e0020-\U000e007f]"
+)
+"""Characters of the category Cf (Unicode 15.0): they show nothing, and change how others show."""
+_IN_JSON = re.compile(f"[\x7f-\x9f\u2028\u2029]|{_FORMAT.pattern}")
+
+
+def one_line(text: str) -> str:
+    """A text on one line: control characters become a space, others that do not show an escape."""
+    if text.isprintable():
+        return text
+    return _FORMAT.sub(_escape, _CONTROL.sub(" ", text))
+
+
+def visible(text: str) -> str:
+    """The same for a text of several lines, which keeps its line feeds and tabs."""
+    if text.isprintable():
+        return text
+    return _FORMAT.sub(_escape, _LINES.sub(" ", text))
+
+
+def message(text: str) -> str:
+    """A text for people: visible, and without credentials."""
+    return visible(masked(text))
+
+
+def json_text(document: object, indent: int = 2) -> str:
+    """A document as JSON that is safe to show; decimals become texts, so no digit is lost.
+
+    Reading it gives back every character: those that do not show are escaped as JSON does it.
+    """
+    text = json.dumps(document, indent=indent, default=str, ensure_ascii=False)
+    return _IN_JSON.sub(lambda found: json.dumps(found[0])[1:-1], text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    return found[0].encode("unicode_escape").decode()

@@ -1,0 +1,122 @@
+"""Credentials in text: how they are recognised, and texts without them.
+
+The forms of tokens are those that their issuers publish and that scanners for secrets use
+(gitleaks/gitleaks config/gitleaks.toml). A text of no known form counts where it is as random as a
+key. Messages of this project never repeat such a value.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, cast
+
+MASK = "***"
+
+FORMS: Mapping[str, str] = {
+    "an AWS access key id": r"\b(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{16}\b",
+    "a private key": r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[^-]*(?:-----END [A-Z ]*-----)?)?",
+    "an NGC API key": r"\bnvapi-[A-Za-z0-9_-]{20,}",
+    "a JSON web token": r"(?<![\w-])eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]*",
+    "a Hugging Face token": r"\bhf_[A-Za-z0-9]{20,}",
+    "a GitHub token": r"\b(?:gh[pousr]|github_pat)_[A-Za-z0-9_]{20,}",
+    "a GitLab token": r"\bgl(?:pat|dt|rt|cbt|ptt|ft|agent)-[A-Za-z0-9_-]{20,}",
+    "a Slack token": r"\bxox[abeprs]-[A-Za-z0-9-]{10,}",
+    "a Google API key": r"\bAIza[A-Za-z0-9_-]{35}",
+    "a Google access token": r"\bya29\.[A-Za-z0-9_-]{20,}",
+    "an API key": r"\bsk-(?=[A-Za-z_-]*\d)(?=[a-z0-9_-]*[A-Z])[A-Za-z0-9_-]{20,}",
+    "a Pulumi access token": r"\bpul-[0-9a-f]{40}\b",
+    "an npm token": r"\bnpm_[A-Za-z0-9]{36}\b",
+    "a PyPI token": r"\bpypi-[A-Za-z0-9_-]{40,}",
+    "a Docker Hub token": r"\bdckr_pat_[A-Za-z0-9_-]{20,}",
+    "a Vault token": r"\bhv[sb]\.[A-Za-z0-9_-]{20,}",
+    "a Databricks token": r"\bdapi[0-9a-f]{32}\b",
+    "a bootstrap token": r"(?<![\w.-])(?=[a-z]*\d)[a-z0-9]{6}\.(?=[a-z]*\d)[a-z0-9]{16}(?![\w.-])",
+}
+"""Kind of a credential -> its form."""
+
+_PLACE = r"(?![$<{*.\[(]|REDACTED|changeme|xxx)"
+"""What follows is a value, and not the place of one: `$TOKEN`, `<token>`, `{{ .token }}`, `...`."""
+_VALUE = rf"{_PLACE}[^\s'\",;)&`]{{1,500}}"
+_NAME = r"(?:password|passwd|passphrase|token|secret|api[-_]?key|access[-_]?key|private[-_]?key)"
+_WITH_PASSWORD = re.compile(
+    rf"(\b[a-z][a-z0-9+.-]{{0,20}}://[^\s/:@'\"]{{0,200}}:){_PLACE}[^\s/@'\"]{{1,500}}(?=@)",
+    re.IGNORECASE,
+)
+_ASSIGNED = re.compile(rf"({_NAME}=['\"]?){_VALUE}", re.IGNORECASE)
+_OPTION = re.compile(
+    rf"((?<![\w-])--?[a-z0-9_.-]{{0,60}}{_NAME}\s+['\"]?)(?=\S*\d)(?=\S{{8}}){_VALUE}",
+    re.IGNORECASE,
+)
+"""Only a value with a digit: what follows an option can be a sentence about it."""
+_HEADER = re.compile(r"(\b(?:Bearer|Basic)\s+)[A-Za-z0-9+/=._~-]{20,}")
+_BEFORE = (("://", _WITH_PASSWORD), ("=", _ASSIGNED), ("-", _OPTION), (" ", _HEADER))
+"""A text that each form has in it, and the form."""
+_KEY_BLOCK = "-----BEGIN"
+_KNOWN = re.compile("|".join(FORMS.values()))
+_RUN = re.compile(r"(?<![\w:+/=.-])[A-Za-z0-9+/_=.-]{20,}")
+"""What can be a token: every known form has at least 20 characters."""
+_KEPT = 4
+"""Characters of a known token that stay: they say what it is (`ghp_`)."""
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_HEXADECIMAL = re.compile(r"[0-9a-f]{32,}|[0-9A-F]{32,}")
+_CHANGES = 0.45
+"""Share of neighbours of different classes (small, capital, digit). Random text in base 64 has
+about 0.6; names of models and machines have less than 0.4."""
+
+
+def secret_in(text: str) -> str | None:
+    """What kind of credential a text holds, or None. The text itself is never given back."""
+    if _WITH_PASSWORD.search(text):
+        return "an address with a password"
+    if _KNOWN.search(text):
+        return next(kind for kind, form in FORMS.items() if re.search(form, text))
+    if any(form.search(text) for _, form in _BEFORE):
+        return "an option with a credential"
+    return None
+
+
+def masked(text: str) -> str:
+    """A text with `***` in place of everything that may be a credential."""
+    for sign, form in _BEFORE:
+        if sign in text:
+            text = form.sub(rf"\1{MASK}", text)
+    if _KEY_BLOCK in text:
+        text = re.sub(FORMS["a private key"], MASK, text)
+    return _RUN.sub(_masked_run, text)
+
+
+def _masked_run(found: re.Match[str]) -> str:
+    run = found[0]
+    if _KNOWN.search(run):
+        return _KNOWN.sub(lambda token: token[0][:_KEPT] + MASK, run)
+    return MASK if _is_random(run) else run
+
+
+def masked_data(value: Any) -> Any:
+    """Data with the same in every text of it."""
+    if isinstance(value, str):
+        return masked(value)
+    if isinstance(value, Mapping):
+        entries = cast("Mapping[Any, Any]", value)
+        return {key: masked_data(item) for key, item in entries.items()}
+    if isinstance(value, list | tuple):
+        return [masked_data(item) for item in cast("Sequence[Any]", value)]
+    return value
+
+
+def _is_random(text: str) -> bool:
+    """Whether a run of letters and digits is more like a key than like a name."""
+    if _HEXADECIMAL.fullmatch(text):
+        return True
+    if _UUID.search(text):
+        return False
+    parts = [part for part in re.split("[^A-Za-z0-9]", text) if part]
+    if sum(map(len, parts)) < 24 or len({_class(letter) for part in parts for letter in part}) < 3:
+        return False
+    neighbours = [pair for part in parts for pair in pairwise(map(_class, part))]
+    changes = sum(one != other for one, other in neighbours)
+    return changes >= _CHANGES * len(neighbours)
+
+
+def _class(letter: str) -> str:
+    return "digit" if letter.isdigit() else "capital" if letter.isupper() else "small"

@@ -1,0 +1,32 @@
+"""Credentials that are written into workloads."""
+
+from collections.abc import Iterator
+
+from gpufleet_policies.facts import WorkloadFacts
+from gpufleet_policies.rules.context import RuleContext
+from gpufleet_policies.rules.rule import Level, Violation, rule
+
+
+@rule(
+    "gpu-workload-plain-secret",
+    "A GPU container whose command line or variables hold a token, a key or a password.",
+    subject=WorkloadFacts,
+    dev=Level.ADVISORY,
+    prod=Level.ADVISORY,
+    strict=Level.MANDATORY,
+    source="Kubernetes, Good practices for Secrets; forms of tokens: gitleaks config/gitleaks.toml",
+)
+def plain_secret(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+    """Tokens of known forms, options such as `--token=` with a value, and addresses with a
+    password, such as those of proxies. No message repeats the value."""
+    del context
+    for _, container in workload.gpu_containers:
+        for place, kind in container.plain_secrets:
+            yield Violation(
+                where=f"container {container.name} ({place})",
+                found=f"holds {kind}",
+                limit="whoever may read the object, its file or the list of processes has it",
+                alternative="put it into a Secret, take it as a variable with secretKeyRef, and "
+                "revoke this one",
+                evidence={"field": place, "kind": kind},
+            )

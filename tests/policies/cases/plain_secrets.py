@@ -1,0 +1,15 @@
+"""Cases of rules/plain_secrets.py."""
+
+from gpufleet_policies.rules.rule import Level
+from tests.policies.cases.case import Case
+from tests.policies.cases.workloads import CONTAINER, deployment
+
+CASES = (
+    Case(
+        "gpu-workload-plain-secret",
+        deployment({f"{CONTAINER}.args": ["--port=8000", "--api-key=$(API_KEY)"]}),
+        deployment({f"{CONTAINER}.args": ["--port=8000", "--api-key=token-abc123"]}),
+        "(spec.template.spec.containers[0].args[1]): holds an option with a credential",
+        Level.ADVISORY,
+    ),
+)
