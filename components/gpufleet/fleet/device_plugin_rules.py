@@ -10,20 +10,6 @@ from gpufleet.spec.base import Ownership
 from gpufleet.spec.fleet_spec import FleetSpec
 
 ADDON = "addons.devicePlugin"
-_KEYS = """
-.: config compatWithCPUManager migStrategy failOnInitError deviceListStrategy deviceIDStrategy
-  nvidiaDriverRoot gdrcopyEnabled gdsEnabled mofedEnabled deviceDiscoveryStrategy nameOverride
-  fullnameOverride namespaceOverride selectorLabelsOverride* allowDefaultNamespace
-  imagePullSecrets* image updateStrategy* podAnnotations* podSecurityContext* securityContext*
-  resources* nodeSelector* affinity* tolerations* priorityClassName runtimeClassName devicePlugin
-  gfd nfd* mps cdi global*
-config: name map* default fallbackStrategies*
-image: repository pullPolicy tag
-devicePlugin: enabled
-gfd: enabled nameOverride namespaceOverride noTimestamp sleepInterval securityContext*
-mps: root enableHostPID
-cdi: nvidiaHookPath featureFlags*
-"""
 """Keys of the chart 0.20.0 (NVIDIA/k8s-device-plugin v0.20.0, read 2026-11-21)."""
 _ONE_ADVERTISER = "two plugins on one node both register nvidia.com/gpu, and the last one wins"
 
@@ -128,15 +114,11 @@ def _config_replaced(spec: FleetSpec) -> Iterator[Finding]:
 
 def validate_keys(raw: Mapping[str, Any]) -> Iterator[Finding]:
     """Keys the chart does not know: it has no schema and drops them silently."""
-    from gpufleet.contract.foreign.known_keys import known_keys, report_unknown
-    from gpufleet.contract.foreign.unknown_keys import key_rules
-    from gpufleet.contract.foreign.validation import CheckReport, rule_table
+    from gpufleet.contract.foreign.device_plugin_values import RULES, report_unknown_values
+    from gpufleet.contract.foreign.validation import CheckReport
 
-    source = "NVIDIA/k8s-device-plugin deployments/helm/nvidia-device-plugin"
-    rules = key_rules("device-plugin-chart", ("OUR-5",), "the chart", source)
-    report = CheckReport(rule_table(*rules))
-    known = known_keys(_KEYS)
-    report_unknown(raw, known, f"{ADDON}.values", "device-plugin-chart", "the chart", report)
+    report = CheckReport(RULES)
+    report_unknown_values(raw, f"{ADDON}.values", report)
     yield from report.findings
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from gpufleet.contract.foreign.context import CheckContext
+from gpufleet.contract.foreign.go_json import shown
 from gpufleet.contract.foreign.validation import CheckReport
 
 CHART = "nvidia-device-plugin"
@@ -55,11 +56,20 @@ def _validate_config(config: Mapping[str, Any], report: CheckReport) -> None:
             f"one of {', '.join(keys)}",
             keys=tuple(keys),
         )
+    if default and not keys and not config.get("name"):
+        report.add(
+            "device-plugin-chart-default-alone",
+            "context.chart.values.config.default",
+            f"config.default is {shown(default)}, and neither config.name nor config.map gives a "
+            "ConfigMap: the plugin runs without any configuration",
+            "write `config: {name: ...}` for a ConfigMap of your own, or `config: {map: ...}`",
+            value=shown(default),
+        )
     if default and keys and default not in keys:
         report.add(
             "device-plugin-chart-default-absent",
             "context.chart.values.config.default",
-            f"config.default is {default!r}, config.map has {', '.join(keys)}",
+            f"config.default is {shown(default)}, config.map has {', '.join(keys)}",
             f"one of {', '.join(keys)}",
             value=default,
             keys=tuple(keys),

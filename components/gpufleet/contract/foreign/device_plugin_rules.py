@@ -301,6 +301,14 @@ RULES = rule_table(
         _CHART,
     ),
     CheckRule(
+        "device-plugin-chart-default-alone",
+        ("DP-18",),
+        _REJECT,
+        "The chart has `config.default` and neither `config.name` nor `config.map`: no ConfigMap "
+        "is mounted, and the plugin runs without a configuration (k8s-device-plugin#990).",
+        _CHART,
+    ),
+    CheckRule(
         "device-plugin-chart-default-absent",
         ("DP-18", "OUR-8"),
         _REJECT,

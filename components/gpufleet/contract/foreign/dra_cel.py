@@ -34,9 +34,10 @@ _SEMVER = re.compile(r"v?(\d+)\.(\d+)\.(\d+)(?:[-+].*)?")
 
 
 def validate_selector(
-    expression: str, device_class: str | None, path: str, report: CheckReport
+    expression: str, device_class: str | None, gpu: str | None, path: str, report: CheckReport
 ) -> None:
-    """One CEL expression of a request of this class; None for the selector of a DeviceClass."""
+    """One CEL expression of a request of this class, None for the selector of a DeviceClass; with
+    a GPU only for its devices."""
     if len(expression) > _LONGEST:
         report.add(
             "dra-cel-invalid",
@@ -52,7 +53,14 @@ def validate_selector(
     about = kind is not None or DRIVER in expression
     if device_class in CLASSES and kind is None:
         return  # devices of compute domains are not the user's to select
-    candidates = [one for one in devices() if kind is None or one.type == kind]
+    candidates = [one for one in devices() if kind in (None, one.type) and gpu in (None, one.gpu)]
+    if not candidates:
+        what = "MIG" if kind == "mig" else "devices of this class"
+        report.add(
+            "dra-cel-matches-nothing", path, f"{gpu} has no {what}: nothing is allocated",
+            "select another class", value=expression,
+        )  # fmt: skip
+        return
     if not about:
         _evaluate_names(program, expression, path, report)
     elif _evaluates(program, expression, candidates, kind, path, report):
@@ -266,9 +274,9 @@ def _validate_matches(
         report.add(
             "dra-cel-profile-unknown",
             path,
-            f"no GPU has the MIG profile {' or '.join(wanted)}: nothing is allocated"
+            f"{_whose(candidates)} has the MIG profile {' or '.join(wanted)}: nothing is allocated"
             if wanted
-            else "no MIG profile of a GPU matches: nothing is allocated",
+            else f"{_whose(candidates)} has a MIG profile that matches: nothing is allocated",
             f"one of {', '.join((near or profiles)[:12])}",
             value=expression,
         )
@@ -276,10 +284,15 @@ def _validate_matches(
     report.add(
         "dra-cel-matches-nothing",
         path,
-        "no GPU of the catalogue matches the expression",
+        f"{_whose(candidates)} matches the expression",
         "`gpufleet catalogue gpus` lists product names and architectures",
         value=expression,
     )
+
+
+def _whose(candidates: Sequence[DraDevice]) -> str:
+    keys = {device.gpu for device in candidates}
+    return f"no {keys.pop()}" if len(keys) == 1 else "no GPU of the catalogue"
 
 
 def _depends(program: Any, candidates: Sequence[DraDevice], name: str) -> bool:

@@ -51,6 +51,8 @@ _ENGINES = ("multiprocessors", "copyEngines", "decoders", "encoders", "jpegEngin
 class DraDevice:
     """One kind of device."""
 
+    gpu: str
+    """Catalogue key of the GPU."""
     type: str
     known: Mapping[str, Any]
     """Attributes of the driver's domain whose value follows from the GPU."""
@@ -89,12 +91,8 @@ def attribute_names(kind: str | None) -> frozenset[str]:
 @cache
 def devices() -> tuple[DraDevice, ...]:
     """Every device that GPUs of the catalogue can give."""
-    found: dict[str, DraDevice] = {}
-    for gpu in load().gpus.values():
-        if gpu.vendor == "nvidia":
-            for device in _devices_of(gpu):
-                found.setdefault(repr(device), device)
-    return tuple(found.values())
+    gpus = (gpu for gpu in load().gpus.values() if gpu.vendor == "nvidia")
+    return tuple(device for gpu in gpus for device in _devices_of(gpu))
 
 
 def _devices_of(gpu: Gpu) -> Iterator[DraDevice]:
@@ -106,7 +104,7 @@ def _devices_of(gpu: Gpu) -> Iterator[DraDevice]:
     others = () if gpu.mig is None else gpu.mig.alternate_names
     for product in gpu.product_names:
         named = {**common, "productName": product}
-        yield DraDevice("gpu", {**named, "type": "gpu"}, gpu.memory_bytes)
-        yield DraDevice("vfio", {"type": "vfio", "productName": product}, None)
+        yield DraDevice(gpu.key, "gpu", {**named, "type": "gpu"}, gpu.memory_bytes)
+        yield DraDevice(gpu.key, "vfio", {"type": "vfio", "productName": product}, None)
         for profile in (*profiles, *others):
-            yield DraDevice("mig", {**named, "type": "mig", "profile": profile}, None)
+            yield DraDevice(gpu.key, "mig", {**named, "type": "mig", "profile": profile}, None)

@@ -97,7 +97,7 @@ def validate_envelope(document: dict[str, Any], context: CheckContext, report: C
         here = (as_mapping(here) or {}).get(step)
     spec, path = as_mapping(here) or {}, ".".join(HOLDERS[kind])
     if kind == "DeviceClass":
-        _validate_selectors(spec, None, path, report)
+        _validate_selectors(spec, None, path, context, report)
         return True
     devices = as_mapping(spec.get("devices")) or {}
     _validate_devices(devices, f"{path}.devices", version, context, report)
@@ -247,7 +247,7 @@ def _validate_request(request: DraRequest, context: CheckContext, report: CheckR
             "write 1 or more, or remove the request",
         )  # fmt: skip
     name = request.fields.get("deviceClassName")
-    _validate_selectors(request.fields, str(name), request.path, report)
+    _validate_selectors(request.fields, str(name), request.path, context, report)
 
 
 def _validate_class(request: DraRequest, context: CheckContext, report: CheckReport) -> None:
@@ -287,16 +287,20 @@ def _validate_class(request: DraRequest, context: CheckContext, report: CheckRep
 
 
 def _validate_selectors(
-    fields: Mapping[str, Any], device_class: str | None, path: str, report: CheckReport
+    fields: Mapping[str, Any],
+    device_class: str | None,
+    path: str,
+    context: CheckContext,
+    report: CheckReport,
 ) -> None:
     for index, entry in enumerate(as_list(fields.get("selectors")) or []):
         place = child(child(path, "selectors"), index)
         cel = as_mapping((as_mapping(entry) or {}).get("cel"))
         expression = (cel or {}).get("expression")
         if isinstance(expression, str) and expression.strip():
-            validate_selector(
-                expression, device_class, child(child(place, "cel"), "expression"), report
-            )
+            gpu = None if context.gpu is None else context.gpu.key
+            where = child(child(place, "cel"), "expression")
+            validate_selector(expression, device_class, gpu, where, report)
         elif cel is None:
             report.add(
                 "dra-field-missing",

@@ -20,6 +20,8 @@ FINE = {
     "mig-placement": '{"1g.10gb": 7}',
     "mig-strategy": '{"strategy": "mixed", "gpus": [{"1g.10gb": 7}, null]}',
     "device-plugin": "sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}",
+    "device-plugin-values": "migStrategy: single",
+    "dra-driver-values": "gpuResourcesEnabledOverride: true",
     "dra-config": "apiVersion: resource.nvidia.com/v1beta1\nkind: GpuConfig",
     "gpu-operator-values": "mig: {strategy: mixed}",
     "network-operator-values": "nfd: {enabled: false}",

@@ -45,6 +45,7 @@ DOMAIN = (
 )
 GOOD_DOMAIN = DOMAIN.format("{resourceClaimTemplate: {name: a}}")
 FINE = claim(GPU)
+FINE_MIG = selected(f"{PROFILE} == '1g.10gb'")
 
 CLAIMS: list[CaseRow] = [
     ("dra-api-not-served", claim(GPU, version="v1alpha3"), FINE, {}),
@@ -88,6 +89,8 @@ CLAIMS: list[CaseRow] = [
     ("dra-cel-attribute-unknown", selected("device.attributes['nvidia.com'].profile == '1g.10gb'"), None, {}),
     ("dra-cel-attribute-former", selected("device.attributes['gpu.nvidia.com'].index == 0", "gpu.nvidia.com"), FINE, {}),
     ("dra-cel-profile-unknown", selected(f"{PROFILE} == '2g.5gb'"), selected(f"{PROFILE} in ['2g.5gb', '2g.10gb']"), {}),
+    ("dra-cel-profile-unknown", selected(f"{PROFILE} == '1g.5gb'"), selected(f"{PROFILE} == '1g.10gb'"), {"gpu": "A100-80GB"}),
+    ("dra-cel-matches-nothing", FINE_MIG, FINE, {"gpu": "L4"}),
     ("dra-cel-matches-nothing", selected("device.attributes['gpu.nvidia.com'].architecture == 'hopper'"), selected("device.attributes['gpu.nvidia.com'].architecture == 'Hopper'"), {}),
     ("dra-cel-not-judged", selected("cel.bind(d, device.attributes['gpu.nvidia.com'], d.type == 'mig')"), selected("device.attributes['gpu.nvidia.com'].type == 'mig'"), {}),
     ("dra-cel-not-judged", selected("device.attributes['gpu.nvidia.com'].?profile.orValue('') == 'x'"), None, {}),

@@ -82,6 +82,7 @@ DEVICE_PLUGIN: list[CaseRow] = [
     ("device-plugin-chart-two-configs", FINE["device-plugin"], None, _chart(config={"name": "x", "map": {"a": ""}})),
     ("device-plugin-chart-no-default", FINE["device-plugin"], None, _chart(config={"map": {"a": "", "b": ""}})),
     ("device-plugin-chart-namespace-value", FINE["device-plugin"], None, _chart(namespace="x")),
+    ("device-plugin-chart-default-alone", FINE["device-plugin"], None, {"context": {"chart": {"values": {"config": {"default": "a"}}}}}),
     ("device-plugin-chart-default-absent", FINE["device-plugin"], None, _chart(config={"map": {"a": ""}, "default": "b"})),
     ("device-plugin-key-absent", "apiVersion: v1\nkind: ConfigMap\ndata: {a: 'version: v1'}", "apiVersion: v1\nkind: ConfigMap\ndata: {b: 'version: v1'}", {"select": "b"}),
     ("device-plugin-key-repeated", "version: v1\nversion: v1", None, {}),

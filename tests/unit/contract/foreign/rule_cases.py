@@ -3,6 +3,7 @@
 
 from tests.unit.contract.foreign.autoscaler_cases import CASES as AUTOSCALER
 from tests.unit.contract.foreign.case_rows import CaseRow
+from tests.unit.contract.foreign.chart_cases import DRA_VALUES, PLUGIN_VALUES
 from tests.unit.contract.foreign.claim_cases import CLAIMS
 from tests.unit.contract.foreign.device_plugin_cases import DEVICE_PLUGIN, DRA
 from tests.unit.contract.foreign.karpenter_cases import CASES as KARPENTER
@@ -15,6 +16,8 @@ CASES: dict[str, list[CaseRow]] = {
     "mig-placement": MIG_PLACEMENT,
     "mig-strategy": MIG_STRATEGY,
     "device-plugin": DEVICE_PLUGIN,
+    "device-plugin-values": PLUGIN_VALUES,
+    "dra-driver-values": DRA_VALUES,
     "dra-config": [*DRA, *CLAIMS],
     "gpu-operator-values": GPU_OPERATOR,
     "network-operator-values": NETWORK_OPERATOR,

@@ -1,0 +1,21 @@
+"""Values of a chart: a mapping, read as Helm reads it."""
+
+from typing import Any
+
+from gpufleet.contract.foreign.go_json import as_mapping, kind_of
+from gpufleet.contract.foreign.text_notes import note_text
+from gpufleet.contract.foreign.validation import CheckReport
+from gpufleet.documents.document import GoDocument
+
+
+def validate_values(read: GoDocument, prefix: str, report: CheckReport) -> dict[str, Any] | None:
+    """The values; None, with `<prefix>-no-mapping`, where they are none."""
+    note_text(read, prefix, report)
+    values = {} if read.data is None else as_mapping(read.data)
+    if values is None:
+        report.add(
+            f"{prefix}-no-mapping",
+            "",
+            f"the document is {kind_of(read.data)}, values of the chart are needed",
+        )
+    return values

@@ -1,0 +1,116 @@
+"""Kind `device-plugin-values`: values of the chart nvidia-device-plugin, with their configs."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from gpufleet.contract.foreign import device_plugin
+from gpufleet.contract.foreign.chart_values import validate_values
+from gpufleet.contract.foreign.context import CheckContext, InstalledChart
+from gpufleet.contract.foreign.device_plugin_chart import CHART, validate_chart
+from gpufleet.contract.foreign.device_plugin_rules import RULES as PLUGIN
+from gpufleet.contract.foreign.go_json import as_mapping, shown
+from gpufleet.contract.foreign.gpu_operator_choices import value_at
+from gpufleet.contract.foreign.known_keys import known_keys, report_unknown
+from gpufleet.contract.foreign.text_notes import text_rules
+from gpufleet.contract.foreign.unknown_keys import key_rules
+from gpufleet.contract.foreign.validation import (
+    CheckReport,
+    CheckRule,
+    Judgement,
+    Verdict,
+    rule_table,
+)
+from gpufleet.documents.document import GoDocument
+from gpufleet.documents.limits import UnreadableDocumentError
+from gpufleet.documents.paths import child
+from gpufleet.documents.reading import read_go
+
+_SOURCE = "NVIDIA/k8s-device-plugin deployments/helm/nvidia-device-plugin"
+_KEYS = known_keys("""
+.: config compatWithCPUManager migStrategy failOnInitError deviceListStrategy deviceIDStrategy
+  nvidiaDriverRoot gdrcopyEnabled gdsEnabled mofedEnabled deviceDiscoveryStrategy nameOverride
+  fullnameOverride namespaceOverride selectorLabelsOverride* allowDefaultNamespace
+  imagePullSecrets* image updateStrategy* podAnnotations* podSecurityContext* securityContext*
+  resources* nodeSelector* affinity* tolerations* priorityClassName runtimeClassName devicePlugin
+  gfd nfd* mps cdi global*
+config: name map* default fallbackStrategies*
+image: repository pullPolicy tag
+devicePlugin: enabled
+gfd: enabled nameOverride namespaceOverride noTimestamp sleepInterval securityContext*
+mps: root enableHostPID
+cdi: nvidiaHookPath featureFlags*
+""")
+"""Keys of the chart, 0.20.0."""
+
+RULES = rule_table(
+    CheckRule(
+        "device-plugin-values-no-mapping",
+        ("DP-18",),
+        Verdict.REJECT,
+        "The document is no mapping of values.",
+        "docs/check.md",
+    ),
+    CheckRule(
+        "device-plugin-values-config",
+        ("DP-18",),
+        Verdict.REJECT,
+        "An entry of `config.map` is no text with a configuration.",
+        _SOURCE,
+    ),
+    *key_rules("device-plugin-chart", ("OUR-5",), "the chart", _SOURCE),
+    *(rule for code, rule in PLUGIN.items() if code.startswith("device-plugin-chart-")),
+    *text_rules("device-plugin-values"),
+)
+
+
+def validate(read: GoDocument, context: CheckContext) -> Judgement:
+    """Validate values of the chart; each entry of `config.map` as kind `device-plugin`."""
+    report = CheckReport(RULES)
+    values = validate_values(read, "device-plugin-values", report)
+    if values is None:
+        return report.validation()
+    report_unknown_values(values, "", report)
+    inner = replace(context, chart=_installed(values, context), version=None, env=None)
+    validate_chart(inner, report)
+    for key, text in (as_mapping(value_at(values, "config.map")) or {}).items():
+        _validate_config(text, child("config.map", key), inner, report)
+    report.findings = [
+        replace(f, path=f.path.removeprefix("context.chart.values.")) for f in report.findings
+    ]
+    return report.validation()
+
+
+def report_unknown_values(values: Mapping[str, Any], path: str, report: CheckReport) -> None:
+    """Report keys that the chart does not know: it has no schema and drops them."""
+    report_unknown(values, _KEYS, path, "device-plugin-chart", "the chart", report)
+
+
+def _installed(values: dict[str, Any], context: CheckContext) -> InstalledChart:
+    before = context.chart or InstalledChart()
+    return replace(before, name=CHART, values=values)
+
+
+def _validate_config(text: Any, path: str, context: CheckContext, report: CheckReport) -> None:
+    if not isinstance(text, str):
+        report.add(
+            "device-plugin-values-config",
+            path,
+            f"the configuration is {shown(text)}, text is needed",
+            "write `|` after the key and indent the document below it",
+        )
+        return
+    try:
+        read = read_go(text)
+    except UnreadableDocumentError as problem:
+        report.add("device-plugin-values-config", path, f"it cannot be read: {problem}")
+        return
+    # The chart itself is validated once, not with each configuration.
+    chart = replace(context.chart, values=_flags_only(context)) if context.chart else None
+    for finding in device_plugin.validate(read, replace(context, chart=chart)).findings:
+        report.extend([replace(finding, path=f"{path}: {finding.path}".rstrip(": "))])
+
+
+def _flags_only(context: CheckContext) -> dict[str, Any]:
+    values = context.chart.values if context.chart else None
+    return {k: v for k, v in (values or {}).items() if k == "migStrategy"}
