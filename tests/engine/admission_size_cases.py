@@ -13,8 +13,8 @@ from tests.engine.admission_objects import (
 )
 
 _PREMIUM = {"nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3"}
-_SMALL = {"gpufleet.dev/mode": "inference", "gpufleet.dev/min-gpu-memory-gib": "30"}
-_NAMED = {"gpufleet.dev/mode": "inference", "gpufleet.dev/model-params-b": "8"}
+_SMALL = {"gpufleet.dev/mode": "inference", "gpufleet.dev/min-gpu-memory-gib": "8"}
+_NAMED = {"gpufleet.dev/mode": "inference", "gpufleet.dev/model-params-b": "3"}
 _SERVER_KINDS = ("Pod", "Deployment", "StatefulSet", "Notebook", "Service")
 _COUNTED_KINDS = (*_SERVER_KINDS, "Job", "CronJob")
 _TRAINED_KINDS = (*_COUNTED_KINDS, "JobSet", "PyTorchJob")
@@ -35,7 +35,7 @@ def _oversized() -> list[Case]:
     for kind in _SERVER_KINDS:
         for said in (_SMALL, _NAMED):
             found.append(
-                ("premium-gpu-for-small-model", _on(kind, pod_spec(nodeSelector=_PREMIUM), said))
+                ("gpu-oversized-for-model", _on(kind, pod_spec(nodeSelector=_PREMIUM), said))
             )
     exceeds = "gpu-count-exceeds-parallelism"
     for kind in _COUNTED_KINDS:
@@ -53,6 +53,7 @@ SIZED_RIGHT = (
         _on("Deployment", pod_spec(nodeSelector=_PREMIUM), said)
         for said in (
             {**_SMALL, "gpufleet.dev/min-gpu-memory-gib": "60"},
+            {**_SMALL, "gpufleet.dev/min-gpu-memory-gib": "30"},
             {**_SMALL, "gpufleet.dev/min-gpu-memory-gib": "small"},
             {**_SMALL, "gpufleet.dev/latency-slo-ms": "20"},
             {**_NAMED, "gpufleet.dev/model-params-b": "70"},
@@ -62,7 +63,7 @@ SIZED_RIGHT = (
     ),
     _on("Deployment", pod_spec(nodeSelector={"nvidia.com/gpu.product": "NVIDIA-L4"}), _SMALL),
     _on("Pod", pod_spec(nodeSelector={**_PREMIUM, "nvidia.com/mig.config": "all-1g.10gb"}), _SMALL),
-    _on("Pod", pod_spec(nodeSelector=_PREMIUM), {"gpufleet.dev/min-gpu-memory-gib": "30"}),
+    _on("Pod", pod_spec(nodeSelector=_PREMIUM), {"gpufleet.dev/min-gpu-memory-gib": "8"}),
     *(
         _of_four("Deployment", *words)
         for words in (

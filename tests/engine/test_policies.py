@@ -174,11 +174,11 @@ def test_up_stops_before_anything_is_made(example: Example) -> None:
     # The engine wraps nothing, but it indents: compare without line breaks.
     said = " ".join(result.output.split())
     assert "[mandatory]" in said
-    assert "[whole-gpu-where-slice-fits] Deployment default/wasteful-chat" in said
+    assert "[gpu-oversized-for-model] Deployment default/wasteful-chat" in said
     assert "asks for 1 x nvidia.com/gpu = 1 x H100-80GB" in said
     assert "nvidia.com/gpu.shared of pool small-models has 5.6 GiB" in said
     assert "wastes 29,253 USD per month (6 pods; pool training" in said
-    assert "gpufleet.dev/ignore-whole-gpu-where-slice-fits" in said
+    assert "gpufleet.dev/ignore-gpu-oversized-for-model" in said
     assert "[shared-gpu-request-over-one] Pod default/wasteful-shell" in said
     assert "[gpu-idle-command] Pod default/wasteful-shell" in said
     assert "Deployment" not in example.resources()
@@ -195,7 +195,7 @@ def test_the_mended_form_passes_the_pack(example: Example) -> None:
 
 def test_levels_come_from_the_policy_configuration(example: Example, tmp_path: Path) -> None:
     settings = tmp_path / "levels.json"
-    off = '{"rules": {"whole-gpu-where-slice-fits": "off", "shared-gpu-request-over-one": "off"}}'
+    off = '{"rules": {"gpu-oversized-for-model": "off", "shared-gpu-request-over-one": "off"}}'
     settings.write_text(f'{{"gpufleet-mandatory": {off}, "gpufleet-advisory": {off}}}')
     result = example.engine.preview(
         STACK, "--policy-pack-config", str(settings), policies=[example.pack], check=False

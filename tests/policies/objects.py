@@ -64,7 +64,7 @@ DEPLOYMENT: dict[str, Any] = {
                 "containers": [
                     {
                         "name": "server",
-                        "image": "vllm/vllm-openai:v0.11.0",
+                        "image": "registry.example/chat:1.0",
                         "readinessProbe": {"httpGet": {"path": "/health", "port": 8000}},
                         "resources": {
                             "requests": {"cpu": "4", "memory": "16Gi"},

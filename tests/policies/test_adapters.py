@@ -151,7 +151,7 @@ def test_bad_annotations_are_unknown_not_a_crash(bad):
     changes = {'metadata.annotations."gpufleet.dev/model-params-b"': bad}
     intent = deployment(changes).intent
     assert intent.model_parameters_billion.is_unknown
-    assert memory_need(intent) is None
+    assert memory_need(intent, load()) is None
 
 
 def test_required_node_labels():

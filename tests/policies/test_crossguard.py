@@ -95,7 +95,7 @@ def host(tmp_path: Path) -> Host:
 
 def test_a_workload_is_judged_with_the_pools_of_its_program(host: Host):
     assert host.analyze(FLEET, summary()) == {}
-    assert host.analyze(DEPLOYMENT_TYPE, WASTEFUL) == {"whole-gpu-where-slice-fits": MANDATORY}
+    assert host.analyze(DEPLOYMENT_TYPE, WASTEFUL) == {"gpu-oversized-for-model": MANDATORY}
     assert host.analyze(DEPLOYMENT_TYPE, DEPLOYMENT) == {}
 
 
@@ -113,7 +113,7 @@ def test_the_rules_run_once_for_both_levels(host: Host, monkeypatch: pytest.Monk
 
 def test_a_workload_seen_first_is_reported_with_the_fleet(host: Host):
     assert host.analyze(DEPLOYMENT_TYPE, WASTEFUL) == {}
-    assert host.analyze(FLEET, summary()) == {"whole-gpu-where-slice-fits": MANDATORY}
+    assert host.analyze(FLEET, summary()) == {"gpu-oversized-for-model": MANDATORY}
 
 
 def test_rules_that_need_no_fleet_are_not_repeated_with_it(host: Host):
@@ -127,7 +127,7 @@ def test_both_levels_report_their_own_findings(host: Host):
     }
     both = changed(WASTEFUL, {f"{CONTAINER}.command": ["sleep", "infinity"]})
     assert host.analyze(DEPLOYMENT_TYPE, both) == {
-        "whole-gpu-where-slice-fits": MANDATORY,
+        "gpu-oversized-for-model": MANDATORY,
         "gpu-idle-command": ADVISORY,
     }
 
@@ -150,7 +150,7 @@ def test_levels_and_thresholds_come_from_the_configuration(host: Host):
 def test_the_fleet_of_another_program_as_plain_data(host: Host):
     host.configure(fleet={"fleet": summary()["fleet"]})
     found = host.analyze(DEPLOYMENT_TYPE, WASTEFUL)
-    assert found == {"whole-gpu-where-slice-fits": MANDATORY}
+    assert found == {"gpu-oversized-for-model": MANDATORY}
     too_many = changed(DEPLOYMENT, {"spec.replicas": 100})
     assert host.analyze(DEPLOYMENT_TYPE, too_many) == {"gpu-replicas-exceed-pool": ADVISORY}
 
@@ -161,14 +161,14 @@ def test_the_fleet_of_another_program_as_a_file_beside_the_pack(tmp_path: Path):
     (tmp_path / "gpu-policy.yaml").write_text("fleet: fleet.json\n")
     (tmp_path / "fleet.json").write_text(json.dumps({"config": {"gpufleet:fleet": SPEC}}))
     found = Host(tmp_path).analyze(DEPLOYMENT_TYPE, WASTEFUL)
-    assert found == {"whole-gpu-where-slice-fits": MANDATORY}
+    assert found == {"gpu-oversized-for-model": MANDATORY}
 
 
 def test_the_fleet_of_the_stack_configuration(host: Host, monkeypatch: pytest.MonkeyPatch):
     from tests.policies.objects import SPEC
 
     monkeypatch.setenv("PULUMI_CONFIG", json.dumps({"gpufleet:fleet": json.dumps(SPEC)}))
-    assert host.analyze(DEPLOYMENT_TYPE, WASTEFUL) == {"whole-gpu-where-slice-fits": MANDATORY}
+    assert host.analyze(DEPLOYMENT_TYPE, WASTEFUL) == {"gpu-oversized-for-model": MANDATORY}
 
 
 def test_a_fleet_file_that_is_missing_stops_once_and_says_so(host: Host):
@@ -232,7 +232,7 @@ def test_many_threads_give_what_one_gives(host: Host):
         thread.join()
     found = sorted(str(result) for result in results)
     assert found == sorted(
-        [str({"whole-gpu-where-slice-fits": MANDATORY}), str({"gpu-idle-command": MANDATORY})] * 8
+        [str({"gpu-oversized-for-model": MANDATORY}), str({"gpu-idle-command": MANDATORY})] * 8
     )
 
 
@@ -297,7 +297,7 @@ def test_the_pack_folder_boots_and_judges_over_grpc(process: Any):
     assert process.GetAnalyzerInfo(analyzer_pb2.google_dot_protobuf_dot_empty__pb2.Empty()).name
     assert levels(process.Analyze(request(FLEET, summary(), "fleet"), timeout=120)) == {}
     found = levels(process.Analyze(request(DEPLOYMENT_TYPE, WASTEFUL, "w"), timeout=120))
-    assert found == {"whole-gpu-where-slice-fits": MANDATORY}
+    assert found == {"gpu-oversized-for-model": MANDATORY}
 
 
 def test_hostile_properties_do_not_end_the_process(process: Any):

@@ -40,30 +40,30 @@ def test_the_compliant_workload_gives_no_finding_even_in_strict():
 
 
 def test_whole_gpu_where_a_slice_fits():
-    found = only(findings(deployment({LIMITS: WHOLE, **SMALL})), "whole-gpu-where-slice-fits")
+    found = only(findings(deployment({LIMITS: WHOLE, **SMALL})), "gpu-oversized-for-model")
     assert found.level is Level.MANDATORY
     assert found.message == (
-        "[whole-gpu-where-slice-fits] Deployment ml/chat, container server "
+        "[gpu-oversized-for-model] Deployment ml/chat, container server "
         "(spec.template.spec.containers[0]): asks for 1 x nvidia.com/gpu = 1 x H100-80GB (79.6 GiB "
         "each), and the model needs 4.3 GiB (estimated for 1.1 B parameters in bf16, declared); "
         "nvidia.com/gpu.shared of pool small has 5.6 GiB, one of 4 shares of a device. Instead: "
         "ask for `nvidia.com/gpu.shared: 1` instead of `nvidia.com/gpu: 1`. It wastes 19,502 USD "
         "per month (4 pods; pool training, 6.88 USD/h per GPU, 730 h). To keep it for a while, "
-        'annotate gpufleet.dev/ignore-whole-gpu-where-slice-fits: "<reason>; until=YYYY-MM-DD". '
-        "See docs/policies.md#whole-gpu-where-slice-fits"
+        'annotate gpufleet.dev/ignore-gpu-oversized-for-model: "<reason>; until=YYYY-MM-DD". '
+        "See docs/policies.md#gpu-oversized-for-model"
     )
 
 
 def test_a_larger_model_gets_the_slice_that_holds_it():
     changes = {LIMITS: WHOLE, 'metadata.annotations."gpufleet.dev/min-gpu-memory-gib"': "15"}
-    found = only(findings(deployment(changes)), "whole-gpu-where-slice-fits")
+    found = only(findings(deployment(changes)), "gpu-oversized-for-model")
     assert "ask for `nvidia.com/mig-2g.20gb: 1`" in found.message
     assert "15.0 GiB (declared by gpufleet.dev/min-gpu-memory-gib)" in found.message
 
 
 def test_inferred_evidence_is_only_advice():
     changes = {LIMITS: WHOLE, f"{CONTAINER}.args": ["--model", "meta-llama/Llama-3.2-1B"]}
-    found = only(findings(deployment(changes)), "whole-gpu-where-slice-fits")
+    found = only(findings(deployment(changes)), "gpu-oversized-for-model")
     assert found.level is Level.ADVISORY
     assert found.violation.provenance is Provenance.INFERRED
     assert "inferred" in found.message
@@ -84,13 +84,13 @@ def test_reasons_for_a_big_gpu_are_respected(reason):
 
 def test_replicas_that_slices_of_their_own_gpus_would_hold():
     """No slice is offered and no smaller GPU is worth it: two of three H100s could go."""
-    changes = {LIMITS: WHOLE, 'metadata.annotations."gpufleet.dev/min-gpu-memory-gib"': "36"}
+    changes = {LIMITS: WHOLE, 'metadata.annotations."gpufleet.dev/min-gpu-memory-gib"': "38"}
     pinned = {'spec.template.spec.nodeSelector."gpufleet.dev/pool"': "training"}
     uncut = deployment({**changes, **pinned, "spec.replicas": 6})
     found = [
         f
         for f in findings(uncut, alongside=fleet(NO_SLICES))
-        if f.rule == "whole-gpu-where-slice-fits"
+        if f.rule == "gpu-oversized-for-model"
     ]
     assert [f.level for f in found] == [Level.ADVISORY]
     assert (
@@ -99,7 +99,7 @@ def test_replicas_that_slices_of_their_own_gpus_would_hold():
         in found[0].message
     )
     one = deployment({**changes, **pinned, "spec.replicas": 1})
-    assert "whole-gpu-where-slice-fits" not in ids(findings(one, alongside=fleet(NO_SLICES)))
+    assert "gpu-oversized-for-model" not in ids(findings(one, alongside=fleet(NO_SLICES)))
 
 
 def test_copies_in_one_pod_may_be_meant_for_throughput():
@@ -119,13 +119,12 @@ def test_a_quarter_of_the_memory_is_advice_only():
 
 def test_quantised_models_count_their_quantisation():
     big = {LIMITS: WHOLE, 'metadata.annotations."gpufleet.dev/model-params-b"': "8"}
-    unquantised = only(findings(deployment(big)), "whole-gpu-where-slice-fits")
+    unquantised = only(findings(deployment(big)), "gpu-oversized-for-model")
     assert "the model needs 19.0 GiB" in unquantised.message
     assert "nvidia.com/mig-2g.20gb" in unquantised.violation.alternative
     quantised = deployment({**big, 'metadata.annotations."gpufleet.dev/precision"': "awq"})
     assert (
-        "mig-1g.10gb"
-        in only(findings(quantised), "whole-gpu-where-slice-fits").violation.alternative
+        "mig-1g.10gb" in only(findings(quantised), "gpu-oversized-for-model").violation.alternative
     )
 
 
@@ -148,8 +147,50 @@ def test_oversized_gpu_known_by_its_label_names_what_the_market_sells():
         findings(deployment({LIMITS: WHOLE, **SMALL, **pinned}), alone=True),
         "gpu-oversized-for-model",
     )
-    assert "node label nvidia.com/gpu.product" in found.message
-    assert "Instead: use 1 x " in found.message
+    assert "Instead: use 1 x L4 (22.4 GiB, for example)" in found.message
+    assert found.violation.money is not None
+    assert found.violation.money.usd_per_month is None, "its cloud is not known"
+
+
+def test_prices_are_of_the_cloud_that_the_labels_name():
+    """Measured on GoogleCloudPlatform/kubernetes-engine-samples: EC2 prices on GKE."""
+    label = 'spec.template.spec.nodeSelector."cloud.google.com/gke-accelerator"'
+    pinned = {label: "nvidia-tesla-a100"}
+    found = only(
+        findings(deployment({LIMITS: WHOLE, **SMALL, **pinned}), alone=True),
+        "gpu-oversized-for-model",
+    )
+    assert "use 1 x L4 (22 GiB, g2-standard-4)" in found.message
+    assert "a2-megagpu-16g at 3.48 USD/h per GPU in us-central1" in found.message
+    elsewhere = {'spec.template.spec.nodeSelector."topology.kubernetes.io/zone"': "asia-east1-b"}
+    found = only(
+        findings(deployment({LIMITS: WHOLE, **SMALL, **pinned, **elsewhere}), alone=True),
+        "gpu-oversized-for-model",
+    )
+    assert found.violation.money is not None
+    assert found.violation.money.usd_per_month is None, "the price is of another region"
+
+
+@pytest.mark.parametrize("alone", [True, False], ids=["label", "fleet"])
+def test_a_smaller_model_never_gets_a_milder_finding(alone):
+    """One whole H100, sizes from 1 B to 60 B: the level only falls."""
+    key = (
+        'spec.template.spec.nodeSelector."nvidia.com/gpu.product"'
+        if alone
+        else 'spec.template.spec.nodeSelector."gpufleet.dev/pool"'
+    )
+    pinned = {key: "NVIDIA-H100-80GB-HBM3" if alone else "training"}
+    order = [Level.MANDATORY, Level.ADVISORY, None]
+    levels = []
+    for size in ("1", "4", "7", "8", "10", "13", "20", "34", "60"):
+        sized = {'metadata.annotations."gpufleet.dev/model-params-b"': size}
+        thing = deployment({LIMITS: WHOLE, **sized, **pinned, "spec.replicas": 1})
+        found = findings(thing, alongside=fleet(NO_SLICES), alone=alone)
+        own = [f.level for f in found if f.rule == "gpu-oversized-for-model"]
+        levels.append(own[0] if own else None)
+    assert levels == sorted(levels, key=order.index), levels
+    assert levels[0] is Level.MANDATORY
+    assert levels[-1] is None
 
 
 def test_the_cheapest_pool_counts_when_several_fit():
@@ -248,7 +289,7 @@ def test_gpu_without_cpu_and_memory():
         (["sleep", "2h"], "sleep 2h"),
         (["sh", "-c", "nvidia-smi; sleep infinity"], "sleep infinity"),
         (["bash", "-c", "python warm.py && exec sleep 1d"], "sleep 1d"),
-        (["bash", "-c", "trap : TERM INT; sleep infinity & wait"], None),
+        (["bash", "-c", "trap : TERM INT; sleep infinity & wait"], "sleep infinity"),
         (["tail", "-f", "/dev/null"], "tail -f /dev/null"),
         (["sh", "-c", "while true; do nvidia-smi; sleep 5; done"], "a loop of nvidia-smi"),
         (["/pause"], "pause"),

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from gpufleet.catalogue import load
 from gpufleet_policies.facts import WorkloadFacts
 from gpufleet_policies.readers.documents import facts_of_document
 from gpufleet_policies.rules.rule import Level
@@ -128,7 +129,7 @@ def test_12_quantised_models_need_less(arguments: list[str], variables: dict[str
     assert isinstance(workload, WorkloadFacts)
     from gpufleet_policies.rules.model_memory import memory_need
 
-    need = memory_need(workload.intent)
+    need = memory_need(workload.intent, load())
     assert need is not None
     assert 35 < need.bytes / 2**30 < 70
 

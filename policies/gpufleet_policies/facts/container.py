@@ -58,6 +58,8 @@ class Launch:
     """Whether its processes may lie in several pods."""
     trains: bool = False
     """Whether it starts a training program."""
+    serves: bool = False
+    """Whether it starts a model server."""
 
     @property
     def gpus(self) -> Fact[int]:

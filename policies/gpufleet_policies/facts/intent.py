@@ -23,6 +23,12 @@ class WorkloadIntent:
 
     model_parameters_billion: Fact[Decimal] = NOWHERE
     """`model-params-b`: parameters of one model replica, in 1e9."""
+    model: Fact[str] = NOWHERE
+    """The model its command line, variables or own fields name."""
+    context_tokens: Fact[int] = NOWHERE
+    """The longest sequence it must hold, where its command line says so."""
+    offloads: bool = False
+    """Whether the engine keeps weights in the host's memory, or may."""
     precision: Fact[str] = NOWHERE
     """`precision`: `fp32`, `bf16`, `fp16`, `fp8`, `int8`, `awq`, `gptq`, `nf4`, `int4`, ..."""
     mode: Fact[str] = NOWHERE

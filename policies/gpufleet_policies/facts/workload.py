@@ -108,6 +108,8 @@ class WorkloadFacts:
     """None for workloads without an end."""
     ray: Ray | None = None
     """None outside Ray."""
+    serves: bool = False
+    """Of a kind whose pods answer requests."""
     trains: bool = False
     """Whether its kind is one for training: PyTorchJob, MPIJob, TrainJob."""
     starts_together: bool = False

@@ -138,14 +138,21 @@ def _karpenter_reach(pool: NodePool, catalogue: Catalogue) -> LargestSize | None
     limits = {name: limit.value for name, limit in karpenter.limits.items() if limit.is_known}
     if not limits:
         return LargestSize(None, None, "spec.limits is not set")
+    if not any(name in limits for name in _BOUNDING):
+        return LargestSize(None, None, "spec.limits has no limit that bounds its GPUs")
     types = pool.instance_types.value if pool.instance_types.is_known else ()
     rows = [row for name in types if (row := catalogue.instances.get(name)) is not None]
     ways = pool.capacity.value if pool.capacity.is_known else frozenset({"onDemand"})
+    direct = limits.get(_GPUS)
     worst: list[tuple[Fraction, int | None, str]] = []
     for row in rows:
         found = _under(limits, row)
         if found is None:
-            return LargestSize(None, None, f"spec.limits has no limit that bounds {row.name}")
+            # The catalogue does not know its size: the limit bounds it all the same.
+            if direct is None:
+                return None
+            worst.append((direct, None, f"spec.limits[{_GPUS}]"))
+            continue
         nodes, because = found
         prices = [way_price(row, way)[1] for way in ways]
         known = [price for price in prices if price is not None]
@@ -153,10 +160,7 @@ def _karpenter_reach(pool: NodePool, catalogue: Catalogue) -> LargestSize | None
         cost = None if highest is None else nodes * highest
         worst.append((Fraction(nodes * (row.accelerator.count or 0)), cost, because))
     if not worst:
-        direct = limits.get("nvidia.com/gpu")
-        if direct is not None:
-            return LargestSize(direct, None, "spec.limits[nvidia.com/gpu]")
-        return None
+        return None if direct is None else LargestSize(direct, None, f"spec.limits[{_GPUS}]")
     gpus, _, because = max(worst, key=lambda one: one[0])
     costs = [cost for _, cost, _ in worst]
     return LargestSize(
@@ -164,13 +168,18 @@ def _karpenter_reach(pool: NodePool, catalogue: Catalogue) -> LargestSize | None
     )
 
 
+_GPUS = "nvidia.com/gpu"
+_BOUNDING = ("nodes", "cpu", "memory", _GPUS)
+"""Limits that bound the number of nodes, and so the GPUs, of every machine type."""
+
+
 def _under(limits: dict[str, Fraction], row: InstanceType) -> tuple[int, str] | None:
-    """Nodes of one type that fit under all limits; None where none of them bounds it."""
+    """Nodes of one type that fit under all limits; None where the catalogue lacks its sizes."""
     sizes = {
         "nodes": 1,
         "cpu": row.vcpu,
         "memory": row.memory_bytes,
-        "nvidia.com/gpu": row.accelerator.count,
+        _GPUS: row.accelerator.count,
     }
     found = [
         (int(limit // size), f"spec.limits[{name}]")

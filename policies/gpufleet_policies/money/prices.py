@@ -18,6 +18,8 @@ class GpuOffer:
     memory_bytes: int
     micro_usd_per_gpu_hour: Fraction
     gpus: int
+    region: str | None = None
+    """Where it is sold at this price."""
 
     def __str__(self) -> str:
         return f"{self.gpu} ({self.memory_bytes / (1 << 30):.0f} GiB, {self.instance})"
@@ -102,6 +104,7 @@ def _all_offers(catalogue: Catalogue) -> tuple[tuple[GpuOffer, Cloud, tuple[int,
         memory = catalogue.device_memory(instance)
         if memory is None:
             continue
-        offer = GpuOffer(gpu.key, instance.name, memory, Fraction(price, count), count)
+        region = instance.on_demand.region
+        offer = GpuOffer(gpu.key, instance.name, memory, Fraction(price, count), count, region)
         offers.append((offer, instance.cloud, gpu.compute_capability or (0, 0)))
     return tuple(sorted(offers, key=lambda row: (row[0].micro_usd_per_gpu_hour, row[0].instance)))

@@ -59,13 +59,14 @@ def _sum(numbers: list[Fact[int]]) -> Fact[int]:
 
 def _by_role(path: str) -> Callable[[dict[str, Any]], Groups]:
     def groups(document: dict[str, Any]) -> Groups:
+        # PyTorchJob alone has it: the operator hands it to torchrun as PET_NPROC_PER_NODE
+        # (kubeflow/trainer, pkg/controller.v1/pytorch/envvar.go).
+        stated = {"spreads": True, "processes": at(document, "spec.nprocPerNode")}
         roles = mapping(at(document, path))
         numbers = {role: count(spec, "replicas") for role, spec in roles.items()}
         total = _sum(list(numbers.values()))
         for role, spec in roles.items():
-            yield template(
-                spec, role, "template", numbers[role], f"{path}.{role}.", total, {"spreads": True}
-            )
+            yield template(spec, role, "template", numbers[role], f"{path}.{role}.", total, stated)
 
     return groups
 
@@ -83,7 +84,8 @@ def _train_job(document: dict[str, Any]) -> Groups:
         scheduling |= mapping(at(override, "spec"))
     # Which runtime it refers to may place pods as well.
     spec = {"nodeSelector": {}, **scheduling, "tolerations": scheduling.get("tolerations")}
-    yield RawGroup("", "spec.trainer", spec, nodes, None, nodes, (container,), {"spreads": True})
+    stated = {"spreads": True, "processes": trainer.get("numProcPerNode")}
+    yield RawGroup("", "spec.trainer", spec, nodes, None, nodes, (container,), stated)
 
 
 def _tasks(document: dict[str, Any]) -> Groups:

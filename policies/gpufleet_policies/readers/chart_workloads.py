@@ -9,7 +9,7 @@ from typing import Any
 from gpufleet.catalogue import Catalogue
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.scaling import ScalingFacts
-from gpufleet_policies.facts.tristate import unknown
+from gpufleet_policies.facts.tristate import known, unknown
 from gpufleet_policies.facts.workload import GPU, WorkloadFacts
 from gpufleet_policies.readers.raw_pods import (
     Groups,
@@ -36,9 +36,7 @@ def _models(values: dict[str, Any]) -> Groups:
         fields = mapping(spec)
         settings = mapping(fields.get("vllmConfig"))
         resource = fields.get("requestGPUType")
-        name = resource if isinstance(resource, str) else GPU
-        gpus = fields.get("requestGPU")
-        requests = {"cpu": fields.get("requestCPU"), "memory": fields.get("requestMemory")}
+        resource_name = resource if isinstance(resource, str) else GPU
         words = items(settings.get("extraArgs"))
         share = settings.get("gpuMemoryUtilization")
         if share is not None:
@@ -50,27 +48,63 @@ def _models(values: dict[str, Any]) -> Groups:
             "image": fields.get("repository"),
             "args": words or None,
             "env": fields.get("env"),
-            "resources": {
-                "requests": {k: v for k, v in requests.items() if v is not None},
-                "limits": {} if gpus is None else {name: gpus},
-            },
+            "resources": _short_resources(fields, name=resource_name),
         }
+        scheduling = {
+            "tolerations": shared.get("tolerations"),
+            "nodeSelector": fields.get("nodeSelector"),
+            **({} if terms is None else {"affinity": {"nodeAffinity": required}}),
+        }
+        stated: dict[str, Any] = {
+            "model": model_of_address(fields.get("modelURL")),
+            "tensor": settings.get("tensorParallelSize"),
+            "pipeline": settings.get("pipelineParallelSize"),
+            "preset": True,  # the chart adds probes, and a volume at /dev/shm
+        }
+        pods, together = count(spec, "replicaCount"), known(1)
+        name, ray = name_of(spec, "name", index), mapping(fields.get("raySpec"))
+        if ray.get("enabled") is not None and ray.get("enabled") is not False:
+            # One Ray cluster serves one copy: its head, and `replicaCount` workers
+            # (vllm-project/production-stack, helm/templates/ray-cluster.yaml).
+            together = known(pods.value + 1) if pods.is_known else pods
+            stated["spreads"] = True
+            head = mapping(ray.get("headNode"))
+            yield RawGroup(
+                f"{name} head",
+                f"{place}.raySpec.headNode",
+                scheduling,
+                known(1),
+                None,
+                together,
+                (
+                    RawContainer(
+                        f"{place}.raySpec.headNode",
+                        {**container, "resources": _short_resources(head, name=resource_name)},
+                        short_form=True,
+                    ),
+                ),
+                stated,
+            )
         yield RawGroup(
-            name_of(spec, "name", index),
+            name,
             place,
-            {
-                "tolerations": shared.get("tolerations"),
-                "nodeSelector": fields.get("nodeSelector"),
-                **({} if terms is None else {"affinity": {"nodeAffinity": required}}),
-            },
-            count(spec, "replicaCount"),
-            containers=(RawContainer(place, container, short_form=True),),
-            stated={
-                "model": model_of_address(fields.get("modelURL")),
-                "tensor": settings.get("tensorParallelSize"),
-                "pipeline": settings.get("pipelineParallelSize"),
-            },
+            scheduling,
+            pods,
+            None,
+            together,
+            (RawContainer(place, container, short_form=True),),
+            stated,
         )
+
+
+def _short_resources(spec: dict[str, Any], *, name: str) -> dict[str, Any]:
+    """`requestCPU`, `requestMemory` and `requestGPU` in the words of a container."""
+    requests = {"cpu": spec.get("requestCPU"), "memory": spec.get("requestMemory")}
+    gpus = spec.get("requestGPU")
+    return {
+        "requests": {key: value for key, value in requests.items() if value is not None},
+        "limits": {} if gpus is None else {name: gpus},
+    }
 
 
 def _model_scaling(values: dict[str, Any]) -> Iterator[ScalingFacts]:
@@ -90,29 +124,36 @@ def _model_scaling(values: dict[str, Any]) -> Iterator[ScalingFacts]:
 def _servers(values: dict[str, Any]) -> Groups:
     """The server each user of JupyterHub gets, and the profiles they may choose instead."""
     user = mapping(values.get("singleuser"))
-    requests = {
-        "cpu": at(user, "cpu.guarantee") or at(user, "cpu.limit"),
-        "memory": at(user, "memory.guarantee") or at(user, "memory.limit") or "1G",
+    usual = {
+        "cpu_guarantee": at(user, "cpu.guarantee"),
+        "cpu_limit": at(user, "cpu.limit"),
+        "mem_guarantee": at(user, "memory.guarantee"),
+        "mem_limit": at(user, "memory.limit"),
+        "extra_resource_limits": at(user, "extraResource.limits"),
+        "node_selector": user.get("nodeSelector"),
+        "tolerations": user.get("extraTolerations"),
     }
-    written = {key: value for key, value in requests.items() if value is not None}
-    usual = mapping(at(user, "extraResource.limits"))
-    offers = [("", "singleuser.extraResource", usual)]
+    offers: list[tuple[str, str, dict[str, Any]]] = [("", "singleuser.extraResource", {})]
     for index, profile in enumerate(items(user.get("profileList"))):
         override = mapping(at(profile, "kubespawner_override"))
         place = f"singleuser.profileList[{index}].kubespawner_override"
-        limits = mapping(override.get("extra_resource_limits"))
-        offers.append((name_of(profile, "slug", index), place, limits))
-    for name, place, limits in offers:
-        if not limits:
+        offers.append((name_of(profile, "slug", index), place, override))
+    for name, place, override in offers:
+        # KubeSpawner's own names of what the chart writes under `singleuser`.
+        server = {**usual, **override}
+        limits = mapping(server["extra_resource_limits"])
+        if not limits or (override and "extra_resource_limits" not in override):
             continue
+        requests = {
+            "cpu": server["cpu_guarantee"] or server["cpu_limit"],
+            "memory": server["mem_guarantee"] or server["mem_limit"] or "1G",
+        }
+        written = {key: value for key, value in requests.items() if value is not None}
         container = {"name": "notebook", "resources": {"requests": written, "limits": limits}}
         yield RawGroup(
             name,
             place,
-            {
-                "nodeSelector": user.get("nodeSelector"),
-                "tolerations": user.get("extraTolerations"),
-            },
+            {"nodeSelector": server["node_selector"], "tolerations": server["tolerations"]},
             unknown("users"),
             containers=(RawContainer(place, container, short_form=True),),
         )

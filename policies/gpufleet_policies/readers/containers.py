@@ -13,6 +13,7 @@ from gpufleet_policies.readers.options import Options, read_options, split_words
 from gpufleet_policies.readers.quantities import amount
 from gpufleet_policies.readers.raw_pods import RawContainer, RawGroup
 from gpufleet_policies.readers.reading import at, fact, items, mapping, text, words
+from gpufleet_policies.readers.servers import serves
 
 _NOTHING: dict[str, Fact[Amount]] = {}
 _SHARED_MEMORY = ("/dev/shm", UNKNOWN)  # noqa: S108 - a mount path to look for
@@ -37,6 +38,8 @@ def containers(group: RawGroup) -> tuple[list[Container], list[ContainerProgram]
             program = _program(container, mapping(raw), group.stated)
             container = program.container
             programs.append(program)
+        if group.stated.get("preset"):
+            container = _completed(container)
         found.append(container)
     return found, programs
 
@@ -49,6 +52,14 @@ def as_fragment(container: Container) -> Container:
         claims_known=False,
         shares_memory=True,
         probes=frozenset(name for name, _ in _PROBES),
+    )
+
+
+def _completed(container: Container) -> Container:
+    """A container whose controller lays a preset under it: mounts and probes may be from there
+    (KServe, config/llmisvcconfig: each preset mounts a memory volume at /dev/shm)."""
+    return replace(
+        container, shares_memory=True, probes=frozenset(name for name, _ in _PROBES), listens=True
     )
 
 
@@ -122,6 +133,9 @@ def _program(
     options = read_options(parts) if parts else Options()
     found = launch(parts, options, variables, stated, container.place)
     model = stated.get("model")
+    image = container.image.found or ""
+    if serves(parts, image, has_command=not container.command.is_absent):
+        found = replace(found, serves=True)
     return ContainerProgram(
         container if found is NO_LAUNCH else replace(container, launch=found),
         parts,

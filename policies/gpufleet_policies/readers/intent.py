@@ -11,7 +11,7 @@ from gpufleet_policies.facts.container import Container
 from gpufleet_policies.facts.intent import MODES, PREFIX, WorkloadIntent
 from gpufleet_policies.facts.tristate import Fact, Provenance, absent, known, unknown
 from gpufleet_policies.readers.options import Options
-from gpufleet_policies.readers.reading import decimal, fact, text
+from gpufleet_policies.readers.reading import decimal, fact, text, whole
 
 T = TypeVar("T")
 GIB = 1 << 30
@@ -29,6 +29,9 @@ MODEL_OPTIONS = (
 MODEL_VARIABLES = ("MODEL_ID", "HF_MODEL_ID", "MODEL_NAME", "MODEL", "MODEL_PATH")
 QUANTIZATION_OPTIONS = ("--quantization", "--quantize", "-q", "--dtype")
 QUANTIZATION_VARIABLES = ("QUANTIZE", "QUANTIZATION", "HF_MODEL_QUANTIZE", "DTYPE")
+
+_EXPERTS = re.compile(r"\d+b-\d+e(?![a-z0-9])", re.IGNORECASE)
+"""`17B-128E`: parameters in use and experts; how many there are in all the name does not say."""
 
 _SIZE = re.compile(
     r"(?<![a-z0-9.])(?:(\d{1,3})x)?(\d{1,4}(?:\.\d{1,3})?)b(?![a-z0-9])", re.IGNORECASE
@@ -69,6 +72,9 @@ def intent(
             precision = unknown("command")
     return WorkloadIntent(
         model_parameters_billion=parameters,
+        model=absent("model") if name is None else known(name, Provenance.INFERRED, "model"),
+        context_tokens=_context_tokens(programs),
+        offloads=any(_offloads(program) for program in programs),
         precision=precision,
         mode=_declared(annotations, "mode", lambda v: v if v in MODES else None),
         min_gpu_memory_bytes=_declared(annotations, "min-gpu-memory-gib", _gib),
@@ -83,7 +89,9 @@ def intent(
 
 
 _UNREAD: Fact[Any] = unknown("metadata.annotations", Provenance.DECLARED)
-HIDDEN = WorkloadIntent(**dict.fromkeys(WorkloadIntent.__dataclass_fields__, _UNREAD))
+HIDDEN = WorkloadIntent(
+    **{**dict.fromkeys(WorkloadIntent.__dataclass_fields__, _UNREAD), "offloads": True}
+)
 """Of a workload whose annotations cannot be read."""
 
 
@@ -131,6 +139,35 @@ def _lower(value: Any) -> str | None:
     return None if written is None else written.strip().lower()
 
 
+_LENGTHS = ("--max-model-len", "--max-total-tokens", "--context-length", "--max-seq-len")
+"""vLLM, TGI, SGLang, TensorRT-LLM: a server does not start without room for one such sequence."""
+
+
+def _context_tokens(programs: Iterable[ContainerProgram]) -> Fact[int]:
+    for program in programs:
+        written = program.options.single(_LENGTHS)
+        if written is not None:
+            return fact(written, _tokens, program.container.place, Provenance.INFERRED)
+    return absent("context", Provenance.INFERRED)
+
+
+def _tokens(value: Any) -> int | None:
+    number = whole(value)
+    return number if number is not None and 0 < number <= 100_000_000 else None
+
+
+def _offloads(program: ContainerProgram) -> bool:
+    """vLLM's own option, and engines that put what does not fit into the host's memory."""
+    if program.hidden or program.options.has(_OFFLOADING):
+        return True
+    said = f"{program.container.image.found or ''} {' '.join(program.words[:4])}".lower()
+    return any(engine in said for engine in _HOST_MEMORY)
+
+
+_OFFLOADING = ("--cpu-offload-gb", "--device-map", "--n-gpu-layers", "-ngl", "--load-format")
+_HOST_MEMORY = ("ollama", "llama.cpp", "llama-cpp", "llamacpp", "koboldcpp", "localai", "airllm")
+
+
 def _model_name(programs: Iterable[ContainerProgram]) -> str | None:
     for program in programs:
         named = program.options.first(MODEL_OPTIONS)
@@ -155,6 +192,8 @@ def _parameters_of(name: str, catalogue: Callable[[], Catalogue]) -> Fact[Decima
     for model in catalogue().models.values():
         if model.name.lower().rsplit("/", 1)[-1] == short:
             return known(Decimal(model.parameters) / 10**9, Provenance.INFERRED, place)
+    if _EXPERTS.search(short):
+        return absent(place, Provenance.INFERRED)
     sizes = [Decimal(experts or 1) * Decimal(size) for experts, size in _SIZE.findall(short)]
     if not sizes or max(sizes) == 0:
         return absent(place, Provenance.INFERRED)

@@ -18,7 +18,12 @@ Load = Callable[[], Catalogue]
 _TYPE = "node.kubernetes.io/instance-type"
 CAPACITY_TYPE = "karpenter.sh/capacity-type"
 _ZONE = "topology.kubernetes.io/zone"
-_PREFIXES = ("karpenter.k8s.aws/", "karpenter.k8s.gcp/", "karpenter.azure.com/")
+_PREFIXES = (
+    "karpenter.k8s.aws/",
+    "eks.amazonaws.com/",  # EKS Auto Mode (EKS user guide, "Create a node pool": same keys)
+    "karpenter.k8s.gcp/",
+    "karpenter.azure.com/",
+)
 _WAYS = {"on-demand": "onDemand", "spot": "spot", "reserved": "reserved"}
 
 _LETTERS = re.compile(r"[a-z]+")

@@ -93,12 +93,16 @@ def _llm(*, is_template: bool = False) -> Callable[[dict[str, Any]], Groups]:
             replicas = count(part, "replicas")
             if part.get("replicas") is None:
                 replicas = at_least_one(count(part, "scaling.minReplicas"))
+            spreads = isinstance(part.get("worker"), dict)
             stated = {
                 "model": model,
                 "tensor": parallel.get("tensor"),
                 "pipeline": parallel.get("pipeline"),
-                "data": parallel.get("dataLocal", parallel.get("data")),
-                "spreads": isinstance(part.get("worker"), dict),
+                "data": parallel.get("data"),
+                # Of a group of pods the whole size counts: `dataLocal` is the part of one pod.
+                "data_local": None if spreads else parallel.get("dataLocal"),
+                "spreads": spreads,
+                "preset": True,
             }
             size = _llm_size(part, parallel)
             place = f"{path}.template"
@@ -146,10 +150,14 @@ def _llm_scaling(document: dict[str, Any]) -> Iterator[ScalingFacts]:
 
 
 KSERVE_KINDS: dict[tuple[str, str], PodMakerKind] = {
-    ("serving.kserve.io", "InferenceService"): PodMakerKind(_predictor, scaling=_predictor_scaling),
+    ("serving.kserve.io", "InferenceService"): PodMakerKind(
+        _predictor, scaling=_predictor_scaling, serves=True
+    ),
     ("serving.kserve.io", "ServingRuntime"): PodMakerKind(_runtime),
     ("serving.kserve.io", "ClusterServingRuntime"): PodMakerKind(_runtime),
-    ("serving.kserve.io", "LLMInferenceService"): PodMakerKind(_llm(), scaling=_llm_scaling),
+    ("serving.kserve.io", "LLMInferenceService"): PodMakerKind(
+        _llm(), scaling=_llm_scaling, serves=True
+    ),
     ("serving.kserve.io", "LLMInferenceServiceConfig"): PodMakerKind(_llm(is_template=True)),
 }
 """Group and kind -> where its pods are."""

@@ -4,6 +4,7 @@ Options of vLLM, SGLang, TGI, torchrun, accelerate, deepspeed. What no option sa
 engine's own default proves nothing, because images set defaults too.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
@@ -39,6 +40,9 @@ PROCESS_VARIABLES = ("NPROC_PER_NODE", "PET_NPROC_PER_NODE")
 TRAINERS = frozenset({"torchrun", "accelerate", "deepspeed", "horovodrun", "composer", "axolotl"})
 """Programs that only start training."""
 
+_DEVICES = re.compile(r"^(?:\+{1,2}|--)?trainer\.devices=([0-9]+)$")
+"""Hydra and Lightning: GPUs of a node that the trainer opens, a process each."""
+
 _TORCH_RUN = ("torch.distributed.run", "torch.distributed.launch")
 _HIDING = ("CUDA_VISIBLE_DEVICES",)
 
@@ -56,7 +60,7 @@ def launch(
         words: Command and arguments, split.
         options: Of these words.
         variables: Environment variables with known values.
-        stated: Fields of the object itself: `tensor`, `pipeline`, `data`, `spreads`.
+        stated: Fields of the object itself: `tensor`, `pipeline`, `data`, `data_local`, `spreads`.
         place: Field path of the container.
     """
     trains = any(word.rsplit("/", 1)[-1] in TRAINERS or word in _TORCH_RUN for word in words)
@@ -69,9 +73,9 @@ def launch(
         tensor=_degree("tensor", TENSOR, TENSOR_VARIABLES, options, variables, stated, place),
         pipeline=_degree("pipeline", PIPELINE, (), options, variables, stated, place),
         data=_data(options, variables, stated, place),
-        processes=_processes(options, variables, trains, place),
+        processes=_processes(words, options, variables, stated, trains, place),
         memory_share=_share(options, variables, place),
-        spreads=bool(stated.get("spreads")) or options.has(SEVERAL_PODS),
+        spreads=_spreads(options, stated),
         trains=trains,
     )
 
@@ -103,19 +107,38 @@ def _degree(
 def _data(
     options: Options, variables: Mapping[str, str], stated: Mapping[str, Any], place: str
 ) -> Fact[int]:
+    """Copies of the model in one pod; where the program spreads over several, in all of them."""
     local = fact(options.single(DATA_LOCAL), _positive, place)
-    if not local.is_absent:
-        return local
-    return _degree("data", DATA, (), options, variables, stated, place)
+    if local.is_absent:
+        local = fact(stated.get("data_local"), _positive, place)
+    if local.is_absent or _spreads(options, stated):
+        whole_size = _degree("data", DATA, (), options, variables, stated, place)
+        return unknown(place) if whole_size.is_absent and not local.is_absent else whole_size
+    return local
+
+
+def _spreads(options: Options, stated: Mapping[str, Any]) -> bool:
+    return bool(stated.get("spreads")) or options.has(SEVERAL_PODS)
 
 
 def _processes(
-    options: Options, variables: Mapping[str, str], trains: bool, place: str
+    words: Sequence[str],
+    options: Options,
+    variables: Mapping[str, str],
+    stated: Mapping[str, Any],
+    trains: bool,
+    place: str,
 ) -> Fact[int]:
     """`auto` and `gpu` mean one for each GPU there is: no number, so nothing to compare."""
     written = options.single(PROCESSES)
     if written is None and trains:
         written = next((variables[key] for key in PROCESS_VARIABLES if key in variables), None)
+    if written is None and stated.get("processes") is not None:
+        return fact(stated["processes"], _positive, "processes per node")
+    if written is None:
+        devices = {found[1] for word in words if (found := _DEVICES.match(word))}
+        if len(devices) == 1:
+            return fact(devices.pop(), _positive, place)
     if written is not None:
         # Ray's own `--num-gpus` belongs to `ray start`, not to a trainer.
         return fact(written, _positive, place) if trains else absent(place)

@@ -41,8 +41,8 @@ class RawGroup:
     containers: tuple[RawContainer, ...] | None = None
     """Instead of the spec's own lists."""
     stated: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """What the object says in fields of its kind: `tensor`, `pipeline`, `data`, `model`,
-    `spreads`."""
+    """What the object says in fields of its kind: `tensor`, `pipeline`, `data`, `data_local`,
+    `processes`, `model`, `spreads`; `preset`: its controller adds to the containers."""
 
 
 Groups = Iterator[RawGroup]
@@ -73,6 +73,8 @@ class PodMakerKind:
     scaling: Callable[[dict[str, Any]], Iterator[ScalingFacts]] | None = None
     ray: Callable[[dict[str, Any]], Ray] | None = None
     trains: bool = False
+    serves: bool = False
+    """Its pods answer requests, whatever their containers run."""
     starts_together: bool = False
     node_agent: bool = False
 

@@ -38,9 +38,16 @@ def _groups(path: str) -> Callable[[dict[str, Any]], Groups]:
         for index, (worker, pods) in enumerate(zip(workers, numbers, strict=True)):
             place = f"{path}.workerGroupSpecs[{index}]."
             name = name_of(worker, "groupName", index)
-            yield template(worker, name, "template", pods, place, total)
+            promised = {"promises_gpus": _promises_gpus(worker)}
+            yield template(worker, name, "template", pods, place, total, promised)
 
     return groups
+
+
+def _promises_gpus(worker: Any) -> bool:
+    """Whether Ray is told of GPUs in this group, by `resources` or by `rayStartParams`."""
+    told = (at(worker, "resources.GPU"), at(worker, "rayStartParams.num-gpus"))
+    return any((decimal(one) or 0) > 0 for one in told if isinstance(one, str | int | float))
 
 
 def _standing(worker: Any) -> Fact[int]:
@@ -210,6 +217,7 @@ RAY_KINDS: dict[tuple[str, str], PodMakerKind] = {
         _groups("spec.rayClusterConfig"),
         scaling=_scaling("spec.rayClusterConfig"),
         ray=_ray("spec.rayClusterConfig", _service),
+        serves=True,
     ),
 }
 """Group and kind -> where its pods are."""

@@ -184,10 +184,14 @@ def _dynamo(document: dict[str, Any]) -> Groups:
 
 SERVING_KINDS: dict[tuple[str, str], PodMakerKind] = {
     **KSERVE_KINDS,
-    ("serving.knative.dev", "Service"): PodMakerKind(_knative, scaling=_knative_scaling),
-    ("apps.nvidia.com", "NIMService"): PodMakerKind(_nim, scaling=_nim_scaling),
+    ("serving.knative.dev", "Service"): PodMakerKind(
+        _knative, scaling=_knative_scaling, serves=True
+    ),
+    ("apps.nvidia.com", "NIMService"): PodMakerKind(_nim, scaling=_nim_scaling, serves=True),
     ("apps.nvidia.com", "NIMCache"): PodMakerKind(_nim_cache),
-    ("production-stack.vllm.ai", "VLLMRuntime"): PodMakerKind(_vllm_runtime, scaling=_vllm_scaling),
-    ("nvidia.com", "DynamoGraphDeployment"): PodMakerKind(_dynamo),
+    ("production-stack.vllm.ai", "VLLMRuntime"): PodMakerKind(
+        _vllm_runtime, scaling=_vllm_scaling, serves=True
+    ),
+    ("nvidia.com", "DynamoGraphDeployment"): PodMakerKind(_dynamo, serves=True),
 }
 """Group and kind -> where its pods are."""

@@ -78,6 +78,7 @@ def read_workload(
         job=_job(whole_document, kind.job) if kind.job is not None else None,
         ray=kind.ray(whole_document) if kind.ray is not None else None,
         trains=kind.trains,
+        serves=kind.serves,
         starts_together=kind.starts_together
         or any(not raw.together.is_known or raw.together.value > 1 for raw in raw_groups),
         node_agent=kind.node_agent or locator.namespace in NODE_NAMESPACES,
@@ -197,6 +198,7 @@ def _group(
         tolerations=scheduling.tolerations(spec, raw.place),
         priority_class=fact(spec.get("priorityClassName"), text, f"{raw.place}.priorityClassName"),
         scheduler=fact(spec.get("schedulerName"), text, f"{raw.place}.schedulerName"),
+        promises_gpus=bool(raw.stated.get("promises_gpus")),
         host_ipc=spec.get("hostIPC") not in (None, False),
         gated=spec.get("schedulingGates") is not None,
         claims=tuple(scheduling.claims(spec, raw.place)) if "resourceClaims" in spec else (),

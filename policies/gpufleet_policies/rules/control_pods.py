@@ -180,6 +180,16 @@ def without_gpu(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viola
         if not all(c.resources_known for c in group.containers) or _has_devices(group):
             continue
         pin = next((key for key in group.node_labels if _is_pin(context, group, key)), None)
+        if pin is not None and group.promises_gpus:
+            yield Violation(
+                where=group.place,
+                found=f"tells Ray that it has a GPU, is sent to GPU nodes by {pin}, and asks for "
+                "none",
+                limit="without a limit the container sees no GPU, and another pod may hold it",
+                alternative=f"write `limits: {{{GPU}: 1}}`",
+                evidence={"label": pin},
+            )
+            continue
         if pin is not None:
             yield Violation(
                 where=group.place,

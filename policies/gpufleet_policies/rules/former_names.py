@@ -49,6 +49,14 @@ _GAVE_AWAY: Mapping[str, tuple[str, ...]] = {
 """Rules that still exist, and the rules that report part of what they did."""
 
 
+_MERGED = {
+    "whole-gpu-where-slice-fits": "gpu-oversized-for-model",
+    "premium-gpu-for-small-model": "gpu-oversized-for-model",
+    "tensor-parallel-wider-than-needed": "gpu-oversized-for-model",
+}
+"""Rules that are one question now -> the rule that asks it."""
+
+
 def _of_level(level: Level) -> tuple[str, ...]:
     return tuple(
         rule.id
@@ -63,6 +71,7 @@ def replaced() -> Mapping[str, tuple[str, ...]]:
     return {
         "nvidia-config-rejected": _of_level(Level.MANDATORY),
         "nvidia-config-surprising": _of_level(Level.ADVISORY),
+        **{old: (new,) for old, new in _MERGED.items()},
     }
 
 

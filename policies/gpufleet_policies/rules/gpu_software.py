@@ -15,6 +15,12 @@ from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 _OPERATOR = "gpu-operator"
 
 
+_LIMITS = {
+    "toolkit": "the second one rewrites the runtime's configuration and restarts it",
+    "device_plugin": "the kubelet keeps the devices of the plugin that registered last",
+}
+
+
 def _image(context: RuleContext, pool: NodePool) -> NodeImage | None:
     """Software in the pool's node image; None for unlisted images."""
     if not pool.image.is_known:
@@ -66,15 +72,18 @@ def installed_twice(context: RuleContext, subject: NodePool) -> Iterator[Violati
                     continue
                 if pool.labels.get(label) == "false":
                     continue
+                if part == "driver":
+                    continue  # the operator labels such nodes pre-installed, and runs no driver
                 words = part.replace("_", " ")
                 yield Violation(
                     where=pool.image.place or "amiType",
                     found=f"{pool.image.value} has the {words}, and {choices.locator} installs it "
                     "too",
-                    limit=f"a node takes one {words}: the second one stops the GPU's operands",
+                    limit=_LIMITS[part],
                     alternative=f'write {key}.enabled: false, or the node label {label}: "false"',
                     money=nodes_money(context, pool, smallest(pool), AmountKind.EXPOSURE),
                     evidence={"part": part, "image": image.key},
+                    at_most=Level.MANDATORY if part == "device_plugin" else Level.ADVISORY,
                 )
 
 

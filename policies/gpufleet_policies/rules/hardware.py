@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from gpufleet.catalogue import Catalogue, UnknownKeyError
+from gpufleet.catalogue import Catalogue, Cloud, Gpu, UnknownKeyError
 from gpufleet_policies.facts import Fact, PodGroup, PoolFacts, WorkloadFacts
 from gpufleet_policies.facts.workload import GPU
 from gpufleet_policies.money import AmountKind, Money, cheapest_offers, gpu_hour, share_part
 from gpufleet_policies.money.amounts import usd_hour
-from gpufleet_policies.money.prices import GpuOffer
+from gpufleet_policies.money.prices import GpuOffer, cloud_of
 from gpufleet_policies.rules.context import RuleContext, SameObject
 from gpufleet_policies.rules.placed import pools_for
 from gpufleet_policies.rules.placement import (
@@ -34,6 +34,11 @@ class WorkloadGpu:
     """Where GPU and price come from, in words."""
     pool: PoolFacts | None
     """None: named by a label only, no pool of it is known."""
+    cloud: Cloud | None = None
+    """Who sells it: its price is of this cloud, or there is none."""
+    compared: Fraction | None = None
+    """A price per GPU-hour that alternatives are held against, and that no money is claimed of:
+    where the cloud is not known, the cheapest of any."""
 
 
 def whole_gpu(context: RuleContext, group: PodGroup) -> WorkloadGpu | None:
@@ -51,16 +56,45 @@ def whole_gpu(context: RuleContext, group: PodGroup) -> WorkloadGpu | None:
         if memory is None:
             return None
         price = gpu_hour(pool)
-        return WorkloadGpu(pool.gpu, memory, price, priced(pool), pool)
+        cloud = cloud_of(pool, context.catalogue)
+        return WorkloadGpu(pool.gpu, memory, price, priced(pool), pool, cloud, price)
     if any(label in group.node_labels for label in SHARING_LABELS):
         return None
     return _from_labels(context, group) or _of_declared_pools(context, group)
 
 
 @lru_cache(maxsize=128)
-def _cheapest_of(gpu: str, catalogue: Catalogue) -> GpuOffer | None:
-    """The cheapest way to buy one GPU of a kind."""
-    return next((o for o in cheapest_offers(catalogue, 0, None) if o.gpu == gpu), None)
+def _cheapest_of(gpu: str, catalogue: Catalogue, cloud: Cloud | None) -> GpuOffer | None:
+    """The cheapest way to buy one GPU of a kind from a cloud; None: from any."""
+    return next((o for o in cheapest_offers(catalogue, 0, cloud) if o.gpu == gpu), None)
+
+
+_CLOUD_PREFIXES = {
+    "cloud.google.com/": Cloud.GCP,
+    "karpenter.k8s.gcp/": Cloud.GCP,
+    "karpenter.k8s.aws/": Cloud.AWS,
+    "eks.amazonaws.com/": Cloud.AWS,
+    "k8s.amazonaws.com/": Cloud.AWS,
+}
+"""Prefixes of labels that only nodes of one cloud carry."""
+
+_REGION_LABELS = ("topology.kubernetes.io/region", "topology.kubernetes.io/zone")
+
+
+def _seller(group: PodGroup) -> Cloud | None:
+    """The cloud whose labels the pods require of their nodes; None where none or several are."""
+    found = {
+        cloud
+        for prefix, cloud in _CLOUD_PREFIXES.items()
+        if any(label.startswith(prefix) for label in group.node_labels)
+    }
+    return found.pop() if len(found) == 1 else None
+
+
+def _is_elsewhere(group: PodGroup, region: str | None) -> bool:
+    """Whether the pods require another region than the price is of."""
+    values = [one for key in _REGION_LABELS for one in group.node_labels.get(key, ())]
+    return bool(values) and not any(region and one.startswith(region) for one in values)
 
 
 SHARING_LABELS = (
@@ -73,8 +107,8 @@ SHARING_LABELS = (
 """Labels of nodes with shared or partitioned GPUs: one requested GPU is only a part there."""
 
 
-def _from_labels(context: RuleContext, group: PodGroup) -> WorkloadGpu | None:
-    catalogue = context.catalogue
+def gpu_of_labels(catalogue: Catalogue, group: PodGroup) -> Gpu | None:
+    """The GPU that a required label names; None where none does, or it is a slice."""
     for key, values in group.node_labels.items():
         if key not in (PRODUCT_LABEL, *GPU_NAME_LABELS) or len(values) != 1:
             continue
@@ -82,22 +116,31 @@ def _from_labels(context: RuleContext, group: PodGroup) -> WorkloadGpu | None:
         if "-MIG-" in name or name.endswith("-SHARED"):
             return None
         try:
-            gpu = (
+            return (
                 catalogue.gpu_by_product_label(name)
                 if key == PRODUCT_LABEL
                 else catalogue.find_gpu(name)
             )
         except UnknownKeyError:
             return None
-        if gpu.memory_bytes is None:
-            return None
-        offer = _cheapest_of(gpu.key, catalogue)
-        if offer is None:
-            return WorkloadGpu(gpu.key, gpu.memory_bytes, None, f"node label {key}", None)
-        price = offer.micro_usd_per_gpu_hour
-        because = f"node label {key}; {offer.instance} at {usd_hour(price)} per GPU"
-        return WorkloadGpu(gpu.key, gpu.memory_bytes, price, because, None)
     return None
+
+
+def _from_labels(context: RuleContext, group: PodGroup) -> WorkloadGpu | None:
+    catalogue = context.catalogue
+    gpu = gpu_of_labels(catalogue, group)
+    if gpu is None or gpu.memory_bytes is None:
+        return None
+    cloud = _seller(group)
+    offer = _cheapest_of(gpu.key, catalogue, cloud)
+    price = None if offer is None else offer.micro_usd_per_gpu_hour
+    if offer is None or price is None or cloud is None or _is_elsewhere(group, offer.region):
+        because = f"{gpu.key} by its label"
+        return WorkloadGpu(gpu.key, gpu.memory_bytes, None, because, None, cloud, price)
+    because = f"{gpu.key} by its label; {offer.instance} at {usd_hour(price)} per GPU"
+    if offer.region:
+        because += f" in {offer.region}"
+    return WorkloadGpu(gpu.key, gpu.memory_bytes, price, because, None, cloud, price)
 
 
 def _of_declared_pools(context: RuleContext, group: PodGroup) -> WorkloadGpu | None:
@@ -115,7 +158,8 @@ def _of_declared_pools(context: RuleContext, group: PodGroup) -> WorkloadGpu | N
         return None
     price = cheapest.micro_usd_per_gpu_hour
     because = f"{cheapest.priced}, {usd_hour(price)} per GPU"
-    return WorkloadGpu(cheapest.gpu, memory, price, because, None)
+    cloud = context.catalogue.instance(cheapest.name).cloud
+    return WorkloadGpu(cheapest.gpu, memory, price, because, None, cloud, price)
 
 
 def priced(pool: PoolFacts) -> str:
@@ -188,6 +232,8 @@ def waste(
     if not pods.is_known:
         return None
     count = pods.value
+    if not gpus * count:
+        return None
     return Money(
         kind,
         None if price is None else gpus * price * count,

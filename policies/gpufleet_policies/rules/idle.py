@@ -2,68 +2,15 @@
 
 import re
 from collections.abc import Iterator
-from decimal import Decimal
 from fractions import Fraction
 
 from gpufleet_policies.facts import Container, WorkloadFacts
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.rule import Level, Violation, rule
+from gpufleet_policies.rules.waiting import goes_on, last_statement, waits_for_ever
 
-_SLEEP = re.compile(
-    r"(?:^|[\s;&|(])(?:/bin/|/usr/bin/)?sleep\s+(infinity|inf|\d+(?:\.\d+)?)([smhd]?)\b"
-)
-_TAIL = re.compile(r"(?:^|[\s;&|(])(?:/usr/bin/)?tail\s+(?:-[fF]|--follow)\s+/dev/null\b")
-_WATCH = re.compile(
-    r"while\s+(?:true|:|\[ 1 \])\s*;?\s*do\s+(?:(nvidia-smi)[^;]*;\s*sleep\b|"
-    r"sleep\s+[\w.]+\s*;?\s*done)"
-)
-_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _SAMPLE_IMAGE = re.compile(r"(?:cuda-sample|vectoradd|vector-add|nbody)[^/]*$", re.IGNORECASE)
-_WATCHES = frozenset({"-l", "--loop", "-lms", "--loop-ms", "dmon", "pmon", "daemon"})
-"""Arguments with which nvidia-smi goes on."""
-_SHELLS = frozenset({"sh", "bash", "ash", "dash", "zsh"})
-
-
-def waits_for_ever(container: Container, longest_sleep: int) -> str | None:
-    """The words by which a container waits without end, or None.
-
-    A finite sleep below the limit is a test, not a waste; a sleep in front of real work is not the
-    last statement of its shell line and does not count.
-    """
-    image = container.image.found or ""
-    words = container.words
-    if words.is_absent and image.rsplit("/", 1)[-1].partition("@")[0].partition(":")[0] == "pause":
-        return f"image {image}"
-    if not words.is_known or not words.value:
-        return None
-    program = words.value[0].rsplit("/", 1)[-1]
-    if program == "pause" and len(words.value) == 1:
-        return "pause"
-    loop = _WATCH.search(_script(words.value))
-    if loop is not None:
-        return "a loop of nvidia-smi and sleep" if loop[1] else "a loop of nothing but sleep"
-    last = last_statement(words.value)
-    if _TAIL.match(last):
-        return "tail -f /dev/null"
-    found = _SLEEP.match(last)
-    if found is None:
-        return None
-    if found[1] in ("infinity", "inf"):
-        return f"sleep {found[1]}"
-    seconds = Decimal(found[1]) * _SECONDS[found[2]]
-    return f"sleep {found[1]}{found[2]}" if seconds >= longest_sleep else None
-
-
-def _script(words: tuple[str, ...]) -> str:
-    return words[-1] if words[0].rsplit("/", 1)[-1] in _SHELLS else " ".join(words)
-
-
-def last_statement(words: tuple[str, ...]) -> str:
-    """The last thing a command line does, without `exec` and `wait`."""
-    script = _script(words).strip().rstrip(";& \n)")
-    last = re.split(r"&&|\|\||;|\n|(?<!&)&(?!&)", script)[-1].strip()
-    return last.removeprefix("exec ").removeprefix("wait ").strip()
 
 
 @rule(
@@ -144,7 +91,7 @@ def ends_at_once(container: Container) -> str | None:
     script = last_statement(words.value)
     program, *rest = script.split() or [""]
     name = program.rsplit("/", 1)[-1]
-    if name == "nvidia-smi" and not _WATCHES.intersection(r.partition("=")[0] for r in rest):
+    if name == "nvidia-smi" and not goes_on(rest):
         return "nvidia-smi"
     if name.lower() in ("vectoradd", "devicequery") or (name == "nbody" and "-benchmark" in rest):
         return name

@@ -10,8 +10,12 @@ from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.remediation import JsonPatch, add
 from gpufleet_policies.rules.rule import Level, Violation, rule
 
-_LONGEST = "kueue.x-k8s.io/max-exec-time-seconds"
-"""Label by which Kueue ends a job."""
+_LONGEST = (
+    "kueue.x-k8s.io/max-exec-time-seconds",
+    "provreq.kueue.x-k8s.io/maxRunDurationSeconds",
+)
+"""Label by which Kueue ends a job, and annotation by which GKE's Dynamic Workload Scheduler does
+(GoogleCloudPlatform/kubernetes-engine-samples, batch/kueue-dws)."""
 
 DAY_SECONDS = 86_400
 """Deadline a patch writes: long for a run, short for a month."""
@@ -36,7 +40,7 @@ def without_deadline(context: RuleContext, workload: WorkloadFacts) -> Iterator[
     """Kinds with a deadline field of their own; Kueue's label counts too."""
     if not workload.runs_to_completion or not workload.deadline_seconds.is_absent:
         return
-    if not workload.uses_gpus or workload.may_say(_LONGEST):
+    if not workload.uses_gpus or workload.may_say(*_LONGEST):
         return
     group = workload.gpu_containers[0][0]
     field = workload.deadline_seconds.place

@@ -1,99 +1,103 @@
-"""Models on GPUs that are far too big for them."""
+"""Models and GPUs that do not fit each other: far too big, or too small to start at all."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 
 from gpufleet_policies.facts import Provenance, ShareFacts, WorkloadFacts
 from gpufleet_policies.facts.workload import GPU
-from gpufleet_policies.money import cheapest_offers, gpu_hour
-from gpufleet_policies.money.prices import cloud_of
+from gpufleet_policies.money import GpuOffer, gpu_hour
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.hardware import waste
-from gpufleet_policies.rules.model_memory import gib
-from gpufleet_policies.rules.model_requests import ModelRequest, fits, runs
+from gpufleet_policies.rules.model_memory import gib, model_weights
+from gpufleet_policies.rules.model_requests import ModelRequest, Share, fits, held_memory, runs
 from gpufleet_policies.rules.placement import described
-from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
+from gpufleet_policies.rules.rule import Level, Violation, rule
+
+PREMIUM_NOMINAL_GB = 80
+"""Nominal memory from which a card linked to others counts as premium: A100-80, H100 and up."""
+
+MODEST_BYTES = 48 * 10**9
+"""Largest card that still is no premium one: L40S, RTX 6000 Ada."""
+
+ROOM = Fraction(6, 5)
+"""A model must fit with a fifth to spare."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Better:
+    """What would do instead, and what it saves."""
+
+    limit: str
+    alternative: str
+    saved: Fraction
+    """GPUs of the present kind, at their price."""
+    price: Fraction | None
+    stops: bool = False
+    """Whether it may stop a deployment on declared evidence."""
 
 
 @rule(
-    "whole-gpu-where-slice-fits",
-    "A whole GPU for a model that fits a slice or share the fleet already offers.",
+    "gpu-oversized-for-model",
+    "More GPU than the model needs: a share, a smaller card or fewer GPUs would hold it.",
     subject=WorkloadFacts,
     dev=Level.MANDATORY,
     prod=Level.MANDATORY,
     strict=Level.MANDATORY,
     mandatory_needs=Provenance.DECLARED,
-    needs=[Needs.FLEET],
-    formula="waste = pods x (GPUs x GPU-hour - part of a GPU x its GPU-hour) x 730 h",
-    source="AWS EKS best practices, compute: GPU sharing",
+    formula="waste = pods x (GPUs x GPU-hour - cost of the alternative) x 730 h",
+    source="AWS EKS best practices, compute: right-sized accelerated instances, GPU sharing; "
+    "GoogleCloudPlatform/kubernetes-engine-samples, llm-serving-gemma/tgi/tgi-2b-it-h100-80gb.yaml",
+    sees_pools=True,
 )
-def slicefits(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
-    """One model replica per pod, alternative at least 25 % cheaper.
+def oversized(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+    """One question: does something cheaper hold the model? A latency or throughput goal mutes it.
 
-    Stops the deployment on declared evidence, where the GPU would stay mostly empty. For several
-    replicas on whole GPUs that MIG can partition, it advises to partition them.
+    In this order: a share or slice the fleet offers; below 35 % of the memory fewer, smaller or
+    cheaper GPUs; half the GPUs of a tensor-parallel copy with a fifth to spare; a usual card in
+    place of one of the top class; slices of the same GPU for several replicas. It stops on a
+    declared need only: a share below 35 % of the memory, anything else below 15 %. So a smaller
+    model never gets a milder finding than a larger one. Without a declared need it is advice.
     """
-    for request, chosen in fits(context, workload):
-        if chosen is None:
-            yield from _uncut(context, workload, request)
+    for request, share in fits(context, workload):
+        found = (
+            _shared(context, request, share)
+            or _cheaper(context, request)
+            or _narrower(request)
+            or _usual_card(context, request)
+            or _slices(context, request)
+        )
+        if found is None:
             continue
-        pool, share, saved, price = chosen
+        hardware = request.hardware
         yield Violation(
             where=request.where,
             found=request.found,
-            limit=f"{described(share.resource, pool)} has {gib(share.memory_bytes or 0)}"
-            + _isolation(share),
-            alternative=f"ask for `{share.resource}: 1` instead of `{GPU}: {request.gpus}`",
-            money=waste(workload, request.group.pods, saved, price, request.hardware.because),
+            limit=found.limit,
+            alternative=found.alternative,
+            money=waste(workload, request.group.pods, found.saved, found.price, hardware.because),
             provenance=request.need.provenance,
-            at_most=Level.MANDATORY
-            if request.ratio < Fraction(context.thresholds.oversized_ratio)
-            else Level.ADVISORY,
-            evidence={
-                "need_bytes": request.need.bytes,
-                "gpu": request.hardware.gpu,
-                "alternative": share.resource,
-                "pool": pool.name,
-            },
+            at_most=Level.MANDATORY if found.stops else Level.ADVISORY,
+            evidence={"need_bytes": request.need.bytes, "gpu": hardware.gpu},
         )
 
 
-def _uncut(
-    context: RuleContext, workload: WorkloadFacts, request: ModelRequest
-) -> Iterator[Violation]:
-    """Replicas that slices of their own GPU would hold, where its pool has no MIG layout.
+def _is_small(context: RuleContext, request: ModelRequest) -> bool:
+    return request.ratio < Fraction(context.thresholds.oversized_ratio)
 
-    Advice only, because the pool must be partitioned first; silent where a smaller GPU is better.
-    """
-    pods = request.group.pods
-    if not pods.is_known or pods.value < 2 or request.gpus != 1 or request.copies != 1:
-        return
-    small = request.ratio < Fraction(context.thresholds.oversized_ratio)
-    geometry = context.catalogue.gpu(request.hardware.gpu).mig
-    if geometry is None or (small and cheaper_gpus(context, request) is not None):
-        return
-    for profile in sorted(geometry.profiles.values(), key=lambda p: -p.max_instances):
-        holds = (profile.usable_bytes or 0) >= request.need.bytes and not profile.attributes
-        if not holds or profile.max_instances < 2:
-            continue
-        gpus = -(-pods.value // profile.max_instances)
-        saved = Fraction(pods.value - gpus, pods.value)
-        if saved < Fraction(context.thresholds.smallest_saving):
-            return
-        price = request.hardware.micro_usd_per_gpu_hour
-        yield Violation(
-            where=request.where,
-            found=request.found,
-            limit=f"a {profile.name} slice has {gib(profile.usable_bytes or 0)}, and "
-            f"{profile.max_instances} of them fit a GPU: {gpus} GPUs would hold {pods.value} pods",
-            alternative=f"partition a pool into {profile.max_instances} x {profile.name} "
-            f"and ask for `{profile.resource}: 1`",
-            money=waste(workload, pods, saved, price, request.hardware.because),
-            provenance=request.need.provenance,
-            at_most=Level.ADVISORY,
-            evidence={"need_bytes": request.need.bytes, "profile": profile.name},
-        )
-        return
+
+def _shared(context: RuleContext, request: ModelRequest, share: Share | None) -> _Better | None:
+    """A share or slice that a pool of the fleet offers already."""
+    if share is None:
+        return None
+    pool, part, saved, price = share
+    return _Better(
+        f"{described(part.resource, pool)} has {gib(part.memory_bytes or 0)}{_isolation(part)}",
+        f"ask for `{part.resource}: 1` instead of `{GPU}: {request.gpus}`",
+        saved,
+        price,
+        stops=_is_small(context, request),
+    )
 
 
 def _isolation(share: ShareFacts) -> str:
@@ -102,65 +106,32 @@ def _isolation(share: ShareFacts) -> str:
     return f", one of {share.replicas} shares of a device"
 
 
-@rule(
-    "gpu-oversized-for-model",
-    "GPUs whose memory a model leaves mostly empty, where a smaller one is sold.",
-    subject=WorkloadFacts,
-    dev=Level.MANDATORY,
-    prod=Level.MANDATORY,
-    strict=Level.MANDATORY,
-    mandatory_needs=Provenance.DECLARED,
-    formula="waste = pods x (GPUs x GPU-hour - cost of the alternative) x 730 h",
-    source="AWS EKS best practices, compute: other accelerated instance types",
-    sees_pools=True,
-)
-def oversized(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
-    """Below 35 % of the memory; stops the deployment below 15 % on declared evidence only."""
-    for request, share in fits(context, workload):
-        if request.ratio >= Fraction(context.thresholds.oversized_ratio):
-            continue
-        if share is not None:
-            continue  # whole-gpu-where-slice-fits names the better alternative
-        found = cheaper_gpus(context, request)
-        if found is None:
-            continue
-        alternative, saved = found
-        # Several copies in one pod may be a throughput set-up on purpose.
-        sure = request.copies == 1 and request.ratio < Fraction(
-            context.thresholds.oversized_mandatory_ratio
-        )
-        price = request.hardware.micro_usd_per_gpu_hour
-        yield Violation(
-            where=request.where,
-            found=request.found,
-            limit=f"{float(request.ratio):.0%} of the memory would be used, and at least "
-            f"{context.thresholds.oversized_ratio:.0%} should",
-            alternative=alternative,
-            money=waste(workload, request.group.pods, saved, price, request.hardware.because),
-            provenance=request.need.provenance,
-            at_most=Level.MANDATORY if sure else Level.ADVISORY,
-            evidence={"need_bytes": request.need.bytes, "gpu": request.hardware.gpu},
-        )
-
-
-def cheaper_gpus(context: RuleContext, request: ModelRequest) -> tuple[str, Fraction] | None:
-    """Fewer or smaller whole GPUs in words, and the GPUs saved; None where little is."""
+def _cheaper(context: RuleContext, request: ModelRequest) -> _Better | None:
+    """Fewer GPUs of the same kind, another pool of the fleet, or what the same cloud sells."""
+    if not _is_small(context, request):
+        return None
     found = _smaller(context, request)
     if found is None:
         return None
-    saved = request.gpus - found[1]
+    words, cost = found
+    saved = request.gpus - cost
     if saved < request.gpus * Fraction(context.thresholds.smallest_saving):
         return None
-    return found[0], saved
+    # Several copies in one pod may be a throughput set-up on purpose.
+    sure = request.copies == 1 and request.ratio < Fraction(
+        context.thresholds.oversized_mandatory_ratio
+    )
+    limit = (
+        f"{float(request.ratio):.0%} of the memory would be used, and at least "
+        f"{context.thresholds.oversized_ratio:.0%} should"
+    )
+    return _Better(limit, words, saved, request.hardware.micro_usd_per_gpu_hour, stops=sure)
 
 
 def _smaller(context: RuleContext, request: ModelRequest) -> tuple[str, Fraction] | None:
-    """The cheapest way with fewer or smaller whole GPUs, and its cost in GPUs of the present kind.
-
-    Fewer of the same, another pool of the fleet, or what the same cloud sells.
-    """
+    """The cheapest way with fewer or smaller whole GPUs, and its cost in present GPUs."""
     wanted = request.need.bytes
-    now = request.hardware.micro_usd_per_gpu_hour
+    now = request.hardware.compared
     ways: list[tuple[Fraction, str]] = []
     per_gpu = request.hardware.memory_bytes // wanted  # copies that fit one present GPU
     fewer = -(-request.copies // per_gpu) if per_gpu else request.gpus
@@ -178,16 +149,130 @@ def _smaller(context: RuleContext, request: ModelRequest) -> tuple[str, Fraction
             if enough and price < now:
                 cost = request.copies * price / now
                 ways.append((cost, f"run on pool {pool.name} ({pool.gpu})"))
-        pool = request.hardware.pool
-        cloud = cloud_of(pool, context.catalogue) if pool is not None else None
-        offer = next(
-            cheapest_offers(context.catalogue, wanted, cloud, request.need.capability), None
-        )
+        offer = request.offer(context, wanted)
         # A pool the fleet already has is worth a little more than the market's cheapest.
         if offer is not None and not any(cost < request.gpus for cost, _ in ways):
             cost = request.copies * offer.micro_usd_per_gpu_hour / now
-            ways.append((cost, f"use {request.copies} x {offer}"))
+            ways.append((cost, f"use {request.copies} x {_named(request, offer)}"))
     if not ways:
         return None
     cost, words = min(ways)
     return words, cost
+
+
+def _named(request: ModelRequest, offer: GpuOffer) -> str:
+    """An offer in words; its machine only where the cloud is that of the workload."""
+    if request.hardware.cloud is not None:
+        return str(offer)
+    return f"{offer.gpu} ({gib(offer.memory_bytes)}, for example)"
+
+
+def _narrower(request: ModelRequest) -> _Better | None:
+    """Half the GPUs of a copy, or fewer, hold it with a fifth to spare."""
+    width, memory = request.width, request.hardware.memory_bytes
+    wanted, enough = request.need.bytes * ROOM, request.width
+    while enough % 2 == 0 and wanted <= Fraction(enough, 2) * memory:
+        enough //= 2
+    if enough == width:
+        return None
+    return _Better(
+        f"{enough} of {width} x {request.hardware.gpu} "
+        f"{'holds' if enough == 1 else 'hold'} a copy with a fifth to spare, and traffic between "
+        "GPUs costs speed",
+        f"write a tensor parallel size of {enough} and ask for `{GPU}: {enough * request.copies}`, "
+        "or declare the latency it must keep with gpufleet.dev/latency-slo-ms",
+        Fraction((width - enough) * request.copies),
+        request.hardware.micro_usd_per_gpu_hour,
+    )
+
+
+def _usual_card(context: RuleContext, request: ModelRequest) -> _Better | None:
+    """A card of the top class for a model that one of the usual cards holds."""
+    hardware = request.hardware
+    card, now = context.catalogue.gpu(hardware.gpu), hardware.compared
+    is_premium = (card.nominal_gb or 0) >= PREMIUM_NOMINAL_GB and card.nvlink_bytes_per_second
+    wanted = int(request.need.bytes * ROOM)
+    if not is_premium or request.gpus != request.copies or wanted > MODEST_BYTES or not now:
+        return None
+    offer = request.offer(context, wanted)
+    if offer is None or offer.gpu == hardware.gpu:
+        return None
+    saved = request.gpus * (1 - offer.micro_usd_per_gpu_hour / now)
+    if saved < request.gpus * Fraction(context.thresholds.smallest_saving):
+        return None
+    return _Better(
+        f"a card of {gib(offer.memory_bytes)} holds it with a fifth to spare",
+        f"use {request.gpus} x {_named(request, offer)}",
+        saved,
+        hardware.micro_usd_per_gpu_hour,
+    )
+
+
+def _slices(context: RuleContext, request: ModelRequest) -> _Better | None:
+    """Replicas that slices of their own GPU would hold, where its pool has no MIG layout."""
+    pods = request.group.pods
+    if not pods.is_known or pods.value < 2 or request.gpus != 1 or request.copies != 1:
+        return None
+    geometry = context.catalogue.gpu(request.hardware.gpu).mig
+    if geometry is None:
+        return None
+    for profile in sorted(geometry.profiles.values(), key=lambda p: -p.max_instances):
+        holds = (profile.usable_bytes or 0) >= request.need.bytes and not profile.attributes
+        if not holds or profile.max_instances < 2:
+            continue
+        gpus = -(-pods.value // profile.max_instances)
+        saved = Fraction(pods.value - gpus, pods.value)
+        if saved < Fraction(context.thresholds.smallest_saving):
+            return None
+        return _Better(
+            f"a {profile.name} slice has {gib(profile.usable_bytes or 0)}, and "
+            f"{profile.max_instances} of them fit a GPU: {gpus} GPUs would hold {pods.value} pods",
+            f"partition a pool into {profile.max_instances} x {profile.name} and ask for "
+            f"`{profile.resource}: 1`",
+            saved,
+            request.hardware.micro_usd_per_gpu_hour,
+        )
+    return None
+
+
+@rule(
+    "model-exceeds-gpu-memory",
+    "A model whose weights do not fit the memory of the GPUs it asks for.",
+    subject=WorkloadFacts,
+    dev=Level.MANDATORY,
+    prod=Level.MANDATORY,
+    strict=Level.MANDATORY,
+    mandatory_needs=Provenance.EXPLICIT,
+    formula="waste = pods x GPUs x GPU-hour x 730 h while it restarts",
+    source="vllm-project/vllm issues 1408 and 15175: out of memory while the weights are loaded; "
+    "kubernetes-sigs/kueue and kserve users see a crash loop that holds the GPU",
+    sees_pools=True,
+)
+def too_small(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
+    """The weights alone, without cache and workspace, against all memory of the pods of one copy.
+
+    A named model of the catalogue and a declared size stop; a size guessed from a name is advice.
+    Silent for engines that keep weights in the host's memory, and where the GPU is not known.
+    """
+    weights = model_weights(workload.intent, context.catalogue)
+    if weights is None or workload.runs_to_completion:
+        return
+    for group in workload.pod_groups:
+        held = held_memory(context, group)
+        if held is None:
+            continue
+        asked, memory, what = held
+        if weights.bytes <= memory:
+            continue
+        container = next(c for c in group.containers if c.gpu_resources)
+        yield Violation(
+            where=f"container {container.name} ({container.place})",
+            found=f"asks for {asked} = {what}, and the weights of the model take {weights}",
+            limit=f"{gib(memory)} cannot hold them: the server ends while it loads, and keeps its "
+            "GPUs while it restarts",
+            alternative="take more or larger GPUs with a tensor parallel size to match, or a "
+            "quantised model",
+            provenance=weights.provenance,
+            evidence={"weights_bytes": weights.bytes, "memory_bytes": memory},
+        )
+        return

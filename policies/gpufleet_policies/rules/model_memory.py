@@ -1,15 +1,23 @@
 """GPU memory one replica of a model needs for inference: declared, or estimated by `sizing`.
 
-Where only the number of parameters is known, a usual service is assumed: eight sequences at a time,
-at most 8,192 tokens each, 1,024 in and 512 out on average. Declare another figure with
-`gpufleet.dev/min-gpu-memory-gib`.
+A model of the catalogue has its own shape. Where only the number of parameters is known, a usual
+service is assumed: eight sequences at a time, at most 8,192 tokens each, 1,024 in and 512 out on
+average. A number in a name (`7b`) is rounded, and says nothing of the attention: it counts a
+quarter more, with a cache of full heads (google/gemma-7b has 8.54e9 parameters and 0.46 MB a
+token). Declare another figure with `gpufleet.dev/min-gpu-memory-gib`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import cache
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING
 
-from gpufleet_policies.facts import Provenance, WorkloadIntent
+from gpufleet.catalogue import Catalogue
+from gpufleet_policies.facts import Fact, Provenance, WorkloadIntent
+
+if TYPE_CHECKING:
+    from gpufleet.sizing.architecture import Architecture
+    from gpufleet.sizing.formats import WeightFormat
 
 GIB = 1 << 30
 
@@ -23,6 +31,15 @@ ENGINE_NAMES = {
     "w8a8": "int8",
 }
 """What vLLM and TGI call a format -> its name in `sizing`; the larger one where it is ambiguous."""
+
+_SMALLEST = {"bitsandbytes": "nf4", "w8a8": "int8"}
+"""The smaller one, for what must certainly not fit."""
+
+_ROUNDED = Decimal("1.25")
+"""Most parameters a model may have for each that its name says: Gemma-7b has 1.22."""
+
+_ROUNDED_DOWN = Decimal("0.9")
+"""Least: names round up too (Llama-2-7b has 0.963, Falcon-7B 0.989)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,60 +57,162 @@ class MemoryNeed:
         return f"{gib(self.bytes)} ({self.because})"
 
 
-def memory_need(intent: WorkloadIntent) -> MemoryNeed | None:
+@dataclass(frozen=True, slots=True)
+class _Sized:
+    """A model, its format and how both are known."""
+
+    name: str
+    """In words: `Llama-3.1-70B in bf16`."""
+    architecture: "Architecture"
+    weights: "WeightFormat"
+    evidence: Provenance
+    is_named: bool
+    """A model of the catalogue: its size is no guess."""
+
+
+def memory_need(intent: WorkloadIntent, catalogue: Catalogue) -> MemoryNeed | None:
     """The need of one model replica; None when nothing says, or a part of it is not known."""
     declared, precision = intent.min_gpu_memory_bytes, intent.precision
-    parameters = intent.model_parameters_billion
     if declared.is_unknown or precision.is_unknown:
         return None
-    if not declared.is_known and not parameters.is_known:
-        return None
-    # Engines load 16-bit weights by default.
-    name = precision.value if precision.is_known else "bf16"
     if declared.is_known:
-        found = _format(name)
+        found = _capability(precision.value if precision.is_known else "bf16")
         if found is None:
             return None
         because = "declared by gpufleet.dev/min-gpu-memory-gib"
         return MemoryNeed(declared.value, declared.provenance, because, found)
-    estimated = _estimated(int(parameters.value * 10**9), name)
-    if estimated is None:
+    sized = _sized(intent, catalogue, _ROUNDED)
+    if sized is None or intent.context_tokens.is_unknown:
         return None
-    evidence = [parameters.provenance]
-    if precision.is_known:
-        evidence.append(precision.provenance)
-    kind = "declared" if min(evidence) is Provenance.DECLARED else "inferred"
-    size = f"{parameters.value.normalize():f}"
-    because = f"estimated for {size} B parameters in {name}, {kind}"
-    need, capability = estimated
-    return MemoryNeed(need, min(evidence), because, capability)
+    kind = "declared" if sized.evidence is Provenance.DECLARED else "inferred"
+    because = f"estimated for {sized.name}, {kind}"
+    need = _ledger_bytes(sized.architecture, sized.weights, intent.context_tokens.found or 0)
+    return MemoryNeed(need, sized.evidence, because, sized.weights.min_capability)
+
+
+def model_weights(intent: WorkloadIntent, catalogue: Catalogue) -> MemoryNeed | None:
+    """Bytes of the weights alone, at the least; None when nothing says.
+
+    A declared need of one replica is what it is.
+    """
+    declared, precision = intent.min_gpu_memory_bytes, intent.precision
+    if declared.is_unknown or precision.is_unknown or intent.offloads:
+        return None
+    if declared.is_known:
+        because = "declared by gpufleet.dev/min-gpu-memory-gib"
+        return MemoryNeed(declared.value, declared.provenance, because, (0, 0))
+    sized = _sized(intent, catalogue, _ROUNDED_DOWN, _SMALLEST)
+    if sized is None:
+        return None
+    from gpufleet.sizing.inference import Serving, weight_items
+    from gpufleet.sizing.parallel import Parallelism
+
+    serving = Serving(8192, weights=sized.weights)
+    items = weight_items(sized.architecture, serving, Parallelism())
+    evidence = Provenance.EXPLICIT if sized.is_named else sized.evidence
+    total = sum(item.bytes for item in items)
+    return MemoryNeed(total, evidence, sized.name, sized.weights.min_capability)
 
 
 # `sizing` takes a third of a second to import: only programs that name a model pay for it.
 
 
+def _sized(
+    intent: WorkloadIntent,
+    catalogue: Catalogue,
+    rounded: Decimal,
+    names: dict[str, str] | None = None,
+) -> _Sized | None:
+    """A declared number of parameters, else a model of the catalogue, else a number in the name."""
+    parameters, model = intent.model_parameters_billion, intent.model
+    is_declared = parameters.is_known and parameters.provenance is Provenance.DECLARED
+    if parameters.is_unknown or not (parameters.is_known or model.is_known):
+        return None
+    named = None
+    if model.is_known and not is_declared:
+        named = _named(model.value, catalogue)
+    own = named[1] if named is not None else None
+    name, evidence = _precision(intent.precision, own)
+    weights = _format((names or {}).get(name, name))
+    if weights is None:
+        return None
+    if named is not None:
+        words = f"{named[0].name} in {name}"
+        return _Sized(words, named[0], weights, Provenance.INFERRED, is_named=True)
+    if not parameters.is_known:
+        return None
+    billions = parameters.value if is_declared else parameters.value * rounded
+    architecture = _of_count(int(billions * 10**9), full_heads=not is_declared and rounded > 1)
+    if architecture is None:
+        return None
+    size = f"{parameters.value.normalize():f}"
+    worst = min(parameters.provenance, evidence or parameters.provenance)
+    return _Sized(f"{size} B parameters in {name}", architecture, weights, worst, is_named=False)
+
+
+def _precision(written: Fact[str], own: str | None) -> tuple[str, Provenance | None]:
+    """The format written, else the one the model is published in, else 16 bit: engines' default."""
+    if written.is_known:
+        return written.value, written.provenance
+    return own or "bf16", None
+
+
+@lru_cache(maxsize=256)
+def _named(name: str, catalogue: Catalogue) -> "tuple[Architecture, str | None] | None":
+    """A model of the catalogue by the name of one of its releases, and the release's format."""
+    from gpufleet.findings import Finding
+    from gpufleet.sizing.catalogue_models import find_catalogue_model, named_format
+
+    plain, form = named_format(name) or (name, None)
+    found = find_catalogue_model(plain, catalogue)
+    if isinstance(found, Finding):
+        return None
+    return found, form or catalogue.model(found.name).released_weights
+
+
 @cache
-def _format(name: str) -> tuple[int, int] | None:
-    """Lowest compute capability that runs a format; None for an unknown name."""
+def _format(name: str) -> "WeightFormat | None":
     from gpufleet.sizing.formats import WeightFormat, find_weight_format
 
     found = find_weight_format(ENGINE_NAMES.get(name, name))
-    return found.min_capability if isinstance(found, WeightFormat) else None
+    return found if isinstance(found, WeightFormat) else None
+
+
+def _capability(name: str) -> tuple[int, int] | None:
+    """Lowest compute capability that runs a format; None for an unknown name."""
+    found = _format(name)
+    return None if found is None else found.min_capability
 
 
 @cache
-def _estimated(parameters: int, name: str) -> tuple[int, tuple[int, int]] | None:
-    """Bytes with planning margin, and the oldest capability; None for what cannot be sized."""
-    from gpufleet.sizing.formats import WeightFormat, find_weight_format
-    from gpufleet.sizing.inference import Serving, serving_ledger
+def _of_count(parameters: int, *, full_heads: bool) -> "Architecture | None":
+    """A usual model of so many parameters; with keys and values for each query head, or few."""
+    from gpufleet.sizing.architecture import Attention
     from gpufleet.sizing.stated_size import from_parameter_count, stated_parameters
 
-    found = find_weight_format(ENGINE_NAMES.get(name, name))
-    if not isinstance(found, WeightFormat) or stated_parameters(str(parameters)) is None:
+    if stated_parameters(str(parameters)) is None:
         return None
-    usual = Serving(8192, batch=8, prompt_tokens=1024, output_tokens=512, weights=found)
-    need = serving_ledger(from_parameter_count(parameters), usual).planning_bytes
-    return need, found.min_capability
+    found = from_parameter_count(parameters)
+    if not full_heads:
+        return found
+    groups = tuple(
+        replace(group, mixer=replace(group.mixer, kv_heads=group.mixer.query_heads))
+        if isinstance(group.mixer, Attention)
+        else group
+        for group in found.groups
+    )
+    return replace(found, groups=groups)
+
+
+def _ledger_bytes(model: "Architecture", weights: "WeightFormat", context: int = 0) -> int:
+    """Bytes with planning margin of a usual service, with room for one longest sequence."""
+    from gpufleet.sizing.inference import Serving, serving_ledger
+
+    usual = Serving(8192, batch=8, prompt_tokens=1024, output_tokens=512, weights=weights)
+    need = serving_ledger(model, usual).planning_bytes
+    if context > usual.context:
+        need = max(need, serving_ledger(model, Serving(context, weights=weights)).planning_bytes)
+    return need
 
 
 def largest_model(
@@ -103,14 +222,14 @@ def largest_model(
 
     None for an unknown format, and for a format that a GPU of this capability does not run.
     """
-    oldest = _format(precision)
-    if oldest is None or capability is None or oldest > capability:
+    weights = _format(precision)
+    if weights is None or capability is None or weights.min_capability > capability:
         return None
     fits, beyond = 0, 10_000  # in tenths of 1e9
     while beyond - fits > 1:
         tried = (fits + beyond) // 2
-        estimated = _estimated(tried * 10**8, precision)
-        if estimated is not None and estimated[0] <= memory:
+        model = _of_count(tried * 10**8, full_heads=False)
+        if model is not None and _ledger_bytes(model, weights) <= memory:
             fits = tried
         else:
             beyond = tried

@@ -1,16 +1,19 @@
 """Whole GPUs asked for a model whose need is known, and the share of the fleet that would do."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
 from gpufleet_policies.facts import PodGroup, PoolFacts, ShareFacts, WorkloadFacts
 from gpufleet_policies.facts.workload import GPU
-from gpufleet_policies.money import gpu_hour, share_part
+from gpufleet_policies.money import GpuOffer, cheapest_offers, gpu_hour, share_part
 from gpufleet_policies.rules.context import RuleContext, SameObject
-from gpufleet_policies.rules.hardware import WorkloadGpu, whole_gpu
+from gpufleet_policies.rules.hardware import WorkloadGpu, gpu_of_labels, whole_gpu
 from gpufleet_policies.rules.model_memory import MemoryNeed, gib, memory_need
+from gpufleet_policies.rules.placement import candidates, offering
 from gpufleet_policies.rules.purpose import is_inference
+from gpufleet_policies.rules.shapes import shapes
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,13 @@ class ModelRequest:
             + (f" x {self.copies} copies" if self.copies > 1 else "")
         )
 
+    def offer(self, context: RuleContext, wanted: int) -> GpuOffer | None:
+        """The cheapest GPU with so much memory that the same cloud sells, or any."""
+        return next(
+            cheapest_offers(context.catalogue, wanted, self.hardware.cloud, self.need.capability),
+            None,
+        )
+
     @property
     def ratio(self) -> Fraction:
         """Part of the memory asked for that is needed."""
@@ -58,8 +68,10 @@ class ModelRequest:
 
 def _requests(context: RuleContext, workload: WorkloadFacts) -> Iterator[ModelRequest]:
     """Groups that can be checked: no service level, inference, exclusive GPUs, need known."""
-    need = memory_need(workload.intent)
-    if need is None or workload.intent.has_service_level or not is_inference(workload):
+    if workload.intent.has_service_level or not is_inference(workload):
+        return
+    need = memory_need(workload.intent, context.catalogue)
+    if need is None:
         return
     if workload.intent.parallel_replicas.is_unknown:
         return
@@ -73,6 +85,51 @@ def _requests(context: RuleContext, workload: WorkloadFacts) -> Iterator[ModelRe
         hardware = whole_gpu(context, group)
         if hardware is not None:
             yield ModelRequest(group, amount.value, hardware, need, copies)
+
+
+_MIG_MEMORY = re.compile(r"nvidia\.com/mig-\d+g\.(\d+)gb")
+
+
+def held_memory(context: RuleContext, group: PodGroup) -> tuple[str, int, str] | None:
+    """What the pods of one copy ask for: the request, all its bytes at the most, and the GPU.
+
+    None where the GPU, or the number of pods, is not known.
+    """
+    if len(group.gpu_resources) != 1 or not group.together.is_known:
+        return None
+    resource = group.gpu_resources[0]
+    amount = group.pod_gpus(resource)
+    if not amount.is_known or amount.value < 1:
+        return None
+    count, pods = amount.value * group.together.value, group.together.value
+    asked = f"{amount.value} x {resource}" + (f" in each of {pods} pods" if pods > 1 else "")
+    slice_size = _MIG_MEMORY.match(resource)
+    if slice_size is not None:
+        each = int(slice_size[1]) << 30
+        return asked, each * count, f"{count} x {gib(each)}"
+    if resource != GPU:
+        return None
+    found = _largest_gpu(context, group)
+    if found is None:
+        return None
+    name, each = found
+    return asked, each * count, f"{count} x {name} ({gib(each)} each)"
+
+
+def _largest_gpu(context: RuleContext, group: PodGroup) -> tuple[str, int] | None:
+    """The GPU with the most memory that the pods may land on; None where one is not known."""
+    if context.fleet is not None:
+        pools = offering(candidates(context.fleet, group, context.catalogue), GPU)
+        sizes = [(pool.gpu_memory_bytes, pool.gpu) for pool in pools]
+    else:
+        labelled = gpu_of_labels(context.catalogue, group)
+        names = [labelled.key] if labelled else [s.gpu for s in shapes(context, group, GPU)]
+        sizes = [(context.catalogue.gpu(name).memory_bytes, name) for name in names]
+    known = [(size, name) for size, name in sizes if size is not None]
+    if not known or len(known) < len(sizes):
+        return None
+    size, name = max(known)
+    return name, size
 
 
 Share = tuple[PoolFacts, ShareFacts, Fraction, Fraction | None]

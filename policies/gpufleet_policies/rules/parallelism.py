@@ -35,9 +35,13 @@ class _Compared:
 
 
 def _compared(workload: WorkloadFacts) -> Iterator[_Compared]:
-    """Groups with one GPU container whose processes are counted; Ray counts for itself."""
+    """Groups with one GPU container whose processes are counted; Ray counts for itself.
+
+    The roles of one program over several pods (leader and workers) are one comparison.
+    """
     if workload.ray is not None:
         return
+    seen: set[tuple[int, int, int]] = set()
     for group in workload.pod_groups:
         containers = [c for c in group.containers if GPU in c.gpu_resources]
         if len(containers) != 1 or len(group.gpu_resources) != 1:
@@ -53,7 +57,19 @@ def _compared(workload: WorkloadFacts) -> Iterator[_Compared]:
             pods = group.together.value
             if pods == 1 and container.launch.spreads:
                 continue  # its other pods are other objects
+            if pods > 1 and not _is_even(workload, group, asked.value):
+                continue
+            if pods > 1 and (found := (pods, asked.value, opened.value)) in seen:
+                continue
+            elif pods > 1:
+                seen.add(found)
         yield _Compared(group, container, pods, asked.value * pods, opened.value, opened.provenance)
+
+
+def _is_even(workload: WorkloadFacts, group: PodGroup, gpus: int) -> bool:
+    """Whether all pods of a replica certainly have as many GPUs as those of the group."""
+    roles = [one for one in workload.pod_groups if one.together == group.together]
+    return all(one.pod_gpus(GPU).found == gpus for one in roles)
 
 
 @rule(

@@ -11,6 +11,7 @@ PRODUCT_LABEL = "nvidia.com/gpu.product"
 GPU_NAME_LABELS = (
     "cloud.google.com/gke-accelerator",
     "karpenter.k8s.aws/instance-gpu-name",
+    "eks.amazonaws.com/instance-gpu-name",
     "k8s.amazonaws.com/accelerator",
 )
 """Labels whose value is a cloud's name of the GPU."""

@@ -297,6 +297,8 @@ def _newer(
             continue
         if old.nvlink_bytes_per_second and not gpu.nvlink_bytes_per_second and count > 1:
             continue
+        if row.efa_interfaces and not other.efa_interfaces:
+            continue  # a launch template with EFA interfaces is refused there
         if Fraction(listed, count) < price:
             found.append((Fraction(listed, count), other.name, other))
     if not found:

@@ -13,6 +13,22 @@ def is_inference(workload: WorkloadFacts) -> bool:
     return not workload.trains and not workload.starts_training
 
 
+def serving(workload: WorkloadFacts) -> Provenance | None:
+    """How well it is known that a workload answers requests; None: nothing says so.
+
+    Declared, of a kind for servers, or by the program or image of a container.
+    """
+    mode = workload.intent.mode
+    if not mode.is_absent:
+        return mode.provenance if mode.is_known and mode.value == "inference" else None
+    if workload.runs_to_completion or workload.trains:
+        return None
+    if workload.serves:
+        return Provenance.EXPLICIT
+    is_server = any(container.launch.serves for _, container in workload.gpu_containers)
+    return Provenance.INFERRED if is_server else None
+
+
 def training(workload: WorkloadFacts) -> Provenance | None:
     """How well it is known that a workload trains; None: nothing says so.
 

@@ -68,7 +68,7 @@ def without_readiness(context: RuleContext, workload: WorkloadFacts) -> Iterator
     for group, container in workload.gpu_containers:
         if container.init or container.probes & {"readiness", "startup"}:
             continue
-        if not mode.is_known and not container.listens:
+        if not mode.is_known and not container.listens and not container.launch.serves:
             continue  # it may take its work from a queue
         if group not in workload.running_groups():
             continue

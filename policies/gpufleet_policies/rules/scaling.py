@@ -5,18 +5,16 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from gpufleet_policies.facts import Autoscaler, Locator, PodGroup, ScalingFacts, WorkloadFacts
-from gpufleet_policies.facts.tristate import Fact, known
+from gpufleet_policies.facts.tristate import Fact
 from gpufleet_policies.facts.workload import GPU, Container
 from gpufleet_policies.money import Money
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.creation import Creation
 from gpufleet_policies.rules.hardware import waste, whole_gpu
 from gpufleet_policies.rules.pools import gpu_workloads
+from gpufleet_policies.rules.purpose import serving
 from gpufleet_policies.rules.remediation import JsonPatch, add, replace
 from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
-
-_IDLE = Fraction(1, 2)
-"""Part of the time a server of fixed size is assumed not to need its further replicas."""
 
 _OFF_HOURS = Fraction(65, 100)
 """Part of a month outside office hours: 110 of 168 h a week."""
@@ -29,11 +27,6 @@ _MOST_REPLICAS = 10_000
 
 SLOW_SECONDS = 1800
 """An idle replica should be gone after half an hour."""
-
-
-def _serves(workload: WorkloadFacts) -> bool:
-    mode = workload.intent.mode
-    return mode.is_known and mode.value == "inference" and not workload.runs_to_completion
 
 
 def target_of(context: RuleContext, autoscaler: Autoscaler) -> WorkloadFacts | None:
@@ -92,12 +85,15 @@ def _money(
     prod=Level.ADVISORY,
     strict=Level.ADVISORY,
     needs=[Needs.SURROUNDINGS],
-    formula="waste = (replicas - 1) x GPUs x GPU-hour x 730 h x 0.5, by assumption",
     source="AWS EKS best practices: scale on model performance; GKE: autoscaling of inference",
 )
 def without_autoscaler(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
-    """Mode inference, two replicas or more, no HPA or ScaledObject, no scaling of its own kind."""
-    if not _serves(workload) or workload.scaling or workload.node_agent:
+    """It serves, has two replicas or more, no HPA or ScaledObject, and no scaling of its own kind.
+
+    What serves: the mode inference, a kind for servers, or a known model server by its program.
+    """
+    evidence = serving(workload)
+    if evidence is None or workload.scaling or workload.node_agent:
         return
     if workload.ray is not None and workload.ray.autoscaling.found is not False:
         return
@@ -114,8 +110,7 @@ def without_autoscaler(context: RuleContext, workload: WorkloadFacts) -> Iterato
             found=f"{group.pods.value} replicas at all times",
             limit="a server of several replicas should follow its load",
             alternative="add a ScaledObject or a HorizontalPodAutoscaler on its queue length",
-            money=_money(context, workload, group, _less(group.pods), _IDLE),
-            provenance=workload.intent.mode.provenance,
+            provenance=evidence,
             creates=_scaled(workload, group),
         )
 
@@ -146,10 +141,6 @@ def _is_vllm(container: Container) -> bool:
     return bool(container.gpu_resources) and any("vllm" in word for word in said)
 
 
-def _less(pods: Fact[int]) -> Fact[int]:
-    return known(pods.value - 1, pods.provenance, pods.place)
-
-
 @rule(
     "nonprod-serving-never-zero",
     "A GPU server outside production that keeps a replica at night.",
@@ -166,7 +157,8 @@ def never_zero(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violat
 
     KEDA without minReplicaCount goes to zero. Shares and slices are ignored: they cost little.
     """
-    if not context.is_nonproduction(workload) or not _serves(workload):
+    evidence = serving(workload)
+    if not context.is_nonproduction(workload) or evidence is None:
         return
     scalers = _autoscalers(context, workload)
     if scalers is None:
@@ -185,7 +177,7 @@ def never_zero(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violat
             limit="workloads outside production scale to 0 outside office hours",
             alternative="scale to 0: KEDA minReplicaCount: 0, KServe minReplicas: 0",
             money=_money(context, workload, group, smallest, _OFF_HOURS),
-            provenance=workload.intent.mode.provenance,
+            provenance=evidence,
             remediation=(add(0, smallest.place),)
             if not scalers and workload.locator.kind == "InferenceService"
             else (),

@@ -127,7 +127,7 @@ def _needs_more(
     share: SharedPool,
 ) -> Iterator[Violation]:
     """By what the model needs: MPS gives each pod its part, time-slicing lets pods collide."""
-    need = memory_need(workload.intent)
+    need = memory_need(workload.intent, context.catalogue)
     if need is None or share.memory_bytes is None or not group.pods.is_known:
         return
     whole, part = share.memory_bytes, share.memory_bytes // share.replicas

@@ -100,7 +100,7 @@ def _needs(context: RuleContext, pool: NodePool) -> list[int]:
     for workload in gpu_workloads(context):
         if not any(accepts(context, pool, group) is not False for group in workload.pod_groups):
             continue
-        need = memory_need(workload.intent)
+        need = memory_need(workload.intent, context.catalogue)
         if need is None:
             return []
         found.append(need.bytes)

@@ -27,7 +27,7 @@ CASES = (
     ),
     Case(
         "gpu-oneshot-in-deployment",
-        deployment({f"{CONTAINER}.command": ["nvidia-smi", "-l", "5"]}),
+        deployment({f"{CONTAINER}.command": ["nvidia-smi-exporter"]}),
         deployment({f"{CONTAINER}.command": ["nvidia-smi"]}),
         "runs `nvidia-smi`, which ends, in a Deployment",
         Level.ADVISORY,

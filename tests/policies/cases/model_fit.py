@@ -5,6 +5,7 @@ from tests.policies.cases.workloads import LIMITS, WHOLE, deployment
 
 SMALL = {'metadata.annotations."gpufleet.dev/model-params-b"': "1.1"}
 LARGE = {'metadata.annotations."gpufleet.dev/model-params-b"': "30"}
+HUGE = {'metadata.annotations."gpufleet.dev/model-params-b"': "70"}
 NO_SLICES = fleet_thing(
     {"pools[0].sharing": {"exclusive": {}}, "pools[1].sharing": {"exclusive": {}}}
 )
@@ -19,9 +20,11 @@ CASES = (
         alongside=(NO_SLICES,),
     ),
     Case(
-        "whole-gpu-where-slice-fits",
-        deployment({LIMITS: WHOLE, **LARGE}),
-        deployment({LIMITS: WHOLE, **SMALL}),
-        "ask for `nvidia.com/gpu.shared: 1` instead of `nvidia.com/gpu: 1`",
+        "model-exceeds-gpu-memory",
+        deployment({LIMITS: WHOLE, **LARGE, **TRAINING}),
+        deployment({LIMITS: WHOLE, **HUGE, **TRAINING}),
+        "asks for 1 x nvidia.com/gpu = 1 x H100-80GB (79.6 GiB each), and the weights of the model "
+        "take ",
+        alongside=(NO_SLICES,),
     ),
 )

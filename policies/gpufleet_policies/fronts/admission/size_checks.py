@@ -34,8 +34,8 @@ from gpufleet_policies.readers.launch import (
     TRAINERS,
 )
 from gpufleet_policies.rules.hardware import SHARING_LABELS
+from gpufleet_policies.rules.model_fit import MODEST_BYTES, PREMIUM_NOMINAL_GB, ROOM
 from gpufleet_policies.rules.model_memory import ENGINE_NAMES, GIB, largest_model
-from gpufleet_policies.rules.model_width import MODEST_BYTES, PREMIUM_NOMINAL_GB, ROOM
 from gpufleet_policies.rules.placement import GPU_NAME_LABELS, PRODUCT_LABEL
 
 _GPU = "'nvidia.com/gpu'"
@@ -74,8 +74,16 @@ def _premium_cards(smallest_saving: Decimal) -> tuple[str, ...]:
 
 
 @cache
-def _largest_models() -> str:
-    """CEL map: format -> 1e9 parameters up to which a usual card holds a model."""
+def _most_bytes(ratio: Decimal) -> int:
+    """Need up to which the rule stops on every card of the top class, and a usual card will do."""
+    cards = (gpu for gpu in load().gpus.values() if (gpu.nominal_gb or 0) >= PREMIUM_NOMINAL_GB)
+    smallest = min(gpu.memory_bytes for gpu in cards if gpu.memory_bytes is not None)
+    return min(_MODEST_NEED, int(smallest * ratio))
+
+
+@cache
+def _largest_models(most_bytes: int) -> str:
+    """CEL map: format -> 1e9 parameters up to which a model needs no more."""
     usual = load().gpu("L40S").compute_capability
     rows: list[str] = []
     for name in (
@@ -90,7 +98,7 @@ def _largest_models() -> str:
         "gptq",
         *ENGINE_NAMES,
     ):
-        most = largest_model(_MODEST_NEED, name, usual)
+        most = largest_model(most_bytes, name, usual)
         if most is not None:
             rows.append(f"'{name}': {float(most):.1f}")
     return "{" + ", ".join(dict.fromkeys(rows)) + "}"
@@ -98,7 +106,8 @@ def _largest_models() -> str:
 
 def _premium(target: AdmissionTarget, constants: Constants) -> str:
     memory, parameters = _said("min-gpu-memory-gib"), _said("model-params-b")
-    formats, precision = _largest_models(), _said("precision", "bf16") + ".lowerAscii()"
+    most = _most_bytes(constants.thresholds.oversized_mandatory_ratio)
+    formats, precision = _largest_models(most), _said("precision", "bf16") + ".lowerAscii()"
     cards = _premium_cards(constants.thresholds.smallest_saving)
     modes = ["inference", "interactive"] if target is PODS else ["inference", "interactive", ""]
     promised = "['gpufleet.dev/latency-slo-ms', 'gpufleet.dev/throughput-slo']"
@@ -107,7 +116,7 @@ def _premium(target: AdmissionTarget, constants: Constants) -> str:
         f" && !variables.annotationMaps.exists(a, {promised}.exists(k, k in a))"
         f" && {precision} in {formats}"
         f" && ({memory}.matches('{_NUMBER}')"
-        f" ? double({memory}) > 0.0 && double({memory}) <= {_MODEST_NEED / GIB:.2f}"
+        f" ? double({memory}) > 0.0 && double({memory}) <= {most / GIB:.2f}"
         f" : {parameters}.matches('{_NUMBER}') && double({parameters}) > 0.0"
         f" && double({parameters}) <= {formats}[{precision}])"
         " && variables.specs.exists(p,"
@@ -179,7 +188,7 @@ def _idle_gpus(target: AdmissionTarget, constants: Constants) -> str:
 
 CHECKS = (
     ObjectCheck(
-        "premium-gpu-for-small-model",
+        "gpu-oversized-for-model",
         (PODS, REPLICATED, NOTEBOOKS, KNATIVE_SERVICES),
         "select a card such as an L40S, or declare gpufleet.dev/latency-slo-ms where the model "
         "must answer faster than it can",
