@@ -5,6 +5,7 @@ from decimal import Decimal
 import pytest
 from pulumi_policy.proxy import unknown_checking_proxy
 
+from gpufleet.catalogue import load
 from gpufleet_policies.facts import UNKNOWN, Provenance, WorkloadFacts
 from gpufleet_policies.readers.plain import SENTINELS, plain
 from gpufleet_policies.readers.quantities import amount
@@ -104,7 +105,7 @@ def test_an_unknown_value_is_never_a_violation(path):
         },
     )
     before = {finding.rule for finding in findings(workload(broken))}
-    assert len(before) == 5
+    assert len(before) == 4
     raw = changed(broken, {path: UNKNOWN_STRING})
     for document in (raw, unknown_checking_proxy(raw)):
         found = from_pulumi_props("kubernetes:apps/v1:Deployment", document, "n", "u")
@@ -139,7 +140,7 @@ def test_declared_beats_inferred():
         f"{CONTAINER}.args": ["--model", "x/70b", "--quantization", "awq"],
         'metadata.annotations."gpufleet.dev/model-params-b"': "7",
     }
-    need = memory_need(deployment(changes).intent)
+    need = memory_need(deployment(changes).intent, load())
     assert need is not None
     # The size is declared, its format only inferred: the verdict rests on the weaker one.
     assert need.provenance is Provenance.INFERRED

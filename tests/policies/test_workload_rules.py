@@ -271,7 +271,7 @@ def test_two_whole_names_on_a_pool_that_keeps_the_name():
 
 def test_gpu_without_cpu_and_memory():
     found = only(
-        findings(deployment({f"{CONTAINER}.resources.requests": REMOVE})),
+        findings(deployment({f"{CONTAINER}.resources.requests": REMOVE}), settings=STRICT),
         "gpu-pod-without-cpu-memory",
     )
     assert "asks for a GPU and for no cpu and no memory" in found.message
@@ -343,13 +343,15 @@ def test_job_without_a_deadline():
             },
         },
     }
-    found = only(findings(workload(job)), "gpu-job-without-deadline")
-    assert found.level is Level.ADVISORY
+    assert findings(workload(job)) == [], "a matter of taste: only the strict profile asks"
+    chosen = {"rules": {"gpu-job-without-deadline": "advisory"}}
+    found = only(findings(workload(job), settings=chosen), "gpu-job-without-deadline")
+    assert found.violation.money is None
     assert "set spec.activeDeadlineSeconds to about twice the expected run" in found.message
-    assert "wastes 55.04 USD for each hour it runs (2 pods" in found.message
-    assert findings(workload(changed(job, {"spec.activeDeadlineSeconds": 3600}))) == []
+    bounded = changed(job, {"spec.activeDeadlineSeconds": 3600})
+    assert findings(workload(bounded), settings=chosen) == []
     label = {'metadata.labels."kueue.x-k8s.io/max-exec-time-seconds"': "600"}
-    assert findings(workload(changed(job, label))) == []
+    assert findings(workload(changed(job, label)), settings=chosen) == []
 
 
 def test_resource_nobody_offers():

@@ -264,9 +264,16 @@ class Front:
         findings = run_rules(fleet, context, configured.settings)
         if alone and configured.settings.fleet is None:
             needs_fleet = {Needs.FLEET, Needs.POOLS}
-            rules = [rule for rule in validating(WorkloadFacts) if needs_fleet & rule.needs]
+            rules = [
+                rule
+                for rule in validating(WorkloadFacts)
+                if rule.sees_pools or needs_fleet & rule.needs
+            ]
+            with self._program.lock:
+                reported = set(self._program.reported)
             for workload in waiting:
-                findings += run_rules(workload, context, configured.settings, rules)
+                again = run_rules(workload, context, configured.settings, rules)
+                findings += [f for f in again if (f.rule, f.locator.urn, f.level) not in reported]
         return findings
 
     def _fleet_for(self, workload: WorkloadFacts, configured: Configured) -> FleetFacts | None:

@@ -7,10 +7,9 @@ from gpufleet_policies.facts import Locator, PodGroup, PoolFacts, WorkloadFacts
 from gpufleet_policies.facts.queues import LocalQueue
 from gpufleet_policies.facts.workload import GPU
 from gpufleet_policies.rules.context import RuleContext
-from gpufleet_policies.rules.hardware import held
 from gpufleet_policies.rules.owners import label_patch
 from gpufleet_policies.rules.placement import candidates, gpu_requests, offering
-from gpufleet_policies.rules.purpose import is_inference
+from gpufleet_policies.rules.purpose import is_inference, is_training, serving
 from gpufleet_policies.rules.remediation import JsonPatch
 from gpufleet_policies.rules.rule import Level, Needs, Violation, rule
 
@@ -46,14 +45,13 @@ def _together(workload: WorkloadFacts) -> list[PodGroup]:
     dev=Level.ADVISORY,
     prod=Level.ADVISORY,
     strict=Level.MANDATORY,
-    formula="waste = half of pods x GPUs x GPU-hour for each hour the others wait",
     source="Kueue, all-or-nothing scheduling; kubeflow/trainer issue 165",
 )
 def without_gang(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
-    """Jobs of two pods and more with many GPUs; groups that serve are only advised, and so is a
-    TrainJob, whose runtime may make a group of its pods.
+    """Jobs, and groups that train, of two pods and more with many GPUs; advice for what has no end,
+    and for a TrainJob, whose runtime may make a group of its pods. Not for groups that serve.
     """
-    if not workload.starts_together or _has_gang(workload):
+    if not workload.starts_together or _has_gang(workload) or _serves(workload):
         return
     total, largest = Fraction(0), None
     for group in _together(workload):
@@ -72,13 +70,22 @@ def without_gang(context: RuleContext, workload: WorkloadFacts) -> Iterator[Viol
         "two such jobs can block each other",
         alternative=f"label it {_QUEUE} with a Kueue LocalQueue of its namespace, or name a gang "
         "scheduler",
-        money=held(context, workload, largest, Fraction(1, 2)),
         at_most=Level.MANDATORY
         if workload.runs_to_completion and not _has_runtime(workload)
         else Level.ADVISORY,
         evidence={"gpus": int(total)},
         remediation=queue_patch(workload, queue),
     )
+
+
+_SERVING_KINDS = ("LeaderWorkerSet",)
+"""Kinds made for inference over several nodes (kubernetes-sigs/lws, README)."""
+
+
+def _serves(workload: WorkloadFacts) -> bool:
+    if workload.locator.kind in _SERVING_KINDS and not is_training(workload):
+        return not workload.starts_training
+    return serving(workload) is not None
 
 
 def _has_runtime(workload: WorkloadFacts) -> bool:

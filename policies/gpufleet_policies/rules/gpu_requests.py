@@ -211,8 +211,8 @@ def _one_share(container: Container, resource: str) -> JsonPatch:
     "gpu-pod-without-cpu-memory",
     "A GPU container that says nothing about the CPU or memory it needs.",
     subject=WorkloadFacts,
-    dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
+    dev=Level.OFF,
+    prod=Level.OFF,
     strict=Level.MANDATORY,
     source="AWS EKS best practices, compute: requests of GPU pods",
 )

@@ -30,19 +30,18 @@ SOON_SECONDS = 300
     "gpu-job-without-deadline",
     "A GPU job that nothing ends when it hangs.",
     subject=WorkloadFacts,
-    dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
+    dev=Level.OFF,
+    prod=Level.OFF,
     strict=Level.MANDATORY,
-    formula="waste = pods x GPUs x GPU-hour for each hour of overrun",
     source="Kubernetes Job `activeDeadlineSeconds`, Kueue maximum execution time",
 )
 def without_deadline(context: RuleContext, workload: WorkloadFacts) -> Iterator[Violation]:
     """Kinds with a deadline field of their own; Kueue's label counts too."""
+    del context
     if not workload.runs_to_completion or not workload.deadline_seconds.is_absent:
         return
     if not workload.uses_gpus or workload.may_say(*_LONGEST):
         return
-    group = workload.gpu_containers[0][0]
     field = workload.deadline_seconds.place
     if all(g.deadline_seconds.is_known for g in workload.pod_groups if g.gpu_resources):
         return
@@ -51,7 +50,6 @@ def without_deadline(context: RuleContext, workload: WorkloadFacts) -> Iterator[
         found="no deadline is set",
         limit="a job that hangs keeps its GPUs until it is stopped by hand",
         alternative=f"set {field} to about twice the expected run",
-        money=held(context, workload, group),
         evidence={"field": field},
         remediation=_deadline(workload, field),
     )
@@ -107,8 +105,8 @@ def cluster_outlives(context: RuleContext, workload: WorkloadFacts) -> Iterator[
     "gpu-job-unbounded-retries",
     "A GPU job with so many retries that a broken job runs for days.",
     subject=WorkloadFacts,
-    dev=Level.ADVISORY,
-    prod=Level.ADVISORY,
+    dev=Level.OFF,
+    prod=Level.OFF,
     strict=Level.MANDATORY,
     formula="exposure = pods x GPUs x GPU-hour for each hour of a run, times its retries",
     source="Kubernetes Job `backoffLimit`, elastic `maxRestarts` of training operators",

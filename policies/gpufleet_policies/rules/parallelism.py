@@ -57,12 +57,10 @@ def _compared(workload: WorkloadFacts) -> Iterator[_Compared]:
             pods = group.together.value
             if pods == 1 and container.launch.spreads:
                 continue  # its other pods are other objects
-            if pods > 1 and not _is_even(workload, group, asked.value):
+            sizes = (pods, asked.value, opened.value)
+            if pods > 1 and (sizes in seen or not _is_even(workload, group, asked.value)):
                 continue
-            if pods > 1 and (found := (pods, asked.value, opened.value)) in seen:
-                continue
-            elif pods > 1:
-                seen.add(found)
+            seen.add(sizes)
         yield _Compared(group, container, pods, asked.value * pods, opened.value, opened.provenance)
 
 

@@ -1,6 +1,5 @@
 """Cases of rules/gpu_requests.py."""
 
-from gpufleet_policies.rules.rule import Level
 from tests.policies.cases.case import Case, manifest
 from tests.policies.cases.workloads import CONTAINER, LIMITS, REQUESTS, WHOLE, deployment, template
 from tests.policies.objects import REMOVE, changed
@@ -47,6 +46,6 @@ CASES = (
         deployment({LIMITS: WHOLE}),
         deployment({LIMITS: WHOLE, REQUESTS: REMOVE}),
         "asks for a GPU and for no cpu and no memory",
-        Level.ADVISORY,
+        settings={"profile": "strict"},
     ),
 )

@@ -37,6 +37,8 @@ CRON = {
         "jobTemplate": {"spec": JOB["spec"]},
     },
 }
+STRICT = {"profile": "strict"}
+"""The only profile in which these rules are on."""
 KEEPS = "gpu-job-keeps-finished-pods"
 
 CASES = (
@@ -45,7 +47,7 @@ CASES = (
         job(),
         job({"spec.activeDeadlineSeconds": REMOVE}),
         "set spec.activeDeadlineSeconds to about twice the expected run",
-        Level.ADVISORY,
+        settings=STRICT,
     ),
     Case(
         "rayjob-cluster-outlives-job",
@@ -58,7 +60,7 @@ CASES = (
         manifest(JOB_SET),
         manifest(changed(JOB_SET, {"spec.failurePolicy.maxRestarts": 100})),
         "may start 100 times again",
-        Level.ADVISORY,
+        settings=STRICT,
     ),
     Case(
         "gpu-cronjob-overlaps",
