@@ -45,6 +45,19 @@ ALLOWED: tuple[Allowed, ...] = (
         for below in ("", "/strategy")
     ),
     *(
+        Allowed(
+            "resources",
+            "admission",
+            place,
+            "Rules of taste (deadlines, retries, requests of CPU and memory) are on in the strict "
+            "profile only, and rules about one question are one: fewer expressions and policies.",
+        )
+        for place in (
+            "*admissionregistration.k8s.io/v1:ValidatingAdmissionPolicy*",
+            "*/outputs/policyNames/*",
+        )
+    ),
+    *(
         Allowed(part, "*", place, "Texts for people are in plain English; nothing to do.")
         for part, place in (
             ("render", "*/rules.yaml/*/annotations/description"),

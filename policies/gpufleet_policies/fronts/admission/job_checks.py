@@ -34,7 +34,9 @@ _SCHEDULERS = ("kai-scheduler", "volcano", "yunikorn", "scheduler-plugins-schedu
 def _without_deadline(target: AdmissionTarget, constants: Constants) -> str:
     del constants
     kueue = "'kueue.x-k8s.io/max-exec-time-seconds' in variables.labels"
-    return f"{_USES_GPUS} && !({kueue}) && !{target.job}.?activeDeadlineSeconds.hasValue()"
+    dws = "'provreq.kueue.x-k8s.io/maxRunDurationSeconds'"
+    bounded = f"{kueue} || variables.annotationMaps.exists(a, {dws} in a)"
+    return f"{_USES_GPUS} && !({bounded}) && !{target.job}.?activeDeadlineSeconds.hasValue()"
 
 
 def _retries(target: AdmissionTarget, constants: Constants) -> str:
