@@ -55,6 +55,7 @@ ALLOWED: tuple[Allowed, ...] = (
         for place in (
             "*admissionregistration.k8s.io/v1:ValidatingAdmissionPolicy*",
             "*/outputs/policyNames/*",
+            "*/outputs/rules/*",
         )
     ),
     *(
