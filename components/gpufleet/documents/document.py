@@ -4,7 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpufleet.documents.nodes import MappingNode, ScalarNode, SequenceNode, line_of
+from gpufleet.documents.limits import CONFIGURATION, UnreadableDocumentError
+from gpufleet.documents.nodes import (
+    MappingNode,
+    ScalarNode,
+    SequenceNode,
+    line_of,
+    open_reader,
+    readable,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +57,39 @@ class GoDocument(Document):
 
 
 def _followed(document: Document, steps: Sequence[str | int]) -> tuple[int, int, Any]:
-    """How many steps are written, the line of the last of them, and its node."""
+    """How many steps are written, the line of the last of them, and its node.
+
+    Steps lead on into the text of a value, where that is a document of its own.
+    """
     node, line = document.node, document.line
     for depth, step in enumerate(steps):
+        if type(node) is ScalarNode:
+            inside, above = located_in_text(node.value, steps[depth:])
+            return depth + inside, lines_of_text(node) + above if inside else line, None
         entry = None if node is None else _entry(node, step)
         if entry is None:
             return depth, line, node
         line, node = line_of(entry[0]), entry[1]
     return len(steps), line, node
+
+
+def lines_of_text(node: Any) -> int:
+    """Number of lines above the first line of the text of a scalar."""
+    return line_of(node) if node.style in ("|", ">") else line_of(node) - 1
+
+
+def located_in_text(text: str, steps: Sequence[str | int]) -> tuple[int, int]:
+    """How many steps of a path are written in a text of YAML, and the line of the last in it."""
+    if "\n" not in text:
+        return 0, 1  # a word, or a document on one line
+    try:
+        with readable():
+            reader = open_reader(CONFIGURATION.decoded(text), CONFIGURATION)
+            node = reader.get_node() if reader.check_node() else None
+    except UnreadableDocumentError:
+        return 0, 1
+    depth, line, _ = _followed(Document(None, 1, node), steps)
+    return depth, line
 
 
 def _entry(node: Any, step: str | int) -> tuple[Any, Any] | None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from gpufleet.contract.wrappers.release import ReleaseValues, joined
 from gpufleet_policies.facts.subject import Subject
 from gpufleet_policies.facts.tristate import Fact, absent
 
@@ -45,6 +46,16 @@ class NvidiaConfig(Subject):
     """Keys of the object that lead to the configuration; None where no patch could find it."""
     held: str = ""
     """The text that holds it in the object; empty where it is data."""
+    chart: str = ""
+    """The chart that installs what reads it; empty: not known."""
+    chart_version: Fact[str] = NOTHING
+    """Of that chart, for a configuration inside its values."""
+    parts: ReleaseValues | None = None
+    """Where each value is written; None: below `place`."""
+
+    def written_at(self, path: str) -> str:
+        """The field of the object that has what a path of the configuration leads to."""
+        return joined(self.place, path) if self.parts is None else self.parts.place_of(path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

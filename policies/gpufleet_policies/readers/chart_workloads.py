@@ -4,9 +4,11 @@ What a chart renders is not seen while a program is planned; its values say enou
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from gpufleet.catalogue import Catalogue
+from gpufleet.contract.wrappers.release import joined
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.scaling import ScalingFacts
 from gpufleet_policies.facts.tristate import known, unknown
@@ -170,15 +172,39 @@ NAMES = tuple(_CHARTS)
 
 
 def workload_of_values(
-    chart: str, values: dict[str, Any], locator: Locator, catalogue: Callable[[], Catalogue]
+    chart: str,
+    values: dict[str, Any],
+    locator: Locator,
+    catalogue: Callable[[], Catalogue],
+    place: str = "",
 ) -> WorkloadFacts | None:
-    """The pods a chart would make of these values; None for other charts, and without pods."""
+    """The pods a chart would make of these values; None for other charts, and without pods.
+
+    `place` is the field of a wrapper that holds the values; fields of pods are below it.
+    """
     kind = _CHARTS.get(chart)
     if kind is None:
         return None
+    if place:
+        kind = _below(kind, place)
     document = {**values, "metadata": {"annotations": _said(chart, values)}}
     found = read_workload(document, locator, "helm.sh", kind, catalogue)
     return found if found.pod_groups else None
+
+
+def _below(kind: PodMakerKind, place: str) -> PodMakerKind:
+    """The same pods, their fields below those of a wrapper."""
+
+    def groups(values: dict[str, Any]) -> Groups:
+        for raw in kind.groups(values):
+            own = tuple(replace(c, place=joined(place, c.place)) for c in raw.containers or ())
+            yield replace(raw, place=joined(place, raw.place), containers=own or raw.containers)
+
+    def scaling(values: dict[str, Any]) -> Iterator[ScalingFacts]:
+        for one in kind.scaling(values) if kind.scaling is not None else ():
+            yield replace(one, place=joined(place, one.place))
+
+    return replace(kind, groups=groups, scaling=scaling if kind.scaling is not None else None)
 
 
 def _said(chart: str, values: dict[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from gpufleet.documents.building import DataBuilder
 from gpufleet.documents.document import Document
 from gpufleet.documents.go_scalars import go_scalar
 from gpufleet.documents.limits import MANIFESTS
@@ -33,7 +34,27 @@ def each_document(text: str | bytes) -> Iterator[Document]:
         yield from read_manifests(decoded, _scalar)
         return
     for document in read_manifests(without_templates(decoded), _scalar):
-        yield replace(document, data=_filled_in(document.data), is_template=True)
+        data = document.data
+        if type(data) is dict and data.get("kind") in _TEXT_HOLDERS:
+            # Text of values in which one value is filled in says all the others.
+            data = DataBuilder(MANIFESTS, _scalar_or_lines, null_keys=True).data(document.node)
+        yield replace(document, data=_filled_in(data), is_template=True)
+
+
+_TEXT_HOLDERS = frozenset({"Application", "ApplicationSet", "HelmChart", "HelmChartConfig"})
+"""Kinds that hold values as text."""
+
+
+def yaml_value(text: str) -> Any:
+    """The first document of a text inside a document. Raises UnreadableDocumentError."""
+    document = next(each_document(text), None)
+    if document is None:
+        return None
+    return _filled_in(document.data) if FILLED_IN in text else document.data
+
+
+def _scalar_or_lines(tag: str, text: str) -> Any:
+    return text if "\n" in text and FILLED_IN in text else _scalar(tag, text)
 
 
 def json_documents(text: str | bytes) -> list[Document]:

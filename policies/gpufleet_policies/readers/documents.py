@@ -10,10 +10,13 @@ from pathlib import PurePath
 from typing import Any
 
 from gpufleet.catalogue import Catalogue, load
+from gpufleet.contract.charts import chart_of_file, is_values_file
+from gpufleet.contract.wrappers.registry import wrapper_of
 from gpufleet_policies.facts import FleetFacts, Locator
+from gpufleet_policies.facts.judged import NotJudged
 from gpufleet_policies.readers.blocks import inside
 from gpufleet_policies.readers.fleet import fleet_from_declaration
-from gpufleet_policies.readers.helm import chart_of_values, of_values
+from gpufleet_policies.readers.helm import of_values
 from gpufleet_policies.readers.kubernetes_objects import facts_of_object
 from gpufleet_policies.readers.nvidia_configs import as_text, of_text
 from gpufleet_policies.readers.pulumi_state import (
@@ -23,6 +26,7 @@ from gpufleet_policies.readers.pulumi_state import (
     is_state,
 )
 from gpufleet_policies.readers.reading import items, mapping
+from gpufleet_policies.readers.releases import releases
 from gpufleet_policies.readers.terraform import facts_of_plan, is_plan
 
 CONFIG_KEY = "gpufleet:fleet"
@@ -79,16 +83,17 @@ def _facts(
         yield from _configuration("mig-parted", document, path, line)
     elif _looks_like(document, "sharing") and "version" in document:
         yield from _configuration("device-plugin", document, path, line)
+    elif wrapper_of(document, path) is not None:
+        yield from releases(document, Locator("Release", "", "", "", path, line), catalogue)
     else:
-        chart = chart_of_values(document, path)
+        chart = chart_of_file(document, path)
         if chart is not None:
-            yield from of_values(
-                chart,
-                document,
-                Locator("Values", chart, "", "", path, line),
-                place="",
-                catalogue=catalogue,
-            )
+            where = Locator("Values", chart.name, "", "", path, line)
+            yield from of_values(chart.name, document, where, place="", catalogue=catalogue)
+        elif is_values_file(path):
+            where = Locator("Values", PurePath(path).name, "", "", path, line)
+            reason = "the chart of these values is not known from their keys, name or folder"
+            yield NotJudged(locator=where, what="chart", reason=reason)
 
 
 def typed_member(whole: Mapping[str, Any], item: Any) -> Any:

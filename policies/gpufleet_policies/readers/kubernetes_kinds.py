@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gpufleet.catalogue import Catalogue
+from gpufleet.contract.wrappers.registry import OBJECTS
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.readers import (
     cluster_api,
@@ -13,6 +14,7 @@ from gpufleet_policies.readers import (
     nvidia_configs,
     nvidia_objects,
     openshift,
+    releases,
 )
 
 Load = Callable[[], Catalogue]
@@ -51,5 +53,8 @@ READERS: dict[tuple[str, str], Reader] = {
     ("resource.k8s.io", "DeviceClass"): nvidia_objects.dra_device_class,
     ("resource.k8s.io", "ResourceClaim"): nvidia_objects.dra_device_class,
     ("resource.k8s.io", "ResourceClaimTemplate"): nvidia_objects.dra_device_class,
+    ("kustomize.config.k8s.io", "Kustomization"): releases.releases,
+    ("kustomize.config.k8s.io", "Component"): releases.releases,
+    **dict.fromkeys(OBJECTS, releases.releases),
 }
 """Group and kind -> reader."""

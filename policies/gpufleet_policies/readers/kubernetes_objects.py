@@ -4,9 +4,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gpufleet.catalogue import Catalogue
+from gpufleet_policies.facts.judged import NotJudged
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.readers import autoscaler, claims
 from gpufleet_policies.readers.kubernetes_kinds import READERS
+from gpufleet_policies.readers.other_kinds import cannot_concern_gpus
 from gpufleet_policies.readers.pod_templates import KINDS
 from gpufleet_policies.readers.reading import at, items
 from gpufleet_policies.readers.workload import workload_from
@@ -81,3 +83,8 @@ def facts_of_object(
     reader = READERS.get((group, locator.kind))
     if reader is not None:
         yield from reader(document, locator, catalogue)
+    elif not is_validated_kind(group, locator.kind) and not cannot_concern_gpus(
+        group, locator.kind
+    ):
+        name = f"{group}/{locator.kind}" if group else locator.kind
+        yield NotJudged(locator=locator, what="kind", reason=f"no rule reads objects of {name}")

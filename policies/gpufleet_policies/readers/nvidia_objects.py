@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from gpufleet.catalogue import Catalogue
+from gpufleet.contract.wrappers.release import joined, steps_of
 from gpufleet_policies.facts.locator import Locator
 from gpufleet_policies.facts.monitoring import MetricsSource
 from gpufleet_policies.facts.nvidia import NvidiaConfig, OperatorChoices
@@ -41,13 +42,21 @@ def values_path(locator: Locator, place: str, *keys: str) -> tuple[str, ...] | N
     are not edited by hand."""
     if place == "values" and locator.file:
         return None
-    return (*(part for part in place.split(".") if part), *keys)
+    return (*map(str, steps_of(place)), *keys)
 
 
 def choices(
-    values: Mapping[str, Any], locator: Locator, annotations: Mapping[str, str], place: str
+    values: Mapping[str, Any],
+    locator: Locator,
+    annotations: Mapping[str, str],
+    place: str,
+    *,
+    is_text: bool = False,
 ) -> Iterator[Any]:
-    """What the GPU Operator's values, or a ClusterPolicy's spec, choose."""
+    """What the GPU Operator's values, or a ClusterPolicy's spec, choose.
+
+    `is_text`: the object holds them as text, which no patch can change.
+    """
     exporter = fact(
         inside(values, "dcgmExporter.enabled"), boolean, "dcgmExporter.enabled"
     ).or_default(True)
@@ -75,17 +84,17 @@ def choices(
         yield MetricsSource(locator=locator, what="dcgmExporter of the GPU Operator")
     config = inside(values, "devicePlugin.config.data")
     for key, value in mapping(config).items():
-        where = f"{place}.devicePlugin.config.data[{key}]"
+        where = joined(place, f"devicePlugin.config.data[{key}]")
         held = value if isinstance(value, str) else ""
         data = parsed(held) if held else value
         if isinstance(data, dict):
-            path = values_path(locator, place, *_PLUGIN_DATA, key)
+            path = None if is_text else values_path(locator, place, *_PLUGIN_DATA, key)
             yield from declared("device-plugin", data, locator, annotations, where, key, path, held)
     layouts = inside(values, "migManager.config.data")
     for key, value in mapping(layouts).items():
         data = parsed(value) if isinstance(value, str) else value
         if isinstance(data, dict) and "mig-configs" in data:
-            where = f"{place}.migManager.config.data[{key}]"
+            where = joined(place, f"migManager.config.data[{key}]")
             yield from declared("mig-parted", data, locator, annotations, where, key)
 
 

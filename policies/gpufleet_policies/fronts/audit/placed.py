@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from gpufleet.contract.wrappers.release import steps_of
 from gpufleet_policies.fronts.audit.written_lines import Located
 from gpufleet_policies.rules.finding import PolicyFinding
 from gpufleet_policies.rules.former_names import former_ids
@@ -13,7 +14,6 @@ from gpufleet_policies.rules.rule import Level
 
 _ENCODER = json.JSONEncoder(sort_keys=True, default=str, ensure_ascii=True)
 _PATH = re.compile(r"[A-Za-z_$][\w$-]*(?:\.[\w$/-]+|\[[^\]\s]*\])*")
-_STEP = re.compile(r"\[([^\]]*)\]|([^.\[\]]+)")
 _VOLATILE = re.compile(r"usd|money|price|hour", re.IGNORECASE)
 
 
@@ -50,15 +50,8 @@ def _line(finding: PolicyFinding, document: Located) -> int:
         steps = pointer_steps(str(operation["path"]))
         best = max(best, document.located(steps), key=lambda found: found[0])
     for path in _PATH.findall(finding.violation.where):
-        best = max(best, document.located(_steps(path)), key=lambda found: found[0])
+        best = max(best, document.located(steps_of(path)), key=lambda found: found[0])
     return best[1]
-
-
-def _steps(path: str) -> list[str | int]:
-    return [
-        int(inside) if inside.isdecimal() else inside or name
-        for inside, name in _STEP.findall(path)
-    ]
 
 
 def pointer_steps(pointer: str) -> list[str | int]:

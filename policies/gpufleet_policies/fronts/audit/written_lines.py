@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
-from gpufleet.documents.document import Document
+from gpufleet.documents.document import Document, lines_of_text, located_in_text
 
 
 class Located(Protocol):
@@ -20,7 +20,9 @@ class Located(Protocol):
         ...
 
 
-Entries = dict[str | int, tuple[int, "Entries"]]
+Text = tuple[int, str]
+"""Lines above a text of several lines, and the text."""
+Entries = dict[str | int, tuple[int, "Entries | Text"]]
 """Line and content of each entry, by key of a mapping or by index of a list.
 
 Tuples: a document has hundreds, and they are sent several times as fast as objects of a class.
@@ -36,8 +38,13 @@ class WrittenLines:
 
     def located(self, steps: Sequence[str | int]) -> tuple[int, int]:
         """How many steps of a path are written, and the line of the last of them."""
-        line, entries = self.line, self.entries
+        line = self.line
+        entries: Entries | Text = self.entries
         for depth, step in enumerate(steps):
+            if isinstance(entries, tuple):
+                above, text = entries
+                inside, below = located_in_text(text, steps[depth:])
+                return depth + inside, above + below if inside else line
             entry = entries.get(step) or entries.get(str(step))
             if entry is None:
                 return depth, line
@@ -62,6 +69,12 @@ def _entries(document: Document, steps: tuple[str | int, ...], value: Any) -> En
     for key, item in pairs:
         path = (*steps, key)
         depth, line = document.located(path)
-        if depth == len(path):
+        if depth != len(path):
+            continue
+        if isinstance(item, str):
+            node = document.member(path, item).node
+            text = node is not None and "\n" in item
+            found[key] = (line, (lines_of_text(node), item) if text else {})
+        else:
             found[key] = (line, _entries(document, path, item))
     return found

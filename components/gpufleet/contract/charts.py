@@ -1,0 +1,168 @@
+"""Charts whose values the rules understand: exact names, own keys, configurations inside.
+
+Read by `gpufleet check` and by the policies. A name is never a part of another:
+`fake-gpu-operator` and `amd-gpu-operator` are other charts than `gpu-operator`.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any, cast
+
+
+@dataclass(frozen=True, slots=True)
+class KnownChart:
+    """A published chart."""
+
+    name: str
+    """Its name today."""
+    others: tuple[str, ...] = ()
+    """Names it is or was published under as well."""
+    signs: tuple[frozenset[str], ...] = ()
+    """Sets of keys that only its values have together; `a.b` is the key b below a."""
+    kind: str | None = None
+    """Kind of `gpufleet check` that validates its values."""
+    holds: tuple[tuple[str, str], ...] = ()
+    """Path of a mapping in its values, and the kind of configuration each entry of it is."""
+
+
+def _signs(*keys: str) -> frozenset[str]:
+    return frozenset(keys)
+
+
+CHARTS = (
+    KnownChart(
+        "gpu-operator",
+        signs=(
+            _signs("migManager", "dcgmExporter"),
+            _signs("toolkit", "driver"),
+            _signs("devicePlugin", "operator"),
+            _signs("mig", "migManager"),
+            _signs("mig", "devicePlugin"),
+            _signs("driver", "mig"),
+            _signs("driver", "dcgmExporter"),
+            _signs("driver", "devicePlugin"),
+            _signs("driver", "sandboxWorkloads"),
+        ),
+        kind="gpu-operator-values",
+        holds=(
+            ("devicePlugin.config.data", "device-plugin"),
+            ("migManager.config.data", "mig-parted"),
+        ),
+    ),
+    KnownChart(
+        "network-operator",
+        signs=(
+            _signs("nicConfigurationOperator"),
+            _signs("sriovNetworkOperator", "deployCR"),
+            _signs("sriov-network-operator"),
+            _signs("nfd", "sriovNetworkOperator"),
+        ),
+        kind="network-operator-values",
+    ),
+    KnownChart(
+        "nvidia-device-plugin",
+        signs=(_signs("migStrategy"), _signs("failOnInitError"), _signs("deviceListStrategy")),
+        holds=(("config.map", "device-plugin"),),
+    ),
+    KnownChart(
+        # NVIDIA/k8s-dra-driver-gpu deployments/helm/nvidia-dra-driver-gpu until 25.x; since then
+        # kubernetes-sigs/dra-driver-nvidia-gpu.
+        "dra-driver-nvidia-gpu",
+        others=("nvidia-dra-driver-gpu", "k8s-dra-driver-gpu"),
+        signs=(
+            _signs("gpuResourcesEnabledOverride"),
+            _signs("nvidiaDriverRoot", "resources.computeDomains"),
+            _signs("nvidiaDriverRoot", "resources.gpus"),
+        ),
+    ),
+    KnownChart("dcgm-exporter"),
+    KnownChart("karpenter", signs=(_signs("settings.clusterName", "settings.interruptionQueue"),)),
+    KnownChart("kueue", signs=(_signs("managerConfig.controllerManagerConfigYaml"),)),
+    KnownChart("keda"),
+    KnownChart(
+        # NVIDIA/nim-deploy helm/nim-llm at 23a592c.
+        "nim-llm",
+        signs=(_signs("model.ngcAPISecret"), _signs("model.ngcAPIKey"), _signs("model.nimCache")),
+    ),
+    KnownChart(
+        "vllm-stack", others=("production-stack",), signs=(_signs("servingEngineSpec.modelSpec"),)
+    ),
+    KnownChart("jupyterhub", signs=(_signs("singleuser", "hub"), _signs("singleuser", "cull"))),
+)
+"""Every chart whose values give facts."""
+
+_BY_NAME = {name: chart for chart in CHARTS for name in (chart.name, *chart.others)}
+_VALUES = re.compile(r"[-_.]?(?:helm[-_.])?values(?:[-_.].*)?$")
+_VALUES_OF = re.compile(r"^(?:helm[-_.])?values[-_.]")
+_FOLDERS = 3
+"""Folders above a values file that may name its chart."""
+
+
+def chart_name(reference: str) -> str:
+    """`gpu-operator` of `oci://registry.example/charts/gpu-operator:v1`, `nvidia/gpu-operator` or
+    `./charts/gpu-operator-v26.7.0.tgz`."""
+    last = reference.rstrip("/").rsplit("/", 1)[-1]
+    if last.endswith(".tgz"):
+        last = re.sub(r"-v?\d+\.\d.*$", "", last.removesuffix(".tgz"))
+    return last.partition("@")[0].partition(":")[0]
+
+
+def known_chart(name: str) -> KnownChart | None:
+    """The chart of a name, exactly; None for charts that no rule reads."""
+    return _BY_NAME.get(name)
+
+
+def is_values_file(path: str) -> bool:
+    """Whether a file is named like the values of a chart."""
+    return "values" in PurePath(path).name.lower()
+
+
+def chart_of_file(document: Mapping[str, Any], path: str) -> KnownChart | None:
+    """The chart of values that no wrapper names: by the file's name, its keys, then its folders.
+
+    None where none of them says it.
+    """
+    named = is_values_file(path)
+    pure = PurePath(path.lower())
+    if named:
+        for name in _names_in(pure.stem):
+            if name in _BY_NAME:
+                return _BY_NAME[name]
+    found = chart_of_keys(document)
+    if found is not None or not named:
+        return found
+    for folder in reversed(pure.parts[:-1][-_FOLDERS:]):
+        if folder in _BY_NAME:
+            return _BY_NAME[folder]
+    return None
+
+
+def _names_in(stem: str) -> Iterator[str]:
+    """What a file name may call its chart: `NAME-values`, `NAME-values-prod`, `values-NAME`."""
+    rest = _VALUES.sub("", stem)
+    if rest and rest != stem:
+        yield rest
+    after = _VALUES_OF.sub("", stem)
+    if after != stem:
+        parts = re.split(r"([-_.])", after)
+        for end in range(len(parts), 0, -2):
+            yield "".join(parts[:end])
+
+
+def chart_of_keys(document: Mapping[str, Any]) -> KnownChart | None:
+    """The chart whose keys values have; None where they are no chart's alone."""
+    for chart in CHARTS:
+        if any(all(_has(document, key) for key in sign) for sign in chart.signs):
+            return chart
+    return None
+
+
+def _has(document: Mapping[str, Any], path: str) -> bool:
+    here: Any = document
+    for step in path.split("."):
+        if not isinstance(here, Mapping) or step not in here:
+            return False
+        here = cast("Mapping[str, Any]", here)[step]
+    return True

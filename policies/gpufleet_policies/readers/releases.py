@@ -1,0 +1,99 @@
+"""Releases of charts inside the objects and files of GitOps tools, as facts."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from gpufleet.catalogue import Catalogue
+from gpufleet.contract.charts import known_chart
+from gpufleet.contract.wrappers.registry import releases_of
+from gpufleet.contract.wrappers.release import WrappedRelease, values_of
+from gpufleet_policies.facts.judged import NotJudged, UnopenedRelease
+from gpufleet_policies.facts.locator import Locator
+from gpufleet_policies.facts.tristate import UNKNOWN, Fact, absent, known, unknown
+from gpufleet_policies.readers.blocks import inside, known_texts
+from gpufleet_policies.readers.document_text import yaml_value
+from gpufleet_policies.readers.helm import of_values
+
+Load = Callable[[], Catalogue]
+
+_VERSION = re.compile(r"v?\d+\.\d+\.\d+(?:[-+].*)?")
+_SUBSTITUTED = re.compile(r"\$\{[A-Za-z_]")
+"""A variable that Flux, Argo CD's plugins or a script fill in (`postBuild.substitute`)."""
+
+
+def releases(document: dict[str, Any], locator: Locator, load: Load) -> Iterator[Any]:
+    """Every release a document holds; those that need other files are left unopened."""
+    annotations = known_texts(inside(document, "metadata.annotations"))
+    for release in releases_of(document, locator.file):
+        named = locator if locator.name else replace(locator, name=release.name)
+        if release.needs:
+            yield UnopenedRelease(locator=named, annotations=annotations, release=release)
+        else:
+            yield from opened(release, named, annotations, load)
+
+
+def opened(
+    release: WrappedRelease,
+    locator: Locator,
+    annotations: Mapping[str, str],
+    load: Load,
+    place: str | None = None,
+) -> Iterator[Any]:
+    """What a release declares, and what of it is not judged.
+
+    `place` is the field that holds the values, where they are reported in another document than
+    the one that names the chart.
+    """
+
+    def left_out(what: str, reason: str, at: str) -> NotJudged:
+        return NotJudged(
+            locator=locator, annotations=annotations, what=what, reason=reason, place=at
+        )
+
+    if release.chart is None:
+        held = "" if release.held is None else f" ({release.held} is not among the files)"
+        yield left_out("chart", f"the name of its chart is not known{held}", release.place)
+        return
+    chart = known_chart(release.chart)
+    if chart is None:
+        reason = f"no rule reads the values of the chart {release.chart}"
+        yield left_out("chart", reason, release.place)
+        return
+    parts = values_of(release.sources, yaml_value)
+    for missing in parts.missing:
+        reason = f"values of the chart {chart.name} are not known: {missing}"
+        yield left_out("values", reason, missing.partition(" ")[0].rstrip(":"))
+    values = _without_variables(parts.values)
+    held_as_text = any(
+        s.place == parts.place and isinstance(s.written, str) for s in release.sources
+    )
+    yield from of_values(
+        chart.name,
+        values,
+        locator,
+        version=_version(release.version),
+        place=parts.place if place is None else place,
+        complete=not parts.missing,
+        annotations=annotations,
+        parts=parts if place is None else None,
+        is_text=held_as_text,
+        catalogue=load,
+    )
+
+
+def _version(written: str | None) -> Fact[str]:
+    """A version; a range, or a name of a branch, is one that is not known."""
+    if written is None:
+        return absent("version")
+    return known(written) if _VERSION.fullmatch(written) else unknown("version")
+
+
+def _without_variables(value: Any) -> Any:
+    """Data with UNKNOWN for texts that a tool still fills in."""
+    if isinstance(value, dict):
+        return {key: _without_variables(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_without_variables(item) for item in value]
+    return UNKNOWN if isinstance(value, str) and _SUBSTITUTED.search(value) else value
