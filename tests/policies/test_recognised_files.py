@@ -1,6 +1,7 @@
 """What a file is, told by its name or by what is in it."""
 
 from gpufleet_policies.facts import FleetFacts
+from gpufleet_policies.facts.judged import NotJudged
 from gpufleet_policies.facts.nvidia import MigLayouts, NvidiaConfig, OperatorChoices, SharingConfig
 from gpufleet_policies.facts.queues import ClusterQueue, KueueConfiguration
 from gpufleet_policies.readers.documents import facts_of_document
@@ -22,7 +23,9 @@ def test_values_files_are_recognised_by_name_or_by_their_keys():
         }
         choices = next(fact for fact in found if isinstance(fact, OperatorChoices))
         assert choices.dcgm_exporter.value is False
-    assert facts_of_document({"image": {"tag": "1"}}, "charts/web/values.yaml") == ()
+    (unknown,) = facts_of_document({"image": {"tag": "1"}}, "charts/web/values.yaml")
+    assert isinstance(unknown, NotJudged)
+    assert unknown.what == "chart"
     assert facts_of_document({"driver": "postgres"}, "config.yaml") == ()
 
 

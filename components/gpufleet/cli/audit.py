@@ -89,6 +89,12 @@ _COLOURS: dict[str, dict[str, Any]] = {
     help="text for people, json and sarif for programs, junit for CI, github for annotations.",
 )
 @click.option(
+    "--require-judged",
+    is_flag=True,
+    help="Fail when something was not judged: unreadable files, templates, unknown kinds, charts.",
+)
+@click.option("--verbose", is_flag=True, help="List everything that was not judged.")
+@click.option(
     "--jobs",
     type=click.IntRange(1, 64),
     help="Most processes. Default: as many as there are processors, 8 at most.",
@@ -106,6 +112,8 @@ def command(
     fix_rules: tuple[str, ...],
     fix_paths: tuple[str, ...],
     output_format: str,
+    require_judged: bool,
+    verbose: bool,
     jobs: int | None,
 ) -> None:
     """Validate files by the policy rules: waste and impossibility found before they are deployed.
@@ -115,10 +123,14 @@ def command(
     declarations of fleets. Folders are searched for .yaml, .yml and .json. Rules that compare
     objects see everything of one run together.
 
-    Exits 1 when a mandatory finding is left, 2 when a named file cannot be read.
+    What no rule has judged is named and counted.
 
-    JSON: {"findings": [...], "files", "objects", "unread": [...], "inBaseline", "usdPerMonth":
-    {"waste", "standing", "exposure"}}.
+    Exits 1 when a mandatory finding is left, or with --require-judged when something was not
+    judged; 2 when a named file cannot be read.
+
+    JSON: {"findings": [...], "files", "objects", "unread": [...], "notJudged": [{"file", "line",
+    "object", "what", "reason"}], "inBaseline", "usdPerMonth": {"waste", "standing",
+    "exposure"}}.
     """
     if explain is not None:
         _explain(explain, output_format)
@@ -150,8 +162,9 @@ def command(
 
         print_patches(result, chosen)
     else:
-        _print(result, output_format)
-    sys.exit(1 if any(finding.is_mandatory for finding in result.findings) else 0)
+        _print(result, output_format, verbose=verbose or require_judged)
+    failed = any(finding.is_mandatory for finding in result.findings)
+    sys.exit(1 if failed or (require_judged and result.not_judged) else 0)
 
 
 def policy_settings(config: str | None, profile: str | None) -> "RuleSettings":
@@ -248,7 +261,7 @@ def _without_known(result: "Audit", path: str) -> "Audit":
         raise UnreadableInputError(f"{path}: {problem.strerror}") from None
 
 
-def _print(result: "Audit", output_format: str) -> None:
+def _print(result: "Audit", output_format: str, *, verbose: bool) -> None:
     if output_format == "json":
         from gpufleet_policies.fronts.audit.as_json import as_json
 
@@ -274,8 +287,12 @@ def _print(result: "Audit", output_format: str) -> None:
         width = None
         if sys.stdout.isatty():
             width = max(60, min(shutil.get_terminal_size((100, 24)).columns, 140))
-        text = as_text(result, lambda words, kind: click.style(words, **_COLOURS[kind]), width)
+        text = as_text(result, _styled, width, verbose=verbose)
         click.echo("\n".join(text))
+
+
+def _styled(words: str, kind: str) -> str:
+    return click.style(words, **_COLOURS[kind])
 
 
 def _explain(rule_id: str, output_format: str) -> None:

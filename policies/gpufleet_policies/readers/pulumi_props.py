@@ -1,11 +1,12 @@
 """Pulumi resources as facts: typed cloud resources, Kubernetes objects, charts, GpuFleet."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from gpufleet.catalogue import Catalogue
 from gpufleet_policies.facts import Locator
+from gpufleet_policies.facts.judged import NotJudged, UnopenedRelease
 from gpufleet_policies.facts.pool import NodePool
 from gpufleet_policies.readers.kubernetes_objects import (
     facts_of_object,
@@ -14,6 +15,7 @@ from gpufleet_policies.readers.kubernetes_objects import (
 )
 from gpufleet_policies.readers.plain import plain
 from gpufleet_policies.readers.pulumi_types import KINDS, READERS
+from gpufleet_policies.readers.releases import opened
 
 FLEET_TYPE = "gpufleet:index:GpuFleet"
 """Type token of the component whose properties hold the compiled fleet."""
@@ -84,10 +86,20 @@ def facts_of_properties(
         known_object["kind"] = kind[1]
         if not isinstance(written, str) or group_of(written) != kind[0]:
             known_object["apiVersion"] = f"{kind[0]}/v1" if kind[0] else "v1"
-        found = tuple(facts_of_object(known_object, path, name=name, urn=urn, catalogue=catalogue))
+        facts = facts_of_object(known_object, path, name=name, urn=urn, catalogue=catalogue)
+        found = tuple(one for fact in facts for one in _opened(fact, catalogue))
     if _INSIDE_FLEET not in urn:
         return found
     return tuple(replace(f, in_fleet=True) if isinstance(f, NodePool) else f for f in found)
+
+
+def _opened(fact: Any, catalogue: Callable[[], Catalogue]) -> Iterator[Any]:
+    """A release without the objects it refers to, which are resources of their own."""
+    if type(fact) is UnopenedRelease:
+        found = opened(fact.release, fact.locator, fact.annotations, catalogue)
+        yield from (one for one in found if type(one) is not NotJudged)
+    elif type(fact) is not NotJudged:
+        yield fact
 
 
 _INSIDE_FLEET = f"{FLEET_TYPE}$"

@@ -22,7 +22,7 @@ def verdict(context: RuleContext, config: NvidiaConfig) -> Judgement:
     where none is selected here, all of them, for any GPU.
     """
     if config.kind != "mig-parted":
-        return _validated(config.kind, config.text, _gpu(context), _version(config), None)
+        return _validated(config.kind, config.text, _gpu(context), _chart(config), None)
     parts = _configs(config.text)
     chosen = [(name, gpu) for name, gpu in selected_layouts(context) if name in parts]
     if not chosen:
@@ -30,7 +30,7 @@ def verdict(context: RuleContext, config: NvidiaConfig) -> Judgement:
     # The rest of the document is checked once, with the first configuration.
     texts = [config.text if at == 0 else parts[str(name)] for at, (name, _) in enumerate(chosen)]
     found = [
-        _validated(config.kind, text, gpu, None, name)
+        _validated(config.kind, text, gpu, _chart(config), name)
         for text, (name, gpu) in zip(texts, chosen, strict=True)
     ]
     return Judgement(ordered(finding for one in found for finding in one.findings))
@@ -72,8 +72,11 @@ def _configs(text: str) -> dict[str, str]:
     }
 
 
-def _version(config: NvidiaConfig) -> str | None:
-    return config.version.value if config.version.is_known else None
+def _chart(config: NvidiaConfig) -> tuple[str, str]:
+    """Name and version of the chart that the configuration is for, or is in; empty: not known."""
+    found = config.chart_version if config.version.is_absent else config.version
+    digits = found.value.removeprefix("v").replace(".", "") if found.is_known else ""
+    return config.chart, found.value if digits.isdecimal() else ""
 
 
 def _gpu(context: RuleContext) -> str | None:
@@ -86,14 +89,17 @@ def _gpu(context: RuleContext) -> str | None:
 
 @lru_cache(maxsize=1024)
 def _validated(
-    kind: str, text: str, gpu: str | None, version: str | None, select: str | None
+    kind: str, text: str, gpu: str | None, chart: tuple[str, str], select: str | None
 ) -> Judgement:
     # Its rule tables are large: only programs that have such a configuration pay for them.
     from gpufleet.contract.foreign.kinds import validate_text
 
     where: dict[str, object] = {}
-    if version is not None and version.removeprefix("v").replace(".", "").isdecimal():
-        where["chart"] = {"version": version}
+    written = {k: v for k, v in zip(("name", "version"), chart, strict=True) if v}
+    if written:
+        where["chart"] = written
+    if chart[1] and kind in ("gpu-operator-values", "network-operator-values"):
+        where["version"] = chart[1]  # chart and program of the operators have one version
     try:
         return validate_text(kind, text, gpu=gpu, select=select, context=where or None)
     except UnreadableDocumentError as problem:

@@ -71,7 +71,7 @@ def _is_proven(config: NvidiaConfig, code: str) -> bool:
 
 def _violation(config: NvidiaConfig, finding: Finding, remediation: JsonPatch) -> Violation:
     return Violation(
-        where=".".join(part for part in (config.place, finding.path) if part),
+        where=config.written_at(finding.path),
         found=finding.message,
         limit="",
         alternative=finding.fix or "",

@@ -1,8 +1,8 @@
 """Flux HelmRelease, Argo CD Application and ApplicationSet, HelmChart and HelmChartConfig of k3s.
 
 Sources: fluxcd/helm-controller api/v2 and internal/chartutil/values.go at 00785fb; fluxcd/pkg
-chartutil/values.go at 288c80e (a `targetPath` overrides the values); argoproj/argo-cd
-docs/user-guide/helm.md at 027fa89 (valueFiles < values < valuesObject < parameters, and
+chartutil/values.go at 288c80e (a `targetPath` overrides the values); argoproj/argo-cd,
+user guide on Helm at 027fa89 (valueFiles < values < valuesObject < parameters, and
 `valuesObject` replaces `values`); k3s-io/helm-controller pkg/apis/helm.cattle.io/v1/types.go and
 pkg/controllers/chart/chart.go at 008dc8e.
 """

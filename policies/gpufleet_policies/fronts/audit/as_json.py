@@ -38,6 +38,7 @@ def as_json(result: Audit) -> dict[str, Any]:
         "files": len(result.files),
         "objects": sum(file.objects for file in result.files),
         "unread": [{"file": file.name, "reason": file.problem} for file in result.unread],
+        "notJudged": [one.as_dict() for one in result.not_judged],
         "inBaseline": len(result.known),
         "usdPerMonth": asdict(totals(result.findings)),
         "spend": None if result.spend is None else spend_as_dict(result.spend),

@@ -49,7 +49,10 @@ def _line(finding: PolicyFinding, document: Located) -> int:
     for operation in finding.remediation:
         steps = pointer_steps(str(operation["path"]))
         best = max(best, document.located(steps), key=lambda found: found[0])
-    for path in _PATH.findall(finding.violation.where):
+    where = finding.violation.where
+    # `data[a]: sharing.mps`: a path in the document that the field holds as text.
+    inside = _PATH.findall(where.replace(": ", ".")) if ": " in where else []
+    for path in (*_PATH.findall(where), *inside):
         best = max(best, document.located(steps_of(path)), key=lambda found: found[0])
     return best[1]
 

@@ -69,4 +69,6 @@ def _read(one: Input) -> Reading:
         repeated = index > 0 and document is reading.sources[index - 1]
         lines.append(lines[-1] if repeated else written_lines(document))
     reading.sources = lines
+    reading.unopened = [(fact, written_lines(document)) for fact, document in reading.unopened]
+    reading.holders = [(holder, written_lines(document)) for holder, document in reading.holders]
     return reading

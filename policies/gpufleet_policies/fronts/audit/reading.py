@@ -9,10 +9,13 @@ from io import RawIOBase
 from pathlib import Path
 from typing import Any, cast
 
+from gpufleet.contract.wrappers.holders import Holder, holders_of
 from gpufleet.documents.document import Document
 from gpufleet.documents.limits import JSON_DUMPS, MANIFESTS, UnreadableDocumentError
 from gpufleet.messages import message
+from gpufleet_policies.facts.judged import NotJudged, UnopenedRelease
 from gpufleet_policies.fronts.audit.inputs import STANDARD_INPUT, Input
+from gpufleet_policies.fronts.audit.unjudged import Unjudged, left_out
 from gpufleet_policies.fronts.audit.written_lines import Located
 from gpufleet_policies.readers.document_text import (
     each_document,
@@ -41,12 +44,20 @@ class Reading:
     """Documents with values that a template tool still fills in."""
     digest: str = ""
     """Of the bytes that were read: fixes are bound to them. Empty: nothing was read."""
+    not_judged: list[Unjudged] = field(default_factory=list[Unjudged])
+    unopened: list[tuple[UnopenedRelease, Located]] = field(
+        default_factory=list[tuple[UnopenedRelease, Located]]
+    )
+    """Releases of charts that need other documents first, with their own."""
+    holders: list[tuple[Holder, Located]] = field(default_factory=list[tuple[Holder, Located]])
+    """Documents that releases may need."""
 
 
 def read_input(one: Input) -> Reading:
     """The facts of one input. Never raises: what cannot be read is reported in `problem`."""
     reading = Reading(one.name, problem=one.refused)
     if one.refused:
+        reading.not_judged.append(Unjudged(one.name, 0, "", "file", one.refused))
         return reading
     try:
         text, is_json = _text(one)
@@ -54,9 +65,7 @@ def read_input(one: Input) -> Reading:
         for document in _documents_of(text, is_json):
             reading.documents += 1
             reading.templates += document.is_template
-            for fact in _facts(document, one.name):
-                reading.facts.append(fact)
-                reading.sources.append(document)
+            _add(reading, document, one)
     except UnreadableDocumentError as problem:
         reading.problem = message(str(problem))
     except OSError as problem:
@@ -68,12 +77,43 @@ def read_input(one: Input) -> Reading:
         place = "" if trace is None else f" ({Path(trace.tb_frame.f_code.co_filename).name}:"
         place += "" if trace is None else f"{trace.tb_lineno})"
         reading.problem = f"cannot be checked: {type(problem).__name__}{place}; please report it"
+    if reading.problem:
+        reading.not_judged.append(Unjudged(one.name, 0, "", "file", reading.problem))
+    elif reading.templates:
+        reason = "values that a template tool fills in are unknown: render it first"
+        reading.not_judged.append(Unjudged(one.name, 0, "", "template", reason))
     return reading
 
 
 def digest(text: bytes) -> str:
     """How a text is known again."""
     return hashlib.sha256(text).hexdigest()
+
+
+def _add(reading: Reading, document: Document, one: Input) -> None:
+    """Put what a document gives where it belongs."""
+    given = False
+    for fact in _facts(document, one.name):
+        given = True
+        if type(fact) is NotJudged:
+            reading.not_judged.append(left_out(fact, document, one.name))
+        elif type(fact) is UnopenedRelease:
+            reading.unopened.append((fact, document))
+        else:
+            reading.facts.append(fact)
+            reading.sources.append(document)
+    data = document.data
+    if isinstance(data, dict):
+        reading.holders += [(holder, document) for holder in holders_of(data, one.name)]
+    if not given and one.named and not (isinstance(data, dict) and "kind" in data):
+        reason = "no object, values, plan, state or declaration that rules know"
+        found = Unjudged(one.name, max(document.line, 1), "", "document", reason)
+        reading.not_judged.append(found)
+
+
+def documents_of(one: Input) -> Iterator[Document]:
+    """Every document of an input. Raises UnreadableDocumentError and OSError."""
+    yield from _documents_of(*_text(one))
 
 
 def _documents_of(text: bytes, is_json: bool) -> Iterator[Document]:

@@ -15,6 +15,8 @@ from gpufleet_policies.facts import FleetFacts, Surroundings, absent, known
 from gpufleet_policies.fronts.audit.inputs import Input
 from gpufleet_policies.fronts.audit.placed import PlacedFinding, placed
 from gpufleet_policies.fronts.audit.reading import Reading, read_input
+from gpufleet_policies.fronts.audit.releases import with_open_releases
+from gpufleet_policies.fronts.audit.unjudged import Unjudged
 from gpufleet_policies.money.stack import StackSpend
 from gpufleet_policies.rules.context import RuleContext
 from gpufleet_policies.rules.program import spend_of
@@ -41,6 +43,7 @@ class FileResult:
     problem: str
     templates: int
     findings: tuple[PlacedFinding, ...]
+    not_judged: tuple[Unjudged, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,11 @@ class Audit:
     def findings(self) -> tuple[PlacedFinding, ...]:
         """Every finding, by file and line."""
         return tuple(finding for file in self.files for finding in file.findings)
+
+    @property
+    def not_judged(self) -> tuple[Unjudged, ...]:
+        """What was seen, and no rule has judged or not wholly."""
+        return tuple(one for file in self.files for one in file.not_judged)
 
     @property
     def unread(self) -> tuple[FileResult, ...]:
@@ -94,6 +102,7 @@ def judged(
     referenced: FleetFacts | None = None,
 ) -> Audit:
     """Validate everything that was read, all of it together."""
+    readings = with_open_releases(readings)
     everything = tuple(fact for reading in readings for fact in reading.facts)
     context = _context(settings, today, referenced, everything)
     files = tuple(_validated(reading, context, settings) for reading in readings)
@@ -147,4 +156,5 @@ def _validated(reading: Reading, context: RuleContext, settings: RuleSettings) -
         reading.problem,
         reading.templates,
         tuple(found),
+        tuple(reading.not_judged),
     )

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from gpufleet.messages import one_line
+from gpufleet_policies.fronts.audit import unjudged
 from gpufleet_policies.fronts.audit.patches import offered
 from gpufleet_policies.fronts.audit.placed import PlacedFinding
 from gpufleet_policies.fronts.audit.run import Audit, FileResult
@@ -16,8 +17,13 @@ _INDENT = " " * 8
 _TEMPLATE_HINT = "render it first for a full verdict: helm template . | gpufleet audit -"
 
 
-def as_text(result: Audit, style: Style, width: int | None = 100) -> Iterator[str]:
-    """Line by line; `width` None wraps nothing, as for a file or another program."""
+def as_text(
+    result: Audit, style: Style, width: int | None = 100, *, verbose: bool = False
+) -> Iterator[str]:
+    """Line by line; `width` None wraps nothing, as for a file or another program.
+
+    `verbose` lists everything that was not judged.
+    """
     for file in result.files:
         if file.findings:
             yield from _file(file, style, width)
@@ -35,6 +41,9 @@ def as_text(result: Audit, style: Style, width: int | None = 100) -> Iterator[st
         names = ", ".join(one_line(file.name) for file in templates[:3])
         more = f" and {len(templates) - 3} more" if len(templates) > 3 else ""
         yield f"{style('template', 'faint')} {names}{more}: {_TEMPLATE_HINT}"
+    said_above = () if verbose else ("file", "template")
+    rest = [one for one in result.not_judged if one.what not in said_above]
+    yield from unjudged.lines(rest, style, verbose=verbose)
     yield _summary(result, style)
 
 

@@ -1,0 +1,243 @@
+"""Releases of charts whose values, or whose chart's name, are in other documents of the run."""
+
+import posixpath
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gpufleet.catalogue import load
+from gpufleet.contract.wrappers.holders import Holder
+from gpufleet.contract.wrappers.release import (
+    HeldElsewhere,
+    ValuesSource,
+    WrappedRelease,
+    found_elsewhere,
+    joined,
+)
+from gpufleet.documents.document import Document
+from gpufleet.documents.limits import UnreadableDocumentError
+from gpufleet_policies.facts.judged import NotJudged, UnopenedRelease
+from gpufleet_policies.facts.tristate import UNKNOWN
+from gpufleet_policies.fronts.audit.inputs import Input
+from gpufleet_policies.fronts.audit.reading import Reading, documents_of
+from gpufleet_policies.fronts.audit.unjudged import left_out
+from gpufleet_policies.fronts.audit.written_lines import Located
+from gpufleet_policies.readers.document_text import yaml_value
+from gpufleet_policies.readers.releases import opened
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """A holder, and where it is."""
+
+    holder: Holder
+    reading: Reading
+    document: Located
+
+
+@dataclass(frozen=True, slots=True)
+class _Values:
+    """Values that a reference leads to."""
+
+    data: Any
+    reading: Reading
+    document: Located
+    place: str
+    """Field of their document; empty: the document itself."""
+    used: tuple[str, str]
+    """File, and key of a ConfigMap in it."""
+
+
+def with_open_releases(readings: Sequence[Reading]) -> Sequence[Reading]:
+    """The readings, with the facts of every unopened release in the document of its values.
+
+    Values that a release uses are judged as its own, with its version, and not a second time.
+    """
+    if not any(reading.unopened for reading in readings):
+        return readings
+    opened_readings = [
+        replace(
+            reading,
+            facts=list(reading.facts),
+            sources=list(reading.sources),
+            not_judged=list(reading.not_judged),
+        )
+        for reading in readings
+    ]
+    search = _Search(opened_readings)
+    for reading in opened_readings:
+        for unopened, document in reading.unopened:
+            _open(search, unopened, reading, document)
+    for name in {file for file, key in search.used if not key}:
+        _forget(search.by_name[name])
+    return opened_readings
+
+
+def _open(
+    search: "_Search", unopened: UnopenedRelease, reading: Reading, document: Located
+) -> None:
+    folder = posixpath.dirname(reading.name)
+    choices = search.choices(unopened.release, folder)
+    for values in choices or [{}]:
+        release = found_elsewhere(
+            unopened.release,
+            lambda held, values=values: values[held].data if held in values else None,
+            lambda held: search.chart(held, folder),
+        )
+        search.used.update(found.used for found in values.values())
+        last = _last(unopened.release.sources)
+        home = values.get(last) if last is not None else None
+        target, source, place = reading, document, None
+        if home is not None:
+            target, source, place = home.reading, home.document, home.place
+        locator = replace(unopened.locator, file=target.name, line=source.line)
+        for fact in opened(release, locator, unopened.annotations, load, place):
+            if isinstance(fact, NotJudged):
+                reading.not_judged.append(left_out(fact, document, reading.name))
+            else:
+                target.facts.append(fact)
+                target.sources.append(source)
+
+
+def _last(sources: Sequence[ValuesSource]) -> HeldElsewhere | None:
+    """What holds the values that have precedence; None where the release itself does."""
+    whole = [source for source in sources if not source.target]
+    return whole[-1].held if whole else None
+
+
+def _forget(reading: Reading) -> None:
+    """Leave out what the values of a file gave without their release."""
+    kept = [
+        (fact, source)
+        for fact, source in zip(reading.facts, reading.sources, strict=True)
+        if fact.locator.kind != "Values"
+    ]
+    reading.facts = [fact for fact, _ in kept]
+    reading.sources = [source for _, source in kept]
+    reading.not_judged = [one for one in reading.not_judged if one.what != "chart"]
+
+
+class _Search:
+    """Finds what releases refer to, among all documents of the run."""
+
+    def __init__(self, readings: Sequence[Reading]) -> None:
+        self.by_name = {_plain(reading.name): reading for reading in readings}
+        self.used: set[tuple[str, str]] = set()
+        self._given: dict[tuple[str, str], list[_Given]] = {}
+        self._read: dict[str, tuple[Any, Located] | None] = {}
+        for reading in readings:
+            for holder, document in reading.holders:
+                found = self._given.setdefault((holder.kind, holder.name), [])
+                found.append(_Given(holder, reading, document))
+
+    def chart(self, held: HeldElsewhere, folder: str) -> tuple[str | None, str | None] | None:
+        """Name and version of the chart that a reference leads to."""
+        if held.kind == "folder":
+            found = self._given.get(("folder", self._folder(held.name, folder)), [])
+        else:
+            found = self._meant(held, folder)
+        return (found[0].holder.chart, found[0].holder.version) if found else None
+
+    def choices(self, release: WrappedRelease, folder: str) -> list[dict[HeldElsewhere, _Values]]:
+        """Every way to find the values of a release: one for each overlay that gives some."""
+        found = {
+            source.held: list(self._values(source.held, folder))
+            for source in release.sources
+            if source.held is not None
+        }
+        ways = max((len(values) for values in found.values()), default=0)
+        return [
+            {held: values[min(at, len(values) - 1)] for held, values in found.items() if values}
+            for at in range(ways)
+        ]
+
+    def _values(self, held: HeldElsewhere, folder: str) -> Iterator[_Values]:
+        if held.kind == "file":
+            name = self._file(held.name, folder)
+            values = None if name is None else self._values_file(name)
+            if values is not None:
+                yield values
+            return
+        for given in self._meant(held, folder):
+            secret = given.holder.kind == "Secret"
+            text = given.holder.texts.get(held.key)
+            if text is not None:
+                try:
+                    data = yaml_value(text)
+                except UnreadableDocumentError:
+                    continue
+                place = joined("data", f"[{held.key}]")
+                used = (_plain(given.reading.name), held.key)
+                data = _without_texts(data) if secret else data
+                yield _Values(data, given.reading, given.document, place, used)
+            elif held.key in given.holder.files:
+                own = posixpath.dirname(given.reading.name)
+                name = _plain(posixpath.join(own, given.holder.files[held.key]))
+                values = self._values_file(name)
+                if values is not None:
+                    data = _without_texts(values.data) if secret else values.data
+                    yield replace(values, data=data)
+
+    def _values_file(self, name: str) -> _Values | None:
+        reading = self.by_name.get(name)
+        if reading is None or reading.problem:
+            return None
+        if name not in self._read:
+            document = _first_document(reading.name)
+            self._read[name] = None if document is None else (document.data, document)
+        found = self._read[name]
+        return None if found is None else _Values(found[0], reading, found[1], "", (name, ""))
+
+    def _meant(self, held: HeldElsewhere, folder: str) -> list[_Given]:
+        """What a reference may mean: in the same folder, else anywhere."""
+        found = [
+            given
+            for given in self._given.get((held.kind, held.name), [])
+            if given.holder.is_meant_by(held)
+        ]
+        near = [given for given in found if posixpath.dirname(given.reading.name) == folder]
+        return near or found
+
+    def _file(self, written: str, folder: str) -> str | None:
+        """A file of the run, by a path below the folder, or below the root of its repository."""
+        bare = written
+        if written.startswith("$"):
+            bare = written.partition("/")[2]
+        elif not written.startswith("/"):
+            own = _plain(posixpath.join(folder, written))
+            if own in self.by_name:
+                return own
+        bare = bare.lstrip("/")
+        here = folder
+        while True:
+            name = _plain(posixpath.join(here, bare))
+            if name in self.by_name:
+                return name
+            if here in ("", "/", "."):
+                return None
+            here = posixpath.dirname(here)
+
+    def _folder(self, written: str, folder: str) -> str:
+        chart = self._file(posixpath.join(written, "Chart.yaml"), folder)
+        return "" if chart is None else posixpath.dirname(chart) or "."
+
+
+def _first_document(name: str) -> Document | None:
+    """The first document of a file that was read before; None where that cannot be done again."""
+    try:
+        return next(documents_of(Input(name)), None)
+    except (OSError, UnreadableDocumentError):
+        return None
+
+
+def _plain(name: str) -> str:
+    return posixpath.normpath(name.replace("\\", "/"))
+
+
+def _without_texts(value: Any) -> Any:
+    """Values of a Secret without its texts: no message can quote one."""
+    if isinstance(value, dict):
+        return {key: _without_texts(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_without_texts(item) for item in value]
+    return UNKNOWN if isinstance(value, str) else value

@@ -1,0 +1,80 @@
+"""What an audit has seen and not judged: named, counted, and a reason to fail if it is asked to."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from gpufleet.contract.wrappers.release import steps_of
+from gpufleet.messages import message, one_line
+from gpufleet_policies.facts.judged import NotJudged
+from gpufleet_policies.fronts.audit.written_lines import Located
+
+KINDS = {
+    "file": "file that cannot be read",
+    "kind": "object of a kind that no rule reads",
+    "chart": "chart that no rule reads",
+    "values": "release with values that are not among the files",
+    "template": "template",
+    "patch": "patch without its object",
+    "terraform": "Terraform resource or file",
+    "document": "document of no known kind",
+}
+"""Kind of reason -> what one such thing is called."""
+
+_SHOWN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Unjudged:
+    """One thing that no rule has judged, or not wholly."""
+
+    file: str
+    line: int
+    """Counted from 1; 0: the whole file."""
+    object: str
+    what: str
+    """A key of KINDS."""
+    reason: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        return asdict(self)
+
+
+def left_out(fact: NotJudged, document: Located, file: str) -> Unjudged:
+    """What a reader left out, with its line."""
+    line = max(document.line, 1)
+    if fact.place:
+        line = document.located(steps_of(fact.place))[1]
+    place = f", {fact.place}" if fact.place else ""
+    return Unjudged(file, line, f"{fact.locator}{place}", fact.what, message(fact.reason))
+
+
+def lines(
+    found: Sequence[Unjudged], style: Callable[[str, str], str], *, verbose: bool
+) -> Iterator[str]:
+    """For people: a line for each kind of reason, or for each thing."""
+    if verbose:
+        for one in found:
+            place = f"{one.file}:{one.line}" if one.line else one.file
+            yield f"{style('not judged', 'warning')} {one_line(place)} {one.object}: {one.reason}"
+        return
+    for what, number in Counter(one.what for one in found).items():
+        names = dict.fromkeys(_short(one) for one in found if one.what == what)
+        shown = ", ".join(list(names)[:_SHOWN])
+        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+        plural = "" if number == 1 else "s"
+        first, _, rest = KINDS[what].partition(" ")
+        noun = f"{first}{plural} {rest}".strip()
+        yield f"{style('not judged', 'faint')} {number:,} {noun}: {shown}{more}"
+    if found:
+        yield "`--verbose` lists what is not judged; `--require-judged` fails on it."
+
+
+def _short(one: Unjudged) -> str:
+    if one.what in ("file", "template"):
+        return one_line(one.file)
+    if one.what in ("kind", "chart"):
+        return one.reason.rpartition(" ")[2]
+    return one.object or one_line(one.file)

@@ -1,0 +1,185 @@
+"""Charts inside of what GitOps tools read: opened, judged, and reported where they are written."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from gpufleet.cli.audit import command
+from gpufleet_policies.facts.nvidia import ChartRelease, NvidiaConfig
+from gpufleet_policies.readers.documents import facts_of_document
+from tests.policies.audit.wrapper_shapes import FAULT, Shape
+from tests.policies.audit.wrapper_shapes_of_others import ALL_SHAPES
+
+
+def write(folder: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def audit(folder: Path, *options: str) -> dict[str, Any]:
+    result = CliRunner().invoke(command, [str(folder), "--format", "json", *options])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return {**json.loads(result.stdout), "exit": result.exit_code}
+
+
+@pytest.mark.parametrize("shape", ALL_SHAPES, ids=lambda shape: shape.name)
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_every_wrapper_is_opened(
+    shape: Shape, jobs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("gpufleet_policies.fronts.audit.run.FILES_PER_PROCESS", 1)
+    write(tmp_path, {**shape.files, "other/one.yaml": "a: 1\n", "other/two.yaml": "a: 1\n"})
+    found = audit(tmp_path, "--jobs", jobs)
+    faults = [one for one in found["findings"] if one["code"] == FAULT]
+    assert [(one["file"], one["line"], one["where"]) for one in faults] == [
+        (str(tmp_path / shape.file), shape.line, shape.where)
+    ], found
+    assert not [one for one in found["notJudged"] if one["what"] != "template"], found
+
+
+@pytest.mark.parametrize("shape", ALL_SHAPES, ids=lambda shape: shape.name)
+def test_a_wrapper_without_the_fault_is_clean(shape: Shape, tmp_path: Path):
+    write(tmp_path, {name: text.replace("mixd", "mixed") for name, text in shape.files.items()})
+    assert [one["code"] for one in audit(tmp_path)["findings"] if one["code"] == FAULT] == []
+
+
+RELEASE = """\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: x, namespace: gpu}
+spec:
+  chart: {spec: {chart: CHART, version: VERSION}}
+  values: VALUES
+"""
+
+
+def release(chart: str, values: str, version: str = "1.0.0") -> str:
+    written = RELEASE.replace("CHART", chart).replace("VERSION", version)
+    return written.replace("VALUES", values)
+
+
+def test_names_of_charts_are_exact(tmp_path: Path):
+    for chart in (
+        "fake-gpu-operator",
+        "gpu-operator-charts",
+        "amd-gpu-operator",
+        "cozy-gpu-operator",
+    ):
+        write(tmp_path, {f"{chart}.yaml": release(chart, "{mig: {strategy: mixd}}")})
+    write(tmp_path, {"fake-gpu-operator-values.yaml": "topology: {nodePools: {}}\n"})
+    found = audit(tmp_path)
+    assert found["findings"] == []
+    assert sorted(one["reason"].rpartition(" ")[2] for one in found["notJudged"]) == [
+        "amd-gpu-operator",
+        "cozy-gpu-operator",
+        "fake-gpu-operator",
+        "folder",
+        "gpu-operator-charts",
+    ]
+
+
+def test_variables_that_a_tool_fills_in_are_unknown(tmp_path: Path):
+    write(tmp_path, {"a.yaml": release("gpu-operator", '{mig: {strategy: "${STRATEGY}"}}')})
+    assert audit(tmp_path)["findings"] == []
+
+
+def test_values_that_are_not_there_are_named_and_the_others_judged(tmp_path: Path):
+    text = release("gpu-operator", "{mig: {strategy: mixd}}")
+    text += "  valuesFrom:\n    - {kind: Secret, name: gpu-secrets}\n"
+    write(tmp_path, {"a.yaml": text})
+    found = audit(tmp_path, "--require-judged")
+    assert [one["code"] for one in found["findings"]] == [FAULT]
+    (left,) = found["notJudged"]
+    assert (left["what"], left["line"]) == ("values", 8)
+    assert "spec.valuesFrom[0] (Secret gpu/gpu-secrets key values.yaml)" in left["reason"]
+    write(tmp_path, {"a.yaml": text.replace("gpu-secrets}", "gpu-secrets, optional: true}")})
+    assert audit(tmp_path)["notJudged"] == []
+
+
+def test_no_text_of_a_secret_is_quoted(tmp_path: Path):
+    text = release("gpu-operator", "{}") + "  valuesFrom:\n    - {kind: Secret, name: s}\n"
+    text += "---\napiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: gpu}\n"
+    text += "stringData:\n  values.yaml: |\n    mig: {strategy: hunter2}\n"
+    text += "    gpuCluster: {deployCR: true}\n"
+    write(tmp_path, {"a.yaml": text})
+    found = audit(tmp_path)
+    assert "hunter2" not in json.dumps(found)
+    assert "gpu-operator-two-stacks" in [one["code"] for one in found["findings"]]
+
+
+def test_each_overlay_gives_the_release_its_own_values(tmp_path: Path):
+    shape = next(one for one in ALL_SHAPES if one.name == "flux-values-from-generated-config-map")
+    generator = shape.files["base/kustomization.yaml"].replace("release.yaml", "../base")
+    files = {"base/release.yaml": shape.files["base/release.yaml"]}
+    for cluster, strategy in (("eu", "mixd"), ("us", "mixed"), ("asia", "dual")):
+        files[f"{cluster}/kustomization.yaml"] = generator
+        files[f"{cluster}/helm-values.yaml"] = f"mig: {{strategy: {strategy}}}\n"
+    write(tmp_path, files)
+    faults = [one["file"] for one in audit(tmp_path)["findings"] if one["code"] == FAULT]
+    assert faults == [str(tmp_path / f"{name}/helm-values.yaml") for name in ("asia", "eu")]
+
+
+def test_what_is_not_judged_is_counted_and_can_fail(tmp_path: Path):
+    write(
+        tmp_path,
+        {
+            "kind.yaml": "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\n",
+            "service.yaml": "apiVersion: v1\nkind: Service\nmetadata: {name: s}\n",
+            "chart.yaml": release("cert-manager", "{}"),
+            "broken.yaml": "a: [1\n",
+            "template.yaml": "apiVersion: v1\nkind: Pod\nmetadata: {name: '{{ .name }}'}\n",
+            "mkdocs.yml": "site_name: x\n",
+        },
+    )
+    found = audit(tmp_path)
+    assert found["exit"] == 0
+    assert {one["what"] for one in found["notJudged"]} == {"kind", "chart", "file", "template"}
+    assert audit(tmp_path, "--require-judged")["exit"] == 1
+    text = CliRunner().invoke(command, [str(tmp_path)]).output
+    assert "not judged 1 object of a kind that no rule reads: example.com/Widget" in text
+    assert "not judged 1 chart that no rule reads: cert-manager" in text
+    text = CliRunner().invoke(command, [str(tmp_path), "--require-judged"]).output
+    assert f"not judged {tmp_path}/kind.yaml:1 Widget w: no rule reads objects of" in text
+    (tmp_path / "alone").mkdir()
+    write(
+        tmp_path / "alone", {"service.yaml": "apiVersion: v1\nkind: Service\nmetadata: {name: s}\n"}
+    )
+    assert audit(tmp_path / "alone", "--require-judged")["exit"] == 0
+
+
+@pytest.mark.parametrize(
+    ("written", "version"), [("v25.3.0", "v25.3.0"), (">=24.0.0", None), ("25.x", None)]
+)
+def test_versions_of_wrappers_reach_the_rules(written: str, version: str | None):
+    document = yaml.safe_load(release("gpu-operator", "{mig: {strategy: mixed}}", f"'{written}'"))
+    facts = facts_of_document(document)
+    charts = [fact for fact in facts if isinstance(fact, ChartRelease | NvidiaConfig)]
+    assert [fact.chart for fact in charts] == ["gpu-operator", "gpu-operator"]
+    assert {fact.version.found for fact in charts} == {version}
+
+
+def test_pods_inside_of_a_wrapper_are_reported_in_it(tmp_path: Path):
+    values = """
+    servingEngineSpec:
+      modelSpec:
+        - name: llama
+          repository: vllm/vllm-openai
+          tag: v0.9.0
+          modelURL: meta-llama/Llama-3.1-8B-Instruct
+          replicaCount: 1
+          requestCPU: 8
+          requestMemory: 32Gi
+          requestGPU: 4
+          vllmConfig: {tensorParallelSize: 2}
+"""
+    write(tmp_path, {"a.yaml": release("vllm-stack", values)})
+    codes = {one["code"]: one for one in audit(tmp_path)["findings"]}
+    finding = codes["gpu-count-exceeds-parallelism"]
+    assert finding["line"] == 9
+    assert "spec.values.servingEngineSpec.modelSpec[0]" in finding["where"]
