@@ -89,12 +89,12 @@ def test_mig_exists_exactly_where_the_reference_lists_it() -> None:
     for edition in editions():
         gpus = load(edition).gpus.values()
         assert {gpu.key for gpu in gpus if gpu.mig} == {
-            "A30-24GB", "A100-40GB", "A100-80GB", "H100-80GB", "H100-94GB", "H100-96GB",
+            "A30-24GB", "A100-40GB", "A100-80GB", "H100-80GB", "H100-94GB", "H100-96GB", "H20-96GB",
             "H200-141GB", "GH200-144GB", "B200-180GB", "GB200-186GB", "B300-269GB",
             "GB300-278GB", "RTX-PRO-6000-BLACKWELL-96GB",
         }  # fmt: skip
         assert {gpu.key for gpu in gpus if gpu.mig_unknown} == {
-            "RTX-PRO-5000-BLACKWELL-48GB", "RTX-PRO-4500-BLACKWELL-32GB", "THOR-IGPU",
+            "RTX-PRO-5000-BLACKWELL-48GB", "RTX-PRO-4500-BLACKWELL-32GB", "THOR-IGPU", "H20-141GB",
         }  # fmt: skip
 
 

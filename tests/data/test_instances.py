@@ -7,6 +7,7 @@ import pytest
 
 from gpufleet.catalogue import Cloud, InstanceType, PriceStatus, editions, load
 from gpufleet.catalogue.price_rows import PURCHASE_OPTIONS
+from tests.data.corrections import NO_LONGER_LAUNCHABLE
 
 ROWS = [(edition, row) for edition in editions() for row in load(edition).instances.values()]
 FRACTIONAL = {
@@ -21,6 +22,7 @@ COUNT_NOT_SOURCED = {
 NOT_ON_DEMAND = {
     "p5e.48xlarge", "a3-highgpu-1g", "a3-highgpu-2g", "a3-highgpu-4g", "a3-ultragpu-8g",
     "a3-ultragpu-8g-nolssd", "a4-highgpu-8g", "a4x-highgpu-4g", "a4x-maxgpu-4g-metal",
+    *NO_LONGER_LAUNCHABLE,
 }  # fmt: skip
 
 every = pytest.mark.parametrize(
@@ -142,7 +144,8 @@ def test_what_is_not_sold_on_demand_is_told_apart_from_an_unknown_price() -> Non
     unknown = {r.name for r in rows if r.on_demand.offer is PriceStatus.UNKNOWN}
     assert {"trn2.48xlarge", "dl2q.24xlarge", "a3-edgegpu-8g", "tpu7x-standard-4t"} <= unknown
     listed = {r.name for r in rows if r.on_demand.list_micro_usd_per_hour is not None}
-    assert listed == {"a3-highgpu-1g", "a3-highgpu-2g", "a3-highgpu-4g", "a3-ultragpu-8g"}
+    google = {"a3-highgpu-1g", "a3-highgpu-2g", "a3-highgpu-4g", "a3-ultragpu-8g"}
+    assert listed == google | set(NO_LONGER_LAUNCHABLE)
 
 
 @every

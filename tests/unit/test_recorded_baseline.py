@@ -59,6 +59,24 @@ ALLOWED: tuple[Allowed, ...] = (
         )
     ),
     *(
+        Allowed(part, "*", place, "The compiled fleet says of which region a price is.")
+        for part, place in (
+            ("compile", "/fleet/pools/*/priceRegion"),
+            ("resources", "*/inputs/fleet/pools/*/priceRegion"),
+        )
+    ),
+    *(
+        Allowed(part, "*", place, "nvidia-smi lists 9.50 GiB for 1g.10gb of the A100 with 80 GB.")
+        for part, place in (
+            ("compile", "/fleet/pools/*/partition/shares/*/memoryBytes"),
+            ("resources", "*/inputs/fleet/pools/*/partition/shares/*/memoryBytes"),
+        )
+    ),
+    *(
+        Allowed(part, name, "*", "In production, a spot price of another region is not known.")
+        for part, name in (("plan", "team"), ("compile", "plan-team"))
+    ),
+    *(
         Allowed(part, "*", place, "Texts for people are in plain English; nothing to do.")
         for part, place in (
             ("render", "*/rules.yaml/*/annotations/description"),

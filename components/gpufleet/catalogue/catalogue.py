@@ -1,12 +1,12 @@
 """The catalogue of one edition: tables parsed on first use, look-ups with helpful errors."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
 from gpufleet.catalogue import gpu_rows, instance_rows, price_rows, software_rows, source_rows
-from gpufleet.catalogue.edition import Edition, read_edition, read_rows
+from gpufleet.catalogue.edition import Edition, RawRow, read_edition, read_rows
 from gpufleet.catalogue.frozen import frozen
 from gpufleet.catalogue.instance import Cloud, InstanceType, Price
 from gpufleet.catalogue.lookup import (
@@ -27,6 +27,8 @@ from gpufleet.catalogue.model import (
     SourceEntry,
     VgpuBoard,
 )
+from gpufleet.catalogue.overlay import Overlay
+from gpufleet.catalogue.price_rows import PriceTable
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,10 +41,28 @@ class Catalogue:
     edition: str
     """Name of the edition: `2026.11`."""
     folder: Path = field(repr=False)
-    overrides: Mapping[tuple[str, str], Price] = field(
-        default_factory=dict[tuple[str, str], Price], repr=False
+    overrides: PriceTable = field(
+        default_factory=dict[tuple[str, str], tuple[Price, ...]], repr=False
     )
-    """Prices that replace those of the edition."""
+    """Prices that replace those of the edition, or add regions to them."""
+    region: str | None = None
+    """Region whose prices count; None: the reference price of each machine type, which is the
+    first in the edition."""
+    estimate: bool = True
+    """Whether the reference price counts where the region has none. Otherwise it is unknown."""
+
+    overlay: Overlay = field(default_factory=Overlay, repr=False)
+    """Rows that replace those of the edition, or come on top."""
+
+    def _rows(self, table: str) -> list[RawRow]:
+        """The rows of a table; those of the overlay replace rows of their name."""
+        rows, own = read_rows(self.folder, table), self.overlay.rows.get(table, ())
+        if not own:
+            return rows
+        name = "key" if "key" in own[0] else "name"
+        merged = {row[name]: row for row in rows}
+        merged.update({row[name]: row for row in own})
+        return list(merged.values())
 
     @cached_property
     def about(self) -> Edition:
@@ -52,56 +72,96 @@ class Catalogue:
     @cached_property
     def sources(self) -> Mapping[str, SourceEntry]:
         """Every document a row was taken from, by key."""
-        return source_rows.source_table(read_rows(self.folder, "sources"))
+        table = source_rows.source_table(read_rows(self.folder, "sources"))
+        return frozen({**table, **self.overlay.sources})
 
     @cached_property
     def geometries(self) -> Mapping[str, MigGeometry]:
         """MIG geometry by GPU key, where its placements are known."""
-        return gpu_rows.mig_table(read_rows(self.folder, "mig"), self.sources)
+        return gpu_rows.mig_table(self._rows("mig"), self.sources)
 
     @cached_property
     def gpus(self) -> Mapping[str, Gpu]:
         """GPUs and other accelerators by key."""
         return gpu_rows.gpu_table(
-            read_rows(self.folder, "gpus"), self.geometries, self.vgpu_boards, self.sources
+            self._rows("gpus"), self.geometries, self.vgpu_boards, self.sources
         )
 
     @cached_property
     def vgpu_boards(self) -> Mapping[str, VgpuBoard]:
         """vGPU types by GPU key, where they are known."""
-        return gpu_rows.vgpu_table(read_rows(self.folder, "vgpu"), self.sources)
+        return gpu_rows.vgpu_table(self._rows("vgpu"), self.sources)
 
     @cached_property
     def instances(self) -> Mapping[str, InstanceType]:
         """Machine types of all clouds by name."""
         table: dict[str, InstanceType] = {}
-        advisor = read_rows(self.folder, "spot-advisor-aws")
+        advisor = self._rows("spot-advisor-aws")
         for cloud in Cloud:
-            prices = price_rows.price_table(read_rows(self.folder, f"prices-{cloud}"), self.sources)
-            prices.update(self.overrides)
-            rows = read_rows(self.folder, f"instances-{cloud}")
+            rows = self._rows(f"instances-{cloud}")
+            prices = self._prices_of(cloud)
             table.update(instance_rows.instance_rows(cloud, rows, prices, advisor, self.sources))
         return frozen(table)
+
+    def _prices_of(self, cloud: Cloud) -> PriceTable:
+        """The price that counts of each machine type of a cloud."""
+        table = self.prices[cloud]
+        region = self.region
+        if region is None:
+            return table
+        return {
+            key: (price_rows.price_in_region(known, region, estimate=self.estimate),)
+            for key, known in table.items()
+        }
+
+    @cached_property
+    def prices(self) -> Mapping[Cloud, PriceTable]:
+        """Every price by cloud, machine type and purchase option; one per region."""
+        return {
+            cloud: price_rows.overridden(
+                price_rows.price_table(read_rows(self.folder, f"prices-{cloud}"), self.sources),
+                self.overrides,
+            )
+            for cloud in Cloud
+        }
+
+    def in_region(self, region: str | None, *, estimate: bool = True) -> "Catalogue":
+        """This catalogue with the prices of a region, for machine types of every cloud.
+
+        `estimate`: where the region has no price, the reference price counts, and keeps the name of
+        its own region; otherwise such a price is unknown. Default True. `region` None: itself. The
+        same arguments return the same object.
+        """
+        if region is None or (region == self.region and estimate == self.estimate):
+            return self
+        views = self._views
+        if (region, estimate) not in views:
+            views[region, estimate] = replace(self, region=region, estimate=estimate)
+        return views[region, estimate]
+
+    @cached_property
+    def _views(self) -> "dict[tuple[str, bool], Catalogue]":
+        return {}
 
     @cached_property
     def models(self) -> Mapping[str, Model]:
         """Language models by name."""
-        return software_rows.model_table(read_rows(self.folder, "models"), self.sources)
+        return software_rows.model_table(self._rows("models"), self.sources)
 
     @cached_property
     def charts(self) -> Mapping[str, Chart]:
         """Helm chart pins by chart name."""
-        return software_rows.chart_table(read_rows(self.folder, "charts"), self.sources)
+        return software_rows.chart_table(self._rows("charts"), self.sources)
 
     @cached_property
     def packages(self) -> Mapping[str, Package]:
         """Operators in the catalogues of Operator Lifecycle Manager, by name."""
-        return software_rows.package_table(read_rows(self.folder, "packages"), self.sources)
+        return software_rows.package_table(self._rows("packages"), self.sources)
 
     @cached_property
     def images(self) -> Mapping[str, NodeImage]:
         """Node images by key."""
-        return software_rows.image_table(read_rows(self.folder, "images"), self.sources)
+        return software_rows.image_table(self._rows("images"), self.sources)
 
     def gpu(self, key: str) -> Gpu:
         """The GPU of exactly this key. Raises UnknownKeyError with the nearest keys."""

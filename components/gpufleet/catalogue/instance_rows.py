@@ -40,7 +40,8 @@ def _instance(
     network = raw.get("network_gbps")
 
     def price(option: str) -> Price:
-        return prices.get((raw["name"], option)) or unknown_price(source)
+        known = prices.get((raw["name"], option))
+        return known[0] if known else unknown_price(source)
 
     return InstanceType(
         name=raw["name"],
@@ -72,7 +73,7 @@ def _instance(
         nic_layout=raw.get("nic_layout"),
         other_prices=frozen(
             {
-                option: prices[raw["name"], option]
+                option: prices[raw["name"], option][0]
                 for option in OTHER_OPTIONS
                 if (raw["name"], option) in prices
             }

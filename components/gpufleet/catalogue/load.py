@@ -1,29 +1,39 @@
 """Loading an edition: cached, so that everybody in one process shares the parsed rows."""
 
-from collections.abc import Mapping
+import os
 from functools import cache
 from pathlib import Path
 
 from gpufleet.catalogue.catalogue import Catalogue
 from gpufleet.catalogue.edition import DEFAULT_EDITION, edition_folder
-from gpufleet.catalogue.instance import Price
+from gpufleet.catalogue.instance import Cloud, Price
+from gpufleet.catalogue.overlay import Overlay
+from gpufleet.catalogue.price_rows import PriceTable
+from gpufleet.findings import Finding, FleetError, error
+
+OVERLAY_VARIABLE = "GPUFLEET_CATALOGUE_OVERLAY"
+"""Environment variable with the path of an overlay, for all commands and programs."""
 
 
 def load(
     edition: str = DEFAULT_EDITION,
     *,
-    prices: Mapping[tuple[str, str], Price] | Path | None = None,
+    prices: PriceTable | Path | None = None,
+    overlay: str | Path | None = None,
 ) -> Catalogue:
     """The catalogue of an edition; tables are parsed when first asked for.
 
     `prices` replaces prices of the edition: a file (`docs/catalogue.md` has the format), or parsed
-    prices by instance type and purchase option. Default: the edition's own prices. Without `prices`
-    the same object is returned every time.
+    prices by instance type and purchase option. Default: the edition's own prices. `overlay` is a
+    file or folder of facts of one's own, from the working directory; default: what the environment
+    variable GPUFLEET_CATALOGUE_OVERLAY names, else none. Without `prices` the same object is
+    returned every time.
 
-    Raises UnknownEditionError for an unknown edition, FleetError with every problem of the price
-    file at once, and OSError when that file cannot be read.
+    Raises UnknownEditionError for an unknown edition, FleetError with every problem of the overlay
+    or price file at once, and OSError when the price file cannot be read.
     """
-    base = _load(edition)
+    own = overlay or os.environ.get(OVERLAY_VARIABLE)
+    base = _load(edition, None if not own else str(Path(own).absolute()))
     if prices is None:
         return base
     if isinstance(prices, Path):
@@ -31,9 +41,60 @@ def load(
         from gpufleet.catalogue.price_overrides import read_price_overrides
 
         prices = read_price_overrides(prices, base)
-    return Catalogue(edition, base.folder, dict(prices))
+    merged = {**base.overrides, **prices}
+    return Catalogue(edition, base.folder, merged, overlay=base.overlay)
 
 
 @cache
-def _load(edition: str) -> Catalogue:
-    return Catalogue(edition, edition_folder(edition))
+def _load(edition: str, path: str | None) -> Catalogue:
+    folder = edition_folder(edition)
+    if path is None:
+        return Catalogue(edition, folder)
+    # Only who has an overlay pays for importing the reader.
+    from gpufleet.catalogue.overlay_files import read_overlay
+
+    overlay, findings = read_overlay(Path(path))
+    found = Catalogue(edition, folder, overlay=overlay)
+    findings += _dangling(found, overlay)
+    overrides, wrong = _prices(found, overlay)
+    if findings or wrong:
+        raise FleetError([*findings, *wrong], f"overlay {path}")
+    return Catalogue(edition, folder, overrides, overlay=overlay)
+
+
+def _dangling(catalogue: Catalogue, overlay: Overlay) -> list[Finding]:
+    """An error for each machine type of the overlay whose GPU no row has."""
+    known = {*catalogue.gpus, *overlay.named.get("gpus", ())}
+    tables = [overlay.rows.get(f"instances-{cloud}", ()) for cloud in Cloud]
+    return [
+        error(
+            "overlay-unknown-gpu",
+            f"instances.{row['name']}.gpu",
+            f"no GPU {row['gpu']!r} in edition {catalogue.edition} or the overlay",
+            "add a row to `gpus`, or write a key of `gpufleet catalogue gpus`",
+        )
+        for table in tables
+        for row in table
+        if row["gpu"] not in known
+    ]
+
+
+def _prices(
+    catalogue: Catalogue, overlay: Overlay
+) -> tuple[dict[tuple[str, str], tuple[Price, ...]], list[Finding]]:
+    """The overlay's prices, and the errors in them. Prices of rows with a problem are skipped."""
+    # Only who overrides prices pays for importing the reader.
+    from gpufleet.catalogue.price_overrides import read_price_list
+
+    overrides: dict[tuple[str, str], tuple[Price, ...]] = {}
+    findings: list[Finding] = []
+    broken = overlay.named.get("instances", frozenset[str]()) - set(catalogue.instances)
+    for name, document in overlay.prices:
+        own, found = read_price_list(document, f"overlay:{name}", catalogue)
+        overrides.update(own)
+        findings += [
+            one
+            for one in found
+            if one.severity == "error" and not any(repr(row) in one.message for row in broken)
+        ]
+    return overrides, findings

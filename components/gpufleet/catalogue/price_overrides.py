@@ -29,7 +29,7 @@ _ROW_KEYS = ("instance", "buy", "offer", "region", "usd", "usdHigh", "date")
 _DEAREST_USD = 100_000
 """Above this per hour a figure is a monthly price or micro-dollars; no instance is near it."""
 
-Overrides = dict[tuple[str, str], Price]
+Overrides = dict[tuple[str, str], tuple[Price, ...]]
 
 
 def read_price_overrides(path: Path, catalogue: Catalogue) -> Overrides:
@@ -56,7 +56,14 @@ def parse_price_overrides(
     if not isinstance(document, dict):
         message = f"{name} must be a mapping with `date` and `prices`, found {_kind(document)}"
         return {}, (error("prices-shape", "", message),)
-    return _Reader(catalogue, name).read(cast("dict[str, Any]", document))
+    return read_price_list(cast("dict[str, Any]", document), f"override:{name}", catalogue)
+
+
+def read_price_list(
+    document: Mapping[str, Any], source: str, catalogue: Catalogue
+) -> tuple[Overrides, tuple[Finding, ...]]:
+    """The prices of a mapping with `date` and `prices`, and every finding about it."""
+    return _Reader(catalogue, source).read(document)
 
 
 def _parse(text: str, name: str) -> object:
@@ -68,9 +75,9 @@ def _parse(text: str, name: str) -> object:
 class _Reader:
     """Collects prices and findings while it walks one file."""
 
-    def __init__(self, catalogue: Catalogue, name: str) -> None:
+    def __init__(self, catalogue: Catalogue, source: str) -> None:
         self._catalogue = catalogue
-        self._source = f"override:{name}"
+        self._source = source
         self._findings: list[Finding] = []
         self._prices: Overrides = {}
 
@@ -116,11 +123,14 @@ class _Reader:
             self._add(
                 "prices-range", f"{path}.usdHigh", f"{raw['usdHigh']} is below usd {raw['usd']}"
             )
-        if key in self._prices:
-            self._add("prices-duplicate", path, f"a second {key[1]} price of {key[0]}")
+        known = self._prices.get(key, ())
+        if any(price.region == region or None in (price.region, region) for price in known):
+            of = f" in {region}" if region else ""
+            self._add("prices-duplicate", path, f"a second {key[1]} price of {key[0]}{of}")
         if any(f.severity == "error" for f in self._findings[before:]) or day is None:
             return
-        self._prices[key] = Price(offer, low, region, Source(self._source, day), high)
+        own = Price(offer, low, region, Source(self._source, day), high)
+        self._prices[key] = (*known, own)
         self._compare(key, low, path)
 
     def _compare(self, key: tuple[str, str], micro: int | None, path: str) -> None:

@@ -13,8 +13,8 @@ SPOT = "spot"
 OTHER_OPTIONS = ("reserved", "capacityBlock", "flexStart", "queued")
 PURCHASE_OPTIONS = (ON_DEMAND, SPOT, *OTHER_OPTIONS)
 """Every purchase option an instance row may name."""
-PriceTable = Mapping[tuple[str, str], Price]
-"""(instance type, purchase option) -> price."""
+PriceTable = Mapping[tuple[str, str], tuple[Price, ...]]
+"""(instance type, purchase option) -> its prices, one per region; the first is the reference."""
 
 
 def micro_usd(text: str) -> int:
@@ -41,9 +41,50 @@ def unknown_price(source: Source) -> Price:
     return Price(PriceStatus.UNKNOWN, None, None, source)
 
 
-def price_table(rows: Iterable[RawRow], sources: SourceTable) -> dict[tuple[str, str], Price]:
-    """All prices of a file. A line without `offer` is priced."""
-    return {(raw["instance"], raw["buy"]): _price(raw, source_of(raw, sources)) for raw in rows}
+def price_table(
+    rows: Iterable[RawRow], sources: SourceTable
+) -> dict[tuple[str, str], tuple[Price, ...]]:
+    """All prices of a file, in its order. A line without `offer` is priced."""
+    table: dict[tuple[str, str], tuple[Price, ...]] = {}
+    for raw in rows:
+        key = (raw["instance"], raw["buy"])
+        table[key] = (*table.get(key, ()), _price(raw, source_of(raw, sources)))
+    return table
+
+
+def overridden(
+    table: dict[tuple[str, str], tuple[Price, ...]], overrides: PriceTable
+) -> dict[tuple[str, str], tuple[Price, ...]]:
+    """A table in which the overrides come first and replace the prices of their regions. An
+    override without a region (not sold, or unknown) replaces all."""
+    merged = dict(table)
+    for key, own in overrides.items():
+        replaced = {price.region for price in own}
+        rest = () if None in replaced else table.get(key, ())
+        merged[key] = (*own, *(price for price in rest if price.region not in replaced))
+    return merged
+
+
+def price_in_region(prices: tuple[Price, ...], region: str, *, estimate: bool) -> Price:
+    """The price that counts in a region.
+
+    `estimate`: where the region has none, the reference price with its own region; otherwise the
+    price is unknown there. What is not sold, or has no known price anywhere, stays so.
+    """
+    here = next((price for price in prices if price.region == region), None)
+    if here is not None:
+        return here
+    reference = prices[0]
+    if estimate or reference.micro_usd_per_hour is None:
+        return reference
+    listed = ", ".join(sorted({price.region for price in prices if price.region is not None}))
+    return Price(
+        PriceStatus.UNKNOWN,
+        None,
+        None,
+        reference.source,
+        notes=f"no price of {region}; known are {listed}",
+    )
 
 
 def _price(raw: RawRow, source: Source) -> Price:

@@ -9,7 +9,8 @@ from typing import NoReturn
 
 import click
 
-from gpufleet.cli.output import UnreadableInputError
+from gpufleet.cli.output import UnreadableInputError, print_findings
+from gpufleet.findings import FleetError
 from gpufleet.messages import message
 
 COMMANDS = {
@@ -72,6 +73,10 @@ def main() -> None:
             sys.stdout.flush()  # what cannot be written shows here, not while Python ends
     except UnreadableInputError as problem:
         _end(str(problem), 2)
+    except FleetError as problem:
+        # Only what no command reads itself raises it here: the overlay of the environment.
+        print_findings(problem.findings)
+        sys.exit(2)
     except BrokenPipeError:
         _forget_output()
         sys.exit(1)  # as click answers a reader that went away

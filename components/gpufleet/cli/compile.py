@@ -1,6 +1,7 @@
 """`gpufleet compile`: FleetSpec -> Fleet."""
 
 import sys
+from datetime import datetime
 
 import click
 
@@ -19,8 +20,14 @@ from gpufleet.render.artefacts import validate_artefacts
     metavar="FILE",
     help="Prices of your own, over the catalogue's list prices (docs/catalogue.md).",
 )
+@click.option(
+    "--as-of",
+    metavar="DATE",
+    type=click.DateTime(["%Y-%m-%d"]),
+    help="Day on which the age of prices is counted, YYYY-MM-DD. Default: the edition's.",
+)
 @format_option
-def command(source: str, prices: str | None, output_format: str) -> None:
+def command(source: str, prices: str | None, as_of: datetime | None, output_format: str) -> None:
     """Compile a FleetSpec: what every pool is, advertises and costs, and what is wrong with it.
 
     SPEC is a YAML or JSON file, a Pulumi stack file with `gpufleet:fleet`, or `-`.
@@ -32,7 +39,7 @@ def command(source: str, prices: str | None, output_format: str) -> None:
     JSON: {"fleet": {...} or null, "findings": [...]}. Exits 1 when a finding is an error, 2 when
     SPEC cannot be read.
     """
-    compiled = compile_source(source, prices)
+    compiled = compile_source(source, prices, None if as_of is None else as_of.date())
     findings = list(compiled.findings)
     if compiled.fleet is not None and compiled.deployable:
         findings += validate_artefacts(compiled.fleet)

@@ -22,7 +22,7 @@ from gpufleet.fleet import Fleet, Pool
 from gpufleet.fleet.as_dict import pool_as_dict
 from gpufleet.fleet.contract_facts import cluster_facts
 from gpufleet.fleet.neuron import is_neuron
-from gpufleet.fleet.price_place import price_region
+from gpufleet.fleet.price_rules import price_region
 from gpufleet.render.pod_request import requested_units
 from gpufleet.render.slots import draw_partition
 from gpufleet.render.slots_svg import draw_partition_svg
@@ -81,7 +81,9 @@ def _draw(pools: tuple[Pool, ...], file: str) -> None:
 
 def _contract(fleet: Fleet) -> dict[str, tuple[Term, ...]]:
     """The terms of each pool, by name."""
-    cluster = cluster_facts(fleet.spec, fleet.pools, load(fleet.spec.catalogue))
+    spec = fleet.spec
+    catalogue = load(spec.catalogue, overlay=spec.catalogue_overlay)
+    cluster = cluster_facts(spec, fleet.pools, catalogue)
     return {pool.name: contract_of(pool, cluster) for pool in cluster.pools}
 
 

@@ -1,6 +1,7 @@
 """Reading what a command is given: a file or `-`, with one sentence when it cannot be read."""
 
 import sys
+from datetime import date
 from pathlib import Path
 
 from gpufleet.cli.output import UnreadableInputError
@@ -26,7 +27,7 @@ def read_bytes(source: str) -> bytes:
         raise UnreadableInputError(f"{source}: {problem.strerror or problem}") from None
 
 
-def compile_source(source: str, prices: str | None) -> Compiled:
+def compile_source(source: str, prices: str | None, as_of: date | None = None) -> Compiled:
     """Compile the declaration in a file or on standard input, with prices of one's own if named.
 
     Raises UnreadableInputError when either file cannot be read; what is wrong in them comes back as
@@ -36,7 +37,7 @@ def compile_source(source: str, prices: str | None) -> Compiled:
     if prices is not None:
         read_bytes(prices)  # the catalogue reads it only when the declaration got that far
     try:
-        return compile_document(text, prices=None if prices is None else Path(prices))
+        return compile_document(text, prices=None if prices is None else Path(prices), as_of=as_of)
     except UnreadableDocumentError as problem:
         raise UnreadableInputError(f"{source}: {problem}") from None
     except FleetError as problem:

@@ -52,7 +52,7 @@ def chosen_chart(component: str, choice: ChartChoice, chart: str) -> ChosenChart
 
 def fleet_chart(fleet: Fleet, chart: str, addon: Addon | None = None) -> ChosenChart:
     """What a fleet's declaration chooses."""
-    pin = load(fleet.spec.catalogue).chart(chart)
+    pin = load(fleet.spec.catalogue, overlay=fleet.spec.catalogue_overlay).chart(chart)
     version = pin.version if addon is None else addon.version or pin.version
     return ChosenChart(pin, version, Charts.model_validate(charts_of(fleet)))
 

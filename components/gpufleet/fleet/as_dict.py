@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpufleet.fleet.model import Fleet, Machine, Money, Pool, SpendBounds, Unbounded
+from gpufleet.fleet.price_rules import price_region
 from gpufleet.partition.partition import Partition
 
 
@@ -100,6 +101,7 @@ def pool_as_dict(pool: Pool) -> dict[str, Any]:
             for taint in pool.taints
         ],
         "hourlyMicroUsd": pool.hourly_micro_usd,
+        "priceRegion": price_region(pool),
         "spend": spend_as_dict(pool.spend),
     }
 

@@ -6,6 +6,7 @@ it gives to the `Compilation`, and returns its findings. Findings come in the or
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.catalogue.regions import check_region
@@ -25,7 +26,7 @@ from gpufleet.fleet.draft import PoolDraft, compiled_pool, draft_pool
 from gpufleet.fleet.mig_strategy import decide_mig_strategy
 from gpufleet.fleet.model import AddonPlan, Fleet, Pool, SpendBounds
 from gpufleet.fleet.neuron import is_neuron
-from gpufleet.fleet.price_place import validate_price_place
+from gpufleet.fleet.price_rules import regional_catalogue, validate_prices
 from gpufleet.fleet.queue_rules import validate_queue_declaration
 from gpufleet.platforms.registry import platform_facts, platform_rules
 from gpufleet.spec.fleet_spec import FleetSpec
@@ -38,8 +39,11 @@ class Compilation:
 
     spec: FleetSpec
     catalogue: Catalogue
+    """The prices in it are those of the cluster's region."""
     paths: tuple[str, ...]
     """Place of each pool in the file."""
+    as_of: date
+    """The day on which the age of prices is counted."""
     drafts: tuple[PoolDraft, ...] = field(init=False)
     """Pools whose own declaration holds."""
     parts: owners.OwnedParts = field(init=False)
@@ -65,16 +69,26 @@ class CompilePass:
 
 
 def compile_fleet(
-    spec: FleetSpec, catalogue: Catalogue, *, pool_index: Sequence[int] | None = None
+    spec: FleetSpec,
+    catalogue: Catalogue,
+    *,
+    pool_index: Sequence[int] | None = None,
+    as_of: date | None = None,
 ) -> Fleet:
     """Everything that follows from a declaration, with every finding about it.
 
     `pool_index` gives each pool's place in the file when some pools could not be read; findings
-    then still name the author's own line. Pools with an error are left out of the result. Never
-    raises for a bad declaration.
+    then still name the author's own line. `as_of` is the day on which the age of prices is counted;
+    default: the day of the edition. Pools with an error are left out of the result. Never raises
+    for a bad declaration.
     """
     index = range(len(spec.pools)) if pool_index is None else pool_index
-    made = Compilation(spec, catalogue, tuple(f"pools[{i}]" for i in index))
+    made = Compilation(
+        spec,
+        regional_catalogue(spec, catalogue),
+        tuple(f"pools[{i}]" for i in index),
+        as_of or catalogue.about.date,
+    )
     findings = [finding for one in PASSES for finding in one.run(made)]
     return Fleet(spec, made.pools, made.addons, ordered(findings), made.spend)
 
@@ -127,7 +141,7 @@ def _validate_sharing_together(made: Compilation) -> Iterable[Finding]:
 def _compile_pools(made: Compilation) -> Iterable[Finding]:
     """Labels, taints, owners and spend of each pool."""
     made.pools = tuple(compiled_pool(draft, made.spec, made.parts) for draft in made.drafts)
-    return validate_price_place(made.spec, made.pools)
+    return validate_prices(made.spec, made.pools, made.catalogue, made.as_of)
 
 
 def _validate_contract(made: Compilation) -> Iterable[Finding]:

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 from gpufleet.catalogue import Catalogue, UnknownEditionError, load
-from gpufleet.findings import Finding, error, has_errors, ordered
+from gpufleet.findings import Finding, FleetError, error, has_errors, ordered
 from gpufleet.fleet.compile import compile_fleet
 from gpufleet.fleet.model import Fleet
 from gpufleet.spec import fleet_part, parse, read_document
@@ -27,22 +28,29 @@ class Compiled:
         return self.fleet is not None and not has_errors(self.findings)
 
 
-def compile_document(text: str | bytes, *, prices: Path | None = None) -> Compiled:
+def compile_document(
+    text: str | bytes, *, prices: Path | None = None, as_of: date | None = None
+) -> Compiled:
     """Read and compile a FleetSpec or stack file.
 
-    `prices` overrides list prices from a file. Raises UnreadableDocumentError when the text is no
+    `prices` overrides list prices from a file. `as_of` is the day on which the age of prices is
+    counted; default: the day of the edition. Raises UnreadableDocumentError when the text is no
     bounded YAML or JSON mapping; everything else that is wrong comes back as findings.
     """
-    return compile_data(fleet_part(read_document(text)), prices=prices)
+    return compile_data(fleet_part(read_document(text)), prices=prices, as_of=as_of)
 
 
-def compile_data(data: Mapping[str, Any], *, prices: Path | None = None) -> Compiled:
+def compile_data(
+    data: Mapping[str, Any], *, prices: Path | None = None, as_of: date | None = None
+) -> Compiled:
     """Compile plain data, as YAML or JSON gives it."""
     parsed = parse(data)
     if parsed.readable is None:
         return Compiled(None, ordered(parsed.findings))
     try:
-        catalogue: Catalogue = load(parsed.readable.catalogue, prices=prices)
+        catalogue: Catalogue = load(
+            parsed.readable.catalogue, prices=prices, overlay=parsed.readable.catalogue_overlay
+        )
     except UnknownEditionError as unknown:
         finding = error(
             "catalogue-edition-unknown",
@@ -53,6 +61,8 @@ def compile_data(data: Mapping[str, Any], *, prices: Path | None = None) -> Comp
             allowed=list(unknown.nearest),
         )
         return Compiled(None, ordered((*parsed.findings, finding)))
-    fleet = compile_fleet(parsed.readable, catalogue, pool_index=parsed.pool_index)
+    except FleetError as problem:
+        return Compiled(None, ordered((*parsed.findings, *problem.findings)))
+    fleet = compile_fleet(parsed.readable, catalogue, pool_index=parsed.pool_index, as_of=as_of)
     findings = ordered((*parsed.findings, *fleet.findings))
     return Compiled(fleet, findings)

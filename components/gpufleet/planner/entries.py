@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from gpufleet.catalogue import Catalogue
+from gpufleet.environment import strict_prices
 from gpufleet.findings import Finding, error
 from gpufleet.planner.choice import ServingChoice, choose
 from gpufleet.planner.need import Allowed, WorkloadNeed, resolve
@@ -28,6 +29,7 @@ def market_of(head: PlanHead, catalogue: Catalogue) -> tuple[Market, tuple[Findi
         keys,
         head.fractional,
         head.arm,
+        strict_prices(head.environment, head.spec.get("prices")),
     )
     return market, findings
 

@@ -93,6 +93,8 @@ class Market:
     arm: bool = False
     """Whether machines with Arm processors (g5g, GB200) may be chosen: images built for x86 do not
     start there. A GPU that `gpus` names is allowed wherever it is sold."""
+    strict_prices: bool = False
+    """Whether a price of another region than the asked one counts as not known."""
 
 
 @lru_cache(maxsize=256)
@@ -104,9 +106,12 @@ def machines(
     found: list[OfferedMachine] = []
     for platform in market.platforms:
         found += [_own(row, platform, catalogue) for row in market.hardware]
-        for row in catalogue.instances.values():
-            if _sold_here(row, platform, market, catalogue):
-                found += _ways(row, platform, market, catalogue, interruptible, job)
+        one_cloud = platform_facts(Platform(platform)).cloud is not None
+        region = market.region if one_cloud else None
+        listed = catalogue.in_region(region, estimate=not market.strict_prices)
+        for row in listed.instances.values():
+            if _sold_here(row, platform, market, listed):
+                found += _ways(row, platform, market, listed, interruptible, job)
     return tuple(sorted(found, key=_order))
 
 

@@ -6,7 +6,7 @@ from decimal import Decimal
 from math import ceil
 from typing import Any
 
-from gpufleet.catalogue import Catalogue, UnknownEditionError, load
+from gpufleet.catalogue import DEFAULT_EDITION, Catalogue, UnknownEditionError, load
 from gpufleet.findings import Finding, error, has_errors, info, ordered
 from gpufleet.fleet import Compiled, Fleet, Unbounded, compile_data
 from gpufleet.planner.choice import ServingChoice
@@ -95,7 +95,8 @@ def plan(data: Mapping[str, Any]) -> PlannedFleet:
     if file is None:
         return _refused(findings)
     try:
-        catalogue = load(file.head.catalogue) if file.head.catalogue else load()
+        edition = file.head.catalogue or DEFAULT_EDITION
+        catalogue = load(edition, overlay=file.head.spec.get("catalogueOverlay"))
     except UnknownEditionError as unknown:
         text = f"there is no edition {file.head.catalogue!r}"
         near = f"one of {', '.join(unknown.nearest)}"

@@ -1,10 +1,12 @@
 """FleetSpec: the one declaration of a cluster's GPUs, and the only input model."""
 
 from decimal import Decimal
+from enum import StrEnum
 from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
+from gpufleet.environment import strict_prices
 from gpufleet.spec.addons import Addons
 from gpufleet.spec.base import DnsLabel, Platform, SpecModel
 from gpufleet.spec.cluster import Cluster
@@ -14,6 +16,15 @@ from gpufleet.spec.queues import Queues
 
 Usd = Annotated[Decimal, Field(gt=0, max_digits=12, decimal_places=6)]
 """US dollars, more than 0."""
+
+
+class PriceBasis(StrEnum):
+    """What counts where the catalogue has no price of the cluster's region."""
+
+    STRICT = "strict"
+    """Nothing: the price is not known, and the spend is unbounded."""
+    ESTIMATE = "estimate"
+    """The price of another region, which a finding names."""
 
 
 class Budget(SpecModel):
@@ -28,6 +39,10 @@ class FleetSpec(SpecModel):
 
     catalogue: Annotated[str, StringConstraints(pattern=r"^[0-9]{4}\.[0-9]{2}$")]
     """Edition of facts and pins, quoted: `"2026.11"`. Moving it is an explicit, reviewed change."""
+    catalogue_overlay: str | None = None
+    """File or folder with facts of your own, on top of the edition: a path from the working
+    directory, which for a Pulumi program is the folder of Pulumi.yaml (docs/catalogue.md). Default:
+    what the environment variable GPUFLEET_CATALOGUE_OVERLAY names, else none."""
     platform: Platform
     """`eks`, `gke`, `vsphere`, `openshift`, or `sandbox`, the local control plane."""
     environment: DnsLabel = "dev"
@@ -46,7 +61,15 @@ class FleetSpec(SpecModel):
     """Metrics, alerts, dashboards. Default: none are made."""
     budget: Budget | None = None
     """Default: no budget, which the prod policy profile refuses."""
+    prices: PriceBasis | None = None
+    """What counts where no price of the cluster's region is known: `strict` (nothing) or `estimate`
+    (the price of another region). Default: strict in production, otherwise estimate."""
     name_prefix: DnsLabel | None = None
     """Prefix of every cloud resource's name. Default: the cluster's name."""
     tags: dict[str, str] = Field(default_factory=dict[str, str])
     """Tags (AWS), labels (Google), categories (vSphere) on every resource that takes them."""
+
+    @property
+    def strict_prices(self) -> bool:
+        """Whether a price of another region counts as not known."""
+        return strict_prices(self.environment, self.prices)

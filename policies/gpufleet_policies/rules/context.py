@@ -7,8 +7,8 @@ from decimal import Decimal
 from typing import Any
 
 from gpufleet.catalogue import Catalogue
+from gpufleet.environment import PRODUCTION
 from gpufleet_policies.facts import Fact, FleetFacts, WorkloadFacts, absent
-from gpufleet_policies.facts.fleet import PRODUCTION
 from gpufleet_policies.facts.surroundings import Surroundings
 
 

@@ -123,7 +123,7 @@ def _seven_slices(
 _AMPERE_SM = (14, 14, 28, 42, 56, 98)
 _HOPPER_SM = (16, 26, 32, 60, 64, 132)
 _A100_40 = _seven_slices((5, 10, 20, 40), (4864, 9856, 19968, 40192), _AMPERE_SM, _AMPERE_MEDIA)
-_A100_80 = _seven_slices((10, 20, 40, 80), (9856, 19968, 40192, 80384), _AMPERE_SM, _AMPERE_MEDIA)
+_A100_80 = _seven_slices((10, 20, 40, 80), (9728, 19968, 40192, 80896), _AMPERE_SM, _AMPERE_MEDIA)
 _H100_80 = _seven_slices((10, 20, 40, 80), (9984, 20096, 40448, 81152), _HOPPER_SM)
 _H100_94 = _seven_slices((12, 24, 47, 94), (11008, 22144, 47488, 95360), _HOPPER_SM)
 _H100_96 = _seven_slices((12, 24, 48, 96))
@@ -135,11 +135,11 @@ _B300 = _seven_slices((34, 67, 135, 269))
 _GB300 = _seven_slices((35, 70, 139, 278))
 
 _A30 = (
-    Shape("1g.6gb", 1, 1, (0, 1, 2, 3), 4, 0, 0, 5836, 14),
-    Shape("1g.6gb+me", 1, 1, (0, 1, 2, 3), 1, 1, 1, 5836, 14),
-    Shape("2g.12gb", 2, 2, (0, 2), 2, 2, 0, 11672, 28),
-    Shape("2g.12gb+me", 2, 2, (0, 2), 1, 2, 1, 11672, 28),
-    Shape("4g.24gb", 4, 4, (0,), 1, 4, 1, 23344, 56),
+    Shape("1g.6gb", 1, 1, (0, 1, 2, 3), 4, 0, 0, 5949, 14),
+    Shape("1g.6gb+me", 1, 1, (0, 1, 2, 3), 1, 1, 1, 5949, 14),
+    Shape("2g.12gb", 2, 2, (0, 2), 2, 2, 0, 11970, 28),
+    Shape("2g.12gb+me", 2, 2, (0, 2), 1, 2, 1, 11970, 28),
+    Shape("4g.24gb", 4, 4, (0,), 1, 4, 1, 24002, 56),
 )
 
 _QUARTER, _HALF = (0, 3, 6, 9), (0, 6)
@@ -225,7 +225,8 @@ def _boards() -> Iterable[Board]:
         ("NVIDIA L40", "ada-lovelace", (8, 9)),
         ("NVIDIA L40S", "ada-lovelace", (8, 9)),
         ("NVIDIA RTX 6000 Ada Generation", "ada-lovelace", (8, 9)),
-        # These two can be cut, but no placements of theirs were found: whole GPUs only.
+        # These three can be cut, but no placements of theirs were found: whole GPUs only.
+        ("NVIDIA H20-3e", "hopper", (9, 0)),
         ("NVIDIA RTX PRO 5000 Blackwell", "blackwell", (12, 0)),
         ("NVIDIA RTX PRO 4500 Blackwell", "blackwell", (12, 0)),
     ):

@@ -26,8 +26,8 @@ CASES = (
     Case(
         "superseded-gpu-generation",
         node_group({"instanceTypes": ["g4dn.xlarge"], "labels.env": "prod"}),
-        node_group({"instanceTypes": ["p3.2xlarge"]}),
-        "p3.2xlarge with V100-16GB at 3.06 USD/h per GPU",
+        node_group({"instanceTypes": ["p3dn.24xlarge"]}),
+        "p3dn.24xlarge with V100-32GB at 3.90 USD/h per GPU",
         Level.ADVISORY,
         alongside=QUIET,
     ),

@@ -10,8 +10,8 @@ from click.testing import CliRunner, Result
 from gpufleet.cli.catalogue import command
 
 TABLES = {
-    "gpus": 48, "mig": 109, "instances": 162, "prices": 324, "models": 46, "charts": 17,
-    "images": 11, "sources": 77,
+    "gpus": 50, "mig": 117, "instances": 162, "prices": 324, "models": 46, "charts": 17,
+    "images": 11, "sources": 84,
 }  # fmt: skip
 
 

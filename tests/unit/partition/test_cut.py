@@ -148,7 +148,7 @@ class TestMig:
         found = partition("A100-80GB", 8, mig({"devices": {"1g.10gb": 7}}, strategy="single"))
         assert found.advertised == {"nvidia.com/gpu": 56}
         assert found.shares[0].profile == "1g.10gb"
-        assert found.shares[0].memory_bytes == 9856 * 2**20
+        assert found.shares[0].memory_bytes == 9728 * 2**20
 
     def test_time_sliced_slices(self) -> None:
         sharing = mig(
@@ -156,7 +156,7 @@ class TestMig:
         )
         found = partition("A100-80GB", 2, sharing)
         assert found.advertised == {"nvidia.com/gpu": 1, "nvidia.com/mig-1g.10gb.shared": 28}
-        assert found.shares[1].memory_bytes == 9856 * 2**20 // 4
+        assert found.shares[1].memory_bytes == 9728 * 2**20 // 4
         single = mig({"devices": {"1g.10gb": 7}}, strategy="single", timeSlicing={"replicas": 2})
         assert partition("A100-80GB", 2, single).advertised == {"nvidia.com/gpu.shared": 28}
 

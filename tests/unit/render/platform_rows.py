@@ -85,6 +85,9 @@ def addon(name: str, **settings: Any) -> Row:
 
 
 ROWS: dict[str, Row] = {
+    "catalogueOverlay": Row(
+        "`catalogueOverlay: nothing.yaml`", fleet={"catalogueOverlay": "nothing.yaml"}
+    ),
     "catalogue": Row('`catalogue: "2099.01"`', fleet={"catalogue": "2099.01"}),
     "platform": Row("`platform`"),
     "environment": Row("`environment: prod`", fleet={"environment": "prod"}),
@@ -107,6 +110,7 @@ ROWS: dict[str, Row] = {
     "budget.usdPerHour": Row(
         "`budget: {usdPerHour: 0.01}`", fleet={"budget": {"usdPerHour": 0.01}}
     ),
+    "prices": Row("`prices: strict`", fleet={"prices": "strict"}),
     "namePrefix": Row("`namePrefix: lab`", fleet={"namePrefix": "lab"}),
     "tags": Row("`tags: {cost-center: a}`", fleet={"tags": {"cost-center": "a"}}),
     "addons.gpuOperator": addon("gpuOperator", version="26.3.1"),

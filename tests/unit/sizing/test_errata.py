@@ -162,4 +162,4 @@ def test_24_a_1g_slice_has_14_of_108_multiprocessors_and_an_eighth_of_memory() -
     assert device is not None
     assert device.compute_share == Fraction(14, 108)
     assert device.bandwidth_share == Fraction(1, 8)
-    assert device.usable_bytes == 9856 << 20
+    assert device.usable_bytes == 9728 << 20

@@ -25,7 +25,9 @@ def test_every_model_of_the_catalogue_counts_up(name: str) -> None:
     count = count_parameters(found)
     assert count.total == pytest.approx(row.parameters, rel=0.01)
     # Two digits are all the table has of the smallest figures.
-    assert count.active == pytest.approx(row.active_parameters, rel=0.017)
+    # The publisher of gpt-oss leaves out the input embedding, which only looks up.
+    lookup = row.vocabulary * row.hidden if name.startswith("gpt-oss") else 0
+    assert count.active - lookup == pytest.approx(row.active_parameters, rel=0.017)
     assert token_bytes(found, KV_FORMATS["bf16"]) == row.kv_bytes_per_token
 
 

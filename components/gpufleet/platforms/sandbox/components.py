@@ -51,7 +51,9 @@ def platform_charts() -> str:
 
 def platform_fleet(fleet: Fleet, connection: Connection) -> SandboxFleet:
     """The fleet, with the nodes of each pool."""
-    catalogue, region = load(fleet.spec.catalogue), fleet.spec.cluster.region or DEFAULT
+    spec = fleet.spec
+    catalogue = load(spec.catalogue, overlay=spec.catalogue_overlay)
+    region = spec.cluster.region or DEFAULT
     findings: list[Finding] = []
     pools: dict[str, SimulatedPoolPlan] = {}
     for pool in managed_pools(fleet):

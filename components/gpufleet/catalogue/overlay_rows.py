@@ -1,0 +1,206 @@
+"""Rows of an overlay: the fields of an edition's rows, with the limits that the data tests hold.
+
+Files write camelCase. A validated row becomes a row as the files of an edition have it.
+"""
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic.alias_generators import to_camel
+
+Key = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]+([-.][A-Za-z0-9]+)*$", max_length=63)]
+"""A key: letters, digits, and single hyphens or dots inside."""
+Figure = Annotated[str, StringConstraints(pattern=r"^\d{1,12}(\.\d{1,6})?$")]
+"""A decimal number, quoted."""
+Count = Annotated[int, Field(ge=1, le=1 << 30)]
+
+
+class OverlayRow(BaseModel):
+    """A row of an overlay."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        alias_generator=to_camel,
+        populate_by_name=False,
+        strict=True,
+    )
+
+    def row(self) -> dict[str, Any]:
+        """The row as an edition's file has it."""
+        return self.model_dump(mode="json", exclude_none=True)
+
+
+class BoardRates(OverlayRow):
+    """Dense peak rates of one board. Leave out what is not published."""
+
+    gbs: Annotated[int, Field(ge=100, le=40_000)]
+    """Memory bandwidth, GB/s."""
+    tf32: Annotated[float, Field(gt=0, le=100_000)] | None = None
+    """Dense tera-operations per second, like the following."""
+    bf16: Annotated[float, Field(gt=0, le=100_000)] | None = None
+    fp16: Annotated[float, Field(gt=0, le=100_000)] | None = None
+    fp8: Annotated[float, Field(gt=0, le=100_000)] | None = None
+    int8: Annotated[float, Field(gt=0, le=100_000)] | None = None
+    fp4: Annotated[float, Field(gt=0, le=100_000)] | None = None
+    tdp: Annotated[int, Field(ge=10, le=5_000)] | None = None
+    """Watts."""
+    nvlink_gbs: Annotated[int, Field(ge=0, le=10_000)] = 0
+    """Both directions together, GB/s. Default 0: no NVLink."""
+    nvlink_bridge: bool = False
+
+
+class GpuRow(OverlayRow):
+    """A GPU. Default of every optional field: not known."""
+
+    key: Key
+    name: Annotated[str, Field(min_length=1, max_length=100)]
+    vendor: Literal["nvidia", "amd", "aws", "google", "habana", "qualcomm", "xilinx"]
+    architecture: Annotated[str, Field(min_length=1, max_length=40)]
+    """`ampere`, `hopper`, `ada-lovelace`, `blackwell`, ..."""
+    compute_capability: Annotated[str, StringConstraints(pattern=r"^\d{1,2}\.\d$")] | None = None
+    """Quoted: `"9.0"`. NVIDIA only."""
+    nominal_gb: Annotated[int, Field(ge=1, le=4096)] | None = None
+    memory_mib: Annotated[int, Field(ge=1024, le=4 << 20)] | None = None
+    """What the driver reports."""
+    product_names: tuple[str, ...] = ()
+    """What NVML calls the boards; the first, with hyphens, is the label of nodes."""
+    boards: dict[str, BoardRates] = Field(default_factory=dict[str, BoardRates])
+    """Board -> rates; the first is the one that machines carry."""
+    pci: dict[Annotated[str, StringConstraints(pattern=r"^0x[0-9A-F]{4}10DE$")], str] = Field(
+        default_factory=dict[str, str]
+    )
+    """PCI device id -> board."""
+    mps_max_clients: Literal[0, 16, 48] = 48
+    """Most MPS clients. Default 48, which holds from compute capability 7.5."""
+    aliases: tuple[str, ...] = ()
+    karpenter_name: str | None = None
+    mig_unknown: str | None = None
+    """Set where the hardware has MIG and its placements are not known: the reason."""
+    mig_published: dict[str, int | None] = Field(default_factory=dict[str, "int | None"])
+    """With `mig_unknown`: profile -> most instances."""
+    cores: Count | None = None
+    notes: str = ""
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        """The rules that every GPU of an edition keeps (`tests/data/test_gpus.py`)."""
+        wrong: list[str] = []
+        if self.memory_mib is not None and self.nominal_gb is not None:
+            share = self.memory_mib / 1024 / self.nominal_gb
+            if not 0.91 <= share <= 1.03:
+                wrong.append(
+                    f"memoryMib {self.memory_mib} is {share:.2f} of nominalGb {self.nominal_gb}; "
+                    "0.91 to 1.03 is plausible"
+                )
+        if self.vendor != "nvidia" and (self.compute_capability or self.boards):
+            wrong.append(f"computeCapability and boards are for NVIDIA, not {self.vendor}")
+        if self.boards and not self.compute_capability:
+            wrong.append("boards need computeCapability")
+        if wrong:
+            raise ValueError("; ".join(wrong))
+        return self
+
+
+class InstanceRow(OverlayRow):
+    """A machine type of a cloud."""
+
+    cloud: Literal["aws", "gcp"]
+    name: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][-a-z0-9.]{2,62}$")]
+    family: Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]+$")]
+    architecture: Literal["amd64", "arm64"]
+    vcpu: Annotated[int, Field(ge=1, le=4096)]
+    memory_gib: Annotated[int, Field(ge=1, le=65536)]
+    gpu: str
+    """Key of a GPU of the edition or of the overlay."""
+    count: Annotated[int, Field(ge=1, le=72)]
+    fraction: Annotated[str, StringConstraints(pattern=r"^1/[2-8]$")] | None = None
+    """Share of a GPU that each device is, `"1/8"`. Default: whole GPUs."""
+    api_count: Annotated[int, Field(ge=0, le=72)] | None = None
+    device_gb: Annotated[int, Field(ge=1, le=4096)] | None = None
+    device_mib: Annotated[int, Field(ge=1024, le=4 << 20)] | None = None
+    interconnect: str | None = None
+    network_gbps: Figure | None = None
+    network_cards: Annotated[int, Field(ge=1, le=64)] | None = None
+    efa_interfaces: Annotated[int, Field(ge=0, le=64)] | None = None
+    local_nvme_gb: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
+    local_ssd_gib: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
+    gke_accelerator_type: str | None = None
+    gpudirect: Literal["GPUDirect-TCPX", "GPUDirect-TCPXO", "GPUDirect RDMA"] | None = None
+    buy: tuple[
+        Literal["onDemand", "spot", "reserved", "capacityBlock", "flexStart", "queued"], ...
+    ] = ("onDemand",)
+    """Ways of buying. Default: on demand."""
+    notes: str = ""
+
+
+class ModelRow(OverlayRow):
+    """The shape of a language model."""
+
+    name: Key
+    layers: Count
+    hidden: Count
+    query_heads: Count
+    kv_heads: Count
+    head_dim: Count
+    intermediate: Count
+    vocabulary: Count
+    tied_embeddings: bool
+    parameters_billion: Figure
+    active_parameters_billion: Figure | None = None
+    experts: Count | None = None
+    experts_per_token: Count | None = None
+    shared_experts: Annotated[int, Field(ge=0, le=1024)] = 0
+    sliding_window: Count | None = None
+    full_attention_every: Count = 1
+    gated: bool = True
+    hub: tuple[str, ...] = ()
+    notes: str = ""
+
+    def row(self) -> dict[str, Any]:
+        """The row, with the bytes of cache that the shape gives in 16 bits."""
+        cache = 2 * self.layers * 2 * self.kv_heads * self.head_dim
+        return {**super().row(), "kv_bytes_per_token": cache}
+
+
+class ImageRow(OverlayRow):
+    """A node image and what it contains."""
+
+    key: Key
+    platform: Annotated[str, StringConstraints(pattern=r"^[a-z]+$")]
+    architectures: Annotated[tuple[Literal["amd64", "arm64"], ...], Field(min_length=1)]
+    driver: bool
+    toolkit: bool
+    device_plugin: bool
+    efa: bool = False
+    operator_may_install_driver: bool = True
+    operator_supported: bool = True
+    driver_branch: Annotated[str, StringConstraints(pattern=r"^\d{3}$")] | None = None
+    ami_types: dict[str, str] = Field(default_factory=dict[str, str])
+    last_kubernetes: Annotated[str, StringConstraints(pattern=r"^1\.\d+$")] | None = None
+    vendors: tuple[str, ...] = ("nvidia",)
+    notes: str = ""
+
+
+class ChartRow(OverlayRow):
+    """The pin of a chart."""
+
+    name: Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]{1,63}$")]
+    version: Annotated[str, StringConstraints(pattern=r"^v?\d+\.\d+\.\d+$")]
+    app_version: str = ""
+    repository: Annotated[str, StringConstraints(pattern=r"^(https|oci)://[A-Za-z0-9.:-]+/.*$")]
+    namespace: Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]{1,63}$")]
+    components: dict[str, str] = Field(default_factory=dict[str, str])
+    dependencies: dict[str, str] = Field(default_factory=dict[str, str])
+    notes: str = ""
+
+
+TABLES: dict[str, tuple[type[OverlayRow], str]] = {
+    "gpus": (GpuRow, "key"),
+    "instances": (InstanceRow, "name"),
+    "models": (ModelRow, "name"),
+    "images": (ImageRow, "key"),
+    "charts": (ChartRow, "name"),
+}
+"""Table of an overlay -> the shape of its rows, and the field that names one. Prices have the
+format of a price file."""

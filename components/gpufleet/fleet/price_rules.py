@@ -1,0 +1,154 @@
+"""Where and when the prices of a fleet are of, and what that means for its spend.
+
+A price holds in one region. Where the catalogue has none of the cluster's region, `prices` of the
+declaration decides: `strict` counts none, `estimate` counts the price of another region and says
+so. GovCloud and China have price lists, and China a currency, of their own (partitions of
+botocore's endpoint table, read 2026-11-21).
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import date
+
+from gpufleet.catalogue import Catalogue
+from gpufleet.catalogue.instance import InstanceType, Price
+from gpufleet.findings import Finding, info, warning
+from gpufleet.fleet.model import Pool
+from gpufleet.platforms.registry import platform_facts
+from gpufleet.spec.capacity import Capacity
+from gpufleet.spec.fleet_spec import FleetSpec
+
+PRICE_AGE_DAYS = {"spot": 120}
+"""Days after which a price of this purchase option is too old to decide with: spot moves."""
+DEFAULT_PRICE_AGE_DAYS = 365
+"""The same for list prices. Both limits are ours: no cloud publishes how long a price holds."""
+
+_PARTITIONS = {"us-gov-": "GovCloud", "cn-": "China"}
+
+
+def regional_catalogue(spec: FleetSpec, catalogue: Catalogue) -> Catalogue:
+    """The catalogue with the prices of the cluster's region, as `prices` asks."""
+    if platform_facts(spec.platform).cloud is None:
+        return catalogue
+    return catalogue.in_region(spec.cluster.region, estimate=not spec.strict_prices)
+
+
+def price_region(pool: Pool) -> str | None:
+    """Region whose list price the pool is counted with; None where there is none, or the price is
+    the declaration's own."""
+    row, wanted = pool.machines[0].instance, pool.capacity[0]
+    option = None if row is None else _listed_option(wanted)
+    if row is None or option is None:
+        return None
+    price = row.price(option)
+    return price.region if price.micro_usd_per_hour is not None else None
+
+
+def _listed_option(wanted: Capacity) -> str | None:
+    """The purchase option whose list price counts; None where the declaration has the price."""
+    if wanted.on_prem is not None or wanted.capacity_block is not None:
+        return None
+    return "spot" if wanted.spot is not None else "onDemand"
+
+
+def _listed(pool: Pool) -> Iterator[tuple[InstanceType, str, Price]]:
+    """Each list price that the pool's spend rests on."""
+    for machine in pool.machines:
+        if machine.instance is None:
+            continue
+        for option in dict.fromkeys(map(_listed_option, pool.capacity)):
+            if option is not None:
+                yield machine.instance, option, machine.instance.price(option)
+
+
+def validate_prices(
+    spec: FleetSpec, pools: Sequence[Pool], catalogue: Catalogue, as_of: date
+) -> list[Finding]:
+    """Prices of another region, prices that are not known in the region, and old prices."""
+    region = spec.cluster.region
+    found: list[Finding] = []
+    if region is not None and platform_facts(spec.platform).cloud is not None:
+        found += _elsewhere(region, pools)
+        found += _unknown_here(region, pools, catalogue)
+    return [*found, *_old(pools, as_of)]
+
+
+def _elsewhere(region: str, pools: Sequence[Pool]) -> Iterable[Finding]:
+    named = [(pool.name, price.region) for pool in pools for _, _, price in _listed(pool)]
+    others = {name: place for name, place in named if place is not None and place != region}
+    places = sorted(set(others.values()))
+    if not places:
+        return
+    listed, names = ", ".join(places), ", ".join(others)
+    if any(_partition(place) != _partition(region) for place in places):
+        yield warning(
+            "prices-of-other-partition",
+            "cluster.region",
+            f"spend and budget count list prices of {listed}; {_partition(region) or region} has "
+            "its own price list",
+            "give yours with `--prices FILE` (docs/catalogue.md), or compare sizes only",
+            found=region,
+            pools=list(others),
+        )
+        return
+    yield info(
+        "price-of-other-region",
+        "cluster.region",
+        f"no list price of {region} is known for {names}: spend and budget count that of {listed}",
+        "give yours with `--prices FILE` (docs/catalogue.md), or write `prices: strict`",
+        found=region,
+        region=listed,
+        pools=list(others),
+    )
+
+
+def _unknown_here(region: str, pools: Sequence[Pool], catalogue: Catalogue) -> Iterable[Finding]:
+    missing: dict[str, None] = {}
+    known: set[str] = set()
+    names: dict[str, None] = {}
+    for pool in pools:
+        for row, option, price in _listed(pool):
+            others = catalogue.prices[row.cloud].get((row.name, option), ())
+            regions = {other.region for other in others if other.micro_usd_per_hour is not None}
+            if price.micro_usd_per_hour is None and regions:
+                missing[f"{row.name} as {option}"] = None
+                known |= {place for place in regions if place is not None}
+                names[pool.name] = None
+    if missing:
+        yield warning(
+            "price-unknown-in-region",
+            "cluster.region",
+            f"no price of {region} is known for {', '.join(missing)}: the spend of "
+            f"{', '.join(names)} is not known",
+            "give yours with `--prices FILE` (docs/catalogue.md), or write `prices: estimate` to "
+            f"count that of {', '.join(sorted(known))}",
+            found=region,
+            pools=list(names),
+            known=sorted(known),
+        )
+
+
+def _old(pools: Sequence[Pool], as_of: date) -> Iterable[Finding]:
+    """One finding that names each price that is too old, once."""
+    old: dict[str, int] = {}
+    for pool in pools:
+        for row, option, price in _listed(pool):
+            if price.micro_usd_per_hour is None:
+                continue
+            days = (as_of - price.source.date).days
+            if days > PRICE_AGE_DAYS.get(option, DEFAULT_PRICE_AGE_DAYS):
+                old[f"{row.name} as {option} ({price.source.date})"] = days
+    if old:
+        yield info(
+            "price-old",
+            "catalogue",
+            f"prices older than their limit on {as_of}: {', '.join(old)}; limits are "
+            f"{PRICE_AGE_DAYS['spot']} days for spot, {DEFAULT_PRICE_AGE_DAYS} for the rest",
+            "take a newer edition, or give prices with `--prices FILE` (docs/catalogue.md)",
+            prices=list(old),
+            days=max(old.values()),
+            asOf=as_of.isoformat(),
+        )
+
+
+def _partition(region: str) -> str | None:
+    return next((name for start, name in _PARTITIONS.items() if region.startswith(start)), None)

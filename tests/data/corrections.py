@@ -1,0 +1,55 @@
+"""Facts of the collected tables that later sources corrected: the edition has the later ones.
+
+(row, column) -> the source that the edition's row names. `tests/data/test_reference.py` compares
+everything else.
+"""
+
+NO_LONGER_LAUNCHABLE = (
+    "dl1.24xlarge", "g2.2xlarge", "g2.8xlarge", "g3.16xlarge", "g3.4xlarge", "g3.8xlarge",
+    "g3s.xlarge", "p2.16xlarge", "p2.8xlarge", "p2.xlarge", "p3.2xlarge", "p3.8xlarge",
+    "p3.16xlarge",
+)  # fmt: skip
+"""AWS types that Karpenter's tables dropped; their price became a list price."""
+
+CORRECTED: dict[tuple[str, str], str] = {
+    **{
+        (name, column): "karpenter-aws-docs"
+        for name in NO_LONGER_LAUNCHABLE
+        for column in ("notes", "on_demand", "spot", "spot_advisor")
+    },
+    **{
+        (f"ct{kind}t", "spot"): "skypilot"
+        for kind in (
+            "6e-standard-1", "6e-standard-4", "6e-standard-8", "5p-hightpu-4", "5lp-hightpu-1",
+            "5lp-hightpu-4", "5lp-hightpu-8",
+        )
+    },
+    **{
+        (f"a2-{kind}-{count}g", "network"): "gcp-gpu-types"
+        for kind in ("highgpu", "ultragpu")
+        for count in (1, 2, 4)
+    },
+    **{
+        (f"n1-standard-*+nvidia-tesla-{gpu}", "network"): "gcp-gpu-network"
+        for gpu in ("t4x1", "t4x2", "v100x1", "v100x2", "v100x4")
+    },
+    **{
+        ("A100-80GB", f"{profile} memory"): "lgipp-a100-80"
+        for profile in ("1g.10gb", "1g.10gb+me", "7g.80gb")
+    },
+    **{
+        ("A30-24GB", f"{profile} memory"): "mig-lgip-a30"
+        for profile in ("1g.6gb", "1g.6gb+me", "2g.12gb", "2g.12gb+me", "4g.24gb")
+    },
+    ("B200-180GB", "2g.45gb engines"): "mig-guide",
+    ("H100-96GB", "boards"): "mig-parted-default",
+    **{(name, "active"): "gpt-oss-card" for name in ("gpt-oss-20b", "gpt-oss-120b")},
+}  # fmt: skip
+
+ADDED_GPUS = ("H20-96GB", "H20-141GB")
+"""GPUs that the collected tables had within the row of another, or not at all."""
+
+
+def same(row: str, column: str) -> bool:
+    """Whether the collected table still holds for a column of a row."""
+    return (row, column) not in CORRECTED
