@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpufleet.contract.foreign.autoscaler_keda import validate_keda
-from gpufleet.contract.foreign.autoscaler_rules import RULES
+from gpufleet.contract.foreign.autoscaler_rules import CODES, RULES
 from gpufleet.contract.foreign.autoscaler_signals import AutoscalerTarget, target_of
 from gpufleet.contract.foreign.autoscaler_wrong_signal import (
     HOST_SIGNALS,
@@ -19,6 +19,7 @@ from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.go_json import as_list, as_mapping, integer, shown
 from gpufleet.contract.foreign.objects import objects
 from gpufleet.contract.foreign.validation import CheckReport, Judgement
+from gpufleet.contract.schemas import object_problems, report_problems
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
 
@@ -69,6 +70,9 @@ def validate(read: GoDocument, context: CheckContext) -> Judgement:
             _hpa(place, spec, target, report)
         else:
             validate_keda(path, item, spec, target, report)
+        if version in VERSIONS[kind]:
+            problems = object_problems(item, version.partition("/")[0])
+            report_problems(problems, CODES, report, path)
     return report.validation()
 
 

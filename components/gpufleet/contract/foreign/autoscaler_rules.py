@@ -1,6 +1,7 @@
 """The rules of kind `autoscaler`: what scales a GPU workload by the wrong signal, or not at all."""
 
 from gpufleet.contract.foreign.validation import CheckRule, Verdict, rule_table
+from gpufleet.contract.schemas import schema_codes, schema_rules
 
 _HPA = "kubernetes/api v0.36 autoscaling/v2/types.go"
 _KEDA = "kedacore/keda v2.20.2 apis/keda/v1alpha1"
@@ -12,6 +13,8 @@ _SERVING = "GKE: autoscaling of inference by queue size and batch size, then GPU
 def _rule(code: str, number: int, verdict: Verdict, sentence: str, source: str) -> CheckRule:
     return CheckRule(code, (f"AS-{number}",), verdict, sentence, source)
 
+
+CODES = schema_codes("autoscaler")
 
 RULES = rule_table(
     _rule(
@@ -140,4 +143,5 @@ RULES = rule_table(
         "Two autoscalers of one target undo each other's work; KEDA's webhook refuses the second.",
         _KEDA,
     ),
+    *schema_rules(CODES, ("AS-1",), "autoscalers", f"{_KEDA}, {_HPA}"),
 )

@@ -3,40 +3,37 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gpufleet.contract.foreign import gpu_operator_keys as keys
 from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.go_json import as_list, as_mapping
-from gpufleet.contract.foreign.gpu_operator_choices import (
-    CHOICES,
-    DRIVER_CHOICES,
-    validate_choices,
-    validate_monitors,
-    validate_upgrade_policy,
-)
 from gpufleet.contract.foreign.gpu_operator_images import (
     validate_driver_version,
     validate_policy_images,
 )
 from gpufleet.contract.foreign.gpu_operator_nested import validate_config_maps
 from gpufleet.contract.foreign.gpu_operator_runtime import validate_runtime_paths
-from gpufleet.contract.foreign.gpu_operator_shapes import validate_shapes
-from gpufleet.contract.foreign.known_keys import report_unknown
 from gpufleet.contract.foreign.node_selector import selects_within
 from gpufleet.contract.foreign.validation import CheckReport
+from gpufleet.contract.schemas import (
+    SchemaCodes,
+    SchemaProblem,
+    SchemaProblemKind,
+    object_problems,
+    report_problems,
+)
 from gpufleet.documents.paths import child
 
 KINDS = ("ClusterPolicy", "NVIDIADriver", "GPUCluster")
-_READER = "the API server"
-_REQUIRED = (
-    "operator",
-    "daemonsets",
-    "driver",
-    "toolkit",
-    "devicePlugin",
-    "dcgmExporter",
-    "dcgm",
-    "nodeStatusExporter",
-    "gfd",
+GROUP = "nvidia.com"
+_REQUIRED = SchemaProblemKind.REQUIRED
+_PARTS = 9
+"""Parts of its spec that a ClusterPolicy must have."""
+CODES = SchemaCodes(
+    "gpu-operator",
+    wrong_type="gpu-operator-wrong-type",
+    choice="gpu-operator-choice-unknown",
+    bound="gpu-operator-number-negative",
+    required="gpu-operator-policy-incomplete",
+    other="gpu-operator-value-invalid",
 )
 
 
@@ -59,12 +56,16 @@ def validate_objects(
     for path, item in objects:
         spec, place = as_mapping(item.get("spec")) or {}, child(path, "spec")
         kind = item.get("kind")
-        if kind == "ClusterPolicy":
-            _cluster_policy(spec, place, report)
-        elif kind == "NVIDIADriver":
+        if kind not in KINDS:
+            continue
+        if kind == "NVIDIADriver":
             _driver(item, spec, place, context, report)
         elif kind == "GPUCluster":
-            _cluster(item, spec, path, report)
+            _cluster(item, path, report)
+        problems = object_problems(item, GROUP)
+        if kind == "ClusterPolicy":
+            problems = _cluster_policy(spec, problems, place, report)
+        report_problems(problems, CODES, report, path, special_code)
     drivers = [(path, item) for path, item in objects if item.get("kind") == "NVIDIADriver"]
     _driver_pairs(drivers, report)
     policies = [(path, item) for path, item in objects if item.get("kind") == "ClusterPolicy"]
@@ -89,34 +90,35 @@ def validate_objects(
         )
 
 
-def _cluster_policy(spec: dict[str, Any], place: str, report: CheckReport) -> None:
-    report_unknown(spec, keys.CLUSTER_POLICY, place, "gpu-operator", _READER, report)
-    validate_shapes(spec, keys.CLUSTER_POLICY, place, report)
-    validate_choices(spec, CHOICES, f"{place}.", report)
-    validate_monitors(spec, f"{place}.", report)
+def _cluster_policy(
+    spec: dict[str, Any], problems: tuple[SchemaProblem, ...], place: str, report: CheckReport
+) -> tuple[SchemaProblem, ...]:
+    """Validate what its schema does not say. Gives the problems without the parts that a patch of
+    kustomize lacks, which are one finding."""
     driver = as_mapping(spec.get("driver")) or {}
-    validate_upgrade_policy(driver.get("upgradePolicy"), f"{place}.driver.upgradePolicy", report)
     validate_driver_version(driver.get("version"), f"{place}.driver.version", report)
     validate_runtime_paths(spec, place, report)
-    missing = [part for part in _REQUIRED if part not in spec]
-    if len(missing) > len(_REQUIRED) / 2:
-        report.add(
-            "gpu-operator-patch",
-            place,
-            "this reads as a patch of a ClusterPolicy and is validated as one: spec has no "
-            + ", ".join(missing),
-            "as an object of its own write the missing parts, `{}` is enough",
-            missing=tuple(missing),
-        )
-        return
-    validate_policy_images(spec, place, report)
-    for part in missing:
-        report.add(
-            "gpu-operator-policy-incomplete",
-            child(place, part),
-            f"spec.{part} is required",
-            f"write `{part}: {{}}`",
-        )
+    absent = [one for one in problems if one.kind is _REQUIRED and len(one.steps) == 2]
+    missing = tuple(str(one.steps[1]) for one in absent)
+    if len(missing) <= _PARTS / 2:
+        validate_policy_images(spec, place, report)
+        return problems
+    report.add(
+        "gpu-operator-patch",
+        place,
+        "this reads as a patch of a ClusterPolicy and is validated as one: spec has no "
+        + ", ".join(missing),
+        "as an object of its own write the missing parts, `{}` is enough",
+        missing=missing,
+    )
+    return tuple(one for one in problems if one not in absent)
+
+
+def special_code(problem: SchemaProblem) -> str | None:
+    """The code of durations, which have one of their own."""
+    monitors = "serviceMonitor" in problem.steps
+    duration = monitors and problem.steps[-1] in ("interval", "scrapeTimeout")
+    return "gpu-operator-duration-invalid" if duration else None
 
 
 def _driver(
@@ -126,10 +128,6 @@ def _driver(
     context: CheckContext,
     report: CheckReport,
 ) -> None:
-    report_unknown(spec, keys.NVIDIA_DRIVER, place, "gpu-operator", _READER, report)
-    validate_shapes(spec, keys.NVIDIA_DRIVER, place, report)
-    validate_choices(spec, DRIVER_CHOICES, f"{place}.", report)
-    validate_upgrade_policy(spec.get("upgradePolicy"), f"{place}.upgradePolicy", report)
     validate_driver_version(spec.get("version"), f"{place}.version", report)
     if spec.get("default") is True and spec.get("nodeSelector"):
         report.add(
@@ -181,16 +179,7 @@ def _driver_pairs(drivers: Sequence[tuple[str, dict[str, Any]]], report: CheckRe
                 )
 
 
-def _cluster(item: dict[str, Any], spec: dict[str, Any], path: str, report: CheckReport) -> None:
-    report_unknown(spec, keys.GPU_CLUSTER, child(path, "spec"), "gpu-operator", _READER, report)
-    place = child(path, "spec")
-    validate_choices(
-        spec,
-        {"daemonsets.updateStrategy": CHOICES["daemonsets.updateStrategy"]},
-        f"{place}.",
-        report,
-    )
-    validate_monitors(spec, f"{place}.", report)
+def _cluster(item: dict[str, Any], path: str, report: CheckReport) -> None:
     if _name(item) != "gpu-cluster":
         report.add(
             "gpu-operator-cluster-name",

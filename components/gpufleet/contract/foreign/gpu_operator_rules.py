@@ -102,7 +102,7 @@ RULES = rule_table(
         "gpu-operator-number-negative",
         ("GO-11",),
         _REJECT,
-        "maxParallelUpgrades or a timeoutSeconds of the upgrade policy is negative.",
+        "A number is outside the bounds of its definition, such as a negative maxParallelUpgrades.",
         _CRD,
     ),
     CheckRule(
@@ -116,9 +116,9 @@ RULES = rule_table(
         "gpu-operator-wrong-type",
         ("go-values",),
         _REJECT,
-        "A value has a type its definition or the templates refuse: the boolean that an unquoted "
-        "`on` is, a name where a section stands, variables or pull secrets that are no list of "
-        "text.",
+        "A value has a type its definition or the templates refuse: a quoted boolean, a version "
+        "without quotes, the boolean that an unquoted `on` is, a name where a section stands, "
+        "variables or pull secrets that are no list of text.",
         _CRD,
     ),
     CheckRule(
@@ -175,7 +175,15 @@ RULES = rule_table(
         "gpu-operator-policy-incomplete",
         ("3.2",),
         _REJECT,
-        "A ClusterPolicy lacks a required part of its spec.",
+        "A ClusterPolicy lacks a required part of its spec, or another object a required field.",
+        _CRD,
+    ),
+    CheckRule(
+        "gpu-operator-value-invalid",
+        ("3.2",),
+        _REJECT,
+        "A value does not match the pattern of its definition, such as a quantity of resources, or "
+        "an entry of a list is there twice.",
         _CRD,
     ),
     CheckRule(

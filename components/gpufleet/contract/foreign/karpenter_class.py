@@ -6,14 +6,11 @@ from typing import Any
 from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.go_json import as_list, as_mapping
 from gpufleet.contract.foreign.karpenter_keys import (
-    NODE_CLASS,
-    NODE_OVERLAY,
     OVERLAY_KEPT,
     OVERLAY_REFUSED,
 )
 from gpufleet.contract.foreign.karpenter_machines import demands_gpus, read_requirements, selected
 from gpufleet.contract.foreign.karpenter_requirements import validate_requirements
-from gpufleet.contract.foreign.known_keys import report_unknown
 from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.documents.paths import child
 from gpufleet.documents.quantities import quantity
@@ -36,7 +33,6 @@ def validate_class(
 ) -> None:
     """Everything about one node class. `pools` are the NodePools of the text that name it."""
     spec, place = as_mapping(item.get("spec")) or {}, child(path, "spec")
-    report_unknown(spec, NODE_CLASS, place, "karpenter", "the API server", report)
     if ("role" in spec) == ("instanceProfile" in spec):
         report.add(
             "karpenter-class-exclusive",
@@ -171,7 +167,6 @@ def validate_overlay(
 ) -> None:
     """One NodeOverlay."""
     spec, place = as_mapping(item.get("spec")) or {}, child(path, "spec")
-    report_unknown(spec, NODE_OVERLAY, place, "karpenter", "the API server", report)
     validate_requirements(spec.get("requirements"), child(place, "requirements"), report)
     for name in as_mapping(spec.get("capacity")) or {}:
         if name in OVERLAY_REFUSED or name in OVERLAY_KEPT:

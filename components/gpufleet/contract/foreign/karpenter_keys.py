@@ -7,27 +7,7 @@ Sources: karpenter-provider-aws v1.14.1 `pkg/apis/crds`, `concepts/scheduling`,
 from functools import cache
 
 from gpufleet.catalogue import load
-from gpufleet.contract.foreign.known_keys import known_keys
-
-NODE_POOL = known_keys("""
-.: disruption limits* replicas template weight
-disruption: budgets consolidateAfter consolidationPolicy
-template: metadata spec
-template.metadata: annotations* labels*
-template.spec: expireAfter nodeClassRef requirements startupTaints taints terminationGracePeriod
-template.spec.nodeClassRef: group kind name
-""")
-NODE_CLASS = known_keys("""
-.: amiFamily amiSelectorTerms associatePublicIPAddress blockDeviceMappings
- capacityReservationSelectorTerms connectionTracking context cpuOptions detailedMonitoring
- instanceProfile instanceStorePolicy ipPrefixCount kubelet metadataOptions networkInterfaces
- placementGroupSelector role securityGroupSelectorTerms subnetSelectorTerms tags* userData
-metadataOptions: httpEndpoint httpProtocolIPv6 httpPutResponseHopLimit httpTokens
-placementGroupSelector: id name
-""")
-NODE_OVERLAY = known_keys("""
-.: capacity* price priceAdjustment requirements weight
-""")
+from gpufleet.contract.schemas import schema_codes
 
 VERSIONS = {
     "NodePool": "karpenter.sh/v1",
@@ -35,10 +15,10 @@ VERSIONS = {
     "EC2NodeClass": "karpenter.k8s.aws/v1",
 }
 """Kind -> the version that is served."""
+CODES = schema_codes("karpenter")
 FORMER = {"Provisioner": "NodePool", "AWSNodeTemplate": "EC2NodeClass", "Machine": "NodeClaim"}
 """Kinds before v1beta1 -> what they have become."""
 
-OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte")
 NUMERIC = ("Gt", "Lt", "Gte", "Lte")
 
 TYPE = "node.kubernetes.io/instance-type"

@@ -10,13 +10,14 @@ from typing import Any
 from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.go_json import as_mapping, shown
 from gpufleet.contract.foreign.karpenter_class import validate_class, validate_overlay
-from gpufleet.contract.foreign.karpenter_keys import FORMER, VERSIONS
+from gpufleet.contract.foreign.karpenter_keys import CODES, FORMER, VERSIONS
 from gpufleet.contract.foreign.karpenter_pool import validate_pool
 from gpufleet.contract.foreign.karpenter_rules import RULES
 from gpufleet.contract.foreign.karpenter_static import validate_static
 from gpufleet.contract.foreign.karpenter_workloads import validate_claims
 from gpufleet.contract.foreign.objects import Object, objects
 from gpufleet.contract.foreign.validation import CheckReport, Judgement
+from gpufleet.contract.schemas import SchemaProblem, object_problems, report_problems
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
 
@@ -50,13 +51,29 @@ def validate(read: GoDocument, context: CheckContext) -> Judgement:
         _, its_class = found.classes.get(name, ("", None))
         validate_pool(path, item, its_class, overlays, report)
         validate_static(path, item, context, report)
+        _validate_shape(path, item, report)
     for path, item in found.classes.values():
         pools = [pool for _, pool in found.pools if _class_name(pool) == _name(item)]
         validate_class(path, item, pools, context, report)
+        _validate_shape(path, item, report)
     for path, item in found.overlays:
         validate_overlay(path, item, context, report)
+        _validate_shape(path, item, report)
     validate_claims(found.workloads, found.pools, report)
     return report.validation()
+
+
+def _validate_shape(path: str, item: Mapping[str, Any], report: CheckReport) -> None:
+    version = VERSIONS[str(item["kind"])]
+    if item.get("apiVersion") == version:
+        problems = object_problems(item, version.partition("/")[0])
+        report_problems(problems, CODES, report, path, _special_code)
+
+
+def _special_code(problem: SchemaProblem) -> str | None:
+    """The code of operators, which have one of their own."""
+    operator = problem.steps[-1] == "operator" and "requirements" in problem.steps
+    return "karpenter-requirement-invalid" if operator else None
 
 
 def _sorted(objects: Sequence[Object], report: CheckReport) -> _Found:

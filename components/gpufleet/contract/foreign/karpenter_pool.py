@@ -5,7 +5,7 @@ from typing import Any
 
 from gpufleet.catalogue import InstanceType, load
 from gpufleet.contract.foreign.go_json import as_mapping
-from gpufleet.contract.foreign.karpenter_keys import AWS, NODE_POOL
+from gpufleet.contract.foreign.karpenter_keys import AWS
 from gpufleet.contract.foreign.karpenter_machines import (
     admits,
     demands_gpus,
@@ -19,7 +19,6 @@ from gpufleet.contract.foreign.karpenter_purchase import (
     validate_purchase,
 )
 from gpufleet.contract.foreign.karpenter_requirements import validate_requirements
-from gpufleet.contract.foreign.known_keys import report_unknown
 from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.documents.paths import child
 
@@ -41,7 +40,7 @@ def validate_pool(
     """Everything about one NodePool. `its_class` is None where it is not in the text."""
     spec = as_mapping(item.get("spec")) or {}
     place = child(path, "spec")
-    _validate_keys(spec, place, report)
+    _validate_expiry(spec, place, report)
     outer = as_mapping(spec.get("template")) or {}
     template = as_mapping(outer.get("spec")) or {}
     where = child(child(child(place, "template"), "spec"), "requirements")
@@ -66,7 +65,7 @@ def validate_pool(
         validate_network(pool, as_mapping(its_class.get("spec")) or {}, where, report)
 
 
-def _validate_keys(spec: Mapping[str, Any], place: str, report: CheckReport) -> None:
+def _validate_expiry(spec: Mapping[str, Any], place: str, report: CheckReport) -> None:
     disruption = as_mapping(spec.get("disruption")) or {}
     if "expireAfter" in disruption:
         report.add(
@@ -76,8 +75,6 @@ def _validate_keys(spec: Mapping[str, Any], place: str, report: CheckReport) -> 
             "unseen: nodes live for 720h",
             "write it as spec.template.spec.expireAfter",
         )
-    ignored = {"disruption.expireAfter": ""}
-    report_unknown(spec, NODE_POOL, place, "karpenter", "the API server", report, ignored)
 
 
 def _validate_limits(pool: PoolParts, report: CheckReport) -> None:

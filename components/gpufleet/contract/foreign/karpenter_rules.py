@@ -1,7 +1,8 @@
 """The rules of kind `karpenter`: what Karpenter's API or its AWS provider does with an object."""
 
-from gpufleet.contract.foreign.unknown_keys import key_rules
+from gpufleet.contract.foreign.karpenter_keys import CODES
 from gpufleet.contract.foreign.validation import CheckRule, Verdict, rule_table
+from gpufleet.contract.schemas import schema_rules
 
 _CRDS = "aws/karpenter-provider-aws v1.14.1 pkg/apis/crds"
 _SCHEDULING = "aws/karpenter-provider-aws v1.14.1 concepts/scheduling"
@@ -40,7 +41,7 @@ RULES = rule_table(
         "unseen, and nodes live for the default of 720h.",
         _CRDS,
     ),
-    *key_rules("karpenter", ("KP-2",), "the API server", _CRDS),
+    *schema_rules(CODES, ("KP-2",), "Karpenter's objects", _CRDS),
     _reject(
         "karpenter-no-limits",
         3,

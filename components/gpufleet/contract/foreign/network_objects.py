@@ -3,32 +3,25 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gpufleet.contract.foreign import network_operator_keys as keys
 from gpufleet.contract.foreign.go_json import as_list, as_mapping, shown
 from gpufleet.contract.foreign.json_document import json_problem
-from gpufleet.contract.foreign.known_keys import KnownKeys, report_unknown
 from gpufleet.contract.foreign.network_names import is_rdma_resource
 from gpufleet.contract.foreign.nic_policy import (
+    CODES,
+    GROUP,
     NODE_SECTIONS,
-    validate_at_least_zero,
-    validate_choice,
+    special_code,
     validate_policy,
 )
 from gpufleet.contract.foreign.node_selector import selects_within
 from gpufleet.contract.foreign.validation import CheckReport
+from gpufleet.contract.schemas import object_problems, report_problems
 from gpufleet.documents.document import GoDocument
 from gpufleet.documents.paths import child
 
 NAME = "nic-cluster-policy"
 LONGEST_NODE_POLICY = 30
-_MODES = ("bridge", "private", "vepa", "passthru")
-KINDS: dict[str, KnownKeys] = {
-    "NicClusterPolicy": keys.NIC_CLUSTER_POLICY,
-    "NicNodePolicy": keys.NIC_NODE_POLICY,
-    "MacvlanNetwork": keys.MACVLAN_NETWORK,
-    "HostDeviceNetwork": keys.HOST_DEVICE_NETWORK,
-    "IPoIBNetwork": keys.IPOIB_NETWORK,
-}
+KINDS = ("NicClusterPolicy", "NicNodePolicy", "MacvlanNetwork", "HostDeviceNetwork", "IPoIBNetwork")
 
 Objects = Sequence[tuple[str, dict[str, Any]]]
 
@@ -51,7 +44,6 @@ def validate_objects(objects: Objects, version: tuple[int, ...], report: CheckRe
         if kind not in KINDS:
             continue
         spec, place = as_mapping(item.get("spec")) or {}, child(path, "spec")
-        report_unknown(spec, KINDS[kind], place, "network-operator", "the API server", report)
         name = (as_mapping(item.get("metadata")) or {}).get("name")
         naming = child(child(path, "metadata"), "name")
         if kind in ("NicClusterPolicy", "NicNodePolicy"):
@@ -74,13 +66,11 @@ def validate_objects(objects: Objects, version: tuple[int, ...], report: CheckRe
                 value=name,
                 limit=LONGEST_NODE_POLICY,
             )
-        if kind == "MacvlanNetwork":
-            validate_choice(spec.get("mode"), _MODES, child(place, "mode"), report)
-            validate_at_least_zero(spec.get("mtu"), child(place, "mtu"), report)
         if kind in ("MacvlanNetwork", "IPoIBNetwork"):
             _validate_ipam(spec.get("ipam"), child(place, "ipam"), report)
         if kind == "HostDeviceNetwork":
             _validate_host_device(spec, place, report)
+        report_problems(object_problems(item, GROUP), CODES, report, path, special_code)
     _validate_together(objects, report)
 
 

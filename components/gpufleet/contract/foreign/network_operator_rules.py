@@ -169,14 +169,29 @@ RULES = rule_table(
         "nic-policy-choice-unknown",
         ("NO-14",),
         _REJECT,
-        "mode of a MacvlanNetwork, or logLevel, is none of those the definition allows.",
+        "A value, such as mode of a MacvlanNetwork, is none of those the definition allows.",
         _CRD,
     ),
     CheckRule(
         "nic-policy-number-negative",
         ("NO-14",),
         _REJECT,
-        "mtu, periodicUpdateSeconds, a timeout or maxParallelUpgrades is negative.",
+        "A number is outside the bounds of its definition, such as a negative mtu or timeout.",
+        _CRD,
+    ),
+    CheckRule(
+        "nic-policy-field-missing",
+        ("NO-14",),
+        _REJECT,
+        "A field that the definition requires is missing.",
+        _CRD,
+    ),
+    CheckRule(
+        "nic-policy-value-invalid",
+        ("NO-14",),
+        _REJECT,
+        "A value does not match the pattern of its definition, or an entry of a list is there "
+        "twice.",
         _CRD,
     ),
     CheckRule(

@@ -9,14 +9,12 @@ from gpufleet.contract.foreign.go_json import as_mapping, kind_of
 from gpufleet.contract.foreign.gpu_operator_choices import value_at
 from gpufleet.contract.foreign.known_keys import report_unknown
 from gpufleet.contract.foreign.network_objects import objects_of, validate_objects
-from gpufleet.contract.foreign.network_operator_keys import (
-    NETWORK_OPERATOR_VALUES,
-    NIC_CLUSTER_POLICY,
-)
+from gpufleet.contract.foreign.network_operator_keys import NETWORK_OPERATOR_VALUES
 from gpufleet.contract.foreign.network_operator_rules import RULES
-from gpufleet.contract.foreign.nic_policy import validate_policy
+from gpufleet.contract.foreign.nic_policy import validate_spec
 from gpufleet.contract.foreign.text_notes import note_text
 from gpufleet.contract.foreign.validation import CheckReport, Judgement
+from gpufleet.contract.schemas import known_fields
 from gpufleet.documents.document import GoDocument
 
 __all__ = ["RULES", "validate"]
@@ -70,7 +68,11 @@ def _validate_sections(
     values: Mapping[str, Any], version: tuple[int, ...], report: CheckReport
 ) -> None:
     """Keys of the chart, and sections of NicClusterPolicy that stand where they are not read."""
-    sections = [key for key in values if key in NIC_CLUSTER_POLICY[""]]
+    sections = [
+        key
+        for key in values
+        if key in known_fields("mellanox.com/v1alpha1", "NicClusterPolicy", "spec")
+    ]
     bare = bool(sections) and len(sections) == len(values)
     if bare:
         report.add(
@@ -79,7 +81,6 @@ def _validate_sections(
             "this is validated as the spec of a NicClusterPolicy; as chart values it does nothing",
             "put it under `spec:` of a NicClusterPolicy called nic-cluster-policy",
         )
-        report_unknown(values, NIC_CLUSTER_POLICY, "", "network-operator", "the API server", report)
     else:
         ignored = dict.fromkeys([*sections, "deployCR"], "")
         report_unknown(
@@ -95,7 +96,7 @@ def _validate_sections(
                 else "make a NicClusterPolicy of your own",
             )
     if sections:
-        validate_policy({key: values[key] for key in sections}, "", version, report)
+        validate_spec({key: values[key] for key in sections}, version, report)
 
 
 def _validate_cluster(

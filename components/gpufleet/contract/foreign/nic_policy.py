@@ -1,12 +1,12 @@
 """Specs of NicClusterPolicy and NicNodePolicy as definition and webhook validate them."""
 
 import json
-import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from gpufleet.contract.foreign import rdma_shared_config, sriov_config
-from gpufleet.contract.foreign.go_json import as_list, as_mapping, integer, kind_of, shown
+from gpufleet.contract.foreign.go_json import as_list, as_mapping, kind_of, shown
 from gpufleet.contract.foreign.gpu_operator_choices import value_at
 from gpufleet.contract.foreign.network_names import (
     guid,
@@ -16,6 +16,13 @@ from gpufleet.contract.foreign.network_names import (
     is_subdomain,
 )
 from gpufleet.contract.foreign.validation import CheckReport
+from gpufleet.contract.schemas import (
+    SchemaCodes,
+    SchemaProblem,
+    SchemaProblemKind,
+    object_problems,
+    report_problems,
+)
 from gpufleet.documents.paths import child
 from gpufleet.documents.quantities import quantity
 
@@ -34,15 +41,30 @@ SECTIONS = (
 """Sections whose image and repository the webhook validates."""
 NODE_SECTIONS = ("ofedDriver", "rdmaSharedDevicePlugin", "sriovDevicePlugin")
 """Sections that may stand in a NicNodePolicy instead."""
-_LEAST_ZERO = (
-    "ibKubernetes.periodicUpdateSeconds",
-    "ofedDriver.terminationGracePeriodSeconds",
-    "ofedDriver.upgradePolicy.maxParallelUpgrades",
-    "ofedDriver.upgradePolicy.drain.timeoutSeconds",
-    "ofedDriver.upgradePolicy.waitForCompletion.timeoutSeconds",
+_PATTERN = SchemaProblemKind.PATTERN
+GROUP = "mellanox.com"
+CODES = SchemaCodes(
+    "network-operator",
+    wrong_type="nic-policy-wrong-type",
+    choice="nic-policy-choice-unknown",
+    bound="nic-policy-number-negative",
+    required="nic-policy-field-missing",
+    other="nic-policy-value-invalid",
 )
-_STORAGE = "nicConfigurationOperator.nicFirmwareStorage.availableStorageSize"
-_LOG_LEVEL = "nicConfigurationOperator.logLevel"
+
+
+def special_code(problem: SchemaProblem) -> str | None:
+    """The code of values that have one of their own."""
+    size = problem.steps[-1] == "availableStorageSize"
+    return "nic-policy-storage-size" if size and problem.kind is _PATTERN else None
+
+
+def validate_spec(spec: Mapping[str, Any], version: tuple[int, ...], report: CheckReport) -> None:
+    """Validate the spec of a NicClusterPolicy that is no object, as its definition does too."""
+    validate_policy(spec, "", version, report)
+    problems = object_problems({"kind": "NicClusterPolicy", "spec": dict(spec)}, GROUP)
+    inside = [replace(one, steps=one.steps[1:]) for one in problems]
+    report_problems(inside, CODES, report, special=special_code)
 
 
 def validate_policy(
@@ -64,9 +86,6 @@ def validate_policy(
         config = value_at(spec, f"{name}.config")
         if config is not None:
             _validate_config(config, child(child(path, name), "config"), module, report)
-    for name in _LEAST_ZERO:
-        validate_at_least_zero(value_at(spec, name), f"{path}.{name}" if path else name, report)
-    _validate_rest(spec, path, report)
 
 
 def _validate_section(
@@ -226,53 +245,3 @@ def _validate_config(config: Any, path: str, module: Any, report: CheckReport) -
                 "write a domain such as `nvidia.com`, or leave the webhook off",
                 value=prefix,
             )
-
-
-def validate_at_least_zero(value: Any, path: str, report: CheckReport) -> None:
-    """A number that the definition wants to be at least 0."""
-    if value is None:
-        return
-    number = integer(value)
-    if number is None:
-        report.add(
-            "nic-policy-wrong-type",
-            path,
-            f"{shown(value)} is {kind_of(value)}, a whole number is needed",
-            "write a number from 0 on",
-        )
-    elif number < 0:
-        report.add(
-            "nic-policy-number-negative",
-            path,
-            f"{number} is below 0",
-            "write a number from 0 on",
-            value=number,
-            limit=0,
-        )
-
-
-def validate_choice(value: Any, allowed: tuple[str, ...], path: str, report: CheckReport) -> None:
-    """A value out of a few."""
-    if value is not None and value not in allowed:
-        report.add(
-            "nic-policy-choice-unknown",
-            path,
-            f"{shown(value)} is none of {', '.join(allowed)}",
-            f"one of {', '.join(allowed)}",
-            value=shown(value),
-            allowed=allowed,
-        )
-
-
-def _validate_rest(spec: Mapping[str, Any], path: str, report: CheckReport) -> None:
-    prefix = f"{path}." if path else ""
-    validate_choice(value_at(spec, _LOG_LEVEL), ("info", "debug"), prefix + _LOG_LEVEL, report)
-    size = value_at(spec, _STORAGE)
-    if size is not None and re.fullmatch(r"[0-9]+(Ei|Pi|Ti|Gi|Mi|Ki)", str(size)) is None:
-        report.add(
-            "nic-policy-storage-size",
-            prefix + _STORAGE,
-            f"{shown(size)} is no storage size",
-            "write a whole number with a unit, such as 1Gi",
-            value=shown(size),
-        )

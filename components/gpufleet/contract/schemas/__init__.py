@@ -5,14 +5,24 @@ schema_problems({"apiVersion": "nvidia.com/v1", "kind": "ClusterPolicy", "spec":
 """
 
 from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind
-from gpufleet.contract.schemas.report import SchemaCodes, report_schema
-from gpufleet.contract.schemas.validator import has_schema, schema_problems
+from gpufleet.contract.schemas.report import (
+    SchemaCodes,
+    object_problems,
+    report_problems,
+    schema_codes,
+    schema_rules,
+)
+from gpufleet.contract.schemas.validator import has_schema, known_fields, schema_problems
 
 __all__ = [
     "SchemaCodes",
     "SchemaProblem",
     "SchemaProblemKind",
     "has_schema",
-    "report_schema",
+    "known_fields",
+    "object_problems",
+    "report_problems",
+    "schema_codes",
     "schema_problems",
+    "schema_rules",
 ]

@@ -56,29 +56,33 @@ class SchemaProblem:
 
 
 def wrong_type(
-    document: Any, steps: Sequence[str | int], value: Any, types: Sequence[str]
+    document: Any,
+    steps: Sequence[str | int],
+    value: Any,
+    types: Sequence[str],
+    known: Sequence[str],
 ) -> tuple[str, str, str | None]:
-    """Message, fix, and the value as it may be shown."""
+    """Message, fix, and the value as it may be shown. `known`: fields of the mapping that is
+    needed."""
     name = field_name(steps)
     displayed = visible(document, steps, value)
     needed = " or ".join(_NOUNS[one] for one in types if one in _NOUNS)
     found = f"{kind_of(value)} ({displayed})" if displayed is not None else kind_of(value)
     return (
         f"{name} is {found}, {needed} is needed",
-        _type_fix(name, value, types, displayed),
+        _type_fix(name, value, types, displayed, known),
         displayed,
     )
 
 
-def _type_fix(name: str, value: Any, types: Sequence[str], displayed: str | None) -> str:
+def _type_fix(
+    name: str, value: Any, types: Sequence[str], displayed: str | None, known: Sequence[str]
+) -> str:
     scalar = isinstance(value, bool | int | float)
     if "string" in types and scalar:
-        text = str(value).lower() if isinstance(value, bool) else str(value)
-        if displayed is None:
-            return "write it in quotes"
-        return f'write "{text}" in quotes' + (
-            ', or "on" and "off", which are booleans without' if isinstance(value, bool) else ""
-        )
+        if isinstance(value, bool):
+            return "write it in quotes: y, n, yes, no, on and off are booleans without"
+        return "write it in quotes" if displayed is None else f'write "{value}" in quotes'
     if isinstance(value, str) and displayed is not None:
         if "boolean" in types and value.lower() in ("true", "false"):
             return f"write {value.lower()} without quotes"
@@ -87,9 +91,14 @@ def _type_fix(name: str, value: Any, types: Sequence[str], displayed: str | None
     if "array" in types:
         return _list_fix(name, value, displayed)
     if "object" in types:
-        if isinstance(value, bool):
+        if isinstance(value, bool) and "enabled" in known:
             return f"write `{name}: {{enabled: {str(value).lower()}}}`"
+        if isinstance(value, str) and displayed is not None and "name" in known:
+            return f"write `{name}: {{name: {value}}}`"
         return f"write `{name}: {{...}}`, or leave it out"
+    only = as_mapping(value)
+    if "string" in types and only is not None and list(only) == ["name"]:
+        return f"write `{only['name']}`, the name alone"
     return f"write {' or '.join(_NOUNS[one] for one in types if one in _NOUNS)}"
 
 

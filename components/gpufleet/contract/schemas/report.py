@@ -1,9 +1,10 @@
 """Problems of schemas as findings of `check`, under the codes of a family of kinds."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gpufleet.catalogue.schemas import served_versions
 from gpufleet.contract.foreign.unknown_keys import key_rules, report_key
 from gpufleet.contract.foreign.validation import CheckReport, CheckRule, Verdict
 from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind, path_of
@@ -69,50 +70,49 @@ def schema_rules(
     )
 
 
-def report_schema(
-    document: Mapping[str, Any],
-    codes: SchemaCodes,
-    report: CheckReport,
-    path: str = "",
-    *,
-    special: Callable[[SchemaProblem], str | None] | None = None,
-    ignored: Callable[[SchemaProblem], bool] | None = None,
-) -> None:
-    """Add what the schema of an object's kind refuses.
+def object_problems(document: Mapping[str, Any], group: str) -> tuple[SchemaProblem, ...]:
+    """What the schema of an object's kind refuses.
 
-    Args:
-        document: The object; its kind has a schema.
-        codes: Codes of the findings.
-        report: Where to.
-        path: Where the object is in the text.
-        special: Another code for a problem, None for the usual one.
-        ignored: Problems that a rule of their own reports.
+    Without `apiVersion`, or with one that has no schema, the newest version of the group counts;
+    without `spec`, an empty one. Raises KeyError where the kind has no schema.
     """
-    for problem in schema_problems(document):
-        if ignored is not None and ignored(problem):
-            continue
-        report_problem(problem, codes, report, path, special(problem) if special else None)
+    versions = served_versions(str(document["kind"]), group)
+    version = document.get("apiVersion")
+    version = version if version in versions else versions[-1]
+    whole: dict[str, Any] = {"apiVersion": version, **document}
+    if whole.get("spec") is None:
+        whole["spec"] = {}
+    return schema_problems(whole, version)
 
 
-def report_problem(
-    problem: SchemaProblem,
+def report_problems(
+    problems: Iterable[SchemaProblem],
     codes: SchemaCodes,
     report: CheckReport,
     path: str = "",
-    code: str | None = None,
+    special: Callable[[SchemaProblem], str | None] | None = None,
 ) -> None:
-    """Add one problem."""
-    if problem.kind is _K.UNKNOWN:
-        parent, key = path_of(problem.steps[:-1], path), str(problem.steps[-1])
-        report_key(report, codes.prefix, parent, key, problem.known, READER)
-        return
-    facts = {"value": problem.value, "limit": problem.limit}
-    if problem.kind is _K.CHOICE:
-        facts = {"value": problem.value, "allowed": problem.limit}
-    report.add(
-        code or codes.of(problem.kind),
-        path_of(problem.steps, path),
-        problem.message,
-        problem.fix,
-        **{name: fact for name, fact in facts.items() if fact is not None},
-    )
+    """Add problems of an object at `path`; none where a rule of its own spoke about the place.
+
+    `special` gives another code for a problem, None for the usual one. Rules of their own come
+    first, so that theirs is the message.
+    """
+    taken = {finding.path for finding in report.findings}
+    for problem in problems:
+        place = path_of(problem.steps, path)
+        if place in taken:
+            continue
+        if problem.kind is _K.UNKNOWN:
+            parent, key = path_of(problem.steps[:-1], path), str(problem.steps[-1])
+            report_key(report, codes.prefix, parent, key, problem.known, READER)
+            continue
+        code = special(problem) if special is not None else None
+        limit = "allowed" if problem.kind is _K.CHOICE else "limit"
+        facts = {"value": problem.value, limit: problem.limit}
+        report.add(
+            code or codes.of(problem.kind),
+            place,
+            problem.message,
+            problem.fix,
+            **{name: fact for name, fact in facts.items() if fact is not None},
+        )

@@ -47,14 +47,14 @@ def has_schema(api_version: object, kind: object) -> bool:
     )
 
 
-def schema_problems(document: Any) -> tuple[SchemaProblem, ...]:
+def schema_problems(document: Any, api_version: str | None = None) -> tuple[SchemaProblem, ...]:
     """All that an API server refuses in an object for its shape, in the order of paths.
 
-    The document needs `apiVersion` and `kind`. Raises KeyError where the catalogue has no schema.
+    The document needs `kind`, and `apiVersion` unless another version to validate for is given.
+    Raises KeyError where the catalogue has no schema.
     """
-    validator = _validator(document["apiVersion"], document["kind"])
-    schema = json_schema(document["apiVersion"], document["kind"])
-    return problems_of(validator, schema, document)
+    version, kind = api_version or document["apiVersion"], document["kind"]
+    return problems_of(_validator(version, kind), json_schema(version, kind), document)
 
 
 def part_problems(schema: JsonSchema, value: Any) -> tuple[SchemaProblem, ...]:
@@ -138,7 +138,8 @@ def _problems(
         yield _required(steps, cast("Any", kind).property)
     elif name == "Type":
         types = [one for one in cast("Any", kind).types if one != "null"]
-        message, fix, displayed = wrong_type(document, steps, value, types)
+        known = _known(schema, error.schema_path[:-1])
+        message, fix, displayed = wrong_type(document, steps, value, types, known)
         yield _problem(SchemaProblemKind.TYPE, steps, message, fix, displayed, types)
     elif name == "Enum":
         yield _choice(document, steps, value, cast("Any", kind).options)
@@ -217,6 +218,12 @@ def _bound(
     needed = _SIZES[name].format(limit)
     message = f"{field_name(steps)} has {len(value)}, {needed} are allowed"
     return _problem(SchemaProblemKind.BOUND, steps, message, f"write {needed}", None, limit)
+
+
+def known_fields(api_version: str, kind: str, *path: str) -> tuple[str, ...]:
+    """Names of the fields of a kind below a path. Raises KeyError where there is no schema."""
+    schema = json_schema(api_version, kind)
+    return _known(schema, [step for name in path for step in ("properties", name)])
 
 
 def _known(schema: JsonSchema, path: Iterable[str | int]) -> tuple[str, ...]:

@@ -179,4 +179,38 @@ CASES: list[CaseRow] = [
         text(scaled(), {**hpa(), "metadata": {"name": "web", "namespace": "other"}}),
         {},
     ),
+    ("autoscaler-key-misspelt", text(scaled(maxReplicasCount=4)), None, {}),
+    ("autoscaler-key-unknown", text(scaled(gpu=True)), None, {}),
+    (
+        "autoscaler-wrong-type",
+        text(scaled(pollingInterval="30")),
+        text(scaled(pollingInterval=30)),
+        {},
+    ),
+    (
+        "autoscaler-choice-unknown",
+        text(scaled(fallback={"failureThreshold": 3, "replicas": 1, "behavior": "statik"})),
+        text(scaled(fallback={"failureThreshold": 3, "replicas": 1, "behavior": "static"})),
+        {},
+    ),
+    ("autoscaler-out-of-bounds", text(hpa(maxReplicas=1 << 31)), text(hpa()), {}),
+    ("autoscaler-field-missing", text(without(hpa(), "maxReplicas")), text(hpa()), {}),
+    (
+        "autoscaler-value-invalid",
+        text(
+            hpa(
+                metrics=[
+                    {
+                        **pods("vllm_num_requests_running"),
+                        "pods": {
+                            "metric": {"name": "a"},
+                            "target": {"type": "AverageValue", "averageValue": "ten"},
+                        },
+                    }
+                ]
+            )
+        ),
+        text(hpa(pods("vllm_num_requests_running"))),
+        {},
+    ),
 ]

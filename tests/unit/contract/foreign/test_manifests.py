@@ -88,7 +88,7 @@ def test_drivers_of_several_documents_are_judged_against_each_other() -> None:
 
 def test_networks_beside_a_policy_are_judged() -> None:
     network = (
-        "apiVersion: mellanox.com/v1alpha1\nkind: MacvlanNetwork\nmetadata: {name: n}\n"
+        "apiVersion: mellanox.com/v1alpha1\nkind: MacvlanNetwork\nmetadata: {name: net}\n"
         "spec: {master: ens1, mode: router}\n"
     )
     validated = validate_text("network-operator-values", NAMESPACE + network)
