@@ -99,20 +99,29 @@ def report_problems(
     """
     taken = {finding.path for finding in report.findings}
     for problem in problems:
-        place = path_of(problem.steps, path)
-        if place in taken:
-            continue
-        if problem.kind is _K.UNKNOWN:
-            parent, key = path_of(problem.steps[:-1], path), str(problem.steps[-1])
-            report_key(report, codes.prefix, parent, key, problem.known, READER)
-            continue
-        code = special(problem) if special is not None else None
-        limit = "allowed" if problem.kind is _K.CHOICE else "limit"
-        facts = {"value": problem.value, limit: problem.limit}
-        report.add(
-            code or codes.of(problem.kind),
-            place,
-            problem.message,
-            problem.fix,
-            **{name: fact for name, fact in facts.items() if fact is not None},
-        )
+        if path_of(problem.steps, path) not in taken:
+            code = special(problem) if special is not None else None
+            report_problem(problem, codes, report, path, code)
+
+
+def report_problem(
+    problem: SchemaProblem,
+    codes: SchemaCodes,
+    report: CheckReport,
+    path: str = "",
+    code: str | None = None,
+) -> None:
+    """Add one problem of an object at `path`; `code` replaces the usual one."""
+    if problem.kind is _K.UNKNOWN:
+        parent, key = path_of(problem.steps[:-1], path), str(problem.steps[-1])
+        report_key(report, codes.prefix, parent, key, problem.known, READER)
+        return
+    limit = "allowed" if problem.kind is _K.CHOICE else "limit"
+    facts = {"value": problem.value, limit: problem.limit}
+    report.add(
+        code or codes.of(problem.kind),
+        path_of(problem.steps, path),
+        problem.message,
+        problem.fix,
+        **{name: fact for name, fact in facts.items() if fact is not None},
+    )
