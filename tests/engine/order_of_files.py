@@ -43,6 +43,7 @@ Measured on 2026-11-22 with three processes on two cores that had as much other 
 twice the seconds of a machine without other load.
 """
 NIGHTLY = {
+    "test_schema_mutations.py": 300,
     "test_control_plane.py": 90,
     "test_language_host.py": 55,
     "vsphere/test_lab.py": 40,

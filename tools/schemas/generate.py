@@ -1,8 +1,9 @@
 """Write the schemas of the catalogue from the vendors' definitions, without their prose.
 
-    python tools/schemas/generate.py --crds DIR --openapi DIR [--modules DIR]
+    python tools/schemas/generate.py --crds DIR --charts DIR --openapi DIR [--modules DIR]
 
-`--crds` is a folder of CustomResourceDefinition files of the releases in SOURCES. `--openapi` is a
+`--crds` is a folder of CustomResourceDefinition files of the releases in SOURCES, `--charts` one of
+values files of the charts in CHARTS. `--openapi` is a
 folder with the documents that a kube-apiserver of release KUBERNETES serves below `/openapi/v3`,
 started with `--runtime-config=api/beta=true`; `apis/apps/v1` is `apis__apps__v1_openapi.json` there.
 (The files in Kubernetes' repository lack the enumerations.) `--modules` is Go's module cache
@@ -11,6 +12,7 @@ started with `--runtime-config=api/beta=true`; `apis/apps/v1` is `apis__apps__v1
 
 import argparse
 import json
+import re
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
@@ -73,7 +75,10 @@ SOURCES: dict[str, Source] = {
         "kubernetes-sigs/dra-driver-nvidia-gpu",
         "v0.4.1",
         "deployments/helm/dra-driver-nvidia-gpu/crds",
-        ("resource.nvidia.com_computedomains.yaml", "resource.nvidia.com_computedomaincliques.yaml"),
+        (
+            "resource.nvidia.com_computedomains.yaml",
+            "resource.nvidia.com_computedomaincliques.yaml",
+        ),
         commit="764900e7833798a1528bd52a2af3e1b2d5f7a616",
     ),
     "mellanox.com": Source(
@@ -201,6 +206,77 @@ SCALARS: dict[str, Schema] = {
     },
 }
 OPEN: Schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A chart whose values the product validates."""
+
+    source: Source
+    values: str
+    """Name of the copy of its values.yaml in the folder of charts."""
+    open: tuple[str, ...]
+    """Top-level values of sub-charts and of templates, with keys of others."""
+    more: Schema
+    """Values that only comments of values.yaml, or templates, name."""
+    handed_on: tuple[tuple[str, str, str, str], ...] = ()
+    """(values, API version, kind, field): sections that templates hand on to a custom resource."""
+    unread: tuple[str, ...] = ()
+    """Fields of the custom resource that no template sets."""
+
+
+_TEXT: Schema = {"type": "string"}
+_BOOLEAN: Schema = {"type": "boolean"}
+_HELM: Schema = {"nameOverride": _TEXT, "fullnameOverride": _TEXT, "global": OPEN}
+CHARTS = {
+    "gpu-operator": Chart(
+        SOURCES["nvidia.com"],
+        "gpu-operator-v26.7.0.values.yaml",
+        ("node-feature-discovery",),
+        {
+            **_HELM,
+            "operator": {"version": _TEXT},
+            "dcgmExporter": {"config": {"create": _BOOLEAN, "data": {}}},
+        },
+        (
+            ("", "nvidia.com/v1", "ClusterPolicy", "spec"),
+            ("driver.nvidiaDriverCRD", "nvidia.com/v1alpha1", "NVIDIADriver", "spec"),
+            (
+                "driver.upgradePolicy.gpuPodDeletion",
+                "nvidia.com/v1",
+                "ClusterPolicy",
+                "spec.driver.upgradePolicy.podDeletion",
+            ),
+            ("draDriver", "nvidia.com/v1alpha1", "GPUCluster", "spec.draDriver"),
+        ),
+        ("psp",),
+    ),
+    "network-operator": Chart(
+        SOURCES["mellanox.com"],
+        "network-operator-26.4.1.values.yaml",
+        (
+            "node-feature-discovery",
+            "sriov-network-operator",
+            "maintenance-operator-chart",
+            "test",
+        ),
+        {
+            **_HELM,
+            "imagePullSecrets": {"type": "array"},
+            "operator": {
+                "tag": _TEXT,
+                "imagePullSecrets": {"type": "array"},
+                "admissionController": {"certificate": OPEN},
+            },
+        },
+    ),
+}
+NAMED: dict[str, Schema] = {
+    "affinity": {"$ref": "#/$defs/core.v1.Affinity"},
+    "resources": {"$ref": "#/$defs/core.v1.ResourceRequirements"},
+    "tolerations": {"type": "array", "items": {"$ref": "#/$defs/core.v1.Toleration"}},
+}
+"""Values that charts hand on to a pod."""
 
 
 def pruned(schema: Any) -> Any:
@@ -389,9 +465,7 @@ def take(name: str, components: dict[str, Schema], defs: dict[str, Schema]) -> N
             take(target, components, defs)
             return {"$ref": f"#/$defs/{short(target)}"}
         kept = {
-            k: v
-            for k, v in schema.items()
-            if (k in DATA and k != "default") or k in EXTENSIONS
+            k: v for k, v in schema.items() if (k in DATA and k != "default") or k in EXTENSIONS
         }
         return rebuilt(kept, fields)
 
@@ -413,6 +487,43 @@ def reach(name: str, defs: dict[str, Schema], reached: set[str]) -> None:
     walk(defs[name])
 
 
+def chart_file(chart: Chart, folder: Path) -> Schema:
+    """What the values of a chart may be."""
+    values = yaml.safe_load((folder / chart.values).read_text(encoding="utf-8"))
+    schema = of_value("", {key: one for key, one in values.items() if key not in chart.open})
+    added(schema, {**chart.more, **dict.fromkeys(chart.open, OPEN)})
+    return {
+        "source": {**origin(chart.source), "path": chart.values},
+        "handedOn": [list(one) for one in chart.handed_on],
+        "unread": list(chart.unread),
+        "values": schema,
+    }
+
+
+def of_value(name: str, value: Any) -> Schema:
+    """The schema of a default value."""
+    if name in NAMED:
+        return NAMED[name]
+    if isinstance(value, dict):
+        fields = {key: of_value(key, one) for key, one in value.items()}
+        names = fields and all(re.fullmatch("[A-Za-z_-]+", key) for key in fields)
+        return {"type": "object", "properties": fields} if names else OPEN
+    if isinstance(value, list):
+        return {"type": "array"}
+    kinds = {bool: "boolean", int: "integer", float: "number", str: "string"}
+    return {} if value is None else {"type": kinds[type(value)]}
+
+
+def added(schema: Schema, more: Schema) -> None:
+    """Put values that only comments name into a schema."""
+    for name, one in more.items():
+        if one and "type" not in one and "$ref" not in one:
+            section = schema["properties"].setdefault(name, {"type": "object", "properties": {}})
+            added(section, one)
+        else:
+            schema["properties"][name] = one
+
+
 def write(name: str, content: Schema) -> None:
     """One file, one line for each kind and part, so that changes can be read."""
     lines = [f'"source":{compact(content["source"])}']
@@ -431,6 +542,7 @@ def main() -> None:
     """Write every file."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--crds", type=Path, required=True)
+    arguments.add_argument("--charts", type=Path, required=True)
     arguments.add_argument("--openapi", type=Path, required=True)
     arguments.add_argument("--modules", type=Path)
     options = arguments.parse_args()
@@ -460,6 +572,10 @@ def main() -> None:
         for kind, described in content["kinds"].items():
             for version in described["versions"]:
                 index.setdefault(f"{name}/{version}", {})[kind] = name
+    for name, chart in CHARTS.items():
+        (OUT / f"chart-{name}.json").write_text(
+            compact(chart_file(chart, options.charts)) + "\n", encoding="utf-8"
+        )
     lines = ",\n".join(f"{json.dumps(k)}:{compact(v)}" for k, v in index.items())
     (OUT / "index.json").write_text("{" + lines + "}\n", encoding="utf-8")
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.go_json import as_list, as_mapping
+from gpufleet.contract.foreign.gpu_operator_choices import value_at
 from gpufleet.contract.foreign.gpu_operator_images import (
     validate_driver_version,
     validate_policy_images,
@@ -98,6 +99,7 @@ def _cluster_policy(
     driver = as_mapping(spec.get("driver")) or {}
     validate_driver_version(driver.get("version"), f"{place}.driver.version", report)
     validate_runtime_paths(spec, place, report)
+    validate_mig_default(spec, f"{place}.", report)
     absent = [one for one in problems if one.kind is _REQUIRED and len(one.steps) == 2]
     missing = tuple(str(one.steps[1]) for one in absent)
     if len(missing) <= _PARTS / 2:
@@ -112,6 +114,20 @@ def _cluster_policy(
         missing=missing,
     )
     return tuple(one for one in problems if one not in absent)
+
+
+def validate_mig_default(data: Mapping[str, Any], root: str, report: CheckReport) -> None:
+    """The layout that nodes without a label get: only the one without any instances."""
+    value = value_at(data, "migManager.config.default")
+    if isinstance(value, str) and value not in ("", "all-disabled"):
+        report.add(
+            "gpu-operator-choice-unknown",
+            f"{root}migManager.config.default",
+            f"migManager.config.default is {value!r}, allowed are 'all-disabled', ''",
+            "leave it, and label the nodes `nvidia.com/mig.config` with the config's name",
+            value=value,
+            allowed=("all-disabled", ""),
+        )
 
 
 def special_code(problem: SchemaProblem) -> str | None:

@@ -4,48 +4,49 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from gpufleet.contract.foreign.chart_release import chart_codes, chart_version
 from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.dra_chart import CHARTS as DRA_CHARTS
 from gpufleet.contract.foreign.dra_gates import OPERATOR_VERSION, gates_of, validate_gates
 from gpufleet.contract.foreign.go_json import as_list, as_mapping, kind_of
-from gpufleet.contract.foreign.gpu_operator_choices import (
-    CHOICES,
-    validate_choices,
-    validate_monitors,
-    validate_upgrade_policy,
-    value_at,
-)
+from gpufleet.contract.foreign.gpu_operator_choices import value_at
 from gpufleet.contract.foreign.gpu_operator_images import (
     validate_driver_version,
     validate_value_images,
 )
-from gpufleet.contract.foreign.gpu_operator_keys import GPU_OPERATOR_VALUES
 from gpufleet.contract.foreign.gpu_operator_nested import (
     slices_time,
     validate_counters,
     validate_mig_config,
     validate_plugin_config,
 )
-from gpufleet.contract.foreign.gpu_operator_objects import objects_of, validate_objects
+from gpufleet.contract.foreign.gpu_operator_objects import (
+    CODES,
+    objects_of,
+    special_code,
+    validate_mig_default,
+    validate_objects,
+)
 from gpufleet.contract.foreign.gpu_operator_pods import validate_extra_objects
 from gpufleet.contract.foreign.gpu_operator_rules import RULES
 from gpufleet.contract.foreign.gpu_operator_runtime import validate_runtime_paths
-from gpufleet.contract.foreign.gpu_operator_shapes import validate_shapes
-from gpufleet.contract.foreign.known_keys import report_unknown
 from gpufleet.contract.foreign.text_notes import note_text
 from gpufleet.contract.foreign.validation import CheckReport, Judgement
+from gpufleet.contract.schemas import is_switch, report_problems, values_problems
 from gpufleet.documents.document import GoDocument
 
 __all__ = ["RULES", "validate"]
 
 _READER = "the gpu-operator chart"
-_IGNORED = {
-    "cdi.default": "it is deprecated and not passed on; CDI is the default mode",
-    "driver.useOpenKernelModules": "write `driver: {kernelModuleType: open}`",
-    "driver.useNvidiaDriverCRD": "write `driver: {nvidiaDriverCRD: {enabled: true}}`",
-    "driver.upgradePolicy.podDeletion": "write `gpuPodDeletion`, the name of this value",
+_IGNORED: dict[str, tuple[tuple[int, ...], str]] = {
+    "cdi.default": ((25, 10), "it is deprecated and not passed on; CDI is the default mode"),
+    "driver.useOpenKernelModules": ((25, 3), "write `driver: {kernelModuleType: open}`"),
+    "driver.useNvidiaDriverCRD": ((0,), "write `driver: {nvidiaDriverCRD: {enabled: true}}`"),
+    "driver.upgradePolicy.podDeletion": ((0,), "write `gpuPodDeletion`, the name of this value"),
 }
-"""Keys that look right and are not read, with what to write instead."""
+"""Keys that look right and are not read, with the first release that does not, and what to write
+instead. NVIDIA/cloud-native-docs pull requests 165 (25.3) and 398 (25.10)."""
+_SWITCHES = ("enabled", "create", "deployCR", "usePrecompiled")
 _DRA_KUBERNETES = (1, 34)
 
 
@@ -73,20 +74,15 @@ def validate(read: GoDocument, context: CheckContext) -> Judgement:
     if objects is not None:
         validate_objects(objects, context, report)
         return report.validation()
-    report_unknown(values, GPU_OPERATOR_VALUES, "", "gpu-operator", _READER, report, _IGNORED)
-    for path, fix in _IGNORED.items():
-        if value_at(values, path) is not None:
+    version = chart_version(context, "gpu-operator")
+    for path, (since, fix) in _IGNORED.items():
+        if value_at(values, path) is not None and (version is None or version >= since):
             report.add(
                 "gpu-operator-key-ignored", path, f"{_READER} does not read {path} any more", fix
             )
-    validate_shapes(values, GPU_OPERATOR_VALUES, "", report)
     _validate_switches(values, "", report)
     _validate_stacks(values, context, report)
-    validate_choices(values, CHOICES, "", report)
-    validate_upgrade_policy(
-        value_at(values, "driver.upgradePolicy"), "driver.upgradePolicy", report
-    )
-    validate_monitors(values, "", report)
+    validate_mig_default(values, "", report)
     documents = validate_plugin_config(values, context, report)
     validate_mig_config(values, context, report)
     validate_counters(values, slices_time(documents), report)
@@ -100,6 +96,8 @@ def validate(read: GoDocument, context: CheckContext) -> Judgement:
     _validate_neighbours(values, context, report)
     _validate_reset(values, context, report)
     validate_extra_objects(values, documents, report)
+    codes = chart_codes(CODES, "gpu-operator", version)
+    report_problems(values_problems("gpu-operator", values), codes, report, special=special_code)
     return report.validation()
 
 
@@ -124,7 +122,7 @@ def _validate_switches(values: Mapping[str, Any], path: str, report: CheckReport
         inner = as_mapping(value)
         if inner is not None:
             _validate_switches(inner, place, report)
-        elif key in ("enabled", "create", "deployCR", "usePrecompiled") and isinstance(value, str):
+        elif key in _SWITCHES and is_switch(value):
             report.add(
                 "gpu-operator-switch-as-text",
                 place,

@@ -4,23 +4,27 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from gpufleet.contract.foreign.chart_release import chart_codes, chart_version
 from gpufleet.contract.foreign.context import CheckContext
 from gpufleet.contract.foreign.go_json import as_mapping, kind_of
 from gpufleet.contract.foreign.gpu_operator_choices import value_at
-from gpufleet.contract.foreign.known_keys import report_unknown
 from gpufleet.contract.foreign.network_objects import objects_of, validate_objects
-from gpufleet.contract.foreign.network_operator_keys import NETWORK_OPERATOR_VALUES
 from gpufleet.contract.foreign.network_operator_rules import RULES
-from gpufleet.contract.foreign.nic_policy import validate_spec
+from gpufleet.contract.foreign.nic_policy import CODES, validate_spec
 from gpufleet.contract.foreign.text_notes import note_text
 from gpufleet.contract.foreign.validation import CheckReport, Judgement
-from gpufleet.contract.schemas import known_fields
+from gpufleet.contract.schemas import known_fields, report_problems, values_problems
 from gpufleet.documents.document import GoDocument
 
 __all__ = ["RULES", "validate"]
 
 DEFAULT_VERSION = (26, 4, 1)
 """The chart of the catalogue."""
+_FIRST_WITHOUT_SECTIONS = (24, 10)
+"""First release whose chart makes no NicClusterPolicy: the customisation pages of the documentation
+list `deployCR` and its sections for v24.7.0, and do not for v25.10.0."""
+_LAST_WITH_NIC_CONFIGURATION = (25, 7)
+"""Chart.yaml of v24.10.0 to v25.7.0 has `condition: nicConfigurationOperator.enabled`."""
 _READER = "the network-operator chart"
 _SWITCHES = (
     "nfd.enabled",
@@ -36,7 +40,7 @@ def validate(read: GoDocument, context: CheckContext) -> Judgement:
     """Validate values, a NicClusterPolicy, another resource of the operator, or a List of these."""
     report = CheckReport(RULES)
     note_text(read, "network-operator", report)
-    version = context.version or DEFAULT_VERSION
+    version = chart_version(context, "network-operator") or DEFAULT_VERSION
     values = {} if read.data is None else as_mapping(read.data)
     if values is None:
         report.add(
@@ -49,7 +53,7 @@ def validate(read: GoDocument, context: CheckContext) -> Judgement:
     if objects is not None:
         validate_objects(objects, version, report)
         return report.validation()
-    _validate_sections(values, version, report)
+    _validate_keys(values, version, report)
     for path in _SWITCHES:
         value = value_at(values, path)
         if isinstance(value, str):
@@ -64,39 +68,48 @@ def validate(read: GoDocument, context: CheckContext) -> Judgement:
     return report.validation()
 
 
-def _validate_sections(
+def _validate_keys(
     values: Mapping[str, Any], version: tuple[int, ...], report: CheckReport
 ) -> None:
     """Keys of the chart, and sections of NicClusterPolicy that stand where they are not read."""
-    sections = [
-        key
-        for key in values
-        if key in known_fields("mellanox.com/v1alpha1", "NicClusterPolicy", "spec")
-    ]
-    bare = bool(sections) and len(sections) == len(values)
-    if bare:
+    known = known_fields("mellanox.com/v1alpha1", "NicClusterPolicy", "spec")
+    sections = [key for key in values if key in known]
+    moved = [key for key in (*sections, "deployCR") if key in values and not _is_read(key, version)]
+    if sections and len(sections) == len(values):
         report.add(
             "network-operator-bare-spec",
             "",
             "this is validated as the spec of a NicClusterPolicy; as chart values it does nothing",
             "put it under `spec:` of a NicClusterPolicy called nic-cluster-policy",
         )
-    else:
-        ignored = dict.fromkeys([*sections, "deployCR"], "")
-        report_unknown(
-            values, NETWORK_OPERATOR_VALUES, "", "network-operator", _READER, report, ignored
+        validate_spec(values, version, report)
+        return
+    for key in moved:
+        report.add(
+            "network-operator-section-moved",
+            key,
+            f"{_READER} does not read {key}: nothing of it is deployed",
+            "put it under `spec:` of a NicClusterPolicy called nic-cluster-policy"
+            if key != "deployCR"
+            else "make a NicClusterPolicy of your own",
         )
-        for key in (*sections, *(("deployCR",) if "deployCR" in values else ())):
-            report.add(
-                "network-operator-section-moved",
-                key,
-                f"{_READER} does not read {key}: nothing of it is deployed",
-                "put it under `spec:` of a NicClusterPolicy called nic-cluster-policy"
-                if key != "deployCR"
-                else "make a NicClusterPolicy of your own",
-            )
-    if sections:
-        validate_spec({key: values[key] for key in sections}, version, report)
+    named = {*sections, "deployCR"}
+    problems = [
+        problem
+        for problem in values_problems("network-operator", values)
+        if problem.steps[0] not in named and problem.path not in _SWITCHES
+    ]
+    report_problems(problems, chart_codes(CODES, "network-operator", version), report)
+    if moved != ["deployCR"] and moved:
+        policy = {key: values[key] for key in moved if key != "deployCR"}
+        validate_spec(policy, version, report)
+
+
+def _is_read(key: str, version: tuple[int, ...]) -> bool:
+    """Whether the chart of a release read a section of a NicClusterPolicy, or `deployCR`."""
+    if version < _FIRST_WITHOUT_SECTIONS:
+        return True
+    return key == "nicConfigurationOperator" and version[:2] <= _LAST_WITH_NIC_CONFIGURATION
 
 
 def _validate_cluster(

@@ -34,10 +34,27 @@ _OBJECT_KEYS = ("apiVersion", "kind", "metadata")
 
 
 def report_key(
-    report: CheckReport, prefix: str, path: str, key: str, known: Iterable[str], reader: str
+    report: CheckReport,
+    prefix: str,
+    path: str,
+    key: str,
+    known: Iterable[str],
+    reader: str,
+    of_release: str | None = None,
 ) -> None:
-    """Add the finding about one key that `reader` ignores."""
+    """Add the finding about one key that `reader` ignores. `of_release`: what is known is of this
+    release, and the document is of an older one, which may have read the key."""
     names = tuple(known)
+    if of_release is not None:
+        report.add(
+            f"{prefix}-key-unknown",
+            child(path, key),
+            f"{reader} does not know `{key}` in {of_release}; whether the older release did is not "
+            "known",
+            None,
+            value=key,
+        )
+        return
     # A key of Kubernetes objects is no misspelling of one of the document (`version`).
     near = () if key in _OBJECT_KEYS else nearest_names(key, names, limit=1)
     place = child(path, key)

@@ -4,6 +4,7 @@ from gpufleet.contract.schemas import schema_problems
 schema_problems({"apiVersion": "nvidia.com/v1", "kind": "ClusterPolicy", "spec": {...}})
 """
 
+from gpufleet.contract.schemas.chart_values import is_switch, values_problems, values_release
 from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind
 from gpufleet.contract.schemas.report import (
     SchemaCodes,
@@ -19,10 +20,13 @@ __all__ = [
     "SchemaProblem",
     "SchemaProblemKind",
     "has_schema",
+    "is_switch",
     "known_fields",
     "object_problems",
     "report_problems",
     "schema_codes",
     "schema_problems",
     "schema_rules",
+    "values_problems",
+    "values_release",
 ]

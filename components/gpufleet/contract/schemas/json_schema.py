@@ -30,64 +30,64 @@ def json_schema(api_version: str, kind: str) -> JsonSchema:
     """The schema of a kind. Raises KeyError where the catalogue has none."""
     name = schema_kinds()[api_version][kind]
     kinds = schema_file(name)["kinds"]
-    metadata = _parts(METADATA)
+    metadata = parts(METADATA)
     if name == KUBERNETES:
-        root = _parts(name)[kinds[api_version][kind]["$ref"].rpartition("/")[2]]
+        root = parts(name)[kinds[api_version][kind]["$ref"].rpartition("/")[2]]
     else:
         version = kinds[kind]["versions"][api_version.rpartition("/")[2]]
-        root = _closed(version["schema"], custom=True)
+        root = closed(version["schema"], custom=True)
     fields = dict(cast("JsonSchema", root.get("properties", {})))
     fields |= {"apiVersion": {"const": api_version}, "kind": {"const": kind}}
     fields["metadata"] = {"$ref": "#/$defs/meta.v1.ObjectMeta"}
-    return {**root, "properties": fields, "$defs": {**_parts(name), **metadata}}
+    return {**root, "properties": fields, "$defs": {**parts(name), **metadata}}
 
 
 @cache
-def _parts(name: str) -> dict[str, JsonSchema]:
-    """The shared parts of a file, refusing as well."""
+def parts(name: str) -> dict[str, JsonSchema]:
+    """The shared parts of a file of the catalogue."""
     custom = name not in (KUBERNETES, METADATA)
     parts = cast("dict[str, JsonSchema]", schema_file(name)["$defs"])
-    return {key: _closed(part, custom=custom) for key, part in parts.items()}
+    return {key: closed(part, custom=custom) for key, part in parts.items()}
 
 
-def _closed(schema: Mapping[str, Any], *, custom: bool) -> JsonSchema:
+def closed(schema: Mapping[str, Any], *, custom: bool) -> JsonSchema:
     """One schema. `custom`: of a custom resource, which has stricter lists."""
     if "$ref" in schema:
         return {"$ref": schema["$ref"]}
-    closed: JsonSchema = {key: schema[key] for key in _KEPT if key in schema}
+    result: JsonSchema = {key: schema[key] for key in _KEPT if key in schema}
     if schema.get("x-kubernetes-int-or-string"):
-        closed["type"] = ["integer", "string"]
-    if schema.get("nullable") and "type" in closed:
-        closed["type"] = [closed["type"], "null"]
-    _bounds(schema, closed)
+        result["type"] = ["integer", "string"]
+    if schema.get("nullable") and "type" in result:
+        result["type"] = [result["type"], "null"]
+    _bounds(schema, result)
     fields = cast("dict[str, JsonSchema]", schema.get("properties", {}))
     values = schema.get("additionalProperties")
     if fields:
-        closed["properties"] = {
+        result["properties"] = {
             name: _field(field, name in schema.get("required", ()), custom=custom)
             for name, field in fields.items()
         }
     if isinstance(values, dict):
-        closed["additionalProperties"] = _closed(cast("JsonSchema", values), custom=custom)
+        result["additionalProperties"] = closed(cast("JsonSchema", values), custom=custom)
     elif schema.get("type") == "object" and not (schema.get(_OPEN) or values is True):
-        closed["additionalProperties"] = False
+        result["additionalProperties"] = False
     if "items" in schema:
-        closed["items"] = _closed(schema["items"], custom=custom)
+        result["items"] = closed(schema["items"], custom=custom)
     required = [name for name in schema.get("required", ()) if not _filled_in(fields.get(name))]
     if required:
-        closed["required"] = required
+        result["required"] = required
     if custom and schema.get("x-kubernetes-list-type") == "set":
-        closed["uniqueItems"] = True
+        result["uniqueItems"] = True
     if custom and MAP_KEYS in schema:
-        closed[MAP_KEYS] = schema[MAP_KEYS]
-    return closed
+        result[MAP_KEYS] = schema[MAP_KEYS]
+    return result
 
 
 def _field(field: Mapping[str, Any], required: bool, *, custom: bool) -> JsonSchema:
-    closed = _closed(field, custom=custom)
-    if "enum" in closed and not custom and not required:
-        closed["enum"] = [*closed["enum"], ""]  # Go's empty text is an absent field
-    return closed
+    result = closed(field, custom=custom)
+    if "enum" in result and not custom and not required:
+        result["enum"] = [*result["enum"], ""]  # Go's empty text is an absent field
+    return result
 
 
 def _filled_in(field: Mapping[str, Any] | None) -> bool:
@@ -95,16 +95,16 @@ def _filled_in(field: Mapping[str, Any] | None) -> bool:
     return field is not None and ("default" in field or bool(field.get("nullable")))
 
 
-def _bounds(schema: Mapping[str, Any], closed: JsonSchema) -> None:
+def _bounds(schema: Mapping[str, Any], result: JsonSchema) -> None:
     """Bounds in the words of JSON Schema, and those of the format."""
     for bound, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
         if schema.get(exclusive) is True:
-            closed[exclusive] = closed.pop(bound)
+            result[exclusive] = result.pop(bound)
     size = _INTEGERS.get(schema.get("format", ""))
     if size is not None and schema.get("type") == "integer":
-        closed.setdefault("minimum", -size)
-        closed.setdefault("maximum", size - 1)
+        result.setdefault("minimum", -size)
+        result.setdefault("maximum", size - 1)
     if schema.get("format") == "byte":
-        closed["pattern"] = _BASE64
+        result["pattern"] = _BASE64
     elif schema.get("format") == "date-time":
-        closed["format"] = "date-time"
+        result["format"] = "date-time"

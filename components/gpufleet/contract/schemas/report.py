@@ -26,6 +26,11 @@ class SchemaCodes:
     required: str
     other: str
     """Patterns, repeated entries, fields that do not fit each other."""
+    reader: str = READER
+    """Who does not know an unknown field."""
+    of_release: str | None = None
+    """The release that is known, where the objects are of an older one: what is unknown to it may
+    have been a field then."""
 
     def of(self, kind: SchemaProblemKind) -> str:
         """The code of a problem that is no unknown field."""
@@ -114,7 +119,8 @@ def report_problem(
     """Add one problem of an object at `path`; `code` replaces the usual one."""
     if problem.kind is _K.UNKNOWN:
         parent, key = path_of(problem.steps[:-1], path), str(problem.steps[-1])
-        report_key(report, codes.prefix, parent, key, problem.known, READER)
+        known, reader = problem.known, codes.reader
+        report_key(report, codes.prefix, parent, key, known, reader, codes.of_release)
         return
     limit = "allowed" if problem.kind is _K.CHOICE else "limit"
     facts = {"value": problem.value, limit: problem.limit}

@@ -54,15 +54,20 @@ def schema_problems(document: Any, api_version: str | None = None) -> tuple[Sche
     Raises KeyError where the catalogue has no schema.
     """
     version, kind = api_version or document["apiVersion"], document["kind"]
-    return problems_of(_validator(version, kind), json_schema(version, kind), document)
+    return _problems_of(_validator(version, kind), json_schema(version, kind), document)
 
 
-def part_problems(schema: JsonSchema, value: Any) -> tuple[SchemaProblem, ...]:
-    """The same for any value and a schema that is not a whole kind's."""
-    return problems_of(_compiled(schema), schema, value)
+_PARTS: dict[str, "Validator"] = {}
 
 
-def problems_of(
+def part_problems(name: str, schema: JsonSchema, value: Any) -> tuple[SchemaProblem, ...]:
+    """The same for any value and a schema that is not a whole kind's; `name` is the schema's."""
+    if name not in _PARTS:
+        _PARTS[name] = _compiled(schema)
+    return _problems_of(_PARTS[name], schema, value)
+
+
+def _problems_of(
     validator: "Validator", schema: JsonSchema, value: Any
 ) -> tuple[SchemaProblem, ...]:
     """Problems of a value, in the order of paths."""

@@ -1,0 +1,116 @@
+"""Values of charts: keys and types of the chart's own file, and of the definitions that its
+templates hand sections on to.
+
+Templates write scalars as text into YAML, so that a quoted boolean or an unquoted version arrives
+as what it reads like; lists and mappings are handed on as they are. What is empty is left out.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, cast
+
+from gpufleet.catalogue.schemas import KUBERNETES, schema_file, schema_kinds
+from gpufleet.contract.foreign.go_json import as_mapping
+from gpufleet.contract.schemas.json_schema import JsonSchema, closed, parts
+from gpufleet.contract.schemas.problems import SchemaProblem, SchemaProblemKind
+from gpufleet.contract.schemas.validator import part_problems
+
+_SWITCHES = ("true", "false", "yes", "no", "on", "off")
+
+
+def is_switch(value: object) -> bool:
+    """Whether a value is text that YAML reads as a boolean once a template has written it."""
+    return isinstance(value, str) and value.lower() in _SWITCHES
+
+
+def values_problems(chart: str, values: Mapping[str, Any]) -> tuple[SchemaProblem, ...]:
+    """What a chart does not read in values, or hands on to be refused. Raises FileNotFoundError for
+    a chart without data."""
+    return tuple(
+        problem
+        for problem in part_problems(f"chart-{chart}", values_schema(chart), values)
+        if problem.kind is SchemaProblemKind.UNKNOWN or not _left_out(problem, values)
+    )
+
+
+def values_release(chart: str) -> str:
+    """Release of the chart that `values_problems` knows."""
+    return schema_file(f"chart-{chart}")["source"]["release"]
+
+
+@cache
+def values_schema(chart: str) -> JsonSchema:
+    """The schema of a chart's values."""
+    data = schema_file(f"chart-{chart}")
+    shared = dict(parts(KUBERNETES))
+    handed_on: dict[str, JsonSchema] = {}
+    for path, version, kind, field in data["handedOn"]:
+        name = schema_kinds()[version][kind]
+        shared |= parts(name)
+        whole = schema_file(name)["kinds"][kind]["versions"][version.rpartition("/")[2]]["schema"]
+        handed_on[path] = _field(whole, field, schema_file(name)["$defs"])
+    schema = _merged(data["values"], "", handed_on, None)
+    for name in data["unread"]:
+        del schema["properties"][name]
+    return {**schema, "$defs": shared}
+
+
+def _merged(
+    chart: Mapping[str, Any] | None,
+    path: str,
+    handed_on: Mapping[str, JsonSchema],
+    definition: JsonSchema | None,
+) -> JsonSchema:
+    definition = handed_on.get(path, definition)
+    known = cast("dict[str, Any]", (definition or {}).get("properties", {}))
+    own = cast("dict[str, Any]", (chart or {}).get("properties", {}))
+    if own:
+        names = [*own, *(name for name in known if name not in own and path not in _CHART_ONLY)]
+        fields = {
+            name: _merged(own.get(name), f"{path}.{name}".lstrip("."), handed_on, known.get(name))
+            for name in names
+        }
+        return {"type": "object", "properties": fields, "additionalProperties": False}
+    if definition is not None:
+        return _scalar(definition) or closed(definition, custom=True)
+    return _scalar(chart or {}) or closed(chart or {}, custom=True)
+
+
+_CHART_ONLY = ("driver.nvidiaDriverCRD", "draDriver")
+"""Sections of which templates hand on only what the chart's own file names."""
+
+
+def _scalar(schema: Mapping[str, Any]) -> JsonSchema | None:
+    """A scalar as templates write it; None for others."""
+    if schema.get("type") != "string" or "enum" in schema:
+        return None
+    return {**closed(schema, custom=True), "type": ["string", "number", "boolean"]}
+
+
+def _field(schema: Mapping[str, Any], path: str, defs: Mapping[str, Any]) -> JsonSchema:
+    """The schema of a field, with the sections below it in place of references."""
+    for name in path.split("."):
+        schema = _resolved(schema["properties"][name], defs)
+    return _unfolded(schema, defs)
+
+
+def _resolved(schema: Mapping[str, Any], defs: Mapping[str, Any]) -> Mapping[str, Any]:
+    return defs[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
+
+
+def _unfolded(schema: Mapping[str, Any], defs: Mapping[str, Any]) -> JsonSchema:
+    whole = dict(_resolved(schema, defs))
+    if "properties" in whole:
+        fields = cast("dict[str, JsonSchema]", whole["properties"])
+        whole["properties"] = {name: _unfolded(field, defs) for name, field in fields.items()}
+    return whole
+
+
+def _left_out(problem: SchemaProblem, values: Mapping[str, Any]) -> bool:
+    """Whether templates leave the value out, or write a quoted boolean as one."""
+    here: Any = values
+    for step in problem.steps:
+        if isinstance(step, str) and step not in (as_mapping(here) or {}):
+            return False  # a required field that is missing
+        here = here[step]
+    return not here or (is_switch(here) and problem.limit == ["boolean"])
