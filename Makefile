@@ -79,6 +79,7 @@ generate: $(STAMP) ## Write again what is generated from the models: argument ty
 	GPUFLEET_WRITE_SCHEMA=1 $(BIN)/pytest -q tests/schema
 	$(BIN)/gpufleet schema > docs/fleet-spec.md
 	$(BIN)/gpufleet schema --for stack --format json > stacks/stack.schema.json
+	PYTHONPATH=components:policies:. $(BIN)/python -m tests.policies.write_examples
 	PYTHONPATH=components:policies $(BIN)/python -m gpufleet_policies.documentation docs/policies.md
 	$(BIN)/python -m gpufleet.contract.foreign.rule_page docs/check.md
 	UPDATE_GOLDEN=1 $(BIN)/pytest -q tests/unit/render/test_platforms.py -k page_is_what

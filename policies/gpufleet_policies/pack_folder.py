@@ -73,6 +73,16 @@ def own_requirement() -> str:
     return f"{DISTRIBUTION}[policies] @ {origin}"
 
 
+def documentation_site() -> str | None:
+    """Address of the documentation in the metadata of what is installed; None: it has none."""
+    try:
+        urls = distribution(DISTRIBUTION).metadata.get_all("Project-URL") or []
+    except PackageNotFoundError:
+        return None
+    named = dict(url.split(", ", 1) for url in urls if ", " in url)
+    return named.get("Documentation")
+
+
 def _origin(text: str | None) -> str | None:
     """Where it was installed from (PEP 610); None: from an index."""
     try:

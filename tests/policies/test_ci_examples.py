@@ -1,39 +1,117 @@
-"""The examples for CI name commands, options and files that exist."""
+"""The examples for CI run as they are shipped, the first time and with a baseline."""
 
-import re
-import shlex
+import json
+import os
+import subprocess
+import sys
 from pathlib import Path
+from xml.etree.ElementTree import fromstring
 
-import click
 import pytest
 import yaml
+from click.testing import CliRunner
 
-from gpufleet.cli.audit import command
+from gpufleet.cli.policies import command
+from tests.policies.audit.test_command import IDLE
 
 FOLDER = Path(__file__).parents[2] / "examples" / "ci"
-FILES = sorted(FOLDER.glob("*.yml"))
+GITHUB = "github-actions.yml"
+GITLAB = "gitlab-ci.yml"
+STAND_IN = """#!/bin/sh
+echo "$(basename "$0") $*" >> "$CALLS"
+case "$(basename "$0") $*" in
+  "pip install -r "*) test -f "$3" ;;
+  "pulumi install --cwd "*) test -f "$3/PulumiPolicy.yaml" ;;
+  "helm template "*) cat deploy/shell.yaml | sed s/shell/rendered/ ;;
+esac
+"""
+"""pip, helm and pulumi: no network here. They fail where the example names what is not there."""
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_the_pipeline_is_yaml_and_runs_both_gates(path: Path):
-    assert isinstance(yaml.safe_load(path.read_text()), dict)
-    text = path.read_text()
-    assert "gpufleet audit" in text
-    assert "pulumi preview --policy-pack policies" in text or "policyPacks: policies" in text
+def steps(file: str, job: str) -> list[str]:
+    """The commands of a job, each as the runner hands it to a shell."""
+    document = yaml.safe_load((FOLDER / file).read_text())
+    if file == GITLAB:
+        return document[job]["script"]
+    return [step["run"] for step in document["jobs"][job]["steps"] if "run" in step]
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_its_commands_are_understood(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.chdir(tmp_path)
-    text = re.sub(r">\s*\n\s+(gpufleet)", r"\1", path.read_text())
-    text = re.sub(r"\n\s+(--)", r" \1", text)
-    lines = [
-        line for line in text.splitlines() if re.match(r"\s*(- )?(run: )?gpufleet audit ", line)
-    ]
-    assert len(lines) >= 2
-    for line in lines:
-        words = shlex.split(line[line.index("gpufleet") :].partition(" > ")[0].partition(" || ")[0])
-        context = command.make_context("audit", words[2:])
-        assert isinstance(context, click.Context)
-        assert context.params["config"] == "policies/gpu-policy.yaml"
-        assert context.params["baseline"] == "gpufleet-baseline.json"
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository that follows the README of the examples."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("pip", "helm", "pulumi"):
+        (programs / name).write_text(STAND_IN)
+        (programs / name).chmod(0o755)
+    audit = programs / "gpufleet"
+    audit.write_text(f'#!/bin/sh\nexec {sys.executable} -m gpufleet.cli "$@"\n')
+    audit.chmod(0o755)
+    project = tmp_path / "project"
+    (project / "deploy").mkdir(parents=True)
+    (project / "deploy" / "shell.yaml").write_text(IDLE)
+    monkeypatch.chdir(project)
+    monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("CALLS", str(tmp_path / "calls"))
+    made = CliRunner().invoke(command, ["init", "policies"])
+    assert made.exit_code == 0, made.output
+    (project / "policies" / "gpu-policy.yaml").write_text("profile: prod\n")
+    return project
+
+
+def run(commands: list[str]) -> list[subprocess.CompletedProcess[str]]:
+    """Every command as CI runs them, up to the first that fails."""
+    done: list[subprocess.CompletedProcess[str]] = []
+    for text in commands:
+        shell = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", text]
+        done.append(subprocess.run(shell, capture_output=True, text=True, check=False))
+        if done[-1].returncode:
+            break
+    return done
+
+
+@pytest.mark.parametrize(("file", "job"), [(GITHUB, "manifests"), (GITLAB, "gpu-manifests")])
+def test_the_gate_of_manifests_runs_as_shipped(project: Path, file: str, job: str):
+    commands = steps(file, job)
+    first = run(commands)
+    assert len(first) == len(commands), first[-1].stderr
+    assert first[-1].returncode == 1, "the first run has no baseline, and a finding"
+    assert "no baseline gpufleet-baseline.json, so every finding counts" in first[-1].stderr
+    assert "gpu-idle-command" in first[-1].stdout
+    reported = _reported(project)
+    assert reported
+
+    words = "audit deploy --config policies/gpu-policy.yaml --write-baseline"
+    assert words in (FOLDER / "README.md").read_text()
+    more = " rendered.yaml" if file == GITHUB else ""
+    baseline = f"gpufleet {words}".replace("deploy", f"deploy{more}", 1)
+    assert run([baseline])[0].returncode == 0
+    assert [one.returncode for one in run(commands)] == [0] * len(commands)
+    (project / "deploy" / "new.yaml").write_text(IDLE.replace("name: shell", "name: new"))
+    assert run(commands)[-1].returncode == 1, "a new finding fails"
+
+
+def _reported(project: Path) -> bool:
+    """Whether the report that the pipeline hands on holds the finding."""
+    sarif, junit = project / "gpufleet.sarif", project / "gpufleet.xml"
+    if sarif.is_file():
+        return bool(json.loads(sarif.read_text())["runs"][0]["results"])
+    return fromstring(junit.read_text()).get("failures") != "0"
+
+
+@pytest.mark.parametrize(("file", "job"), [(GITHUB, "preview"), (GITLAB, "gpu-preview")])
+def test_the_gate_of_programs_installs_the_program_and_the_pack(
+    project: Path, tmp_path: Path, file: str, job: str
+):
+    assert all(one.returncode == 0 for one in run(steps(file, job)))
+    calls = (tmp_path / "calls").read_text().splitlines()
+    assert calls[:2] == ["pulumi install", "pulumi install --cwd policies"]
+    assert calls[2].startswith("pulumi preview --stack prod --policy-pack policies")
+
+
+@pytest.mark.parametrize("file", [GITHUB, GITLAB])
+def test_what_jobs_hand_on_is_what_they_write(file: str):
+    text = (FOLDER / file).read_text()
+    written = "sarif=gpufleet.sarif" if file == GITHUB else "junit=gpufleet.xml"
+    assert f"--output {written}" in text
+    assert text.count(written.partition("=")[2]) >= 2

@@ -31,7 +31,7 @@ def test_whole_gpu_where_a_slice_fits():
         "ask for `nvidia.com/gpu.shared: 1` instead of `nvidia.com/gpu: 1`. It wastes 19,502 USD "
         "per month (4 pods; pool training, 6.88 USD/h per GPU, 730 h). To keep it for a while, "
         'annotate gpufleet.dev/ignore-gpu-oversized-for-model: "<reason>; until=YYYY-MM-DD". '
-        "See docs/policies.md#gpu-oversized-for-model"
+        "More: gpufleet policies explain gpu-oversized-for-model"
     )
 
 

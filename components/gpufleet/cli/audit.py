@@ -1,43 +1,46 @@
 """`gpufleet audit`: the policy rules over anybody's files."""
 
 import os
-import shutil
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from gpufleet.cli.output import UnreadableInputError, print_findings, print_json
+from gpufleet.cli.audit_reports import FORMATS, print_report, read_outputs, write_outputs
+from gpufleet.cli.output import UnreadableInputError, print_findings
 from gpufleet.documents.path_globs import matches
 from gpufleet.documents.whole_file import write_whole_text
 from gpufleet.findings import FleetError
 
 if TYPE_CHECKING:
     from gpufleet_policies.fronts.audit.fixing import Validate
+    from gpufleet_policies.fronts.audit.inputs import Input
     from gpufleet_policies.fronts.audit.placed import PlacedFinding
     from gpufleet_policies.fronts.audit.reading import Reading
     from gpufleet_policies.fronts.audit.run import Audit
     from gpufleet_policies.rules.settings import RuleSettings
 
-FORMATS = ("text", "json", "sarif", "junit", "github")
 BASELINE = "gpufleet-baseline.json"
 MOST_JOBS = 8
 """More processes than this spend their time telling each other what they read."""
 
-_COLOURS: dict[str, dict[str, Any]] = {
-    "error": {"fg": "red", "bold": True},
-    "warning": {"fg": "yellow", "bold": True},
-    "strong": {"bold": True},
-    "faint": {"dim": True},
-}
+EXAMPLES = """\b
+Examples:
+  gpufleet audit deploy charts/serving/values.yaml
+  helm template charts/serving | gpufleet audit -
+  gpufleet audit . --exclude-path vendor --exclude-rule 'gpu-job-*' --fail-on advisory
+  gpufleet audit . --format github --output sarif=gpufleet.sarif --output junit=gpufleet.xml
+  gpufleet audit . --write-baseline        then: --baseline gpufleet-baseline.json
+  gpufleet audit . --fix --diff            then: --fix
+"""
 
 
-@click.command("audit")
+@click.command("audit", epilog=EXAMPLES)
 @click.argument("paths", metavar="PATH...", nargs=-1)
 @click.option(
     "--profile",
@@ -55,7 +58,50 @@ _COLOURS: dict[str, dict[str, Any]] = {
     is_flag=True,
     help=f"Write every finding into the baseline ({BASELINE} unless named) and exit 0.",
 )
-@click.option("--explain", metavar="RULE", help="Say what a rule means, and end.")
+@click.option(
+    "--explain", metavar="RULE", help="The same as `gpufleet policies explain RULE`, and end."
+)
+@click.option(
+    "--include-rule",
+    "include_rules",
+    multiple=True,
+    metavar="GLOB",
+    help="Apply only these rules. A rule that is named in full is at least advisory.",
+)
+@click.option(
+    "--exclude-rule", "exclude_rules", multiple=True, metavar="GLOB", help="Leave these rules out."
+)
+@click.option(
+    "--include-path",
+    "include_paths",
+    multiple=True,
+    metavar="GLOB",
+    help="Read only files of these names: `*` matches `/` too, a folder means all that is in it.",
+)
+@click.option(
+    "--exclude-path",
+    "exclude_paths",
+    multiple=True,
+    metavar="GLOB",
+    help="Do not read files of these names.",
+)
+@click.option(
+    "--rules-dir",
+    "rule_folders",
+    multiple=True,
+    metavar="DIR",
+    help="Folder with Python files of your own rules (docs/own-rules.md). They are run.",
+)
+@click.option(
+    "--fail-on",
+    type=click.Choice(["mandatory", "advisory", "never"]),
+    default="mandatory",
+    show_default=True,
+    help="Findings of which level, or of a higher one, make the exit status 1.",
+)
+@click.option(
+    "--fail-on-unread", is_flag=True, help="Exit 2 when any file cannot be read, named or not."
+)
 @click.option(
     "--patch", is_flag=True, help="Print the changes that fix findings, RFC 6902 per object."
 )
@@ -86,7 +132,16 @@ _COLOURS: dict[str, dict[str, Any]] = {
     type=click.Choice(FORMATS),
     default="text",
     show_default=True,
-    help="text for people, json and sarif for programs, junit for CI, github for annotations.",
+    help="What is printed. text: for people. json: everything, for programs. sarif: code scanning "
+    "of GitHub, GitLab, Azure DevOps. junit: test reports of GitLab, Jenkins. github: annotations "
+    "of the changed lines in GitHub Actions.",
+)
+@click.option(
+    "--output",
+    "outputs",
+    multiple=True,
+    metavar="FORMAT=FILE",
+    help="Write a report of any format into a file as well, in the same run. Repeat it for more.",
 )
 @click.option(
     "--require-judged",
@@ -115,6 +170,14 @@ def command(
     require_judged: bool,
     verbose: bool,
     jobs: int | None,
+    include_rules: tuple[str, ...],
+    exclude_rules: tuple[str, ...],
+    include_paths: tuple[str, ...],
+    exclude_paths: tuple[str, ...],
+    rule_folders: tuple[str, ...],
+    fail_on: str,
+    fail_on_unread: bool,
+    outputs: tuple[str, ...],
 ) -> None:
     """Validate files by the policy rules: waste and impossibility found before they are deployed.
 
@@ -125,15 +188,19 @@ def command(
 
     What no rule has judged is named and counted.
 
-    Exits 1 when a mandatory finding is left, or with --require-judged when something was not
-    judged; 2 when a named file cannot be read.
+    Exits 0 when nothing fails, 1 when a finding of the level of --fail-on is left, or with
+    --require-judged when something was not judged, 2 when a named file, the settings or the own
+    rules cannot be read, or the call is wrong.
 
-    JSON: {"findings": [...], "files", "objects", "unread": [...], "notJudged": [{"file", "line",
-    "object", "what", "reason"}], "inBaseline", "usdPerMonth": {"waste", "standing",
-    "exposure"}}.
+    JSON: {"findings": [...], "waived": [...], "files", "objects", "unread": [...], "notJudged":
+    [{"file", "line", "object", "what", "reason"}], "inBaseline", "usdPerMonth": {"waste",
+    "standing", "exposure"}}.
     """
     if explain is not None:
-        _explain(explain, output_format)
+        from gpufleet.cli.policies import print_explanation
+
+        _add_rules(rule_folders)
+        print_explanation(explain, "json" if output_format == "json" else "text")
         return
     if not paths:
         raise click.UsageError("name at least one file or folder, or `-`")
@@ -143,8 +210,14 @@ def command(
         raise click.UsageError("--diff is used with --fix only")
     if (fix_rules or fix_paths) and not (fix or patch):
         raise click.UsageError("--fix-rule and --fix-path are used with --fix or --patch only")
+    if outputs and (fix or patch or write_baseline):
+        raise click.UsageError("--output is used without --fix, --patch and --write-baseline")
+    files = read_outputs(outputs)
+    _add_rules(rule_folders)
+    settings = _selected(policy_settings(config, profile), include_rules, exclude_rules)
+    inputs = _inputs(paths, include_paths, exclude_paths)
     known = None if write_baseline else baseline
-    readings, validate = _read(paths, policy_settings(config, profile), config, jobs, known)
+    readings, validate = _read(inputs, settings, config, jobs, known)
     result = validate(readings)
     _stop_at_unreadable(result, paths)
     if write_baseline:
@@ -162,8 +235,13 @@ def command(
 
         print_patches(result, chosen)
     else:
-        _print(result, output_format, verbose=verbose or require_judged)
-    failed = any(finding.is_mandatory for finding in result.findings)
+        write_outputs(result, files)
+        print_report(result, output_format, verbose=verbose or require_judged)
+    if fail_on_unread and result.unread:
+        names = ", ".join(file.name for file in result.unread)
+        raise UnreadableInputError(f"{len(result.unread)} of the files cannot be read: {names}")
+    failing = [one for one in result.findings if one.is_mandatory or fail_on == "advisory"]
+    failed = bool(failing) and fail_on != "never"
     sys.exit(1 if failed or (require_judged and result.not_judged) else 0)
 
 
@@ -190,20 +268,57 @@ def policy_settings(config: str | None, profile: str | None) -> "RuleSettings":
     return settings
 
 
+def _inputs(
+    paths: tuple[str, ...], include: tuple[str, ...], exclude: tuple[str, ...]
+) -> "list[Input]":
+    from gpufleet_policies.fronts.audit.inputs import find_inputs
+
+    try:
+        found = find_inputs(paths, include, exclude)
+    except OSError as problem:
+        raise UnreadableInputError(f"{problem.filename}: {problem.strerror}") from None
+    if not found and (include or exclude):
+        raise UnreadableInputError("--include-path and --exclude-path leave no file to read")
+    return found
+
+
+def _add_rules(folders: Iterable[str]) -> None:
+    if not folders:
+        return
+    from gpufleet_policies.own_rules import OwnRulesError, load_own_rules
+
+    try:
+        for folder in folders:
+            load_own_rules(Path(folder))
+    except OwnRulesError as problem:
+        raise UnreadableInputError(str(problem)) from None
+
+
+def _selected(
+    settings: "RuleSettings", include: tuple[str, ...], exclude: tuple[str, ...]
+) -> "RuleSettings":
+    if not include and not exclude:
+        return settings
+    from gpufleet_policies.fronts.audit.selection import UnknownRuleError, selected
+
+    try:
+        return selected(settings, include, exclude)
+    except UnknownRuleError as problem:
+        raise UnreadableInputError(str(problem)) from None
+
+
 def _read(
-    paths: tuple[str, ...],
+    inputs: "Sequence[Input]",
     settings: "RuleSettings",
     config: str | None,
     jobs: int | None,
     baseline: str | None,
 ) -> "tuple[list[Reading], Validate]":
-    """What the paths hold, and what validates it: by these settings, without known findings."""
-    from gpufleet_policies.fronts.audit.inputs import find_inputs
+    """What the inputs hold, and what validates it: by these settings, without known findings."""
     from gpufleet_policies.fronts.audit.run import EndedEarlyError, judged, read_all
     from gpufleet_policies.fronts.referenced_fleet import UnreadableFleetError, referenced_fleet
 
     try:
-        inputs = find_inputs(paths)
         told = referenced_fleet(settings.fleet, Path(config or ".").parent)
     except OSError as problem:
         raise UnreadableInputError(f"{problem.filename}: {problem.strerror}") from None
@@ -254,70 +369,15 @@ def _without_known(result: "Audit", path: str) -> "Audit":
     )
 
     try:
-        return without_known(result, read_baseline(Path(path)))
+        known = read_baseline(Path(path))
     except UnreadableBaselineError as problem:
         raise UnreadableInputError(str(problem)) from None
+    except FileNotFoundError:
+        click.echo(
+            f"gpufleet: no baseline {path}, so every finding counts; --write-baseline makes one",
+            err=True,
+        )
+        return result
     except OSError as problem:
         raise UnreadableInputError(f"{path}: {problem.strerror}") from None
-
-
-def _print(result: "Audit", output_format: str, *, verbose: bool) -> None:
-    if output_format == "json":
-        from gpufleet_policies.fronts.audit.as_json import as_json
-
-        print_json(as_json(result))
-    elif output_format == "sarif":
-        from importlib.metadata import version
-
-        from gpufleet_policies.fronts.audit.sarif import as_sarif
-
-        print_json(as_sarif(result, version("pulumi-gpufleet")))
-    elif output_format == "junit":
-        from gpufleet_policies.fronts.audit.junit import as_junit
-
-        click.echo(as_junit(result), nl=False)
-    elif output_format == "github":
-        from gpufleet_policies.fronts.audit.github import as_annotations
-
-        for line in as_annotations(result):
-            click.echo(line)
-    else:
-        from gpufleet_policies.fronts.audit.text import as_text
-
-        width = None
-        if sys.stdout.isatty():
-            width = max(60, min(shutil.get_terminal_size((100, 24)).columns, 140))
-        text = as_text(result, _styled, width, verbose=verbose)
-        click.echo("\n".join(text))
-
-
-def _styled(words: str, kind: str) -> str:
-    return click.style(words, **_COLOURS[kind])
-
-
-def _explain(rule_id: str, output_format: str) -> None:
-    from gpufleet_policies.rules.registry import by_id
-
-    rule = by_id().get(rule_id)
-    if rule is None:
-        from difflib import get_close_matches
-
-        near = get_close_matches(rule_id, list(by_id()), n=3, cutoff=0.4)
-        hint = f"; did you mean {', '.join(near)}?" if near else "; see `gpufleet policies rules`"
-        raise UnreadableInputError(f"there is no rule {rule_id!r}{hint}")
-    from gpufleet.cli.policies import rule_as_dict
-
-    row = rule_as_dict(rule)
-    if output_format == "json":
-        print_json(row)
-        return
-    levels = ", ".join(f"{profile} {level}" for profile, level in row["levels"].items())
-    text = f"{rule.sentence} {rule.detail}".strip()
-    text = f"{rule.sentence} {rule.detail}".strip()
-    click.echo(f"{click.style(rule.id, bold=True)}  ({levels})\n\n{text}\n")
-    click.echo(f"Stops a deployment only on evidence that is at least {row['mandatoryNeeds']}.")
-    if rule.formula:
-        click.echo(f"Money: {rule.formula}.")
-    click.echo(f"Source: {rule.source}.")
-    click.echo(f'Keep a finding for a while: {rule.annotation}: "<reason>; until=YYYY-MM-DD".')
-    click.echo(f"See {rule.docs}.")
+    return without_known(result, known)

@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,7 +67,45 @@ def rules(output_format: str) -> None:
         levels = ", ".join(f"{profile.value} {rule.levels[profile].value}" for profile in Profile)
         click.echo(f"{click.style(rule.id, bold=True)}  ({levels})")
         click.echo(f"    {rule.sentence}")
-    click.echo(f"\n{len(RULES)} rules; docs/policies.md explains each.")
+    click.echo(f"\n{len(RULES)} rules; `gpufleet policies explain RULE` explains one.")
+
+
+@command.command()
+@click.argument("rule")
+@format_option
+def explain(rule: str, output_format: str) -> None:
+    """Explain a rule: what it forbids, why, its source, a bad and a good example.
+
+    JSON: what `gpufleet policies rules` gives of one rule, with "detail" and "example": {"bad",
+    "change", "message"} or null.
+    """
+    print_explanation(rule, output_format)
+
+
+def print_explanation(rule_id: str, output_format: str) -> None:
+    """Print what a rule means. Raises UnreadableInputError with the nearest ids."""
+    from gpufleet_policies.explanation import explanation
+    from gpufleet_policies.fronts.audit.selection import no_such_rule
+    from gpufleet_policies.rule_examples import rule_examples
+    from gpufleet_policies.rules.former_names import replaced
+    from gpufleet_policies.rules.registry import by_id
+
+    rule = by_id().get(rule_id)
+    if rule is None:
+        former = replaced().get(rule_id)
+        text = no_such_rule(rule_id)
+        if former is not None:
+            text = f"{rule_id} is the former name of {len(former)} rules: {', '.join(former)}"
+        raise UnreadableInputError(text)
+    if output_format == "json":
+        example = rule_examples().get(rule_id)
+        shown = None if example is None else asdict(example)
+        print_json({**rule_as_dict(rule), "detail": rule.detail, "example": shown})
+        return
+    click.echo(f"{click.style(rule.id, bold=True)}\n")
+    click.echo("\n".join(explanation(rule)).rstrip())
+    click.echo(f'\nKeep a finding for a while: {rule.annotation}: "<reason>; until=YYYY-MM-DD",')
+    click.echo(f"or `# gpufleet:ignore {rule.id} reason=... until=YYYY-MM-DD` above the field.")
 
 
 @command.command()

@@ -4,15 +4,48 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
+from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Any
 
+from gpufleet.messages import one_line
+from gpufleet.secret_text import masked
 from gpufleet_policies.facts import FleetFacts
 from gpufleet_policies.facts.intent import PREFIX
 from gpufleet_policies.rules.former_names import covered, is_known
 
 _WRITTEN = re.compile(r"^(?P<reason>.*?)\s*;\s*until\s*=\s*(?P<until>\S+)\s*$", re.DOTALL)
 _IGNORE = f"{PREFIX}ignore-"
+
+
+class WaiverKind(StrEnum):
+    """Where a waiver is written."""
+
+    ANNOTATION = "annotation"
+    COMMENT = "comment"
+    SETTINGS = "settings"
+    BASELINE = "baseline"
+
+    @property
+    def in_source(self) -> bool:
+        """Whether it is in the file of the object."""
+        return self in (WaiverKind.ANNOTATION, WaiverKind.COMMENT)
+
+
+@dataclass(frozen=True, slots=True)
+class Waiver:
+    """Why a finding does not count."""
+
+    kind: WaiverKind
+    place: str
+    """Annotation, comment, setting or baseline that holds it."""
+    reason: str
+    until: date | None = None
+    """Last day; None: a baseline has none."""
+
+    def __str__(self) -> str:
+        end = "" if self.until is None else f", until {self.until}"
+        return f"{one_line(self.reason)} ({one_line(self.place)}{end})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +57,8 @@ class Exemption:
     """Annotation or setting that holds it."""
     problem: str | None
     """None: it counts."""
+    waiver: Waiver | None = None
+    """Set where it counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +84,18 @@ def exemptions(
     """
     found: dict[str, Exemption] = {}
     for rule, place, text in _written(subject):
-        found[rule] = Exemption(rule, place, _problem(rule, text, today, known_rules))
+        found[rule] = exemption(rule, place, text, today, known_rules, WaiverKind.ANNOTATION)
     for exception in settled:
         if fnmatchcase(str(subject.locator), exception.object):
             place = f"exceptions of the policy settings for {exception.object}"
             problem = None
             if exception.until < today:
                 problem = f"its date {exception.until} is past (today is {today})"
-            found[exception.rule] = Exemption(exception.rule, place, problem)
-    for rule, exemption in tuple(found.items()):
+            waiver = Waiver(WaiverKind.SETTINGS, place, exception.reason, exception.until)
+            found[exception.rule] = Exemption(exception.rule, place, problem, waiver)
+    for rule, one in tuple(found.items()):
         for other in covered().get(rule, ()):
-            found.setdefault(other, exemption)
+            found.setdefault(other, one)
     return found
 
 
@@ -74,18 +110,34 @@ def _written(subject: Any) -> Iterator[tuple[str, str, str]]:
             yield key.removeprefix(_IGNORE), key, text
 
 
-def _problem(rule: str, text: str, today: date, known_rules: Mapping[str, object]) -> str | None:
+def exemption(
+    rule: str,
+    place: str,
+    text: str,
+    today: date,
+    known_rules: Mapping[str, object],
+    kind: WaiverKind,
+) -> Exemption:
+    """An exception as it is written: `<reason>; until=YYYY-MM-DD`."""
+    reason, until, problem = _parts(text)
     if not is_known(rule, known_rules):
-        return f"there is no rule {rule!r}"
+        problem = f"there is no rule {rule!r}"
+    elif until is not None and until < today:
+        problem = f"its date {until} is past (today is {today})"
+    if problem is not None:
+        return Exemption(rule, place, problem)
+    return Exemption(rule, place, None, Waiver(kind, place, masked(reason), until))
+
+
+def _parts(text: str) -> tuple[str, date | None, str | None]:
+    """Reason, last day, and what is wrong."""
     written = _WRITTEN.match(text)
     if written is None:
-        return 'it must read "<reason>; until=YYYY-MM-DD"'
-    if not written["reason"].strip():
-        return "it gives no reason"
+        return "", None, 'it must read "<reason>; until=YYYY-MM-DD"'
+    reason = written["reason"].strip()
+    if not reason:
+        return "", None, "it gives no reason"
     try:
-        until = date.fromisoformat(written["until"])
+        return reason, date.fromisoformat(written["until"]), None
     except ValueError:
-        return f"{written['until']!r} is no date; write until=YYYY-MM-DD"
-    if until < today:
-        return f"its date {until} is past (today is {today})"
-    return None
+        return reason, None, f"{written['until']!r} is no date; write until=YYYY-MM-DD"

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from gpufleet.findings import Finding, Severity
 from gpufleet_policies.facts import Locator
+from gpufleet_policies.rules.exceptions import Waiver
 from gpufleet_policies.rules.remediation import JsonPatch
 from gpufleet_policies.rules.rule import Level, Violation
 
@@ -19,6 +20,8 @@ class PolicyFinding:
     annotation: str
     """The annotation that silences it; empty where nothing does."""
     docs: str
+    waiver: Waiver | None = None
+    """Why it does not count; None: it counts."""
     beneath: tuple[str, ...] = ()
     """Of a workload's waste: the pools it may run on, as messages name them. Their waste and the
     workload's can be the same machines."""
@@ -40,7 +43,13 @@ class PolicyFinding:
             text += f" It {v.money}."
         if self.annotation:
             text += f" {self._silence()}"
-        return f"{text} See {self.docs}"
+        return f"{text} {self._more()}"
+
+    def _more(self) -> str:
+        """Where more is said: the program has it, wherever it is installed."""
+        if not self.annotation:
+            return f"See {self.docs}"
+        return f"More: gpufleet policies explain {self.rule}"
 
     def _silence(self) -> str:
         if not self.locator.annotated or self.locator.kind == "GpuFleet":

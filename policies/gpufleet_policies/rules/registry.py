@@ -1,6 +1,7 @@
 """Every rule, in the order they are documented and reported: those written here, and those of
 configurations."""
 
+from collections.abc import Iterable
 from functools import cache
 
 from gpufleet_policies.rules import (
@@ -100,9 +101,10 @@ RULE_FAILED = "policy-rule-failed"
 @cache
 def by_id() -> dict[str, Rule]:
     """Rules by their id. Raises ValueError when two have the same."""
-    found = {rule.id: rule for rule in RULES}
-    if len(found) < len(RULES):
-        twice = sorted({one.id for one in RULES if one is not found[one.id]})
+    rules = all_rules()
+    found = {rule.id: rule for rule in rules}
+    if len(found) < len(rules):
+        twice = sorted({one.id for one in rules if one is not found[one.id]})
         raise ValueError(f"two rules have one id: {', '.join(twice)}")
     return found
 
@@ -110,4 +112,26 @@ def by_id() -> dict[str, Rule]:
 @cache
 def validating(subject: type) -> tuple[Rule, ...]:
     """Rules that validate facts of this type."""
-    return tuple(rule for rule in RULES if subject in rule.subjects)
+    return tuple(rule for rule in all_rules() if subject in rule.subjects)
+
+
+_OWN: list[Rule] = []
+
+
+def all_rules() -> tuple[Rule, ...]:
+    """The rules of this package, and then those that the project has added."""
+    return (*RULES, *_OWN)
+
+
+def add_rules(rules: Iterable[Rule]) -> None:
+    """Apply rules of the project's own too; one replaces another that was added with its id."""
+    added = {rule.id: rule for rule in (*_OWN, *rules)}
+    _OWN[:] = added.values()
+    by_id.cache_clear()
+    validating.cache_clear()
+
+
+def remove_own_rules() -> None:
+    """Apply only the rules of this package again."""
+    _OWN.clear()
+    add_rules(())

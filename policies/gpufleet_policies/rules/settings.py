@@ -65,10 +65,13 @@ class RuleSettings:
     """The pools of workloads whose GpuFleet is in another program: a path or plain data."""
     notes: tuple[Finding, ...] = ()
     """Warnings about the settings themselves, such as former ids."""
+    asked_for: frozenset[str] = frozenset()
+    """Rules that a command names one by one: advisory where their level is off."""
 
     def level(self, rule: Rule, profile: Profile) -> Level:
         """The level of a rule in a profile, before the evidence is considered."""
-        return self.levels.get(rule.id) or rule.levels[profile]
+        level = self.levels.get(rule.id) or rule.levels[profile]
+        return Level.ADVISORY if level is Level.OFF and rule.id in self.asked_for else level
 
     def profile_for(self, context: RuleContext, subject: Any) -> Profile:
         """The profile that applies to one object. Where the environment is unknown: dev."""

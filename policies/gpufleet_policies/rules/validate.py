@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +29,13 @@ def validate(
     context: RuleContext,
     settings: RuleSettings,
     rules: Iterable[Rule] | None = None,
+    *,
+    keep_waived: bool = False,
 ) -> list[PolicyFinding]:
     """Every finding about one object. Never raises: a rule that does becomes an advisory note.
 
-    `rules` narrows the rules; default: all that validate this kind of object.
+    `rules` narrows the rules; default: all that validate this kind of object. `keep_waived` gives
+    findings that an exception silences too, with their waiver.
     """
     silenced = exemptions(subject, settings.exceptions, context.today, by_id())
     profile = settings.profile_for(context, subject)
@@ -43,9 +47,14 @@ def validate(
     idle = isinstance(subject, WorkloadFacts) and not (subject.uses_gpus or subject.uses_claims)
     for rule, level in _plan(type(subject), idle, profile, settings, context, rules):
         exemption = silenced.get(rule.id)
-        if exemption is not None and exemption.problem is None:
-            continue
-        findings += _run(rule, level, subject, context)
+        if exemption is None or exemption.problem is not None:
+            findings += _run(rule, level, subject, context)
+        elif keep_waived:
+            findings += [
+                replace(one, waiver=exemption.waiver)
+                for one in _run(rule, level, subject, context)
+                if one.rule == rule.id
+            ]
     return findings
 
 
@@ -109,7 +118,7 @@ def _run(rule: Rule, level: Level, subject: Any, context: RuleContext) -> list[P
             violation,
             rule.annotation,
             rule.docs,
-            _beneath(subject, violation, context),
+            beneath=_beneath(subject, violation, context),
         )
         for violation in violations
     ]
@@ -155,26 +164,32 @@ def _invalid_exceptions(
     settings: RuleSettings,
 ) -> Iterator[PolicyFinding]:
     """Exceptions that do not count are themselves reported."""
+    for rule, exemption in found.items():
+        if exemption.problem is not None and rule == exemption.rule:
+            yield from invalid_exception(subject.locator, exemption, profile, settings)
+
+
+def invalid_exception(
+    locator: Locator, exemption: Exemption, profile: Profile | None, settings: RuleSettings
+) -> Iterator[PolicyFinding]:
+    """The finding about an exception that does not count, unless the settings turn it off."""
     usual = Level.MANDATORY if profile is Profile.STRICT else Level.ADVISORY
     level = settings.levels.get(EXCEPTION_INVALID, usual)
     if level is Level.OFF:
         return
-    for rule, exemption in found.items():
-        if exemption.problem is None or rule != exemption.rule:
-            continue
-        yield PolicyFinding(
-            EXCEPTION_INVALID,
-            level,
-            subject.locator,
-            Violation(
-                where=exemption.place,
-                found=f"the exception does not count: {exemption.problem}",
-                limit="an exception needs an existing rule, a reason, and a date that is not past",
-                alternative='write "<reason>; until=YYYY-MM-DD", or remove it',
-            ),
-            "",
-            f"docs/policies.md#{EXCEPTION_INVALID}",
-        )
+    yield PolicyFinding(
+        EXCEPTION_INVALID,
+        level,
+        locator,
+        Violation(
+            where=exemption.place,
+            found=f"the exception does not count: {exemption.problem}",
+            limit="an exception needs an existing rule, a reason, and a date that is not past",
+            alternative='write "<reason>; until=YYYY-MM-DD", or remove it',
+        ),
+        "",
+        f"docs/policies.md#{EXCEPTION_INVALID}",
+    )
 
 
 def _former_names(

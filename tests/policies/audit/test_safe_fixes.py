@@ -94,6 +94,7 @@ def test_what_limits_fixes_needs_fixes(folder: Path):
 
 def test_no_run_is_shortened(folder: Path):
     (folder / "job.yaml").write_text(ENDLESS)
+    (folder / "gpu-policy.yaml").write_text("rules: {gpu-job-without-deadline: mandatory}\n")
     result = run("job.yaml", "--fix")
     assert not [line for line in result.output.splitlines() if line.startswith("fixed")]
     assert "activeDeadlineSeconds" not in (folder / "job.yaml").read_text()

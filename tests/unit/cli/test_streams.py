@@ -78,7 +78,7 @@ def test_no_color_is_obeyed_on_a_terminal(setting: str, coloured: bool) -> None:
     ours, theirs = pty.openpty()
     variables = {"PATH": "/usr/bin:/bin", "TERM": "xterm", "NO_COLOR": setting}
     subprocess.run(
-        [sys.executable, "-m", "gpufleet.cli", "policies", "rules"],
+        [sys.executable, "-m", "gpufleet.cli", "policies", "explain", "gpu-idle-command"],
         env=variables,
         stdout=theirs,
         check=True,

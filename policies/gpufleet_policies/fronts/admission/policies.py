@@ -255,7 +255,8 @@ def _validation(
 def _advice(rule: Rule, check: ObjectCheck) -> str:
     return (
         f"{rule.sentence.rstrip('.')}. Instead: {check.advice}. To keep it for a while, annotate "
-        f'{rule.annotation}: "<reason>; until=YYYY-MM-DD". See {rule.docs}'
+        f'{rule.annotation}: "<reason>; until=YYYY-MM-DD". '
+        f"More: gpufleet policies explain {rule.id}"
     )
 
 

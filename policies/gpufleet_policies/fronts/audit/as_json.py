@@ -9,6 +9,7 @@ from gpufleet_policies.fronts.audit.placed import PlacedFinding
 from gpufleet_policies.fronts.audit.run import Audit
 from gpufleet_policies.fronts.audit.totals import totals
 from gpufleet_policies.money.stack import spend_as_dict
+from gpufleet_policies.rules.exceptions import Waiver
 
 
 def finding_as_dict(one: PlacedFinding) -> dict[str, Any]:
@@ -28,6 +29,18 @@ def finding_as_dict(one: PlacedFinding) -> dict[str, Any]:
         "patch": [dict(operation) for operation in offered(one)],
         "create": [manifest(creation) for creation in violation.creates],
         "fingerprint": one.fingerprint,
+        "waiver": _waiver(one.finding.waiver),
+    }
+
+
+def _waiver(waiver: Waiver | None) -> dict[str, Any] | None:
+    if waiver is None:
+        return None
+    return {
+        "kind": waiver.kind.value,
+        "place": waiver.place,
+        "reason": waiver.reason,
+        "until": None if waiver.until is None else waiver.until.isoformat(),
     }
 
 
@@ -39,6 +52,7 @@ def as_json(result: Audit) -> dict[str, Any]:
         "objects": sum(file.objects for file in result.files),
         "unread": [{"file": file.name, "reason": file.problem} for file in result.unread],
         "notJudged": [one.as_dict() for one in result.not_judged],
+        "waived": [finding_as_dict(one) for one in result.waived],
         "inBaseline": len(result.known),
         "usdPerMonth": asdict(totals(result.findings)),
         "spend": None if result.spend is None else spend_as_dict(result.spend),

@@ -10,8 +10,10 @@ from typing import Any, cast
 from gpufleet.messages import json_text
 from gpufleet_policies.fronts.audit.placed import PlacedFinding
 from gpufleet_policies.fronts.audit.run import Audit, FileResult
+from gpufleet_policies.rules.exceptions import Waiver, WaiverKind
 
 VERSION = 1
+_WAIVER = Waiver(WaiverKind.BASELINE, "baseline", "was there before the baseline was written")
 
 
 class UnreadableBaselineError(ValueError):
@@ -63,7 +65,7 @@ def without_known(result: Audit, known: Counter[str]) -> Audit:
             listed = next((one for one in written if left[one] > 0), None)
             if listed is not None:
                 left[listed] -= 1
-                aside.append(finding)
+                aside.append(replace(finding, finding=replace(finding.finding, waiver=_WAIVER)))
             else:
                 fresh.append(finding)
         files.append(replace(file, findings=tuple(fresh)))

@@ -7,11 +7,14 @@ from gpufleet_policies.fronts.audit.run import Audit
 
 
 def as_annotations(result: Audit) -> Iterator[str]:
-    """A line for each finding and for each file that was not read."""
+    """A line for each finding, also for waived ones, and for each file that was not read."""
     for one in result.findings:
         level = "error" if one.is_mandatory else "warning"
         place = f"file={_property(one.file)},line={one.line},title={_property(one.finding.rule)}"
         yield f"::{level} {place}::{_data(one.finding.message)}"
+    for one in result.waived:
+        place = f"file={_property(one.file)},line={one.line},title={_property(one.finding.rule)}"
+        yield f"::notice {place}::{_data(f'waived: {one.finding.waiver}')}"
     for file in result.unread:
         yield f"::notice file={_property(file.name)}::{_data(f'not read: {file.problem}')}"
 

@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gpufleet.documents.path_globs import matches
+
 SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 """Endings of files that are read below folders. A file that is named itself may have any."""
 
@@ -27,8 +29,12 @@ class Input:
     """Why it is not read; empty: it is."""
 
 
-def find_inputs(paths: Sequence[str]) -> list[Input]:
+def find_inputs(
+    paths: Sequence[str], include: Sequence[str] = (), exclude: Sequence[str] = ()
+) -> list[Input]:
     """Every input once, in the order of the arguments and then by path.
+
+    Patterns of `include` and `exclude` (`gpufleet.documents.path_globs`) choose among them.
 
     Hidden folders, virtual environments and symbolic links to folders are left out. Links to files
     outside of the named folder are refused. Raises FileNotFoundError, with the path, for an
@@ -47,7 +53,11 @@ def find_inputs(paths: Sequence[str]) -> list[Input]:
             found.setdefault(_identity(path), Input(path))
         else:
             raise FileNotFoundError(2, "No such file or directory", path)
-    return list(found.values())
+    return [one for one in found.values() if _is_chosen(one.name, include, exclude)]
+
+
+def _is_chosen(name: str, include: Sequence[str], exclude: Sequence[str]) -> bool:
+    return (not include or matches(name, include)) and not matches(name, exclude)
 
 
 _LEADS_OUT = "a link that leads out of the folder; name the file itself to have it read"

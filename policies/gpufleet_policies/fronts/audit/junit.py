@@ -1,9 +1,12 @@
-"""JUnit XML: a suite per file, a case per finding; mandatory findings are failures."""
+"""JUnit XML: a suite per file, a case per finding; mandatory findings are failures, waived ones are
+skipped."""
 
 import re
+from collections.abc import Sequence
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from gpufleet.messages import visible
+from gpufleet_policies.fronts.audit.placed import PlacedFinding
 from gpufleet_policies.fronts.audit.run import Audit, FileResult
 
 _NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -14,7 +17,8 @@ def as_junit(result: Audit) -> str:
     root = Element("testsuites", name="gpufleet audit")
     failures = cases = 0
     for file in result.files:
-        suite = _suite(root, file)
+        waived = [one for one in result.waived if one.file == file.name]
+        suite = _suite(root, file, waived)
         failures += int(suite.get("failures", "0")) + int(suite.get("errors", "0"))
         cases += int(suite.get("tests", "0"))
     root.set("tests", str(cases))
@@ -23,17 +27,21 @@ def as_junit(result: Audit) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(root, encoding="unicode") + "\n"
 
 
-def _suite(root: Element, file: FileResult) -> Element:
+def _suite(root: Element, file: FileResult, waived: Sequence[PlacedFinding]) -> Element:
     suite = SubElement(root, "testsuite", name=_clean(file.name))
     failures = 0
-    for one in file.findings:
+    skipped = 0
+    for one in (*file.findings, *waived):
         name = _clean(f"{one.finding.rule}: {one.finding.locator}")
         case = SubElement(
             suite, "testcase", name=name, classname=_clean(file.name), file=_clean(file.name)
         )
         case.set("line", str(one.line))
         text = _clean(f"{file.name}:{one.line}: {one.finding.message}")
-        if one.is_mandatory:
+        if one.finding.waiver is not None:
+            skipped += 1
+            SubElement(case, "skipped", message=_clean(f"waived: {one.finding.waiver}"))
+        elif one.is_mandatory:
             failures += 1
             violation = one.finding.violation
             SubElement(
@@ -45,14 +53,15 @@ def _suite(root: Element, file: FileResult) -> Element:
         else:
             SubElement(case, "system-out").text = text
     if file.problem:
+        skipped += 1
         case = SubElement(suite, "testcase", name="is read", classname=_clean(file.name))
         SubElement(case, "skipped", message=_clean(file.problem))
-    if not file.findings and not file.problem:
+    if not file.findings and not waived and not file.problem:
         SubElement(suite, "testcase", name="no finding", classname=_clean(file.name))
     suite.set("tests", str(len(suite)))
     suite.set("failures", str(failures))
     suite.set("errors", "0")
-    suite.set("skipped", "1" if file.problem else "0")
+    suite.set("skipped", str(skipped))
     return suite
 
 

@@ -14,6 +14,7 @@ from gpufleet.documents.document import Document
 from gpufleet.documents.limits import JSON_DUMPS, MANIFESTS, UnreadableDocumentError
 from gpufleet.messages import message
 from gpufleet_policies.facts.judged import NotJudged, UnopenedRelease
+from gpufleet_policies.fronts.audit.comments import MARK, WaiverComment, waiver_comments
 from gpufleet_policies.fronts.audit.inputs import STANDARD_INPUT, Input
 from gpufleet_policies.fronts.audit.unjudged import Unjudged, left_out
 from gpufleet_policies.fronts.audit.written_lines import Located
@@ -42,6 +43,8 @@ class Reading:
     """Why it, or the rest of it, was not read; empty: all of it was."""
     templates: int = 0
     """Documents with values that a template tool still fills in."""
+    comments: list[WaiverComment] = field(default_factory=list[WaiverComment])
+    """Waivers that are written into it."""
     digest: str = ""
     """Of the bytes that were read: fixes are bound to them. Empty: nothing was read."""
     not_judged: list[Unjudged] = field(default_factory=list[Unjudged])
@@ -62,6 +65,8 @@ def read_input(one: Input) -> Reading:
     try:
         text, is_json = _text(one)
         reading.digest = digest(text)
+        if MARK in text and not is_json:
+            reading.comments = waiver_comments(text.decode("utf-8-sig", errors="replace"))
         for document in _documents_of(text, is_json):
             reading.documents += 1
             reading.templates += document.is_template

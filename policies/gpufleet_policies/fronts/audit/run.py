@@ -12,6 +12,7 @@ from typing import Any
 
 from gpufleet.catalogue import load
 from gpufleet_policies.facts import FleetFacts, Surroundings, absent, known
+from gpufleet_policies.fronts.audit.comment_waivers import with_comments, wrong_comments
 from gpufleet_policies.fronts.audit.inputs import Input
 from gpufleet_policies.fronts.audit.placed import PlacedFinding, placed
 from gpufleet_policies.fronts.audit.reading import Reading, read_input
@@ -44,6 +45,8 @@ class FileResult:
     templates: int
     findings: tuple[PlacedFinding, ...]
     not_judged: tuple[Unjudged, ...] = ()
+    waived: tuple[PlacedFinding, ...] = ()
+    """Findings that an annotation, a comment or the settings silence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,7 @@ class Audit:
     spend: StackSpend | None = None
     """Smallest and largest cost of all pools; None: no pool with GPUs is declared."""
     known: tuple[PlacedFinding, ...] = field(default=())
-    """Findings of the baseline: reported as a number, never as a failure."""
+    """Findings of the baseline: listed as waived, never as a failure."""
 
     @property
     def findings(self) -> tuple[PlacedFinding, ...]:
@@ -65,6 +68,11 @@ class Audit:
     def not_judged(self) -> tuple[Unjudged, ...]:
         """What was seen, and no rule has judged or not wholly."""
         return tuple(one for file in self.files for one in file.not_judged)
+
+    @property
+    def waived(self) -> tuple[PlacedFinding, ...]:
+        """Every finding that does not count, by file and line; those of the baseline last."""
+        return (*(finding for file in self.files for finding in file.waived), *self.known)
 
     @property
     def unread(self) -> tuple[FileResult, ...]:
@@ -146,8 +154,10 @@ def _validated(reading: Reading, context: RuleContext, settings: RuleSettings) -
     found = [
         placed(finding, document, reading.name)
         for fact, document in zip(reading.facts, reading.sources, strict=True)
-        for finding in validate(fact, context, settings)
+        for finding in validate(fact, context, settings, keep_waived=True)
     ]
+    found += wrong_comments(reading.name, reading.comments, context.today, settings)
+    found = with_comments(found, reading.comments, context.today)
     found.sort(key=lambda one: one.line)
     return FileResult(
         reading.name,
@@ -155,6 +165,7 @@ def _validated(reading: Reading, context: RuleContext, settings: RuleSettings) -
         reading.documents,
         reading.problem,
         reading.templates,
-        tuple(found),
+        tuple(one for one in found if one.finding.waiver is None),
         tuple(reading.not_judged),
+        tuple(one for one in found if one.finding.waiver is not None),
     )

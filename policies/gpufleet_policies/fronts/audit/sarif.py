@@ -4,11 +4,13 @@ import os
 from typing import Any
 from urllib.parse import quote
 
+from gpufleet_policies.explanation import explanation
 from gpufleet_policies.fronts.audit.created import manifest
 from gpufleet_policies.fronts.audit.placed import PlacedFinding
 from gpufleet_policies.fronts.audit.run import Audit
+from gpufleet_policies.pack_folder import documentation_site
 from gpufleet_policies.rules.registry import by_id
-from gpufleet_policies.rules.rule import Level, Profile
+from gpufleet_policies.rules.rule import Level, Profile, Rule
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 FINGERPRINT = "gpufleetFinding/v1"
@@ -16,11 +18,10 @@ _LEVELS = {Level.MANDATORY: "error", Level.ADVISORY: "warning", Level.OFF: "none
 
 
 def as_sarif(result: Audit, version: str) -> dict[str, Any]:
-    """One run with every rule that found something, findings of the baseline suppressed."""
-    found = [*result.findings, *result.known]
+    """One run with every rule that found something; waived findings are suppressed."""
+    found = [*result.findings, *result.waived]
     ids = sorted({one.finding.rule for one in found})
     index = {rule: at for at, rule in enumerate(ids)}
-    known = {id(one) for one in result.known}
     return {
         "$schema": SCHEMA,
         "version": "2.1.0",
@@ -48,7 +49,7 @@ def as_sarif(result: Audit, version: str) -> dict[str, Any]:
                     }
                 ],
                 "columnKind": "unicodeCodePoints",
-                "results": [_result(one, index, id(one) in known) for one in found],
+                "results": [_result(one, index) for one in found],
             }
         ],
     }
@@ -61,24 +62,31 @@ def _rule(rule_id: str) -> dict[str, Any]:
         return {
             "id": rule_id,
             "shortDescription": {"text": text},
-            "help": {"text": f"See docs/policies.md#{rule_id}."},
+            "help": {"text": "See the section about waivers in the documentation of audits."},
             "defaultConfiguration": {"level": "warning"},
         }
-    money = f" Money: {rule.formula}." if rule.formula else ""
-    keep = f'Keep a finding for a while: annotate {rule.annotation}: "<reason>; until=YYYY-MM-DD".'
-    text = f"{rule.sentence}{money} {keep} Source: {rule.source}. See {rule.docs}."
+    detail = f" {rule.detail}" if rule.detail else ""
+    more = f"`gpufleet policies explain {rule.id}` shows examples and how to waive a finding."
+    text = f"{rule.sentence}{detail} Source: {rule.source}. {more}"
     return {
         "id": rule.id,
         "name": "".join(word.title() for word in rule.id.split("-")),
         "shortDescription": {"text": rule.sentence},
         "fullDescription": {"text": text},
-        "help": {"text": text, "markdown": text.replace(rule.annotation, f"`{rule.annotation}`")},
+        "help": {"text": text, "markdown": "\n".join(explanation(rule))},
+        **_help_uri(rule),
         "defaultConfiguration": {"level": _LEVELS[rule.levels[Profile.PROD]]},
         "properties": {"tags": ["gpu", "cost" if rule.formula else "correctness", rule.family]},
     }
 
 
-def _result(one: PlacedFinding, index: dict[str, int], is_known: bool) -> dict[str, Any]:
+def _help_uri(rule: Rule) -> dict[str, str]:
+    """The page of the documentation, where the installed distribution names one."""
+    site = documentation_site()
+    return {} if site is None else {"helpUri": f"{site.rstrip('/')}/{rule.docs}"}
+
+
+def _result(one: PlacedFinding, index: dict[str, int]) -> dict[str, Any]:
     finding = one.finding
     result: dict[str, Any] = {
         "ruleId": finding.rule,
@@ -101,8 +109,12 @@ def _result(one: PlacedFinding, index: dict[str, int], is_known: bool) -> dict[s
     if finding.violation.creates:
         created = [manifest(creation) for creation in finding.violation.creates]
         result["properties"] = {**result.get("properties", {}), "create": created}
-    if is_known:
-        result["suppressions"] = [{"kind": "external", "justification": "in the baseline"}]
+    if finding.waiver is not None:
+        kind = "inSource" if finding.waiver.kind.in_source else "external"
+        justification = str(finding.waiver)
+        result["suppressions"] = [
+            {"kind": kind, "status": "accepted", "justification": justification}
+        ]
     return result
 
 

@@ -14,6 +14,8 @@ Style = Callable[[str, str], str]
 """Text and one of `error`, `warning`, `strong`, `faint` -> text as the terminal shows it."""
 
 _INDENT = " " * 8
+MOST_WAIVED = 30
+"""Waived findings that are listed; a baseline can have thousands."""
 _TEMPLATE_HINT = "render it first for a full verdict: helm template . | gpufleet audit -"
 
 
@@ -31,10 +33,12 @@ def as_text(
         yield from _money(result, style)
         yield (
             "Keep a finding for a while: annotate its object gpufleet.dev/ignore-<rule>: "
-            '"<reason>; until=YYYY-MM-DD", or list it under `exceptions` of the settings. '
-            "`gpufleet audit --explain RULE` says more."
+            '"<reason>; until=YYYY-MM-DD", write a comment `# gpufleet:ignore RULE reason=... '
+            "until=YYYY-MM-DD` above the field, or list it under `exceptions` of the settings. "
+            "`gpufleet policies explain RULE` says more."
         )
         yield ""
+    yield from _waived(result, style)
     for file in result.unread:
         yield f"{style('not read', 'warning')} {one_line(file.name)}: {file.problem}"
     if templates := [file for file in result.files if file.templates and not file.problem]:
@@ -45,6 +49,14 @@ def as_text(
     rest = [one for one in result.not_judged if one.what not in said_above]
     yield from unjudged.lines(rest, style, verbose=verbose)
     yield _summary(result, style)
+
+
+def _waived(result: Audit, style: Style) -> Iterator[str]:
+    for one in result.waived[:MOST_WAIVED]:
+        place = f"{one_line(one.file)}:{one.line} {one.finding.rule} {one.finding.locator}"
+        yield f"{style('waived', 'faint')} {place}: {one.finding.waiver}"
+    if len(result.waived) > MOST_WAIVED:
+        yield f"waived: {len(result.waived) - MOST_WAIVED:,} more; --format json lists all"
 
 
 def _file(file: FileResult, style: Style, width: int | None) -> Iterator[str]:
@@ -126,6 +138,8 @@ def _summary(result: Audit, style: Style) -> str:
     text = (
         f"{', '.join(found)} in {_count(objects, 'object')} of {_count(len(result.files), 'file')}"
     )
+    if waived := len(result.waived) - len(result.known):
+        text += f"; {_count(waived, 'finding')} waived"
     if result.known:
         text += f"; {_count(len(result.known), 'finding')} of the baseline not counted"
     if result.unread:

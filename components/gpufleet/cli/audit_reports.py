@@ -1,0 +1,98 @@
+"""Reports of `gpufleet audit`: printed, and written into files in the same run."""
+
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gpufleet.cli.output import UnreadableInputError
+from gpufleet.documents.whole_file import write_whole_text
+from gpufleet.messages import json_text
+
+if TYPE_CHECKING:
+    from gpufleet_policies.fronts.audit.run import Audit
+
+FORMATS = ("text", "json", "sarif", "junit", "github")
+_COLOURS: dict[str, dict[str, Any]] = {
+    "error": {"fg": "red", "bold": True},
+    "warning": {"fg": "yellow", "bold": True},
+    "strong": {"bold": True},
+    "faint": {"dim": True},
+}
+
+
+def read_outputs(texts: Sequence[str]) -> Mapping[Path, str]:
+    """File -> format, of `FORMAT=FILE`. Raises UsageError with every problem."""
+    found: dict[Path, str] = {}
+    problems: list[str] = []
+    for text in texts:
+        output_format, sign, file = text.partition("=")
+        if not sign or not file or output_format not in FORMATS:
+            problems.append(f"{text!r} is not FORMAT=FILE with a format of {', '.join(FORMATS)}")
+        elif Path(file) in found:
+            problems.append(f"two reports would be written into {file}")
+        else:
+            found[Path(file)] = output_format
+    if problems:
+        raise click.UsageError("--output: " + "; ".join(problems))
+    return found
+
+
+def print_report(result: "Audit", output_format: str, *, verbose: bool = False) -> None:
+    """Print one report, with colours and line breaks on a terminal.
+
+    `verbose` lists in text everything that was not judged.
+    """
+    width = None
+    if sys.stdout.isatty():
+        width = max(60, min(shutil.get_terminal_size((100, 24)).columns, 140))
+    click.echo(report(result, output_format, width, verbose=verbose), nl=False)
+
+
+def write_outputs(result: "Audit", files: Mapping[Path, str]) -> None:
+    """Write every report, each file whole or not at all.
+
+    Raises UnreadableInputError with every file that cannot be written.
+    """
+    problems: list[str] = []
+    for path, output_format in files.items():
+        try:
+            write_whole_text(path, click.unstyle(report(result, output_format)))
+        except OSError as problem:
+            problems.append(f"--output {path}: {problem.strerror or problem}")
+    if problems:
+        raise UnreadableInputError("\n".join(problems))
+
+
+def report(
+    result: "Audit", output_format: str, width: int | None = None, *, verbose: bool = False
+) -> str:
+    """A report as text, with a line feed at its end."""
+    if output_format == "json":
+        from gpufleet_policies.fronts.audit.as_json import as_json
+
+        return json_text(as_json(result)) + "\n"
+    if output_format == "sarif":
+        from importlib.metadata import version
+
+        from gpufleet_policies.fronts.audit.sarif import as_sarif
+
+        return json_text(as_sarif(result, version("pulumi-gpufleet"))) + "\n"
+    if output_format == "junit":
+        from gpufleet_policies.fronts.audit.junit import as_junit
+
+        return as_junit(result)
+    if output_format == "github":
+        from gpufleet_policies.fronts.audit.github import as_annotations
+
+        return "".join(f"{line}\n" for line in as_annotations(result))
+    from gpufleet_policies.fronts.audit.text import as_text
+
+    return "".join(f"{line}\n" for line in as_text(result, _styled, width, verbose=verbose))
+
+
+def _styled(words: str, kind: str) -> str:
+    return click.style(words, **_COLOURS[kind])

@@ -1,0 +1,91 @@
+"""What a rule means, in Markdown: the reference pages and `gpufleet policies explain` show it."""
+
+from collections.abc import Iterator
+
+from gpufleet.contract.foreign.codes import code_space
+from gpufleet_policies.facts import Provenance
+from gpufleet_policies.rule_examples import RuleExample, rule_examples
+from gpufleet_policies.rules.rule import Level, Needs, Profile, Rule
+
+_SUBJECTS = {
+    "FleetFacts": "a fleet (`GpuFleet`)",
+    "WorkloadFacts": "workloads",
+    "DeviceClaim": "device claims",
+    "NodePool": "node pools",
+    "Autoscaler": "autoscalers of pods",
+    "AutoscalerLimit": "limits of node auto-provisioning",
+    "CapacityBuffer": "capacity buffers",
+    "ClusterQueue": "Kueue's ClusterQueues",
+    "KaiQueue": "queues of KAI Scheduler",
+    "MigLayouts": "mig-parted configurations",
+    "DeclaredNamespace": "namespaces",
+    "NvidiaConfig": "configurations",
+    "OperatorChoices": "installations of NVIDIA's software",
+    "Reservation": "reservations",
+    "ResourceFlavor": "Kueue's ResourceFlavors",
+    "SharingConfig": "sharing in device-plugin configurations",
+}
+_NEEDS = {
+    Needs.FLEET: "the pools of a GpuFleet",
+    Needs.POOLS: "pools, of a GpuFleet or declared with the workloads",
+    Needs.SURROUNDINGS: "everything declared together",
+}
+
+
+def explanation(rule: Rule) -> list[str]:
+    """What it forbids, why, levels, source, a bad object and the change that makes it good."""
+    lines = [rule.sentence, ""]
+    if rule.detail:
+        lines += [rule.detail, ""]
+    lines += [f"* Level: {_levels(rule)}.{_stops(rule)}"]
+    lines += [f"* Validates {_subjects(rule)}{_sees(rule)}."]
+    if rule.formula:
+        lines.append(f"* Money: {rule.formula}.")
+    lines += [f"* Source: {rule.source}{_upstream(rule)}.", f"* Waived by `{rule.annotation}`.", ""]
+    example = rule_examples().get(rule.id)
+    return lines if example is None else [*lines, *_shown(example)]
+
+
+def _levels(rule: Rule) -> str:
+    found = {rule.levels[profile] for profile in Profile}
+    if len(found) == 1:
+        return found.pop().value
+    return ", ".join(f"{profile.value} {rule.levels[profile].value}" for profile in Profile)
+
+
+def _stops(rule: Rule) -> str:
+    if Level.MANDATORY not in rule.levels.values() or rule.id in code_space():
+        return ""
+    if rule.mandatory_needs is Provenance.INFERRED:
+        return " Mandatory on any evidence."
+    return f" Mandatory on evidence that is at least {rule.mandatory_needs.name.lower()}."
+
+
+def _subjects(rule: Rule) -> str:
+    if rule.id in code_space():
+        return f"configurations of the kind `{rule.family}`"
+    names = [subject.__name__ for subject in rule.subjects]
+    return " and ".join(_SUBJECTS.get(name, f"`{name}`") for name in names)
+
+
+def _sees(rule: Rule) -> str:
+    needed = [_NEEDS[need] for need in Needs if need in rule.needs]
+    return f"; silent without {' and '.join(needed)}" if needed else ""
+
+
+def _upstream(rule: Rule) -> str:
+    found = code_space().get(rule.id)
+    return "" if found is None else f" ({', '.join(found.rule.ids)})"
+
+
+def _shown(example: RuleExample) -> Iterator[str]:
+    if example.bad:
+        yield from ("Bad:", "", *_block("yaml", example.bad), "")
+    yield from ("> " + example.message, "")
+    if example.change:
+        yield from ("Good:", "", *_block("diff", example.change), "")
+
+
+def _block(language: str, text: str) -> list[str]:
+    fence = "~~~" if "```" in text else "```"
+    return [f"{fence}{language}", *text.splitlines(), fence]
