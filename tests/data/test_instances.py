@@ -16,8 +16,7 @@ FRACTIONAL = {
     "g4-standard-24": "1/2",
 }  # fmt: skip
 COUNT_NOT_SOURCED = {
-    "p6e-gb200.36xlarge", "trn2.3xlarge", "trn2u.48xlarge", "vt1.3xlarge", "vt1.6xlarge",
-    "vt1.24xlarge",
+    "vt1.3xlarge", "vt1.6xlarge", "vt1.24xlarge",
 }  # fmt: skip
 NOT_ON_DEMAND = {
     "p5e.48xlarge", "a3-highgpu-1g", "a3-highgpu-2g", "a3-highgpu-4g", "a3-ultragpu-8g",

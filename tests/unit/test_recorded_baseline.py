@@ -23,6 +23,17 @@ ALLOWED: tuple[Allowed, ...] = (
         "*/inputs/__provider",
         "The providers' modules moved. The old names still load, and the providers see no change.",
     ),
+    Allowed(
+        "resources",
+        "*",
+        "*aws:eks/accessEntry:AccessEntry::*-karpenter-access*",
+        "Fleets of Karpenter alone let their machines join. Write `accessEntry: false` where the "
+        "node role has an access entry.",
+    ),
+    *(
+        Allowed("resources", name, "*/dependsOn/*", "Karpenter waits for that access entry.")
+        for name in ("eks-inference", "stacks-eks-dev")
+    ),
     *(
         Allowed(
             part,

@@ -147,6 +147,10 @@ class KarpenterOptionsArgs(TypedDict):
     node_overlay: NotRequired[bool]
     """Whether its feature gate NodeOverlay is on, which pools need that share, cut or have parts
     of GPUs. Default: on with `ownership: managed`; for an existing Karpenter it must be said."""
+    access_entry: NotRequired[bool]
+    """EKS: whether an access entry lets its machines, which have the connection's node role, join
+    the cluster. Default: where Karpenter makes the nodes of all pools; with a managed node group
+    of the same role EKS makes the entry itself. Write false where the role has one."""
 
 
 class ClusterAutoscalerOptionsArgs(TypedDict):

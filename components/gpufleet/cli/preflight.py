@@ -26,8 +26,15 @@ from gpufleet.platforms.registry import FOLDERS, platform_preflight
     multiple=True,
     help="A subnet of the connection; once for each zone. Default: the cluster's subnets.",
 )
+@click.option(
+    "--node-role",
+    metavar="ARN",
+    help="EKS: the connection's role of the nodes, whose access entry is then asked for.",
+)
 @format_option
-def command(source: str, subnets: tuple[str, ...], output_format: str) -> None:
+def command(
+    source: str, subnets: tuple[str, ...], node_role: str | None, output_format: str
+) -> None:
     """Ask the real cloud: is it offered, is there quota, room and an address for every node?
 
     Read-only, with the credentials of the environment. What may not be asked is reported as `could
@@ -40,7 +47,7 @@ def command(source: str, subnets: tuple[str, ...], output_format: str) -> None:
     JSON: {"asked": [...], "findings": [...]}. Exits 1 when a finding is an error, 2 when SPEC
     cannot be read or nothing can be asked.
     """
-    wiring = Wiring(_by_zone(subnets))
+    wiring = Wiring(_by_zone(subnets), node_role)
     compiled = compile_source(source, None)
     if compiled.fleet is None or not compiled.deployable:
         _print(Answers(findings=list(compiled.findings)), output_format)

@@ -13,6 +13,8 @@ class Wiring:
 
     subnets: Mapping[str, str] = field(default_factory=dict[str, str])
     """Zone -> subnet. Empty: those of the cluster."""
+    node_role: str | None = None
+    """ARN of the nodes' role."""
 
 
 @dataclass(slots=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from gpufleet.catalogue.model import PriceStatus
+from gpufleet.catalogue.model import InstanceType, PriceStatus
 from gpufleet.contract.platform_facts import PlatformFacts
 from gpufleet.findings import Finding, error, warning
 from gpufleet.fleet.model import Machine
@@ -110,6 +110,13 @@ def validate(
     return findings
 
 
+def _refused(mode: str, row: InstanceType) -> bool:
+    """Whether the machine type is known not to be sold so."""
+    if mode == "onDemand" and not row.purchase_options:
+        return row.on_demand.offer is PriceStatus.NOT_SOLD
+    return mode not in row.purchase_options
+
+
 def _not_sold(
     mode: str, place: str, machines: Sequence[Machine], facts: PlatformFacts
 ) -> list[Finding]:
@@ -118,11 +125,7 @@ def _not_sold(
         for machine in machines
         if machine.instance is not None
         and facts.sells_as_listed
-        and (
-            machine.instance.on_demand.offer is PriceStatus.NOT_SOLD
-            if mode == "onDemand"
-            else mode not in machine.instance.purchase_options
-        )
+        and _refused(mode, machine.instance)
     ]
     if not refused:
         return []

@@ -211,6 +211,9 @@ def test_hosts_of_ironwood_wait_for_their_workload_policy(run: Any) -> None:
 
 def test_a_slice_is_placed_as_one(run: Any) -> None:
     pool = one(run, "slice")
+    # Flex start of TPUs takes limits of a zone, and not total ones (cluster-toolkit 1047080).
+    assert pool["autoscaling"] == {"minNodeCount": 0, "maxNodeCount": 4, "locationPolicy": "ANY"}
+    assert pool["nodeLocations"] == ["us-central1-a"]
     assert pool["placementPolicy"] == {"type": "COMPACT", "tpuTopology": "4x4"}
     assert pool["management"]["autoRepair"] is False
     assert pool["nodeLocations"] == ["us-central1-a"]

@@ -43,6 +43,27 @@ def spec(**changes: Any) -> dict[str, Any]:
     }
 
 
+ENTRY = "aws:eks/accessEntry:AccessEntry"
+
+
+def test_a_fleet_of_karpenter_alone_lets_its_machines_join(run: Any) -> None:
+    def entries(pools: list[dict[str, Any]], **karpenter: Any) -> list[dict[str, Any]]:
+        document = spec(pools=pools, addons={"karpenter": karpenter})
+        program = {"spec": document, "connection": CONNECTION}
+        return [one.inputs for one in run(lambda: GpuFleet("fleet", program)).all(ENTRY)]
+
+    (entry,) = entries(POOLS[:1])
+    assert entry == {
+        "clusterName": "ml",
+        "principalArn": CONNECTION["node_role_arn"],
+        "type": "EC2_LINUX",
+        "tags": {},
+    }
+    assert entries(POOLS[:1], accessEntry=False) == []
+    assert entries(POOLS[:2]) == []  # EKS makes the entry of the managed group's role
+    assert len(entries(POOLS[:2], accessEntry=True)) == 1
+
+
 def test_each_pool_is_made_by_its_provisioner_after_the_add_ons(run: Any) -> None:
     recording = run(lambda: GpuFleet("fleet", {"spec": spec(), "connection": CONNECTION}))
     made = {one.name: one for one in recording.resources}

@@ -36,6 +36,16 @@ def test_the_chart_is_pinned_and_told_of_cluster_and_queue(run: Any) -> None:
     assert "karpenter-identity" in release.depends_on
 
 
+def test_machines_join_by_an_access_entry_that_is_asked_for(run: Any) -> None:
+    token = "aws:eks/accessEntry:AccessEntry"
+    assert run(lambda: Karpenter("karpenter", arguments())).all(token) == []
+    recording = run(lambda: Karpenter("karpenter", arguments(access_entry=True)))
+    entry = recording.one(token)
+    assert entry.inputs["principalArn"] == "arn:aws:iam::123456789012:role/nodes"
+    assert entry.inputs["type"] == "EC2_LINUX"
+    assert "karpenter-access" in recording.one(RELEASE).depends_on
+
+
 def test_every_reason_to_end_reaches_the_queue(run: Any) -> None:
     recording = run(lambda: Karpenter("karpenter", arguments()))
     rules = recording.all("aws:cloudwatch/eventRule:EventRule")

@@ -44,6 +44,9 @@ def registrations() -> Iterator[tuple[str, str, dict[str, Any]]]:
                 yield f"{file.stem} {resource['name']}", resource["type"], resource["inputs"]
     tag = {"resourceId": "subnet-0a", "key": "karpenter.sh/discovery", "value": "ml"}
     yield "Karpenter's discovery_ids", aws_objects.SUBNET_TAG, tag
+    role = "arn:aws:iam::123456789012:role/nodes"
+    entry = {"clusterName": "ml", "principalArn": role, "type": "EC2_LINUX", "tags": {}}
+    yield "Karpenter's access_entry", aws_objects.ACCESS_ENTRY, entry
 
 
 REGISTERED = list(registrations())

@@ -32,7 +32,7 @@ def registers_what_providers_take(run: Any, examples: int) -> None:
     @given(fleets())
     def body(document: dict[str, Any]) -> None:
         assume(compile_data(document).deployable)
-        connection = CONNECTIONS[document["platform"]]
+        connection: Any = CONNECTIONS[document["platform"]]
         made = run(lambda: GpuFleet("fleet", {"spec": document, "connection": connection}))
         for one in made.resources:
             cloud = one.type.split(":", 1)[0]

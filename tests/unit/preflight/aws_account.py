@@ -46,10 +46,19 @@ class Account:
         self.quota_names = dict(NAMES)
         self.reservations: list[dict[str, Any]] = [RESERVATION]
         self.denied: set[str] = set()
+        self.answers: dict[str, dict[str, Any]] = {}
+        """Operation -> answer, in place of moto's."""
+        self.missing: set[str] = set()
+        """Operations whose subject does not exist."""
 
     def answer(self, operation: str, given: dict[str, Any]) -> dict[str, Any] | None:
         if operation in self.denied:
             raise ClientError({"Error": {"Code": "UnauthorizedOperation"}}, operation)
+        if operation in self.missing:
+            error = {"Code": "ResourceNotFoundException", "Message": "not there"}
+            raise ClientError({"Error": error}, operation)
+        if operation in self.answers:
+            return self.answers[operation]
         if operation == "GetServiceQuota":
             code = given["QuotaCode"]
             return {"Quota": {"QuotaName": self.quota_names[code], "Value": self.quota}}
@@ -63,7 +72,12 @@ class Account:
         return None
 
     def ask(
-        self, *pools: dict[str, Any], subnets: dict[str, str] | None = None, version: str = "1.36"
+        self,
+        *pools: dict[str, Any],
+        subnets: dict[str, str] | None = None,
+        version: str = "1.36",
+        node_role: str | None = None,
+        addons: dict[str, Any] | None = None,
     ) -> Any:
         """Runs the command on a fleet of these pools."""
         declared = [
@@ -75,11 +89,13 @@ class Account:
             "platform": "eks",
             "cluster": {"name": "ml", "region": REGION, "kubernetesVersion": version},
             "pools": declared,
+            **({"addons": addons} if addons else {}),
         }
         file = self.folder / "fleet.yaml"
         file.write_text(yaml.safe_dump(spec))
         chosen = {"us-east-1a": self.subnets["us-east-1a"]} if subnets is None else subnets
         flags = [part for z, i in chosen.items() for part in ("--subnet", f"{z}={i}")]
+        flags += ["--node-role", node_role] if node_role else []
         result = CliRunner().invoke(command, [str(file), *flags, "--format", "json"])
         return result.exit_code, json.loads(result.stdout)
 

@@ -35,7 +35,11 @@ from gpufleet.platforms.eks.efa_device_plugin_values import efa_pools
 from gpufleet.platforms.eks.karpenter import CHART as KARPENTER_CHART
 from gpufleet.platforms.eks.karpenter import Karpenter, KarpenterPlan, validate_karpenter
 from gpufleet.platforms.eks.karpenter_node_pool import KarpenterGpuNodePool
-from gpufleet.platforms.eks.karpenter_values import karpenter_pools, needed_gates
+from gpufleet.platforms.eks.karpenter_values import (
+    karpenter_pools,
+    makes_access_entry,
+    needed_gates,
+)
 from gpufleet.platforms.eks.node_group import EksGpuNodeGroup
 from gpufleet.platforms.eks.node_group_sizes import ClusterGroups
 from gpufleet.platforms.eks.node_monitoring_agent import MonitoringAgentPlan, NodeMonitoringAgent
@@ -137,6 +141,7 @@ def _karpenter(fleet: Fleet, connection: EksConnection) -> KarpenterPlan | None:
         node_role_arn=connection.node_role_arn,
         region=fleet.spec.cluster.region or "",
         gates=needed_gates(fleet.pools, addon.node_overlay),
+        access_entry=makes_access_entry(fleet),
         name_prefix=connection.name_prefix,
         tags=connection.tags,
         values=addon.values,

@@ -15,6 +15,7 @@ from gpufleet.components_base.inputs import checked, refuse
 from gpufleet.components_base.release import chart_release
 from gpufleet.findings import Finding
 from gpufleet.platforms.eks.aws_objects import (
+    ACCESS_ENTRY,
     EVENT_RULE,
     EVENT_TARGET,
     QUEUE,
@@ -59,6 +60,9 @@ class KarpenterArgs(TypedDict):
     false."""
     node_repair: NotRequired[bool]
     """Feature gate NodeRepair: nodes whose GPUs are reported broken are replaced. Default false."""
+    access_entry: NotRequired[bool]
+    """Make an access entry, by which machines with the node role join the cluster. EKS makes one by
+    itself for a role of a managed node group, and refuses a second one. Default false."""
     discovery_ids: NotRequired[list[pulumi.Input[str]]]
     """Subnets and security groups that get the tag `karpenter.sh/discovery`, for node classes of
     others; those of gpufleet name ids. Default: none."""
@@ -76,6 +80,7 @@ class _Declared(ChartChoice):
     region: str
     node_overlay: bool = False
     node_repair: bool = False
+    access_entry: bool = False
     name_prefix: str = "gpufleet"
     tags: dict[str, str] = Field(default_factory=dict[str, str])
 
@@ -93,6 +98,8 @@ class KarpenterPlan(ComponentPlan):
     tags: Mapping[str, str]
     values: Mapping[str, Any]
     """Raw Helm values, merged last."""
+    access_entry: bool = False
+    """Whether machines with the node role join by an access entry made here."""
     discovery_ids: Sequence[pulumi.Input[str]] = ()
     """Subnets and security groups that get the tag `karpenter.sh/discovery`."""
 
@@ -154,6 +161,7 @@ class Karpenter(GpuComponent[KarpenterPlan]):
                 {"resourceId": id_, "key": DISCOVERY, "value": plan.cluster_name},
                 pulumi.ResourceOptions(parent=self),
             )
+        before = [identity, *self._access(name, plan)]
         wired = {
             "settings": {
                 "clusterName": plan.cluster_name,
@@ -166,7 +174,7 @@ class Karpenter(GpuComponent[KarpenterPlan]):
             chart,
             namespace=chart.pin.namespace,
             values=merged(merged(karpenter_values(plan.gates), wired), plan.values),
-            depends_on=[identity],
+            depends_on=before,
         )
         return {
             "release_name": made.name,
@@ -174,6 +182,19 @@ class Karpenter(GpuComponent[KarpenterPlan]):
             "role_arn": role.output("arn"),
             "queue_name": queue.output("name"),
         }
+
+    def _access(self, name: str, plan: KarpenterPlan) -> list[AwsObject]:
+        """What lets machines with the node role join."""
+        if not plan.access_entry:
+            return []
+        entry = {
+            "clusterName": plan.cluster_name,
+            "principalArn": plan.node_role_arn,
+            "type": "EC2_LINUX",
+            "tags": plan.tags,
+        }
+        opts = pulumi.ResourceOptions(parent=self)
+        return [AwsObject(ACCESS_ENTRY, f"{name}-access", entry, opts)]
 
     def _queue(self, name: str, plan: KarpenterPlan) -> AwsObject:
         """The queue, who may write to it, and the rules that do."""
@@ -233,6 +254,7 @@ def _planned(component: str, args: KarpenterArgs) -> KarpenterPlan:
         node_role_arn=args["node_role_arn"],
         region=given.region,
         gates=Gates(given.node_overlay, given.node_repair),
+        access_entry=given.access_entry,
         name_prefix=given.name_prefix,
         tags=given.tags,
         values=args.get("values", {}),

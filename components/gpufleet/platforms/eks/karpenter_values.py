@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gpufleet.fleet.model import Pool
+from gpufleet.fleet.model import Fleet, Pool
 from gpufleet.platforms.eks.karpenter_overlay import node_overlay
 from gpufleet.spec.base import Ownership
 from gpufleet.spec.platforms.eks import EksOptions
@@ -30,6 +30,20 @@ def karpenter_pools(pools: Sequence[Pool]) -> list[Pool]:
         for pool in pools
         if pool.provisioner is Provisioner.KARPENTER and pool.ownership is not Ownership.EXISTING
     ]
+
+
+def makes_access_entry(fleet: Fleet) -> bool:
+    """Whether the fleet lets Karpenter's machines join by an access entry of its own.
+
+    EKS makes one by itself for roles of managed node groups, and refuses a second one (Amazon EKS
+    user guide, access entries).
+    """
+    addon = fleet.spec.addons.karpenter
+    if addon.enabled is False or addon.ownership is not Ownership.MANAGED:
+        return False
+    if addon.access_entry is not None:
+        return addon.access_entry
+    return all(pool.provisioner is Provisioner.KARPENTER for pool in fleet.pools)
 
 
 def needed_gates(pools: Sequence[Pool], declared_overlay: bool | None = None) -> Gates:

@@ -42,7 +42,16 @@ class EksRules(PlatformRules):
         if pool.fabric is not Fabric.EFA:
             return
         for machine in machines:
-            if machine.efa_interfaces == 0:
+            if machine.instance is not None and machine.instance.efa_interfaces is None:
+                yield error(
+                    "fabric-not-known",
+                    f"{path}.fabric",
+                    f"how many EFA interfaces a {machine.name} has was not sourced: their layout "
+                    "is not known",
+                    "write `fabric: none`, or choose another machine",
+                    found=machine.name,
+                )
+            elif machine.efa_interfaces == 0:
                 yield error(
                     "fabric-not-on-machine",
                     f"{path}.fabric",

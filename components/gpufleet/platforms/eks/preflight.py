@@ -9,6 +9,7 @@ from gpufleet.components_base.answers import Answers, MissingError, NotAnsweredE
 from gpufleet.findings import error, warning
 from gpufleet.fleet.config_names import POOL_LABEL
 from gpufleet.fleet.model import Fleet, Pool
+from gpufleet.platforms.eks.preflight_access import ask_access
 from gpufleet.platforms.eks.preflight_client import AwsClient
 from gpufleet.platforms.eks.preflight_reservations import ask_reservation
 from gpufleet.platforms.eks.shape import eks_shape
@@ -28,7 +29,10 @@ def ask(fleet: Fleet, wiring: Wiring) -> Answers:
     assert region is not None  # compile refuses an EKS fleet without
     aws = AwsClient(region, answers)
     pools = [pool for pool in fleet.pools if pool.ownership is not Ownership.EXISTING]
-    of_cluster = _cluster(aws, fleet, answers)
+    cluster = _cluster(aws, fleet, answers)
+    of_cluster = _subnets_of(aws, fleet, cluster)
+    if cluster:
+        ask_access(aws, fleet, cluster, wiring, answers)
     subnets = dict(wiring.subnets) or of_cluster
     _subnets(aws, subnets, pools, answers)
     for pool in pools:
@@ -42,8 +46,8 @@ def ask(fleet: Fleet, wiring: Wiring) -> Answers:
     return answers
 
 
-def _cluster(aws: AwsClient, fleet: Fleet, answers: Answers) -> dict[str, str]:
-    """Its version against the declared one; the zones of its subnets."""
+def _cluster(aws: AwsClient, fleet: Fleet, answers: Answers) -> dict[str, Any]:
+    """The cluster, and its version against the declared one; empty without an answer."""
     name, wanted = fleet.spec.cluster.name, fleet.spec.cluster.kubernetes_version
     question = f"cluster {name}"
     try:
@@ -73,7 +77,15 @@ def _cluster(aws: AwsClient, fleet: Fleet, answers: Answers) -> dict[str, str]:
                 limit=wanted,
             )
         )
-    ids: list[str] = found.get("resourcesVpcConfig", {}).get("subnetIds", [])
+    return found
+
+
+def _subnets_of(aws: AwsClient, fleet: Fleet, cluster: Mapping[str, Any]) -> dict[str, str]:
+    """Zone -> subnet of the cluster."""
+    name = fleet.spec.cluster.name
+    ids: list[str] = cluster.get("resourcesVpcConfig", {}).get("subnetIds", [])
+    if not ids:
+        return {}
     try:
         answer = aws.ask(
             "ec2", "describe_subnets", "cluster.name", f"zones of {name}'s subnets", SubnetIds=ids

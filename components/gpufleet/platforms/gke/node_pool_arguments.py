@@ -21,7 +21,7 @@ from gpufleet.platforms.gke.shape import (
     raw_ssds,
     upgrade_strategy,
 )
-from gpufleet.platforms.gke.tpu import tpu_slice
+from gpufleet.platforms.gke.tpu import is_tpu, tpu_slice
 from gpufleet.spec.platforms.gke import UpgradeStrategy
 
 QUEUED_LABEL = {"cloud.google.com/gke-queued": "true"}
@@ -74,13 +74,13 @@ def _node_pool(
     arguments: dict[str, Any] = {
         "name": node_pool_name(pool, step, prefix),
         "initialNodeCount": _per_zone_start(pool, shape),
-        "autoscaling": _autoscaling(pool, shape),
+        "autoscaling": _autoscaling(pool, shape, step),
         "management": _management(shape, step),
         **_upgrade(shape, step),
         "nodeConfig": _node_config(pool, shape, step, labels),
         "networkConfig": _network(shape),
     }
-    zones = [step.zone] if step.zone is not None else list(shape.zones)
+    zones = step_zones(shape, step)
     if zones:
         arguments["nodeLocations"] = zones
     if options.max_pods is not None:
@@ -97,6 +97,11 @@ def _node_pool(
     return merged(arguments, options.node_pool)
 
 
+def step_zones(shape: GkeShape, step: CapacityStep) -> list[str]:
+    """Zones of a step's node pool; empty: the cluster's."""
+    return [step.zone] if step.zone is not None else list(shape.zones)
+
+
 def _per_zone_start(pool: Pool, shape: GkeShape) -> int:
     """Nodes per zone at the start: the minimum where it is of one zone, else the autoscaler adds
     them, in the zones that have GPUs."""
@@ -104,10 +109,13 @@ def _per_zone_start(pool: Pool, shape: GkeShape) -> int:
     return pool.spec.nodes.min if one else 0
 
 
-def _autoscaling(pool: Pool, shape: GkeShape) -> dict[str, Any]:
+def _autoscaling(pool: Pool, shape: GkeShape, step: CapacityStep) -> dict[str, Any]:
+    """Flex start of TPUs takes limits of a zone alone, and a slice is in one zone: both limits are
+    the same there (cluster-toolkit 1047080 `modules/compute/gke-node-pool/main.tf`, line 110)."""
     low, high = pool.spec.nodes.min, pool.spec.nodes.max
     policy = shape.options.location_policy.upper()
-    if shape.options.limits == "perZone":
+    tpu_flex = step.flex_start and is_tpu(pool) and len(step_zones(shape, step)) == 1
+    if shape.options.limits == "perZone" or tpu_flex:
         return {"minNodeCount": low, "maxNodeCount": high, "locationPolicy": policy}
     return {"totalMinNodeCount": low, "totalMaxNodeCount": high, "locationPolicy": policy}
 

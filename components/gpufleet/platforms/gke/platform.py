@@ -94,7 +94,7 @@ class GkeRules(PlatformRules):
                     f"{path}.fabric",
                     f"{machine.name} offers GPUDirect {row.gpudirect or 'not at all'}, "
                     f"not {pool.fabric.value}",
-                    f"write {row.gpudirect.lower()}" if row.gpudirect else "write `fabric: none`",
+                    f"write `fabric: {fabric_of(row).value}`",
                     found=machine.name,
                 )
 

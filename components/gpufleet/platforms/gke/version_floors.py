@@ -35,6 +35,9 @@ LADDER = Floor("1.30.3-gke.1451000", "capacity", "a ComputeClass over several wa
 DRIVER = Floor("1.30.1-gke.1156000", "gke.driver", "GKE's own installation of the driver")
 TIME_SHARING = Floor("1.23.7-gke.1400", "sharing", "time-sharing of GPUs")
 MPS = Floor("1.27.7-gke.1088000", "sharing.mps", "NVIDIA MPS")
+FLEX_START = Floor("1.32.2-gke.1652000", "capacity", "flex start of GPUs")
+"""GKE documentation, concepts/dws, read 2026-11-23; the same for `TPU_FLEX_START`."""
+TPU_FLEX_START = Floor("1.33.0-gke.1712000", "capacity", "flex start of TPUs")
 IRONWOOD = Floor("1.34.0-gke.2201000", "instanceTypes", "TPU7x")
 
 
@@ -46,6 +49,8 @@ def floors(pool: Pool) -> Iterator[Floor]:
         yield AUTOMATIC
     if shape.fallback_order:
         yield LADDER
+    if any(step.flex_start for step in shape.steps):
+        yield TPU_FLEX_START if is_tpu(pool) else FLEX_START
     if row is not None and row.family == "tpu7x":
         yield IRONWOOD
     if shape.operator:

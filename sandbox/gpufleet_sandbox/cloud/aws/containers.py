@@ -237,6 +237,17 @@ class AccessEntryKind(_OfClusterKind):
         self.validated("Create", inputs)
         identifier = f"{inputs['clusterName']}:{inputs['principalArn']}"
         self.refuse_second(identifier)
+        groups = self.cloud.folder.resources("aws:eks/nodeGroup:NodeGroup")
+        if any(
+            (one.inputs["clusterName"], one.inputs["nodeRoleArn"])
+            == (inputs["clusterName"], inputs["principalArn"])
+            for one in groups
+        ):
+            # EKS makes the entry of a managed node group's role by itself (user guide).
+            raise CloudError(
+                f"CreateAccessEntry: ResourceInUseException: {inputs['principalArn']} has an "
+                "access entry, made with a managed node group"
+            )
         path = f"access-entry/{inputs['clusterName']}/{digest(identifier)[:12]}"
         arn = self.cloud.arn("eks", self.region_of(inputs), path)
         return Made(identifier, {"accessEntryArn": arn, **self.tags_of(inputs)})

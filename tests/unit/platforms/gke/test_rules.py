@@ -29,6 +29,36 @@ def test_automatic_networks_need_a_new_cluster() -> None:
     assert "gke-network-profile-version" not in found(pool, "1.34")
 
 
+@pytest.mark.parametrize("buy", ["flexStart", "queued"])
+@pytest.mark.parametrize("machine", ["a2-highgpu-1g", "a2-ultragpu-8g"])
+def test_a2_is_sold_by_flex_start(machine: str, buy: str) -> None:
+    pool = {"instanceTypes": [machine], "capacity": [{buy: {}}]}
+    assert compiled(pool).deployable
+    assert "capacity-not-sold" not in found(pool)
+
+
+@pytest.mark.parametrize(
+    ("machine", "version", "since"),
+    [
+        ("a3-highgpu-1g", "1.31", "1.32.2-gke.1652000"),
+        ("ct6e-standard-1t", "1.32", "1.33.0-gke.1712000"),
+    ],
+)
+def test_flex_start_needs_a_release_that_has_it(machine: str, version: str, since: str) -> None:
+    pool = {"instanceTypes": [machine], "capacity": [{"flexStart": {}}]}
+    path, message = found(pool, version)["gke-version-too-old"]
+    assert path == "pools[0].capacity"
+    assert since in message
+    major, minor = version.split(".")
+    assert "gke-version-too-old" not in found(pool, f"{major}.{int(minor) + 1}")
+
+
+def test_the_fix_names_a_fabric_that_can_be_written() -> None:
+    result = compiled({"instanceTypes": ["a3-megagpu-8g"], **ZONE, "fabric": "tcpx"})
+    (fix,) = [one.fix for one in result.findings if one.code == "fabric-not-on-machine"]
+    assert fix == "write `fabric: tcpxo`"
+
+
 @pytest.mark.parametrize(
     ("upgrade", "text"),
     [

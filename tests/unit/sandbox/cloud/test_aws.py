@@ -276,6 +276,14 @@ def test_rules_of_a_group_that_points_at_itself(aws: Caller, cluster: dict[str, 
         aws.create("aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule", rule, "twice")
 
 
+def test_the_role_of_a_node_group_has_an_access_entry(aws: Caller, cluster: dict[str, Any]) -> None:
+    identifier, _, _ = aws.create(NODE_GROUP, group(cluster, nodeGroupName="of-eks"), "of-eks")
+    entry = {"clusterName": "ml", "principalArn": group(cluster)["nodeRoleArn"]}
+    with pytest.raises(RefusedError, match="ResourceInUseException"):
+        aws.create("aws:eks/accessEntry:AccessEntry", entry, "second")
+    aws.delete(NODE_GROUP, identifier)
+
+
 def test_a_policy_that_is_no_json_is_refused(aws: Caller) -> None:
     with pytest.raises(RefusedError, match="MalformedPolicyDocument"):
         aws.create("aws:iam/policy:Policy", {"policy": "{"}, "broken")
