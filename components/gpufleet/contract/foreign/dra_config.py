@@ -200,7 +200,10 @@ class _Judging:
             self._report.add(
                 "dra-vfio-gate",
                 child(path, "kind"),
-                "the gate PassthroughSupport is off: no VFIO device is published",
+                "the gate PassthroughSupport is off: no VFIO device is published"
+                if gates_known(self._context)
+                else "no VFIO device is published without the gate PassthroughSupport, which is "
+                "off unless values turn it on",
                 "write `featureGates: {PassthroughSupport: true}`",
             )
 

@@ -14,7 +14,7 @@ from gpufleet.contract.foreign.karpenter_keys import CODES, FORMER, VERSIONS
 from gpufleet.contract.foreign.karpenter_pool import validate_pool
 from gpufleet.contract.foreign.karpenter_rules import RULES
 from gpufleet.contract.foreign.karpenter_static import validate_static
-from gpufleet.contract.foreign.karpenter_workloads import validate_claims
+from gpufleet.contract.foreign.karpenter_workloads import validate_claims, validate_gpus
 from gpufleet.contract.foreign.objects import Object, objects
 from gpufleet.contract.foreign.validation import CheckReport, Judgement
 from gpufleet.contract.schemas import SchemaProblem, object_problems, report_problems
@@ -60,6 +60,7 @@ def validate(read: GoDocument, context: CheckContext) -> Judgement:
         validate_overlay(path, item, context, report)
         _validate_shape(path, item, report)
     validate_claims(found.workloads, found.pools, report)
+    validate_gpus(found.workloads, found.pools, overlays, report)
     return report.validation()
 
 

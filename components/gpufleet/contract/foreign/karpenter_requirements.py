@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from gpufleet.catalogue import load
 from gpufleet.catalogue.lookup import nearest_names
 from gpufleet.contract.foreign.go_json import as_list, as_mapping
 from gpufleet.contract.foreign.karpenter_keys import (
@@ -14,6 +15,8 @@ from gpufleet.contract.foreign.karpenter_keys import (
 from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.documents.paths import child
 
+FAMILIES = (f"{AWS}instance-family", "eks.amazonaws.com/instance-family")
+"""Labels of the family, of Karpenter and of EKS Auto Mode."""
 RESTRICTED = ("kubernetes.io/hostname", "karpenter.sh/nodepool")
 
 
@@ -30,6 +33,8 @@ def validate_requirements(value: Any, place: str, report: CheckReport) -> None:
             _validate_key(key, child(where, "key"), report)
             if key == f"{AWS}instance-gpu-name" and operator == "In":
                 _validate_names(values, child(where, "values"), report)
+            if key in FAMILIES and operator == "In":
+                _validate_families(values, child(where, "values"), report)
 
 
 def _validate_operator(operator: Any, values: list[str], where: str, report: CheckReport) -> None:
@@ -63,6 +68,21 @@ def _validate_key(key: str, where: str, report: CheckReport) -> None:
             "remove it",
             value=key,
         )
+
+
+def _validate_families(values: list[str], where: str, report: CheckReport) -> None:
+    """`p6` is no family: its machines are of p6-b200 and others."""
+    known = {name.partition(".")[0] for name in load().instances}
+    for index, value in enumerate(values):
+        longer = sorted(name for name in known if name.startswith(f"{value}-"))
+        if value and value not in known and longer:
+            report.add(
+                "karpenter-family-unknown",
+                child(where, index),
+                f"no machine is of the family {value}",
+                f"write {', '.join(longer)}",
+                value=value,
+            )
 
 
 def _validate_names(values: list[str], where: str, report: CheckReport) -> None:

@@ -212,6 +212,21 @@ RULES = rule_table(
         "A NodeOverlay sets a resource that its definition or the AWS provider refuses.",
         _OVERLAYS,
     ),
+    _warn(
+        "karpenter-pod-fits-no-pool",
+        5,
+        "A pod asks for more nvidia.com/gpu than a machine of any pool of the text has, or than "
+        'one of the pool it selects: "no instance type has enough resources" '
+        "(karpenter-provider-aws#8064).",
+        _SCHEDULING,
+    ),
+    _warn(
+        "karpenter-family-unknown",
+        5,
+        "A value of instance-family is the beginning of families, such as p6, and none itself: no "
+        "machine has it.",
+        _TYPES,
+    ),
     _reject(
         "karpenter-claims-ignored",
         13,

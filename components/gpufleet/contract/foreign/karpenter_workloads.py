@@ -1,12 +1,23 @@
-"""Workloads with resource claims that only Karpenter's nodes could run."""
+"""Workloads next to pools: claims that Karpenter ignores, GPUs that no machine has."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gpufleet.catalogue import load
+from gpufleet.catalogue.model import Cloud
 from gpufleet.contract.foreign.go_json import as_list, as_mapping
+from gpufleet.contract.foreign.karpenter_machines import (
+    NodeRequirement,
+    admits,
+    names,
+    read_requirements,
+    selected,
+)
 from gpufleet.contract.foreign.validation import CheckReport
 from gpufleet.documents.paths import child
+from gpufleet.documents.quantities import quantity
 
+GPU = "nvidia.com/gpu"
 NODE_POOL = "karpenter.sh/nodepool"
 Objects = Sequence[tuple[str, dict[str, Any]]]
 
@@ -30,6 +41,82 @@ def validate_claims(workloads: Objects, pools: Objects, report: CheckReport) -> 
                 "run it on a managed node group, or ask for an extended resource",
                 pools=pinned,
             )
+
+
+def validate_gpus(
+    workloads: Objects, pools: Objects, overlays: Sequence[Mapping[str, Any]], report: CheckReport
+) -> None:
+    """Pods that ask for more GPUs than a machine of any pool of the text has."""
+    if any(GPU in _capacity(overlay) for overlay in overlays):
+        return  # what a node offers is said by an overlay
+    offers = {path: _most_gpus(pool) for path, pool in pools}
+    for path, item in workloads:
+        place, spec = _pod_spec(path, item)
+        asked = _gpus(spec or {})
+        selector = as_mapping((spec or {}).get("nodeSelector")) or {}
+        pinned = [(p, pool) for p, pool in pools if _selects(selector, pool)]
+        found = pinned or list(pools)
+        most = [offers[p] for p, _ in found]
+        if not asked or not found or None in most or max(m for m in most if m is not None) >= asked:
+            continue
+        vendors = sorted({v for _, pool in found for v in _vendors(pool)} - {"nvidia"})
+        largest = max(m for m in most if m is not None)
+        report.add(
+            "karpenter-pod-fits-no-pool",
+            place,
+            f"{item.get('kind')} {_name(item)} asks for {asked} {GPU}, and machines of "
+            f"{', '.join(_name(pool) for _, pool in found)} have at most {largest}"
+            + (f"; their GPUs are of {', '.join(vendors)}" if vendors and not largest else ""),
+            f"admit machines with {asked} GPUs of NVIDIA, or ask for {largest}"
+            if largest
+            else "admit machines with GPUs of NVIDIA",
+            value=asked,
+            limit=largest,
+        )
+
+
+def _most_gpus(pool: Mapping[str, Any]) -> int | None:
+    """Most GPUs Karpenter counts on a machine of a pool; None where labels cut or share them."""
+    template = as_mapping((as_mapping(pool.get("spec")) or {}).get("template")) or {}
+    labels = as_mapping((as_mapping(template.get("metadata")) or {}).get("labels")) or {}
+    if any(label.startswith("nvidia.com/") for label in labels):
+        return None
+    rows = selected(_requirements(pool))
+    counts = [row.accelerator.count if row.accelerator.api_count is None
+              else row.accelerator.api_count for row in rows]  # fmt: skip
+    return None if None in counts else max((c for c in counts if c is not None), default=0)
+
+
+def _vendors(pool: Mapping[str, Any]) -> set[str]:
+    """Vendors of the GPUs of machines that the pool names."""
+    requirements = _requirements(pool)
+    rows = (row for row in load().instances.values() if row.cloud is Cloud.AWS)
+    named = (
+        row
+        for row in rows
+        if names(row, requirements) and all(admits(row, one) for one in requirements)
+    )
+    return {load().gpu(row.accelerator.gpu).vendor for row in named}
+
+
+def _requirements(pool: Mapping[str, Any]) -> tuple[NodeRequirement, ...]:
+    template = as_mapping((as_mapping(pool.get("spec")) or {}).get("template")) or {}
+    return read_requirements((as_mapping(template.get("spec")) or {}).get("requirements"))
+
+
+def _capacity(overlay: Mapping[str, Any]) -> dict[str, Any]:
+    return as_mapping((as_mapping(overlay.get("spec")) or {}).get("capacity")) or {}
+
+
+def _gpus(spec: Mapping[str, Any]) -> int:
+    """GPUs of NVIDIA that the containers of a pod ask for."""
+    total = 0
+    for container in as_list(spec.get("containers")) or []:
+        resources = as_mapping((as_mapping(container) or {}).get("resources")) or {}
+        limits = as_mapping(resources.get("limits")) or {}
+        amount = quantity(str(limits.get(GPU, 0)))
+        total += int(amount) if amount is not None else 0
+    return total
 
 
 def _pod_spec(path: str, item: Mapping[str, Any]) -> tuple[str, dict[str, Any] | None]:

@@ -41,6 +41,7 @@ KINDS = {
     "sriov-config": "sriov_config",
     "karpenter": "karpenter_objects",
     "autoscaler": "autoscaler_objects",
+    "kueue": "kueue_objects",
 }
 """Kind -> module of this package."""
 

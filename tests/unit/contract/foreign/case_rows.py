@@ -10,6 +10,12 @@ from typing import Any
 from tests.unit.contract.foreign.autoscaler_cases import FINE_TEXT as AUTOSCALER_FINE
 from tests.unit.contract.foreign.karpenter_cases import FINE_TEXT as KARPENTER_FINE
 
+KUEUE_FINE = (
+    "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: q}\n"
+    "spec: {namespaceSelector: {}, resourceGroups: [{coveredResources: [cpu], flavors: "
+    "[{name: a, resources: [{name: cpu, nominalQuota: 9}]}]}]}\n"
+)
+
 Circumstances = dict[str, Any]
 
 CaseRow = tuple[str, str, str | None, Circumstances]
@@ -31,6 +37,7 @@ FINE = {
     '"selectors": {"vendors": ["15b3"]}}]}',
     "karpenter": KARPENTER_FINE,
     "autoscaler": AUTOSCALER_FINE,
+    "kueue": KUEUE_FINE,
 }
 
 A100: Circumstances = {"gpu": "A100-80GB"}

@@ -81,6 +81,11 @@ def job(**spec: Any) -> dict[str, Any]:
     }
 
 
+def gpus(amount: int) -> list[dict[str, Any]]:
+    """One container that asks for GPUs of NVIDIA."""
+    return [{"name": "c", "image": "x", "resources": {"limits": {"nvidia.com/gpu": amount}}}]
+
+
 def text(*objects: dict[str, Any]) -> str:
     """A stream of documents."""
     return "\n---\n".join(json.dumps(one) for one in objects)
@@ -167,6 +172,9 @@ CASES: list[tuple[str, str, str | None, dict[str, Any]]] = [
     ("karpenter-overlay-gate-off", text(pool(labels=SHARED), overlay({"nvidia.com/gpu": "4"})), None, {}),
     ("karpenter-overlay-resource", text(overlay({"memory": "1Gi"})), text(overlay({"nvidia.com/gpu": "4"})), GATE),
     ("karpenter-overlay-resource", text(overlay({"vpc.amazonaws.com/efa": "4"})), None, GATE),
+    ("karpenter-family-unknown", text(pool(need("instance-family", "p5", "p6"))), text(pool(need("instance-family", "p5", "p6-b200"))), {}),
+    ("karpenter-pod-fits-no-pool", text(pool(need("node.kubernetes.io/instance-type", "g6.xlarge", "g6.2xlarge")), job(containers=gpus(2))), text(pool(need("node.kubernetes.io/instance-type", "g6.xlarge", "g6.12xlarge")), job(containers=gpus(2))), {}),
+    ("karpenter-pod-fits-no-pool", text(pool(need("instance-family", "g4ad")), job(containers=gpus(1))), text(pool(need("instance-family", "g4ad")), other(pool(need("instance-family", "g6")), metadata={"name": "l4"}), job(containers=gpus(1))), {}),
     ("karpenter-claims-ignored", text(pool(), job(resourceClaims=CLAIMS, nodeSelector={"karpenter.sh/nodepool": "gpu"})), text(pool(), job(nodeSelector={"karpenter.sh/nodepool": "gpu"})), {}),
     ("karpenter-claims-ignored", text(pool(labels={"team": "a"}), job(resourceClaims=CLAIMS, nodeSelector={"team": "a"})), text(pool(labels={"team": "a"}), job(resourceClaims=CLAIMS, nodeSelector={"team": "b"})), {}),
 ]  # fmt: skip

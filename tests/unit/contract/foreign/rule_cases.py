@@ -7,6 +7,7 @@ from tests.unit.contract.foreign.chart_cases import DRA_VALUES, PLUGIN_VALUES
 from tests.unit.contract.foreign.claim_cases import CLAIMS
 from tests.unit.contract.foreign.device_plugin_cases import DEVICE_PLUGIN, DRA
 from tests.unit.contract.foreign.karpenter_cases import CASES as KARPENTER
+from tests.unit.contract.foreign.kueue_cases import CASES as KUEUE
 from tests.unit.contract.foreign.mig_cases import MIG_PARTED, MIG_PLACEMENT, MIG_STRATEGY
 from tests.unit.contract.foreign.network_cases import NETWORK_OPERATOR, RDMA, SRIOV
 from tests.unit.contract.foreign.operator_cases import GPU_OPERATOR
@@ -25,4 +26,5 @@ CASES: dict[str, list[CaseRow]] = {
     "sriov-config": SRIOV,
     "karpenter": KARPENTER,
     "autoscaler": AUTOSCALER,
+    "kueue": KUEUE,
 }
