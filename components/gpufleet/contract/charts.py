@@ -76,6 +76,7 @@ CHARTS = (
             _signs("nvidiaDriverRoot", "resources.computeDomains"),
             _signs("nvidiaDriverRoot", "resources.gpus"),
         ),
+        kind="dra-driver-values",
     ),
     KnownChart("dcgm-exporter"),
     KnownChart("karpenter", signs=(_signs("settings.clusterName", "settings.interruptionQueue"),)),

@@ -183,3 +183,21 @@ def test_pods_inside_of_a_wrapper_are_reported_in_it(tmp_path: Path):
     finding = codes["gpu-count-exceeds-parallelism"]
     assert finding["line"] == 9
     assert "spec.values.servingEngineSpec.modelSpec[0]" in finding["where"]
+
+
+def test_values_of_the_dra_driver_in_a_wrapper_are_validated(tmp_path: Path):
+    release = {
+        "apiVersion": "helm.toolkit.fluxcd.io/v2",
+        "kind": "HelmRelease",
+        "metadata": {"name": "dra"},
+        "spec": {
+            "chart": {"spec": {"chart": "nvidia-dra-driver-gpu", "version": "0.5.1"}},
+            "values": {
+                "gpuResourcesEnabledOverride": True,
+                "featureGates": {"DynamicMIG": True, "MPSSupport": True},
+            },
+        },
+    }
+    write(tmp_path, {"release.yaml": yaml.safe_dump(release)})
+    codes = {one["code"] for one in audit(tmp_path)["findings"]}
+    assert "dra-gates-conflict" in codes, codes
