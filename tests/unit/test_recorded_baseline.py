@@ -17,6 +17,14 @@ from tests.recorded.programs import DECLARATIONS, RECORDINGS, programs
 from tests.recorded.registrations import registered
 
 ALLOWED: tuple[Allowed, ...] = (
+    *(
+        Allowed(part, "*gke*", place, "Pods with GPUDirect on GKE get what NCCL needs to use it.")
+        for part, place in (
+            ("render", "*pods/*"),
+            ("compile", "*findings/*"),
+            ("resources", "*/inputs/findings/*"),
+        )
+    ),
     Allowed(
         "resources",
         "*vsphere*",

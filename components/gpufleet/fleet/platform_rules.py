@@ -7,6 +7,7 @@ nothing of its own, so a subclass states differences only.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from gpufleet.catalogue import Catalogue
 from gpufleet.catalogue.model import InstanceType, NodeImage
@@ -51,6 +52,14 @@ class FabricRequest:
 
     limits: Mapping[str, str] = field(default_factory=dict[str, str])
     requests: Mapping[str, str] = field(default_factory=dict[str, str])
+    annotations: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Of the pod."""
+    env: Sequence[Mapping[str, str]] = ()
+    mounts: Sequence[Mapping[str, Any]] = ()
+    """`volumeMounts` of the job's container."""
+    volumes: Sequence[Mapping[str, Any]] = ()
+    sidecars: Sequence[Mapping[str, Any]] = ()
+    """Containers next to the job's."""
 
 
 class PlatformRules:

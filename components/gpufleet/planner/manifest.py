@@ -13,7 +13,7 @@ from gpufleet.planner.plan import PlacedWorkload, PlannedFleet
 from gpufleet.planner.scaling import hinted_object, scaling_annotations
 from gpufleet.planner.workloads import Notebooks
 from gpufleet.render.kueue_queues import DEFAULT_QUEUE
-from gpufleet.render.pod_request import pod_spec
+from gpufleet.render.pod_request import pod_annotations, pod_spec
 from gpufleet.sizing.parameters import count_parameters
 
 _GIB = 1 << 30
@@ -70,7 +70,8 @@ def _manifest(work: PlacedWorkload, fleet: Fleet) -> dict[str, Any]:
     }
     pods = option.devices // each
     labels = {"app": entry.name}
-    template = {"metadata": {"labels": labels, "annotations": annotations(work)}, "spec": spec}
+    marks = {**pod_annotations(pool, None), **annotations(work)}
+    template = {"metadata": {"labels": labels, "annotations": marks}, "spec": spec}
     head: dict[str, dict[str, Any]] = {
         "metadata": {"name": entry.name, "namespace": entry.team or "default"}
     }

@@ -36,7 +36,7 @@ from gpufleet.render.manifests import (
     operator_namespace,
 )
 from gpufleet.render.monitoring_artefacts import monitoring_files
-from gpufleet.render.pod_request import claiming_pod_spec, pod_spec, topology_hint
+from gpufleet.render.pod_request import claiming_pod_spec, pod_annotations, pod_spec
 from gpufleet.render.vgpu import vgpu_device_file
 from gpufleet.spec.base import Ownership
 
@@ -187,7 +187,7 @@ def _pool(fleet: Fleet, pool: Pool) -> Iterable[Artefact]:
     if pool.ownership is not Ownership.EXISTING:
         yield from platform_files(pool.platform).pool_files(fleet, pool)
     network = rdma_resources(pool, fleet.addons.network_operator)
-    hint = topology_hint(pool, fleet.spec.queues)
+    hint = pod_annotations(pool, fleet.spec.queues)
     head = {"metadata": {"annotations": hint}} if hint else {}
     snippets = [*_shares(pool, network, head), *_claims(pool, network, head)]
     if snippets:

@@ -45,7 +45,7 @@ def pod_spec(
     if pool.partition.mode == "mps":
         spec |= _for_mps(pool)
     spec["containers"] = [container]
-    return spec
+    return _with_fabric(spec, pool)
 
 
 def claiming_pod_spec(
@@ -58,12 +58,19 @@ def claiming_pod_spec(
     claim = pod_claim(pool, offer)
     container: dict[str, Any] = {"name": "main", "resources": claim["resources"]}
     _add_network(container, pool, network_resources)
-    return {
+    spec: dict[str, Any] = {
         "nodeSelector": _selector(pool),
         "tolerations": _tolerations(pool),
         "resourceClaims": claim["resourceClaims"],
         "containers": [container],
     }
+    return _with_fabric(spec, pool)
+
+
+def pod_annotations(pool: Pool, queues: Queues | None) -> dict[str, str]:
+    """Annotations of a pod: the hint on its place, and the interfaces of the fabric."""
+    asked = platform_rules(pool.platform).fabric_request(pool)
+    return {**topology_hint(pool, queues), **asked.annotations}
 
 
 def topology_hint(pool: Pool, queues: Queues | None) -> dict[str, str]:
@@ -99,8 +106,21 @@ def _add_network(container: dict[str, Any], pool: Pool, network_resources: Seque
     limits = {**asked.limits, **dict.fromkeys(network_resources, "1")}
     if limits:
         container["resources"]["limits"] = container["resources"].get("limits", {}) | limits
-    if pool.fabric in {Fabric.EFA, Fabric.RDMA}:
+    if pool.fabric in {Fabric.EFA, Fabric.RDMA, Fabric.TCPX}:
         container["securityContext"] = {"capabilities": {"add": ["IPC_LOCK"]}}
+
+
+def _with_fabric(spec: dict[str, Any], pool: Pool) -> dict[str, Any]:
+    """The pod's spec with the volumes and containers that the fabric needs."""
+    asked = platform_rules(pool.platform).fabric_request(pool)
+    main = spec["containers"][0]
+    for key, items in (("env", asked.env), ("volumeMounts", asked.mounts)):
+        if items:
+            main[key] = [dict(one) for one in items]
+    spec["containers"] += [dict(one) for one in asked.sidecars]
+    if asked.volumes:
+        spec["volumes"] = [dict(one) for one in asked.volumes]
+    return spec
 
 
 def requested_units(pool: Pool, share: PartitionShare) -> int:

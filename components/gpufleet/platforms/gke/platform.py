@@ -6,10 +6,11 @@ from gpufleet.catalogue.model import InstanceType, NodeImage
 from gpufleet.contract.dra import driver_root
 from gpufleet.findings import Finding, error
 from gpufleet.fleet.model import Machine, NodeTaint, Pool
-from gpufleet.fleet.platform_rules import OperatorHost, PlatformRules
+from gpufleet.fleet.platform_rules import FabricRequest, OperatorHost, PlatformRules
 from gpufleet.platforms.gke.contract_rules import validate_plugins, validate_taints
 from gpufleet.platforms.gke.facts import FACTS
 from gpufleet.platforms.gke.fixed_fields import new_pool_because, taken_over
+from gpufleet.platforms.gke.gpudirect import gpudirect_request, installers_needed
 from gpufleet.platforms.gke.node_rules import fabric_of
 from gpufleet.platforms.gke.rules import validate_gke
 from gpufleet.platforms.gke.shape import ARM_TAINT, COMPUTE_CLASS, gke_shape
@@ -108,6 +109,7 @@ class GkeRules(PlatformRules):
 
     def validate_pools(self, spec: FleetSpec, pools: Sequence[Pool]) -> Iterable[Finding]:
         yield from validate_gke(spec, pools)
+        yield from installers_needed(pools)
         if spec.addons.cluster_autoscaler.enabled:
             yield error(
                 "cluster-autoscaler-on-gke",
@@ -144,6 +146,10 @@ class GkeRules(PlatformRules):
         """So it is of TPUs, whose chips of one machine only work together (AI-Hypercomputer/xpk
         v1.13: `google.com/tpu` is the chips of the machine)."""
         return tpu_slice(pool) is not None
+
+    def fabric_request(self, pool: Pool) -> FabricRequest:
+        """GPUDirect: interfaces, libraries and the daemon next to the job."""
+        return gpudirect_request(pool)
 
     def queued_provisioning(self, run_minutes: int) -> Mapping[str, object]:
         selected = {

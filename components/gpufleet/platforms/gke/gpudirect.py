@@ -1,0 +1,158 @@
+"""GPUDirect on GKE, seen by pods: interfaces, libraries, and for TCPX and TCPXO the receive data
+path manager next to the job. Without them NCCL uses the first interface alone.
+
+Sources: GoogleCloudPlatform/container-engine-accelerators, `gpudirect-tcpx/nccl-test-latest.yaml`
+(0e5609b), `gpudirect-tcpxo/nccl-test-latest.yaml` (ced6fa7), `gpudirect-rdma/nccl-test-a4.yaml`
+(af94872), installers of the same folders and `nri_device_injector` (d4919d3). Read 2026-11-23.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from gpufleet.findings import Finding, info
+from gpufleet.fleet.model import Pool
+from gpufleet.fleet.platform_rules import FabricRequest
+from gpufleet.platforms.gke.shape import gke_shape
+from gpufleet.spec.base import Ownership
+from gpufleet.spec.pool import Fabric
+
+REPOSITORY = "https://github.com/GoogleCloudPlatform/container-engine-accelerators"
+LIBRARIES = "/home/kubernetes/bin/nvidia/lib64"
+"""Folder of a node in which GKE keeps the driver's libraries and the installers NCCL's plugin."""
+_LIBRARY_PATH = {"name": "LD_LIBRARY_PATH", "value": "/usr/local/nvidia/lib64"}
+_INJECTOR = "nri_device_injector/nri-device-injector.yaml"
+INSTALLERS = {
+    Fabric.TCPX: ("gpudirect-tcpx/nccl-tcpx-installer.yaml", _INJECTOR),
+    Fabric.TCPXO: ("gpudirect-tcpxo/nccl-tcpxo-installer.yaml", _INJECTOR),
+    Fabric.RDMA: ("gpudirect-rdma/nccl-rdma-installer.yaml",),
+}
+"""Fabric -> manifests that bring NCCL's plugin to the nodes, and devices to unprivileged pods."""
+_A4X = ("gpudirect-rdma/nccl-rdma-installer-a4x.yaml",)
+
+_IMAGES = "us-docker.pkg.dev/gce-ai-infra"
+_TCPX_DAEMON = {
+    "name": "tcpx-daemon",
+    "image": f"{_IMAGES}/gpudirect-tcpx/tcpgpudmarxd-dev:v2.0.12",
+    "command": [
+        "/tcpgpudmarxd/build/app/tcpgpudmarxd",
+        "--gpu_nic_preset",
+        "a3vm",
+        "--gpu_shmem_type",
+        "fd",
+        "--uds_path",
+        "/run/tcpx",
+        "--setup_param",
+        '\\"--verbose 128 2 0 \\"',
+    ],
+    "securityContext": {"capabilities": {"add": ["NET_ADMIN"]}},
+}
+_ENTRY = "/fts/entrypoint_rxdm_container.sh"
+_ARGUMENTS = "--num_hops=2 --num_nics=8 --uid= --alsologtostderr"
+_TCPXO_DAEMON = {
+    "name": "tcpxo-daemon",
+    "image": f"{_IMAGES}/gpudirect-tcpxo/tcpgpudmarxd-dev:v1.0.15",
+    "command": ["/bin/sh", "-c"],
+    "args": [f"chmod 755 {_ENTRY} && exec {_ENTRY} {_ARGUMENTS}"],
+    "securityContext": {"capabilities": {"add": ["NET_ADMIN", "NET_BIND_SERVICE"]}},
+}
+
+
+def installers_needed(pools: Sequence[Pool]) -> Iterable[Finding]:
+    """What has to be applied once per cluster: gpufleet does not carry Google's installers."""
+    for fabric, plain in INSTALLERS.items():
+        users = [
+            pool
+            for pool in pools
+            if pool.fabric is fabric and pool.ownership is not Ownership.EXISTING
+        ]
+        files = [file for pool in users for file in (_A4X if _is_a4x(pool) else plain)]
+        if not users:
+            continue
+        names = list(dict.fromkeys(files))
+        yield info(
+            "gke-gpudirect-installer-needed",
+            f"{users[0].path}.fabric",
+            f"nodes of {', '.join(pool.name for pool in users)} get the interfaces of "
+            f"{fabric.value}; NCCL's plugin comes by manifests of Google that run once per cluster",
+            f"apply {', '.join(names)} of {REPOSITORY}",
+            pools=[pool.name for pool in users],
+            manifests=names,
+        )
+
+
+def _is_a4x(pool: Pool) -> bool:
+    row = pool.machines[0].instance
+    return row is not None and row.family == "a4x"
+
+
+def gpudirect_request(pool: Pool) -> FabricRequest:
+    """What a pod over several nodes needs next to its GPUs. Empty without a fabric, and where GKE
+    makes the networks by itself: pods claim those (`resource.k8s.io`)."""
+    networks = gke_shape(pool).networks
+    if not networks:
+        return FabricRequest()
+    names = ["default", *(network.name for network in networks)]
+    interfaces = [
+        {"interfaceName": f"eth{index}", "network": name} for index, name in enumerate(names)
+    ]
+    annotations = {
+        "networking.gke.io/default-interface": "eth0",
+        "networking.gke.io/interfaces": json.dumps(interfaces),
+    }
+    if pool.fabric is Fabric.RDMA:
+        return _rdma(annotations)
+    return _tcp(pool, annotations)
+
+
+def _rdma(annotations: dict[str, str]) -> FabricRequest:
+    volumes = {"nvidia": "/home/kubernetes/bin/nvidia", "gib": "/home/kubernetes/bin/gib"}
+    return FabricRequest(
+        annotations=annotations,
+        env=[_LIBRARY_PATH],
+        mounts=[_mount("nvidia", "/usr/local/nvidia"), _mount("gib", "/usr/local/gib"), _SHM],
+        volumes=[*(_folder(*one) for one in volumes.items()), _SHARED_MEMORY],
+    )
+
+
+def _tcp(pool: Pool, annotations: dict[str, str]) -> FabricRequest:
+    """The daemon's container is named in the annotation by which the injector finds it."""
+    faster = pool.fabric is Fabric.TCPXO
+    daemon: dict[str, Any] = dict(_TCPXO_DAEMON if faster else _TCPX_DAEMON)
+    devices = [f"/dev/nvidia{index}" for index in range(pool.gpus_per_node)]
+    devices += ["/dev/nvidiactl", "/dev/nvidia-uvm"]
+    volumes = {"libraries": LIBRARIES, "sys": "/sys", "proc-sys": "/proc/sys"}
+    env = [_LIBRARY_PATH]
+    libraries = _mount("libraries", "/usr/local/nvidia/lib64")
+    mounts, of_daemon = [libraries], [libraries]
+    if faster:
+        devices.append("/dev/dmabuf_import_helper")
+        volumes["aperture-devices"] = "/dev/aperture_devices"
+        mounts.append(_mount("aperture-devices", "/dev/aperture_devices"))
+        llcm = {"name": "NCCL_FASTRAK_LLCM_DEVICE_DIRECTORY", "value": "/dev/aperture_devices"}
+        env = [_LIBRARY_PATH, llcm]
+    else:
+        volumes["tcpx-socket"] = "/run/tcpx"
+        mounts.append(_mount("tcpx-socket", "/tmp"))  # noqa: S108 - where NCCL's plugin looks
+        of_daemon.append(_mount("tcpx-socket", "/run/tcpx"))
+    of_daemon += [_mount("sys", "/hostsysfs"), _mount("proc-sys", "/hostprocsysfs")]
+    listed = "".join(f"- path: {device}\n" for device in devices)
+    return FabricRequest(
+        annotations={**annotations, f"devices.gke.io/container.{daemon['name']}": listed},
+        env=env,
+        mounts=[*mounts, _SHM],
+        volumes=[*(_folder(*one) for one in volumes.items()), _SHARED_MEMORY],
+        sidecars=[{**daemon, "env": [_LIBRARY_PATH], "volumeMounts": of_daemon}],
+    )
+
+
+def _mount(name: str, path: str) -> dict[str, Any]:
+    return {"name": name, "mountPath": path}
+
+
+def _folder(name: str, path: str) -> dict[str, Any]:
+    return {"name": name, "hostPath": {"path": path}}
+
+
+_SHM = _mount("shared-memory", "/dev/shm")  # noqa: S108 - NCCL's own place
+_SHARED_MEMORY = {"name": "shared-memory", "emptyDir": {"medium": "Memory"}}

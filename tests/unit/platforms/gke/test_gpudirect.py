@@ -1,0 +1,169 @@
+"""Pods with GPUDirect have what Google's own test pods have, per machine.
+
+Values are those of GoogleCloudPlatform/container-engine-accelerators: `gpudirect-tcpx/
+nccl-test-latest.yaml` (0e5609b), `gpudirect-tcpxo/nccl-test-latest.yaml` (ced6fa7),
+`gpudirect-rdma/nccl-test-a4.yaml` (af94872).
+"""
+
+import json
+from typing import Any
+
+import pytest
+import yaml
+
+from gpufleet.render.artefacts import artefacts
+from tests.unit.platforms.gke.fleet_pools import RESERVED, ZONE, compiled, gke
+
+GPUS = [f"/dev/nvidia{index}" for index in range(8)]
+DEVICES = [*GPUS, "/dev/nvidiactl", "/dev/nvidia-uvm"]
+MACHINES: dict[str, tuple[str, list[dict[str, Any]]]] = {
+    "a3-highgpu-8g": ("tcpx", [{"onDemand": {}}]),
+    "a3-megagpu-8g": ("tcpxo", [{"onDemand": {}}]),
+    "a3-ultragpu-8g": ("rdma", [RESERVED]),
+    "a4-highgpu-8g": ("rdma", [RESERVED]),
+    "a4x-highgpu-4g": ("rdma", [RESERVED]),
+}
+
+
+def pod(machine: str, **options: Any) -> dict[str, Any]:
+    """The fragment that `gpufleet render` writes."""
+    fabric, capacity = MACHINES[machine]
+    pool = {"instanceTypes": [machine], "fabric": fabric, "capacity": capacity, **ZONE}
+    result = compiled({**pool, "intent": "training", **options})
+    assert result.deployable, result.findings
+    (text,) = [file.text for file in artefacts(result.fleet) if file.path == "pods/p.yaml"]
+    (document,) = yaml.safe_load_all(text)
+    return document
+
+
+def networks(document: dict[str, Any]) -> list[str]:
+    annotations = document["metadata"]["annotations"]
+    assert annotations["networking.gke.io/default-interface"] == "eth0"
+    listed = json.loads(annotations["networking.gke.io/interfaces"])
+    assert [one["interfaceName"] for one in listed] == [f"eth{i}" for i in range(len(listed))]
+    return [one["network"] for one in listed]
+
+
+def volumes_are_mounted(document: dict[str, Any]) -> dict[str, str]:
+    """Name -> folder of the node; each is mounted, and each mount has its volume."""
+    volumes = {one["name"]: one for one in document["spec"]["volumes"]}
+    mounted = {
+        mount["name"]
+        for container in document["spec"]["containers"]
+        for mount in container["volumeMounts"]
+    }
+    assert mounted == set(volumes)
+    assert volumes.pop("shared-memory")["emptyDir"] == {"medium": "Memory"}
+    return {name: one["hostPath"]["path"] for name, one in volumes.items()}
+
+
+def mounts(container: dict[str, Any]) -> dict[str, str]:
+    return {one["name"]: one["mountPath"] for one in container["volumeMounts"]}
+
+
+def test_tcpx_has_its_daemon() -> None:
+    document = pod("a3-highgpu-8g")
+    assert networks(document) == ["default", "vpc1", "vpc2", "vpc3", "vpc4"]
+    listed = yaml.safe_load(
+        document["metadata"]["annotations"]["devices.gke.io/container.tcpx-daemon"]
+    )
+    assert [one["path"] for one in listed] == DEVICES
+    main, daemon = document["spec"]["containers"]
+    assert main["resources"]["limits"]["nvidia.com/gpu"] == "8"
+    assert main["securityContext"]["capabilities"]["add"] == ["IPC_LOCK"]
+    assert mounts(main)["tcpx-socket"] == "/tmp"
+    assert daemon["name"] == "tcpx-daemon"
+    assert daemon["command"][1:7] == [
+        "--gpu_nic_preset",
+        "a3vm",
+        "--gpu_shmem_type",
+        "fd",
+        "--uds_path",
+        "/run/tcpx",
+    ]
+    assert daemon["securityContext"]["capabilities"]["add"] == ["NET_ADMIN"]
+    assert volumes_are_mounted(document) == {
+        "libraries": "/home/kubernetes/bin/nvidia/lib64",
+        "proc-sys": "/proc/sys",
+        "sys": "/sys",
+        "tcpx-socket": "/run/tcpx",
+    }
+
+
+def test_tcpxo_has_its_daemon() -> None:
+    document = pod("a3-megagpu-8g")
+    assert networks(document) == ["default", *(f"vpc{index}" for index in range(1, 9))]
+    listed = yaml.safe_load(
+        document["metadata"]["annotations"]["devices.gke.io/container.tcpxo-daemon"]
+    )
+    assert [one["path"] for one in listed] == [*DEVICES, "/dev/dmabuf_import_helper"]
+    main, daemon = document["spec"]["containers"]
+    assert daemon["name"] == "tcpxo-daemon"
+    assert daemon["args"][0].endswith("--num_hops=2 --num_nics=8 --uid= --alsologtostderr")
+    assert daemon["securityContext"]["capabilities"]["add"] == ["NET_ADMIN", "NET_BIND_SERVICE"]
+    assert {one["name"]: one["value"] for one in main["env"]} == {
+        "LD_LIBRARY_PATH": "/usr/local/nvidia/lib64",
+        "NCCL_FASTRAK_LLCM_DEVICE_DIRECTORY": "/dev/aperture_devices",
+    }
+    assert volumes_are_mounted(document)["aperture-devices"] == "/dev/aperture_devices"
+
+
+@pytest.mark.parametrize(
+    ("machine", "interfaces"), [("a3-ultragpu-8g", 8), ("a4-highgpu-8g", 8), ("a4x-highgpu-4g", 4)]
+)
+def test_rdma_has_interfaces_and_libraries(machine: str, interfaces: int) -> None:
+    document = pod(machine)
+    assert networks(document) == [
+        "default",
+        "gvnic-1",
+        *(f"rdma-{index}" for index in range(interfaces)),
+    ]
+    (main,) = document["spec"]["containers"]
+    assert mounts(main) == {
+        "nvidia": "/usr/local/nvidia",
+        "gib": "/usr/local/gib",
+        "shared-memory": "/dev/shm",
+    }
+    assert volumes_are_mounted(document) == {
+        "nvidia": "/home/kubernetes/bin/nvidia",
+        "gib": "/home/kubernetes/bin/gib",
+    }
+
+
+def test_networks_that_gke_makes_are_not_named() -> None:
+    document = pod("a3-megagpu-8g", **gke(acceleratorNetworkProfile="auto"))
+    assert "metadata" not in document
+    assert len(document["spec"]["containers"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("machine", "manifests"),
+    [
+        (
+            "a3-highgpu-8g",
+            [
+                "gpudirect-tcpx/nccl-tcpx-installer.yaml",
+                "nri_device_injector/nri-device-injector.yaml",
+            ],
+        ),
+        (
+            "a3-megagpu-8g",
+            [
+                "gpudirect-tcpxo/nccl-tcpxo-installer.yaml",
+                "nri_device_injector/nri-device-injector.yaml",
+            ],
+        ),
+        ("a4-highgpu-8g", ["gpudirect-rdma/nccl-rdma-installer.yaml"]),
+        ("a4x-highgpu-4g", ["gpudirect-rdma/nccl-rdma-installer-a4x.yaml"]),
+    ],
+)
+def test_the_installers_are_named(machine: str, manifests: list[str]) -> None:
+    fabric, capacity = MACHINES[machine]
+    pool = {"instanceTypes": [machine], "fabric": fabric, "capacity": capacity, **ZONE}
+    (one,) = [
+        one
+        for one in compiled({**pool, "intent": "training"}).findings
+        if one.code == "gke-gpudirect-installer-needed"
+    ]
+    assert one.severity.value == "info"
+    assert one.evidence["manifests"] == manifests
