@@ -21,6 +21,8 @@ class Locator:
     """File it was read from; empty in a running program."""
     line: int = 0
     """First line of the object in the file, counted from 1; 0: not known."""
+    cluster: str = ""
+    """Another cluster than that of its file, as its GitOps tool calls it."""
     annotated: bool = True
     """Whether it can carry annotations; what cannot has its exceptions in the settings."""
 

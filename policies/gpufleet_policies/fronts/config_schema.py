@@ -55,4 +55,5 @@ def schema_properties() -> dict[str, Any]:
         },
         "requireAttribution": {"type": "boolean"},
         "fleet": {"type": ["string", "object"]},
+        "clusters": {"type": "array", "items": {"type": "string", "minLength": 1}},
     }

@@ -27,7 +27,7 @@ def releases(document: dict[str, Any], locator: Locator, load: Load) -> Iterator
     """Every release a document holds; those that need other files are left unopened."""
     annotations = known_texts(inside(document, "metadata.annotations"))
     for release in releases_of(document, locator.file):
-        named = locator if locator.name else replace(locator, name=release.name)
+        named = replace(locator, name=locator.name or release.name, cluster=release.cluster)
         if release.needs:
             yield UnopenedRelease(locator=named, annotations=annotations, release=release)
         else:

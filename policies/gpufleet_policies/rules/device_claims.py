@@ -58,7 +58,7 @@ def _users(context: RuleContext, surroundings: Surroundings) -> Users:
     key = "workloads by claim"
     if key not in context.memo:
         users: Users = {}
-        for workload in surroundings.of(WorkloadFacts):
+        for workload in surroundings.anywhere(WorkloadFacts):
             namespace = workload.locator.namespace
             for one in (one for group in workload.pod_groups for one in group.claims):
                 for name, is_template in ((one.template, True), (one.claim, False)):

@@ -242,5 +242,5 @@ def has_expiring_size(pool: NodePool, surroundings: Surroundings | None) -> bool
         return False
     return any(
         not action.target.is_known or action.target.value == pool.name
-        for action in surroundings.of(ScheduledSize)
+        for action in surroundings.anywhere(ScheduledSize)
     )

@@ -71,7 +71,7 @@ def monitoring_missing(context: RuleContext, subject: NodePool | FleetFacts) -> 
         return
     assert context.surroundings is not None
     seen = context.surroundings
-    if seen.of(MetricsSource) or any(fleet.monitored for fleet in seen.of(FleetFacts)):
+    if seen.anywhere(MetricsSource) or any(f.monitored for f in seen.anywhere(FleetFacts)):
         return
     choices = seen.of(OperatorChoices)
     installs = bool(choices or seen.of(FleetFacts))
@@ -108,7 +108,7 @@ def alarm_missing(context: RuleContext, subject: NodePool | FleetFacts) -> Itera
     if not _speaks(context, subject):
         return
     assert context.surroundings is not None
-    if context.surroundings.of(CloudBudget):
+    if context.surroundings.anywhere(CloudBudget):
         return
     clouds = (Maker.EKS, Maker.AWS, Maker.GKE)
     if not any(pool.maker in clouds and pool.is_certainly_gpu for pool in all_pools(context)):
@@ -224,9 +224,9 @@ def without_quota(context: RuleContext, namespace: DeclaredNamespace) -> Iterato
     inside = [w for w in gpu_workloads(context) if w.locator.namespace == name]
     if not inside or all(w.node_agent for w in inside):
         return
-    if any(q.covers_gpus and q.locator.namespace == name for q in seen.of(GpuQuota)):
+    if any(q.covers_gpus and q.locator.namespace == name for q in seen.anywhere(GpuQuota)):
         return
-    if any(queue.locator.namespace == name for queue in seen.of(LocalQueue)):
+    if any(queue.locator.namespace == name for queue in seen.anywhere(LocalQueue)):
         return
     yield Violation(
         where="",

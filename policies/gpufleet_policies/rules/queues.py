@@ -49,15 +49,15 @@ def without_timeout(context: RuleContext, queue: ClusterQueue) -> Iterator[Viola
     with_gpus = [one for one in seen.of(ClusterQueue) if one.quotas]
     if not with_gpus or with_gpus[0].locator != queue.locator:
         return
-    configurations = seen.of(KueueConfiguration)
+    configurations = seen.anywhere(KueueConfiguration)
     charts = [chart for chart in seen.of(ChartRelease) if chart.chart == "kueue"]
     if not configurations and not charts:
         return
     if any(not c.waits_for_ready.is_known or c.waits_for_ready.value for c in configurations):
         return
-    if any(not flavor.topology.is_absent for flavor in seen.of(ResourceFlavor)):
+    if any(not flavor.topology.is_absent for flavor in seen.anywhere(ResourceFlavor)):
         return
-    if any(c.controller.found == _PROVISIONING for c in seen.of(QueueAdmissionCheck)):
+    if any(c.controller.found == _PROVISIONING for c in seen.anywhere(QueueAdmissionCheck)):
         return
     where = configurations[0] if configurations else charts[0]
     yield Violation(
@@ -178,8 +178,9 @@ def stranded(context: RuleContext, queue: ClusterQueue) -> Iterator[Violation]:
             context, own[0].place, gpus, "its lendingLimit is 0", "raise or remove lendingLimit"
         )
     local = seen.of(LocalQueue)
-    leads = [one for one in local if not one.cluster_queue.is_known]
-    leads += [one for one in local if one.cluster_queue.found == queue.locator.name]
+    every = seen.anywhere(LocalQueue)
+    leads = [one for one in every if not one.cluster_queue.is_known]
+    leads += [one for one in every if one.cluster_queue.found == queue.locator.name]
     if local and not leads:
         yield _stranded(
             context,

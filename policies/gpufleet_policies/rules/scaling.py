@@ -51,7 +51,7 @@ def _autoscalers(context: RuleContext, workload: WorkloadFacts) -> list[Autoscal
     assert context.surroundings is not None
     found: list[Autoscaler] = []
     own = _name_of(workload.locator)
-    for one in context.surroundings.of(Autoscaler):
+    for one in context.surroundings.anywhere(Autoscaler):
         if one.target_name.is_unknown or one.target_kind.is_unknown:
             return None
         if (one.target_kind.found, one.target_name.found, one.locator.namespace) == own:

@@ -24,6 +24,7 @@ KEYS = (
     "ownerTags",
     "requireAttribution",
     "fleet",
+    "clusters",
 )
 AUTO = "auto"
 """Profile by environment: prod in production, dev elsewhere."""
@@ -67,6 +68,8 @@ class RuleSettings:
     """Warnings about the settings themselves, such as former ids."""
     asked_for: frozenset[str] = frozenset()
     """Rules that a command names one by one: advisory where their level is off."""
+    clusters: tuple[str, ...] = ()
+    """Patterns of folders; the files below each folder that matches are one cluster."""
 
     def level(self, rule: Rule, profile: Profile) -> Level:
         """The level of a rule in a profile, before the evidence is considered."""
@@ -109,6 +112,7 @@ def read_settings(data: Mapping[str, Any], origin: str = "policy settings") -> R
         budgets=dict(_budgets(data.get("budgets"), problems)),
         **_choices(data, problems),
     )
+    clusters = tuple(_clusters(data.get("clusters"), problems))
     if problems:
         raise FleetError(problems, origin)
     return RuleSettings(
@@ -119,7 +123,22 @@ def read_settings(data: Mapping[str, Any], origin: str = "policy settings") -> R
         thresholds,
         data.get("fleet"),
         tuple(notes),
+        clusters=clusters,
     )
+
+
+def _clusters(value: Any, problems: list[Finding]) -> Iterator[str]:
+    if value is None:
+        return
+    wanted = "a list of folders, such as clusters/*"
+    if not isinstance(value, list):
+        problems.append(_problem("clusters", "must be a list", wanted))
+        return
+    for index, one in enumerate(value):
+        if isinstance(one, str) and one.strip("/. "):
+            yield one
+        else:
+            problems.append(_problem(f"clusters[{index}]", f"{one!r} is no folder", wanted))
 
 
 def _problem(path: str, message: str, allowed: str) -> Finding:

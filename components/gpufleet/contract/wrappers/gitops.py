@@ -90,9 +90,15 @@ def argo_set(document: Document) -> Iterator[WrappedRelease]:
 _OWN_CLUSTER = ("https://kubernetes.default.svc", "in-cluster", "")
 
 
+def other_cluster(application: Document) -> str:
+    """The destination of an Application that is not the cluster of Argo CD itself."""
+    target = text_at(application, "spec.destination.name")
+    target = target or text_at(application, "spec.destination.server")
+    return "" if target.rstrip("/") in _OWN_CLUSTER else target
+
+
 def _application(document: Document, prefix: str) -> Iterator[WrappedRelease]:
-    target = text_at(document, "spec.destination.name")
-    target = target or text_at(document, "spec.destination.server")
+    cluster = other_cluster(document)
     single = value_at(document, "spec.source")
     sources = entries_at(document, "spec.sources")
     if not sources and isinstance(single, dict):
@@ -115,7 +121,7 @@ def _application(document: Document, prefix: str) -> Iterator[WrappedRelease]:
             text_at(source, "helm.releaseName") or text_at(document, "metadata.name"),
             text_at(document, "spec.destination.namespace"),
             held,
-            "" if target.rstrip("/") in _OWN_CLUSTER else target,
+            cluster,
         )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from gpufleet.contract.wrappers.holders import Holder, holders_of
+from gpufleet.contract.wrappers.links import GitOpsLink, links_of
 from gpufleet.documents.document import Document
 from gpufleet.documents.limits import JSON_DUMPS, MANIFESTS, UnreadableDocumentError
 from gpufleet.messages import message
@@ -54,11 +55,15 @@ class Reading:
     """Releases of charts that need other documents first, with their own."""
     holders: list[tuple[Holder, Located]] = field(default_factory=list[tuple[Holder, Located]])
     """Documents that releases may need."""
+    links: list[GitOpsLink] = field(default_factory=list[GitOpsLink])
+    """Which other files belong to its cluster."""
+    named: bool = True
+    """Whether the caller named the file itself."""
 
 
 def read_input(one: Input) -> Reading:
     """The facts of one input. Never raises: what cannot be read is reported in `problem`."""
-    reading = Reading(one.name, problem=one.refused)
+    reading = Reading(one.name, problem=one.refused, named=one.named)
     if one.refused:
         reading.not_judged.append(Unjudged(one.name, 0, "", "file", one.refused))
         return reading
@@ -110,6 +115,7 @@ def _add(reading: Reading, document: Document, one: Input) -> None:
     data = document.data
     if isinstance(data, dict):
         reading.holders += [(holder, document) for holder in holders_of(data, one.name)]
+        reading.links += links_of(data, one.name)
     if not given and one.named and not (isinstance(data, dict) and "kind" in data):
         reason = "no object, values, plan, state or declaration that rules know"
         found = Unjudged(one.name, max(document.line, 1), "", "document", reason)

@@ -4,7 +4,7 @@ Several processes read many files. The rules need all facts and run in one proce
 not depend on the number of processes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import partial
@@ -12,6 +12,7 @@ from typing import Any
 
 from gpufleet.catalogue import load
 from gpufleet_policies.facts import FleetFacts, Surroundings, absent, known
+from gpufleet_policies.fronts.audit.cluster_contexts import contexts_of
 from gpufleet_policies.fronts.audit.comment_waivers import with_comments, wrong_comments
 from gpufleet_policies.fronts.audit.inputs import Input
 from gpufleet_policies.fronts.audit.placed import PlacedFinding, placed
@@ -112,9 +113,12 @@ def judged(
     """Validate everything that was read, all of it together."""
     readings = with_open_releases(readings)
     everything = tuple(fact for reading in readings for fact in reading.facts)
-    context = _context(settings, today, referenced, everything)
-    files = tuple(_validated(reading, context, settings) for reading in readings)
-    return Audit(files, _spend(context))
+    whole = _context(settings, today, referenced, Surroundings(everything))
+    views = contexts_of(readings, settings.clusters, whole)
+    files = tuple(
+        _validated(reading, views[index], settings, today) for index, reading in enumerate(readings)
+    )
+    return Audit(files, _spend(whole))
 
 
 def read_all(inputs: Sequence[Input], jobs: int = 1) -> list[Reading]:
@@ -135,29 +139,40 @@ def _spend(context: RuleContext) -> StackSpend | None:
 
 
 def _context(
-    settings: RuleSettings, today: date, referenced: FleetFacts | None, everything: tuple[Any, ...]
+    settings: RuleSettings,
+    today: date,
+    referenced: FleetFacts | None,
+    surroundings: Surroundings,
 ) -> RuleContext:
-    fleets = [fact for fact in everything if isinstance(fact, FleetFacts)]
+    fleets = surroundings.of(FleetFacts)
     fleet = referenced or (fleets[0] if len(fleets) == 1 else None)
     named = settings.environment
     return RuleContext(
         today=today,
         load_catalogue=partial(load, fleet.catalogue) if fleet is not None else load,
         fleet=fleet,
-        surroundings=Surroundings(everything),
+        surroundings=surroundings,
         environment=absent("environment") if named is None else known(named),
         thresholds=settings.thresholds,
     )
 
 
-def _validated(reading: Reading, context: RuleContext, settings: RuleSettings) -> FileResult:
-    found = [
-        placed(finding, document, reading.name)
-        for fact, document in zip(reading.facts, reading.sources, strict=True)
-        for finding in validate(fact, context, settings, keep_waived=True)
-    ]
-    found += wrong_comments(reading.name, reading.comments, context.today, settings)
-    found = with_comments(found, reading.comments, context.today)
+def _validated(
+    reading: Reading,
+    views: Callable[[Any], Sequence[RuleContext]],
+    settings: RuleSettings,
+    today: date,
+) -> FileResult:
+    found: list[PlacedFinding] = []
+    for fact, document in zip(reading.facts, reading.sources, strict=True):
+        for at, context in enumerate(views(fact)):
+            for finding in validate(fact, context, settings, keep_waived=True):
+                one = placed(finding, document, reading.name)
+                # Most findings about what several clusters share are the same in each.
+                if at == 0 or all(_words(one) != _words(other) for other in found):
+                    found.append(one)
+    found += wrong_comments(reading.name, reading.comments, today, settings)
+    found = with_comments(found, reading.comments, today)
     found.sort(key=lambda one: one.line)
     return FileResult(
         reading.name,
@@ -169,3 +184,8 @@ def _validated(reading: Reading, context: RuleContext, settings: RuleSettings) -
         tuple(reading.not_judged),
         tuple(one for one in found if one.finding.waiver is not None),
     )
+
+
+def _words(one: PlacedFinding) -> tuple[str, str, str, str]:
+    violation = one.finding.violation
+    return one.finding.rule, str(one.finding.locator), violation.where, violation.found

@@ -1,0 +1,172 @@
+"""Which files of a run are one cluster.
+
+Objects are only compared within a cluster. A cluster is, in this order: what a pattern of the
+settings names; what a kustomization, a Flux Kustomization or an Argo CD Application brings
+together; else one folder. Files that several of them share belong to each. Files that the caller
+named belong to all: naming them together says so.
+"""
+
+import posixpath
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from gpufleet.contract.wrappers.files import KUSTOMIZATIONS
+from gpufleet.contract.wrappers.links import GitOpsLink
+from gpufleet_policies.fronts.audit.reading import Reading
+
+Node = tuple[str, str]
+"""What brings files together (`kustomization`, `folder`, `cluster`, `rule`), and its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class FilesOfCluster:
+    """One cluster of a run."""
+
+    name: str
+    members: frozenset[int]
+    """Positions of its readings."""
+    is_certain: bool
+    """Whether settings or a GitOps tool say so: nothing outside belongs to it."""
+
+
+def clusters_of(readings: Sequence[Reading], rules: Sequence[str]) -> list[FilesOfCluster]:
+    """Every cluster; each reading that was found below a folder is in at least one."""
+    if all(reading.named for reading in readings):
+        return [FilesOfCluster("", frozenset(range(len(readings))), True)]
+    return _Graph(readings, rules).clusters()
+
+
+class _Graph:
+    def __init__(self, readings: Sequence[Reading], rules: Sequence[str]) -> None:
+        self._names = [_plain(reading.name) for reading in readings]
+        self._at = {name: index for index, name in enumerate(self._names)}
+        self._members: dict[Node, set[int]] = {}
+        self._edges: dict[Node, set[Node]] = {}
+        self._certain: set[Node] = set()
+        self._kustomizations = {
+            _folder_of(name): index
+            for index, name in enumerate(self._names)
+            if posixpath.basename(name) in KUSTOMIZATIONS
+        }
+        self._folders = {above for name in self._names for above in _above(name)}
+        claimed: set[int] = set(self._kustomizations.values())
+        for folder, index in self._kustomizations.items():
+            claimed |= self._read_kustomization(folder, index, readings[index].links)
+        for index, name in enumerate(self._names):
+            if index not in claimed and not readings[index].named:
+                node = ("folder", _folder_of(name))
+                self._members.setdefault(node, set()).add(index)
+        holders: dict[int, list[Node]] = {}
+        for node, members in self._members.items():
+            for index in members:
+                holders.setdefault(index, []).append(node)
+        for index, reading in enumerate(readings):
+            for link in reading.links:
+                if link.from_root:
+                    self._follow(link, index, holders.get(index, []))
+        for folder in {found for name in self._names if (found := _by_rule(name, rules))}:
+            rule = ("rule", folder)
+            self._edges[rule] = set(self._below(folder))
+            self._members[rule] = set()
+            self._certain.add(rule)
+
+    def _read_kustomization(self, folder: str, index: int, links: Iterable[GitOpsLink]) -> set[int]:
+        node = ("kustomization", folder)
+        members = self._members[node] = {index}
+        for link in links:
+            target = _plain(posixpath.join(folder, link.target))
+            if target in self._at:
+                members.add(self._at[target])
+            elif target in self._kustomizations and target != folder:
+                self._edges.setdefault(node, set()).add(("kustomization", target))
+        return members
+
+    def _follow(self, link: GitOpsLink, index: int, holders: Sequence[Node]) -> None:
+        target = self._folder(link.target, self._names[index])
+        if target is None:
+            return
+        if target in self._kustomizations:
+            found: set[Node] = {("kustomization", target)}
+        elif link.recursive:
+            found = set(self._below(target))
+        else:
+            found = {("folder", target)}
+        sources = [("cluster", link.cluster)] if link.cluster else holders
+        for source in sources:
+            self._members.setdefault(source, set())
+            self._edges.setdefault(source, set()).update(found - {source})
+            self._certain.add(source)
+
+    def _folder(self, written: str, name: str) -> str | None:
+        """The folder of a path from the root of a repository, whose place is not known."""
+        bare = _plain(written.lstrip("/") or ".")
+        for above in _above(name):
+            found = _plain(posixpath.join(above, bare))
+            if found in self._folders and (bare != "." or found == min(self._folders, key=len)):
+                return found
+        return None
+
+    def _below(self, folder: str) -> Iterator[Node]:
+        start = "" if folder == "." else f"{folder.rstrip('/')}/"
+        for node in self._members:
+            kind, name = node
+            if kind in ("kustomization", "folder") and (name == folder or name.startswith(start)):
+                yield node
+
+    def clusters(self) -> list[FilesOfCluster]:
+        """Closures of the nodes that nothing else brings along."""
+        reached = {target for targets in self._edges.values() for target in targets}
+        order = sorted(self._members)
+        roots = [node for node in order if node not in reached]
+        seen: set[Node] = set()
+        found: list[FilesOfCluster] = []
+        # Nodes that only bring each other along have no root: the first of them stands for all.
+        for node in (*roots, *order):
+            if node in seen:
+                continue
+            closure = self._closure(node)
+            seen |= closure
+            members = frozenset(i for one in closure for i in self._members.get(one, ()))
+            if members:
+                certain = not self._certain.isdisjoint(closure)
+                found.append(FilesOfCluster(node[1], members, certain))
+        return found
+
+    def _closure(self, root: Node) -> set[Node]:
+        found, waiting = {root}, [root]
+        while waiting:
+            for target in self._edges.get(waiting.pop(), ()):
+                if target not in found:
+                    found.add(target)
+                    waiting.append(target)
+        return found
+
+
+def _by_rule(name: str, rules: Sequence[str]) -> str | None:
+    """The outermost folder of a file that a pattern names, from the root or from any folder."""
+    for folder in reversed(list(_above(name))):
+        parts = folder.split("/")
+        for rule in rules:
+            wanted = rule.strip("/").split("/")
+            tail = parts[-len(wanted) :]
+            if len(tail) == len(wanted) and all(map(fnmatchcase, tail, wanted)):
+                return folder
+    return None
+
+
+def _above(name: str) -> Iterator[str]:
+    """Folders of a file, innermost first."""
+    while True:
+        name = _folder_of(name)
+        yield name
+        if name in ("/", "."):
+            return
+
+
+def _folder_of(name: str) -> str:
+    return posixpath.dirname(name) or "."
+
+
+def _plain(name: str) -> str:
+    return posixpath.normpath(name.replace("\\", "/"))
