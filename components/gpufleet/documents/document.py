@@ -27,11 +27,14 @@ class Document:
     """The node of libyaml it was read from; None where no lines are known, as for JSON."""
     is_template: bool = False
     """Whether a template tool fills in any of it."""
+    above: int = 0
+    """Lines of the whole text above the piece that it was read from."""
 
     def member(self, steps: Sequence[str | int], data: Any) -> "Document":
         """A part of it as a document of its own."""
         depth, line, node = _followed(self, steps)
-        return Document(data, line, node if depth == len(steps) else None, self.is_template)
+        known = node if depth == len(steps) else None
+        return Document(data, line, known, self.is_template, self.above)
 
     def line_of(self, steps: Sequence[str | int]) -> int:
         """The line of a field, or of the nearest thing above it that is written."""
@@ -65,11 +68,12 @@ def _followed(document: Document, steps: Sequence[str | int]) -> tuple[int, int,
     for depth, step in enumerate(steps):
         if type(node) is ScalarNode:
             inside, above = located_in_text(node.value, steps[depth:])
-            return depth + inside, lines_of_text(node) + above if inside else line, None
+            below = document.above + lines_of_text(node) + above
+            return depth + inside, below if inside else line, None
         entry = None if node is None else _entry(node, step)
         if entry is None:
             return depth, line, node
-        line, node = line_of(entry[0]), entry[1]
+        line, node = line_of(entry[0]) + document.above, entry[1]
     return len(steps), line, node
 
 

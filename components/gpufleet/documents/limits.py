@@ -43,5 +43,7 @@ CONFIGURATION = Limits(size=1 << 20, depth=40, values=200_000)
 fiftieth of the size, and nests nine levels deep."""
 MANIFESTS = Limits(size=4 << 20, depth=100, values=1_000_000)
 """Kubernetes manifests in YAML. The nodes of libyaml take about fifty times their text."""
+YAML_DUMPS = replace(MANIFESTS, size=64 << 20)
+"""Dumps of clusters in YAML, which are read piece by piece."""
 JSON_DUMPS = replace(MANIFESTS, size=128 << 20)
 """JSON: dumps of clusters and states are large."""

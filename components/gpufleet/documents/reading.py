@@ -117,8 +117,12 @@ def _repeated(node: Any, path: str, builder: DataBuilder) -> Iterator[str]:
         yield from _repeated(value, child(path, key), builder)
 
 
-def read_manifests(text: str | bytes, scalar: Scalar = go_scalar) -> Iterator[Document]:
+def read_manifests(
+    text: str | bytes, scalar: Scalar = go_scalar, above: int = 0
+) -> Iterator[Document]:
     """Every document of a text that is not empty, up to the first that cannot be read.
+
+    `above` is the number of lines above the text, where it is a piece of another.
 
     `scalar` may give values of its own to words that replace a value. Raises
     UnreadableDocumentError.
@@ -130,7 +134,7 @@ def read_manifests(text: str | bytes, scalar: Scalar = go_scalar) -> Iterator[Do
             node = reader.get_node()
             data = DataBuilder(MANIFESTS, scalar, null_keys=True).data(node)
             if data is not None:
-                yield Document(data, line_of(node), node)
+                yield Document(data, line_of(node) + above, node, above=above)
 
 
 def _itself(value: Any) -> Any:

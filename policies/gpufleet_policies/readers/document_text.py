@@ -12,7 +12,8 @@ from typing import Any
 from gpufleet.documents.building import DataBuilder
 from gpufleet.documents.document import Document
 from gpufleet.documents.go_scalars import go_scalar
-from gpufleet.documents.limits import MANIFESTS
+from gpufleet.documents.limits import MANIFESTS, YAML_DUMPS
+from gpufleet.documents.pieces import pieces
 from gpufleet.documents.reading import read_json, read_manifests
 from gpufleet_policies.facts.tristate import UNKNOWN
 from gpufleet_policies.readers.plain import SENTINELS
@@ -29,11 +30,16 @@ def each_document(text: str | bytes) -> Iterator[Document]:
 
     Raises UnreadableDocumentError.
     """
-    decoded = MANIFESTS.decoded(text)
-    if "{{" not in decoded:
-        yield from read_manifests(decoded, _scalar)
+    decoded = YAML_DUMPS.decoded(text)
+    for piece, above in pieces(decoded):
+        yield from _documents(piece, above)
+
+
+def _documents(text: str, above: int) -> Iterator[Document]:
+    if "{{" not in text:
+        yield from read_manifests(text, _scalar, above)
         return
-    for document in read_manifests(without_templates(decoded), _scalar):
+    for document in read_manifests(without_templates(text), _scalar, above):
         data = document.data
         if type(data) is dict and data.get("kind") in _TEXT_HOLDERS:
             # Text of values in which one value is filled in says all the others.

@@ -12,13 +12,18 @@ from typing import Any, cast
 from gpufleet.contract.wrappers.holders import Holder, holders_of
 from gpufleet.contract.wrappers.links import GitOpsLink, links_of
 from gpufleet.documents.document import Document
-from gpufleet.documents.limits import JSON_DUMPS, MANIFESTS, UnreadableDocumentError
+from gpufleet.documents.limits import (
+    JSON_DUMPS,
+    MANIFESTS,
+    YAML_DUMPS,
+    UnreadableDocumentError,
+)
 from gpufleet.messages import message
 from gpufleet_policies.facts.judged import NotJudged, UnopenedRelease
 from gpufleet_policies.fronts.audit.comments import MARK, WaiverComment, waiver_comments
 from gpufleet_policies.fronts.audit.inputs import STANDARD_INPUT, Input
 from gpufleet_policies.fronts.audit.unjudged import Unjudged, left_out
-from gpufleet_policies.fronts.audit.written_lines import Located
+from gpufleet_policies.fronts.audit.written_lines import Located, written_lines
 from gpufleet_policies.readers.document_text import (
     each_document,
     json_documents,
@@ -72,10 +77,11 @@ def read_input(one: Input) -> Reading:
         reading.digest = digest(text)
         if MARK in text and not is_json:
             reading.comments = waiver_comments(text.decode("utf-8-sig", errors="replace"))
+        large = len(text) > MANIFESTS.size
         for document in _documents_of(text, is_json):
             reading.documents += 1
             reading.templates += document.is_template
-            _add(reading, document, one)
+            _add(reading, document, one, large=large)
     except UnreadableDocumentError as problem:
         reading.problem = message(str(problem))
     except OSError as problem:
@@ -100,9 +106,10 @@ def digest(text: bytes) -> str:
     return hashlib.sha256(text).hexdigest()
 
 
-def _add(reading: Reading, document: Document, one: Input) -> None:
-    """Put what a document gives where it belongs."""
+def _add(reading: Reading, document: Document, one: Input, *, large: bool) -> None:
+    """Put what a document gives where it belongs. Of large texts no nodes are kept."""
     given = False
+    source: Located | None = None if large else document
     for fact in _facts(document, one.name):
         given = True
         if type(fact) is NotJudged:
@@ -110,8 +117,9 @@ def _add(reading: Reading, document: Document, one: Input) -> None:
         elif type(fact) is UnopenedRelease:
             reading.unopened.append((fact, document))
         else:
+            source = source or written_lines(document)
             reading.facts.append(fact)
-            reading.sources.append(document)
+            reading.sources.append(source)
     data = document.data
     if isinstance(data, dict):
         reading.holders += [(holder, document) for holder in holders_of(data, one.name)]
@@ -146,7 +154,7 @@ def _text(one: Input) -> tuple[bytes, bool]:
     # Without a buffer: a file is read whole.
     with open(name, "rb", buffering=0) as file:  # noqa: PTH123  strings: thousands of files
         size = os.fstat(file.fileno()).st_size
-        (JSON_DUMPS if is_json else MANIFESTS).check_size(size)
+        (JSON_DUMPS if is_json else YAML_DUMPS).check_size(size)
         text = file.read(size + 1 if size else _CHUNK) or b""
         # A pipe tells no size, and gives what is in it now.
         return text if len(text) == size else _rest(file, text), is_json
